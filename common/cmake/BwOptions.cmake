@@ -1,0 +1,36 @@
+# Options of the build and the settings that hold for all of it.
+include_guard(GLOBAL)
+
+if(EXISTS /dev/nvidia0)
+  set(bw_gpu_present ON)
+else()
+  find_program(BW_NVIDIA_SMI nvidia-smi)
+  mark_as_advanced(BW_NVIDIA_SMI)
+  set(bw_gpu_present OFF)
+  if(BW_NVIDIA_SMI)
+    execute_process(COMMAND "${BW_NVIDIA_SMI}" -L RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+    if(result EQUAL 0)
+      set(bw_gpu_present ON)
+    endif()
+  endif()
+endif()
+
+option(BW_WERROR "Treat warnings as errors" ON)
+option(BW_SANITIZE "Build all host code with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(BW_GPU_PROGRAMS "Build <program>_gpu (the toolkit's runtime) along with <program>"
+       ${bw_gpu_present})
+option(BW_BENCH "Build the benchmarks (the simulator's needs OpenBLAS)" OFF)
+option(BW_TESTS "Build the tests (needs GoogleTest)" ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+# The simulator is linked both statically and into a shared libcudart.so.13.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")

@@ -1,0 +1,42 @@
+# CUDA programs: compiled once, linked twice.
+include_guard(GLOBAL)
+
+# bw_add_program(<name> SOURCES <a.cu>... [ARCHS <100a 90a ...>] [LIBRARIES <target>...] [NO_GPU])
+#
+# Compiles each source once with nvcc, PTX and machine code for every architecture of ARCHS
+# (default 100a), and links the objects into
+#   <name>       the simulator's runtime (simulator_cudart): runs on any CPU
+#   <name>_gpu   the toolkit's runtime: runs on a GPU; only with BW_GPU_PROGRAMS and without NO_GPU
+# Both land in <build>/bin. LIBRARIES are linked to both and give the objects their include folders.
+# Includes are relative to the root of the repository.
+function(bw_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_GPU" "" "SOURCES;ARCHS;LIBRARIES")
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "bw_add_program(${name}) needs SOURCES.")
+  endif()
+  if(NOT arg_ARCHS)
+    set(arg_ARCHS 100a)
+  endif()
+
+  add_library(${name}_objects OBJECT ${arg_SOURCES})
+  target_link_libraries(${name}_objects PRIVATE bw::build_flags ${arg_LIBRARIES})
+  set(gencode "")
+  foreach(arch IN LISTS arg_ARCHS)
+    list(APPEND gencode
+         "SHELL:-gencode arch=compute_${arch},code=[compute_${arch},sm_${arch}]")
+  endforeach()
+  target_compile_options(${name}_objects PRIVATE
+    "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;-no-compress;--expt-relaxed-constexpr>")
+
+  bw_link_program(${name} simulator_cudart ${name}_objects ${arg_LIBRARIES})
+  if(BW_GPU_PROGRAMS AND NOT arg_NO_GPU)
+    bw_link_program(${name}_gpu bw::cudart ${name}_objects ${arg_LIBRARIES})
+  endif()
+endfunction()
+
+# An executable of an object library and a runtime, linked by the C++ compiler.
+function(bw_link_program name runtime objects)
+  add_executable(${name} $<TARGET_OBJECTS:${objects}>)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(${name} PRIVATE bw::build_flags ${ARGN} ${runtime})
+endfunction()

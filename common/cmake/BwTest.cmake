@@ -1,0 +1,65 @@
+# Tests and their labels.
+#
+# Labels: `chapterNN` (what `./workbook test NN` runs), `simulator`, `host`, `workbook`, and `slow`
+# (left out of `./workbook test` and of the preset; `./workbook test --all` runs them).
+include_guard(GLOBAL)
+
+enable_testing()
+
+# bw_add_test(<name> SOURCES <a.cpp | a.cu>... [LIBRARIES <target>...] [LABELS <label>...]
+#             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>])
+#
+# A GoogleTest executable; each of its test cases becomes one ctest test named <name>.<Suite>.<Case>.
+# Sources ending in .cu are compiled as bw_add_program() does and run in the simulator.
+function(bw_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARCHS")
+  if(NOT BW_TESTS)
+    return()
+  endif()
+  bw_require_package(GoogleTest TARGET GTest::gtest_main DEBIAN libgtest-dev CONFIG GTest)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  set(libraries ${arg_LIBRARIES} GTest::gtest_main)
+  if(arg_SOURCES MATCHES "\\.cu(;|$)")
+    bw_add_program(${name} NO_GPU SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
+                   LIBRARIES ${libraries})
+  else()
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE bw::build_flags ${libraries})
+  endif()
+  include(GoogleTest)
+  gtest_discover_tests(${name}
+    TEST_PREFIX "${name}."
+    WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  # gtest_discover_tests() cannot hand over a list, so the labels are set once the tests are known.
+  if(arg_LABELS)
+    set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+    file(CONFIGURE OUTPUT "${labels_file}" @ONLY CONTENT
+      "if(@name@_TESTS)\n  set_tests_properties(\${@name@_TESTS} PROPERTIES LABELS \"@arg_LABELS@\")\nendif()\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${labels_file}")
+  endif()
+endfunction()
+
+# bw_add_command_test(<name> COMMAND <command>... [LABELS <label>...] [TIMEOUT <seconds>]
+#                     [ENVIRONMENT <NAME=value>...] [EXPECT_OUTPUT <regular expression>])
+#
+# A test that runs a command and looks at its exit status (77: skipped) or at its output.
+function(bw_add_command_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;EXPECT_OUTPUT" "COMMAND;LABELS;ENVIRONMENT")
+  if(NOT BW_TESTS)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set_tests_properties(${name} PROPERTIES
+    LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
+    ENVIRONMENT "${arg_ENVIRONMENT}")
+  if(arg_EXPECT_OUTPUT)
+    set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "${arg_EXPECT_OUTPUT}")
+  endif()
+endfunction()
