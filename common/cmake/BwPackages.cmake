@@ -2,22 +2,28 @@
 # what to install.
 include_guard(GLOBAL)
 
-# bw_require_package(<name> TARGET <imported target> DEBIAN <package>
-#                    [CONFIG <find_package arguments>] [HEADER <file> LIBRARY <name>])
+# bw_require_package(<name> TARGET <imported target> DEBIAN <package> HEADER <file>
+#                    [CONFIG <find_package arguments>] [LIBRARY <name>] [BENCH])
 #
-# Makes sure that <imported target> exists. CONFIG: through the package's own CMake files. HEADER
-# and LIBRARY: for packages that ship none (or only on newer distributions); the target is defined
-# here then. DEBIAN is the Debian/Ubuntu package that the error names.
+# Makes sure that <imported target> exists. CONFIG: through the package's own CMake files. LIBRARY:
+# for packages that ship none (or only on newer distributions); the target is defined here then.
+# DEBIAN is the Debian/Ubuntu package that the error names.
+#
+# `./workbook` reads these calls too: it looks for HEADER and installs DEBIAN where it is missing.
+# BENCH says that only a build with BW_BENCH needs the library.
 function(bw_require_package name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;DEBIAN;HEADER;LIBRARY" "CONFIG")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BENCH" "TARGET;DEBIAN;HEADER;LIBRARY" "CONFIG")
+  if(NOT arg_TARGET OR NOT arg_DEBIAN OR NOT arg_HEADER)
+    message(FATAL_ERROR "bw_require_package(${name}) needs TARGET, DEBIAN and HEADER.")
+  endif()
   if(TARGET ${arg_TARGET})
     return()
   endif()
   if(arg_CONFIG)
     find_package(${arg_CONFIG} QUIET GLOBAL)
   endif()
-  if(NOT TARGET ${arg_TARGET} AND arg_HEADER)
-    find_path(BW_${name}_INCLUDE "${arg_HEADER}")
+  if(NOT TARGET ${arg_TARGET} AND arg_LIBRARY)
+    find_path(BW_${name}_INCLUDE "${arg_HEADER}" PATH_SUFFIXES eigen3)
     find_library(BW_${name}_LIBRARY NAMES ${arg_LIBRARY})
     mark_as_advanced(BW_${name}_INCLUDE BW_${name}_LIBRARY)
     if(BW_${name}_INCLUDE AND BW_${name}_LIBRARY)

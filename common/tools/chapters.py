@@ -1,0 +1,92 @@
+"""The chapters: their names, and which GPUs run them natively."""
+
+import re
+from dataclasses import dataclass
+
+from .errors import WorkbookError
+
+BLACKWELL = "10.0"
+HOPPER = "9.0"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter. `name` is its folder and the name of its program; capabilities are of GPUs."""
+
+    name: str
+    title: str
+    capabilities: tuple
+
+    @property
+    def number(self):
+        return int(self.name[:2])
+
+    @property
+    def label(self):
+        """Its label in ctest."""
+        return f"chapter{self.number:02d}"
+
+    def runs_on(self, gpu):
+        return gpu.capability in self.capabilities and gpu.driver_is_new_enough
+
+
+# The architectures are those of the chapters' bw_add_program(... ARCHS ...).
+CHAPTERS = (
+    Chapter("01_mbarrier_pipeline", "The mbarrier pipeline", (BLACKWELL, HOPPER)),
+    Chapter("02_tmem_lifecycle", "The life of tensor memory", (BLACKWELL,)),
+    Chapter("03_warp_contexts", "Warp contexts", (BLACKWELL,)),
+    Chapter("04_per_k_contexts", "Per-K contexts", (BLACKWELL,)),
+    Chapter("05_blockwise_fp8_gemm", "The blockwise FP8 GEMM", (BLACKWELL,)),
+    Chapter("06_hopper_fp8_gemm", "The same GEMM on Hopper", (HOPPER,)),
+)
+
+
+def written(root, chapter):
+    """Whether the chapter's program is in this checkout."""
+    return any((root / place / chapter.name / "main.cu").is_file()
+               for place in ("chapters", "solutions"))
+
+
+def find(root, wanted):
+    """The chapter called '5', '05' or '05_blockwise_fp8_gemm'; an error lists what there is."""
+    for chapter in CHAPTERS:
+        if wanted == chapter.name or (re.fullmatch(r"\d{1,2}", wanted)
+                                      and int(wanted) == chapter.number):
+            if written(root, chapter):
+                return chapter
+            raise WorkbookError(f"Chapter {chapter.number} ({chapter.title}) is planned but not "
+                                f"written yet. Chapters to run: {listing(root)}.")
+    raise WorkbookError(f"There is no chapter '{wanted}'. Chapters to run, by number or "
+                        f"name: {listing(root)}.")
+
+
+def listing(root):
+    """The chapters of this checkout in one phrase."""
+    names = [f"{chapter.number} ({chapter.name})" for chapter in CHAPTERS
+             if written(root, chapter)]
+    return ", ".join(names) if names else "none yet"
+
+
+def choose_machine(chapter, gpus, wanted):
+    """(run on the GPU?, why) for a chapter; `wanted` is 'gpu', 'sim' or None for the best one."""
+    if wanted == "sim":
+        return False, "in the simulator, as asked"
+    fitting = [gpu for gpu in gpus if chapter.runs_on(gpu)]
+    if fitting:
+        return True, f"on the GPU ({fitting[0].name})"
+    reason = _why_not(chapter, gpus)
+    if wanted == "gpu":
+        raise WorkbookError(f"Chapter {chapter.number} can't run on a GPU here: {reason}. Leave "
+                            "--gpu out to run it in the simulator.")
+    return False, f"in the simulator ({reason})"
+
+
+def _why_not(chapter, gpus):
+    if not gpus:
+        return "no NVIDIA GPU with a working driver was found"
+    old = [gpu for gpu in gpus if gpu.capability in chapter.capabilities]
+    if old:
+        return f"the driver {old[0].driver} of {old[0].name} is older than CUDA 13 needs (580)"
+    needed = " or ".join(chapter.capabilities)
+    return (f"{gpus[0].name} has compute capability {gpus[0].capability}, and the chapter is "
+            f"compiled for {needed}")

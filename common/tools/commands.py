@@ -1,0 +1,160 @@
+"""What each subcommand does. Every function takes (root, console, arguments), returns a status."""
+
+import contextlib
+import fcntl
+import sys
+
+from . import build, chapters, machine, packages, private_env, setup, toolkit
+from .errors import WorkbookError
+from .process import run_in_foreground
+
+BENCHMARKS = {"simulator": "simulator_bench"}
+
+
+@contextlib.contextmanager
+def _only_one(root, console):
+    """Keeps two commands in one checkout from installing or building at the same time."""
+    private_env.folder(root).mkdir(exist_ok=True)
+    with open(private_env.folder(root) / "lock", "w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            console.say("Another ./workbook is building in this checkout; waiting for it.")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _prepare(root, console, targets=(), title="Building", benchmarks=False):
+    """Everything up to built targets; returns the Tools."""
+    with _only_one(root, console):
+        tools = setup.ensure(root, console, benchmarks)
+        build.configure(root, tools, console, benchmarks)
+        build.build(root, tools, console, targets, title)
+    return tools
+
+
+def do_setup(root, console, _arguments):
+    with _only_one(root, console):
+        tools = setup.ensure(root, console)
+    console.say(f"Ready: {tools.toolkit.describe()}.")
+    return 0
+
+
+def do_run(root, console, arguments):
+    chapter = chapters.find(root, arguments.chapter)
+    on_gpu, where = chapters.choose_machine(chapter, machine.find_gpus(), arguments.machine)
+    name = chapter.name + ("_gpu" if on_gpu else "")
+    tools = _prepare(root, console, [name], f"Building chapter {chapter.number}")
+    console.say(console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold")
+                + f", {where}")
+    return run_in_foreground([str(build.program(root, name)), *arguments.rest], env=tools.env)
+
+
+def do_test(root, console, arguments):
+    selection = []
+    if arguments.chapter:
+        selection += ["--label-regex", f"^{chapters.find(root, arguments.chapter).label}$"]
+    if not arguments.all:
+        selection += ["--label-exclude", "^slow$"]
+    tools = _prepare(root, console, title="Building everything")
+    command = [tools.ctest, "--test-dir", str(setup.build_folder(root)), "--output-on-failure",
+               "--no-tests=error", "--parallel", str(machine.core_count()), *selection,
+               *arguments.rest]
+    if console.live and sys.stdout.isatty():
+        command.insert(1, "--progress")
+    return run_in_foreground(command, env=tools.env)
+
+
+def do_bench(root, console, arguments):
+    target = BENCHMARKS[arguments.subject]
+    tools = _prepare(root, console, [target], f"Building the benchmark of the {arguments.subject}",
+                     benchmarks=True)
+    return run_in_foreground([str(build.program(root, target)), *arguments.rest], env=tools.env)
+
+
+def do_doctor(root, console, _arguments):
+    """Prints what there is and what is missing; 0 if `run` and `test` need nothing more."""
+    problems = []
+    gpus = machine.find_gpus()
+    rows = [
+        ("machine", f"{machine.processor_name()}, {machine.core_count()} cores, "
+                    f"{machine.memory_gib():.0f} GiB"),
+        ("system", machine.distribution_name()),
+    ]
+    rows += [("GPU", _describe_gpu(gpu)) for gpu in gpus] or [("GPU", "none found")]
+    rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
+    rows += _library_rows(root, problems)
+    for name, text in rows:
+        print(f"{name:<11}{text}")
+    print()
+    for chapter in chapters.CHAPTERS:
+        print(f"chapter {chapter.number:<3}{chapter.title:<26}{_where(root, chapter, gpus)}")
+    print()
+    if problems:
+        print("Missing: " + "; ".join(problems) + ". `./workbook setup` installs it.")
+        return 1
+    print("Nothing is missing.")
+    return 0
+
+
+def _describe_gpu(gpu):
+    text = f"{gpu.name}, compute capability {gpu.capability}, driver {gpu.driver}"
+    return text if gpu.driver_is_new_enough else f"{text} (CUDA 13 needs {machine.MINIMUM_DRIVER})"
+
+
+def _where(root, chapter, gpus):
+    if not chapters.written(root, chapter):
+        return "not written yet"
+    try:
+        return chapters.choose_machine(chapter, gpus, None)[1]
+    except WorkbookError as error:
+        return str(error)
+
+
+def _compiler_rows(root, problems):
+    rows = []
+    compiler = packages.gxx_version()
+    if compiler is None or compiler < packages.MINIMUM_GXX:
+        problems.append(f"g++ {packages.MINIMUM_GXX} or newer")
+    rows.append(("g++", str(compiler) if compiler else "missing"))
+    cmake = packages.version_of("cmake")
+    text = ".".join(map(str, cmake)) if cmake else "missing"
+    if not setup.cmake_is_new_enough():
+        if private_env.cmake_folder(root):
+            text += " (too old; the private environment's is used)"
+        else:
+            problems.append("CMake " + ".".join(map(str, packages.MINIMUM_CMAKE)) + " or newer")
+    rows.append(("CMake", text))
+    ninja = packages.version_of("ninja")
+    if ninja is None:
+        problems.append("Ninja")
+    rows.append(("Ninja", ".".join(map(str, ninja)) if ninja else "missing"))
+    return rows
+
+
+def _toolkit_rows(root, problems):
+    found, rejected = toolkit.find(root)
+    rows = [("toolkit", found.describe() if found else "missing")]
+    rows += [("", f"not used: {other.nvcc}, because {other.reason}") for other in rejected]
+    if not found:
+        problems.append("CUDA Toolkit 13.0 or newer")
+    return rows
+
+
+def _library_rows(root, problems):
+    wanted = packages.libraries(root)
+    if packages.gxx_version() is None:
+        return [("libraries", "not known without g++")]
+    missing = packages.missing_headers(wanted)
+    rows = []
+    for library in wanted:
+        if library not in missing:
+            text = "found"
+        else:
+            text = f"missing ({library.debian})"
+            if library.for_benchmarks:
+                text += ", only for benchmarks"
+            else:
+                problems.append(library.debian)
+        rows.append((library.name, text))
+    return rows

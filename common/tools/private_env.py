@@ -1,0 +1,154 @@
+"""The checkout's private environment, .workbook/: pinned wheels where the machine has too little.
+
+It is a Python virtual environment that holds the CUDA Toolkit's compiler (no Python code of ours
+ever runs in it) and, on distributions whose CMake is too old, CMake.
+"""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+from .errors import WorkbookError
+from .process import capture, run_logged
+
+# One release line of the toolkit; the parts are versioned separately within it.
+TOOLKIT_PINS = (
+    "nvidia-cuda-nvcc==13.0.88",
+    "nvidia-cuda-crt==13.0.88",
+    "nvidia-nvvm==13.0.88",
+    "nvidia-cuda-runtime==13.0.96",
+    "nvidia-cuda-cccl==13.0.85",
+)
+CMAKE_PINS = ("cmake==3.31.10",)
+
+_PROBE = """
+#include <cuda/std/cstdint>
+#include <cuda_fp8.h>
+__global__ void probe(unsigned* slot) {
+  asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;");
+  *slot = 1;
+}
+"""
+
+
+def folder(root):
+    return root / ".workbook"
+
+
+def _venv(root):
+    return folder(root) / "venv"
+
+
+def _site_packages(root):
+    return sorted(_venv(root).glob("lib/python3*/site-packages"))
+
+
+def _stamp(root):
+    return folder(root) / "installed.json"
+
+
+def _installed(root):
+    """The pins whose installation was completed."""
+    try:
+        return set(json.loads(_stamp(root).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return set()
+
+
+def is_complete(root):
+    """Whether the toolkit's wheels were installed to the end, in the versions pinned here."""
+    return _installed(root).issuperset(TOOLKIT_PINS)
+
+
+def nvcc_paths(root):
+    """Where the wheels put nvcc (at most one path exists)."""
+    return [site / "nvidia" / "cu13" / "bin" / "nvcc" for site in _site_packages(root)]
+
+
+def cmake_folder(root):
+    """The folder with the private cmake and ctest, or None if there is none."""
+    if not _installed(root).issuperset(CMAKE_PINS):
+        return None
+    for site in _site_packages(root):
+        if (site / "cmake" / "data" / "bin" / "cmake").is_file():
+            return site / "cmake" / "data" / "bin"
+    return None
+
+
+def venv_module_works():
+    """Whether this Python can make virtual environments (Debian splits that off)."""
+    status, _ = capture([sys.executable, "-c", "import ensurepip, venv"])
+    return status == 0
+
+
+def install_toolkit(root, console):
+    """Installs the toolkit's wheels and checks that they compile for sm_100a."""
+    _install(root, console, TOOLKIT_PINS, "Installing the CUDA compiler (about 300 MB on disk)")
+    nvcc = next(path for path in nvcc_paths(root) if path.is_file())
+    _complete_layout(nvcc.parent.parent)
+    with console.step("Checking the CUDA compiler") as step:
+        _check(root, nvcc, step)
+    _mark(root, TOOLKIT_PINS)
+
+
+def install_cmake(root, console):
+    """Installs a CMake of this checkout's own."""
+    _install(root, console, CMAKE_PINS, "Installing CMake")
+    _mark(root, CMAKE_PINS)
+
+
+def _install(root, console, pins, title):
+    folder(root).mkdir(exist_ok=True)
+    python = _venv(root) / "bin" / "python"
+    with console.step(title) as step:
+        # A broken or half-made environment is made again; a good one is kept.
+        if capture([str(python), "-m", "pip", "--version"])[0] != 0:
+            shutil.rmtree(_venv(root), ignore_errors=True)
+            _stamp(root).unlink() if _stamp(root).exists() else None
+            _require(run_logged([sys.executable, "-m", "venv", str(_venv(root))], step),
+                     "A Python virtual environment could not be made in .workbook/venv. On Debian "
+                     "and Ubuntu the package python3-venv has what it takes.")
+        _require(run_logged([str(python), "-m", "pip", "install", "--no-deps", "--no-input",
+                             "--disable-pip-version-check", "--only-binary=:all:",
+                             "--progress-bar=off", *pins], step),
+                 f"pip could not install {', '.join(pins)}. A network connection to a Python "
+                 "package index is needed once; alternatively install CUDA Toolkit 13.0 or newer "
+                 "yourself and set CUDA_HOME to its folder.")
+
+
+def _complete_layout(toolkit_root):
+    """Adds the names under which a toolkit's libraries are usually looked for."""
+    for link, target in ((toolkit_root / "lib64", "lib"),
+                         (toolkit_root / "lib" / "libcudart.so", "libcudart.so.13")):
+        if not link.exists():
+            link.symlink_to(target)
+
+
+def _check(root, nvcc, step):
+    source, output = folder(root) / "probe.cu", folder(root) / "probe.o"
+    source.write_text(_PROBE, encoding="utf-8")
+    try:
+        _require(run_logged([str(nvcc), "-std=c++20", "-c", "-cudart", "none", "-gencode",
+                             "arch=compute_100a,code=[compute_100a,sm_100a]", str(source), "-o",
+                             str(output)], step),
+                 "The CUDA compiler that was just installed can't compile for sm_100a. Delete "
+                 "the folder .workbook and try again; if it fails again, install CUDA Toolkit "
+                 "13.0 or newer yourself and set CUDA_HOME to its folder.")
+    finally:
+        for path in (source, output):
+            if path.exists():
+                path.unlink()
+
+
+def _mark(root, pins):
+    text = json.dumps(sorted(_installed(root).union(pins)), indent=1)
+    temporary = _stamp(root).with_suffix(".new")
+    temporary.write_text(text + "\n", encoding="utf-8")
+    temporary.replace(_stamp(root))
+
+
+def _require(result, message):
+    status, output = result
+    if status != 0:
+        raise WorkbookError(message, details="\n".join(output.splitlines()[-15:]))

@@ -1,0 +1,96 @@
+"""Child processes: logged ones with progress, and programs that own the terminal.
+
+Whatever ends the command (Ctrl-C, SIGTERM, an error) ends the children first.
+"""
+
+import os
+import signal
+import subprocess
+
+from .errors import WorkbookError
+
+# How long a child may take to end itself before the next, stronger signal.
+GRACE_SECONDS = 5.0
+
+
+def capture(command, env=None, timeout=20, stdin_text=None):
+    """(exit status, output) of a short command; status 127 if it can't be started."""
+    try:
+        result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                input=stdin_text or "", timeout=timeout, env=env,
+                                universal_newlines=True, errors="replace", check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return 127, str(error)
+    return result.returncode, result.stdout
+
+
+def run_logged(command, step, env=None, cwd=None, log_path=None):
+    """Runs a command, shows its last line as the step's detail; returns (status, output).
+
+    The child has a process group of its own, which is ended as a whole when we are interrupted.
+    """
+    lines = []
+    try:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                 stderr=subprocess.STDOUT, env=env, cwd=cwd,
+                                 universal_newlines=True, errors="replace",
+                                 start_new_session=True)
+    except OSError as error:
+        raise WorkbookError(f"`{command[0]}` could not be started: {error.strerror}.") from error
+    log = open(log_path, "w", encoding="utf-8") if log_path else None
+    try:
+        for line in child.stdout:
+            lines.append(line)
+            if log:
+                log.write(line)
+            if line.strip():
+                step.detail(line)
+        child.wait()
+    except BaseException:
+        _end_group(child)
+        raise
+    finally:
+        child.stdout.close()
+        if log:
+            log.close()
+    return child.returncode, "".join(lines)
+
+
+def run_in_foreground(command, env=None, cwd=None):
+    """Runs a program on our standard streams and returns its exit status (128+n for signal n).
+
+    It shares our process group, so the terminal's Ctrl-C reaches it directly; it gets time to end.
+    """
+    try:
+        child = subprocess.Popen(command, env=env, cwd=cwd)
+    except OSError as error:
+        raise WorkbookError(f"`{command[0]}` could not be started: {error.strerror}.") from error
+    try:
+        child.wait()
+    except BaseException:
+        _end_child(child)
+        raise
+    return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+def _end_child(child):
+    for stop in (lambda: child.send_signal(signal.SIGINT), child.terminate, child.kill):
+        try:
+            stop()
+            child.wait(GRACE_SECONDS)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _end_group(child):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(child.pid, number)
+            child.wait(GRACE_SECONDS)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+        except ProcessLookupError:
+            child.wait()
+            return

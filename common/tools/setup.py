@@ -1,0 +1,91 @@
+"""Brings a machine into shape: packages, CMake, CUDA Toolkit. Does nothing where nothing is needed.
+
+Nothing is remembered about the machine: every check is repeated, and all of them take a fraction
+of a second. Only the private environment keeps a note of what was installed to the end.
+"""
+
+import os
+import platform
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import packages, private_env, toolkit
+from .errors import WorkbookError
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a build uses. `env` is the environment for CMake, Ninja and ctest."""
+
+    cmake: str
+    ctest: str
+    toolkit: toolkit.Toolkit
+    env: dict
+
+
+def ensure(root, console, benchmarks=False):
+    """Installs what is missing and returns the Tools."""
+    if platform.system() != "Linux":
+        raise WorkbookError(f"The workbook builds on Linux; this is {platform.system()}. Use a "
+                            "Linux machine, a virtual machine or a container.")
+    missing = packages.missing_packages(root, benchmarks)
+    if missing:
+        packages.install(missing, console)
+        still = packages.missing_packages(root, benchmarks)
+        if still:
+            raise WorkbookError("apt-get reported success, but these are still not usable: "
+                                + ", ".join(still) + ". `./workbook doctor` shows what was "
+                                "found; a g++ or CMake earlier on PATH may hide the packages'.")
+    compiler = packages.gxx_version()
+    if compiler < packages.MINIMUM_GXX:
+        raise WorkbookError(f"g++ is version {compiler}, and C++20 as used here takes "
+                            f"{packages.MINIMUM_GXX} or newer. Install a newer g++ and put it "
+                            "first on PATH, or use a newer release of the distribution.")
+    cmake_folder = _ensure_cmake(root, console)
+    found = _ensure_toolkit(root, console)
+    env = dict(os.environ)
+    if cmake_folder:
+        env["PATH"] = f"{cmake_folder}{os.pathsep}{env.get('PATH', '')}"
+    return Tools(shutil.which("cmake", path=env["PATH"]), shutil.which("ctest", path=env["PATH"]),
+                 found, env)
+
+
+def cmake_is_new_enough():
+    version = packages.version_of("cmake")
+    return version is not None and version >= packages.MINIMUM_CMAKE
+
+
+def _ensure_cmake(root, console):
+    """The folder of the private CMake, or None where the system's will do."""
+    if cmake_is_new_enough():
+        return None
+    if private_env.cmake_folder(root) is None:
+        _ensure_venv(console)
+        private_env.install_cmake(root, console)
+    return private_env.cmake_folder(root)
+
+
+def _ensure_toolkit(root, console):
+    found, rejected = toolkit.find(root)
+    if found:
+        return found
+    for other in rejected:
+        console.say(f"Not using {other.nvcc}: {other.reason}.")
+    _ensure_venv(console)
+    private_env.install_toolkit(root, console)
+    found, rejected = toolkit.find(root)
+    if not found:
+        reasons = "; ".join(f"{other.nvcc}: {other.reason}" for other in rejected)
+        raise WorkbookError(f"The CUDA compiler was installed but can't be used ({reasons}). "
+                            "Delete the folder .workbook and try again.")
+    return found
+
+
+def _ensure_venv(console):
+    if not private_env.venv_module_works():
+        packages.install(["python3-venv"], console)
+
+
+def build_folder(root):
+    return Path(root) / "build" / "sim"
