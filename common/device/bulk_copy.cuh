@@ -1,0 +1,31 @@
+#pragma once
+/// \file
+/// Bulk copies of contiguous bytes (PTX ISA, "cp.async.bulk"): addresses and size are multiples
+/// of 16 bytes.
+
+#include <cstdint>
+
+namespace bw::ptx {
+
+// cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes
+//     [dstMem], [srcMem], size, [mbar];
+/// Global to shared memory; complete_tx(bytes) on `barrier`.
+__device__ __forceinline__ void bulk_load(uint32_t destination, const void* source, uint32_t bytes,
+                                          uint32_t barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1], %2, [%3];" ::"r"(destination),
+      "l"(__cvta_generic_to_global(source)), "r"(bytes), "r"(barrier)
+      : "memory");
+}
+
+// cp.async.bulk.global.shared::cta.bulk_group [dstMem], [srcMem], size;
+/// Shared to global memory, completed by the bulk groups of tma_store.cuh.
+__device__ __forceinline__ void bulk_store(void* destination, uint32_t source, uint32_t bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(
+                   __cvta_generic_to_global(destination)),
+               "r"(source), "r"(bytes)
+               : "memory");
+}
+
+}  // namespace bw::ptx

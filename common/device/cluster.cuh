@@ -1,0 +1,35 @@
+#pragma once
+/// \file
+/// Position in the cluster, addresses of other CTAs, cluster barriers.
+
+#include <cstdint>
+
+namespace bw::ptx {
+
+// mov.u32 d, %cluster_ctarank;
+/// Rank of the executing CTA in its cluster; 0 without a cluster.
+__device__ __forceinline__ uint32_t cluster_cta_rank() {
+  uint32_t rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+// mapa.shared::cluster.u32 d, a, b;
+/// The shared::cluster address of `address` (of this CTA's layout) in the CTA of rank `rank`.
+__device__ __forceinline__ uint32_t map_to_cta(uint32_t address, uint32_t rank) {
+  uint32_t mapped;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address), "r"(rank));
+  return mapped;
+}
+
+// barrier.cluster.arrive{.sem}{.aligned};   sem = .release
+__device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+// barrier.cluster.wait{.acquire}{.aligned};
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+}  // namespace bw::ptx

@@ -1,0 +1,46 @@
+#pragma once
+/// \file
+/// The mbarrier as a type: what the pipelines store in shared memory.
+
+#include <cstdint>
+
+#include "common/device/mbarrier.cuh"
+#include "common/device/shared_address.cuh"
+
+namespace bw {
+
+/// One mbarrier object in shared memory. Never copied; all threads reach it by pointer.
+struct alignas(8) SharedMemBarrier {
+  uint64_t opaque_state;
+
+  /// Shared-window address of this barrier, for instructions that signal it.
+  __device__ __forceinline__ uint32_t address() const { return ptx::shared_address(this); }
+
+  /// One thread, before a fence (`ptx::fence_mbarrier_init`) and a CTA or cluster barrier.
+  __device__ __forceinline__ void init(uint32_t arrivals) {
+    ptx::mbarrier_init(address(), arrivals);
+  }
+
+  /// One arrival of the calling thread.
+  __device__ __forceinline__ void arrive() { ptx::mbarrier_arrive(address()); }
+
+  /// One arrival together with the bytes that this phase's bulk copies will bring.
+  __device__ __forceinline__ void arrive_and_expect_bytes(uint32_t bytes) {
+    ptx::mbarrier_arrive_expect_tx(address(), bytes);
+  }
+
+  /// Tests once whether the phase of this parity has completed.
+  __device__ __forceinline__ bool try_wait(uint32_t parity) const {
+    return ptx::mbarrier_test_wait_parity(address(), parity);
+  }
+
+  /// Blocks until the phase of this parity has completed.
+  __device__ __forceinline__ void wait(uint32_t parity) const {
+    while (!ptx::mbarrier_try_wait_parity(address(), parity)) {
+    }
+  }
+};
+
+static_assert(sizeof(SharedMemBarrier) == 8, "an mbarrier object is 64 bits");
+
+}  // namespace bw

@@ -1,0 +1,86 @@
+#pragma once
+/// \file
+/// Copies between tensor memory and registers (PTX ISA, "tcgen05.ld", "tcgen05.st",
+/// "tcgen05.wait"). Executed by a whole, converged warp; asynchronous: the registers of a load are
+/// undefined until `tcgen05_wait_ld` has been given them, and a store has not been done before
+/// `tcgen05_wait_st`. The number of registers names the repetition: a 32x32b.xN copy moves N
+/// registers per thread, 16x64b.xN N, 16x128b.xN 2N, 16x256b.xN 4N.
+///
+/// Addresses are TMEM addresses whose lane is the first of the warp's quarter, (warp % 4) · 32
+/// (16-lane shapes: or 16 further).
+
+#include <cstdint>
+
+#include "common/device/tcgen05_registers.cuh"
+
+namespace bw::ptx {
+
+// tcgen05.ld.sync.aligned.shape.num.b32 r, [taddr];
+// tcgen05.st.sync.aligned.shape.num.b32 [taddr], r;
+#define BW_TCGEN05_COPY(shape, repetitions, registers)                                             \
+  __device__ __forceinline__ void tcgen05_ld_##shape(uint32_t(&r)[registers], uint32_t tmem) {     \
+    asm volatile("tcgen05.ld.sync.aligned." #shape ".x" #repetitions                               \
+                 ".b32 {" BW_REGISTER_NAMES_##registers "}, [%" #registers "];"                    \
+                 : BW_REGISTER_OUTPUTS_##registers(r, 0)                                           \
+                 : "r"(tmem));                                                                     \
+  }                                                                                                \
+  __device__ __forceinline__ void tcgen05_st_##shape(uint32_t tmem,                                \
+                                                     const uint32_t(&r)[registers]) {              \
+    asm volatile("tcgen05.st.sync.aligned." #shape ".x" #repetitions ".b32 [%" #registers          \
+                 "], {" BW_REGISTER_NAMES_##registers "};" ::BW_REGISTER_INPUTS_##registers(r, 0), \
+                 "r"(tmem)                                                                         \
+                 : "memory");                                                                      \
+  }
+
+BW_TCGEN05_COPY(32x32b, 1, 1)
+BW_TCGEN05_COPY(32x32b, 2, 2)
+BW_TCGEN05_COPY(32x32b, 4, 4)
+BW_TCGEN05_COPY(32x32b, 8, 8)
+BW_TCGEN05_COPY(32x32b, 16, 16)
+BW_TCGEN05_COPY(32x32b, 32, 32)
+BW_TCGEN05_COPY(32x32b, 64, 64)
+BW_TCGEN05_COPY(32x32b, 128, 128)
+
+BW_TCGEN05_COPY(16x64b, 1, 1)
+BW_TCGEN05_COPY(16x64b, 2, 2)
+BW_TCGEN05_COPY(16x64b, 4, 4)
+BW_TCGEN05_COPY(16x64b, 8, 8)
+BW_TCGEN05_COPY(16x64b, 16, 16)
+BW_TCGEN05_COPY(16x64b, 32, 32)
+BW_TCGEN05_COPY(16x64b, 64, 64)
+BW_TCGEN05_COPY(16x64b, 128, 128)
+
+BW_TCGEN05_COPY(16x128b, 1, 2)
+BW_TCGEN05_COPY(16x128b, 2, 4)
+BW_TCGEN05_COPY(16x128b, 4, 8)
+BW_TCGEN05_COPY(16x128b, 8, 16)
+BW_TCGEN05_COPY(16x128b, 16, 32)
+BW_TCGEN05_COPY(16x128b, 32, 64)
+BW_TCGEN05_COPY(16x128b, 64, 128)
+
+BW_TCGEN05_COPY(16x256b, 1, 4)
+BW_TCGEN05_COPY(16x256b, 2, 8)
+BW_TCGEN05_COPY(16x256b, 4, 16)
+BW_TCGEN05_COPY(16x256b, 8, 32)
+BW_TCGEN05_COPY(16x256b, 16, 64)
+BW_TCGEN05_COPY(16x256b, 32, 128)
+
+#undef BW_TCGEN05_COPY
+
+// tcgen05.wait::ld.sync.aligned;
+/// Waits for all earlier tcgen05.ld of this thread. It takes the registers of the loads it
+/// waits for as operands, so that the compiler can't move their uses before the wait.
+template <int registers>
+__device__ __forceinline__ void tcgen05_wait_ld(uint32_t (&r)[registers]) {
+  asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+#pragma unroll
+  for (int i = 0; i < registers; ++i) asm volatile("" : "+r"(r[i]));
+}
+
+// tcgen05.wait::st.sync.aligned;
+/// Waits for all earlier tcgen05.st of this thread.
+__device__ __forceinline__ void tcgen05_wait_st() {
+  asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
+
+}  // namespace bw::ptx

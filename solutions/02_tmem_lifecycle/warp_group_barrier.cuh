@@ -1,0 +1,23 @@
+#pragma once
+/// \file
+/// A named barrier among some warps of the CTA (contract, chapter 2).
+
+#include "common/device/named_barrier.cuh"
+
+namespace bw {
+
+/// `Threads` threads meet on named barrier `Id` (1 … 15).
+template <int Threads, int Id>
+struct WarpGroupBarrier {
+  static constexpr int kThreads = Threads;
+  static constexpr int kId = Id;
+
+  /// Arrives without waiting: for the side that only announces.
+  static __device__ __forceinline__ void arrive() { ptx::bar_arrive<Id, Threads>(); }
+  /// Arrives and waits for all.
+  static __device__ __forceinline__ void sync() { ptx::bar_sync<Id, Threads>(); }
+  /// The same as `sync`: waiting counts as an arrival.
+  static __device__ __forceinline__ void wait() { sync(); }
+};
+
+}  // namespace bw
