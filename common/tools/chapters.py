@@ -52,12 +52,18 @@ def find(root, wanted):
     for chapter in CHAPTERS:
         if wanted == chapter.name or (re.fullmatch(r"\d{1,2}", wanted)
                                       and int(wanted) == chapter.number):
-            if written(root, chapter):
-                return chapter
-            raise WorkbookError(f"Chapter {chapter.number} ({chapter.title}) is planned but not "
-                                f"written yet. Chapters to run: {listing(root)}.")
-    raise WorkbookError(f"There is no chapter '{wanted}'. Chapters to run, by number or "
-                        f"name: {listing(root)}.")
+            return chapter
+    raise WorkbookError(f"There is no chapter '{wanted}'. Chapters to run, by number or name: "
+                        f"{listing(root)}.")
+
+
+def find_program(root, wanted):
+    """Like find(), for a chapter whose program is in this checkout."""
+    chapter = find(root, wanted)
+    if not written(root, chapter):
+        raise WorkbookError(f"Chapter {chapter.number} ({chapter.title}) is planned but has no "
+                            f"program yet. Chapters to run: {listing(root)}.")
+    return chapter
 
 
 def listing(root):

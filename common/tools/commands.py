@@ -41,7 +41,7 @@ def do_setup(root, console, _arguments):
 
 
 def do_run(root, console, arguments):
-    chapter = chapters.find(root, arguments.chapter)
+    chapter = chapters.find_program(root, arguments.chapter)
     on_gpu, where = chapters.choose_machine(chapter, machine.find_gpus(), arguments.machine)
     name = chapter.name + ("_gpu" if on_gpu else "")
     tools = _prepare(root, console, [name], f"Building chapter {chapter.number}")
