@@ -1,0 +1,205 @@
+// What the PTX parser produces: a module with resolved names.
+//
+// The tree is flat where execution needs it flat: a function is a list of instructions, labels are
+// resolved to instruction indices, registers to dense indices into the function's register table
+// (nested `{}` scopes, repeated names and labels are gone), variables to pointers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bw::sim::ptx {
+
+/// PTX fundamental and packed types (PTX ISA, "Types").
+enum class ScalarType : std::uint8_t {
+  none,
+  pred,
+  b8,
+  b16,
+  b32,
+  b64,
+  b128,
+  u8,
+  u16,
+  u32,
+  u64,
+  s8,
+  s16,
+  s32,
+  s64,
+  f16,
+  f16x2,
+  bf16,
+  bf16x2,
+  tf32,
+  f32,
+  f64,
+  e4m3x2,
+  e5m2x2,
+  e2m3x2,
+  e3m2x2,
+  e2m1x2,
+  ue8m0x2,
+  u16x2,
+  s16x2,
+  f32x2,
+};
+
+/// Size in bytes of one value of the type in memory or in a register; `pred` and `none` have no
+/// size (0).
+[[nodiscard]] std::size_t size_bytes(ScalarType type) noexcept;
+/// "u32", "e4m3x2", ...; the modifier without its dot.
+[[nodiscard]] const char* type_name(ScalarType type) noexcept;
+/// The type of a modifier without its dot, or none.
+[[nodiscard]] ScalarType type_from_name(std::string_view name) noexcept;
+[[nodiscard]] bool is_signed(ScalarType type) noexcept;
+[[nodiscard]] bool is_float(ScalarType type) noexcept;
+
+/// State space of a variable (PTX ISA, "State Spaces").
+enum class StateSpace : std::uint8_t { param, local, shared, global, constant };
+
+/// One `.loc`: the reader's source position of the instructions that follow it.
+struct SourceLocation {
+  std::uint32_t file = 0;  ///< index into Module::files, 0 is "unknown"
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+  std::int32_t inlined_at = -1;  ///< index into Module::locations of the call site, or -1
+  std::string function;          ///< inlined function's name when the debug section gives it
+};
+
+/// A variable in any state space: global, shared, local, constant or parameter.
+struct Variable {
+  /// An initialiser that names another variable's (or function's) address: the `size_bytes` bytes
+  /// at `offset_bytes` become (address of `symbol` + `addend`) >> `shift_bits`, lowest bytes.
+  struct Relocation {
+    std::size_t offset_bytes = 0;
+    std::string symbol;
+    std::int64_t addend = 0;
+    bool generic = false;        ///< written as generic(symbol)
+    std::size_t size_bytes = 8;  ///< 1 for the bytes of a packed pointer, `0xFF00(generic(symbol))`
+    std::uint32_t shift_bits = 0;  ///< from the mask: 0 for 0xFF, 8 for 0xFF00, ...
+  };
+  std::string name;
+  StateSpace space = StateSpace::global;
+  ScalarType type = ScalarType::b8;
+  std::size_t alignment_bytes = 1;
+  std::size_t size_bytes = 0;  ///< 0 for `.extern .shared` arrays of unknown size
+  bool is_extern = false;
+  std::vector<std::byte> initial;  ///< empty: zero-initialised; else size_bytes bytes
+  std::vector<Relocation> relocations;
+  std::uint32_t line = 0;
+};
+
+struct Register {
+  std::string name;  ///< "%rd12"
+  ScalarType type = ScalarType::b32;
+};
+
+struct Function;
+
+/// One operand of an instruction.
+struct Operand {
+  enum class Kind : std::uint8_t {
+    reg,          ///< register `reg`; `negated` for `!%p`
+    integer,      ///< immediate `value` (bit pattern of 64 bits, two's complement)
+    f32_literal,  ///< 0fXXXXXXXX: bits in `value`
+    f64_literal,  ///< 0dXXXXXXXXXXXXXXXX or decimal: bits of the double in `value`
+    special,      ///< special register, `text` is its full name: "%tid.x", "%clock64" (the constant
+                  ///< WARP_SZ is read as the integer 32)
+    variable,     ///< address of `variable` + `value` (as in `mov.u64 %rd1, name;`)
+    label,        ///< branch target, `value` is the instruction index in the function
+    address,      ///< [base + value]: base is `elements[0]` (reg, variable or integer)
+    vector,       ///< {a, b, ...} in `elements`
+    pair,         ///< dual destination `a|b` in `elements`
+    sink,         ///< `_`
+    function,     ///< callee of call; `text` is its name
+    coordinates,  ///< tensor operand [map, {c0, c1, ...}]: elements[0] is an `address` operand (the
+                  ///< map), elements[1] a `vector` (or a single `reg`/`integer` as in `[a, b]`)
+    text,  ///< a name that an instruction takes literally (the prototype of an indirect call)
+  };
+  Kind kind = Kind::sink;
+  bool negated = false;
+  std::uint32_t reg = 0;
+  std::uint64_t value = 0;
+  const Variable* variable = nullptr;
+  std::string text;
+  std::vector<Operand> elements;
+};
+
+/// One instruction. Operands stand as written, but for two opcodes they are brought into one form:
+///  - `call`: operands are always [vector of returns, callee, vector of arguments] and, for an
+///    indirect call, [..., text naming the prototype or target list]. The callee is a `function`,
+///    or a `reg` for an indirect call; vectors are empty where nothing was written; their elements
+///    are `variable` operands (call .param variables), registers or immediates.
+///  - `brx.idx`: operands are [index register, vector of `label` operands]: the table is resolved.
+struct Instruction {
+  std::string opcode;  ///< full opcode with modifiers: "ld.global.v4.f32"
+  bool has_guard = false;
+  bool guard_negated = false;
+  std::uint32_t guard = 0;  ///< register index of the guard predicate
+  std::vector<Operand> operands;
+  std::uint32_t line = 0;      ///< line in the PTX text
+  std::int32_t location = -1;  ///< index into Module::locations, or -1
+};
+
+/// Launch bounds and cluster directives of an entry; 0 where not given.
+struct EntryDirectives {
+  std::uint32_t max_threads[3] = {0, 0, 0};       ///< .maxntid
+  std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid
+  std::uint32_t required_cluster[3] = {0, 0, 0};  ///< .reqnctapercluster
+  std::uint32_t max_cluster_rank = 0;             ///< .maxclusterrank
+  std::uint32_t min_ctas_per_sm = 0;              ///< .minnctapersm
+  std::uint32_t max_registers = 0;                ///< .maxnreg
+  bool explicit_cluster = false;                  ///< .explicitcluster
+  bool blocks_are_clusters = false;               ///< .blocksareclusters
+};
+
+struct Function {
+  std::string name;
+  bool is_entry = false;
+  bool is_extern = false;                             ///< `.extern`, and not defined in this module
+  bool is_defined = false;                            ///< has a body; otherwise a prototype
+  bool no_return = false;                             ///< `.noreturn`
+  std::vector<std::unique_ptr<Variable>> parameters;  ///< input parameters in order
+  std::vector<std::unique_ptr<Variable>> return_parameters;
+  std::vector<std::unique_ptr<Variable>> variables;  ///< .local, .shared and call .param variables
+  std::vector<Register> registers;
+  std::vector<Instruction> instructions;
+  EntryDirectives directives;
+  std::uint32_t line = 0;
+};
+
+/// A parsed PTX module.
+struct Module {
+  std::string name;    ///< for messages: "kernel.cu (embedded PTX 1)" or a file name
+  std::string target;  ///< "sm_100a"
+  std::uint32_t version_major = 0, version_minor = 0;
+  std::vector<std::string> files;  ///< .file table, [0] = "<unknown>"
+  std::vector<SourceLocation> locations;
+  std::vector<std::unique_ptr<Variable>> variables;  ///< module-scope .global, .const, .shared
+  std::vector<std::unique_ptr<Function>> functions;
+
+  [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
+  /// "gemm.cuh:87 (inlined at kernel.cu:12)", or "name.ptx:123" when there is no .loc.
+  [[nodiscard]] std::string describe_location(const Instruction& instruction) const;
+};
+
+/// Parses PTX text. `name` is used in messages.
+/// Throws SimulationError{parse} with name:line, the offending line and what was expected; a text
+/// that ends in the middle says so.
+[[nodiscard]] std::unique_ptr<Module> parse(std::string_view text, std::string name);
+
+/// Replaces calls of functions defined in the module by their bodies, so that an entry is one flat
+/// instruction list. A callee's parameters become the caller's call .param variables (the body
+/// reads and writes them with ld.param and st.param), its locals become variables of the caller,
+/// its .shared variables variables of the module, its `ret` a branch behind the body; source
+/// locations say where the call stands. Calls of extern functions (vprintf, __assertfail, ...)
+/// stay. Throws SimulationError{unsupported} for recursion, indirect calls and undefined functions,
+/// and SimulationError{parse} for arguments that don't fit the callee's parameters.
+void inline_calls(Module& module);
+
+}  // namespace bw::sim::ptx

@@ -1,0 +1,77 @@
+// Splits PTX text into tokens (PTX ISA, "Syntax").
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "common/simulator/ptx/source.hpp"
+
+namespace bw::sim::ptx {
+
+enum class TokenKind : std::uint8_t {
+  end,          ///< nothing is left
+  word,         ///< identifier, register, opcode with modifiers, special register: "%tid.x"
+  directive,    ///< ".reg", ".u32"; `text` includes the dot
+  integer,      ///< `value`, `is_unsigned` with a U suffix or above INT64_MAX
+  f32_literal,  ///< 0fXXXXXXXX, bits in `value`
+  f64_literal,  ///< 0dXXXXXXXXXXXXXXXX or decimal, bits of the double in `value`
+  string,       ///< "...", `text` without the quotes
+  punctuation,  ///< one character, or one of << >> == != <= >= && ||
+};
+
+struct Token {
+  TokenKind kind = TokenKind::end;
+  bool is_unsigned = false;
+  std::uint64_t value = 0;
+  std::string_view text;
+  TextPosition position;
+
+  /// True for this punctuation, word or directive.
+  [[nodiscard]] bool is(std::string_view spelling) const noexcept {
+    return text == spelling && (kind == TokenKind::punctuation || kind == TokenKind::word ||
+                                kind == TokenKind::directive);
+  }
+};
+
+/// Reads one token after the other. Comments and blanks are skipped; trailing NUL bytes (the
+/// padding of a fat binary) end the text.
+class Lexer {
+ public:
+  explicit Lexer(const Source& source);
+
+  /// Throws SimulationError{parse} for characters and literals that PTX doesn't have.
+  [[nodiscard]] Token next();
+
+ private:
+  void skip_blanks_and_comments();
+  [[nodiscard]] Token lex_word();
+  [[nodiscard]] Token lex_directive();
+  [[nodiscard]] Token lex_number();
+  [[nodiscard]] Token lex_hex_float(std::size_t digits, TokenKind kind);
+  [[nodiscard]] Token lex_decimal_float();
+  [[nodiscard]] Token lex_string();
+  [[nodiscard]] Token lex_punctuation();
+  [[nodiscard]] Token finish(TokenKind kind, std::size_t end);
+  /// The byte `ahead` of the current one; NUL behind the end.
+  [[nodiscard]] char at(std::size_t ahead) const noexcept {
+    return offset_ + ahead < text_.size() ? text_[offset_ + ahead] : '\0';
+  }
+  [[nodiscard]] std::size_t end_of_name(std::size_t offset) const noexcept;
+  [[nodiscard]] TextPosition position(std::size_t length) const noexcept {
+    return {offset_, length, line_};
+  }
+
+  const Source& source_;
+  std::string_view text_;
+  std::size_t offset_ = 0;
+  std::uint32_t line_ = 1;
+};
+
+/// True for the spelling of an opcode: lower-case mnemonic and modifiers joined by `.` and `::`.
+[[nodiscard]] bool looks_like_opcode(std::string_view word) noexcept;
+
+/// True for a special register of PTX ISA 9.0, "Special Registers", with its component if it has
+/// any.
+[[nodiscard]] bool is_special_register(std::string_view word) noexcept;
+
+}  // namespace bw::sim::ptx

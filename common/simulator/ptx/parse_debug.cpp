@@ -1,0 +1,159 @@
+// .file, .loc and the debug sections: where the reader's source lines come from.
+#include <functional>
+#include <utility>
+
+#include "common/simulator/ptx/parser.hpp"
+
+namespace bw::sim::ptx {
+namespace {
+
+constexpr std::uint32_t kMaximumFiles = 1u << 16;
+
+/// Packs a position so that the newest .loc of it can be found.
+constexpr std::uint64_t position_key(std::uint32_t file, std::uint32_t line,
+                                     std::uint32_t column) noexcept {
+  return (std::uint64_t{file} << 48) ^ (std::uint64_t{line} << 16) ^ column;
+}
+
+}  // namespace
+
+std::size_t Parser::LocationKeyHash::operator()(const LocationKey& key) const noexcept {
+  const std::uint64_t place = position_key(key.file, key.line, key.column);
+  const std::size_t label = std::hash<std::string_view>{}(key.function_label);
+  return std::hash<std::uint64_t>{}(place * 31 + static_cast<std::uint32_t>(key.inlined_at)) ^
+         label;
+}
+
+// .file N "path" {, timestamp, bytes}
+void Parser::parse_file() {
+  const Construct construct(*this, "a .file directive");
+  advance();
+  const std::uint32_t number = expect_number("the file's number");
+  if (number >= kMaximumFiles) {
+    fail("the file number " + std::to_string(number) + " is too large",
+         "a number below " + std::to_string(kMaximumFiles));
+  }
+  const std::string_view path = expect_string("the file's path in quotes");
+  if (module_->files.size() <= number) module_->files.resize(number + 1, "<unknown>");
+  if (number != 0) module_->files[number] = std::string(path);
+  while (accept(",")) (void)expect_number("the file's time stamp or size");
+}
+
+// .loc file line column {, function_name label{+offset}, inlined_at file line column}
+void Parser::parse_location() {
+  const Construct construct(*this, "a .loc directive");
+  const TextPosition position = current_.position;
+  advance();
+  LocationKey key{};
+  key.inlined_at = -1;
+  key.file = expect_number("the number of a file");
+  key.line = expect_number("a line number");
+  key.column = expect_number("a column number");
+  std::uint64_t label_offset = 0;
+  std::uint32_t call_file = 0, call_line = 0, call_column = 0;
+  if (accept(",")) {
+    expect("function_name", "behind the comma of .loc");
+    if (current_.kind != TokenKind::word && current_.kind != TokenKind::directive) {
+      fail_unexpected("the label of the function's name in .debug_str");
+    }
+    key.function_label = current_.text;
+    advance();
+    if (accept("+")) label_offset = parse_unary().value;
+    expect(",", "behind the function's name");
+    expect("inlined_at", "behind the function's name");
+    call_file = expect_number("the number of the call site's file");
+    call_line = expect_number("the call site's line");
+    call_column = expect_number("the call site's column");
+  }
+  for (const std::uint32_t file : {key.file, call_file}) {
+    if (file <= greatest_file_used_) continue;
+    greatest_file_used_ = file;
+    first_location_with_file_ = position;
+  }
+  // Line 0 marks compiler-generated code; the lines around it tell the reader more.
+  if (key.line == 0 && location_ >= 0) return;
+
+  if (!key.function_label.empty()) {
+    // The call site may itself stand in an inlined function: its newest .loc knows.
+    const auto newest = newest_location_.find(position_key(call_file, call_line, call_column));
+    if (newest != newest_location_.end()) {
+      key.inlined_at = newest->second;
+    } else {
+      key.inlined_at = intern_location({call_file, call_line, call_column, -1, {}}, 0);
+    }
+  }
+  location_ = intern_location(key, label_offset);
+  newest_location_[position_key(key.file, key.line, key.column)] = location_;
+}
+
+std::int32_t Parser::intern_location(const LocationKey& key, std::uint64_t label_offset) {
+  // Labels that differ in the offset only are told apart by not sharing an entry.
+  if (label_offset == 0) {
+    const auto found = location_index_.find(key);
+    if (found != location_index_.end()) return found->second;
+  }
+  const auto index = static_cast<std::int32_t>(module_->locations.size());
+  SourceLocation location;
+  location.file = key.file;
+  location.line = key.line;
+  location.column = key.column;
+  location.inlined_at = key.inlined_at;
+  module_->locations.push_back(std::move(location));
+  if (!key.function_label.empty()) {
+    function_labels_.push_back({static_cast<std::size_t>(index), key.function_label, label_offset});
+  }
+  if (label_offset == 0) location_index_.emplace(key, index);
+  return index;
+}
+
+// .section name { lines of data and labels }
+void Parser::parse_section() {
+  advance();
+  if (current_.kind != TokenKind::directive && current_.kind != TokenKind::word) {
+    fail_unexpected("the name of a section such as `.debug_str`");
+  }
+  const std::string_view name = current_.text;
+  const Construct construct(*this, "the debug section", name);
+  advance();
+  expect("{", "at the begin of the section");
+  if (name == ".debug_str") {
+    parse_debug_strings();
+  } else {
+    while (!is("}")) {
+      if (current_.kind == TokenKind::end || is("{")) fail_unexpected("data lines or `}`");
+      advance();
+    }
+  }
+  expect("}", "at the end of the section");
+}
+
+void Parser::parse_debug_strings() {
+  constexpr std::uint64_t kMaximumByte = 255;
+  while (!is("}")) {
+    if (current_.kind == TokenKind::word && next_.is(":")) {
+      debug_string_labels_[current_.text] = debug_strings_.size();
+      advance();
+      advance();
+      continue;
+    }
+    expect(".b8", "or a label in .debug_str");
+    do {
+      const std::uint64_t byte = parse_constant().value;
+      if (byte > kMaximumByte) fail("a byte of .debug_str is too large", "numbers from 0 to 255");
+      debug_strings_.push_back(static_cast<char>(byte));
+    } while (accept(","));
+  }
+}
+
+void Parser::name_inlined_functions() {
+  for (const FunctionLabel& use : function_labels_) {
+    // The section's own name stands for its first byte.
+    const auto label = debug_string_labels_.find(use.label);
+    if (label == debug_string_labels_.end() && use.label != ".debug_str") continue;
+    const std::size_t base = label == debug_string_labels_.end() ? 0 : label->second;
+    if (use.offset > debug_strings_.size() || base + use.offset >= debug_strings_.size()) continue;
+    module_->locations[use.location].function = debug_strings_.c_str() + base + use.offset;
+  }
+}
+
+}  // namespace bw::sim::ptx

@@ -1,0 +1,162 @@
+// Instructions: guard, opcode, operands; branches and calls in their own forms.
+#include <utility>
+
+#include "common/simulator/ptx/parser.hpp"
+
+namespace bw::sim::ptx {
+namespace {
+
+constexpr std::size_t kMaximumOperands = 64;
+
+}  // namespace
+
+// {@{!}predicate} opcode operand, operand, ... ;
+void Parser::parse_instruction() {
+  const Construct construct(*this, "the function", function_->name);
+  Instruction instruction;
+  instruction.line = current_.position.line;
+  instruction.location = location_;
+  if (is("@")) parse_guard(instruction);
+  if (current_.kind != TokenKind::word || !looks_like_opcode(current_.text)) {
+    if (current_.kind == TokenKind::word && next_.is(":")) {
+      fail("a guard stands before the label " + quote_current(), "an instruction behind a guard");
+    }
+    fail_unexpected("an opcode such as `add.s32`, or `:` behind a label");
+  }
+  const std::string_view opcode = current_.text;
+  instruction.opcode = std::string(opcode);
+  advance();
+  const std::string_view mnemonic = opcode.substr(0, opcode.find_first_of(".:"));
+  if (mnemonic == "bra") {
+    parse_branch(instruction);
+  } else if (mnemonic == "brx") {
+    parse_indexed_branch(instruction);
+  } else if (mnemonic == "call") {
+    parse_call(instruction);
+  } else if (!is(";")) {
+    do {
+      if (instruction.operands.size() == kMaximumOperands) fail_unexpected("fewer operands");
+      instruction.operands.push_back(parse_operand());
+    } while (accept(","));
+  }
+  expect(";", "at the end of the instruction, or `,` between operands");
+  function_->instructions.push_back(std::move(instruction));
+}
+
+void Parser::parse_guard(Instruction& instruction) {
+  advance();
+  instruction.has_guard = true;
+  instruction.guard_negated = accept("!");
+  instruction.guard = expect_predicate("a predicate register behind `@`");
+}
+
+std::uint32_t Parser::expect_predicate(const char* expected) {
+  if (current_.kind != TokenKind::word) fail_unexpected(expected);
+  Symbol symbol;
+  if (!scopes_.find(current_.text, symbol) || symbol.kind != Symbol::Kind::reg) {
+    fail(quote_current() + " is not declared as a register", expected);
+  }
+  if (function_->registers[symbol.index].type != ScalarType::pred) {
+    fail(quote_current() + " is a register of type ." +
+             type_name(function_->registers[symbol.index].type) + ", not a predicate",
+         expected);
+  }
+  advance();
+  return symbol.index;
+}
+
+// bra{.uni} label
+void Parser::parse_branch(Instruction& instruction) {
+  const Token target = current_;
+  Operand operand;
+  operand.kind = Operand::Kind::label;
+  operand.text = std::string(expect_name("the label to branch to"));
+  instruction.operands.push_back(std::move(operand));
+  const auto index = static_cast<std::uint32_t>(function_->instructions.size());
+  scopes_.use_label({target.text, index, -1, target.position});
+}
+
+// brx.idx{.uni} register, table
+void Parser::parse_indexed_branch(Instruction& instruction) {
+  instruction.operands.push_back(parse_operand());
+  if (instruction.operands[0].kind != Operand::Kind::reg) {
+    fail("the index of brx.idx is not a register", "a 32-bit register");
+  }
+  expect(",", "between the index and the table of brx.idx");
+  Symbol symbol;
+  if (current_.kind != TokenKind::word || !scopes_.find(current_.text, symbol) ||
+      symbol.kind != Symbol::Kind::branch_table) {
+    fail(quote_current() + " names no table of branch targets",
+         "a name that is declared with .branchtargets before the branch");
+  }
+  advance();
+  Operand table;
+  table.kind = Operand::Kind::vector;
+  const auto index = static_cast<std::uint32_t>(function_->instructions.size());
+  for (const Token& target : branch_tables_[symbol.index]) {
+    Operand label;
+    label.kind = Operand::Kind::label;
+    label.text = std::string(target.text);
+    const auto entry = static_cast<std::int32_t>(table.elements.size());
+    table.elements.push_back(std::move(label));
+    scopes_.use_label({target.text, index, entry, target.position});
+  }
+  instruction.operands.push_back(std::move(table));
+}
+
+// call{.uni} {(returns),} callee {, (arguments)} {, prototype}
+void Parser::parse_call(Instruction& instruction) {
+  Operand returns, arguments;
+  returns.kind = arguments.kind = Operand::Kind::vector;
+  if (is("(")) {
+    returns = parse_call_list();
+    expect(",", "behind the returned parameters of call");
+  }
+  Operand callee;
+  Symbol symbol;
+  if (current_.kind != TokenKind::word) fail_unexpected("the name of the called function");
+  if (scopes_.find(current_.text, symbol) && symbol.kind == Symbol::Kind::reg) {
+    callee.kind = Operand::Kind::reg;
+    callee.reg = symbol.index;
+    advance();
+  } else {
+    if (find_declared_function(current_.text) == nullptr) {
+      fail("the function " + quote_current() + " is called but not declared",
+           "a function that is declared with .func before the call");
+    }
+    callee.kind = Operand::Kind::function;
+    callee.text = std::string(expect_name("the name of the called function"));
+  }
+  Operand prototype;
+  bool has_prototype = false;
+  if (accept(",")) {
+    if (is("(")) {
+      arguments = parse_call_list();
+      has_prototype = accept(",");
+    } else {
+      has_prototype = true;
+    }
+    if (has_prototype) {
+      prototype.kind = Operand::Kind::text;
+      prototype.text = std::string(expect_name("the name of a .callprototype or .calltargets"));
+    }
+  }
+  instruction.operands.push_back(std::move(returns));
+  instruction.operands.push_back(std::move(callee));
+  instruction.operands.push_back(std::move(arguments));
+  if (has_prototype) instruction.operands.push_back(std::move(prototype));
+}
+
+Operand Parser::parse_call_list() {
+  Operand list;
+  list.kind = Operand::Kind::vector;
+  expect("(", "at the begin of a parameter list");
+  if (accept(")")) return list;
+  do {
+    list.elements.push_back(parse_single());
+  } while (accept(","));
+  expect(")", "or `,` behind a parameter of call");
+  return list;
+}
+
+}  // namespace bw::sim::ptx

@@ -1,0 +1,44 @@
+// The text of a module, and the one place that words parse errors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace bw::sim::ptx {
+
+/// A place in the text: where a token or a construct begins and how long it is.
+struct TextPosition {
+  std::size_t offset_bytes = 0;
+  std::size_t length_bytes = 0;
+  std::uint32_t line = 1;
+};
+
+/// PTX text with its name. Reports say "name:line" and show the line.
+class Source {
+ public:
+  Source(std::string_view text, std::string name);
+
+  [[nodiscard]] std::string_view text() const noexcept { return text_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  /// Throws SimulationError{parse}: `what` is wrong at `position`, `expected` is what may stand
+  /// there.
+  [[noreturn]] void fail(const TextPosition& position, const std::string& what,
+                         const std::string& expected) const;
+  /// Throws SimulationError{parse}: the text ends in the middle of `construct`.
+  [[noreturn]] void fail_cut_off(std::uint32_t line, const std::string& construct,
+                                 const std::string& expected) const;
+  /// Throws SimulationError{unsupported}: well-formed PTX that the simulator has no use for.
+  [[noreturn]] void fail_unsupported(const TextPosition& position, const std::string& what,
+                                     const std::string& fix) const;
+
+ private:
+  [[nodiscard]] std::string where(const TextPosition& position) const;
+
+  std::string_view text_;
+  std::string name_;
+};
+
+}  // namespace bw::sim::ptx
