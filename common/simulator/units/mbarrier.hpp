@@ -1,0 +1,124 @@
+// mbarrier objects of one CTA's shared memory (PTX ISA, "mbarrier").
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/simulator/machine/execution.hpp"
+
+namespace bw::sim {
+
+/// Largest expected count, pending count and magnitude of the tx-count (PTX ISA, "Contents of the
+/// mbarrier object").
+inline constexpr std::int64_t kMbarrierLargestCount = (1 << 20) - 1;
+/// Size and alignment of an object in shared memory.
+inline constexpr std::uint32_t kMbarrierBytes = 8;
+
+/// Somebody's share in a phase, kept for reports.
+struct MbarrierContribution {
+  enum class Kind : std::uint8_t { arrive, arrive_drop, expect_tx, complete_tx };
+  Kind kind = Kind::arrive;
+  Actor actor;               ///< the latest time
+  std::uint64_t phase = 0;   ///< the latest phase it contributed to
+  std::uint64_t amount = 0;  ///< arrivals or bytes in that phase
+};
+
+/// One mbarrier object. The phase that counts is the current, incomplete one.
+struct Mbarrier {
+  std::uint32_t offset_bytes = 0;   ///< in the CTA's shared window
+  std::uint64_t phase = 0;          ///< completed phases; the current phase's parity is phase & 1
+  std::uint64_t observed_phase = 0; ///< phases whose completion some wait has seen
+  std::uint32_t expected = 0;       ///< arrivals that the next phase expects
+  std::int32_t pending = 0;         ///< arrivals still missing in the current phase
+  std::int64_t tx_bytes = 0;        ///< signed: complete_tx may come before expect_tx
+  std::uint64_t expected_tx_bytes = 0;   ///< sum of expect_tx in the current phase
+  std::uint64_t completed_tx_bytes = 0;  ///< sum of complete_tx in the current phase
+  bool live = false;                ///< initialised and not invalidated
+  struct Waiter {
+    Strand* strand;
+    std::uint32_t wait_token;
+  };
+  std::vector<Waiter> waiters;
+  std::vector<MbarrierContribution> contributions;  ///< of this and earlier phases, bounded
+  Actor last_waiter;
+  Actor initialiser;
+};
+
+/// What a state-based wait compares: the opaque value that arrive returns.
+namespace mbarrier_state {
+/// Opaque state of a phase and of the pending count before the arrive-on operation.
+[[nodiscard]] std::uint64_t encode(std::uint64_t phase, std::int32_t pending);
+[[nodiscard]] bool is_valid(std::uint64_t state);
+[[nodiscard]] std::uint32_t phase(std::uint64_t state);    ///< modulo 2^32
+[[nodiscard]] std::uint32_t pending(std::uint64_t state);
+}  // namespace mbarrier_state
+
+/// The objects of one CTA and the operations on them, for instructions and for asynchronous units (bulk
+/// copies, tcgen05.commit, cp.async, launch control).
+///
+/// `offset_bytes` is an offset into the CTA's shared memory; `strand` and `instruction` are those that issued
+/// the operation: they place faults and name the actor in reports. Every operation completes the phase when
+/// nothing is pending any more, and wakes the waiters then. All throw SimulationError{contract} for an
+/// address without a live object, for an object whose bytes were overwritten, for counts out of range, for
+/// more arrivals than the phase expects and when the CTA has exited.
+class MbarrierUnit {
+ public:
+  explicit MbarrierUnit(Cta& cta);
+  ~MbarrierUnit();
+
+  /// The live object at an offset, or nullptr.
+  [[nodiscard]] Mbarrier* find(std::uint32_t offset_bytes);
+  /// The live objects in ascending order of offset, for reports.
+  [[nodiscard]] std::vector<const Mbarrier*> objects() const;
+  /// The live object at an offset; throws when there is none or when its bytes were overwritten.
+  [[nodiscard]] Mbarrier& require(std::uint32_t offset_bytes, const Strand& strand,
+                                  const Instruction& instruction);
+
+  void init(std::uint32_t offset_bytes, std::uint32_t count, Cycle now, const Strand& strand,
+            const Instruction& instruction);
+  void invalidate(std::uint32_t offset_bytes, Cycle now, const Strand& strand,
+                  const Instruction& instruction);
+
+  /// Arrive-on. Returns the opaque state before it.
+  std::uint64_t arrive(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
+                       const Strand& strand, const Instruction& instruction);
+  /// Arrive-on that also lowers the count that later phases expect.
+  std::uint64_t arrive_drop(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
+                            const Strand& strand, const Instruction& instruction);
+  /// A fault when an arrive-on of `count` would complete the phase: the promise of .noComplete.
+  void check_no_complete(std::uint32_t offset_bytes, std::uint32_t count, const Strand& strand,
+                         const Instruction& instruction);
+  void expect_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now, const Strand& strand,
+                 const Instruction& instruction);
+  void complete_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now, const Strand& strand,
+                   const Instruction& instruction);
+  /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc does
+  /// before its arrive-on is triggered.
+  void increment_pending(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
+                         const Strand& strand, const Instruction& instruction);
+
+  /// The time at which an operation that a thread of this CTA sends to CTA `target_rank` now takes effect.
+  /// Operations from one CTA to another keep their order.
+  [[nodiscard]] Cycle remote_time(std::uint32_t target_rank, Cycle now);
+
+ private:
+  void contribute(Mbarrier& barrier, MbarrierContribution::Kind kind, std::uint64_t amount,
+                  Cycle now, const Strand& strand, const Instruction& instruction);
+  void change_tx(Mbarrier& barrier, std::int64_t bytes, const Strand& strand,
+                 const Instruction& instruction);
+  void complete_if_due(Mbarrier& barrier, Cycle now);
+  void check_arrival(const Mbarrier& barrier, std::uint32_t count, const Strand& strand,
+                     const Instruction& instruction) const;
+  [[nodiscard]] std::string name(std::uint32_t offset_bytes) const;
+
+  Cta& cta_;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// "pending 1 of 2 arrivals, tx-count 16384" and so on, for faults and reports.
+[[nodiscard]] std::string describe_counts(const Mbarrier& barrier);
+
+}  // namespace bw::sim
