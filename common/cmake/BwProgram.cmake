@@ -28,6 +28,10 @@ function(bw_add_program name)
   target_compile_options(${name}_objects PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;-no-compress;--expt-relaxed-constexpr>")
 
+  if(NOT TARGET simulator_cudart)
+    message(STATUS "${name}: compiled only, the simulator's runtime is not there yet")
+    return()
+  endif()
   bw_link_program(${name} simulator_cudart ${name}_objects ${arg_LIBRARIES})
   if(BW_GPU_PROGRAMS AND NOT arg_NO_GPU)
     bw_link_program(${name}_gpu bw::cudart ${name}_objects ${arg_LIBRARIES})

@@ -5,6 +5,7 @@
 include_guard(GLOBAL)
 
 enable_testing()
+include(GoogleTest)
 
 # bw_add_test(<name> SOURCES <a.cpp | a.cu>... [LIBRARIES <target>...] [LABELS <label>...]
 #             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>])
@@ -16,8 +17,6 @@ function(bw_add_test name)
   if(NOT BW_TESTS)
     return()
   endif()
-  bw_require_package(GoogleTest TARGET GTest::gtest_main DEBIAN libgtest-dev HEADER gtest/gtest.h
-                     CONFIG GTest)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -29,7 +28,6 @@ function(bw_add_test name)
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE bw::build_flags ${libraries})
   endif()
-  include(GoogleTest)
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}."
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"

@@ -108,6 +108,7 @@ if(NOT BW_CUDA_INCLUDE)
     "it (the runtime's headers), or run `./workbook setup` with BW_TOOLKIT_IGNORE_SYSTEM=1 to use "
     "a toolkit of this checkout's own.")
 endif()
+set(CUDA_TOOLKIT_INCLUDE "${BW_CUDA_INCLUDE}")
 add_library(bw_cuda_headers INTERFACE)
 add_library(bw::cuda_headers ALIAS bw_cuda_headers)
 target_include_directories(bw_cuda_headers SYSTEM INTERFACE "${BW_CUDA_INCLUDE}")

@@ -1,5 +1,5 @@
-# bw::build_flags: warnings and sanitizers, for C++ and CUDA sources. Every target of the repository
-# links it (bw_add_program and bw_add_test do so by themselves; a library names it as PRIVATE).
+# bw::build_flags: warnings and the include folder, for C++ and CUDA sources (bw_add_program and
+# bw_add_test link it by themselves; a library names it as PRIVATE).
 include_guard(GLOBAL)
 
 add_library(bw_build_flags INTERFACE)
@@ -17,9 +17,10 @@ if(BW_WERROR)
     "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Werror all-warnings -Xcompiler=-Werror>")
 endif()
 
+# Sanitizers have to be in everything that is linked together.
 if(BW_SANITIZE)
-  set(bw_sanitizers -fsanitize=address,undefined -fno-omit-frame-pointer)
-  target_compile_options(bw_build_flags INTERFACE
-    "$<$<COMPILE_LANGUAGE:CXX>:${bw_sanitizers};-fno-sanitize-recover=all>")
-  target_link_options(bw_build_flags INTERFACE ${bw_sanitizers})
+  set(bw_sanitizers -fsanitize=address,undefined)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${bw_sanitizers};-fno-sanitize-recover=all;\
+-fno-omit-frame-pointer>")
+  add_link_options(${bw_sanitizers})
 endif()

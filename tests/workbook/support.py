@@ -1,0 +1,113 @@
+"""Temporary checkouts and stand-ins for the tests of ./workbook."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "common"))
+
+# A project of the same shape as ours, but in C++ alone, so that its build takes a second.
+_CMAKE = """\
+cmake_minimum_required(VERSION 3.24)
+project(stand_in LANGUAGES CXX)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_CUDA_COMPILER unused CACHE STRING "passed by the command")
+add_executable(05_blockwise_fp8_gemm solutions/05_blockwise_fp8_gemm/main.cpp)
+enable_testing()
+add_test(NAME five COMMAND 05_blockwise_fp8_gemm)
+add_test(NAME four COMMAND 05_blockwise_fp8_gemm)
+add_test(NAME never COMMAND 05_blockwise_fp8_gemm 1)
+set_tests_properties(five PROPERTIES LABELS chapter05)
+set_tests_properties(four PROPERTIES LABELS chapter04)
+set_tests_properties(never PROPERTIES LABELS "chapter05;slow")
+"""
+
+# Prints its options and exits with the first one, so that tests see that both get through.
+_PROGRAM = """\
+#include <cstdio>
+#include <cstdlib>
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) std::printf("option %s\\n", argv[i]);
+  return argc > 1 ? std::atoi(argv[1]) : 0;
+}
+"""
+
+
+def write_script(path, body):
+    """An executable shell script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + body, encoding="utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return path
+
+
+def make_toolkit(folder, release="13.0", without=()):
+    """A folder that looks like a CUDA Toolkit; `without` names files that it shall lack."""
+    write_script(folder / "bin" / "nvcc", f"echo 'Cuda compilation tools, release {release}, V'\n")
+    for name in ("bin/ptxas", "nvvm/bin/cicc", "include/cuda_runtime.h",
+                 "include/crt/host_config.h", "include/cccl/cuda/std/cstdint"):
+        if name not in without:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("", encoding="utf-8")
+    return folder
+
+
+def environment(**changes):
+    """Our environment with changes (None removes), without what would steer the toolkit's choice."""
+    result = dict(os.environ)
+    for name in ("CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM", "CUDACXX"):
+        result.pop(name, None)
+    for name, value in changes.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = str(value)
+    return result
+
+
+class CheckoutTest(unittest.TestCase):
+    """A test with a folder of its own; checkout() puts the command and a small project there."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="workbook_test_")
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name)
+
+    def checkout(self):
+        """The command under test in a stand-in project; returns its root."""
+        root = self.folder / "checkout"
+        shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools",
+                        ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy(ROOT / "workbook", root / "workbook")
+        shutil.copy(ROOT / "CMakePresets.json", root / "CMakePresets.json")
+        (root / "CMakeLists.txt").write_text(_CMAKE, encoding="utf-8")
+        chapter = root / "solutions" / "05_blockwise_fp8_gemm"
+        chapter.mkdir(parents=True)
+        (chapter / "main.cu").write_text("// the mark of a chapter with a program\n",
+                                         encoding="utf-8")
+        (chapter / "main.cpp").write_text(_PROGRAM, encoding="utf-8")
+        self.program = chapter / "main.cpp"
+        self.toolkit = make_toolkit(self.folder / "cuda")
+        return root
+
+    def run_workbook(self, root, *arguments, **changes):
+        """Runs the command with our stand-in toolkit; standard output and error apart."""
+        changes.setdefault("CUDA_HOME", self.toolkit)
+        return subprocess.run([sys.executable, str(root / "workbook"), *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
+                              env=environment(**changes), check=False)
+
+    def assert_clear_error(self, result, *words, code=1):
+        """One paragraph that contains `words`, no traceback, the expected status."""
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertIn("workbook: error: ", result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)

@@ -1,0 +1,128 @@
+"""A whole small project: configure, build, run, test; and what a broken one shows."""
+
+import shutil
+import unittest
+
+from support import CheckoutTest, make_toolkit, write_script
+
+from tools import private_env
+
+
+class Run(CheckoutTest):
+    def test_options_and_exit_status_get_through(self):
+        root = self.checkout()
+        first = self.run_workbook(root, "run", "5", "--sim", "--", "3", "--m", "-h")
+        self.assertEqual(first.returncode, 3, first.stderr)
+        self.assertEqual(first.stdout, "option 3\noption --m\noption -h\n")
+        self.assertIn("in the simulator", first.stderr)
+
+    def test_a_second_run_neither_configures_nor_builds(self):
+        root = self.checkout()
+        self.run_workbook(root, "run", "5", "--sim")
+        stamps = self.stamps(root)
+        second = self.run_workbook(root, "run", "5", "--sim")
+        self.assertEqual(second.returncode, 0)
+        self.assertNotIn("Configuring", second.stderr)
+        self.assertNotIn("Building", second.stderr)
+        self.assertEqual(self.stamps(root), stamps)
+
+    def test_another_toolkit_configures_anew(self):
+        root = self.checkout()
+        self.run_workbook(root, "run", "5", "--sim")
+        other = make_toolkit(self.folder / "other", release="13.1")
+        self.run_workbook(root, "run", "5", "--sim", CUDA_HOME=other)
+        cache = (root / "build/sim/CMakeCache.txt").read_text(encoding="utf-8")
+        self.assertIn(f"={other}/bin/nvcc\n", cache)
+
+    def test_a_checkout_that_was_moved_still_builds(self):
+        root = self.checkout()
+        self.run_workbook(root, "run", "5", "--sim")
+        moved = root.rename(self.folder / "moved")
+        result = self.run_workbook(moved, "run", "5", "--sim")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def stamps(self, root):
+        return {path.name: path.stat().st_mtime_ns
+                for path in (root / "build/sim/build.ninja",
+                             root / "build/sim/bin/05_blockwise_fp8_gemm")}
+
+
+class BrokenBuild(CheckoutTest):
+    def test_the_compilers_error_is_shown_and_no_traceback(self):
+        root = self.checkout()
+        good = self.program.read_text(encoding="utf-8")
+        self.program.write_text("int main() { return no_such_name; }\n", encoding="utf-8")
+        result = self.run_workbook(root, "run", "5", "--sim")
+        self.assert_clear_error(result, "The build failed", "no_such_name", "main.cpp:1",
+                                "workbook-build.log")
+        self.program.write_text(good, encoding="utf-8")
+        self.assertEqual(self.run_workbook(root, "run", "5", "--sim").returncode, 0)
+
+    def test_cmakes_error_is_shown(self):
+        root = self.checkout()
+        (root / "CMakeLists.txt").write_text("message(FATAL_ERROR \"zstd was not found\")\n",
+                                             encoding="utf-8")
+        result = self.run_workbook(root, "run", "5", "--sim")
+        self.assert_clear_error(result, "could not configure", "zstd was not found")
+
+
+class Test(CheckoutTest):
+    def names(self, *arguments):
+        result = self.run_workbook(self.root, "test", *arguments, "--", "--show-only")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return {line.split(": ")[1] for line in result.stdout.splitlines() if "Test #" in line}
+
+    def test_selection_by_chapter_and_slowness(self):
+        self.root = self.checkout()
+        self.assertEqual(self.names(), {"five", "four"})
+        self.assertEqual(self.names("5"), {"five"})
+        self.assertEqual(self.names("05", "--all"), {"five", "never"})
+        self.assertEqual(self.names("--all"), {"five", "four", "never"})
+
+    def test_a_failed_test_fails_the_command_and_none_at_all_too(self):
+        root = self.checkout()
+        self.assertEqual(self.run_workbook(root, "test").returncode, 0)
+        failed = self.run_workbook(root, "test", "--all")
+        self.assertNotEqual(failed.returncode, 0)
+        self.assertIn("never", failed.stdout)
+        self.assertNotEqual(self.run_workbook(root, "test", "1").returncode, 0)
+
+
+class MissingTools(CheckoutTest):
+    def path_without(self, *hidden):
+        """A PATH with everything of /usr/bin but the hidden tools."""
+        tools = self.folder / "path"
+        tools.mkdir()
+        for name in ("cmake", "ctest", "ninja", "g++", "c++", "gcc", "cc", "as", "ld", "ar",
+                     "ranlib", "sh", "uname"):
+            found = shutil.which(name)
+            if found and name not in hidden:
+                (tools / name).symlink_to(found)
+        return tools
+
+    def test_no_apt_get_and_no_ninja(self):
+        root = self.checkout()
+        result = self.run_workbook(root, "run", "5", "--sim", PATH=self.path_without("ninja"))
+        self.assert_clear_error(result, "ninja-build", "no apt-get")
+
+    def test_a_toolkit_that_cannot_be_fetched(self):
+        root = self.checkout()
+        result = self.run_workbook(root, "run", "5", "--sim", BW_TOOLKIT_IGNORE_SYSTEM="1",
+                                   PIP_NO_INDEX="1", PIP_FIND_LINKS=str(self.folder))
+        self.assert_clear_error(result, "pip could not install nvidia-cuda-nvcc==13.0",
+                                "set CUDA_HOME")
+        self.assertFalse(private_env.is_complete(root))
+
+    def test_nothing_is_fetched_where_nothing_is_missing(self):
+        root = self.checkout()
+        tools = self.path_without()
+        for name in ("apt-get", "sudo", "pip", "pip3", "curl", "wget"):
+            write_script(tools / name, f"touch {self.folder}/fetched\nexit 1\n")
+        result = self.run_workbook(root, "run", "5", "--sim", PATH=tools)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse((self.folder / "fetched").exists())
+        self.assertFalse((root / ".workbook" / "venv").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,68 @@
+"""Which chapter a word names, and where it runs."""
+
+import unittest
+
+from support import CheckoutTest
+
+from tools import chapters
+from tools.errors import WorkbookError
+from tools.machine import Gpu
+
+B200 = Gpu("NVIDIA B200", "10.0", "580.65.06")
+H100 = Gpu("NVIDIA H100 80GB HBM3", "9.0", "580.65.06")
+OLD_DRIVER = Gpu("NVIDIA H100 80GB HBM3", "9.0", "535.104")
+LAPTOP_GPU = Gpu("NVIDIA GeForce RTX 4060", "8.9", "581.00")
+
+
+class Names(CheckoutTest):
+    def test_number_padded_number_and_name_mean_the_same(self):
+        root = self.checkout()
+        for word in ("5", "05", "05_blockwise_fp8_gemm"):
+            self.assertEqual(chapters.find_program(root, word).name, "05_blockwise_fp8_gemm")
+
+    def test_unknown_chapters_are_refused_with_a_list(self):
+        root = self.checkout()
+        for word in ("0", "7", "005", "gemm", "", "-5", "5.0"):
+            with self.assertRaisesRegex(WorkbookError, "5 .05_blockwise_fp8_gemm"):
+                chapters.find(root, word)
+
+    def test_a_chapter_without_a_program_can_be_tested_but_not_run(self):
+        root = self.checkout()
+        self.assertEqual(chapters.find(root, "4").label, "chapter04")
+        with self.assertRaisesRegex(WorkbookError, "no program yet"):
+            chapters.find_program(root, "4")
+
+
+class Machines(unittest.TestCase):
+    def place(self, number, gpus, wanted=None):
+        chapter = next(c for c in chapters.CHAPTERS if c.number == number)
+        return chapters.choose_machine(chapter, gpus, wanted)[0]
+
+    def test_blackwell_runs_its_chapters_natively(self):
+        self.assertEqual([self.place(n, [B200]) for n in range(1, 7)],
+                         [True, True, True, True, True, False])
+
+    def test_hopper_runs_chapters_1_and_6_natively(self):
+        self.assertEqual([self.place(n, [H100]) for n in range(1, 7)],
+                         [True, False, False, False, False, True])
+
+    def test_everything_else_runs_in_the_simulator(self):
+        for gpus in ([], [LAPTOP_GPU], [OLD_DRIVER]):
+            self.assertFalse(any(self.place(n, gpus) for n in range(1, 7)), gpus)
+
+    def test_one_fitting_gpu_among_several_is_enough(self):
+        self.assertTrue(self.place(5, [LAPTOP_GPU, B200]))
+
+    def test_sim_wins_over_a_fitting_gpu(self):
+        self.assertFalse(self.place(5, [B200], "sim"))
+
+    def test_gpu_asked_for_in_vain_says_why(self):
+        for gpus, reason in (([], "no NVIDIA GPU"), ([H100], "compute capability 9.0")):
+            with self.assertRaisesRegex(WorkbookError, reason):
+                self.place(5, gpus, "gpu")
+        with self.assertRaisesRegex(WorkbookError, "driver 535.104 .* older"):
+            self.place(1, [OLD_DRIVER], "gpu")
+
+
+if __name__ == "__main__":
+    unittest.main()

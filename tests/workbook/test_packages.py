@@ -1,0 +1,102 @@
+"""What the build files ask for, what is missing, and what happens then."""
+
+import os
+import unittest
+from unittest import mock
+
+from support import ROOT, CheckoutTest, write_script
+
+from tools import packages
+from tools.errors import WorkbookError
+
+
+class Lists(CheckoutTest):
+    def write(self, text):
+        path = self.folder / "common" / "part" / "CMakeLists.txt"
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+
+    def test_calls_are_read_from_the_build_files(self):
+        self.write("bw_require_package(zstd TARGET z::z DEBIAN libzstd-dev HEADER zstd.h\n"
+                   "                   LIBRARY zstd)\n"
+                   "bw_require_package(blas BENCH TARGET b DEBIAN libopenblas-dev HEADER cblas.h)\n"
+                   "# bw_require_package(no TARGET n DEBIAN libno-dev HEADER no.h)\n"
+                   "function(bw_require_package name)\n")
+        found = packages.libraries(self.folder)
+        self.assertEqual([(f.name, f.header, f.debian, f.for_benchmarks) for f in found],
+                         [("blas", "cblas.h", "libopenblas-dev", True),
+                          ("zstd", "zstd.h", "libzstd-dev", False)])
+
+    def test_this_repository_names_googletest(self):
+        self.assertIn("libgtest-dev", [found.debian for found in packages.libraries(ROOT)])
+
+    def test_headers_that_the_compiler_lacks_are_found_out(self):
+        present = packages.Library("here", "vector", "libhere-dev", False)
+        absent = packages.Library("gone", "no/such/header.h", "libgone-dev", False)
+        self.assertEqual(packages.missing_headers([present, absent, present]), [absent])
+
+    def test_benchmark_libraries_are_asked_for_only_by_benchmarks(self):
+        self.write("bw_require_package(b BENCH TARGET b DEBIAN libb-dev HEADER no/such/b.h)\n")
+        self.assertNotIn("libb-dev", packages.missing_packages(self.folder))
+        self.assertIn("libb-dev", packages.missing_packages(self.folder, benchmarks=True))
+
+    def test_a_bare_machine_misses_everything(self):
+        self.write("bw_require_package(z TARGET z DEBIAN libz-dev HEADER vector)\n")
+        with mock.patch.dict(os.environ, PATH=str(self.folder)):
+            self.assertEqual(packages.missing_packages(self.folder),
+                             ["g++", "cmake", "ninja-build", "libz-dev"])
+
+
+class Installing(CheckoutTest):
+    def install(self, uid, *, sudo=None, apt="exit 0"):
+        """Runs install() with stand-ins on PATH; returns the commands that they saw."""
+        tools, record = self.folder / "bin", self.folder / "record"
+        log = f'echo "$(basename $0) $*" >> {record}\n'
+        if apt is not None:
+            write_script(tools / "apt-get", log + apt + "\n")
+        if sudo is not None:
+            write_script(tools / "sudo", log + sudo + "\n")
+        path = f"{tools}:/usr/bin:/bin" if apt is not None else str(self.folder)
+        from tools.console import Console
+        with mock.patch.dict(os.environ, PATH=path), \
+                mock.patch("os.geteuid", return_value=uid), \
+                mock.patch.object(packages.shutil, "which", _only_in(tools)):
+            try:
+                packages.install(["ninja-build", "libgtest-dev"], Console())
+            finally:
+                self.record = record.read_text(encoding="utf-8") if record.exists() else ""
+
+    def test_root_installs_without_sudo(self):
+        self.install(0, sudo="exit 0")
+        self.assertIn("apt-get install --yes --no-install-recommends ninja-build libgtest-dev",
+                      self.record)
+        self.assertNotIn("sudo", self.record)
+
+    def test_a_user_with_sudo_uses_it_without_being_asked(self):
+        self.install(1000, sudo="exit 0")
+        self.assertIn("sudo -n DEBIAN_FRONTEND=noninteractive apt-get install", self.record)
+
+    def test_a_user_without_sudo_gets_the_exact_command(self):
+        for sudo in (None, "exit 1"):
+            with self.assertRaisesRegex(WorkbookError,
+                                        "sudo apt-get install ninja-build libgtest-dev"):
+                self.install(1000, sudo=sudo)
+            self.assertNotIn("apt-get install", self.record)
+
+    def test_another_distribution_gets_the_names(self):
+        with self.assertRaisesRegex(WorkbookError, "ninja-build, libgtest-dev .*no apt-get"):
+            self.install(0, apt=None)
+
+    def test_a_failed_installation_shows_its_output(self):
+        with self.assertRaises(WorkbookError) as caught:
+            self.install(0, apt="echo E: disk full; exit 100")
+        self.assertIn("disk full", caught.exception.details)
+
+
+def _only_in(folder):
+    """A shutil.which() that knows nothing but a folder."""
+    return lambda name, **_: str(folder / name) if (folder / name).exists() else None
+
+
+if __name__ == "__main__":
+    unittest.main()
