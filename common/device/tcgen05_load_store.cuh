@@ -1,10 +1,10 @@
 #pragma once
 /// \file
-/// Copies between tensor memory and registers (PTX ISA, "tcgen05.ld", "tcgen05.st",
-/// "tcgen05.wait"). Executed by a whole, converged warp; asynchronous: the registers of a load are
-/// undefined until `tcgen05_wait_ld` has been given them, and a store has not been done before
-/// `tcgen05_wait_st`. The number of registers names the repetition: a 32x32b.xN copy moves N
-/// registers per thread, 16x64b.xN N, 16x128b.xN 2N, 16x256b.xN 4N.
+/// Copies between tensor memory and registers, as raw 32-bit words or as fp32 (PTX ISA,
+/// "tcgen05.ld", "tcgen05.st", "tcgen05.wait"). Executed by a whole, converged warp; asynchronous:
+/// the registers of a load are undefined until `tcgen05_wait_ld` has been given them, and a store
+/// has not been done before `tcgen05_wait_st`. The number of registers names the repetition: a
+/// 32x32b.xN copy moves N registers per thread, 16x64b.xN N, 16x128b.xN 2N, 16x256b.xN 4N.
 ///
 /// Addresses are TMEM addresses whose lane is the first of the warp's quarter, (warp % 4) · 32
 /// (16-lane shapes: or 16 further).
@@ -17,20 +17,23 @@ namespace bw::ptx {
 
 // tcgen05.ld.sync.aligned.shape.num.b32 r, [taddr];
 // tcgen05.st.sync.aligned.shape.num.b32 [taddr], r;
-#define BW_TCGEN05_COPY(shape, repetitions, registers)                                             \
-  __device__ __forceinline__ void tcgen05_ld_##shape(uint32_t(&r)[registers], uint32_t tmem) {     \
-    asm volatile("tcgen05.ld.sync.aligned." #shape ".x" #repetitions                               \
-                 ".b32 {" BW_REGISTER_NAMES_##registers "}, [%" #registers "];"                    \
-                 : BW_REGISTER_OUTPUTS_##registers(r, 0)                                           \
-                 : "r"(tmem));                                                                     \
-  }                                                                                                \
-  __device__ __forceinline__ void tcgen05_st_##shape(uint32_t tmem,                                \
-                                                     const uint32_t(&r)[registers]) {              \
-    asm volatile("tcgen05.st.sync.aligned." #shape ".x" #repetitions ".b32 [%" #registers          \
-                 "], {" BW_REGISTER_NAMES_##registers "};" ::BW_REGISTER_INPUTS_##registers(r, 0), \
-                 "r"(tmem)                                                                         \
-                 : "memory");                                                                      \
+#define BW_TCGEN05_COPY_OF(type, constraint, shape, repetitions, registers)                      \
+  __device__ __forceinline__ void tcgen05_ld_##shape(type(&r)[registers], uint32_t tmem) {       \
+    asm volatile("tcgen05.ld.sync.aligned." #shape ".x" #repetitions                             \
+                 ".b32 {" BW_REGISTER_NAMES_##registers "}, [%" #registers "];"                  \
+                 : BW_REGISTER_OPERANDS_##registers("=" constraint, r, 0)                        \
+                 : "r"(tmem));                                                                   \
+  }                                                                                              \
+  __device__ __forceinline__ void tcgen05_st_##shape(uint32_t tmem, const type(&r)[registers]) { \
+    asm volatile("tcgen05.st.sync.aligned." #shape ".x" #repetitions ".b32 [%" #registers        \
+                 "], {" BW_REGISTER_NAMES_##registers                                            \
+                 "};" ::BW_REGISTER_OPERANDS_##registers(constraint, r, 0),                      \
+                 "r"(tmem)                                                                       \
+                 : "memory");                                                                    \
   }
+#define BW_TCGEN05_COPY(shape, repetitions, registers)             \
+  BW_TCGEN05_COPY_OF(uint32_t, "r", shape, repetitions, registers) \
+  BW_TCGEN05_COPY_OF(float, "f", shape, repetitions, registers)
 
 BW_TCGEN05_COPY(32x32b, 1, 1)
 BW_TCGEN05_COPY(32x32b, 2, 2)
@@ -66,6 +69,7 @@ BW_TCGEN05_COPY(16x256b, 16, 64)
 BW_TCGEN05_COPY(16x256b, 32, 128)
 
 #undef BW_TCGEN05_COPY
+#undef BW_TCGEN05_COPY_OF
 
 // tcgen05.wait::ld.sync.aligned;
 /// Waits for all earlier tcgen05.ld of this thread. It takes the registers of the loads it
@@ -75,6 +79,19 @@ __device__ __forceinline__ void tcgen05_wait_ld(uint32_t (&r)[registers]) {
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
 #pragma unroll
   for (int i = 0; i < registers; ++i) asm volatile("" : "+r"(r[i]));
+}
+template <int registers>
+__device__ __forceinline__ void tcgen05_wait_ld(float (&r)[registers]) {
+  asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+#pragma unroll
+  for (int i = 0; i < registers; ++i) asm volatile("" : "+f"(r[i]));
+}
+
+/// As above for consumers that combine every loaded value with `factor` (a scale): it is `factor`
+/// that the compiler sees come out of the wait, which orders all those uses after it without a
+/// register copy per value.
+__device__ __forceinline__ void tcgen05_wait_ld_ordering(float& factor) {
+  asm volatile("tcgen05.wait::ld.sync.aligned;" : "+f"(factor)::"memory");
 }
 
 // tcgen05.wait::st.sync.aligned;

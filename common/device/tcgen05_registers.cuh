@@ -1,7 +1,7 @@
 #pragma once
 /// \file
-/// Operand lists of 1 to 128 registers for inline assembly: names `%0, %1, …`, output and input
-/// constraints of `r[i], r[i + 1], …`. Each list is two of half the length.
+/// Operand lists of 1 to 128 registers for inline assembly: the names `%0, %1, …`, and the
+/// operands `r[i], r[i + 1], …` with their constraint. Each list is two of half the length.
 
 #define BW_REGISTER_NAMES_1 "%0"
 #define BW_REGISTER_NAMES_2 \
@@ -31,23 +31,18 @@
   ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, " \
   "%127"
 
-#define BW_REGISTER_OUTPUTS_1(r, i) "=r"(r[i])
-#define BW_REGISTER_OUTPUTS_2(r, i) BW_REGISTER_OUTPUTS_1(r, i), BW_REGISTER_OUTPUTS_1(r, (i) + 1)
-#define BW_REGISTER_OUTPUTS_4(r, i) BW_REGISTER_OUTPUTS_2(r, i), BW_REGISTER_OUTPUTS_2(r, (i) + 2)
-#define BW_REGISTER_OUTPUTS_8(r, i) BW_REGISTER_OUTPUTS_4(r, i), BW_REGISTER_OUTPUTS_4(r, (i) + 4)
-#define BW_REGISTER_OUTPUTS_16(r, i) BW_REGISTER_OUTPUTS_8(r, i), BW_REGISTER_OUTPUTS_8(r, (i) + 8)
-#define BW_REGISTER_OUTPUTS_32(r, i) \
-  BW_REGISTER_OUTPUTS_16(r, i), BW_REGISTER_OUTPUTS_16(r, (i) + 16)
-#define BW_REGISTER_OUTPUTS_64(r, i) \
-  BW_REGISTER_OUTPUTS_32(r, i), BW_REGISTER_OUTPUTS_32(r, (i) + 32)
-#define BW_REGISTER_OUTPUTS_128(r, i) \
-  BW_REGISTER_OUTPUTS_64(r, i), BW_REGISTER_OUTPUTS_64(r, (i) + 64)
-
-#define BW_REGISTER_INPUTS_1(r, i) "r"(r[i])
-#define BW_REGISTER_INPUTS_2(r, i) BW_REGISTER_INPUTS_1(r, i), BW_REGISTER_INPUTS_1(r, (i) + 1)
-#define BW_REGISTER_INPUTS_4(r, i) BW_REGISTER_INPUTS_2(r, i), BW_REGISTER_INPUTS_2(r, (i) + 2)
-#define BW_REGISTER_INPUTS_8(r, i) BW_REGISTER_INPUTS_4(r, i), BW_REGISTER_INPUTS_4(r, (i) + 4)
-#define BW_REGISTER_INPUTS_16(r, i) BW_REGISTER_INPUTS_8(r, i), BW_REGISTER_INPUTS_8(r, (i) + 8)
-#define BW_REGISTER_INPUTS_32(r, i) BW_REGISTER_INPUTS_16(r, i), BW_REGISTER_INPUTS_16(r, (i) + 16)
-#define BW_REGISTER_INPUTS_64(r, i) BW_REGISTER_INPUTS_32(r, i), BW_REGISTER_INPUTS_32(r, (i) + 32)
-#define BW_REGISTER_INPUTS_128(r, i) BW_REGISTER_INPUTS_64(r, i), BW_REGISTER_INPUTS_64(r, (i) + 64)
+#define BW_REGISTER_OPERANDS_1(constraint, r, i) constraint(r[i])
+#define BW_REGISTER_OPERANDS_2(constraint, r, i) \
+  BW_REGISTER_OPERANDS_1(constraint, r, i), BW_REGISTER_OPERANDS_1(constraint, r, (i) + 1)
+#define BW_REGISTER_OPERANDS_4(constraint, r, i) \
+  BW_REGISTER_OPERANDS_2(constraint, r, i), BW_REGISTER_OPERANDS_2(constraint, r, (i) + 2)
+#define BW_REGISTER_OPERANDS_8(constraint, r, i) \
+  BW_REGISTER_OPERANDS_4(constraint, r, i), BW_REGISTER_OPERANDS_4(constraint, r, (i) + 4)
+#define BW_REGISTER_OPERANDS_16(constraint, r, i) \
+  BW_REGISTER_OPERANDS_8(constraint, r, i), BW_REGISTER_OPERANDS_8(constraint, r, (i) + 8)
+#define BW_REGISTER_OPERANDS_32(constraint, r, i) \
+  BW_REGISTER_OPERANDS_16(constraint, r, i), BW_REGISTER_OPERANDS_16(constraint, r, (i) + 16)
+#define BW_REGISTER_OPERANDS_64(constraint, r, i) \
+  BW_REGISTER_OPERANDS_32(constraint, r, i), BW_REGISTER_OPERANDS_32(constraint, r, (i) + 32)
+#define BW_REGISTER_OPERANDS_128(constraint, r, i) \
+  BW_REGISTER_OPERANDS_64(constraint, r, i), BW_REGISTER_OPERANDS_64(constraint, r, (i) + 64)

@@ -13,7 +13,8 @@ namespace bw {
 ///
 /// Copies are made by whole warps, asynchronously, and each warp reaches only the 32 lanes of its
 /// quarter, (warp % 4) · 32: the copies here add the quarter, so that an address names a tile,
-/// not a warp's part of it. `load` registers are undefined until `wait_load`.
+/// not a warp's part of it. `Word` is uint32_t or float. `load` registers are undefined until
+/// `wait_load`.
 struct TmemAddress {
   static constexpr int kLaneShift = 16;
   static constexpr uint32_t kLanesPerHalf = 16;
@@ -34,46 +35,51 @@ struct TmemAddress {
   }
 
   /// Thread t gets lane t of the warp's quarter; register i is column i.
-  template <int registers>
-  __device__ __forceinline__ void load_32x32b(uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void load_32x32b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_32x32b(values, of_this_warp());
   }
   /// 16 lanes × 8 columns for every 4 registers: thread t gets columns 2·(t % 4) and + 1 of lane
   /// t / 4 (registers 0, 1) and of lane t / 4 + 8 (registers 2, 3).
-  template <int registers>
-  __device__ __forceinline__ void load_16x256b(uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void load_16x256b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x256b(values, of_this_warp());
   }
-  template <int registers>
-  __device__ __forceinline__ void load_16x128b(uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void load_16x128b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x128b(values, of_this_warp());
   }
-  template <int registers>
-  __device__ __forceinline__ void load_16x64b(uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void load_16x64b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x64b(values, of_this_warp());
   }
 
-  template <int registers>
-  __device__ __forceinline__ void store_32x32b(const uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void store_32x32b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_32x32b(of_this_warp(), values);
   }
-  template <int registers>
-  __device__ __forceinline__ void store_16x256b(const uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void store_16x256b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x256b(of_this_warp(), values);
   }
-  template <int registers>
-  __device__ __forceinline__ void store_16x128b(const uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void store_16x128b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x128b(of_this_warp(), values);
   }
-  template <int registers>
-  __device__ __forceinline__ void store_16x64b(const uint32_t (&values)[registers]) const {
+  template <class Word, int registers>
+  __device__ __forceinline__ void store_16x64b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x64b(of_this_warp(), values);
   }
 
   /// Waits for all loads of this thread; `values` are those of the last one.
-  template <int registers>
-  static __device__ __forceinline__ void wait_load(uint32_t (&values)[registers]) {
+  template <class Word, int registers>
+  static __device__ __forceinline__ void wait_load(Word (&values)[registers]) {
     ptx::tcgen05_wait_ld(values);
+  }
+  /// The same where every loaded value is multiplied by `factor`, whose uses it orders after the
+  /// wait: cheaper than naming all values.
+  static __device__ __forceinline__ void wait_load_before_uses_of(float& factor) {
+    ptx::tcgen05_wait_ld_ordering(factor);
   }
   /// Waits for all stores of this thread.
   static __device__ __forceinline__ void wait_store() { ptx::tcgen05_wait_st(); }

@@ -62,16 +62,17 @@ class BlockwiseFp8Accumulator {
                                           const BScalePair& b_scales) {
     const float a_scale = a_scales[threadIdx.x % TileM];
     epi_stage.arrive_input();
-    const float scale_first = a_scale * b_scales.first;
-    const float scale_second = kOneBScale ? scale_first : a_scale * b_scales.second;
+    float scale_first = a_scale * b_scales.first;
+    float scale_second = kOneBScale ? 0.0f : a_scale * b_scales.second;
 
     const TmemAddress tensor = epi_stage.output_stage.tmem().tensor();
-    uint32_t fragments[2][kChunkColumns];
+    float fragments[2][kChunkColumns];
     tensor.load_32x32b(fragments[0]);
 #pragma unroll
     for (int chunk = 0; chunk < kNumChunks; ++chunk) {
-      uint32_t(&fragment)[kChunkColumns] = fragments[chunk % 2];
-      TmemAddress::wait_load(fragment);
+      float(&fragment)[kChunkColumns] = fragments[chunk % 2];
+      TmemAddress::wait_load_before_uses_of(scale_first);
+      if constexpr (!kOneBScale) TmemAddress::wait_load_before_uses_of(scale_second);
       if (chunk + 1 < kNumChunks) {
         (tensor + (chunk + 1) * kChunkColumns).load_32x32b(fragments[(chunk + 1) % 2]);
       } else {
@@ -81,7 +82,7 @@ class BlockwiseFp8Accumulator {
       for (int i = 0; i < kChunkColumns; ++i) {
         const int column = chunk * kChunkColumns + i;
         const float scale = kOneBScale || column < b_scales.boundary ? scale_first : scale_second;
-        values_[column] = fmaf(__uint_as_float(fragment[i]), scale, values_[column]);
+        values_[column] = fmaf(fragment[i], scale, values_[column]);
       }
     }
   }

@@ -18,17 +18,17 @@ struct alignas(16) WorkTile {
 };
 
 /// Static schedule: CTA i of a persistent grid of G computes tiles i, i + G, i + 2G, … of the
-/// raster in which M runs fastest, so that CTAs at work together share their B tiles in L2.
+/// raster in which M runs fastest, so that CTAs at work together share their B tiles in L2. The
+/// host keeps tiles_m · tiles_n below 2^31.
 struct StaticTileScheduler {
   uint32_t tiles_m;
   uint32_t tiles_n;
 
   /// The `round`-th tile of CTA `cta` of `num_ctas`.
   __device__ __forceinline__ WorkTile tile(uint32_t cta, uint32_t num_ctas, uint32_t round) const {
-    const uint64_t linear = cta + static_cast<uint64_t>(round) * num_ctas;
-    if (linear >= static_cast<uint64_t>(tiles_m) * tiles_n) return WorkTile{0, 0, 0, 0};
-    return WorkTile{static_cast<uint32_t>(linear % tiles_m),
-                    static_cast<uint32_t>(linear / tiles_m), 1, 0};
+    const uint32_t linear = cta + round * num_ctas;
+    if (linear >= tiles_m * tiles_n) return WorkTile{0, 0, 0, 0};
+    return WorkTile{linear % tiles_m, linear / tiles_m, 1, 0};
   }
 };
 
