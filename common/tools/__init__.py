@@ -1,4 +1,4 @@
-"""What `./workbook` consists of. Python standard library only: it runs before anything is installed.
+"""What `./workbook` consists of: the Python standard library only, as it runs first of all.
 
 cli       arguments, errors, exit status          commands  what each subcommand does
 setup     brings a machine into shape             build     CMake and Ninja

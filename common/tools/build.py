@@ -37,10 +37,10 @@ def configure(root, tools, console, benchmarks=False):
         command.append("--fresh")
     with console.step("Configuring") as step:
         status, output = run_logged(command, step, env=tools.env, cwd=root)
-    if status != 0:
-        raise WorkbookError("CMake could not configure the build; its message is above. "
-                            "`./workbook doctor` shows what was found on this machine.",
-                            details=_from_first(output, r"^CMake Error"))
+        if status != 0:
+            raise WorkbookError("CMake could not configure the build; its message is above. "
+                                "`./workbook doctor` shows what was found on this machine.",
+                                details=_from_first(output, r"^CMake Error"))
 
 
 def build(root, tools, console, targets=(), title="Building"):
@@ -52,10 +52,10 @@ def build(root, tools, console, targets=(), title="Building"):
     log = build_folder(root) / "workbook-build.log"
     with console.step(title) as step:
         status, output = run_logged(command, step, env=tools.env, cwd=root, log_path=log)
-    if status != 0:
-        raise WorkbookError(f"The build failed; the compiler's message is above. The whole log is "
-                            f"in {log.relative_to(root)}.",
-                            details=_from_first(output, r"^(FAILED:|ninja: error|CMake Error)"))
+        if status != 0:
+            raise WorkbookError(f"The build failed; the compiler's message is above. The whole log "
+                                f"is in {log.relative_to(root)}.",
+                                details=_from_first(output, r"^(FAILED:|ninja: error|CMake Error)"))
 
 
 def program(root, name):

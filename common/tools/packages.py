@@ -108,11 +108,11 @@ def install(packages, console):
         # Fresh machines have no package lists, old ones lists that point nowhere.
         run_logged([*prefix, "apt-get", "update"], step, env=env)
         status, output = run_logged([*prefix, *command], step, env=env)
-    if status != 0:
-        raise WorkbookError(f"apt-get could not install {' '.join(packages)}. Its last words are "
-                            "above. Once that is mended, run the command again, or install them "
-                            f"yourself:\n  {by_hand}",
-                            details="\n".join(output.splitlines()[-15:]))
+        if status != 0:
+            raise WorkbookError(f"apt-get could not install {' '.join(packages)}; its last words "
+                                "are above. Once that is mended, run the command again, or "
+                                f"install them yourself:\n  {by_hand}",
+                                details="\n".join(output.splitlines()[-15:]))
 
 
 def _privilege():

@@ -59,7 +59,7 @@ def make_toolkit(folder, release="13.0", without=()):
 
 
 def environment(**changes):
-    """Our environment with changes (None removes), without what would steer the toolkit's choice."""
+    """Our environment with changes (None removes), without what steers the toolkit's choice."""
     result = dict(os.environ)
     for name in ("CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM", "CUDACXX"):
         result.pop(name, None)
