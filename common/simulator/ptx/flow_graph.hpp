@@ -1,0 +1,47 @@
+// Basic blocks of a flat instruction list.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "common/simulator/ptx/ast.hpp"
+
+namespace bw::sim::ptx {
+
+/// Instructions [first, last) that run one after the other; control enters at the first and leaves
+/// behind the last.
+struct BasicBlock {
+  std::uint32_t first = 0, last = 0;
+  std::vector<std::uint32_t> successors, predecessors;  ///< block numbers, without the exit
+  bool leaves_function =
+      false;  ///< some or all lanes end here: ret, exit, trap, the end of the list
+};
+
+/// The blocks in the order of their instructions. Block 0 is the entry.
+struct FlowGraph {
+  explicit FlowGraph(const Function& function);
+  std::vector<BasicBlock> blocks;
+  std::vector<std::uint32_t> block_of;  ///< per instruction
+};
+
+/// How an instruction moves control.
+enum class Transfer : std::uint8_t {
+  none,    ///< to the next instruction
+  branch,  ///< bra, brx.idx
+  leave,   ///< ret, exit, trap
+};
+[[nodiscard]] Transfer transfer_of(std::string_view opcode) noexcept;
+
+/// Calls visit(target) for each instruction that a branch names.
+template <typename Visit>
+void visit_branch_targets(const Instruction& branch, Visit&& visit) {
+  for (const Operand& operand : branch.operands) {
+    if (operand.kind == Operand::Kind::label) visit(static_cast<std::uint32_t>(operand.value));
+    for (const Operand& element : operand.elements) {
+      if (element.kind == Operand::Kind::label) visit(static_cast<std::uint32_t>(element.value));
+    }
+  }
+}
+
+}  // namespace bw::sim::ptx

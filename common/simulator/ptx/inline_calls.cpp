@@ -1,0 +1,281 @@
+// Replaces calls by the bodies of the called functions.
+//
+// Functions are flattened callees first, so a body that is spliced in holds no further call of a
+// function of the module. No function can be active twice in a thread (recursion is refused), so
+// the locals of a callee exist once per caller, however often it is called; registers are new at
+// each call, which keeps their live ranges short.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/ptx/ast.hpp"
+#include "common/simulator/ptx/flow_graph.hpp"
+
+namespace bw::sim::ptx {
+namespace {
+
+/// Calls in calls can multiply: an end before memory runs out.
+constexpr std::size_t kMaximumInstructions = 8'000'000;
+
+bool is_call(const Instruction& instruction) noexcept {
+  const std::string_view opcode = instruction.opcode;
+  return opcode == "call" || opcode.starts_with("call.");
+}
+
+class Inliner {
+ public:
+  explicit Inliner(Module& module) : module_(module) {
+    for (const auto& function : module.functions) by_name_.emplace(function->name, function.get());
+  }
+
+  void run() {
+    for (const auto& function : module_.functions) {
+      if (function->is_defined) flatten(*function);
+    }
+  }
+
+ private:
+  using VariableMap = std::unordered_map<const Variable*, const Variable*>;
+
+  [[noreturn]] void fail(FaultKind kind, const Instruction& call, const std::string& what,
+                         const std::string& fix) const {
+    Report report;
+    report.kind = kind;
+    report.what = what;
+    report.where = module_.describe_location(call) + " (" + module_.name + ":" +
+                   std::to_string(call.line) + ": `" + call.opcode + "`)";
+    report.fix = fix;
+    throw SimulationError(std::move(report));
+  }
+
+  /// The function that a call names, or nullptr if the call stays: extern functions.
+  Function* callee_of(const Function& caller, const Instruction& call) const {
+    const Operand& callee = call.operands[1];
+    if (callee.kind != Operand::Kind::function) {
+      fail(FaultKind::unsupported, call,
+           "`" + caller.name + "` calls a function through a register",
+           "call the function by its name: indirect calls (function pointers, virtual functions) "
+           "are not executed");
+    }
+    const auto found = by_name_.find(callee.text);
+    Function* function = found == by_name_.end() ? nullptr : found->second;
+    if (function != nullptr && function->is_defined) return function;
+    if (function != nullptr && function->is_extern) return nullptr;
+    fail(
+        FaultKind::unsupported, call,
+        "`" + caller.name + "` calls `" + callee.text +
+            "`, which the module declares but doesn't "
+            "define",
+        "define the function in the same translation unit: modules are not linked with each other");
+  }
+
+  void flatten(Function& function) {
+    const bool is_done = std::find(flat_.begin(), flat_.end(), &function) != flat_.end();
+    if (is_done) return;
+    chain_.push_back(&function);
+    bool has_inlined_calls = false;
+    for (const Instruction& instruction : function.instructions) {
+      if (!is_call(instruction)) continue;
+      Function* callee = callee_of(function, instruction);
+      if (callee == nullptr) continue;
+      has_inlined_calls = true;
+      refuse_recursion(instruction, *callee);
+      check_parameters(instruction, *callee);
+      flatten(*callee);
+    }
+    if (has_inlined_calls) splice_bodies(function);
+    chain_.pop_back();
+    flat_.push_back(&function);
+  }
+
+  void refuse_recursion(const Instruction& call, const Function& callee) const {
+    const auto begin = std::find(chain_.begin(), chain_.end(), &callee);
+    if (begin == chain_.end()) return;
+    std::string chain;
+    for (auto link = begin; link != chain_.end(); ++link) chain += "`" + (*link)->name + "` calls ";
+    fail(FaultKind::unsupported, call, "recursion: " + chain + "`" + callee.name + "`",
+         "write the recursion as a loop: calls are replaced by the called function's body");
+  }
+
+  void check_parameters(const Instruction& call, const Function& callee) const {
+    const auto check = [&](const std::vector<Operand>& actual,
+                           const std::vector<std::unique_ptr<Variable>>& formal, const char* what) {
+      if (actual.size() != formal.size()) {
+        fail(FaultKind::parse, call,
+             "`" + callee.name + "` is called with " + std::to_string(actual.size()) + " " + what +
+                 ", but has " + std::to_string(formal.size()),
+             "pass what the function's declaration says");
+      }
+      for (std::size_t i = 0; i < actual.size(); ++i) {
+        if (actual[i].kind != Operand::Kind::variable || actual[i].value != 0) {
+          fail(FaultKind::unsupported, call,
+               "a call of `" + callee.name + "` passes a register or a number in its " + what,
+               "pass .param variables, as nvcc does");
+        }
+        if (actual[i].variable->size_bytes < formal[i]->size_bytes) {
+          fail(FaultKind::parse, call,
+               "a call of `" + callee.name + "` passes " +
+                   std::to_string(actual[i].variable->size_bytes) + " bytes where `" +
+                   formal[i]->name + "` has " + std::to_string(formal[i]->size_bytes),
+               "pass what the function's declaration says");
+        }
+      }
+    };
+    check(call.operands[0].elements, callee.return_parameters, "returned parameters");
+    check(call.operands[2].elements, callee.parameters, "parameters");
+  }
+
+  void splice_bodies(Function& caller) {
+    std::vector<Instruction> old = std::move(caller.instructions);
+    caller.instructions.clear();
+    // Where each instruction of the caller has come to stand; its branches are aimed at the end.
+    std::vector<std::uint32_t> new_index(old.size() + 1, 0);
+    std::vector<std::uint32_t> own;
+    std::unordered_map<const Function*, VariableMap> locals;
+    for (std::size_t i = 0; i < old.size(); ++i) {
+      new_index[i] = static_cast<std::uint32_t>(caller.instructions.size());
+      Function* callee = is_call(old[i]) ? callee_of(caller, old[i]) : nullptr;
+      if (callee == nullptr) {
+        own.push_back(new_index[i]);
+        caller.instructions.push_back(std::move(old[i]));
+        continue;
+      }
+      if (caller.instructions.size() + callee->instructions.size() > kMaximumInstructions) {
+        fail(FaultKind::unsupported, old[i],
+             "`" + caller.name + "` has more than " + std::to_string(kMaximumInstructions) +
+                 " instructions once its calls are replaced by the called functions' bodies",
+             "call fewer __noinline__ functions, or build with optimisation (without -G)");
+      }
+      auto [known, is_new] = locals.try_emplace(callee);
+      if (is_new) known->second = copy_locals(caller, *callee);
+      splice(caller, *callee, old[i], known->second);
+    }
+    new_index[old.size()] = static_cast<std::uint32_t>(caller.instructions.size());
+    for (const std::uint32_t index : own) {
+      retarget(caller.instructions[index], [&](std::uint64_t target) { return new_index[target]; });
+    }
+  }
+
+  /// The callee's locals become the caller's; its shared variables belong to the module from now
+  /// on.
+  VariableMap copy_locals(Function& caller, Function& callee) {
+    VariableMap map;
+    for (auto& variable : callee.variables) {
+      if (variable->space == StateSpace::shared) continue;
+      caller.variables.push_back(std::make_unique<Variable>(*variable));
+      map.emplace(variable.get(), caller.variables.back().get());
+    }
+    const auto first_shared =
+        std::stable_partition(callee.variables.begin(), callee.variables.end(),
+                              [](const auto& v) { return v->space != StateSpace::shared; });
+    std::move(first_shared, callee.variables.end(), std::back_inserter(module_.variables));
+    callee.variables.erase(first_shared, callee.variables.end());
+    return map;
+  }
+
+  void splice(Function& caller, const Function& callee, const Instruction& call,
+              VariableMap variables) {
+    for (std::size_t i = 0; i < callee.parameters.size(); ++i) {
+      variables[callee.parameters[i].get()] = call.operands[2].elements[i].variable;
+    }
+    for (std::size_t i = 0; i < callee.return_parameters.size(); ++i) {
+      variables[callee.return_parameters[i].get()] = call.operands[0].elements[i].variable;
+    }
+    const auto first_register = static_cast<std::uint32_t>(caller.registers.size());
+    caller.registers.insert(caller.registers.end(), callee.registers.begin(),
+                            callee.registers.end());
+
+    std::vector<Instruction>& out = caller.instructions;
+    const auto body_size = static_cast<std::uint32_t>(callee.instructions.size());
+    if (call.has_guard) {
+      // Lanes whose guard is false go around the body.
+      const auto behind = static_cast<std::uint32_t>(out.size()) + 1 + body_size;
+      Instruction around = make_branch(call, behind);
+      around.has_guard = true;
+      around.guard = call.guard;
+      around.guard_negated = !call.guard_negated;
+      out.push_back(std::move(around));
+    }
+    const auto base = static_cast<std::uint32_t>(out.size());
+    const std::uint32_t end = base + body_size;
+    std::unordered_map<std::int32_t, std::int32_t> locations;
+    for (const Instruction& original : callee.instructions) {
+      Instruction copy = original;
+      copy.guard += first_register;
+      for (Operand& operand : copy.operands) rebase(operand, first_register, variables);
+      retarget(copy, [&](std::uint64_t target) { return target + base; });
+      if (copy.opcode == "ret" || copy.opcode.starts_with("ret.")) {
+        Instruction leave = make_branch(copy, end);
+        leave.has_guard = copy.has_guard;
+        leave.guard = copy.guard;
+        leave.guard_negated = copy.guard_negated;
+        copy = std::move(leave);
+      }
+      copy.location = location_in_call(copy.location, call.location, callee, locations);
+      out.push_back(std::move(copy));
+    }
+  }
+
+  static Instruction make_branch(const Instruction& at, std::uint32_t target) {
+    Instruction branch;
+    branch.opcode = "bra";
+    branch.line = at.line;
+    branch.location = at.location;
+    Operand label;
+    label.kind = Operand::Kind::label;
+    label.value = target;
+    branch.operands.push_back(std::move(label));
+    return branch;
+  }
+
+  static void rebase(Operand& operand, std::uint32_t first_register, const VariableMap& variables) {
+    if (operand.kind == Operand::Kind::reg) operand.reg += first_register;
+    if (operand.kind == Operand::Kind::variable) {
+      const auto found = variables.find(operand.variable);
+      if (found != variables.end()) operand.variable = found->second;
+    }
+    for (Operand& element : operand.elements) rebase(element, first_register, variables);
+  }
+
+  template <typename Map>
+  static void retarget(Instruction& instruction, Map map) {
+    if (transfer_of(instruction.opcode) != Transfer::branch) return;
+    const auto aim = [&](Operand& operand) {
+      if (operand.kind == Operand::Kind::label) operand.value = map(operand.value);
+    };
+    for (Operand& operand : instruction.operands) {
+      aim(operand);
+      for (Operand& element : operand.elements) aim(element);
+    }
+  }
+
+  /// The callee's location with the call at the far end of its chain of call sites.
+  std::int32_t location_in_call(std::int32_t location, std::int32_t call, const Function& callee,
+                                std::unordered_map<std::int32_t, std::int32_t>& known) {
+    if (call < 0) return location;
+    if (location < 0) return call;
+    const auto found = known.find(location);
+    if (found != known.end()) return found->second;
+    SourceLocation copy = module_.locations[static_cast<std::size_t>(location)];
+    const std::int32_t outer = copy.inlined_at;
+    copy.inlined_at = outer < 0 ? call : location_in_call(outer, call, callee, known);
+    if (copy.function.empty()) copy.function = callee.name;
+    const auto index = static_cast<std::int32_t>(module_.locations.size());
+    module_.locations.push_back(std::move(copy));
+    known.emplace(location, index);
+    return index;
+  }
+
+  Module& module_;
+  std::unordered_map<std::string_view, Function*> by_name_;
+  std::vector<const Function*> chain_;
+  std::vector<const Function*> flat_;
+};
+
+}  // namespace
+
+void inline_calls(Module& module) { Inliner(module).run(); }
+
+}  // namespace bw::sim::ptx
