@@ -10,6 +10,8 @@ from .process import capture, run_logged
 
 MINIMUM_CMAKE = (3, 24)
 MINIMUM_GXX = 11
+# Freshly started machines often run an update of their own, which holds the lock for a while.
+APT = ("apt-get", "-o", "DPkg::Lock::Timeout=180")
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,6 @@ def missing_packages(root, benchmarks=False):
 
 def install(packages, console):
     """Installs Debian packages, as root or with sudo that asks no password; else says how."""
-    command = ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
     by_hand = "sudo apt-get update && sudo apt-get install " + " ".join(packages)
     if not shutil.which("apt-get"):
         raise WorkbookError("Needed but missing: " + ", ".join(packages) + " (as Debian and "
@@ -106,8 +107,9 @@ def install(packages, console):
         prefix = [*prefix, "DEBIAN_FRONTEND=noninteractive"]
     with console.step("Installing " + " ".join(packages)) as step:
         # Fresh machines have no package lists, old ones lists that point nowhere.
-        run_logged([*prefix, "apt-get", "update"], step, env=env)
-        status, output = run_logged([*prefix, *command], step, env=env)
+        run_logged([*prefix, *APT, "update"], step, env=env)
+        status, output = run_logged([*prefix, *APT, "install", "--yes",
+                                     "--no-install-recommends", *packages], step, env=env)
         if status != 0:
             raise WorkbookError(f"apt-get could not install {' '.join(packages)}; its last words "
                                 "are above. Once that is mended, run the command again, or "

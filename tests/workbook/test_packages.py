@@ -68,20 +68,21 @@ class Installing(CheckoutTest):
 
     def test_root_installs_without_sudo(self):
         self.install(0, sudo="exit 0")
-        self.assertIn("apt-get install --yes --no-install-recommends ninja-build libgtest-dev",
-                      self.record)
+        self.assertRegex(self.record, "(?m)^apt-get .*install --yes --no-install-recommends "
+                                      "ninja-build libgtest-dev$")
         self.assertNotIn("sudo", self.record)
 
     def test_a_user_with_sudo_uses_it_without_being_asked(self):
         self.install(1000, sudo="exit 0")
-        self.assertIn("sudo -n DEBIAN_FRONTEND=noninteractive apt-get install", self.record)
+        self.assertRegex(self.record, "(?m)^sudo -n DEBIAN_FRONTEND=noninteractive apt-get .*"
+                                      "install .* ninja-build libgtest-dev$")
 
     def test_a_user_without_sudo_gets_the_exact_command(self):
         for sudo in (None, "exit 1"):
             with self.assertRaisesRegex(WorkbookError,
                                         "sudo apt-get install ninja-build libgtest-dev"):
                 self.install(1000, sudo=sudo)
-            self.assertNotIn("apt-get install", self.record)
+            self.assertNotIn("apt-get", self.record)
 
     def test_another_distribution_gets_the_names(self):
         with self.assertRaisesRegex(WorkbookError, "ninja-build, libgtest-dev .*no apt-get"):
