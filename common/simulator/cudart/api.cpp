@@ -1,0 +1,79 @@
+#include "common/simulator/cudart/api.hpp"
+
+#include <sysexits.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "common/simulator/units/device_calls.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+thread_local cudaError_t thread_last_error = cudaSuccess;
+
+// BW_SIM_ON_ERROR; nothing but `exit` (the default) and `return` is accepted.
+bool returns_on_fault() {
+  const char* const value = std::getenv("BW_SIM_ON_ERROR");
+  if (value == nullptr || std::string_view(value) == "exit") return false;
+  if (std::string_view(value) == "return") return true;
+  std::fprintf(stderr,
+               "simulator: BW_SIM_ON_ERROR is \"%s\"; it can be `exit` (end the process after a "
+               "fault, the default) or `return` (return the CUDA error code)\n",
+               value);
+  std::_Exit(EX_USAGE);
+}
+
+bool ends_use_of_device(FaultKind kind) {
+  return kind == FaultKind::contract || kind == FaultKind::deadlock ||
+         kind == FaultKind::livelock || kind == FaultKind::trap;
+}
+
+}  // namespace
+
+cudaError_t record_error(cudaError_t error) noexcept {
+  // cudaErrorNotReady is an answer, not an error.
+  if (error != cudaSuccess && error != cudaErrorNotReady) thread_last_error = error;
+  return error;
+}
+
+cudaError_t last_error() noexcept { return thread_last_error; }
+
+void clear_last_error() noexcept { thread_last_error = cudaSuccess; }
+
+cudaError_t error_of(const Report& report) noexcept {
+  switch (report.kind) {
+    case FaultKind::parse:
+      return cudaErrorInvalidPtx;
+    case FaultKind::unsupported:
+      return cudaErrorUnsupportedPtxVersion;
+    case FaultKind::launch:
+      return cudaErrorInvalidConfiguration;
+    case FaultKind::contract:
+      return cudaErrorLaunchFailure;
+    case FaultKind::deadlock:
+    case FaultKind::livelock:
+      return cudaErrorLaunchTimeout;
+    case FaultKind::trap:
+      return is_assertion(report) ? cudaErrorAssert : cudaErrorLaunchFailure;
+  }
+  return cudaErrorUnknown;
+}
+
+cudaError_t on_fault(const Report& report) {
+  // What the program has printed so far stands before the report.
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", report.format().c_str());
+  std::fflush(stderr);
+  if (report.kind != FaultKind::launch && !returns_on_fault()) {
+    // Neither exit handlers nor destructors: they could print a result or use the device.
+    std::_Exit(EX_SOFTWARE);
+  }
+  const cudaError_t error = error_of(report);
+  if (ends_use_of_device(report.kind)) Runtime::instance().sticky_error = error;
+  return error;
+}
+
+}  // namespace bw::sim::cudart

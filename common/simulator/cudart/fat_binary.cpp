@@ -1,0 +1,213 @@
+#include "common/simulator/cudart/fat_binary.hpp"
+
+#include <lz4.h>
+#include <zstd.h>
+
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include "common/simulator/checks/error.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "fat binaries are little endian and read in place");
+
+constexpr std::uint32_t kMagic = 0xBA55ED50;
+constexpr std::size_t kHeaderBytes = 16;
+constexpr std::size_t kEntryHeaderBytes = 64;  // the part that this reader uses
+constexpr std::uint64_t kFlagLz4 = 0x2000;
+constexpr std::uint64_t kFlagZstandard = 0x8000;
+constexpr std::uint64_t kFlagArchitectureSpecific = 0x100000;
+constexpr std::uint64_t kFlagFamilySpecific = 0x200000;
+// Far beyond any PTX; a larger size in a header is damage, not data.
+constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 30;
+constexpr std::uint32_t kDeviceArchitecture = 100;
+
+// Offsets in an entry's header.
+constexpr std::size_t kOffsetHeaderBytes = 4;
+constexpr std::size_t kOffsetPayloadBytes = 8;
+constexpr std::size_t kOffsetCompressedBytes = 16;
+constexpr std::size_t kOffsetArchitecture = 28;
+constexpr std::size_t kOffsetFlags = 40;
+constexpr std::size_t kOffsetUncompressedBytes = 56;
+
+[[noreturn]] void fail(FaultKind kind, const std::string& name, std::string what, std::string fix) {
+  Report report;
+  report.kind = kind;
+  report.what = std::move(what);
+  report.where = name;
+  report.fix = std::move(fix);
+  throw SimulationError(std::move(report));
+}
+
+[[noreturn]] void fail_malformed(const std::string& name, std::string what) {
+  fail(FaultKind::parse, name, "the fat binary is malformed or cut off: " + std::move(what),
+       "build the program again; if the file was copied, check that it is complete");
+}
+
+template <class T>
+T read(std::span<const std::byte> bytes, std::size_t offset) {
+  T value;
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+FatBinaryEntry::Compression compression_of(std::uint64_t flags, std::uint32_t compressed_bytes) {
+  if ((flags & kFlagZstandard) != 0) return FatBinaryEntry::Compression::zstandard;
+  if ((flags & kFlagLz4) != 0) return FatBinaryEntry::Compression::lz4;
+  return compressed_bytes == 0 ? FatBinaryEntry::Compression::none
+                               : FatBinaryEntry::Compression::unknown;
+}
+
+// Reads the entry at `offset` and moves `offset` behind it.
+FatBinaryEntry read_entry(std::span<const std::byte> bytes, std::size_t& offset,
+                          const std::string& name) {
+  const std::size_t left = bytes.size() - offset;
+  const std::string place = "the image at byte " + std::to_string(offset);
+  if (left < kEntryHeaderBytes) {
+    fail_malformed(name, place + " has " + std::to_string(left) + " bytes where its header takes " +
+                             std::to_string(kEntryHeaderBytes));
+  }
+  const auto header = bytes.subspan(offset);
+  const auto header_bytes = read<std::uint32_t>(header, kOffsetHeaderBytes);
+  const auto payload_bytes = read<std::uint64_t>(header, kOffsetPayloadBytes);
+  if (header_bytes < kEntryHeaderBytes || header_bytes > left) {
+    fail_malformed(name, place + " states a header of " + std::to_string(header_bytes) +
+                             " bytes, with " + std::to_string(left) + " bytes left");
+  }
+  if (payload_bytes > left - header_bytes) {
+    fail_malformed(name, place + " states " + std::to_string(payload_bytes) + " bytes, with " +
+                             std::to_string(left - header_bytes) + " left");
+  }
+  const auto compressed_bytes = read<std::uint32_t>(header, kOffsetCompressedBytes);
+  if (compressed_bytes > payload_bytes) {
+    fail_malformed(name, place + " states " + std::to_string(compressed_bytes) +
+                             " compressed bytes in a payload of " + std::to_string(payload_bytes));
+  }
+  const auto flags = read<std::uint64_t>(header, kOffsetFlags);
+
+  FatBinaryEntry entry;
+  entry.kind = read<std::uint16_t>(header, 0);
+  entry.architecture = read<std::uint32_t>(header, kOffsetArchitecture);
+  if ((flags & kFlagArchitectureSpecific) != 0) entry.suffix = 'a';
+  if ((flags & kFlagFamilySpecific) != 0) entry.suffix = 'f';
+  entry.compression = compression_of(flags, compressed_bytes);
+  const bool compressed = entry.compression != FatBinaryEntry::Compression::none;
+  entry.payload = header.subspan(header_bytes, compressed ? compressed_bytes : payload_bytes);
+  entry.uncompressed_bytes = read<std::uint64_t>(header, kOffsetUncompressedBytes);
+  offset += header_bytes + payload_bytes;
+  return entry;
+}
+
+// How well PTX fits the device: higher is better, 0 does not run.
+std::uint32_t fitness(const FatBinaryEntry& entry) {
+  if (!entry.is_ptx() || entry.architecture > kDeviceArchitecture) return 0;
+  if (entry.suffix == '\0') return entry.architecture;
+  if (entry.architecture != kDeviceArchitecture) return 0;
+  return kDeviceArchitecture + (entry.suffix == 'a' ? 2 : 1);
+}
+
+std::size_t decompress(const FatBinaryEntry& entry, std::string& text) {
+  if (entry.compression == FatBinaryEntry::Compression::zstandard) {
+    const std::size_t size =
+        ZSTD_decompress(text.data(), text.size(), entry.payload.data(), entry.payload.size());
+    return ZSTD_isError(size) != 0 ? 0 : size;
+  }
+  const int size =
+      LZ4_decompress_safe(reinterpret_cast<const char*>(entry.payload.data()), text.data(),
+                          static_cast<int>(entry.payload.size()), static_cast<int>(text.size()));
+  return size < 0 ? 0 : static_cast<std::size_t>(size);
+}
+
+}  // namespace
+
+std::string FatBinaryEntry::describe() const {
+  std::string text = is_ptx() ? "compute_" : "sm_";
+  text += std::to_string(architecture);
+  if (suffix != '\0') text += suffix;
+  return text;
+}
+
+std::span<const std::byte> fat_binary_extent(const void* data, const std::string& name) {
+  const auto* first = static_cast<const std::byte*>(data);
+  const std::span<const std::byte> header(first, kHeaderBytes);
+  if (read<std::uint32_t>(header, 0) != kMagic) {
+    fail_malformed(name, "it does not start with the magic number of a fat binary");
+  }
+  return {first, read<std::uint16_t>(header, 6) + read<std::uint64_t>(header, 8)};
+}
+
+std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
+                                            const std::string& name) {
+  if (bytes.size() < kHeaderBytes) {
+    fail_malformed(name, "it has " + std::to_string(bytes.size()) +
+                             " bytes where its header takes " + std::to_string(kHeaderBytes));
+  }
+  if (read<std::uint32_t>(bytes, 0) != kMagic) {
+    fail_malformed(name, "it does not start with the magic number of a fat binary");
+  }
+  const std::size_t header_bytes = read<std::uint16_t>(bytes, 6);
+  const auto size_bytes = read<std::uint64_t>(bytes, 8);
+  if (header_bytes < kHeaderBytes || header_bytes > bytes.size()) {
+    fail_malformed(name, "its header states a size of " + std::to_string(header_bytes) + " bytes");
+  }
+  if (size_bytes > bytes.size() - header_bytes) {
+    fail_malformed(name, "its header states " + std::to_string(size_bytes) + " bytes, with " +
+                             std::to_string(bytes.size() - header_bytes) + " left");
+  }
+  const auto image = bytes.first(header_bytes + static_cast<std::size_t>(size_bytes));
+  std::vector<FatBinaryEntry> entries;
+  for (std::size_t offset = header_bytes; offset < image.size();) {
+    entries.push_back(read_entry(image, offset, name));
+  }
+  return entries;
+}
+
+const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries, const std::string& name) {
+  const FatBinaryEntry* best = nullptr;
+  std::string found;
+  bool has_ptx = false;
+  for (const FatBinaryEntry& entry : entries) {
+    if (fitness(entry) > (best == nullptr ? 0 : fitness(*best))) best = &entry;
+    has_ptx = has_ptx || entry.is_ptx();
+    found += (found.empty() ? "" : ", ") + entry.describe();
+  }
+  if (best != nullptr) return *best;
+  fail(FaultKind::unsupported, name,
+       (has_ptx ? "no PTX in this program runs on compute capability 10.0"
+                : "this program holds machine code (SASS) but no PTX, and the simulator runs PTX") +
+           std::string("; its images are: ") + (found.empty() ? "none" : found),
+       "compile with `-gencode arch=compute_100a,code=[compute_100a,sm_100a]`, so that the PTX is "
+       "kept beside the machine code, and without -rdc=true or -dlto");
+}
+
+std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
+  using Compression = FatBinaryEntry::Compression;
+  const std::string image = "the " + entry.describe() + " image";
+  if (entry.compression == Compression::unknown) {
+    fail(FaultKind::unsupported, name, image + " is compressed in a way that is not known here",
+         "compile with -no-compress, or with --compress-mode=default, size or speed");
+  }
+  std::string text;
+  if (entry.compression == Compression::none) {
+    text.assign(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
+  } else {
+    if (entry.uncompressed_bytes == 0 || entry.uncompressed_bytes > kMaxTextBytes) {
+      fail_malformed(name, image + " states " + std::to_string(entry.uncompressed_bytes) +
+                               " uncompressed bytes");
+    }
+    text.resize(static_cast<std::size_t>(entry.uncompressed_bytes));
+    if (decompress(entry, text) != text.size()) {
+      fail_malformed(name, image + " does not decompress to the " + std::to_string(text.size()) +
+                               " bytes that it states");
+    }
+  }
+  text.erase(text.find_last_not_of('\0') + 1);
+  if (text.empty()) fail_malformed(name, image + " is empty");
+  return text;
+}
+
+}  // namespace bw::sim::cudart

@@ -1,0 +1,187 @@
+// Allocation, pointer attributes and what goes with them. All memory comes from the device's range,
+// which host code can read and write as well, so pinned and managed memory need nothing special.
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "common/simulator/cudart/api.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+constexpr std::size_t kPitchAlignment = 512;
+
+cudaError_t allocate(const char* api, void** result, std::size_t bytes, cudaMemoryType type,
+                     unsigned flags = 0) {
+  return device_api([&](Runtime& runtime) {
+    if (result == nullptr) return cudaErrorInvalidValue;
+    *result = nullptr;
+    if (bytes == 0) return cudaSuccess;
+    const std::uint64_t address = runtime.allocate(
+        bytes, type, flags, std::string(api) + " of " + std::to_string(bytes) + " bytes");
+    if (address == 0) {
+      DeviceMemory& memory = runtime.device().memory();
+      explain(api, std::to_string(bytes) +
+                       " bytes do not fit: " + std::to_string(memory.used_bytes()) + " of " +
+                       std::to_string(memory.capacity_bytes()) +
+                       " bytes of device memory are in use; raise BW_SIM_MEMORY_GB or free some");
+      return cudaErrorMemoryAllocation;
+    }
+    *result = reinterpret_cast<void*>(address);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t release(const char* api, void* pointer, bool host_memory) {
+  return device_api([&](Runtime& runtime) {
+    if (pointer == nullptr) return cudaSuccess;
+    if (runtime.release(reinterpret_cast<std::uint64_t>(pointer), host_memory)) return cudaSuccess;
+    explain(api,
+            "no live allocation of this kind starts at the address given: it was freed "
+            "before, came from another allocator, or points into the middle of one");
+    return cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t allocate_pitched(const char* api, void** result, std::size_t* pitch, std::size_t width,
+                             std::size_t rows) {
+  if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
+  *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+  return allocate(api, result, *pitch * rows, cudaMemoryTypeDevice);
+}
+
+}  // namespace
+}  // namespace bw::sim::cudart
+
+using namespace bw::sim::cudart;
+
+BW_CUDART_API cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+  return allocate("cudaMalloc", pointer, bytes, cudaMemoryTypeDevice);
+}
+
+BW_CUDART_API cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t) {
+  return allocate("cudaMallocAsync", pointer, bytes, cudaMemoryTypeDevice);
+}
+BW_CUDART_TWIN(cudaMallocAsync, _ptsz)
+
+BW_CUDART_API cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+  return allocate("cudaMallocManaged", pointer, bytes, cudaMemoryTypeManaged, flags);
+}
+
+BW_CUDART_API cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
+  return allocate("cudaMallocHost", pointer, bytes, cudaMemoryTypeHost);
+}
+
+BW_CUDART_API cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+  return allocate("cudaHostAlloc", pointer, bytes, cudaMemoryTypeHost, flags);
+}
+
+BW_CUDART_API cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
+                                          std::size_t height) {
+  return allocate_pitched("cudaMallocPitch", pointer, pitch, width, height);
+}
+
+BW_CUDART_API cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent extent) {
+  if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
+  pointer->xsize = extent.width;
+  pointer->ysize = extent.height;
+  return allocate_pitched("cudaMalloc3D", &pointer->ptr, &pointer->pitch, extent.width,
+                          extent.height * extent.depth);
+}
+
+BW_CUDART_API cudaError_t cudaFree(void* pointer) { return release("cudaFree", pointer, false); }
+
+BW_CUDART_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  return release("cudaFreeAsync", pointer, false);
+}
+BW_CUDART_TWIN(cudaFreeAsync, _ptsz)
+
+BW_CUDART_API cudaError_t cudaFreeHost(void* pointer) {
+  return release("cudaFreeHost", pointer, true);
+}
+
+BW_CUDART_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  return device_api([&](Runtime& runtime) {
+    const ProgramAllocation* const allocation =
+        runtime.find_allocation(reinterpret_cast<std::uint64_t>(host));
+    if (allocation == nullptr || allocation->type != cudaMemoryTypeHost) {
+      explain("cudaHostGetDevicePointer",
+              "the address is not in memory of cudaMallocHost or cudaHostAlloc; kernels cannot "
+              "reach other host memory in the simulator, memory of cudaHostRegister included");
+      return cudaErrorInvalidValue;
+    }
+    *device = host;
+    return cudaSuccess;
+  });
+}
+
+BW_CUDART_API cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
+  return device_api([&](Runtime& runtime) {
+    const ProgramAllocation* const allocation =
+        runtime.find_allocation(reinterpret_cast<std::uint64_t>(host));
+    if (allocation == nullptr || allocation->type != cudaMemoryTypeHost)
+      return cudaErrorInvalidValue;
+    *flags = allocation->flags;
+    return cudaSuccess;
+  });
+}
+
+// Pinning makes copies faster on a GPU and has no meaning here.
+BW_CUDART_API cudaError_t cudaHostRegister(void* pointer, std::size_t, unsigned) {
+  return record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+BW_CUDART_API cudaError_t cudaHostUnregister(void* pointer) {
+  return record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+BW_CUDART_API cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+  return device_api([&](Runtime& runtime) {
+    const bw::sim::DeviceMemory& memory = runtime.device().memory();
+    if (total_bytes != nullptr) *total_bytes = memory.capacity_bytes();
+    if (free_bytes != nullptr) *free_bytes = memory.capacity_bytes() - memory.used_bytes();
+    return cudaSuccess;
+  });
+}
+
+BW_CUDART_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes,
+                                                   const void* pointer) {
+  return device_api([&](Runtime& runtime) {
+    if (attributes == nullptr) return cudaErrorInvalidValue;
+    const auto address = reinterpret_cast<std::uint64_t>(pointer);
+    void* const same = const_cast<void*>(pointer);
+    *attributes = {};
+    if (const ProgramAllocation* const allocation = runtime.find_allocation(address)) {
+      attributes->type = allocation->type;
+      attributes->devicePointer = same;
+      attributes->hostPointer = allocation->type == cudaMemoryTypeDevice ? nullptr : same;
+    } else if (runtime.device().memory().find(address) != nullptr) {
+      attributes->type = cudaMemoryTypeDevice;  // a variable of the program
+      attributes->devicePointer = same;
+    } else {
+      attributes->type = cudaMemoryTypeUnregistered;
+      attributes->device = cudaInvalidDeviceId;
+      attributes->hostPointer = same;
+    }
+    return cudaSuccess;
+  });
+}
+
+// Hints about where managed memory should be: there is one place.
+BW_CUDART_API cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned,
+                                               cudaStream_t) {
+  return record_error(cudaSuccess);
+}
+BW_CUDART_TWIN(cudaMemPrefetchAsync, _ptsz)
+
+BW_CUDART_API cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise,
+                                        cudaMemLocation) {
+  return record_error(cudaSuccess);
+}
+
+BW_CUDART_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t, unsigned) {
+  return record_error(cudaSuccess);
+}
+BW_CUDART_TWIN(cudaStreamAttachMemAsync, _ptsz)

@@ -1,0 +1,139 @@
+#include "common/simulator/cudart/runtime.hpp"
+
+#include <errno.h>
+#include <sysexits.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "common/simulator/cudart/fat_binary.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+std::string image_name(std::size_t number) {
+  return std::string(program_invocation_short_name) + " (embedded PTX " + std::to_string(number) +
+         ")";
+}
+
+}  // namespace
+
+Runtime& Runtime::instance() {
+  static Runtime* const runtime = new Runtime;
+  return *runtime;
+}
+
+Device& Runtime::device() {
+  if (!device_) {
+    try {
+      device_ = std::make_unique<Device>(Settings::from_environment());
+    } catch (const SimulationError& error) {
+      // A setting that cannot be read or memory that cannot be had: there is no device to go on
+      // with.
+      std::fflush(stdout);
+      std::fprintf(stderr, "%s\n", error.what());
+      std::_Exit(EX_USAGE);
+    }
+  }
+  return *device_;
+}
+
+Image& Runtime::add_image(const void* fat_binary) {
+  Image& image = images_.emplace_back();
+  image.name = image_name(images_.size());
+  image.data = fat_binary;
+  return image;
+}
+
+Image& Runtime::add_text_image(const char* ptx) {
+  Image& image = add_image(ptx);
+  image.is_text = true;
+  return image;
+}
+
+Function& Runtime::add_function(Image& image, const void* host_address, std::string name) {
+  Function& function = functions_.emplace_back();
+  function.image = &image;
+  function.name = std::move(name);
+  functions_by_address_[&function] = &function;
+  if (host_address != nullptr) functions_by_address_[host_address] = &function;
+  return function;
+}
+
+void Runtime::add_symbol(Image& image, const void* host_address, std::string name,
+                         std::size_t size_bytes) {
+  symbols_[host_address] = {&image, std::move(name), size_bytes};
+}
+
+Function* Runtime::find_function(const void* host_address_or_handle) {
+  const auto found = functions_by_address_.find(host_address_or_handle);
+  return found == functions_by_address_.end() ? nullptr : found->second;
+}
+
+const Symbol* Runtime::find_symbol(const void* host_address) const {
+  const auto found = symbols_.find(host_address);
+  return found == symbols_.end() ? nullptr : &found->second;
+}
+
+LoadedModule& Runtime::module(Image& image) {
+  if (image.module != nullptr) return *image.module;
+  std::string text;
+  if (image.is_text) {
+    text = static_cast<const char*>(image.data);
+  } else {
+    const auto entries = read_fat_binary(fat_binary_extent(image.data, image.name), image.name);
+    text = ptx_text(choose_ptx(entries, image.name), image.name);
+  }
+  image.module = &device().load(text, image.name);
+  for (const Image::ManagedVariable& variable : image.managed) {
+    *variable.host_pointer = reinterpret_cast<void*>(image.module->variable_address(variable.name));
+  }
+  return *image.module;
+}
+
+const Kernel& Runtime::kernel(Function& function) {
+  if (function.kernel == nullptr) {
+    function.kernel = &device().kernel(module(*function.image), function.name);
+  }
+  return *function.kernel;
+}
+
+std::uint64_t Runtime::symbol_address(const Symbol& symbol) {
+  return module(*symbol.image).variable_address(symbol.name);
+}
+
+std::uint64_t Runtime::allocate(std::size_t size_bytes, cudaMemoryType type, unsigned flags,
+                                const std::string& description) {
+  const std::uint64_t address = device().memory().allocate(size_bytes, description);
+  if (address != 0) allocations_[address] = {address, size_bytes, type, flags};
+  return address;
+}
+
+bool Runtime::release(std::uint64_t address, bool host_memory) {
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return false;
+  if ((found->second.type == cudaMemoryTypeHost) != host_memory) return false;
+  allocations_.erase(found);
+  return device().memory().free(address);
+}
+
+const ProgramAllocation* Runtime::find_allocation(std::uint64_t address) const {
+  auto after = allocations_.upper_bound(address);
+  if (after == allocations_.begin()) return nullptr;
+  const ProgramAllocation& candidate = std::prev(after)->second;
+  const std::uint64_t offset = address - candidate.address;
+  return offset < candidate.size_bytes || offset == 0 ? &candidate : nullptr;
+}
+
+void Runtime::release_all() {
+  for (const auto& [address, allocation] : allocations_) device().memory().free(address);
+  allocations_.clear();
+}
+
+void explain(const char* api, const std::string& text) {
+  std::fflush(stdout);
+  std::fprintf(stderr, "simulator: %s: %s\n", api, text.c_str());
+}
+
+}  // namespace bw::sim::cudart

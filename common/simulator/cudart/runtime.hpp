@@ -1,0 +1,127 @@
+// What the CUDA runtime replacement knows: the device, the program's images, kernels and variables,
+// allocations, errors. The API functions (the *_api.cpp files) are thin layers over it.
+#pragma once
+
+#include <driver_types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/machine/device.hpp"
+
+namespace bw::sim::cudart {
+
+/// What cudaDriverGetVersion reports; CUTLASS patches tensor maps for drivers up to 13010.
+inline constexpr int kDriverVersion = 13020;
+inline constexpr int kComputeCapabilityMajor = 10;
+inline constexpr int kComputeCapabilityMinor = 0;
+
+/// One registered fat binary; its PTX is read when it is first needed.
+struct Image {
+  struct ManagedVariable {
+    void** host_pointer;  ///< receives the variable's address
+    std::string name;
+  };
+  std::string name;            ///< "saxpy (embedded PTX 1)"
+  const void* data = nullptr;  ///< the fat binary, or PTX text for a library
+  bool is_text = false;        ///< `data` is PTX text that ends with a zero byte
+  bool registered = true;      ///< false after it was unregistered
+  LoadedModule* module = nullptr;
+  std::vector<ManagedVariable> managed;
+};
+
+/// A kernel of the program; its address serves as cudaFunction_t and cudaKernel_t.
+struct Function {
+  Image* image = nullptr;
+  std::string name;  ///< in the PTX
+  const Kernel* kernel = nullptr;
+  // What cudaFuncSetAttribute chooses; -1: not set.
+  int max_dynamic_shared_bytes = -1;
+  int shared_carveout = -1;
+  bool non_portable_cluster = false;
+  Dim3 required_cluster{0, 0, 0};
+  int cluster_scheduling_policy = 0;
+};
+
+/// A __device__, __constant__ or __managed__ variable of the program.
+struct Symbol {
+  Image* image = nullptr;
+  std::string name;  ///< in the PTX
+  std::size_t size_bytes = 0;
+};
+
+/// An allocation that the program made.
+struct ProgramAllocation {
+  std::uint64_t address = 0;
+  std::size_t size_bytes = 0;
+  cudaMemoryType type = cudaMemoryTypeDevice;
+  unsigned flags = 0;  ///< of cudaHostAlloc
+};
+
+class Runtime {
+ public:
+  /// The process's only one; made on first use and never destroyed, because programs call the
+  /// runtime from their own exit handlers.
+  static Runtime& instance();
+
+  /// Held during each API call.
+  [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
+  /// The device, made on first use. Throws SimulationError for settings that cannot be read.
+  Device& device();
+  [[nodiscard]] bool has_device() const { return device_ != nullptr; }
+
+  // Registration.
+  Image& add_image(const void* fat_binary);
+  Image& add_text_image(const char* ptx);
+  Function& add_function(Image& image, const void* host_address, std::string name);
+  void add_symbol(Image& image, const void* host_address, std::string name, std::size_t size_bytes);
+
+  /// The kernel of a host function or of a cudaKernel_t; nullptr when it is neither.
+  [[nodiscard]] Function* find_function(const void* host_address_or_handle);
+  [[nodiscard]] const Symbol* find_symbol(const void* host_address) const;
+
+  /// Reads, parses and places the image's PTX once. Throws SimulationError.
+  LoadedModule& module(Image& image);
+  /// Decodes the kernel once. Throws SimulationError.
+  const Kernel& kernel(Function& function);
+  /// Device address of a symbol; 0 when the PTX does not hold it. Throws SimulationError.
+  std::uint64_t symbol_address(const Symbol& symbol);
+
+  // Allocations of the program.
+  /// The address, or 0 when memory is used up.
+  std::uint64_t allocate(std::size_t size_bytes, cudaMemoryType type, unsigned flags,
+                         const std::string& description);
+  /// False when no allocation of the type starts there.
+  bool release(std::uint64_t address, bool host_memory);
+  /// The program's allocation that holds the address, or nullptr.
+  [[nodiscard]] const ProgramAllocation* find_allocation(std::uint64_t address) const;
+  void release_all();
+
+  /// An error that ends the use of the device (cudaErrorLaunchFailure, ...), or cudaSuccess.
+  cudaError_t sticky_error = cudaSuccess;
+
+ private:
+  Runtime() = default;
+
+  std::recursive_mutex mutex_;
+  std::unique_ptr<Device> device_;
+  std::deque<Image> images_;  // deques: records keep their addresses
+  std::deque<Function> functions_;
+  std::unordered_map<const void*, Function*> functions_by_address_;
+  std::unordered_map<const void*, Symbol> symbols_;
+  std::map<std::uint64_t, ProgramAllocation> allocations_;
+};
+
+/// Prints "simulator: <api>: <text>" on stderr: why a call is about to return an error.
+void explain(const char* api, const std::string& text);
+
+}  // namespace bw::sim::cudart

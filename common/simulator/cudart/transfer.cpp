@@ -1,0 +1,144 @@
+#include "common/simulator/cudart/transfer.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "common/simulator/cudart/runtime.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+// Where an address may lie.
+enum class Place { host, device, both };
+
+std::string place_name(Place place) { return place == Place::host ? "host" : "device"; }
+
+// Pinned and managed memory count as both, as with unified addressing.
+Place place_of(Runtime& runtime, std::uint64_t address) {
+  if (!runtime.device().memory().in_arena(address)) return Place::host;
+  const ProgramAllocation* const allocation = runtime.find_allocation(address);
+  return allocation == nullptr || allocation->type == cudaMemoryTypeDevice ? Place::device
+                                                                           : Place::both;
+}
+
+std::size_t extent_bytes(CopySide side, CopyShape shape) {
+  if (shape.row_bytes == 0 || shape.rows == 0 || shape.slices == 0) return 0;
+  return (shape.slices - 1) * side.slice_bytes + (shape.rows - 1) * side.pitch_bytes +
+         shape.row_bytes;
+}
+
+// One side of a copy: is the address where the direction says, and inside one allocation?
+cudaError_t check_side(Runtime& runtime, const char* api, const char* role, const void* pointer,
+                       std::size_t bytes, Place wanted) {
+  const auto address = reinterpret_cast<std::uint64_t>(pointer);
+  if (pointer == nullptr) {
+    explain(api, std::string("the ") + role + " is a null pointer");
+    return cudaErrorInvalidValue;
+  }
+  const Place place = place_of(runtime, address);
+  if (wanted != Place::both && place != Place::both && place != wanted) {
+    explain(api, std::string("the ") + role + " is " + place_name(place) +
+                     " memory, but the direction given needs " + place_name(wanted) +
+                     " memory there");
+    return cudaErrorInvalidValue;
+  }
+  if (place == Place::host) return cudaSuccess;
+  const DeviceMemory& memory = runtime.device().memory();
+  const Allocation* const allocation = memory.find(address);
+  if (allocation == nullptr) {
+    const Allocation* const below = memory.nearest_below(address);
+    explain(api, std::string("the ") + role + " is in no live allocation" +
+                     (below == nullptr
+                          ? std::string()
+                          : "; the closest one below is " + below->description + ", " +
+                                std::to_string(address - below->address) + " bytes before"));
+    return cudaErrorInvalidValue;
+  }
+  const std::size_t offset = address - allocation->address;
+  if (bytes > allocation->size_bytes - offset) {
+    explain(api, std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " of the " +
+                     role + " leave its allocation (" + allocation->description + ")");
+    return cudaErrorInvalidValue;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t check_pitch(const char* api, const char* role, CopySide side, CopyShape shape) {
+  if (shape.rows > 1 && side.pitch_bytes < shape.row_bytes) {
+    explain(api, std::string("the ") + role + " pitch of " + std::to_string(side.pitch_bytes) +
+                     " bytes is smaller than a row of " + std::to_string(shape.row_bytes));
+    return cudaErrorInvalidPitchValue;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide destination_side,
+                 const void* source, CopySide source_side, CopyShape shape, cudaMemcpyKind kind) {
+  Place from = Place::both;
+  Place to = Place::both;
+  switch (kind) {
+    case cudaMemcpyHostToHost:
+      from = Place::host, to = Place::host;
+      break;
+    case cudaMemcpyHostToDevice:
+      from = Place::host, to = Place::device;
+      break;
+    case cudaMemcpyDeviceToHost:
+      from = Place::device, to = Place::host;
+      break;
+    case cudaMemcpyDeviceToDevice:
+      from = Place::device, to = Place::device;
+      break;
+    case cudaMemcpyDefault:
+      break;
+    default:
+      explain(api, "the direction " + std::to_string(static_cast<int>(kind)) +
+                       " is not a cudaMemcpyKind");
+      return cudaErrorInvalidMemcpyDirection;
+  }
+  const std::size_t destination_bytes = extent_bytes(destination_side, shape);
+  if (destination_bytes == 0) return cudaSuccess;
+  for (const cudaError_t error : {check_pitch(api, "destination's", destination_side, shape),
+                                  check_pitch(api, "source's", source_side, shape)}) {
+    if (error != cudaSuccess) return error;
+  }
+  cudaError_t error = check_side(runtime, api, "destination", destination, destination_bytes, to);
+  if (error != cudaSuccess) return error;
+  error = check_side(runtime, api, "source", source, extent_bytes(source_side, shape), from);
+  if (error != cudaSuccess) return error;
+
+  auto* const to_bytes = static_cast<std::byte*>(destination);
+  const auto* const from_bytes = static_cast<const std::byte*>(source);
+  for (std::size_t slice = 0; slice < shape.slices; ++slice) {
+    for (std::size_t row = 0; row < shape.rows; ++row) {
+      std::memmove(
+          to_bytes + slice * destination_side.slice_bytes + row * destination_side.pitch_bytes,
+          from_bytes + slice * source_side.slice_bytes + row * source_side.pitch_bytes,
+          shape.row_bytes);
+    }
+  }
+  return cudaSuccess;
+}
+
+cudaError_t fill(Runtime& runtime, const char* api, void* destination, CopySide side, int value,
+                 CopyShape shape) {
+  const std::size_t bytes = extent_bytes(side, shape);
+  if (bytes == 0) return cudaSuccess;
+  cudaError_t error = check_pitch(api, "destination's", side, shape);
+  if (error != cudaSuccess) return error;
+  error = check_side(runtime, api, "destination", destination, bytes, Place::device);
+  if (error != cudaSuccess) return error;
+  auto* const first = static_cast<std::byte*>(destination);
+  for (std::size_t slice = 0; slice < shape.slices; ++slice) {
+    for (std::size_t row = 0; row < shape.rows; ++row) {
+      std::memset(first + slice * side.slice_bytes + row * side.pitch_bytes, value,
+                  shape.row_bytes);
+    }
+  }
+  return cudaSuccess;
+}
+
+}  // namespace bw::sim::cudart
