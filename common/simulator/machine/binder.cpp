@@ -1,0 +1,153 @@
+// Binder: from PTX operands to decoded operands.
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+
+namespace bw::sim {
+
+using ptx::ScalarType;
+using Kind = ptx::Operand::Kind;
+
+namespace {
+
+/// The bits of a literal in the representation of a type.
+std::uint64_t literal_bits(const ptx::Operand& operand, ScalarType type) {
+  if (operand.kind == Kind::integer) {
+    if (type == ScalarType::f32)
+      return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(operand.value)));
+    if (type == ScalarType::f64)
+      return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(operand.value)));
+    return operand.value;
+  }
+  if (operand.kind == Kind::f32_literal) {
+    if (type == ScalarType::f64)
+      return std::bit_cast<std::uint64_t>(
+          static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.value))));
+    return operand.value;
+  }
+  // A double literal in a 32-bit float context is rounded to it.
+  if (type == ScalarType::f32)
+    return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.value)));
+  return operand.value;
+}
+
+}  // namespace
+
+const ptx::Operand& Binder::ptx_operand(std::size_t index) const {
+  if (index >= source.operands.size())
+    refuse("has " + std::to_string(source.operands.size()) + " operands, too few for its form", "");
+  return source.operands[index];
+}
+
+void Binder::expect_count(std::size_t least, std::size_t most) const {
+  if (count() >= least && count() <= most) return;
+  refuse("has " + std::to_string(count()) + " operands; its form takes " + std::to_string(least) +
+             (most == least ? "" : " to " + std::to_string(most)),
+         "");
+}
+
+void Binder::destination(const ptx::Operand& operand, std::size_t sink_bytes) {
+  if (operand.kind == Kind::sink) {
+    builder_.add_operand(builder_.sink(sink_bytes));
+  } else if (operand.kind == Kind::reg) {
+    builder_.add_operand(builder_.register_operand(operand.reg));
+  } else {
+    refuse("has a destination that is not a register", "");
+  }
+}
+
+void Binder::source_value(const ptx::Operand& operand, ScalarType type) {
+  switch (operand.kind) {
+    case Kind::reg:
+      builder_.add_operand(builder_.register_operand(operand.reg));
+      return;
+    case Kind::integer:
+    case Kind::f32_literal:
+    case Kind::f64_literal: {
+      const std::uint64_t bits = literal_bits(operand, type);
+      const std::uint64_t high =
+          operand.kind == Kind::integer && static_cast<std::int64_t>(operand.value) < 0 ? ~0ull : 0;
+      builder_.add_operand(builder_.constant(ptx::size_bytes(type), bits, high));
+      return;
+    }
+    case Kind::variable:
+      builder_.add_operand(builder_.constant(
+          ptx::size_bytes(type), builder_.variable_address(*operand.variable) + operand.value));
+      return;
+    default:
+      refuse("has a source operand that is neither a register nor a constant", "");
+  }
+}
+
+void Binder::source_predicate(const ptx::Operand& operand) {
+  Operand decoded;
+  if (operand.kind == Kind::reg) {
+    decoded = builder_.register_operand(operand.reg);
+    if (decoded.bytes != 0) refuse("needs a predicate register as a source", "");
+  } else if (operand.kind == Kind::integer) {
+    decoded = builder_.constant(0, operand.value);
+  } else {
+    refuse("needs a predicate as a source", "");
+  }
+  decoded.negated = operand.negated;
+  builder_.add_operand(decoded);
+}
+
+void Binder::address(const ptx::Operand& operand) {
+  const ptx::Operand& base =
+      operand.kind == Kind::address && !operand.elements.empty() ? operand.elements[0] : operand;
+  if (operand.kind == Kind::address) out.immediate += static_cast<std::int64_t>(operand.value);
+  constexpr std::size_t kAddressBytes = 8;
+  switch (base.kind) {
+    case Kind::reg:
+      builder_.add_operand(builder_.register_operand(base.reg));
+      return;
+    case Kind::integer:
+      builder_.add_operand(builder_.constant(kAddressBytes, base.value));
+      return;
+    case Kind::variable:
+      builder_.add_operand(builder_.constant(
+          kAddressBytes, builder_.variable_address(*base.variable) + base.value));
+      return;
+    default:
+      refuse("has an address operand of a kind that its form does not take", "");
+  }
+}
+
+std::size_t Binder::destination_vector(const ptx::Operand& operand, std::size_t sink_bytes) {
+  if (operand.kind != Kind::vector) {
+    destination(operand, sink_bytes);
+    return 1;
+  }
+  for (const ptx::Operand& element : operand.elements) destination(element, sink_bytes);
+  return operand.elements.size();
+}
+
+std::size_t Binder::source_vector(const ptx::Operand& operand, ScalarType type) {
+  if (operand.kind != Kind::vector) {
+    source_value(operand, type);
+    return 1;
+  }
+  for (const ptx::Operand& element : operand.elements) source_value(element, type);
+  return operand.elements.size();
+}
+
+std::int64_t Binder::immediate(const ptx::Operand& operand) const {
+  if (operand.kind != Kind::integer) refuse("needs an immediate integer", "");
+  return static_cast<std::int64_t>(operand.value);
+}
+
+void Binder::refuse(std::string what, std::string fix) const {
+  throw SimulationError(Report{FaultKind::unsupported, "`" + source.opcode + "` " + what,
+                               builder_.ptx_module().describe_location(source) + ", in " +
+                                   builder_.function().name,
+                               {}, "", std::move(fix)});
+}
+
+void Binder::keep(std::shared_ptr<void> value) { builder_.keep(std::move(value)); }
+
+}  // namespace bw::sim

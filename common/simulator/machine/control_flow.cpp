@@ -1,0 +1,114 @@
+// Divergence and reconvergence of a warp's lanes.
+//
+// At a divergent branch the lanes part into two strands that meet again at the branch's immediate
+// post-dominator. Each strand runs on its own, so one lane can spin on a barrier while the others wait at
+// the meeting point: every thread makes progress, as the hardware's independent thread scheduling promises.
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/ptx/control_flow.hpp"
+
+namespace bw::sim {
+namespace {
+
+void set_frame(Strand& strand, Reconvergence* frame) {
+  strand.frame = frame;
+  strand.reconvergence_point = frame == nullptr ? ptx::kNoReconvergence : frame->point;
+}
+
+}  // namespace
+
+Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask taken) {
+  const LaneMask others = strand.mask & ~taken;
+  if (others == 0) {
+    strand.pc = instruction.target;
+    return Flow::jump;
+  }
+  Warp& warp = *strand.warp;
+  const std::uint32_t point = instruction.reconvergence;
+  // Lanes that leave a loop one after the other all meet at the same point: one frame serves them.
+  if (point != ptx::kNoReconvergence && strand.reconvergence_point != point) {
+    Reconvergence* const frame = warp.new_frame();
+    frame->point = point;
+    frame->expected = strand.mask;
+    frame->parent = strand.frame;
+    set_frame(strand, frame);
+  }
+  const std::uint32_t fall_through = strand.pc + 1;
+  strand.mask = others;
+  if (instruction.target == strand.reconvergence_point) {
+    strand.frame->arrived |= taken;  // a branch over a block: these lanes are at the meeting point already
+    strand.frame->latest = std::max(strand.frame->latest, strand.time);
+  } else {
+    Strand* const other = warp.new_strand();
+    other->mask = taken;
+    other->pc = instruction.target;
+    set_frame(*other, strand.frame);
+    make_ready(*other, strand.time + instruction.cycles);
+  }
+  strand.pc = fall_through;
+  return Flow::jump;
+}
+
+bool Cluster::rejoin(Strand& strand) {
+  Warp& warp = *strand.warp;
+  while (strand.frame != nullptr && strand.pc == strand.frame->point) {
+    Reconvergence* const frame = strand.frame;
+    frame->arrived |= strand.mask;
+    frame->latest = std::max(frame->latest, strand.time);
+    if (frame->arrived != frame->expected) {
+      strand.alive = false;
+      return false;
+    }
+    strand.mask = frame->expected;
+    strand.time = frame->latest;
+    set_frame(strand, frame->parent);
+    warp.free_frames.push_back(frame);
+  }
+  return true;
+}
+
+void Cluster::finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exited, Cycle time) {
+  for (Reconvergence* frame = innermost; frame != nullptr; frame = frame->parent)
+    frame->expected &= ~exited;
+  for (Reconvergence* frame = innermost; frame != nullptr;) {
+    Reconvergence* const parent = frame->parent;
+    if (frame->expected == 0) {
+      // All its lanes have exited, so the lanes outside no longer wait for this frame.
+      warp.free_frames.push_back(frame);
+      frame = parent;
+      continue;
+    }
+    if (frame->arrived != frame->expected) return;
+    Strand* const joined = warp.new_strand();
+    joined->mask = frame->expected;
+    joined->pc = frame->point;
+    joined->time = std::max(frame->latest, time);
+    set_frame(*joined, parent);
+    warp.free_frames.push_back(frame);
+    if (rejoin(*joined)) make_ready(*joined, joined->time);
+    return;
+  }
+}
+
+Flow Cluster::exit_lanes(Strand& strand, LaneMask lanes) {
+  Warp& warp = *strand.warp;
+  warp.live &= ~lanes;
+  strand.mask &= ~lanes;
+  Reconvergence* const frame = strand.frame;
+  const Cycle time = strand.time;
+  const bool ends = strand.mask == 0;
+  if (ends) strand.alive = false;
+  // Frames of lanes that still run keep those lanes in `expected`, so only frames without them complete.
+  if (frame != nullptr) {
+    if (ends) {
+      finish_frames(warp, frame, lanes, time);
+    } else {
+      for (Reconvergence* outer = frame; outer != nullptr; outer = outer->parent)
+        outer->expected &= ~lanes;
+    }
+  }
+  on_lanes_exit(warp, lanes, time);
+  return ends ? Flow::gone : Flow::next;
+}
+
+}  // namespace bw::sim

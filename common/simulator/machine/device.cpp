@@ -1,0 +1,83 @@
+#include "common/simulator/machine/device.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/ptx/ast.hpp"
+
+namespace bw::sim {
+
+Device::Device(Settings settings) : settings_(settings), memory_(settings.memory_bytes) {}
+
+LoadedModule& Device::load(std::string_view ptx_text, std::string name) {
+  std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text, std::move(name));
+  ptx::inline_calls(*module);
+  modules_.push_back(std::make_unique<LoadedModule>(std::move(module), memory_));
+  return *modules_.back();
+}
+
+const Kernel& Device::kernel(const LoadedModule& module, std::string_view name) {
+  std::unique_ptr<Kernel>& kernel = kernels_[{&module, std::string(name)}];
+  if (!kernel) kernel = std::make_unique<Kernel>(module, name);
+  return *kernel;
+}
+
+LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& configuration,
+                            std::span<const void* const> arguments) {
+  const std::vector<ParameterLayout>& parameters = kernel.parameters();
+  if (arguments.size() != parameters.size()) {
+    throw SimulationError(Report{FaultKind::launch,
+                                 kernel.name() + " takes " + std::to_string(parameters.size()) +
+                                     " parameters, " + std::to_string(arguments.size()) + " were given",
+                                 "", {}, "", ""});
+  }
+  const std::uint64_t buffer = memory_.parameter_buffer();
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    std::memcpy(reinterpret_cast<std::byte*>(buffer + parameters[i].offset_bytes), arguments[i],
+                parameters[i].size_bytes);
+  Grid grid(*this, kernel, configuration, buffer);
+  const LaunchResult result = grid.run();
+  clock_ += result.cycles;
+  if (settings_.print_statistics) {
+    std::fprintf(stderr,
+                 "simulator: %s: %llu clusters, %llu cycles, %llu warp instructions, %.3f s (%.1f M/s)\n",
+                 kernel.name().c_str(), static_cast<unsigned long long>(result.clusters),
+                 static_cast<unsigned long long>(result.cycles),
+                 static_cast<unsigned long long>(result.warp_instructions), result.wall_seconds,
+                 static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6);
+  }
+  return result;
+}
+
+Occupancy Device::occupancy(const Kernel& kernel, std::uint32_t threads_per_block,
+                            std::size_t dynamic_shared_bytes) const {
+  const std::uint32_t warps = (threads_per_block + kWarpLanes - 1) / kWarpLanes;
+  // Registers are given out in units of 256 per warp (CUDA occupancy rules, compute capability 9.0 and later).
+  constexpr std::uint32_t kRegisterUnit = 8;
+  constexpr std::uint32_t kLeastRegisters = 24;
+  constexpr std::uint32_t kMostRegisters = 255;
+  std::uint32_t registers = std::clamp(kernel.registers_per_thread(), kLeastRegisters, kMostRegisters);
+  // ptxas keeps to the launch bounds by spilling, so a bound is also an upper limit here.
+  if (const std::uint32_t bound = kernel.function().directives.max_threads[0]; bound != 0) {
+    const std::uint32_t ctas = std::max(1u, kernel.function().directives.min_ctas_per_sm);
+    registers = std::min(registers, std::max(kLeastRegisters, kRegistersPerSm / (bound * ctas)));
+  }
+  registers = (registers + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+  if (registers > kMostRegisters) registers = kMostRegisters + 1;
+  const std::size_t shared_bytes = kernel.static_shared_bytes() + dynamic_shared_bytes;
+  const std::pair<std::uint32_t, const char*> limits[] = {
+      {kRegistersPerSm / (registers * warps * kWarpLanes), "registers"},
+      {static_cast<std::uint32_t>(kSharedBytesPerSm / shared_bytes), "shared memory"},
+      {kMaxThreadsPerSm / (warps * kWarpLanes), "threads"},
+      {kMaxCtasPerSm, "CTA slots"},
+  };
+  const auto& least = *std::min_element(std::begin(limits), std::end(limits),
+                                        [](const auto& a, const auto& b) { return a.first < b.first; });
+  return {least.first, least.second};
+}
+
+}  // namespace bw::sim

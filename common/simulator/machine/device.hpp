@@ -1,0 +1,59 @@
+// The simulated device: memory, modules, launches. What the CUDA runtime replacement and tests talk to.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/settings.hpp"
+
+namespace bw::sim {
+
+/// Occupancy of one kernel configuration on one SM.
+struct Occupancy {
+  std::uint32_t ctas_per_sm = 0;
+  std::string limited_by;   ///< "registers", "shared memory", "threads", "CTA slots"
+};
+
+class Device {
+ public:
+  explicit Device(Settings settings);
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] Settings& settings() { return settings_; }
+  [[nodiscard]] DeviceMemory& memory() { return memory_; }
+
+  /// Parses PTX text and places its variables. Throws SimulationError.
+  LoadedModule& load(std::string_view ptx_text, std::string name);
+
+  /// Decodes an entry of a module once. Throws SimulationError.
+  const Kernel& kernel(const LoadedModule& module, std::string_view name);
+
+  /// Runs a kernel to its end. `arguments` holds one pointer per parameter, to its value.
+  LaunchResult launch(const Kernel& kernel, const LaunchConfiguration& configuration,
+                      std::span<const void* const> arguments);
+
+  /// CTAs of this shape that fit on one SM.
+  [[nodiscard]] Occupancy occupancy(const Kernel& kernel, std::uint32_t threads_per_block,
+                                    std::size_t dynamic_shared_bytes) const;
+
+  /// Simulated time since the device came up, in cycles; launches advance it.
+  [[nodiscard]] Cycle clock() const { return clock_; }
+
+ private:
+  Settings settings_;
+  DeviceMemory memory_;
+  std::vector<std::unique_ptr<LoadedModule>> modules_;
+  std::map<std::pair<const LoadedModule*, std::string>, std::unique_ptr<Kernel>> kernels_;
+  Cycle clock_ = 0;
+};
+
+}  // namespace bw::sim

@@ -1,0 +1,103 @@
+#include "common/simulator/machine/device_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+#include <utility>
+
+#include "common/simulator/checks/error.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr std::uint64_t kPreferredBase = 0x0000'7000'0000'0000ull;
+constexpr std::size_t kGuardBytes = 4096;
+constexpr int kPoison = 0xcb;
+/// Largest allocation that is filled with the poison pattern; larger ones keep zero pages untouched.
+constexpr std::size_t kLargestPoisonedBytes = std::size_t{64} << 20;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
+  void* const hint = reinterpret_cast<void*>(kPreferredBase);  // a hint only: another place works too
+  void* const range = mmap(hint, capacity_bytes_, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (range == MAP_FAILED) {
+    throw SimulationError(Report{FaultKind::launch,
+                                 "cannot reserve " + std::to_string(capacity_bytes_ >> 30) +
+                                     " GB of address space for device memory",
+                                 "", {}, "", "set BW_SIM_MEMORY_GB to a smaller number"});
+  }
+  base_ = reinterpret_cast<std::uint64_t>(range);
+  holes_.emplace(base_, capacity_bytes_);
+  parameter_buffer_ = allocate(kParameterBufferBytes, "kernel parameters", kGuardBytes, false);
+}
+
+DeviceMemory::~DeviceMemory() { munmap(reinterpret_cast<void*>(base_), capacity_bytes_); }
+
+std::uint64_t DeviceMemory::allocate(std::size_t size_bytes, std::string description,
+                                     std::size_t alignment_bytes, bool writable) {
+  const std::lock_guard lock(mutex_);
+  for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
+    const auto [start, length] = *hole;
+    const std::uint64_t address = round_up(start, alignment_bytes);
+    if (size_bytes > capacity_bytes_) return 0;
+    const std::uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
+    if (end > start + length) continue;
+    holes_.erase(hole);
+    if (address > start) holes_.emplace(start, address - start);
+    if (end < start + length) holes_.emplace(end, start + length - end);
+    if (size_bytes <= kLargestPoisonedBytes)
+      std::memset(reinterpret_cast<void*>(address), kPoison, size_bytes);
+    used_bytes_ += size_bytes;
+    allocations_.emplace(address, Allocation{address, size_bytes, writable, std::move(description)});
+    return address;
+  }
+  return 0;
+}
+
+bool DeviceMemory::free(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = allocations_.find(address);
+  if (found == allocations_.end()) return false;
+  const std::size_t size_bytes = found->second.size_bytes;
+  used_bytes_ -= size_bytes;
+  allocations_.erase(found);
+  std::uint64_t start = address;
+  std::uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
+  // Give whole pages back to the host, so that a long program's memory does not grow.
+  const std::uint64_t first_page = round_up(start, kGuardBytes);
+  if (end > first_page)
+    madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
+  auto after = holes_.lower_bound(start);
+  if (after != holes_.end() && after->first == end) {
+    end += after->second;
+    after = holes_.erase(after);
+  }
+  if (after != holes_.begin()) {
+    const auto before = std::prev(after);
+    if (before->first + before->second == start) {
+      start = before->first;
+      holes_.erase(before);
+    }
+  }
+  holes_.emplace(start, end - start);
+  return true;
+}
+
+const Allocation* DeviceMemory::find(std::uint64_t address) const {
+  const Allocation* below = nearest_below(address);
+  return below != nullptr && address - below->address < below->size_bytes ? below : nullptr;
+}
+
+const Allocation* DeviceMemory::nearest_below(std::uint64_t address) const {
+  auto above = allocations_.upper_bound(address);
+  if (above == allocations_.begin()) return nullptr;
+  return &std::prev(above)->second;
+}
+
+}  // namespace bw::sim

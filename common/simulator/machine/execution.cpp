@@ -1,0 +1,131 @@
+#include "common/simulator/machine/execution.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/ptx/control_flow.hpp"
+#include "common/simulator/units/bulk_groups.hpp"
+#include "common/simulator/units/cluster_barrier.hpp"
+#include "common/simulator/units/cp_async.hpp"
+#include "common/simulator/units/mbarrier.hpp"
+#include "common/simulator/units/named_barriers.hpp"
+#include "common/simulator/units/tensor_core.hpp"
+#include "common/simulator/units/tensor_memory.hpp"
+#include "common/simulator/units/tma_engine.hpp"
+#include "common/simulator/units/warp_sync.hpp"
+
+namespace bw::sim {
+
+std::uint64_t Strand::value(const Operand& operand, int lane) const {
+  switch (operand.bytes) {
+    case 0: return predicate(operand) >> lane & 1u;
+    case 2: return lanes<std::uint16_t>(operand)[lane];
+    case 4: return lanes<std::uint32_t>(operand)[lane];
+    case 16: return lanes<std::uint64_t>(operand)[2 * lane];
+    default: return lanes<std::uint64_t>(operand)[lane];
+  }
+}
+
+void Strand::set_value(const Operand& operand, int lane, std::uint64_t value) const {
+  switch (operand.bytes) {
+    case 0: set_predicate(operand, 1u << lane, value != 0 ? kAllLanes : 0); break;
+    case 2: lanes<std::uint16_t>(operand)[lane] = static_cast<std::uint16_t>(value); break;
+    case 4: lanes<std::uint32_t>(operand)[lane] = static_cast<std::uint32_t>(value); break;
+    case 16:
+      lanes<std::uint64_t>(operand)[2 * lane] = value;
+      lanes<std::uint64_t>(operand)[2 * lane + 1] = 0;
+      break;
+    default: lanes<std::uint64_t>(operand)[lane] = value; break;
+  }
+}
+
+Flow Strand::block(WaitKind kind, std::uint64_t object, std::uint64_t detail, Cycle limit) {
+  wait = {kind, object, detail, time};
+  suspended = true;
+  wake = Wake::none;
+  ++wait_token;
+  if (limit != kNever) cluster->schedule_timeout(*this, time + limit);
+  return Flow::block;
+}
+
+std::uint32_t Strand::thread_index(int lane) const {
+  return warp->index * kWarpLanes + static_cast<std::uint32_t>(lane);
+}
+
+std::string Strand::describe(const Instruction& instruction, LaneMask lanes_mask) const {
+  const Kernel& kernel = cluster->kernel();
+  const ptx::Instruction& source = kernel.source(instruction);
+  std::string text = kernel.module().ptx().describe_location(source) + ": `" + source.opcode +
+                     "` in " + kernel.name() + ", CTA (" + std::to_string(cta->index.x) + "," +
+                     std::to_string(cta->index.y) + "," + std::to_string(cta->index.z) + ")";
+  if (cluster->size() > 1) text += " rank " + std::to_string(cta->rank);
+  text += ", warp " + std::to_string(warp->index);
+  if (std::popcount(lanes_mask) == 1) {
+    text += ", lane " + std::to_string(lowest_lane(lanes_mask));
+  } else if (lanes_mask != kAllLanes && lanes_mask != 0) {
+    constexpr char kHex[] = "0123456789abcdef";
+    text += ", lanes 0x";
+    for (int digit = 7; digit >= 0; --digit) text += kHex[lanes_mask >> (4 * digit) & 15u];
+  }
+  return text;
+}
+
+void Strand::fault(const Instruction& instruction, FaultKind kind, LaneMask lanes_mask,
+                   std::string what, std::string rule, std::string fix,
+                   std::vector<std::string> details) const {
+  throw SimulationError(Report{kind, std::move(what), describe(instruction, lanes_mask),
+                               std::move(details), std::move(rule), std::move(fix)});
+}
+
+Strand* Warp::new_strand() {
+  for (const auto& strand : strands) {
+    if (strand->alive) continue;
+    const std::uint32_t token = strand->wait_token;
+    std::byte* const bases[2] = {strand->bases[0], strand->bases[1]};
+    *strand = Strand{};
+    strand->bases[0] = bases[0];
+    strand->bases[1] = bases[1];
+    strand->wait_token = token + 1;
+    strand->warp = this;
+    strand->cta = cta;
+    strand->cluster = cta->cluster;
+    strand->alive = true;
+    return strand.get();
+  }
+  strands.push_back(std::make_unique<Strand>());
+  Strand* const strand = strands.back().get();
+  strand->bases[0] = registers.data();
+  // Constants are only read; the pointer is shared with the registers' for one way of access.
+  strand->bases[1] = const_cast<std::byte*>(cta->cluster->kernel().constants().data());
+  strand->warp = this;
+  strand->cta = cta;
+  strand->cluster = cta->cluster;
+  strand->alive = true;
+  return strand;
+}
+
+Reconvergence* Warp::new_frame() {
+  if (free_frames.empty()) {
+    frames.push_back(std::make_unique<Reconvergence>());
+    return frames.back().get();
+  }
+  Reconvergence* const frame = free_frames.back();
+  free_frames.pop_back();
+  *frame = Reconvergence{};
+  return frame;
+}
+
+Cta::Cta()
+    : mbarriers(std::make_unique<MbarrierUnit>(*this)),
+      named_barriers(std::make_unique<NamedBarriers>(*this)),
+      warp_sync(std::make_unique<WarpSync>(*this)),
+      tensor_memory(std::make_unique<TensorMemory>(*this)),
+      tensor_core(std::make_unique<TensorCore>(*this)),
+      tma(std::make_unique<TmaEngine>(*this)),
+      bulk_groups(std::make_unique<BulkGroups>(*this)),
+      cp_async_groups(std::make_unique<CpAsyncGroups>(*this)) {}
+Cta::~Cta() = default;
+
+}  // namespace bw::sim

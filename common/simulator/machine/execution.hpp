@@ -1,0 +1,286 @@
+// The running machine: strands (groups of lanes that share a program counter), warps, CTAs, clusters.
+//
+// A cluster is the unit of simulation: one event queue in simulated time, run by one host thread at a time.
+// Instructions that touch state others see run in time order; others run ahead within their warp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/machine/event_queue.hpp"
+#include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/settings.hpp"
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+class BulkGroups;
+class Cluster;
+class ClusterBarrier;
+class CpAsyncGroups;
+class DeviceMemory;
+class Grid;
+class Kernel;
+class MbarrierUnit;
+class NamedBarriers;
+class TensorCore;
+class TensorMemory;
+class TmaEngine;
+class WarpSync;
+struct Cta;
+struct Warp;
+
+/// Why a suspended strand runs again.
+enum class Wake : std::uint8_t {
+  none,     ///< it was not suspended: this is the instruction's first execution
+  event,    ///< what it waited for has happened
+  timeout,  ///< its time limit has passed
+};
+
+/// What a strand is suspended on; the diagnosis is built from it.
+enum class WaitKind : std::uint8_t {
+  none,
+  mbarrier,         ///< object: shared offset, detail: parity waited for
+  named_barrier,    ///< object: barrier id
+  cluster_barrier,
+  warp_sync,        ///< object: member mask still missing
+  reconvergence,    ///< waits for the other lanes of its warp
+  bulk_group,       ///< object: groups allowed to be pending
+  cp_async_group,   ///< object: groups allowed to be pending
+  tcgen05_alloc,    ///< object: columns
+  tcgen05_wait,
+  global_order,     ///< an operation that is ordered among all clusters of the grid
+  sleep,
+};
+
+struct Wait {
+  WaitKind kind = WaitKind::none;
+  std::uint64_t object = 0;
+  std::uint64_t detail = 0;
+  Cycle since = 0;
+};
+
+/// Lanes that parted at a branch and meet again at `point`.
+struct Reconvergence {
+  std::uint32_t point = 0;   ///< instruction index
+  LaneMask expected = 0;     ///< lanes that have not exited
+  LaneMask arrived = 0;
+  Cycle latest = 0;          ///< time of the last arrival
+  Reconvergence* parent = nullptr;
+};
+
+/// Lanes of one warp that share a program counter.
+struct Strand {
+  std::byte* bases[2] = {nullptr, nullptr};  ///< registers, constants
+  std::uint32_t pc = 0;
+  LaneMask mask = 0;
+  std::uint32_t reconvergence_point = 0;     ///< frame's point or kNoReconvergence
+  Cycle time = 0;                            ///< "now" for the instruction that executes
+  Warp* warp = nullptr;
+  Cta* cta = nullptr;
+  Cluster* cluster = nullptr;
+  Reconvergence* frame = nullptr;
+  Wake wake = Wake::none;
+  bool suspended = false;
+  bool alive = false;
+  std::uint32_t wait_token = 0;
+  Wait wait;
+
+  /// The 32 lanes of an operand.
+  template <class T>
+  [[nodiscard]] T* lanes(const Operand& operand) const {
+    return reinterpret_cast<T*>(bases[operand.base] + operand.offset_bytes);
+  }
+  /// A predicate operand as a mask (negation applied).
+  [[nodiscard]] LaneMask predicate(const Operand& operand) const {
+    const LaneMask mask_value = *lanes<LaneMask>(operand);
+    return operand.negated ? ~mask_value : mask_value;
+  }
+  /// Sets the active lanes of a predicate register.
+  void set_predicate(const Operand& operand, LaneMask active, LaneMask value) const {
+    LaneMask& target = *lanes<LaneMask>(operand);
+    target = (target & ~active) | (value & active);
+  }
+  /// One lane of an integer operand of any width, zero-extended.
+  [[nodiscard]] std::uint64_t value(const Operand& operand, int lane) const;
+  /// Writes one lane of an operand of any width up to 8 bytes, truncating.
+  void set_value(const Operand& operand, int lane, std::uint64_t value) const;
+
+  /// Whether this execution follows a suspension of the same instruction.
+  [[nodiscard]] bool resumed() const { return wake != Wake::none; }
+  /// Suspends until Cluster::wake (or the time limit, if one is given); returns Flow::block for the handler.
+  Flow block(WaitKind kind, std::uint64_t object, std::uint64_t detail, Cycle limit = kNever);
+
+  /// Thread index in the CTA of a lane (linear).
+  [[nodiscard]] std::uint32_t thread_index(int lane) const;
+
+  /// Throws a SimulationError placed at this instruction and these lanes.
+  [[noreturn]] void fault(const Instruction& instruction, FaultKind kind, LaneMask lanes,
+                          std::string what, std::string rule, std::string fix,
+                          std::vector<std::string> details = {}) const;
+  /// "gemm.cuh:87: `ld.shared.u32 ...`, CTA (3,0,0), warp 5, lane 0".
+  [[nodiscard]] std::string describe(const Instruction& instruction, LaneMask lanes) const;
+};
+
+/// Who did something, kept for later reports (barrier histories, asynchronous operations).
+struct Actor {
+  const Instruction* instruction = nullptr;
+  std::uint16_t cta_rank = 0;
+  std::uint16_t warp = 0;
+  Cycle time = 0;
+};
+
+struct Warp {
+  std::uint32_t index = 0;            ///< in the CTA
+  Cta* cta = nullptr;
+  LaneMask live = 0;                  ///< lanes that have not exited
+  LaneMask carry = 0;                 ///< the condition code's carry flag CC.CF of each lane
+  std::vector<std::byte> registers;
+  std::vector<std::byte> local;       ///< 32 x local bytes per thread, lane-major
+  std::vector<std::unique_ptr<Strand>> strands;   ///< pool; dead ones are reused
+  std::vector<std::unique_ptr<Reconvergence>> frames;
+  std::vector<Reconvergence*> free_frames;
+
+  Strand* new_strand();
+  Reconvergence* new_frame();
+};
+
+struct Cta {
+  Cluster* cluster = nullptr;
+  std::uint32_t rank = 0;             ///< %cluster_ctarank
+  Dim3 index;                         ///< %ctaid
+  std::uint32_t sm = 0;
+  std::uint32_t live_warps = 0;
+  bool exited = false;
+  std::vector<std::byte> shared;      ///< includes the reserved bytes at the start
+  std::vector<Warp> warps;
+  std::uint32_t live_threads = 0;
+
+  // State of the units; each class is defined in units/.
+  std::unique_ptr<MbarrierUnit> mbarriers;
+  std::unique_ptr<NamedBarriers> named_barriers;
+  std::unique_ptr<WarpSync> warp_sync;
+  std::unique_ptr<TensorMemory> tensor_memory;
+  std::unique_ptr<TensorCore> tensor_core;
+  std::unique_ptr<TmaEngine> tma;
+  std::unique_ptr<BulkGroups> bulk_groups;
+  std::unique_ptr<CpAsyncGroups> cp_async_groups;
+
+  Cta();
+  ~Cta();
+  Cta(const Cta&) = delete;  // units keep a reference to their CTA
+  Cta& operator=(const Cta&) = delete;
+};
+
+/// Counters of one cluster's run.
+struct ClusterStatistics {
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t events = 0;
+  Cycle cycles = 0;
+};
+
+class Cluster {
+ public:
+  /// Builds the CTAs of cluster `index` (linear in the grid of clusters), ready to run at time `start`.
+  Cluster(Grid& grid, std::uint64_t index, Cycle start);
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+
+  enum class Status : std::uint8_t { finished, reached_limit };
+  /// Runs until every thread has exited and nothing is in flight, or until simulated time `limit`.
+  /// Throws SimulationError for faults, deadlock and livelock.
+  Status run(Cycle limit);
+
+  /// Schedules an asynchronous unit's action. `latency` is perturbed by the seed.
+  void after(Cycle now, Cycle latency, Action action);
+  /// As `after` at an exact time (for actions that must keep an order among themselves).
+  void at(Cycle time, Action action);
+  /// Makes a suspended strand run its instruction again at `time`.
+  void wake(Strand& strand, Cycle time);
+  /// Makes a strand that is about to suspend run again at `time` with Wake::timeout.
+  void schedule_timeout(Strand& strand, Cycle time);
+  /// A change of state that others can see: spinning is not a livelock while these happen.
+  void note_progress() { ++progress_; }
+
+  /// Performs `action` in the order that holds among all clusters of the grid (time, then cluster) and at
+  /// the earliest `latency` cycles from `now`. For global atomics, strong global accesses and cluster launch
+  /// control. The strand should block with WaitKind::global_order; the action wakes it.
+  void in_global_order(Cycle now, Cycle latency, Action action);
+
+  /// A random number below `bound` from the seed; 0 when the seed is 0.
+  [[nodiscard]] Cycle perturbation(Cycle bound);
+
+  // Control flow of strands (machine/control_flow.cpp).
+  /// Lanes `taken` go to `target`, the others on; called by branch handlers.
+  Flow branch(Strand& strand, const Instruction& instruction, LaneMask taken);
+  /// Lanes exit.
+  Flow exit_lanes(Strand& strand, LaneMask lanes);
+
+  [[nodiscard]] Grid& grid() { return grid_; }
+  [[nodiscard]] const Kernel& kernel() const;
+  [[nodiscard]] const Settings& settings() const;
+  [[nodiscard]] DeviceMemory& memory();
+  [[nodiscard]] std::uint64_t index() const { return index_; }
+  [[nodiscard]] Cycle start() const { return start_; }
+  [[nodiscard]] std::deque<Cta>& ctas() { return ctas_; }
+  [[nodiscard]] Cta& cta(std::uint32_t rank) { return ctas_[rank]; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ctas_.size()); }
+  [[nodiscard]] ClusterBarrier& cluster_barrier() { return *cluster_barrier_; }
+  [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
+  [[nodiscard]] Cycle now() const { return now_; }
+  [[nodiscard]] const EventQueue& queue() const { return queue_; }
+
+  /// What device-side printf wrote; the grid prints clusters in order.
+  [[nodiscard]] std::string& output() { return output_; }
+
+  /// Ordered operations that wait for the grid's next step; the grid takes them.
+  struct OrderedOperation {
+    Cycle time = 0;              ///< of issue: the order among clusters
+    Cycle latency = 0;
+    std::uint64_t cluster = 0;
+    std::uint64_t sequence = 0;
+    Action action;
+  };
+  [[nodiscard]] std::vector<OrderedOperation>& ordered_operations() { return ordered_operations_; }
+
+ private:
+  void build_cta(Cta& cta, std::uint32_t rank);
+  void run_strand(Strand& strand, Cycle limit);
+  void make_ready(Strand& strand, Cycle time);
+  /// The strand has come to its reconvergence point. True: its lanes are together and it goes on.
+  bool rejoin(Strand& strand);
+  /// Lanes of a frame have exited: completes the frames that waited only for them.
+  void finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exited, Cycle time);
+  void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time);
+  void check_progress(Cycle time, const Strand& strand);
+  [[nodiscard]] std::uint64_t next_order();
+  [[noreturn]] void report_deadlock();
+
+  Grid& grid_;
+  std::uint64_t index_;
+  Cycle start_;
+  Cycle now_;
+  std::deque<Cta> ctas_;   ///< deque: CTAs do not move
+  std::unique_ptr<ClusterBarrier> cluster_barrier_;
+  EventQueue queue_;
+  std::uint64_t order_ = 0;
+  std::uint64_t progress_ = 0;
+  std::uint64_t progress_seen_ = 0;
+  Cycle progress_time_ = 0;
+  std::uint64_t timeouts_since_progress_ = 0;
+  std::uint32_t live_warps_ = 0;
+  std::mt19937_64 random_;
+  std::vector<OrderedOperation> ordered_operations_;
+  std::string output_;
+  ClusterStatistics statistics_;
+};
+
+}  // namespace bw::sim

@@ -1,0 +1,245 @@
+#include "common/simulator/machine/grid.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <queue>
+#include <string>
+#include <thread>
+#include <tuple>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/device.hpp"
+#include "common/simulator/machine/host_pool.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/units/device_calls.hpp"
+
+namespace bw::sim {
+namespace {
+
+[[noreturn]] void refuse(const Kernel& kernel, std::string what, std::string rule, std::string fix) {
+  throw SimulationError(Report{FaultKind::launch, std::move(what), "launch of " + kernel.name(), {},
+                               std::move(rule), std::move(fix)});
+}
+
+std::string text(Dim3 d) {
+  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+}
+
+void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
+  constexpr Dim3 kMostBlock{1024, 1024, 64};
+  constexpr Dim3 kMostGrid{0x7fffffffu, 65535, 65535};
+  const ptx::EntryDirectives& directives = kernel.function().directives;
+  if (c.grid.volume() == 0 || c.block.volume() == 0)
+    refuse(kernel, "grid " + text(c.grid) + " and block " + text(c.block) + " must not be empty",
+           "every extent of a launch is at least 1", "launch nothing when there is no work");
+  if (c.block.x > kMostBlock.x || c.block.y > kMostBlock.y || c.block.z > kMostBlock.z ||
+      c.block.volume() > kMaxThreadsPerBlock)
+    refuse(kernel, "block " + text(c.block) + " has " + std::to_string(c.block.volume()) + " threads",
+           "a block has at most 1024 threads, and extents up to (1024,1024,64)", "use a smaller block");
+  if (c.grid.x > kMostGrid.x || c.grid.y > kMostGrid.y || c.grid.z > kMostGrid.z)
+    refuse(kernel, "grid " + text(c.grid) + " is too large",
+           "extents of a grid are at most (2147483647,65535,65535)", "move work to the x extent");
+  if (const std::uint32_t* most = directives.max_threads;
+      most[0] != 0 && c.block.volume() > std::uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u))
+    refuse(kernel, "block " + text(c.block) + " exceeds the kernel's __launch_bounds__ of " +
+                       std::to_string(most[0]) + " threads",
+           "PTX ISA, .maxntid", "launch fewer threads or raise the bound");
+  const std::uint64_t cluster = c.cluster.volume();
+  const std::uint32_t most_cluster = c.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
+  if (cluster == 0 || cluster > most_cluster)
+    refuse(kernel, "cluster " + text(c.cluster) + " has " + std::to_string(cluster) + " CTAs",
+           "a cluster has 1 to 8 CTAs, up to 16 when the kernel allows non-portable sizes",
+           "use a smaller cluster, or set cudaFuncAttributeNonPortableClusterSizeAllowed");
+  if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
+    refuse(kernel, "grid " + text(c.grid) + " is not a multiple of cluster " + text(c.cluster),
+           "every extent of the grid is a multiple of the cluster's", "round the grid up");
+  if (const std::uint32_t* required = directives.required_cluster; required[0] != 0) {
+    const Dim3 want{required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
+    if (!(want == c.cluster))
+      refuse(kernel, "cluster " + text(c.cluster) + " differs from the kernel's __cluster_dims__ " + text(want),
+             "PTX ISA, .reqnctapercluster", "launch with the kernel's own cluster size");
+  }
+}
+
+}  // namespace
+
+Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& configuration,
+           std::uint64_t parameters_address)
+    : device_(device), kernel_(kernel), configuration_(configuration),
+      parameters_address_(parameters_address) {
+  const LaunchConfiguration& c = configuration_;
+  check_shape(kernel, c);
+  const std::size_t shared_bytes =
+      kernel.static_shared_bytes() - kReservedSharedBytes + c.dynamic_shared_bytes;
+  if (c.dynamic_shared_bytes > c.dynamic_shared_limit_bytes || shared_bytes > kSharedBytesPerBlock)
+    refuse(kernel,
+           "a CTA needs " + std::to_string(shared_bytes) + " bytes of shared memory (" +
+               std::to_string(c.dynamic_shared_bytes) + " of them dynamic)",
+           "dynamic shared memory is limited to " + std::to_string(c.dynamic_shared_limit_bytes) +
+               " bytes for this kernel, and a CTA to " + std::to_string(kSharedBytesPerBlock) + " in all",
+           "use fewer stages or smaller tiles, or raise the limit with "
+           "cudaFuncAttributeMaxDynamicSharedMemorySize");
+  const auto threads = static_cast<std::uint32_t>(c.block.volume());
+  const Occupancy occupancy = device.occupancy(kernel, threads, c.dynamic_shared_bytes);
+  ctas_per_sm_ = occupancy.ctas_per_sm;
+  if (ctas_per_sm_ == 0)
+    refuse(kernel,
+           "no CTA of this kernel fits on an SM: " + occupancy.limited_by + " (" +
+               std::to_string(threads) + " threads, about " +
+               std::to_string(kernel.registers_per_thread()) + " registers per thread, " +
+               std::to_string(shared_bytes) + " bytes of shared memory)",
+           "an SM has 65536 registers, 2048 threads and 228 KB of shared memory",
+           "use fewer threads or registers, or less shared memory");
+  clusters_ = {c.grid.x / c.cluster.x, c.grid.y / c.cluster.y, c.grid.z / c.cluster.z};
+  const std::uint64_t slots = std::uint64_t{ctas_per_sm_} * device.settings().sm_count;
+  resident_clusters_ = slots / c.cluster.volume();
+  if (resident_clusters_ == 0)
+    refuse(kernel, "a cluster of " + std::to_string(c.cluster.volume()) + " CTAs does not fit on " +
+                       std::to_string(device.settings().sm_count) + " SMs",
+           "all CTAs of a cluster are resident at once", "raise BW_SIM_SMS or use a smaller cluster");
+  resident_clusters_ = std::min(resident_clusters_, clusters_.volume());
+  lockstep_ = kernel.clusters_interact() && clusters_.volume() > 1;
+}
+
+bool Grid::take_pending_cluster(std::uint64_t& cluster_index) {
+  if (next_cluster_ >= clusters_.volume()) return false;
+  cluster_index = next_cluster_++;
+  return true;
+}
+
+LaunchResult Grid::run() {
+  const auto begin = std::chrono::steady_clock::now();
+  LaunchResult result;
+  result.clusters = clusters_.volume();
+  if (lockstep_) {
+    run_lockstep(result);
+  } else {
+    run_independent(result);
+  }
+  std::fflush(stdout);
+  result.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+void Grid::run_independent(LaunchResult& result) {
+  const std::uint64_t count = clusters_.volume();
+  std::vector<Cycle> durations(count, 0);
+  std::atomic<std::uint64_t> instructions{0};
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> first_fault{count};   // clusters after it need not run
+  std::mutex mutex;
+  std::exception_ptr fault;
+  DeviceOutput output;
+  HostPool pool(host_threads());
+  pool.run([&](std::uint32_t) {
+    while (true) {
+      const std::uint64_t index = next.fetch_add(1);
+      if (index >= count || index > first_fault.load()) return;
+      Cluster cluster(*this, index, 0);
+      std::exception_ptr own_fault;
+      try {
+        cluster.run(kNever);
+      } catch (...) {
+        own_fault = std::current_exception();
+      }
+      durations[index] = cluster.statistics().cycles;
+      instructions += cluster.statistics().warp_instructions;
+      output.write(index, cluster.output());
+      output.finish(index);
+      const std::lock_guard lock(mutex);
+      if (own_fault && index < first_fault.load()) {
+        first_fault = index;
+        fault = own_fault;
+      }
+    }
+  });
+  if (fault) std::rethrow_exception(fault);
+  result.warp_instructions = instructions;
+  // Clusters do not see each other, so when each one starts follows from the durations: the next cluster
+  // takes the place that becomes free first.
+  std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>> free_at;
+  for (const Cycle duration : durations) {
+    Cycle start = 0;
+    if (free_at.size() == resident_clusters_) {
+      start = free_at.top();
+      free_at.pop();
+    }
+    free_at.push(start + duration);
+    result.cycles = std::max(result.cycles, start + duration);
+  }
+}
+
+void Grid::run_lockstep(LaunchResult& result) {
+  std::vector<std::unique_ptr<Cluster>> running;
+  while (running.size() < resident_clusters_) {
+    std::uint64_t index = 0;
+    if (!take_pending_cluster(index)) break;
+    running.push_back(std::make_unique<Cluster>(*this, index, 0));
+  }
+  DeviceOutput output;
+  HostPool pool(host_threads());
+  Cycle now = 0;
+  while (!running.empty()) {
+    const Cycle limit = now + costs::kLockstepQuantum;
+    std::vector<std::exception_ptr> faults(running.size());
+    std::vector<Cluster::Status> status(running.size(), Cluster::Status::reached_limit);
+    std::atomic<std::size_t> next{0};
+    pool.run([&](std::uint32_t) {
+      for (std::size_t i = next++; i < running.size(); i = next++) {
+        try {
+          status[i] = running[i]->run(limit);
+        } catch (...) {
+          faults[i] = std::current_exception();
+        }
+      }
+    });
+    for (const std::exception_ptr& fault : faults)
+      if (fault) std::rethrow_exception(fault);
+    // What is ordered among clusters happens between the steps, by time and then by cluster.
+    std::vector<Cluster::OrderedOperation> operations;
+    for (const auto& cluster : running) {
+      auto& own = cluster->ordered_operations();
+      std::move(own.begin(), own.end(), std::back_inserter(operations));
+      own.clear();
+    }
+    std::sort(operations.begin(), operations.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.time, a.cluster, a.sequence) < std::tie(b.time, b.cluster, b.sequence);
+    });
+    for (Cluster::OrderedOperation& operation : operations)
+      operation.action(std::max(operation.time + operation.latency, limit));
+    now = limit;
+    for (std::size_t i = 0; i < running.size(); ++i) {
+      if (status[i] != Cluster::Status::finished) continue;
+      const ClusterStatistics& statistics = running[i]->statistics();
+      result.warp_instructions += statistics.warp_instructions;
+      result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
+      output.write(running[i]->index(), running[i]->output());
+      output.finish(running[i]->index());
+      std::uint64_t index = 0;
+      running[i] = take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now) : nullptr;
+    }
+    std::erase(running, nullptr);
+    // Skip steps in which nothing happens.
+    Cycle earliest = kNever;
+    for (const auto& cluster : running) earliest = std::min(earliest, cluster->queue().next_time());
+    if (earliest != kNever && earliest > now) now = earliest / costs::kLockstepQuantum * costs::kLockstepQuantum;
+  }
+}
+
+std::uint32_t Grid::host_threads() const {
+  const std::uint32_t wanted = device_.settings().host_threads != 0
+                                   ? device_.settings().host_threads
+                                   : std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, clusters_.volume()));
+}
+
+}  // namespace bw::sim

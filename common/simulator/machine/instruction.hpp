@@ -1,0 +1,56 @@
+// A decoded instruction: what the interpreter's inner loop reads.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+struct Strand;
+struct Instruction;
+
+/// Where the 32 lanes of a register (or of a constant, broadcast to all lanes) lie.
+struct Operand {
+  std::uint32_t offset_bytes = 0;
+  /// Bytes per lane: 2, 4, 8 or 16; 0 for a predicate, which is one LaneMask for the whole warp.
+  std::uint8_t bytes = 4;
+  /// 0: in the warp's registers, 1: in the kernel's constants (index into Strand::bases).
+  std::uint8_t base = 0;
+  /// `!%p` as a source.
+  bool negated = false;
+  /// Written as `_`: points to scratch storage, so writing is harmless; some forms depend on it.
+  bool sink = false;
+};
+
+/// What the interpreter does after an instruction.
+enum class Flow : std::uint8_t {
+  next,   ///< go on with the next instruction
+  jump,   ///< the handler has set Strand::pc
+  block,  ///< suspended (Strand::wait is set); the same instruction executes again after the wake-up
+  gone,   ///< the strand has ended, split or waits at a reconvergence point; do not touch it again
+};
+
+/// Executes one instruction for the active lanes (never zero lanes).
+using Handler = Flow (*)(Strand&, const Instruction&, LaneMask active);
+
+struct Instruction {
+  Handler execute = nullptr;
+  const Operand* operands = nullptr;   ///< destinations first, in the order in which the binder added them
+  const void* detail = nullptr;        ///< what the family decoded beyond this; owned by the kernel
+  std::int64_t immediate = 0;          ///< address displacement or other constant
+  std::uint32_t source_index = 0;      ///< index into the PTX function's instructions
+  std::uint32_t target = 0;            ///< branch target (instruction index)
+  std::uint32_t reconvergence = 0;     ///< where lanes meet again after a divergent branch
+  std::uint32_t guard_offset_bytes = 0;
+  std::uint16_t operand_count = 0;
+  std::uint16_t cycles = 1;            ///< issue cost
+  std::uint8_t flags = 0;              ///< family-specific small constants
+  bool has_guard = false;
+  bool guard_negated = false;
+  /// Touches state that other warps or units see, so it runs in order of simulated time.
+  bool interacts = false;
+};
+
+}  // namespace bw::sim

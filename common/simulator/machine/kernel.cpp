@@ -1,0 +1,87 @@
+#include "common/simulator/machine/kernel.hpp"
+
+#include <cstring>
+#include <utility>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/machine/kernel_builder.hpp"
+
+namespace bw::sim {
+
+LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& memory)
+    : module_(std::move(module)), memory_(memory) {
+  constexpr std::size_t kLeastAlignment = 256;
+  for (const auto& variable : module_->variables) {
+    if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant)
+      continue;
+    if (variable->is_extern) continue;
+    const std::uint64_t address =
+        memory_.allocate(variable->size_bytes, "variable " + variable->name,
+                         std::max(variable->alignment_bytes, kLeastAlignment),
+                         variable->space == ptx::StateSpace::global);
+    if (address == 0) {
+      throw SimulationError(Report{FaultKind::launch,
+                                   "device memory is used up: variable " + variable->name + " of " +
+                                       std::to_string(variable->size_bytes) + " bytes does not fit",
+                                   module_->name, {}, "", "raise BW_SIM_MEMORY_GB"});
+    }
+    addresses_[variable->name] = address;
+    auto* const target = reinterpret_cast<std::byte*>(address);
+    std::memset(target, 0, variable->size_bytes);
+    if (!variable->initial.empty())
+      std::memcpy(target, variable->initial.data(), variable->initial.size());
+  }
+  for (const auto& variable : module_->variables) {
+    for (const ptx::Variable::Relocation& relocation : variable->relocations) {
+      const std::uint64_t value =
+          variable_address(relocation.symbol) + static_cast<std::uint64_t>(relocation.addend);
+      std::memcpy(reinterpret_cast<std::byte*>(addresses_[variable->name] + relocation.offset_bytes),
+                  &value, sizeof value);
+    }
+  }
+}
+
+LoadedModule::~LoadedModule() {
+  for (const auto& [name, address] : addresses_) memory_.free(address);
+}
+
+std::uint64_t LoadedModule::variable_address(std::string_view name) const {
+  const auto found = addresses_.find(std::string(name));
+  return found == addresses_.end() ? 0 : found->second;
+}
+
+const ptx::Variable* LoadedModule::variable(std::string_view name) const {
+  for (const auto& candidate : module_->variables)
+    if (candidate->name == name) return candidate.get();
+  return nullptr;
+}
+
+Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(module) {
+  function_ = module.ptx().find_function(name);
+  if (function_ == nullptr || !function_->is_entry) {
+    throw SimulationError(Report{FaultKind::launch,
+                                 "module " + module.ptx().name + " has no kernel named " +
+                                     std::string(name),
+                                 "", {}, "", ""});
+  }
+  KernelBuilder(*this, module, *function_).build();
+}
+
+Kernel::~Kernel() = default;
+
+std::string Kernel::describe_shared(std::uint32_t offset_bytes) const {
+  const SharedSymbol* best = nullptr;
+  for (const SharedSymbol& symbol : shared_symbols_) {
+    const bool inside = symbol.size_bytes == 0
+                            ? offset_bytes >= symbol.offset_bytes
+                            : offset_bytes - symbol.offset_bytes < symbol.size_bytes;
+    if (inside && (best == nullptr || symbol.offset_bytes >= best->offset_bytes)) best = &symbol;
+  }
+  if (best == nullptr) return "shared memory +" + std::to_string(offset_bytes);
+  const std::uint32_t distance = offset_bytes - best->offset_bytes;
+  return distance == 0 ? best->name : best->name + "+" + std::to_string(distance);
+}
+
+}  // namespace bw::sim

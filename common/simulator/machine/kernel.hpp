@@ -1,0 +1,100 @@
+// A kernel ready to run: decoded instructions and the layout of its memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/ptx/ast.hpp"
+#include "common/simulator/ptx/control_flow.hpp"
+
+namespace bw::sim {
+
+class DeviceMemory;
+
+/// A module whose global and constant variables have their place in device memory.
+class LoadedModule {
+ public:
+  LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& memory);
+  ~LoadedModule();
+  LoadedModule(const LoadedModule&) = delete;
+  LoadedModule& operator=(const LoadedModule&) = delete;
+
+  [[nodiscard]] const ptx::Module& ptx() const { return *module_; }
+  /// Device address of a module-scope .global or .const variable; 0 when there is none of that name.
+  [[nodiscard]] std::uint64_t variable_address(std::string_view name) const;
+  [[nodiscard]] const ptx::Variable* variable(std::string_view name) const;
+  [[nodiscard]] DeviceMemory& memory() const { return memory_; }
+
+ private:
+  std::unique_ptr<ptx::Module> module_;
+  DeviceMemory& memory_;
+  std::unordered_map<std::string, std::uint64_t> addresses_;
+};
+
+/// A special register's value source; the binder of mov uses it.
+enum class SpecialRegister : std::uint8_t;
+
+/// A parameter of an entry in its parameter buffer.
+struct ParameterLayout {
+  std::size_t offset_bytes = 0;
+  std::size_t size_bytes = 0;
+};
+
+class Kernel {
+ public:
+  /// Decodes entry `name`. Throws SimulationError{unsupported} that names each instruction form that the
+  /// simulator knows but does not execute, or does not know, with file and line.
+  Kernel(const LoadedModule& module, std::string_view name);
+  ~Kernel();
+
+  [[nodiscard]] const std::string& name() const { return function_->name; }
+  [[nodiscard]] const ptx::Function& function() const { return *function_; }
+  [[nodiscard]] const LoadedModule& module() const { return module_; }
+  [[nodiscard]] const std::vector<Instruction>& code() const { return code_; }
+  [[nodiscard]] const ptx::Instruction& source(const Instruction& instruction) const {
+    return function_->instructions[instruction.source_index];
+  }
+  [[nodiscard]] const std::vector<std::byte>& constants() const { return constants_; }
+  [[nodiscard]] std::uint32_t register_file_bytes() const { return register_file_bytes_; }
+  [[nodiscard]] std::uint32_t registers_per_thread() const { return registers_per_thread_; }
+  [[nodiscard]] std::size_t static_shared_bytes() const { return static_shared_bytes_; }
+  [[nodiscard]] std::size_t local_bytes() const { return local_bytes_; }
+  [[nodiscard]] const std::vector<ParameterLayout>& parameters() const { return parameters_; }
+  [[nodiscard]] std::size_t parameter_bytes() const { return parameter_bytes_; }
+  /// Whether clusters can see each other's operations (global atomics, strong accesses, launch control), so
+  /// that they advance in lockstep.
+  [[nodiscard]] bool clusters_interact() const { return clusters_interact_; }
+  /// The .shared variable that holds an offset, as "name+12", or "shared memory +offset".
+  [[nodiscard]] std::string describe_shared(std::uint32_t offset_bytes) const;
+
+ private:
+  friend class KernelBuilder;
+  const LoadedModule& module_;
+  const ptx::Function* function_ = nullptr;
+  std::vector<Instruction> code_;
+  std::vector<Operand> operands_;
+  std::vector<std::byte> constants_;
+  std::vector<std::shared_ptr<void>> details_;
+  std::vector<ParameterLayout> parameters_;
+  std::size_t parameter_bytes_ = 0;
+  std::uint32_t register_file_bytes_ = 0;
+  std::uint32_t registers_per_thread_ = 0;
+  std::size_t static_shared_bytes_ = 0;   ///< from the window's start, so it includes the reserved bytes
+  std::size_t local_bytes_ = 0;
+  bool clusters_interact_ = false;
+  struct SharedSymbol {
+    std::uint32_t offset_bytes;
+    std::size_t size_bytes;
+    std::string name;
+  };
+  std::vector<SharedSymbol> shared_symbols_;
+};
+
+}  // namespace bw::sim

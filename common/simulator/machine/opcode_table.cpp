@@ -1,0 +1,136 @@
+#include "common/simulator/machine/opcode_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace bw::sim {
+namespace {
+
+/// Splits at a character, ignoring separators inside braces; pieces are views into `text`.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> pieces;
+  std::size_t begin = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] == '{') ++depth;
+    if (i < text.size() && text[i] == '}') --depth;
+    if (i == text.size() || (text[i] == separator && depth == 0)) {
+      if (i > begin) pieces.push_back(text.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
+  return pieces;
+}
+
+struct Group {
+  std::string_view name;
+  std::vector<std::string_view> alternatives;
+  bool required = true;
+  std::size_t most = 1;
+};
+
+std::vector<Group> parse_groups(std::string_view grammar) {
+  std::vector<Group> groups;
+  for (std::string_view item : split(grammar, ' ')) {
+    Group group;
+    if (item.front() == '[') {
+      group.required = false;
+      item = item.substr(1, item.size() - 2);
+    }
+    const std::size_t equals = item.find('=');
+    if (equals == item.npos) {
+      group.name = item;
+      group.alternatives = {item};
+    } else {
+      group.name = item.substr(0, equals);
+      const std::size_t star = group.name.find('*');
+      if (star != group.name.npos) {
+        group.most = static_cast<std::size_t>(group.name[star + 1] - '0');
+        group.name = group.name.substr(0, star);
+      }
+      group.alternatives = split(item.substr(equals + 1), '|');
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modifiers& result) {
+  std::vector<Group> groups = parse_groups(grammar);
+  std::vector<std::size_t> taken(groups.size(), 0);
+  for (const std::string_view modifier : split(modifiers, '.')) {
+    bool consumed = false;
+    for (std::size_t g = 0; g < groups.size() && !consumed; ++g) {
+      const Group& group = groups[g];
+      if (taken[g] == group.most) continue;
+      if (std::find(group.alternatives.begin(), group.alternatives.end(), modifier) ==
+          group.alternatives.end())
+        continue;
+      ++taken[g];
+      result.matches.emplace_back(group.name, modifier);
+      consumed = true;
+    }
+    if (!consumed) return false;
+  }
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (groups[g].required && taken[g] != groups[g].most) return false;
+  return true;
+}
+
+bool has_base(std::string_view opcode, std::string_view base) {
+  return opcode.starts_with(base) && (opcode.size() == base.size() || opcode[base.size()] == '.');
+}
+
+}  // namespace
+
+bool Modifiers::has(std::string_view name) const {
+  return std::any_of(matches.begin(), matches.end(),
+                     [&](const auto& match) { return match.first == name; });
+}
+
+std::string_view Modifiers::get(std::string_view name, std::size_t nth) const {
+  for (const auto& [group, modifier] : matches)
+    if (group == name && nth-- == 0) return modifier;
+  return {};
+}
+
+ptx::ScalarType Modifiers::type(std::size_t nth) const {
+  return ptx::type_from_name(get("type", nth));
+}
+
+std::span<const std::span<const OpcodeRow>> opcode_families() {
+  static const std::array families = {
+      integer_rows(),     float_rows(),       half_rows(),      comparison_rows(),
+      conversion_rows(),  control_rows(),     load_store_rows(), atomic_rows(),
+      warp_rows(),        matrix_move_rows(), barrier_rows(),   mbarrier_rows(),
+      fence_rows(),       cluster_rows(),     cp_async_rows(),  bulk_copy_rows(),
+      tensor_copy_rows(), tcgen05_memory_rows(), tcgen05_mma_rows(), unexecuted_rows(),
+  };
+  return families;
+}
+
+std::optional<RowMatch> find_row(std::string_view opcode) {
+  for (const std::span<const OpcodeRow> family : opcode_families()) {
+    for (const OpcodeRow& row : family) {
+      if (!has_base(opcode, row.base)) continue;
+      RowMatch match;
+      match.row = &row;
+      const std::string_view modifiers =
+          opcode.size() == row.base.size() ? std::string_view{} : opcode.substr(row.base.size() + 1);
+      if (match_modifiers(modifiers, row.modifiers, match.modifiers)) return match;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> rows_with_base_of(std::string_view opcode) {
+  const std::string_view mnemonic = opcode.substr(0, opcode.find('.'));
+  std::vector<std::string> found;
+  for (const std::span<const OpcodeRow> family : opcode_families())
+    for (const OpcodeRow& row : family)
+      if (has_base(row.base, mnemonic))
+        found.push_back(std::string(row.base) + " " + std::string(row.modifiers));
+  return found;
+}
+
+}  // namespace bw::sim

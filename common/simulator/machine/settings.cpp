@@ -1,0 +1,60 @@
+#include "common/simulator/machine/settings.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "common/simulator/checks/error.hpp"
+
+namespace bw::sim {
+namespace {
+
+[[noreturn]] void refuse(const char* name, const char* value, const std::string& allowed) {
+  throw SimulationError(Report{FaultKind::launch,
+                               std::string("the environment variable ") + name + " is \"" + value +
+                                   "\", which is not " + allowed,
+                               "", {}, "", "set it to an allowed value or unset it"});
+}
+
+std::uint64_t read_number(const char* name, std::uint64_t fallback, std::uint64_t least,
+                          std::uint64_t most) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return fallback;
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(text, &end, 10);
+  if (*end != '\0' || *text == '-' || value < least || value > most)
+    refuse(name, text, "a number from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+}  // namespace
+
+Settings Settings::from_environment() {
+  constexpr std::uint64_t kMostThreads = 1024;
+  constexpr std::uint64_t kMostSms = 4096;
+  constexpr std::uint64_t kMostGigabytes = 16384;
+  constexpr std::uint64_t kMostCycles = 1ull << 60;
+  Settings settings;
+  settings.seed = read_number("BW_SIM_SEED", settings.seed, 0, ~0ull);
+  settings.host_threads = static_cast<std::uint32_t>(
+      read_number("BW_SIM_THREADS", settings.host_threads, 0, kMostThreads));
+  settings.sm_count =
+      static_cast<std::uint32_t>(read_number("BW_SIM_SMS", settings.sm_count, 1, kMostSms));
+  settings.memory_bytes =
+      read_number("BW_SIM_MEMORY_GB", settings.memory_bytes >> 30, 1, kMostGigabytes) << 30;
+  settings.livelock_cycles =
+      read_number("BW_SIM_LIVELOCK_CYCLES", settings.livelock_cycles, 1000, kMostCycles);
+  settings.print_statistics = read_number("BW_SIM_STATS", 0, 0, 1) != 0;
+  if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {
+    if (std::string_view(text) == "strict") {
+      settings.strictness = Strictness::strict;
+    } else if (std::string_view(text) == "lenient") {
+      settings.strictness = Strictness::lenient;
+    } else {
+      refuse("BW_SIM_STRICTNESS", text, "\"strict\" or \"lenient\"");
+    }
+  }
+  return settings;
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,32 @@
+// The arithmetic of read-modify-write operations, shared by atom, red and the bulk reductions.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "common/simulator/ptx/ast.hpp"
+
+namespace bw::sim {
+
+/// Up to 128 bits of an operand, the low word first.
+struct AtomicValue {
+  std::uint64_t words[2] = {0, 0};
+};
+
+struct AtomicOperation {
+  /// old value, first operand, second operand (cas only) → new value.
+  AtomicValue (*function)(AtomicValue, AtomicValue, AtomicValue) = nullptr;
+  std::uint8_t bytes = 0;   ///< size of one element in memory
+};
+
+/// The operation of a PTX name ("add", "inc", ...) on a type; function is nullptr when PTX defines none.
+/// add on f16/bf16 (also packed) rounds to nearest even per element; min and max of floats follow the PTX
+/// rules for NaN (the other operand wins).
+[[nodiscard]] AtomicOperation atomic_operation(std::string_view name, ptx::ScalarType type);
+
+[[nodiscard]] inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old,
+                                       AtomicValue first, AtomicValue second = {}) {
+  return operation.function(old, first, second);
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,326 @@
+// Loads and stores: ld, st, and the hints that only touch caches.
+//
+// A register may be wider than the loaded type: it is then zero- or sign-extended (PTX ISA, "Operand Size
+// Exceeding Instruction-Type Size").
+#include <cstring>
+#include <string>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+using Kind = ptx::Operand::Kind;
+
+/// Decoded in Instruction::flags and detail.
+struct AccessDetail {
+  AddressSpace space = AddressSpace::generic;
+  std::uint8_t element_bytes = 4;
+  std::uint8_t count = 1;        ///< vector elements
+  bool sign_extend = false;
+  bool ordered = false;          ///< strong at a scope beyond the cluster: in global order
+};
+
+const AccessDetail& detail_of(const Instruction& instruction) {
+  return *static_cast<const AccessDetail*>(instruction.detail);
+}
+
+/// Operand 0 is the address, the data registers follow.
+constexpr int kAddress = 0;
+constexpr int kData = 1;
+
+void store_to_register(Strand& strand, const Operand& operand, int lane, const std::byte* from,
+                       const AccessDetail& detail) {
+  if (detail.element_bytes == 16) {
+    std::memcpy(strand.lanes<std::byte>(operand) + 16 * lane, from, 16);
+    return;
+  }
+  std::uint64_t value = 0;
+  std::memcpy(&value, from, detail.element_bytes);
+  if (detail.sign_extend) {
+    const int shift = 64 - 8 * detail.element_bytes;
+    value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+  }
+  strand.set_value(operand, lane, value);
+}
+
+void load_from_register(const Strand& strand, const Operand& operand, int lane, std::byte* to,
+                        const AccessDetail& detail) {
+  if (detail.element_bytes == 16) {
+    std::memcpy(to, strand.lanes<std::byte>(operand) + 16 * lane, 16);
+    return;
+  }
+  const std::uint64_t value = strand.value(operand, lane);
+  std::memcpy(to, &value, detail.element_bytes);
+}
+
+/// Host pointers of all active lanes, when one check covers them: same space, same CTA or allocation.
+struct LanePointers {
+  std::byte* pointer[kWarpLanes];
+};
+
+/// One bounds check for the whole warp where all lanes fall into one CTA's memory or one allocation;
+/// otherwise lane by lane.
+void resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
+                   const AccessDetail& detail, Access access, LanePointers& out) {
+  const Operand& base = instruction.operands[kAddress];
+  const std::size_t bytes = std::size_t{detail.element_bytes} * detail.count;
+  std::uint64_t addresses[kWarpLanes];
+  std::uint64_t least = ~0ull, greatest = 0, low_bits = 0;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const std::uint64_t address = lane_address(strand, base, instruction.immediate, lane);
+    addresses[lane] = address;
+    least = std::min(least, address);
+    greatest = std::max(greatest, address);
+    low_bits |= address;
+  }
+  AddressSpace space = detail.space;
+  if (space == AddressSpace::generic) {
+    space = space_of_generic(least);
+    if (space != space_of_generic(greatest)) space = AddressSpace::generic;
+  }
+  const bool one_range = greatest - least < (1ull << kSharedRankShift) && (low_bits & (bytes - 1)) == 0;
+  std::byte* first = nullptr;
+  if (one_range && space != AddressSpace::generic && space != AddressSpace::local) {
+    const auto span = static_cast<std::size_t>(greatest - least) + bytes;
+    // Lanes may be far apart in different allocations; then only the lane-by-lane check is right.
+    const bool global = space != AddressSpace::shared_cta && space != AddressSpace::shared_cluster;
+    const Allocation* allocation =
+        global ? strand.cluster->memory().find(least) : nullptr;
+    if (!global || (allocation != nullptr && least - allocation->address + span <= allocation->size_bytes))
+      first = resolve(strand, instruction, space, least, global ? span : bytes, bytes, access,
+                      lowest_lane(active));
+    if (!global) {
+      const SharedPlace place = resolve_shared(strand, instruction, space, least, bytes, bytes,
+                                               lowest_lane(active));
+      if (place.offset_bytes + span > place.cta->shared.size()) first = nullptr;
+    }
+  }
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    out.pointer[lane] = first != nullptr
+                            ? first + (addresses[lane] - least)
+                            : resolve(strand, instruction, detail.space, addresses[lane], bytes,
+                                      bytes, access, lane);
+  }
+}
+
+void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active,
+                 const AccessDetail& detail, const LanePointers& from) {
+  for (int element = 0; element < detail.count; ++element) {
+    const Operand& operand = instruction.operands[kData + element];
+    const std::size_t offset = std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
+    if (detail.element_bytes == 4 && operand.bytes == 4) {
+      auto* const lanes = strand.lanes<std::uint32_t>(operand);
+      for_lanes(active, [=, &from](int lane) {
+        std::memcpy(&lanes[lane], from.pointer[lane] + offset, 4);
+      });
+    } else {
+      for_lanes(active, [&](int lane) {
+        store_to_register(strand, operand, lane, from.pointer[lane] + offset, detail);
+      });
+    }
+  }
+}
+
+Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const AccessDetail& detail = detail_of(instruction);
+  if (detail.ordered && strand.cluster->grid().lockstep()) {
+    if (strand.resumed()) return Flow::next;
+    Strand* const waiting = &strand;
+    strand.cluster->in_global_order(strand.time, costs::kGlobalLoad, [=, &instruction, &detail](Cycle now) {
+      LanePointers from;
+      resolve_lanes(*waiting, instruction, active, detail, Access::read, from);
+      transfer_in(*waiting, instruction, active, detail, from);
+      waiting->cluster->wake(*waiting, now);
+    });
+    return strand.block(WaitKind::global_order, 0, 0);
+  }
+  LanePointers from;
+  resolve_lanes(strand, instruction, active, detail, Access::read, from);
+  transfer_in(strand, instruction, active, detail, from);
+  return Flow::next;
+}
+
+/// A load whose address is the same constant for all lanes: kernel parameters mostly.
+Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const AccessDetail& detail = detail_of(instruction);
+  const int leader = lowest_lane(active);
+  const std::size_t bytes = std::size_t{detail.element_bytes} * detail.count;
+  const std::uint64_t address =
+      lane_address(strand, instruction.operands[kAddress], instruction.immediate, leader);
+  const std::byte* const from =
+      resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read, leader);
+  LanePointers all;
+  std::fill(std::begin(all.pointer), std::end(all.pointer), const_cast<std::byte*>(from));
+  transfer_in(strand, instruction, active, detail, all);
+  return Flow::next;
+}
+
+void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
+                 const AccessDetail& detail) {
+  LanePointers to;
+  resolve_lanes(strand, instruction, active, detail, Access::write, to);
+  for (int element = 0; element < detail.count; ++element) {
+    const Operand& operand = instruction.operands[kData + element];
+    const std::size_t offset = std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
+    if (detail.element_bytes == 4 && operand.bytes == 4) {
+      const auto* const lanes = strand.lanes<std::uint32_t>(operand);
+      for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+        const int lane = lowest_lane(rest);
+        std::memcpy(to.pointer[lane] + offset, &lanes[lane], 4);
+      }
+    } else {
+      for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+        const int lane = lowest_lane(rest);
+        load_from_register(strand, operand, lane, to.pointer[lane] + offset, detail);
+      }
+    }
+  }
+  strand.cluster->note_progress();
+}
+
+Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const AccessDetail& detail = detail_of(instruction);
+  if (detail.ordered && strand.cluster->grid().lockstep()) {
+    if (strand.resumed()) return Flow::next;
+    Strand* const waiting = &strand;
+    strand.cluster->in_global_order(strand.time, costs::kGlobalLoad, [=, &instruction, &detail](Cycle now) {
+      store_lanes(*waiting, instruction, active, detail);
+      waiting->cluster->wake(*waiting, now);
+    });
+    return strand.block(WaitKind::global_order, 0, 0);
+  }
+  store_lanes(strand, instruction, active, detail);
+  return Flow::next;
+}
+
+Flow execute_hint(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+
+AddressSpace space_of(const Binder& binder, const ptx::Operand& address) {
+  const std::string_view name = binder.modifiers.get("space");
+  if (name.empty()) return AddressSpace::generic;
+  if (name == "global") return AddressSpace::global;
+  if (name == "const") return AddressSpace::constant;
+  if (name == "local") return AddressSpace::local;
+  if (name == "shared" || name == "shared::cta") return AddressSpace::shared_cta;
+  if (name == "shared::cluster") return AddressSpace::shared_cluster;
+  // .param: an entry's parameters are device memory; a call's live in the thread's local memory.
+  const ptx::Operand& base =
+      address.kind == Kind::address && !address.elements.empty() ? address.elements[0] : address;
+  if (base.kind == Kind::variable)
+    for (const auto& own : const_cast<Binder&>(binder).builder().function().variables)
+      if (own.get() == base.variable) return AddressSpace::local;
+  return AddressSpace::param;
+}
+
+std::uint8_t element_count(const Binder& binder) {
+  const std::string_view vector = binder.modifiers.get("vector");
+  return vector.empty() ? 1 : static_cast<std::uint8_t>(vector[1] - '0');
+}
+
+AccessDetail access_of(Binder& binder, const ptx::Operand& address) {
+  AccessDetail detail;
+  const ScalarType type = binder.modifiers.type();
+  detail.space = space_of(binder, address);
+  detail.element_bytes = static_cast<std::uint8_t>(ptx::size_bytes(type));
+  detail.sign_extend = ptx::is_signed(type);
+  detail.count = element_count(binder);
+  const std::string_view order = binder.modifiers.get("order");
+  const std::string_view scope = binder.modifiers.get("scope");
+  const bool own_memory = detail.space == AddressSpace::shared_cta ||
+                          detail.space == AddressSpace::shared_cluster ||
+                          detail.space == AddressSpace::local || detail.space == AddressSpace::param;
+  detail.ordered = !order.empty() && order != "weak" && scope != "cta" && scope != "cluster" && !own_memory;
+  return detail;
+}
+
+void bind_load(Binder& binder) {
+  binder.expect_count(2, 3);  // the third is a cache policy
+  const ptx::Operand& address = binder.ptx_operand(1);
+  const AccessDetail detail = binder.detail(access_of(binder, address));
+  binder.address(address);
+  const std::size_t count =
+      binder.destination_vector(binder.ptx_operand(0), detail.element_bytes);
+  if (count != detail.count)
+    binder.refuse("has " + std::to_string(count) + " destination registers, its form needs " +
+                      std::to_string(detail.count), "");
+  const ptx::Operand& base =
+      address.kind == Kind::address && !address.elements.empty() ? address.elements[0] : address;
+  const bool uniform = base.kind != Kind::reg && detail.space != AddressSpace::local && !detail.ordered;
+  binder.out.execute = uniform ? execute_uniform_load : execute_load;
+  if (detail.space == AddressSpace::local || detail.space == AddressSpace::param ||
+      detail.space == AddressSpace::constant)
+    binder.out.interacts = false;
+}
+
+void bind_store(Binder& binder) {
+  binder.expect_count(2, 3);
+  const ptx::Operand& address = binder.ptx_operand(0);
+  const AccessDetail detail = binder.detail(access_of(binder, address));
+  binder.address(address);
+  const std::size_t count = binder.source_vector(binder.ptx_operand(1), binder.modifiers.type());
+  if (count != detail.count)
+    binder.refuse("has " + std::to_string(count) + " source registers, its form needs " +
+                      std::to_string(detail.count), "");
+  binder.out.execute = execute_store;
+  if (detail.space == AddressSpace::local) binder.out.interacts = false;
+}
+
+void bind_hint(Binder& binder) { binder.out.execute = execute_hint; }
+
+void bind_policy(Binder& binder) {
+  // An L2 policy is an opaque value that no instruction here interprets.
+  binder.destination(binder.ptx_operand(0), 8);
+  binder.out.execute = [](Strand& strand, const Instruction& instruction, LaneMask active) {
+    for_lanes(active, [lanes = strand.lanes<std::uint64_t>(instruction.operands[0])](int lane) {
+      lanes[lane] = 0;
+    });
+    return Flow::next;
+  };
+}
+
+#define BW_CACHE_HINTS                                                                           \
+  "[l1=L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] "    \
+  "[l2=L2::evict_last|L2::evict_normal|L2::evict_first] [policy=L2::cache_hint] "                \
+  "[prefetch=L2::64B|L2::128B|L2::256B] "
+#define BW_ELEMENTS                                                                              \
+  "[vector=v2|v4|v8] type=b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
+
+constexpr OpcodeRow kRows[] = {
+    {"ld",
+     "[order=weak|relaxed|acquire|volatile|mmio] [scope=cta|cluster|gpu|sys] "
+     "[space=global|shared|shared::cta|shared::cluster|local|param|param::entry|param::func|const] "
+     "[cache=ca|cg|cs|lu|cv] [nc] [unified] " BW_CACHE_HINTS BW_ELEMENTS,
+     bind_load, true, costs::kSharedAccess, "Data Movement: ld, ld.global.nc"},
+    {"ldu", "[space=global] " BW_ELEMENTS, bind_load, true, costs::kSharedAccess, "Data Movement: ldu"},
+    {"st",
+     "[order=weak|relaxed|release|volatile|mmio] [scope=cta|cluster|gpu|sys] "
+     "[space=global|shared|shared::cta|shared::cluster|local|param|param::func] "
+     "[cache=wb|cg|cs|wt] " BW_CACHE_HINTS BW_ELEMENTS,
+     bind_store, true, costs::kSharedAccess, "Data Movement: st"},
+    {"prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint, false, 1,
+     "Data Movement: prefetch"},
+    {"prefetchu", "L1", bind_hint, false, 1, "Data Movement: prefetchu"},
+    {"applypriority", "[global] L2::evict_normal", bind_hint, false, 1, "Data Movement: applypriority"},
+    {"discard", "[global] L2", bind_hint, false, 1, "Data Movement: discard"},
+    {"createpolicy",
+     "kind=fractional|range [global] primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
+     "[secondary=L2::evict_first|L2::evict_unchanged] b64",
+     bind_policy, false, 1, "Data Movement: createpolicy"},
+    {"createpolicy.cvt", "L2 b64", bind_policy, false, 1, "Data Movement: createpolicy"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> load_store_rows() { return kRows; }
+
+}  // namespace bw::sim

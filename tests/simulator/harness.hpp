@@ -1,0 +1,109 @@
+// Runs PTX text in the simulator and looks at the memory afterwards.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "common/simulator/checks/error.hpp"
+#include "common/simulator/machine/device.hpp"
+
+namespace bw::sim::test {
+
+/// A module with one entry `k`: `parameters` as in ".param .u64 out, .param .u32 n"; `body` without braces.
+/// `module_text` goes before the entry (global variables, functions), `directives` between head and body.
+[[nodiscard]] std::string entry(std::string_view parameters, std::string_view body,
+                                std::string_view module_text = "", std::string_view directives = "");
+
+/// Settings for tests: few SMs, small memory, given seed, one host thread unless a test asks for more.
+[[nodiscard]] Settings test_settings(std::uint64_t seed = 0);
+
+/// Typed device memory that a test reads and writes directly.
+template <class T>
+class Buffer {
+ public:
+  Buffer(DeviceMemory& memory, std::vector<T> values) : memory_(memory), count_(values.size()) {
+    address_ = memory.allocate(count_ * sizeof(T), "test buffer");
+    std::memcpy(data(), values.data(), count_ * sizeof(T));
+  }
+  ~Buffer() { memory_.free(address_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] std::uint64_t address() const { return address_; }
+  [[nodiscard]] T* data() const { return reinterpret_cast<T*>(address_); }
+  [[nodiscard]] T& operator[](std::size_t index) const { return data()[index]; }
+  [[nodiscard]] std::vector<T> values() const { return {data(), data() + count_}; }
+
+ private:
+  DeviceMemory& memory_;
+  std::size_t count_ = 0;
+  std::uint64_t address_ = 0;
+};
+
+class Runner {
+ public:
+  explicit Runner(Settings settings = test_settings()) : device_(settings) {}
+
+  [[nodiscard]] Device& device() { return device_; }
+
+  template <class T>
+  [[nodiscard]] Buffer<T> buffer(std::vector<T> values) {
+    return Buffer<T>(device_.memory(), std::move(values));
+  }
+
+  /// Loads `text` and runs entry `k` with the given parameter values (a Buffer passes its address).
+  template <class... Arguments>
+  LaunchResult run(const std::string& text, const LaunchConfiguration& configuration,
+                   const Arguments&... arguments) {
+    const LoadedModule& module = device_.load(text, "test.ptx");
+    const Kernel& kernel = device_.kernel(module, "k");
+    return launch(kernel, configuration, value_of(arguments)...);
+  }
+
+ private:
+  template <class T>
+  static auto value_of(const T& value) {
+    if constexpr (requires { value.address(); }) {
+      return value.address();
+    } else {
+      return value;
+    }
+  }
+  template <class... Values>
+  LaunchResult launch(const Kernel& kernel, const LaunchConfiguration& configuration,
+                      Values... values) {
+    const void* const pointers[sizeof...(values) + 1] = {&values..., nullptr};
+    return device_.launch(kernel, configuration, {pointers, sizeof...(values)});
+  }
+  Device device_;
+};
+
+/// One CTA of `threads` threads.
+[[nodiscard]] LaunchConfiguration threads(std::uint32_t count);
+/// A grid of `ctas` CTAs in clusters of `cluster`.
+[[nodiscard]] LaunchConfiguration grid(std::uint32_t ctas, std::uint32_t threads_per_cta,
+                                       std::uint32_t cluster = 1);
+
+/// Runs `action`, expects a SimulationError of the kind whose text contains all `parts`; returns the report.
+template <class Action>
+Report expect_fault(FaultKind kind, const std::vector<std::string>& parts, Action&& action) {
+  try {
+    action();
+  } catch (const SimulationError& error) {
+    EXPECT_EQ(error.report().kind, kind) << error.what();
+    for (const std::string& part : parts)
+      EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos)
+          << "missing \"" << part << "\" in:\n" << error.what();
+    return error.report();
+  }
+  ADD_FAILURE() << "no fault; expected a " << fault_kind_name(kind);
+  return {};
+}
+
+}  // namespace bw::sim::test
