@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/device/scale_block.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
 
 namespace bw {
@@ -20,7 +21,6 @@ struct BScalePair {
 /// True when a tile of `tile_n` columns, at any multiple of `tile_n`, touches at most two
 /// 128-wide B-scale blocks.
 constexpr bool touches_at_most_two_b_scale_blocks(int tile_n) {
-  constexpr int kScaleBlock = 128;
   int a = tile_n, gcd = kScaleBlock;
   while (a != 0) {
     const int rest = gcd % a;
@@ -40,7 +40,6 @@ class BlockwiseFp8Accumulator {
   static constexpr int kChunkColumns = 32;  ///< columns per tcgen05.ld; two chunks are in flight
   static_assert(TileN % kChunkColumns == 0, "TileN is a multiple of one load's columns");
   static constexpr int kNumChunks = TileN / kChunkColumns;
-  static constexpr int kScaleBlock = 128;
   /// Tiles that divide the scale block, or are one, never straddle two.
   static constexpr bool kOneBScale = kScaleBlock % TileN == 0;
 

@@ -11,6 +11,7 @@
 #include "common/device/elect.cuh"
 #include "common/device/fence.cuh"
 #include "common/device/instruction_descriptor.cuh"
+#include "common/device/scale_block.cuh"
 #include "common/device/shared_descriptor.cuh"
 #include "common/device/tcgen05_commit.cuh"
 #include "common/device/tcgen05_mma.cuh"
@@ -181,9 +182,9 @@ struct GemmRoles {
 
   /// The B-scales of K block `k_block` for the tile that starts at `column`, from global memory.
   __device__ __forceinline__ BScalePair load_b_scales(uint32_t column, uint32_t k_block) const {
-    const uint32_t scale_row = column / Config::kScaleBlock;
+    const uint32_t scale_row = column / kScaleBlock;
     const float* scale = args.b_scales + scale_row * args.b_scales_stride + k_block;
-    const int boundary = Config::kScaleBlock - column % Config::kScaleBlock;
+    const int boundary = kScaleBlock - column % kScaleBlock;
     const bool has_second = boundary < Config::kTileN && scale_row + 1 < args.b_scale_rows;
     return BScalePair{scale[0], has_second ? scale[args.b_scales_stride] : 0.0f, boundary};
   }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "common/device/scale_block.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/swizzle.cuh"
 #include "solutions/02_tmem_lifecycle/output_pipeline_config.cuh"
@@ -38,9 +39,8 @@ struct GemmConfig {
   static constexpr int kCtaGroup = 1;
   static constexpr int kTileM = TileM;
   static constexpr int kTileN = TileN;
-  static constexpr int kTileK = 128;  ///< one scale block along K
-  static constexpr int kMmaK = 32;    ///< elements along K of one MMA
-  static constexpr int kScaleBlock = 128;
+  static constexpr int kTileK = kScaleBlock;
+  static constexpr int kMmaK = 32;  ///< elements along K of one MMA
   static constexpr int kNumInputStages = NumInputStages;
   static constexpr int kNumAccumulatorStages = 4;
   static constexpr int kNumWorkTileStages = 2;

@@ -1,0 +1,102 @@
+#pragma once
+/// \file
+/// Comparison of D with its reference, element by element.
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/host/blockwise_problem.hpp"
+#include "common/host/blockwise_reference.hpp"
+#include "common/host/error.hpp"
+#include "common/host/number_formats.hpp"
+
+namespace bw {
+
+/// The first element that is off by more than is allowed.
+struct BadElement {
+  int64_t row, column;
+  double got, expected, allowed;
+};
+
+/// Error figures of a whole matrix.
+struct Comparison {
+  int64_t elements = 0;
+  int64_t bad_elements = 0;
+  double max_error = 0;             ///< max |D - reference|
+  double max_error_to_allowed = 0;  ///< the worst element's share of what it may be off
+  double relative_rms_error = 0;    ///< sqrt(Σ error² / Σ reference²)
+  std::optional<BadElement> first_bad;
+
+  bool verified() const { return elements > 0 && bad_elements == 0; }
+};
+
+/// What D may differ from the reference: one bf16 unit in the last place of the reference, plus
+/// 1e-6 of the sum of magnitudes for the fp32 accumulation.
+inline double allowed_error(double reference, double magnitude) {
+  constexpr double kAccumulationError = 1e-6;
+  return bf16_ulp(reference) + kAccumulationError * magnitude;
+}
+
+namespace detail {
+
+/// Adds one element to the figures. NaN (poison that was never overwritten) is bad.
+inline void add_element(Comparison& comparison, int64_t row, int64_t column, double got,
+                        double expected, double allowed) {
+  const double error = std::fabs(got - expected);
+  ++comparison.elements;
+  if (!(error <= allowed)) {
+    ++comparison.bad_elements;
+    if (!comparison.first_bad) {
+      comparison.first_bad = BadElement{row, column, got, expected, allowed};
+    }
+  }
+  if (std::isnan(error)) return;
+  comparison.max_error = std::fmax(comparison.max_error, error);
+  if (allowed > 0) {
+    comparison.max_error_to_allowed = std::fmax(comparison.max_error_to_allowed, error / allowed);
+  }
+}
+
+}  // namespace detail
+
+/// Compares `d` [M, N] with the reference by `allowed_error`.
+inline Comparison compare_with_reference(const std::vector<Bf16>& d, int64_t n,
+                                         const BlockwiseReference& reference) {
+  require(d.size() == reference.d.size() && n > 0, "D has ", d.size(), " elements, its reference ",
+          reference.d.size(), ": they can't be compared.");
+  Comparison comparison;
+  double error_squares = 0, reference_squares = 0;
+  for (size_t i = 0; i < d.size(); ++i) {
+    const double got = to_float(d[i]), expected = reference.d[i];
+    detail::add_element(comparison, static_cast<int64_t>(i) / n, static_cast<int64_t>(i) % n, got,
+                        expected, allowed_error(expected, reference.magnitude[i]));
+    if (!std::isnan(got)) error_squares += (got - expected) * (got - expected);
+    reference_squares += expected * expected;
+  }
+  if (reference_squares > 0) {
+    comparison.relative_rms_error = std::sqrt(error_squares / reference_squares);
+  }
+  return comparison;
+}
+
+/// Compares `d` [M, N] exactly with bf16(beta · C), the product rounded to fp32 first. Without C,
+/// with zero.
+inline Comparison compare_with_residual(const std::vector<Bf16>& d,
+                                        const BlockwiseProblem& problem) {
+  const size_t expected_size = static_cast<size_t>(problem.m) * problem.n;
+  require(d.size() == expected_size, "D has ", d.size(), " elements, the problem ", expected_size,
+          ": they can't be compared.");
+  Comparison comparison;
+  for (size_t i = 0; i < d.size(); ++i) {
+    const float product = problem.beta == 0 ? 0.0f : problem.beta * to_float(problem.c[i]);
+    detail::add_element(comparison, static_cast<int64_t>(i) / problem.n,
+                        static_cast<int64_t>(i) % problem.n, to_float(d[i]),
+                        to_float(to_bf16(product)), 0.0);
+  }
+  return comparison;
+}
+
+}  // namespace bw

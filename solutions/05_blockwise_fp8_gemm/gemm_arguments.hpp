@@ -1,0 +1,86 @@
+#pragma once
+/// \file
+/// What the caller of the GEMM gives, and what is checked before anything is launched.
+
+#include <cstdint>
+
+#include "common/device/scale_block.cuh"
+#include "common/host/error.hpp"
+#include "common/host/number_formats.hpp"
+
+namespace bw {
+
+/// D [M, N] = (A [M, K] · B [N, K]ᵀ, each product scaled by its blocks' scales) + beta · C [M, N].
+/// Pointers are device addresses; leading dimensions are in elements.
+struct BlockwiseFp8GemmArguments {
+  int64_t m, n, k;
+  const Fp8E4m3* a;  ///< [M, lda], lda a multiple of 16
+  int64_t lda;
+  const Fp8E4m3* b;  ///< [N, ldb], ldb a multiple of 16
+  int64_t ldb;
+  const float* a_scales;  ///< [ceil(K/128), lda_scales], one per row of A; a multiple of 4
+  int64_t lda_scales;
+  const float* b_scales;  ///< [ceil(N/128), ldb_scales], one per 128 × 128 of B
+  int64_t ldb_scales;
+  const Bf16* c;  ///< [M, ldc], ldc a multiple of 8; not read when beta is 0
+  int64_t ldc;
+  Bf16* d;  ///< [M, ldd], ldd a multiple of 8; may be C itself
+  int64_t ldd;
+  float beta;
+};
+
+/// Throws Error for sizes that TMA or the tile scheduler can't address.
+inline void validate_gemm_shape(int64_t m, int64_t n, int64_t k, int64_t tile_m, int64_t tile_n) {
+  // TMA's coordinates are signed 32-bit numbers, and a tile may begin up to its size before.
+  constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 256;
+  constexpr int64_t kMaxTiles = (int64_t{1} << 31) - 1;
+  const auto check = [&](const char* name, int64_t extent) {
+    require(extent >= 1 && extent <= kMaxExtent, name, " is ", extent,
+            "; it must lie between 1 and 2^31 - 256, the range of TMA's coordinates.");
+  };
+  check("M", m);
+  check("N", n);
+  check("K", k);
+  const int64_t tiles = ((m + tile_m - 1) / tile_m) * ((n + tile_n - 1) / tile_n);
+  require(tiles <= kMaxTiles, "M x N = ", m, " x ", n, " makes ", tiles, " tiles of ", tile_m,
+          " x ", tile_n, "; the tile scheduler counts to 2^31 - 1: split the problem.");
+}
+
+/// Throws Error unless rows of `columns` elements of `element_bytes` bytes, `stride` elements
+/// apart, at `data`, are what TMA can address.
+inline void validate_tma_matrix(const char* name, const void* data, int64_t columns, int64_t stride,
+                                int64_t element_bytes) {
+  constexpr int64_t kAlignment = 16;                // bytes
+  constexpr int64_t kMaxStride = int64_t{1} << 40;  // bytes
+  require(data != nullptr, name, " is a null pointer; it must be a device address.");
+  require(reinterpret_cast<uintptr_t>(data) % kAlignment == 0, name, " starts at ", data,
+          "; TMA needs an address that is a multiple of 16 bytes.");
+  require(stride >= columns, name, " has ", columns, " columns, but its rows are only ", stride,
+          " elements apart; the leading dimension must be at least the number of columns.");
+  require(stride <= kMaxStride / element_bytes && stride * element_bytes % kAlignment == 0 &&
+              stride * element_bytes < kMaxStride,
+          name, " has rows ", stride, " elements (", element_bytes, " bytes each) apart; TMA needs",
+          " a multiple of 16 bytes below 2^40, that is a leading dimension that is a multiple of ",
+          kAlignment / element_bytes, ": pad the rows.");
+}
+
+/// Throws Error for the first of the conditions above that `arguments` breaks.
+inline void validate_gemm_arguments(const BlockwiseFp8GemmArguments& arguments, int64_t tile_m,
+                                    int64_t tile_n) {
+  const auto& [m, n, k, a, lda, b, ldb, a_scales, lda_scales, b_scales, ldb_scales, c, ldc, d, ldd,
+               beta] = arguments;
+  validate_gemm_shape(m, n, k, tile_m, tile_n);
+  const int64_t k_blocks = (k + kScaleBlock - 1) / kScaleBlock;
+  validate_tma_matrix("A", a, k, lda, sizeof(Fp8E4m3));
+  validate_tma_matrix("B", b, k, ldb, sizeof(Fp8E4m3));
+  validate_tma_matrix("The matrix of A-scales", a_scales, m, lda_scales, sizeof(float));
+  validate_tma_matrix("D", d, n, ldd, sizeof(Bf16));
+  require(b_scales != nullptr, "The B-scales are a null pointer; give a device address.");
+  require(ldb_scales >= k_blocks, "The B-scales have rows ", ldb_scales, " elements apart; K = ", k,
+          " has ", k_blocks, " blocks of 128, one scale each.");
+  require(beta == 0 || c != nullptr, "beta is ", beta,
+          " but C is a null pointer; give C, or beta = 0.");
+  if (beta != 0) validate_tma_matrix("C", c, n, ldc, sizeof(Bf16));
+}
+
+}  // namespace bw

@@ -1,0 +1,181 @@
+/// \file
+/// Runs the blockwise-scaled FP8 GEMM on random or position-encoded inputs and verifies it.
+/// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "common/host/blockwise_problem.hpp"
+#include "common/host/blockwise_reference.hpp"
+#include "common/host/command_line.hpp"
+#include "common/host/comparison.hpp"
+#include "common/host/device_buffer.hpp"
+#include "common/host/event_timer.hpp"
+#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.cuh"
+
+namespace {
+
+enum ExitStatus { kVerified = 0, kWrongResult = 1, kFailure = 2 };
+
+struct ProgramOptions {
+  int64_t m = 512;
+  int64_t n = 512;
+  int64_t k = 1024;
+  double beta = 0.5;
+  int64_t seed = 1;
+  int fill = 0;  ///< index into kFillNames, in the order of bw::Fill
+};
+const std::vector<std::string> kFillNames = {"normal", "position-c"};
+
+/// What one run on the device gives.
+struct Run {
+  std::vector<bw::Bf16> d;
+  float device_milliseconds;
+  double wall_seconds;
+};
+
+void print_machine() {
+  cudaDeviceProp properties{};
+  int device = 0;
+  bw::check_cuda(cudaGetDevice(&device), "find the current device");
+  bw::check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
+  std::printf("machine  %s (compute capability %d.%d, %d SMs)\n", properties.name, properties.major,
+              properties.minor, properties.multiProcessorCount);
+}
+
+/// Copies the problem to the device, poisons D, runs the kernel once.
+Run run_on_device(const bw::BlockwiseProblem& problem) {
+  constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
+  const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a.values), b(problem.b.values);
+  const bw::DeviceBuffer<float> a_scales(problem.a.scales), b_scales(problem.b.scales);
+  const bw::DeviceBuffer<bw::Bf16> c(problem.c);
+  bw::DeviceBuffer<bw::Bf16> d(problem.m * problem.n);
+  d.fill_bytes(kPoisonByte);
+
+  const bw::BlockwiseFp8GemmArguments arguments{
+      .m = problem.m,
+      .n = problem.n,
+      .k = problem.k,
+      .a = a.data(),
+      .lda = problem.k,
+      .b = b.data(),
+      .ldb = problem.k,
+      .a_scales = a_scales.data(),
+      .lda_scales = problem.a.scales_stride,
+      .b_scales = b_scales.data(),
+      .ldb_scales = problem.b.scales_stride,
+      .c = c.data(),
+      .ldc = problem.n,
+      .d = d.data(),
+      .ldd = problem.n,
+      .beta = problem.beta,
+  };
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  bw::EventTimer timer;
+  const auto begin = std::chrono::steady_clock::now();
+  timer.start(kDefaultStream);
+  bw::blockwise_fp8_gemm(arguments, kDefaultStream);
+  const float milliseconds = timer.stop(kDefaultStream);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  return Run{d.download(), milliseconds, wall.count()};
+}
+
+void print_time(const bw::BlockwiseProblem& problem, const Run& run) {
+  const double seconds = run.device_milliseconds * 1e-3;
+  const double clock_hz = bw::detail::device_attribute(cudaDevAttrClockRate) * 1e3;
+  const double flops = 2.0 * problem.m * problem.n * problem.k;
+  std::printf(
+      "time     %.3f us on the device (%.0f cycles at %.2f GHz, %.1f TFLOP/s), wall %.3f s\n",
+      seconds * 1e6, seconds * clock_hz, clock_hz * 1e-9,
+      seconds > 0 ? flops / seconds * 1e-12 : 0.0, run.wall_seconds);
+}
+
+/// Prints the figures and the verdict.
+ExitStatus report(const bw::Comparison& comparison) {
+  std::printf(
+      "error    max |D - reference| %.3g, worst share of the allowed error %.3f, "
+      "relative rms %.3g\n",
+      comparison.max_error, comparison.max_error_to_allowed, comparison.relative_rms_error);
+  if (comparison.verified()) {
+    std::printf("verified (%lld elements)\n", static_cast<long long>(comparison.elements));
+    return kVerified;
+  }
+  std::printf("WRONG    %lld of %lld elements are off by more than is allowed",
+              static_cast<long long>(comparison.bad_elements),
+              static_cast<long long>(comparison.elements));
+  if (comparison.first_bad) {
+    const bw::BadElement& bad = *comparison.first_bad;
+    std::printf("; the first is D[%lld][%lld] = %.9g, expected %.9g, allowed error %.3g",
+                static_cast<long long>(bad.row), static_cast<long long>(bad.column), bad.got,
+                bad.expected, bad.allowed);
+  }
+  std::printf("\n");
+  return kWrongResult;
+}
+
+/// Compares a position-encoded C exactly, everything else by the contract's criterion.
+ExitStatus verify(const bw::BlockwiseProblem& problem, const Run& run) {
+  if (problem.fill == bw::Fill::kPositionC) {
+    return report(bw::compare_with_residual(run.d, problem));
+  }
+  return report(bw::compare_with_reference(run.d, problem.n, bw::blockwise_reference(problem)));
+}
+
+/// Refuses, before anything is allocated, what the kernel would refuse.
+void validate(const ProgramOptions& options) {
+  using Config = bw::DefaultGemmConfig;
+  constexpr int64_t kKUnit = 16, kNUnit = 8;  // 16 bytes of e4m3, of bf16
+  bw::validate_gemm_shape(options.m, options.n, options.k, Config::kTileM, Config::kTileN);
+  bw::require(options.k % kKUnit == 0, "--k ", options.k,
+              ": this program stores A and B without padding, and TMA needs rows that are a"
+              " multiple of 16 bytes apart: give a multiple of 16.");
+  bw::require(options.n % kNUnit == 0, "--n ", options.n,
+              ": this program stores C and D without padding, and TMA needs rows that are a"
+              " multiple of 16 bytes apart: give a multiple of 8.");
+}
+
+ExitStatus run_program(const ProgramOptions& options) {
+  validate(options);
+  print_machine();
+  std::printf("shape    m %lld, n %lld, k %lld, beta %g, seed %lld, fill %s\n",
+              static_cast<long long>(options.m), static_cast<long long>(options.n),
+              static_cast<long long>(options.k), options.beta, static_cast<long long>(options.seed),
+              kFillNames[options.fill].c_str());
+  const bw::BlockwiseProblem problem = bw::make_blockwise_problem(
+      options.m, options.n, options.k, static_cast<float>(options.beta),
+      static_cast<uint64_t>(options.seed), static_cast<bw::Fill>(options.fill));
+  const Run run = run_on_device(problem);
+  print_time(problem, run);
+  return verify(problem, run);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ProgramOptions options;
+  bw::CommandLine command_line(
+      "D = A * B^T + beta * C with blockwise-scaled FP8 operands (A 1x128, B 128x128),\n"
+      "verified against a float64 reference.");
+  command_line.add("m", options.m, "rows of A, C and D");
+  command_line.add("n", options.n, "rows of B, columns of C and D; a multiple of 8");
+  command_line.add("k", options.k, "columns of A and B; a multiple of 16");
+  command_line.add("beta", options.beta, "factor of the residual C; 0: no C");
+  command_line.add("seed", options.seed, "seed of the random inputs");
+  command_line.add("fill", options.fill, kFillNames,
+                   "normal random inputs, or A = 0 and a C that encodes its positions");
+  try {
+    if (!command_line.parse(argc, argv)) {
+      command_line.print_help(std::cout, "05_blockwise_fp8_gemm");
+      return kVerified;
+    }
+    return run_program(options);
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return kFailure;
+  }
+}
