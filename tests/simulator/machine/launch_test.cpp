@@ -1,0 +1,142 @@
+// Launches: what is refused, and that results do not depend on host threads.
+#include <algorithm>
+
+#include "tests/simulator/harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+const std::string kEmpty = entry("", "ret;");
+
+TEST(Launch, RefusesWhatDoesNotFit) {
+  Runner runner;
+  expect_fault(FaultKind::launch, {"must not be empty"}, [&] { runner.run(kEmpty, threads(0)); });
+  expect_fault(FaultKind::launch, {"1025 threads", "at most 1024"}, [&] { runner.run(kEmpty, threads(1025)); });
+  expect_fault(FaultKind::launch, {"17 CTAs"}, [&] { runner.run(kEmpty, grid(17, 32, 17)); });
+  expect_fault(FaultKind::launch, {"not a multiple of cluster"}, [&] { runner.run(kEmpty, grid(3, 32, 2)); });
+  LaunchConfiguration portable = grid(16, 32, 16);
+  portable.non_portable_cluster = false;
+  expect_fault(FaultKind::launch, {"non-portable"}, [&] { runner.run(kEmpty, portable); });
+  LaunchConfiguration large = threads(32);
+  large.dynamic_shared_bytes = 228 * 1024;
+  expect_fault(FaultKind::launch, {"233472 bytes of shared memory", "fewer stages"},
+               [&] { runner.run(kEmpty, large); });
+  expect_fault(FaultKind::launch, {"__launch_bounds__ of 64"}, [&] {
+    runner.run(entry("", "ret;", "", ".maxntid 64, 1, 1"), threads(128));
+  });
+  expect_fault(FaultKind::launch, {"__cluster_dims__"}, [&] {
+    runner.run(entry("", "ret;", "", ".explicitcluster .reqnctapercluster 2, 1, 1"), grid(4, 32, 1));
+  });
+  expect_fault(FaultKind::launch, {"takes 1 parameters, 0 were given"},
+               [&] { runner.run(entry(".param .u32 n", "ret;"), threads(32)); });
+}
+
+TEST(Launch, RefusesUnknownInstructionsByName) {
+  Runner runner;
+  expect_fault(FaultKind::unsupported, {"frobnicate.u32", "test.ptx:", "not an instruction form"},
+               [&] { runner.run(entry("", ".reg .b32 %r<4>; frobnicate.u32 %r1, %r2; ret;"), threads(32)); });
+  expect_fault(FaultKind::unsupported, {"brx.idx", "known but not executed"}, [&] {
+    runner.run(entry("", ".reg .b32 %r<4>; mov.u32 %r1, 0; L: ts: .branchtargets L; brx.idx %r1, ts; ret;"),
+               threads(32));
+  });
+}
+
+// Every CTA adds to a counter and writes the ticket it drew.
+const std::string kTickets = entry(".param .u64 counter, .param .u64 tickets", R"(
+  .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<8>;
+  ld.param.u64 %d1, [counter];
+  ld.param.u64 %d2, [tickets];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, 0;
+  and.b32 %r6, %r3, 7;
+DELAY:
+  setp.ge.u32 %p2, %r4, %r6;
+  @%p2 bra GO;
+  nanosleep.u32 900;
+  add.u32 %r4, %r4, 1;
+  bra DELAY;
+GO:
+  atom.global.add.u32 %r2, [%d1], 1;
+  mad.lo.u32 %r5, %r3, 32, %r1;
+  mad.wide.u32 %d3, %r5, 4, %d2;
+  st.global.u32 [%d3], %r2;
+  ret;
+)");
+
+TEST(Launch, GlobalAtomicsAreOrderedTheSameForAnyNumberOfHostThreads) {
+  constexpr std::uint32_t kCtas = 40;
+  std::vector<std::uint32_t> first;
+  Cycle first_cycles = 0;
+  for (const std::uint32_t host_threads : {1u, 2u, 5u}) {
+    Settings settings = test_settings();
+    settings.host_threads = host_threads;
+    Runner runner(settings);
+    const auto counter = runner.buffer(std::vector<std::uint32_t>(1));
+    const auto tickets = runner.buffer(std::vector<std::uint32_t>(kCtas * 32));
+    const LaunchResult result = runner.run(kTickets, grid(kCtas, 32), counter, tickets);
+    EXPECT_EQ(counter[0], kCtas * 32);
+    std::vector<std::uint32_t> sorted = tickets.values();
+    std::sort(sorted.begin(), sorted.end());
+    for (std::uint32_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
+    if (first.empty()) {
+      first = tickets.values();
+      first_cycles = result.cycles;
+    }
+    EXPECT_EQ(tickets.values(), first) << host_threads << " host threads";
+    EXPECT_EQ(result.cycles, first_cycles);
+  }
+}
+
+TEST(Launch, OneCtaWaitsForAFlagOfAnother) {
+  Runner runner;
+  const auto flag = runner.buffer(std::vector<std::uint32_t>{0, 0});
+  const auto out = runner.buffer(std::vector<std::uint32_t>(1));
+  runner.run(entry(".param .u64 flag, .param .u64 out", R"(
+    .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<8>;
+    ld.param.u64 %d1, [flag];
+    ld.param.u64 %d2, [out];
+    mov.u32 %r1, %ctaid.x;
+    setp.eq.u32 %p1, %r1, 1;
+    @%p1 bra WRITER;
+  SPIN:
+    ld.acquire.gpu.global.u32 %r2, [%d1];
+    setp.eq.u32 %p2, %r2, 0;
+    @%p2 bra SPIN;
+    ld.global.u32 %r3, [%d1+4];
+    st.global.u32 [%d2], %r3;
+    ret;
+  WRITER:
+    nanosleep.u32 20000;
+    st.global.u32 [%d1+4], 99;
+    st.release.gpu.global.u32 [%d1], 1;
+    ret;
+  )"),
+             grid(2, 1), flag, out);
+  EXPECT_EQ(out[0], 99u);
+}
+
+TEST(Launch, AnEndlessLoopIsALivelock) {
+  Settings settings = test_settings();
+  settings.livelock_cycles = 100'000;
+  Runner runner(settings);
+  expect_fault(FaultKind::livelock, {"test.ptx:"}, [&] {
+    runner.run(entry("", ".reg .b32 %r<4>; mov.u32 %r1, 0;\nAGAIN: add.u32 %r1, %r1, 1; bra AGAIN;"), threads(32));
+  });
+}
+
+TEST(Launch, MoreCtasThanFitRunInTurn) {
+  Settings settings = test_settings();
+  settings.sm_count = 1;
+  Runner runner(settings);
+  LaunchConfiguration one = grid(1, 32);
+  one.dynamic_shared_bytes = 200 * 1024;
+  LaunchConfiguration three = one;
+  three.grid.x = 3;
+  const std::string text = entry("", "nanosleep.u32 1000; ret;");
+  const Cycle single = runner.run(text, one).cycles;
+  EXPECT_EQ(runner.run(text, three).cycles, 3 * single);
+}
+
+}  // namespace
+}  // namespace bw::sim::test
