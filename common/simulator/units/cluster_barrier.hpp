@@ -8,16 +8,18 @@
 
 namespace bw::sim {
 
-/// Counts threads. A phase completes when every thread of the cluster that has not exited has arrived; it is
-/// seen by the waiting threads kClusterBarrier cycles later.
+/// Counts threads. A phase completes when every thread of the cluster that has not exited has
+/// arrived; it is seen by the waiting threads kClusterBarrier cycles later.
 class ClusterBarrier {
  public:
   explicit ClusterBarrier(Cluster& cluster);
   ~ClusterBarrier();
 
-  /// barrier.cluster.arrive. Throws SimulationError{contract} for a lane that has arrived and not waited.
+  /// barrier.cluster.arrive. Throws SimulationError{contract} for a lane that has arrived and not
+  /// waited.
   void arrive(Strand& strand, const Instruction& instruction, LaneMask lanes);
-  /// barrier.cluster.wait, first execution: passes or blocks. Throws for a lane that has not arrived.
+  /// barrier.cluster.wait, first execution: passes or blocks. Throws for a lane that has not
+  /// arrived.
   Flow wait(Strand& strand, const Instruction& instruction, LaneMask lanes);
   /// Lanes of a warp have exited (already removed from warp.live).
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now);
@@ -42,11 +44,11 @@ class ClusterBarrier {
   [[nodiscard]] WarpState& state_of(const Warp& warp);
 
   Cluster& cluster_;
-  std::vector<WarpState> warps_;         ///< empty until the first use
+  std::vector<WarpState> warps_;  ///< empty until the first use
   std::uint32_t warps_per_cta_ = 0;
   std::uint32_t live_threads_ = 0;
-  std::uint32_t arrived_threads_ = 0;    ///< of those that live
-  bool completing_ = false;              ///< everyone has arrived, the release is on its way
+  std::uint32_t arrived_threads_ = 0;  ///< of those that live
+  bool completing_ = false;            ///< everyone has arrived, the release is on its way
   std::uint64_t phase_ = 0;
   std::vector<Waiter> waiters_;
 };

@@ -27,15 +27,15 @@ struct MbarrierContribution {
 
 /// One mbarrier object. The phase that counts is the current, incomplete one.
 struct Mbarrier {
-  std::uint32_t offset_bytes = 0;   ///< in the CTA's shared window
-  std::uint64_t phase = 0;          ///< completed phases; the current phase's parity is phase & 1
-  std::uint64_t observed_phase = 0; ///< phases whose completion some wait has seen
-  std::uint32_t expected = 0;       ///< arrivals that the next phase expects
-  std::int32_t pending = 0;         ///< arrivals still missing in the current phase
-  std::int64_t tx_bytes = 0;        ///< signed: complete_tx may come before expect_tx
+  std::uint32_t offset_bytes = 0;    ///< in the CTA's shared window
+  std::uint64_t phase = 0;           ///< completed phases; the current phase's parity is phase & 1
+  std::uint64_t observed_phase = 0;  ///< phases whose completion some wait has seen
+  std::uint32_t expected = 0;        ///< arrivals that the next phase expects
+  std::int32_t pending = 0;          ///< arrivals still missing in the current phase
+  std::int64_t tx_bytes = 0;         ///< signed: complete_tx may come before expect_tx
   std::uint64_t expected_tx_bytes = 0;   ///< sum of expect_tx in the current phase
   std::uint64_t completed_tx_bytes = 0;  ///< sum of complete_tx in the current phase
-  bool live = false;                ///< initialised and not invalidated
+  bool live = false;                     ///< initialised and not invalidated
   struct Waiter {
     Strand* strand;
     std::uint32_t wait_token;
@@ -51,18 +51,19 @@ namespace mbarrier_state {
 /// Opaque state of a phase and of the pending count before the arrive-on operation.
 [[nodiscard]] std::uint64_t encode(std::uint64_t phase, std::int32_t pending);
 [[nodiscard]] bool is_valid(std::uint64_t state);
-[[nodiscard]] std::uint32_t phase(std::uint64_t state);    ///< modulo 2^32
+[[nodiscard]] std::uint32_t phase(std::uint64_t state);  ///< modulo 2^32
 [[nodiscard]] std::uint32_t pending(std::uint64_t state);
 }  // namespace mbarrier_state
 
-/// The objects of one CTA and the operations on them, for instructions and for asynchronous units (bulk
-/// copies, tcgen05.commit, cp.async, launch control).
+/// The objects of one CTA and the operations on them, for instructions and for asynchronous units
+/// (bulk copies, tcgen05.commit, cp.async, launch control).
 ///
-/// `offset_bytes` is an offset into the CTA's shared memory; `strand` and `instruction` are those that issued
-/// the operation: they place faults and name the actor in reports. Every operation completes the phase when
-/// nothing is pending any more, and wakes the waiters then. All throw SimulationError{contract} for an
-/// address without a live object, for an object whose bytes were overwritten, for counts out of range, for
-/// more arrivals than the phase expects and when the CTA has exited.
+/// `offset_bytes` is an offset into the CTA's shared memory; `strand` and `instruction` are those
+/// that issued the operation: they place faults and name the actor in reports. Every operation
+/// completes the phase when nothing is pending any more, and wakes the waiters then. All throw
+/// SimulationError{contract} for an address without a live object, for an object whose bytes were
+/// overwritten, for counts out of range, for more arrivals than the phase expects and when the CTA
+/// has exited.
 class MbarrierUnit {
  public:
   explicit MbarrierUnit(Cta& cta);
@@ -81,6 +82,9 @@ class MbarrierUnit {
   void invalidate(std::uint32_t offset_bytes, Cycle now, const Strand& strand,
                   const Instruction& instruction);
 
+  /// Throws as an arrive-on of `count` would: more arrivals than expected, or a phase too early.
+  void check_arrival(std::uint32_t offset_bytes, std::uint32_t count, const Strand& strand,
+                     const Instruction& instruction);
   /// Arrive-on. Returns the opaque state before it.
   std::uint64_t arrive(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
                        const Strand& strand, const Instruction& instruction);
@@ -94,13 +98,13 @@ class MbarrierUnit {
                  const Instruction& instruction);
   void complete_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now, const Strand& strand,
                    const Instruction& instruction);
-  /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc does
-  /// before its arrive-on is triggered.
+  /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
+  /// does before its arrive-on is triggered.
   void increment_pending(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
                          const Strand& strand, const Instruction& instruction);
 
-  /// The time at which an operation that a thread of this CTA sends to CTA `target_rank` now takes effect.
-  /// Operations from one CTA to another keep their order.
+  /// The time at which an operation that a thread of this CTA sends to CTA `target_rank` now takes
+  /// effect. Operations from one CTA to another keep their order.
   [[nodiscard]] Cycle remote_time(std::uint32_t target_rank, Cycle now);
 
  private:

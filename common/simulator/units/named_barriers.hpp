@@ -16,19 +16,19 @@ enum class BarrierOperation : std::uint8_t { sync, arrive, red_popc, red_and, re
 /// One execution of a barrier instruction by some lanes of a warp.
 struct BarrierRequest {
   std::uint32_t id = 0;
-  bool has_count = false;             ///< false: all threads of the CTA take part
-  std::uint32_t threads = 0;          ///< the thread count operand
+  bool has_count = false;     ///< false: all threads of the CTA take part
+  std::uint32_t threads = 0;  ///< the thread count operand
   BarrierOperation operation = BarrierOperation::sync;
-  const Operand* result = nullptr;    ///< destination of a reduction
-  LaneMask predicate = 0;             ///< source of a reduction, per lane
+  const Operand* result = nullptr;  ///< destination of a reduction
+  LaneMask predicate = 0;           ///< source of a reduction, per lane
 };
 
-/// State of one barrier. Arrival is per warp: a warp has arrived when all its threads that have not exited
-/// have executed a barrier instruction on it, and then counts as 32 threads.
+/// State of one barrier. Arrival is per warp: a warp has arrived when all its threads that have not
+/// exited have executed a barrier instruction on it, and then counts as 32 threads.
 struct NamedBarrier {
   struct Arrival {
-    LaneMask lanes = 0;       ///< lanes that have executed the instruction
-    bool complete = false;    ///< the warp counts as arrived
+    LaneMask lanes = 0;     ///< lanes that have executed the instruction
+    bool complete = false;  ///< the warp counts as arrived
     Actor actor;
   };
   struct Waiter {
@@ -37,31 +37,31 @@ struct NamedBarrier {
     const Operand* result;
     LaneMask lanes;
   };
-  bool active = false;             ///< somebody has arrived in this phase
-  bool whole_cta = false;          ///< expects every warp that has not exited
+  bool active = false;     ///< somebody has arrived in this phase
+  bool whole_cta = false;  ///< expects every warp that has not exited
   bool reduction = false;
   BarrierOperation operation = BarrierOperation::sync;
-  std::uint32_t threads = 0;       ///< threads expected, a multiple of 32
+  std::uint32_t threads = 0;  ///< threads expected, a multiple of 32
   std::uint32_t arrived_warps = 0;
-  std::uint32_t votes = 0;         ///< threads whose predicate was true
+  std::uint32_t votes = 0;  ///< threads whose predicate was true
   std::uint32_t voters = 0;
-  std::uint64_t phase = 0;         ///< completed phases
-  std::vector<Arrival> warps;      ///< per warp of the CTA
+  std::uint64_t phase = 0;     ///< completed phases
+  std::vector<Arrival> warps;  ///< per warp of the CTA
   std::vector<Waiter> waiters;
 };
 
-/// Without a thread count a barrier expects the warps that have not exited: the PTX ISA lets a barrier wait
-/// for non-exited threads only, and hardware counts exited warps as arrived.
+/// Without a thread count a barrier expects the warps that have not exited: the PTX ISA lets a
+/// barrier wait for non-exited threads only, and hardware counts exited warps as arrived.
 class NamedBarriers {
  public:
   explicit NamedBarriers(Cta& cta);
   ~NamedBarriers();
 
-  /// Executes a barrier instruction's first execution for `lanes`. Returns Flow::next, or blocks the strand
-  /// until the barrier completes; results of reductions are in the registers by then. Throws
-  /// SimulationError{contract} for an id above 15, a thread count that is 0, no multiple of 32, larger than
-  /// the CTA or unlike that of the barrier's other participants, a second arrival of a warp before the
-  /// barrier has completed, and a reduction mixed with sync or arrive.
+  /// Executes a barrier instruction's first execution for `lanes`. Returns Flow::next, or blocks
+  /// the strand until the barrier completes; results of reductions are in the registers by then.
+  /// Throws SimulationError{contract} for an id above 15, a thread count that is 0, no multiple of
+  /// 32, larger than the CTA or unlike that of the barrier's other participants, a second arrival
+  /// of a warp before the barrier has completed, and a reduction mixed with sync or arrive.
   Flow execute(Strand& strand, const Instruction& instruction, LaneMask lanes,
                const BarrierRequest& request);
   /// Lanes of `warp` have exited (already removed from warp.live).

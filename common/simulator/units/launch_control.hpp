@@ -1,0 +1,32 @@
+// Cluster launch control (PTX ISA, "clusterlaunchcontrol.try_cancel",
+// "clusterlaunchcontrol.query_cancel").
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+/// The 16-byte response that try_cancel writes to shared memory. Opaque to programs: ours holds the
+/// first CTA's coordinates in words 0 to 2 and a marker with the outcome in word 3.
+struct CancelResponse {
+  static constexpr std::uint32_t kMarker = 0x434c4300;  // "CLC" and the outcome in the last byte
+  std::array<std::uint32_t, 4> words{};
+
+  [[nodiscard]] static CancelResponse canceled(Dim3 first_cta);
+  [[nodiscard]] static CancelResponse failed();
+  [[nodiscard]] bool is_response() const { return (words[3] & ~1u) == kMarker; }
+  [[nodiscard]] bool is_canceled() const { return (words[3] & 1u) != 0; }
+};
+static_assert(sizeof(CancelResponse) == 16, "try_cancel writes and completes 16 bytes");
+
+void bind_try_cancel(Binder& binder);
+void bind_is_canceled(Binder& binder);
+void bind_first_ctaid_vector(Binder& binder);
+void bind_first_ctaid_dimension(Binder& binder);
+
+}  // namespace bw::sim
