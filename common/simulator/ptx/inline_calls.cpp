@@ -30,9 +30,10 @@ class Inliner {
     for (const auto& function : module.functions) by_name_.emplace(function->name, function.get());
   }
 
+  /// Functions that no entry reaches stay as they are, whatever they call.
   void run() {
     for (const auto& function : module_.functions) {
-      if (function->is_defined) flatten(*function);
+      if (function->is_entry && function->is_defined) flatten(*function);
     }
   }
 

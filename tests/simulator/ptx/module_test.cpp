@@ -1,0 +1,288 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "tests/simulator/ptx/parse_helpers.hpp"
+
+namespace bw::sim::ptx {
+namespace {
+
+TEST(Module, ReadsTheHeader) {
+  const auto module = parse(".version 8.7\n.target sm_100a, debug\n.address_size 64\n", "m");
+  EXPECT_EQ(module->version_major, 8u);
+  EXPECT_EQ(module->version_minor, 7u);
+  EXPECT_EQ(module->target, "sm_100a");
+  EXPECT_EQ(module->name, "m");
+}
+
+TEST(Module, ReadsEntryDirectives) {
+  const auto module = parse_text(R"(
+.visible .entry k(.param .u64 .ptr .global .align 16 p, .param .align 64 .b8 map[128],
+                  .param .f32 f)
+.maxntid 128, 2
+.reqntid 64
+.minnctapersm 3
+.maxnctapersm 4
+.maxnreg 168
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+.maxclusterrank 8
+.blocksareclusters
+.noreturn
+.pragma "nounroll";
+{ ret; }
+)");
+  const Function& k = entry(*module);
+  EXPECT_TRUE(k.is_entry);
+  EXPECT_TRUE(k.is_defined);
+  EXPECT_TRUE(k.no_return);
+  const EntryDirectives& d = k.directives;
+  EXPECT_EQ(d.max_threads[0], 128u);
+  EXPECT_EQ(d.max_threads[1], 2u);
+  EXPECT_EQ(d.max_threads[2], 1u);
+  EXPECT_EQ(d.required_threads[0], 64u);
+  EXPECT_EQ(d.min_ctas_per_sm, 3u);
+  EXPECT_EQ(d.max_registers, 168u);
+  EXPECT_EQ(d.required_cluster[0], 2u);
+  EXPECT_EQ(d.required_cluster[2], 1u);
+  EXPECT_EQ(d.max_cluster_rank, 8u);
+  EXPECT_TRUE(d.explicit_cluster);
+  EXPECT_TRUE(d.blocks_are_clusters);
+  ASSERT_EQ(k.parameters.size(), 3u);
+  EXPECT_EQ(k.parameters[0]->alignment_bytes, 8u);
+  EXPECT_EQ(k.parameters[0]->size_bytes, 8u);
+  EXPECT_EQ(k.parameters[1]->alignment_bytes, 64u);
+  EXPECT_EQ(k.parameters[1]->size_bytes, 128u);
+  EXPECT_EQ(k.parameters[2]->type, ScalarType::f32);
+  EXPECT_EQ(k.parameters[2]->space, StateSpace::param);
+}
+
+TEST(Module, ReadsVariablesOfEverySpace) {
+  const auto module = parse_text(R"(
+.extern .shared .align 1024 .b8 dynamic[];
+.shared .align 8 .b64 barriers[4];
+.visible .const .align 16 .v4 .f32 table[2];
+.weak .global .attribute(.managed) .align 4 .u32 managed;
+.common .global .b16 a, b[3], c[2][5];
+.visible .entry k() {
+  .local .align 16 .b8 __local_depot0[96];
+  .shared .b32 word;
+  .reg .b64 %SP;
+  mov.u64 %SP, __local_depot0;
+}
+)");
+  ASSERT_EQ(module->variables.size(), 7u);
+  const auto& v = module->variables;
+  EXPECT_TRUE(v[0]->is_extern);
+  EXPECT_EQ(v[0]->size_bytes, 0u);
+  EXPECT_EQ(v[0]->alignment_bytes, 1024u);
+  EXPECT_EQ(v[1]->size_bytes, 32u);
+  EXPECT_EQ(v[2]->space, StateSpace::constant);
+  EXPECT_EQ(v[2]->size_bytes, 32u);
+  EXPECT_EQ(v[4]->name, "a");
+  EXPECT_EQ(v[4]->alignment_bytes, 2u);
+  EXPECT_EQ(v[5]->size_bytes, 6u);
+  EXPECT_EQ(v[6]->size_bytes, 20u);
+  const Function& k = entry(*module);
+  ASSERT_EQ(k.variables.size(), 2u);
+  EXPECT_EQ(k.variables[0]->space, StateSpace::local);
+  EXPECT_EQ(k.variables[1]->space, StateSpace::shared);
+  EXPECT_EQ(k.instructions[0].operands[1].variable, k.variables[0].get());
+}
+
+TEST(Module, PutsADefinitionInPlaceOfItsDeclaration) {
+  const auto module = parse_text(R"(
+.extern .global .u32 x;
+.global .u64 p = x;
+.global .u32 x = 9;
+.func (.param .b32 r) f (.param .b32 a);
+.func (.param .b32 r) f (.param .b32 a) { ret; }
+.func g;
+)");
+  ASSERT_EQ(module->variables.size(), 2u);
+  EXPECT_FALSE(module->variables[0]->is_extern);
+  EXPECT_EQ(std::to_integer<int>(module->variables[0]->initial.at(0)), 9);
+  ASSERT_EQ(module->functions.size(), 2u);
+  EXPECT_TRUE(module->find_function("f")->is_defined);
+  EXPECT_FALSE(module->find_function("g")->is_defined);
+  EXPECT_EQ(module->find_function("h"), nullptr);
+}
+
+template <typename T>
+T value_at(const Variable& variable, std::size_t index) {
+  T value;
+  EXPECT_GE(variable.initial.size(), (index + 1) * sizeof(T));
+  std::memcpy(&value, variable.initial.data() + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+TEST(Initialisers, BytesWordsAndFloats) {
+  const auto module = parse_text(R"(
+.global .align 4 .b8 bytes[6] = {1, 255, -1};
+.const .u32 word = 0x89abcdef;
+.global .s64 wide[2] = {-2, 9223372036854775807};
+.global .f32 f[4] = {0f3FC00000, -1.5, 2, -0f7FC00001};
+.global .f64 d = 0d3FF8000000000000;
+.global .u16 open[] = {1, 2, 3};
+.global .b32 matrix[2][3] = {{1}, {4, 5}};
+.global .b32 flat[2][2] = {1, 2, 3};
+.global .v2 .b16 pair[2] = {{1, 2}, {3, 4}};
+.global .b32 zero[4];
+)");
+  const auto& v = module->variables;
+  EXPECT_EQ(v[0]->initial.size(), 6u);
+  EXPECT_EQ(value_at<std::uint8_t>(*v[0], 1), 255);
+  EXPECT_EQ(value_at<std::uint8_t>(*v[0], 2), 255);
+  EXPECT_EQ(value_at<std::uint8_t>(*v[0], 3), 0);
+  EXPECT_EQ(value_at<std::uint32_t>(*v[1], 0), 0x89abcdefu);
+  EXPECT_EQ(value_at<std::int64_t>(*v[2], 0), -2);
+  EXPECT_EQ(value_at<std::int64_t>(*v[2], 1), INT64_MAX);
+  EXPECT_EQ(value_at<float>(*v[3], 0), 1.5f);
+  EXPECT_EQ(value_at<float>(*v[3], 1), -1.5f);
+  EXPECT_EQ(value_at<float>(*v[3], 2), 2.0f);
+  EXPECT_EQ(value_at<std::uint32_t>(*v[3], 3), 0xFFC00001u);
+  EXPECT_EQ(value_at<double>(*v[4], 0), 1.5);
+  EXPECT_EQ(v[5]->size_bytes, 6u);
+  EXPECT_EQ(value_at<std::uint16_t>(*v[5], 2), 3);
+  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 0), 1u);
+  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 1), 0u);
+  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 3), 4u);
+  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 4), 5u);
+  EXPECT_EQ(value_at<std::uint32_t>(*v[7], 2), 3u);
+  EXPECT_EQ(value_at<std::uint16_t>(*v[8], 2), 3);
+  EXPECT_TRUE(v[9]->initial.empty());
+}
+
+TEST(Initialisers, AddressesOfSymbols) {
+  const auto module = parse_text(R"(
+.global .u32 x;
+.global .u64 a = x;
+.global .u64 b[3] = {generic(x)+24, 7, later-8};
+.global .b8 packed[9] = {1, 0xFF(generic(x)), 0xFF00(generic(x)), 0xFF00000000000000(x+4)};
+.global .u32 later[8];
+)");
+  const auto& v = module->variables;
+  ASSERT_EQ(v[1]->relocations.size(), 1u);
+  EXPECT_EQ(v[1]->relocations[0].symbol, "x");
+  EXPECT_FALSE(v[1]->relocations[0].generic);
+  ASSERT_EQ(v[2]->relocations.size(), 2u);
+  EXPECT_TRUE(v[2]->relocations[0].generic);
+  EXPECT_EQ(v[2]->relocations[0].addend, 24);
+  EXPECT_EQ(v[2]->relocations[0].size_bytes, 8u);
+  EXPECT_EQ(v[2]->relocations[1].offset_bytes, 16u);
+  EXPECT_EQ(v[2]->relocations[1].addend, -8);
+  EXPECT_EQ(value_at<std::uint64_t>(*v[2], 1), 7u);
+  ASSERT_EQ(v[3]->relocations.size(), 3u);
+  EXPECT_EQ(v[3]->relocations[1].offset_bytes, 2u);
+  EXPECT_EQ(v[3]->relocations[1].size_bytes, 1u);
+  EXPECT_EQ(v[3]->relocations[1].shift_bits, 8u);
+  EXPECT_EQ(v[3]->relocations[2].shift_bits, 56u);
+  EXPECT_EQ(v[3]->relocations[2].addend, 4);
+}
+
+TEST(Scopes, RepeatRegistersAndLabels) {
+  std::string body = ".reg .b32 %r<3>;\n";
+  for (int i = 0; i < 3; ++i) {
+    body += R"({
+.reg .pred P1;
+LAB_WAIT:
+mbarrier.try_wait.parity.shared::cta.b64 P1, [%r1], %r2;
+@P1 bra DONE;
+bra LAB_WAIT;
+DONE:
+}
+)";
+  }
+  const auto module = parse_body_text(body + "ret;");
+  const Function& k = entry(*module);
+  ASSERT_EQ(k.instructions.size(), 10u);
+  EXPECT_EQ(k.registers.size(), 6u);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(k.instructions[i * 3].operands[0].reg, 3 + i);
+    EXPECT_EQ(k.instructions[i * 3 + 1].guard, 3 + i);
+    EXPECT_EQ(k.instructions[i * 3 + 1].operands[0].value, i * 3 + 3);
+    EXPECT_EQ(k.instructions[i * 3 + 2].operands[0].value, i * 3);
+  }
+}
+
+TEST(Scopes, InnerNamesHideOuterOnes) {
+  const auto module = parse_body_text(R"(
+.reg .b32 %r<2>, x;
+{ .reg .b64 x, %r<1>; mov.b64 x, %r0; mov.b64 x, %r1; }
+mov.b32 x, %r0;
+{ bra OUT; }
+OUT: ret;
+)");
+  const Function& k = entry(*module);
+  EXPECT_EQ(k.registers[k.instructions[0].operands[0].reg].type, ScalarType::b64);
+  EXPECT_EQ(k.registers[k.instructions[0].operands[1].reg].type, ScalarType::b64);
+  EXPECT_EQ(k.registers[k.instructions[1].operands[1].reg].type, ScalarType::b32);
+  EXPECT_EQ(k.registers[k.instructions[2].operands[0].reg].type, ScalarType::b32);
+  EXPECT_EQ(k.instructions[3].operands[0].value, 4u);
+}
+
+TEST(Locations, FollowInlinedFunctions) {
+  const auto module = parse_text(R"(
+.visible .entry k() {
+  .reg .b32 %r<2>;
+  .loc 1 10 3
+  mov.b32 %r0, 1;
+  .loc 2 5 7, function_name $name, inlined_at 1 10 3
+  mov.b32 %r0, 2;
+  .loc 2 0 7
+  mov.b32 %r0, 3;
+  .loc 3 1 1, function_name .debug_str+4, inlined_at 2 5 7
+  mov.b32 %r0, 4;
+  .loc 2 9 1, function_name $name, inlined_at 1 77 1
+  mov.b32 %r0, 5;
+}
+.file 1 "some/path/kernel.cu"
+.file 2 "gemm.cuh", 1700000000, 99
+.file 3 "leaf.cuh"
+.section .debug_str
+{
+$name:
+.b8 102
+.b8 111, 111
+.b8 0
+.b8 98
+.b8 0
+}
+.section .debug_info { .b32 .debug_abbrev+4
+.b32 $a-$b
+$c:
+.b64 $name }
+)");
+  const auto& i = entry(*module).instructions;
+  EXPECT_EQ(module->describe_location(i[0]), "kernel.cu:10");
+  EXPECT_EQ(module->describe_location(i[1]), "gemm.cuh:5 (inlined at kernel.cu:10)");
+  EXPECT_EQ(module->describe_location(i[2]), module->describe_location(i[1]));
+  EXPECT_EQ(module->describe_location(i[3]),
+            "leaf.cuh:1 (inlined at gemm.cuh:5, inlined at kernel.cu:10)");
+  EXPECT_EQ(module->describe_location(i[4]), "gemm.cuh:9 (inlined at kernel.cu:77)");
+  EXPECT_EQ(module->locations[static_cast<std::size_t>(i[1].location)].function, "foo");
+  EXPECT_EQ(module->locations[static_cast<std::size_t>(i[3].location)].function, "b");
+}
+
+TEST(Locations, FallBackToTheTextsLine) {
+  const auto module = parse_body_text("ret;");
+  EXPECT_EQ(module->describe_location(entry(*module).instructions[0]), "test.ptx:6");
+}
+
+TEST(Types, KnowTheirNamesAndSizes) {
+  for (const char* name :
+       {"pred", "b8", "u16", "s32", "f64", "b128", "e4m3x2", "ue8m0x2", "bf16x2"}) {
+    EXPECT_STREQ(type_name(type_from_name(name)), name);
+  }
+  EXPECT_EQ(type_from_name("u7"), ScalarType::none);
+  EXPECT_EQ(type_from_name("none"), ScalarType::none);
+  EXPECT_EQ(size_bytes(ScalarType::b128), 16u);
+  EXPECT_EQ(size_bytes(ScalarType::pred), 0u);
+  EXPECT_EQ(size_bytes(ScalarType::e2m1x2), 1u);
+  EXPECT_TRUE(is_signed(ScalarType::s16));
+  EXPECT_FALSE(is_signed(ScalarType::u16));
+  EXPECT_TRUE(is_float(ScalarType::bf16));
+}
+
+}  // namespace
+}  // namespace bw::sim::ptx
