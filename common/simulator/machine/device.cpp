@@ -42,6 +42,7 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   Grid grid(*this, kernel, configuration, buffer);
   const LaunchResult result = grid.run();
   clock_ += result.cycles;
+  last_launch_ = result;
   if (settings_.print_statistics) {
     std::fprintf(stderr,
                  "simulator: %s: %llu clusters, %llu cycles, %llu warp instructions, %.3f s (%.1f M/s)\n",

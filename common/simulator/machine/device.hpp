@@ -45,6 +45,8 @@ class Device {
   [[nodiscard]] Occupancy occupancy(const Kernel& kernel, std::uint32_t threads_per_block,
                                     std::size_t dynamic_shared_bytes) const;
 
+  /// What the last launch that ended took.
+  [[nodiscard]] const LaunchResult& last_launch() const { return last_launch_; }
   /// Simulated time since the device came up, in cycles; launches advance it.
   [[nodiscard]] Cycle clock() const { return clock_; }
 
@@ -53,6 +55,7 @@ class Device {
   DeviceMemory memory_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::map<std::pair<const LoadedModule*, std::string>, std::unique_ptr<Kernel>> kernels_;
+  LaunchResult last_launch_;
   Cycle clock_ = 0;
 };
 
