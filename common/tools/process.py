@@ -6,6 +6,8 @@ Whatever ends the command (Ctrl-C, SIGTERM, an error) ends the children first.
 import os
 import signal
 import subprocess
+import time
+from pathlib import Path
 
 from .errors import WorkbookError
 
@@ -27,7 +29,7 @@ def capture(command, env=None, timeout=20, stdin_text=None):
 def run_logged(command, step, env=None, cwd=None, log_path=None):
     """Runs a command, shows its last line as the step's detail; returns (status, output).
 
-    The child has a process group of its own, which is ended as a whole when we are interrupted.
+    The child has a session of its own, which is ended as a whole when we are interrupted.
     """
     lines = []
     try:
@@ -47,7 +49,7 @@ def run_logged(command, step, env=None, cwd=None, log_path=None):
                 step.detail(line)
         child.wait()
     except BaseException:
-        _end_group(child)
+        _end_session(child)
         raise
     finally:
         child.stdout.close()
@@ -83,14 +85,34 @@ def _end_child(child):
             continue
 
 
-def _end_group(child):
+def _end_session(child):
+    """Ends everything in the child's session: Ninja gives each compiler a group of its own."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(child.pid, number)
-            child.wait(GRACE_SECONDS)
-            return
-        except subprocess.TimeoutExpired:
+        deadline = time.monotonic() + GRACE_SECONDS
+        for pid in _session_members(child.pid):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        while time.monotonic() < deadline:
+            child.poll()
+            if not _session_members(child.pid):
+                child.wait()
+                return
+            time.sleep(0.02)
+
+
+def _session_members(session):
+    """The running processes of a session (those that only wait to be reaped don't count)."""
+    members = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
             continue
-        except ProcessLookupError:
-            child.wait()
-            return
+        try:
+            # The command's name, in parentheses, may hold anything; the fields follow it.
+            fields = (entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] not in "ZX":
+            members.append(int(entry.name))
+    return members

@@ -47,19 +47,19 @@ class Interrupted(CheckoutTest):
             "  sleep(100);\n}\n", encoding="utf-8")
         return root
 
-    def sleeping_build(self):
-        """A build step that writes its process id and sleeps."""
+    def sleeping_build(self, first=""):
+        """A build step that does `first`, writes its process id and sleeps."""
         root = self.checkout()
         with open(root / "CMakeLists.txt", "a", encoding="utf-8") as lists:
             lists.write("add_custom_target(wait ALL COMMAND sh -c "
-                        f"\"echo $$$$ > {self.folder}/pid && exec sleep 100\" VERBATIM)\n"
+                        f"\"{first}echo $$ > {self.folder}/pid && exec sleep 100\" VERBATIM)\n"
                         "add_dependencies(05_blockwise_fp8_gemm wait)\n")
         return root
 
-    def check(self, root, number, status, message):
+    def check(self, root, status, message, stop):
         process = self.start(root)
         child = self.wait_for(self.folder / "pid")
-        os.killpg(process.pid, number)
+        stop(process.pid)
         _, errors = process.communicate(timeout=WAIT_SECONDS)
         self.assertEqual(process.returncode, status, errors)
         self.assertIn(message, errors)
@@ -67,13 +67,28 @@ class Interrupted(CheckoutTest):
         self.assert_gone(child)
 
     def test_ctrl_c_in_the_program(self):
-        self.check(self.sleeping_program(), signal.SIGINT, 130, "Interrupted")
+        self.check(self.sleeping_program(), 130, "Interrupted", _ctrl_c)
 
     def test_ctrl_c_in_the_build(self):
-        self.check(self.sleeping_build(), signal.SIGINT, 130, "Interrupted")
+        self.check(self.sleeping_build(), 130, "Interrupted", _ctrl_c)
 
-    def test_sigterm_in_the_build(self):
-        self.check(self.sleeping_build(), signal.SIGTERM, 143, "SIGTERM")
+    def test_ctrl_c_in_a_build_step_that_ignores_it(self):
+        self.check(self.sleeping_build("trap '' INT; "), 130, "Interrupted", _ctrl_c)
+
+    def test_sigterm_to_the_command_alone_ends_the_program_too(self):
+        self.check(self.sleeping_program(), 143, "SIGTERM", _terminate)
+
+    def test_sigterm_to_the_command_alone_ends_the_build_too(self):
+        self.check(self.sleeping_build(), 143, "SIGTERM", _terminate)
+
+
+def _ctrl_c(pid):
+    """What a terminal does: the whole foreground process group gets SIGINT."""
+    os.killpg(pid, signal.SIGINT)
+
+
+def _terminate(pid):
+    os.kill(pid, signal.SIGTERM)
 
 
 def _is_alive(pid):
