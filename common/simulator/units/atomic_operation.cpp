@@ -5,7 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include "common/simulator/units/half_values.hpp"
+#include "common/simulator/units/half_float.hpp"
 
 namespace bw::sim {
 namespace {
@@ -172,10 +172,10 @@ AtomicOperation atomic_operation(std::string_view name, ScalarType type) {
     case ScalarType::s64: return {ordered<std::int64_t>(name), bytes};
     case ScalarType::f32: return {ordered<float>(name), bytes};
     case ScalarType::f64: return {ordered<double>(name), bytes};
-    case ScalarType::f16: return {halves<HalfFormat, 1>(name), bytes};
-    case ScalarType::f16x2: return {halves<HalfFormat, 2>(name), bytes};
-    case ScalarType::bf16: return {halves<Bfloat16Format, 1>(name), bytes};
-    case ScalarType::bf16x2: return {halves<Bfloat16Format, 2>(name), bytes};
+    case ScalarType::f16: return {halves<Half, 1>(name), bytes};
+    case ScalarType::f16x2: return {halves<Half, 2>(name), bytes};
+    case ScalarType::bf16: return {halves<Bfloat, 1>(name), bytes};
+    case ScalarType::bf16x2: return {halves<Bfloat, 2>(name), bytes};
     default: return {};
   }
 }

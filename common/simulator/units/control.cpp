@@ -5,7 +5,7 @@
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
-#include "common/simulator/units/external_call.hpp"
+#include "common/simulator/units/device_calls.hpp"
 
 namespace bw::sim {
 namespace {
@@ -68,7 +68,7 @@ constexpr OpcodeRow kRows[] = {
     {"brkpt", "", bind_breakpoint, false, 1, "Miscellaneous Instructions: brkpt"},
     {"pmevent", "[mask]", bind_nothing, false, 1, "Miscellaneous Instructions: pmevent"},
     {"nanosleep", "type=u32", bind_nanosleep, true, 1, "Miscellaneous Instructions: nanosleep"},
-    {"call", "[uni]", bind_external_call, true, costs::kBranch, "Control Flow Instructions: call"},
+    {"call", "[uni]", bind_device_call, true, costs::kBranch, "Control Flow Instructions: call"},
     {"brx.idx", "[uni]", nullptr, false, 1, "Control Flow Instructions: brx.idx"},
 };
 

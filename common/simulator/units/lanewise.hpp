@@ -1,0 +1,175 @@
+// Handlers that compute each lane of the destination from the same lane of the sources.
+//
+// An operation is a stateless type with a static `apply`; the handler templates below turn it into an
+// interpreter handler whose full-warp loop the compiler vectorises.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <type_traits>
+
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim::lanewise {
+
+/// d = Op(a)
+template <class Op, class D, class A>
+Flow map1(Strand& strand, const Instruction& instruction, LaneMask active) {
+  D* const d = strand.lanes<D>(instruction.operands[0]);
+  const A* const a = strand.lanes<A>(instruction.operands[1]);
+  for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane]); });
+  return Flow::next;
+}
+
+/// d = Op(a, b)
+template <class Op, class D, class A, class B>
+Flow map2(Strand& strand, const Instruction& instruction, LaneMask active) {
+  D* const d = strand.lanes<D>(instruction.operands[0]);
+  const A* const a = strand.lanes<A>(instruction.operands[1]);
+  const B* const b = strand.lanes<B>(instruction.operands[2]);
+  for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane], b[lane]); });
+  return Flow::next;
+}
+
+/// d = Op(a, b, c)
+template <class Op, class D, class A, class B, class C>
+Flow map3(Strand& strand, const Instruction& instruction, LaneMask active) {
+  D* const d = strand.lanes<D>(instruction.operands[0]);
+  const A* const a = strand.lanes<A>(instruction.operands[1]);
+  const B* const b = strand.lanes<B>(instruction.operands[2]);
+  const C* const c = strand.lanes<C>(instruction.operands[3]);
+  for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane], b[lane], c[lane]); });
+  return Flow::next;
+}
+
+/// d = Op(a, b, c, e)
+template <class Op, class D, class A, class B, class C, class E>
+Flow map4(Strand& strand, const Instruction& instruction, LaneMask active) {
+  D* const d = strand.lanes<D>(instruction.operands[0]);
+  const A* const a = strand.lanes<A>(instruction.operands[1]);
+  const B* const b = strand.lanes<B>(instruction.operands[2]);
+  const C* const c = strand.lanes<C>(instruction.operands[3]);
+  const E* const e = strand.lanes<E>(instruction.operands[4]);
+  for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane], b[lane], c[lane], e[lane]); });
+  return Flow::next;
+}
+
+/// As map1 to map3 for packed types: a lane holds kParts values of type T.
+template <class Op, class T, int kParts>
+Flow packed1(Strand& strand, const Instruction& instruction, LaneMask active) {
+  T* const d = strand.lanes<T>(instruction.operands[0]);
+  const T* const a = strand.lanes<T>(instruction.operands[1]);
+  for_lanes(active, [=](int lane) {
+    for (int p = lane * kParts; p < lane * kParts + kParts; ++p) d[p] = Op::apply(a[p]);
+  });
+  return Flow::next;
+}
+
+template <class Op, class T, int kParts>
+Flow packed2(Strand& strand, const Instruction& instruction, LaneMask active) {
+  T* const d = strand.lanes<T>(instruction.operands[0]);
+  const T* const a = strand.lanes<T>(instruction.operands[1]);
+  const T* const b = strand.lanes<T>(instruction.operands[2]);
+  for_lanes(active, [=](int lane) {
+    for (int p = lane * kParts; p < lane * kParts + kParts; ++p) d[p] = Op::apply(a[p], b[p]);
+  });
+  return Flow::next;
+}
+
+template <class Op, class T, int kParts>
+Flow packed3(Strand& strand, const Instruction& instruction, LaneMask active) {
+  T* const d = strand.lanes<T>(instruction.operands[0]);
+  const T* const a = strand.lanes<T>(instruction.operands[1]);
+  const T* const b = strand.lanes<T>(instruction.operands[2]);
+  const T* const c = strand.lanes<T>(instruction.operands[3]);
+  for_lanes(active, [=](int lane) {
+    for (int p = lane * kParts; p < lane * kParts + kParts; ++p) d[p] = Op::apply(a[p], b[p], c[p]);
+  });
+  return Flow::next;
+}
+
+/// The handler with one, two or three sources of the destination's type.
+template <class Op, class T, int kSources>
+constexpr Handler uniform() {
+  if constexpr (kSources == 1) {
+    return map1<Op, T, T>;
+  } else if constexpr (kSources == 2) {
+    return map2<Op, T, T, T>;
+  } else {
+    static_assert(kSources == 3, "lane-wise handlers take one to three sources of one type");
+    return map3<Op, T, T, T, T>;
+  }
+}
+
+template <class Op, class T, int kSources, int kParts>
+constexpr Handler packed() {
+  if constexpr (kSources == 1) {
+    return packed1<Op, T, kParts>;
+  } else if constexpr (kSources == 2) {
+    return packed2<Op, T, kParts>;
+  } else {
+    static_assert(kSources == 3, "lane-wise handlers take one to three sources of one type");
+    return packed3<Op, T, kParts>;
+  }
+}
+
+/// Binds operands in order: a destination of type `destination`, then one source per type.
+inline void bind_operands(Binder& binder, ptx::ScalarType destination,
+                          std::initializer_list<ptx::ScalarType> sources) {
+  binder.expect_count(sources.size() + 1, sources.size() + 1);
+  binder.destination(binder.ptx_operand(0), ptx::size_bytes(destination));
+  std::size_t index = 1;
+  for (const ptx::ScalarType source : sources)
+    binder.source_value(binder.ptx_operand(index++), source);
+}
+
+/// Binds a destination and `sources` sources of one type.
+inline void bind_uniform_operands(Binder& binder, ptx::ScalarType type, std::size_t sources) {
+  binder.expect_count(sources + 1, sources + 1);
+  binder.destination(binder.ptx_operand(0), ptx::size_bytes(type));
+  for (std::size_t index = 1; index <= sources; ++index)
+    binder.source_value(binder.ptx_operand(index), type);
+}
+
+/// Calls `make.template operator()<T>()` with the C++ type of a PTX integer or bit type.
+template <class Make>
+Handler by_integer_type(ptx::ScalarType type, Make make) {
+  using ptx::ScalarType;
+  switch (type) {
+    case ScalarType::u16:
+    case ScalarType::b16: return make.template operator()<std::uint16_t>();
+    case ScalarType::s16: return make.template operator()<std::int16_t>();
+    case ScalarType::u32:
+    case ScalarType::b32: return make.template operator()<std::uint32_t>();
+    case ScalarType::s32: return make.template operator()<std::int32_t>();
+    case ScalarType::u64:
+    case ScalarType::b64: return make.template operator()<std::uint64_t>();
+    case ScalarType::s64: return make.template operator()<std::int64_t>();
+    default: return nullptr;
+  }
+}
+
+/// Unsigned arithmetic type that wraps without undefined behaviour for T.
+template <class T>
+using Wrapping = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+__extension__ typedef unsigned __int128 UnsignedWide128;
+__extension__ typedef __int128 SignedWide128;
+
+/// Twice as wide as T, same signedness.
+template <class T>
+struct Widened;
+template <> struct Widened<std::uint16_t> { using Type = std::uint32_t; };
+template <> struct Widened<std::int16_t> { using Type = std::int32_t; };
+template <> struct Widened<std::uint32_t> { using Type = std::uint64_t; };
+template <> struct Widened<std::int32_t> { using Type = std::int64_t; };
+template <> struct Widened<std::uint64_t> { using Type = UnsignedWide128; };
+template <> struct Widened<std::int64_t> { using Type = SignedWide128; };
+template <class T>
+using Wide = typename Widened<T>::Type;
+
+}  // namespace bw::sim::lanewise
