@@ -1,0 +1,210 @@
+#include "common/simulator/cudart/launch.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/streams.hpp"
+#include "common/simulator/machine/address_space.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+Dim3 extents(const dim3& d) { return {d.x, d.y, d.z}; }
+
+struct LaunchOptions {
+  bool cooperative = false;
+  std::vector<cudaEvent_t> events;  // recorded when the kernel has ended
+};
+
+// Attributes that change results are used; those that only guide scheduling or caches are accepted.
+cudaError_t read_attributes(const cudaLaunchConfig_t& config, LaunchOptions& options) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    switch (attribute.id) {
+      case cudaLaunchAttributeCooperative:
+        options.cooperative = attribute.val.cooperative != 0;
+        break;
+      case cudaLaunchAttributeProgrammaticEvent:
+        options.events.push_back(attribute.val.programmaticEvent.event);
+        break;
+      case cudaLaunchAttributeLaunchCompletionEvent:
+        options.events.push_back(attribute.val.launchCompletionEvent.event);
+        break;
+      case cudaLaunchAttributeDeviceUpdatableKernelNode:
+        explain("cudaLaunchKernelExC", "kernel nodes of graphs are not supported");
+        return cudaErrorNotSupported;
+      default:
+        break;
+    }
+  }
+  return cudaSuccess;
+}
+
+// The error code of a configuration that Grid has refused; CUDA distinguishes the reasons.
+cudaError_t refusal_code(Runtime& runtime, const Kernel& kernel,
+                         const LaunchConfiguration& configuration) {
+  constexpr std::uint32_t kMaxGridYz = 65535;
+  const Dim3& grid = configuration.grid;
+  const Dim3& block = configuration.block;
+  if (grid.volume() == 0 || grid.y > kMaxGridYz || grid.z > kMaxGridYz || block.volume() == 0 ||
+      block.volume() > kMaxThreadsPerBlock)
+    return cudaErrorInvalidConfiguration;
+  const std::uint64_t most =
+      configuration.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
+  if (configuration.cluster.volume() == 0 || configuration.cluster.volume() > most)
+    return cudaErrorInvalidClusterSize;
+  const std::size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
+  if (configuration.dynamic_shared_bytes > configuration.dynamic_shared_limit_bytes ||
+      static_bytes + configuration.dynamic_shared_bytes > kSharedBytesPerBlock)
+    return cudaErrorInvalidValue;
+  const auto threads = static_cast<std::uint32_t>(block.volume());
+  if (runtime.device().occupancy(kernel, threads, configuration.dynamic_shared_bytes).ctas_per_sm ==
+      0)
+    return cudaErrorLaunchOutOfResources;
+  return cudaErrorInvalidConfiguration;
+}
+
+cudaError_t check_cooperative(Runtime& runtime, const Kernel& kernel,
+                              const LaunchConfiguration& configuration) {
+  const Occupancy occupancy =
+      runtime.device().occupancy(kernel, static_cast<std::uint32_t>(configuration.block.volume()),
+                                 configuration.dynamic_shared_bytes);
+  const std::uint64_t most =
+      std::uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
+  if (configuration.grid.volume() <= most) return cudaSuccess;
+  explain("cooperative launch", "all blocks of the grid must be resident at once: " +
+                                    std::to_string(configuration.grid.volume()) +
+                                    " were asked for, " + std::to_string(most) + " fit");
+  return cudaErrorCooperativeLaunchTooLarge;
+}
+
+cudaError_t launch(Runtime& runtime, Function& function, const cudaLaunchConfig_t& config,
+                   void** arguments) {
+  if (!is_stream(config.stream)) {
+    explain("kernel launch", "the stream of the launch of " + function.name +
+                                 " does not exist: it was destroyed or never created");
+    return cudaErrorInvalidResourceHandle;
+  }
+  LaunchOptions options;
+  const cudaError_t attributes_error = read_attributes(config, options);
+  if (attributes_error != cudaSuccess) return attributes_error;
+
+  const Kernel& kernel = runtime.kernel(function);
+  LaunchConfiguration configuration;
+  configuration.grid = extents(config.gridDim);
+  configuration.block = extents(config.blockDim);
+  configuration.cluster = cluster_of(config, function, kernel);
+  configuration.dynamic_shared_bytes = config.dynamicSmemBytes;
+  configuration.dynamic_shared_limit_bytes = dynamic_shared_limit(function, kernel);
+  configuration.non_portable_cluster = function.non_portable_cluster;
+
+  const std::size_t count = kernel.parameters().size();
+  if (count != 0 && arguments == nullptr) {
+    explain("kernel launch", function.name + " takes " + std::to_string(count) +
+                                 " parameters, but no arguments were given");
+    return cudaErrorInvalidValue;
+  }
+  try {
+    if (options.cooperative && configuration.block.volume() != 0 &&
+        configuration.block.volume() <= kMaxThreadsPerBlock) {
+      const cudaError_t error = check_cooperative(runtime, kernel, configuration);
+      if (error != cudaSuccess) return error;
+    }
+    runtime.device().launch(kernel, configuration,
+                            {const_cast<const void* const*>(arguments), count});
+  } catch (const SimulationError& error) {
+    if (error.report().kind != FaultKind::launch) throw;
+    on_fault(error.report());
+    return refusal_code(runtime, kernel, configuration);
+  }
+  for (const cudaEvent_t event : options.events) {
+    const cudaError_t error = cudaEventRecord(event, config.stream);
+    if (error != cudaSuccess) return error;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* config,
+                       void** arguments) {
+  return device_api([&](Runtime& runtime) {
+    if (config == nullptr) return cudaErrorInvalidValue;
+    Function* const function = runtime.find_function(host_function);
+    if (function == nullptr) {
+      explain("kernel launch", "the function given is not a kernel of this program");
+      return cudaErrorInvalidDeviceFunction;
+    }
+    return launch(runtime, *function, *config, arguments);
+  });
+}
+
+}  // namespace
+
+std::size_t dynamic_shared_limit(const Function& function, const Kernel& kernel) {
+  if (function.max_dynamic_shared_bytes >= 0)
+    return static_cast<std::size_t>(function.max_dynamic_shared_bytes);
+  const std::size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
+  return kSharedBytesDefault - std::min(kSharedBytesDefault, static_bytes);
+}
+
+Dim3 required_cluster(const Function& function, const Kernel& kernel) {
+  const std::uint32_t* const compiled = kernel.function().directives.required_cluster;
+  if (compiled[0] != 0) return {compiled[0], std::max(1u, compiled[1]), std::max(1u, compiled[2])};
+  const Dim3& chosen = function.required_cluster;
+  if (chosen.x == 0 && chosen.y == 0 && chosen.z == 0) return {0, 0, 0};
+  return {std::max(1u, chosen.x), std::max(1u, chosen.y), std::max(1u, chosen.z)};
+}
+
+Dim3 cluster_of(const cudaLaunchConfig_t& config, const Function& function, const Kernel& kernel) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+    const auto& given = attribute.val.clusterDim;
+    return {given.x, given.y, given.z};
+  }
+  const Dim3 required = required_cluster(function, kernel);
+  return required.x == 0 ? Dim3{} : required;
+}
+
+}  // namespace bw::sim::cudart
+
+using namespace bw::sim::cudart;
+
+BW_CUDART_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
+                                              const void* function, void** arguments) {
+  return launch_api(function, config, arguments);
+}
+BW_CUDART_TWIN(cudaLaunchKernelExC, _ptsz)
+
+BW_CUDART_API cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block,
+                                           void** arguments, std::size_t dynamic_shared_bytes,
+                                           cudaStream_t stream) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = dynamic_shared_bytes;
+  config.stream = stream;
+  return launch_api(function, &config, arguments);
+}
+BW_CUDART_TWIN(cudaLaunchKernel, _ptsz)
+
+BW_CUDART_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block,
+                                                      void** arguments,
+                                                      std::size_t dynamic_shared_bytes,
+                                                      cudaStream_t stream) {
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = dynamic_shared_bytes;
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return launch_api(function, &config, arguments);
+}
+BW_CUDART_TWIN(cudaLaunchCooperativeKernel, _ptsz)
