@@ -1,0 +1,65 @@
+// f16 and bf16 bit patterns to f32 and back, branch-free, so that loops over lanes vectorise.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace bw::sim {
+
+/// IEEE binary16.
+struct Half {
+  static constexpr std::uint16_t kSign = 0x8000, kExponent = 0x7c00, kCanonicalNan = 0x7fff,
+                                 kOne = 0x3c00, kMaxFinite = 0x7bff;
+
+  [[nodiscard]] static float to_float(std::uint16_t bits) {
+    // Shifted into f32's fields, the value is too small by 2^112; NaN and infinity need f32's exponent.
+    constexpr float kRescale = 0x1p112f;
+    const std::uint32_t magnitude = (bits & 0x7fffu) << 13;
+    const float scaled = std::bit_cast<float>(magnitude) * kRescale;
+    const std::uint32_t special = magnitude | 0x7f800000u;
+    const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
+    const std::uint32_t sign = (bits & 0x8000u) << 16;
+    return std::bit_cast<float>(sign | ((bits & kExponent) == kExponent ? special : finite));
+  }
+
+  /// Nearest even; NaN becomes the canonical NaN, overflow infinity.
+  [[nodiscard]] static std::uint16_t from_float(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t sign = (bits >> 16) & 0x8000u;
+    const std::uint32_t magnitude = bits & 0x7fffffffu;
+    // Normal results: move the exponent's bias by 112 and round at bit 13.
+    const std::uint32_t normal =
+        (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+    // Subnormal results: adding 0.5 lines the value up with units of 2^-24; the addition rounds.
+    const std::uint32_t subnormal =
+        std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    constexpr std::uint32_t kSmallestNormal = 0x38800000u;  // 2^-14
+    constexpr std::uint32_t kOverflow = 0x477ff000u;        // 65520 rounds to 2^16
+    const std::uint32_t finite = magnitude < kSmallestNormal ? subnormal : normal;
+    const std::uint32_t rounded = magnitude >= kOverflow ? std::uint32_t{kExponent} : finite;
+    return static_cast<std::uint16_t>(magnitude > 0x7f800000u ? kCanonicalNan : sign | rounded);
+  }
+
+  [[nodiscard]] static bool is_nan(std::uint16_t bits) { return (bits & 0x7fff) > kExponent; }
+};
+
+/// bfloat16: the upper half of an f32.
+struct Bfloat {
+  static constexpr std::uint16_t kSign = 0x8000, kExponent = 0x7f80, kCanonicalNan = 0x7fff,
+                                 kOne = 0x3f80, kMaxFinite = 0x7f7f;
+
+  [[nodiscard]] static float to_float(std::uint16_t bits) {
+    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  }
+
+  /// Nearest even; NaN becomes the canonical NaN, overflow infinity.
+  [[nodiscard]] static std::uint16_t from_float(float value) {
+    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? kCanonicalNan : rounded);
+  }
+
+  [[nodiscard]] static bool is_nan(std::uint16_t bits) { return (bits & 0x7fff) > kExponent; }
+};
+
+}  // namespace bw::sim
