@@ -1,0 +1,100 @@
+// Instruction forms that this simulator knows and does not execute: a kernel that has one is
+// refused at launch, by name, instead of with "unknown instruction". Rows of executed families come
+// before these.
+#include <array>
+
+#include "common/simulator/machine/opcode_table.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr OpcodeRow refused(std::string_view base, std::string_view modifiers,
+                            std::string_view section) {
+  return {base, modifiers, nullptr, false, 0, section};
+}
+
+constexpr std::array kRows = {
+    // Fifth-generation tensor core: block scaling, sparsity, weight-stationary, shifts, reductions.
+    refused("tcgen05.mma.sp", "*", "tcgen05.mma.sp"),
+    refused("tcgen05.mma.ws", "*", "tcgen05.mma.ws, tcgen05.mma.ws.sp"),
+    refused("tcgen05.mma",
+            "group=cta_group::1|cta_group::2 kind=kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4 "
+            "[block_scale] [size=scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32] "
+            "[collector=collector::a::fill|collector::a::use|collector::a::lastuse|"
+            "collector::a::discard]",
+            "tcgen05.mma with block scaling"),
+    refused(
+        "tcgen05.mma",
+        "group=cta_group::1|cta_group::2 kind=kind::f16|kind::tf32|kind::f8f6f4|kind::i8 ashift "
+        "[collector=collector::a::fill|collector::a::use|collector::a::lastuse|"
+        "collector::a::discard]",
+        "tcgen05.mma .ashift"),
+    refused("tcgen05.shift", "*", "tcgen05.shift"),
+    refused("tcgen05.ld.red", "*", "tcgen05.ld.red"),
+    // Warp-level and warpgroup-level matrix instructions of earlier generations.
+    refused("wgmma.mma_async", "*", "wgmma.mma_async"),
+    refused("wgmma.fence", "*", "wgmma.fence"),
+    refused("wgmma.commit_group", "*", "wgmma.commit_group"),
+    refused("wgmma.wait_group", "*", "wgmma.wait_group"),
+    refused("mma", "*", "mma.sync, mma.sp"),
+    refused("wmma.load", "*", "wmma.load"),
+    refused("wmma.store", "*", "wmma.store"),
+    refused("wmma.mma", "*", "wmma.mma"),
+    // Textures and surfaces.
+    refused("tex", "*", "tex"),
+    refused("tld4", "*", "tld4"),
+    refused("txq", "*", "txq"),
+    refused("suld", "*", "suld"),
+    refused("sust", "*", "sust"),
+    refused("sured", "*", "sured"),
+    refused("suq", "*", "suq"),
+    refused("istypep", "*", "istypep"),
+    // Memory of several devices, tensor-map modification, tile modes of tensor copies.
+    refused("multimem.ld_reduce", "*", "multimem.ld_reduce"),
+    refused("multimem.st", "*", "multimem.st"),
+    refused("multimem.red", "*", "multimem.red"),
+    refused("multimem.cp.async.bulk", "*", "multimem.cp.async.bulk"),
+    refused("multimem.cp.reduce.async.bulk", "*", "multimem.cp.reduce.async.bulk"),
+    refused("tensormap.replace", "*", "tensormap.replace"),
+    refused("tensormap.cp_fenceproxy", "*", "tensormap.cp_fenceproxy"),
+    refused("cp.async.bulk.tensor", "*", "cp.async.bulk.tensor"),
+    refused("cp.reduce.async.bulk.tensor", "*", "cp.reduce.async.bulk.tensor"),
+    refused("cp.async.bulk.prefetch.tensor", "*", "cp.async.bulk.prefetch.tensor"),
+    refused("st.bulk", "*", "st.bulk"),
+    refused("st.async", "*", "st.async"),
+    refused("red.async", "*", "red.async"),
+    // Stack, profiling and video instructions.
+    refused("stacksave", "*", "stacksave"),
+    refused("stackrestore", "*", "stackrestore"),
+    refused("alloca", "*", "alloca"),
+    refused("pmevent", "*", "pmevent"),
+    refused("vadd", "*", "scalar video instructions"),
+    refused("vsub", "*", "scalar video instructions"),
+    refused("vabsdiff", "*", "scalar video instructions"),
+    refused("vmin", "*", "scalar video instructions"),
+    refused("vmax", "*", "scalar video instructions"),
+    refused("vshl", "*", "scalar video instructions"),
+    refused("vshr", "*", "scalar video instructions"),
+    refused("vmad", "*", "scalar video instructions"),
+    refused("vset", "*", "scalar video instructions"),
+    refused("vadd2", "*", "SIMD video instructions"),
+    refused("vsub2", "*", "SIMD video instructions"),
+    refused("vavrg2", "*", "SIMD video instructions"),
+    refused("vabsdiff2", "*", "SIMD video instructions"),
+    refused("vmin2", "*", "SIMD video instructions"),
+    refused("vmax2", "*", "SIMD video instructions"),
+    refused("vset2", "*", "SIMD video instructions"),
+    refused("vadd4", "*", "SIMD video instructions"),
+    refused("vsub4", "*", "SIMD video instructions"),
+    refused("vavrg4", "*", "SIMD video instructions"),
+    refused("vabsdiff4", "*", "SIMD video instructions"),
+    refused("vmin4", "*", "SIMD video instructions"),
+    refused("vmax4", "*", "SIMD video instructions"),
+    refused("vset4", "*", "SIMD video instructions"),
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> unexecuted_rows() { return kRows; }
+
+}  // namespace bw::sim
