@@ -56,6 +56,8 @@ std::vector<Group> parse_groups(std::string_view grammar) {
 }
 
 bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modifiers& result) {
+  constexpr std::string_view kAnyModifiers = "*";
+  if (grammar == kAnyModifiers) return true;
   std::vector<Group> groups = parse_groups(grammar);
   std::vector<std::size_t> taken(groups.size(), 0);
   for (const std::string_view modifier : split(modifiers, '.')) {

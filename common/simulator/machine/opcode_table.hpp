@@ -6,6 +6,7 @@
 //   n=a|b|c      exactly one of .a .b .c is required; the match is called n
 //   [n=a|b|c]    at most one of them
 //   n*2=a|b|c    exactly two, in order (cvt's destination and source types)
+//   *            alone: any modifiers (for forms that are refused by name)
 //   {text}       the modifier may hold '::' and so on; '|' separates alternatives
 // Modifiers may come in any order (nvcc and inline PTX differ in it); every modifier must be consumed,
 // a group takes the first modifier not yet taken that it allows. The first row that fits wins.
