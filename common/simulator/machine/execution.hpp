@@ -159,6 +159,7 @@ struct Cta {
   std::uint32_t sm = 0;
   std::uint32_t live_warps = 0;
   bool exited = false;
+  bool saw_failed_cancel = false;     ///< a thread has read that a launch-control request failed
   std::vector<std::byte> shared;      ///< includes the reserved bytes at the start
   std::vector<Warp> warps;
   std::uint32_t live_threads = 0;
