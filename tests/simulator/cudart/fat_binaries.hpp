@@ -1,0 +1,90 @@
+// Builds fat binaries in memory, as nvcc lays them out.
+#pragma once
+
+#include <lz4.h>
+#include <zstd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bw::sim::test {
+
+/// A fat binary under construction.
+class FatBinaryBuilder {
+ public:
+  enum class Store { plain, lz4, zstandard };
+
+  /// Adds PTX for an architecture; suffix 'a', 'f' or none.
+  FatBinaryBuilder& ptx(std::string_view text, std::uint32_t architecture, char suffix = '\0',
+                        Store store = Store::plain) {
+    std::string payload(text);
+    std::uint64_t flags = 0x11;
+    if (suffix == 'a') flags |= 0x100000;
+    if (suffix == 'f') flags |= 0x200000;
+    if (store == Store::lz4) {
+      std::string packed(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(text.size()))),
+                         '\0');
+      packed.resize(static_cast<std::size_t>(
+          LZ4_compress_default(text.data(), packed.data(), static_cast<int>(text.size()),
+                               static_cast<int>(packed.size()))));
+      payload = packed;
+      flags |= 0x2000;
+    } else if (store == Store::zstandard) {
+      std::string packed(ZSTD_compressBound(text.size()), '\0');
+      packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));
+      payload = packed;
+      flags |= 0x8000;
+    }
+    const bool packed = store != Store::plain;
+    add(1, architecture, flags, payload, packed ? payload.size() : 0, packed ? text.size() : 0);
+    return *this;
+  }
+
+  /// Adds machine code (any bytes).
+  FatBinaryBuilder& elf(std::uint32_t architecture) {
+    add(2, architecture, 0x100011, "\x7f" "ELF", 0, 0);
+    return *this;
+  }
+
+  /// The whole image, at an address that stays while the builder lives.
+  [[nodiscard]] std::vector<std::byte> bytes() const {
+    std::vector<std::byte> image(16);
+    put(image, 0, std::uint32_t{0xBA55ED50});
+    put(image, 4, std::uint16_t{1});
+    put(image, 6, std::uint16_t{16});
+    put(image, 8, std::uint64_t{entries_.size()});
+    image.insert(image.end(), entries_.begin(), entries_.end());
+    return image;
+  }
+
+  template <class T>
+  static void put(std::vector<std::byte>& bytes, std::size_t offset, T value) {
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+  }
+
+ private:
+  void add(std::uint16_t kind, std::uint32_t architecture, std::uint64_t flags,
+           const std::string& payload, std::size_t compressed, std::size_t uncompressed) {
+    constexpr std::size_t kHeader = 64;
+    const std::size_t padded = (payload.size() + 8) / 8 * 8;  // at least one zero byte
+    std::vector<std::byte> entry(kHeader + padded);
+    put(entry, 0, kind);
+    put(entry, 2, std::uint16_t{0x101});
+    put(entry, 4, std::uint32_t{kHeader});
+    put(entry, 8, std::uint64_t{padded});
+    put(entry, 16, static_cast<std::uint32_t>(compressed));
+    put(entry, 28, architecture);
+    put(entry, 40, flags);
+    put(entry, 56, std::uint64_t{uncompressed});
+    std::memcpy(entry.data() + kHeader, payload.data(), payload.size());
+    entries_.insert(entries_.end(), entry.begin(), entry.end());
+  }
+
+  std::vector<std::byte> entries_;
+};
+
+}  // namespace bw::sim::test
