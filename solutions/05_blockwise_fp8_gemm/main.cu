@@ -3,9 +3,11 @@
 /// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "common/host/comparison.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/event_timer.hpp"
+#include "common/host/host_memory.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.cuh"
 
 namespace {
@@ -125,7 +128,20 @@ ExitStatus verify(const bw::BlockwiseProblem& problem, const Run& run) {
   return report(bw::compare_with_reference(run.d, problem.n, bw::blockwise_reference(problem)));
 }
 
-/// Refuses, before anything is allocated, what the kernel would refuse.
+/// Bytes that the inputs, the outputs, their copies on the device (which the simulator keeps in
+/// host memory too) and the reference take together.
+double required_bytes(const ProgramOptions& options) {
+  // Codes on host and device, and the decoded float64 and fp32 of the reference's A.
+  constexpr double kBytesPerA = 2 + sizeof(double) + sizeof(float);
+  constexpr double kBytesPerB = 2;
+  // bf16 C and D on host and device; the reference and its magnitude.
+  constexpr double kBytesPerD = 4 * sizeof(bw::Bf16) + 2 * sizeof(double);
+  const double m = static_cast<double>(options.m), n = static_cast<double>(options.n);
+  const double k = static_cast<double>(options.k);
+  return kBytesPerA * m * k + kBytesPerB * n * k + kBytesPerD * m * n;
+}
+
+/// Refuses, before anything is allocated, what the kernel would refuse and what won't fit.
 void validate(const ProgramOptions& options) {
   using Config = bw::DefaultGemmConfig;
   constexpr int64_t kKUnit = 16, kNUnit = 8;  // 16 bytes of e4m3, of bf16
@@ -136,6 +152,14 @@ void validate(const ProgramOptions& options) {
   bw::require(options.n % kNUnit == 0, "--n ", options.n,
               ": this program stores C and D without padding, and TMA needs rows that are a"
               " multiple of 16 bytes apart: give a multiple of 8.");
+  bw::require(std::isfinite(static_cast<float>(options.beta)), "--beta ", options.beta,
+              ": the kernel multiplies in fp32, whose largest number is 3.4e38.");
+  constexpr double kGibibyte = 1 << 30;
+  const double available = bw::physical_memory_bytes(), required = required_bytes(options);
+  bw::require(available == 0 || required < available, "A problem of m ", options.m, ", n ",
+              options.n, ", k ", options.k, " takes ", required / kGibibyte,
+              " GiB for its matrices and their reference; this machine has ", available / kGibibyte,
+              " GiB: give smaller sizes.");
 }
 
 ExitStatus run_program(const ProgramOptions& options) {
@@ -173,6 +197,9 @@ int main(int argc, char** argv) {
       return kVerified;
     }
     return run_program(options);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: The host ran out of memory; give smaller sizes.\n");
+    return kFailure;
   } catch (const std::exception& error) {
     std::fflush(stdout);
     std::fprintf(stderr, "error: %s\n", error.what());
