@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <exception>
 #include <functional>
 #include <iterator>
@@ -19,7 +18,7 @@
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/units/device_calls.hpp"
+#include "common/simulator/machine/ordered_output.hpp"
 
 namespace bw::sim {
 namespace {
@@ -124,7 +123,6 @@ LaunchResult Grid::run() {
   } else {
     run_independent(result);
   }
-  std::fflush(stdout);
   result.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
@@ -138,7 +136,7 @@ void Grid::run_independent(LaunchResult& result) {
   std::atomic<std::uint64_t> first_fault{count};   // clusters after it need not run
   std::mutex mutex;
   std::exception_ptr fault;
-  DeviceOutput output;
+  OrderedOutput output;
   HostPool pool(host_threads());
   pool.run([&](std::uint32_t) {
     while (true) {
@@ -153,8 +151,7 @@ void Grid::run_independent(LaunchResult& result) {
       }
       durations[index] = cluster.statistics().cycles;
       instructions += cluster.statistics().warp_instructions;
-      output.write(index, cluster.output());
-      output.finish(index);
+      output.finish(index, std::move(cluster.output()));
       const std::lock_guard lock(mutex);
       if (own_fault && index < first_fault.load()) {
         first_fault = index;
@@ -185,7 +182,7 @@ void Grid::run_lockstep(LaunchResult& result) {
     if (!take_pending_cluster(index)) break;
     running.push_back(std::make_unique<Cluster>(*this, index, 0));
   }
-  DeviceOutput output;
+  OrderedOutput output;
   HostPool pool(host_threads());
   Cycle now = 0;
   while (!running.empty()) {
@@ -222,8 +219,7 @@ void Grid::run_lockstep(LaunchResult& result) {
       const ClusterStatistics& statistics = running[i]->statistics();
       result.warp_instructions += statistics.warp_instructions;
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
-      output.write(running[i]->index(), running[i]->output());
-      output.finish(running[i]->index());
+      output.finish(running[i]->index(), std::move(running[i]->output()));
       std::uint64_t index = 0;
       running[i] = take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now) : nullptr;
     }
