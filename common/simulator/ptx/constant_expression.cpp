@@ -145,7 +145,7 @@ Constant Parser::parse_binary(unsigned weakest) {
     const Constant right = parse_binary(row->strength + 1);
     if ((row->operation == Operator::divide || row->operation == Operator::remainder) &&
         right.value == 0) {
-      source_.fail(right_token.position, "a constant is divided by zero", "a divisor other than 0");
+      fail_at(right_token, "a constant is divided by zero", "a divisor other than 0");
     }
     left = apply(row->operation, left, right);
   }

@@ -123,6 +123,11 @@ bool is_unguarded_leave(const Instruction& instruction) {
   return transfer_of(instruction.opcode) == Transfer::leave && !instruction.has_guard;
 }
 
+/// In how many ways lanes can go on behind a block.
+std::size_t count_ways(const BasicBlock& block) {
+  return block.successors.size() + (block.leaves_function ? 1 : 0);
+}
+
 /// Marks the blocks from which a marked block can be reached.
 void mark_ancestors(const FlowGraph& graph, std::vector<std::uint8_t>& is_marked) {
   std::vector<std::uint32_t> work;
@@ -225,8 +230,7 @@ std::vector<std::uint32_t> reconvergence_points(const Function& function) {
       is_done[b] = 1;
       if (transfer_of(function.instructions[last].opcode) != Transfer::branch) continue;
       // Where all but one of the ways leave, the others stay together: nothing to wait for.
-      const bool can_diverge = graph.blocks[b].successors.size() > 1;
-      if (can_diverge && tier.graph.blocks[b].successors.size() < 2) continue;
+      if (count_ways(graph.blocks[b]) > 1 && count_ways(tier.graph.blocks[b]) < 2) continue;
       const std::uint32_t meeting = post_dominators[b];
       if (meeting == post_dominators.exit()) continue;
       const std::uint32_t first = graph.blocks[meeting].first;

@@ -17,7 +17,7 @@ namespace bw::sim::ptx {
 namespace {
 
 /// Calls in calls can multiply: an end before memory runs out.
-constexpr std::size_t kMaximumInstructions = 8'000'000;
+constexpr std::size_t kMaximumInstructions = 1'000'000;
 
 bool is_call(const Instruction& instruction) noexcept {
   const std::string_view opcode = instruction.opcode;

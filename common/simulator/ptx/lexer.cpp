@@ -44,9 +44,7 @@ constexpr std::string_view kOneCharacterTokens = "{}()[],;:@!|+-*/&^~<>=?%";
 
 }  // namespace
 
-Lexer::Lexer(const Source& source) : source_(source), text_(source.text()) {
-  while (!text_.empty() && text_.back() == '\0') text_.remove_suffix(1);
-}
+Lexer::Lexer(const Source& source) : source_(source), text_(source.text()) {}
 
 void Lexer::skip_blanks_and_comments() {
   for (;;) {

@@ -52,6 +52,7 @@ class Liveness {
   explicit Liveness(const Function& function)
       : function_(function),
         graph_(function),
+        is_asynchronous_(function.registers.size(), 0),
         number_(number_crossing_registers()),
         upward_exposed_(graph_.blocks.size(), crossing_count_),
         overwritten_(graph_.blocks.size(), crossing_count_),
@@ -94,7 +95,7 @@ class Liveness {
       });
       visit_written_registers(instruction, [&](std::uint32_t reg) {
         touch(reg);
-        if (writes_asynchronously(instruction)) crosses[reg] = 1;
+        if (writes_asynchronously(instruction)) crosses[reg] = is_asynchronous_[reg] = 1;
         if (instruction.has_guard && written_in[reg] != block) crosses[reg] = 1;
         written_in[reg] = block;
       });
@@ -219,7 +220,7 @@ class Liveness {
         const bool has_older_value =
             block_writes_[reg] != 0 || (bit != kNotCrossing && has_bit(defined_in, bit));
         const bool is_still_pending =
-            bit != kNotCrossing && has_bit(pending_in, bit) && !has_wait_between(block.first, i);
+            bit != kNotCrossing && is_pending_before(block, i, reg, has_bit(pending_in, bit));
         if ((instruction.has_guard && has_older_value) || is_still_pending) return;
         segments_[reg].push_back({i, open_[reg]});
         open_[reg] = 0;
@@ -238,11 +239,20 @@ class Liveness {
     }
   }
 
-  [[nodiscard]] bool has_wait_between(std::uint32_t first, std::uint32_t last) const {
-    for (std::uint32_t i = first; i < last; ++i) {
-      if (ends_asynchronous_writes(function_.instructions[i])) return true;
+  /// True if a tcgen05.ld may still write the register when instruction `i` begins.
+  [[nodiscard]] bool is_pending_before(const BasicBlock& block, std::uint32_t i, std::uint32_t reg,
+                                       bool is_pending_on_entry) const {
+    if (is_asynchronous_[reg] == 0) return false;
+    while (i-- > block.first) {
+      const Instruction& instruction = function_.instructions[i];
+      if (ends_asynchronous_writes(instruction)) return false;
+      if (!writes_asynchronously(instruction)) continue;
+      bool is_written = false;
+      visit_written_registers(instruction,
+                              [&](std::uint32_t other) { is_written |= other == reg; });
+      if (is_written) return true;
     }
-    return false;
+    return is_pending_on_entry;
   }
 
   /// At a wait::ld, everything that a tcgen05.ld above it (up to the wait before) writes needs
@@ -285,6 +295,7 @@ class Liveness {
 
   const Function& function_;
   FlowGraph graph_;
+  std::vector<std::uint8_t> is_asynchronous_;  ///< per register: a tcgen05.ld writes it somewhere
   std::size_t crossing_count_ = 0;
   std::vector<std::uint32_t> register_of_;  ///< register of each bit
   std::vector<std::uint32_t> number_;       ///< bit of each register, or kNotCrossing

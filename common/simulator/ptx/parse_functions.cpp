@@ -211,20 +211,19 @@ void Parser::parse_label(const Token& label) {
     }
     advance();
     if (!scopes_.declare(label.text, {Symbol::Kind::prototype, 0, nullptr})) {
-      source_.fail(label.position, "`" + std::string(label.text) + "` is declared twice",
-                   "a name of its own");
+      fail_at(label, "`" + std::string(label.text) + "` is declared twice", "a name of its own");
     }
     return;
   }
   if (label.text.find_first_of(".:") != std::string_view::npos) {
-    source_.fail(label.position, "`" + std::string(label.text) + "` is no name for a label",
-                 "letters, digits, `_` and `$`");
+    if (current_.kind == TokenKind::end || is(":")) fail_unexpected("the rest of an opcode");
+    fail_at(label, "`" + std::string(label.text) + "` is no name for a label",
+            "letters, digits, `_` and `$`");
   }
   const auto index = static_cast<std::uint32_t>(function_->instructions.size());
   if (!scopes_.define_label(label.text, index)) {
-    source_.fail(label.position,
-                 "the label `" + std::string(label.text) + "` is defined twice in one scope",
-                 "a label of its own, or braces `{}` around the inline asm that defines it");
+    fail_at(label, "the label `" + std::string(label.text) + "` is defined twice in one scope",
+            "a label of its own, or braces `{}` around the inline asm that defines it");
   }
 }
 
@@ -241,8 +240,8 @@ void Parser::parse_branch_table(const Token& label) {
   const auto index = static_cast<std::uint32_t>(branch_tables_.size());
   branch_tables_.push_back(std::move(targets));
   if (!scopes_.declare(label.text, {Symbol::Kind::branch_table, index, nullptr})) {
-    source_.fail(label.position, "`" + std::string(label.text) + "` is declared twice",
-                 "a name of its own for each table");
+    fail_at(label, "`" + std::string(label.text) + "` is declared twice",
+            "a name of its own for each table");
   }
 }
 

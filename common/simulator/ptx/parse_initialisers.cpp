@@ -118,9 +118,8 @@ void Parser::parse_element(Variable& variable, std::size_t element) {
       return store_bits(variable, offset_bytes, bits, size);
     }
     if (!fits(constant.value, size)) {
-      source_.fail(token.position,
-                   "an initial value does not fit into ." + std::string(type_name(variable.type)),
-                   "a value of " + std::to_string(size * kBitsPerByte) + " bits");
+      fail_at(token, "an initial value does not fit into ." + std::string(type_name(variable.type)),
+              "a value of " + std::to_string(size * kBitsPerByte) + " bits");
     }
     return store_bits(variable, offset_bytes, constant.value, size);
   }
@@ -139,10 +138,10 @@ void Parser::parse_element(Variable& variable, std::size_t element) {
                                       : std::bit_cast<std::uint32_t>(static_cast<float>(number));
     return store_bits(variable, offset_bytes, bits, size);
   }
-  source_.fail(token.position,
-               "a floating-point value can't initialise elements of type ." +
-                   std::string(type_name(variable.type)),
-               "an integer, or a variable of type .f32 or .f64");
+  fail_at(token,
+          "a floating-point value can't initialise elements of type ." +
+              std::string(type_name(variable.type)),
+          "an integer, or a variable of type .f32 or .f64");
 }
 
 // symbol {+ constant}, generic(symbol) {+ constant}, or one of them behind `mask(`
@@ -170,14 +169,14 @@ void Parser::parse_address_element(Variable& variable, std::size_t offset_bytes,
             ? ~std::uint64_t{0}
             : (std::uint64_t{1} << (relocation.size_bytes * kBitsPerByte)) - 1;
     if (mask == 0 || shift % kBitsPerByte != 0 || mask >> shift != width_mask) {
-      source_.fail(first.position, "the mask of an address doesn't pick one element's bytes",
-                   "0xFF, 0xFF00, ... for elements of one byte");
+      fail_at(first, "the mask of an address doesn't pick one element's bytes",
+              "0xFF, 0xFF00, ... for elements of one byte");
     }
     relocation.shift_bits = shift;
   } else if (relocation.size_bytes < sizeof(std::uint32_t) ||
              relocation.size_bytes > kAddressBytes) {
-    source_.fail(
-        first.position,
+    fail_at(
+        first,
         "an address can't initialise an element of type ." + std::string(type_name(variable.type)),
         "a variable of a type with 32 or 64 bits, or a mask such as 0xFF00(symbol)");
   }

@@ -50,10 +50,11 @@ void Parser::parse_target() {
   const Construct construct(*this, "the header (.version, .target, .address_size)");
   if (!is(".target")) fail_unexpected("`.target`, the second line of every PTX module");
   advance();
+  const Token token = current_;
   const std::string_view target = expect_name("a target such as `sm_100a`");
   if (!target.starts_with("sm_")) {
-    source_.fail(current_.position, "the target `" + std::string(target) + "` is no architecture",
-                 "a target such as `sm_100a`");
+    fail_at(token, "the target `" + std::string(target) + "` is no architecture",
+            "a target such as `sm_100a`");
   }
   module_->target = std::string(target);
   while (accept(",")) (void)expect_name("a target option such as `debug`");

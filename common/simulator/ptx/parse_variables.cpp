@@ -134,8 +134,8 @@ std::vector<std::size_t> Parser::parse_extents(const Declaration& declaration,
       const Token token = current_;
       extent = parse_constant().value;
       if (extent == 0 || extent > kMaximumVariableBytes) {
-        source_.fail(token.position, "`" + std::string(name) + "` has an impossible array size",
-                     "a number of elements from 1 to 2^48");
+        fail_at(token, "`" + std::string(name) + "` has an impossible array size",
+                "a number of elements from 1 to 2^48");
       }
     } else if (!extents.empty()) {
       fail_unexpected("a size: only the first dimension of an array may be open");

@@ -65,17 +65,23 @@ std::string_view Parser::expect_string(const char* expected) {
 std::string Parser::quote_current() const { return "`" + std::string(current_.text) + "`"; }
 
 void Parser::fail(const std::string& what, const std::string& expected) const {
-  // A name or number that runs to the very end of the text is most likely half of one.
-  const bool reaches_end =
-      current_.kind == TokenKind::end ||
-      (current_.kind != TokenKind::punctuation && next_.kind == TokenKind::end &&
-       current_.position.offset_bytes + current_.position.length_bytes == source_.text().size());
-  if (reaches_end) {
+  fail_at(current_, what, expected);
+}
+
+void Parser::fail_at(const Token& token, const std::string& what,
+                     const std::string& expected) const {
+  // A name or number that runs to the very end of the text is most likely half of one; so may these
+  // be.
+  const bool may_be_half =
+      token.kind != TokenKind::punctuation || token.is("%") || token.is("/") || token.is(":");
+  const bool touches_end =
+      token.position.offset_bytes + token.position.length_bytes == source_.text().size();
+  if (token.kind == TokenKind::end || (may_be_half && touches_end)) {
     std::string construct = construct_kind_;
     if (!construct_name_.empty()) construct += " `" + std::string(construct_name_) + "`";
-    source_.fail_cut_off(current_.position.line, construct, expected);
+    source_.fail_cut_off(token.position.line, construct, expected);
   }
-  source_.fail(current_.position, what, expected);
+  source_.fail(token.position, what, expected);
 }
 
 void Parser::fail_unexpected(const std::string& expected) const {

@@ -1,4 +1,17 @@
-// The PTX parser. One class, whose members are implemented by subject:
+// The PTX parser.
+//
+// The life of a module:
+//   1. parse() reads the text into a Module: names become register numbers, Variable pointers and
+//      instruction indices; `{}` scopes are gone. The text itself is not needed any more.
+//   2. inline_calls() makes each entry one flat list of instructions. Afterwards the module is
+//   constant.
+//   3. For each entry, once: reconvergence_points() and allocate_registers() (control_flow.hpp).
+//   4. The machine places variables (module-wide ones when the module is loaded, shared ones per
+//   CTA,
+//      .local and call .param ones per thread), applies the relocations of initial values, and
+//      decodes the instructions. Operands point to Variables, so the Module outlives all of that.
+//
+// One class, whose members are implemented by subject:
 //   parser.cpp              tokens, errors, the entry `parse`
 //   parse_module.cpp        directives of the module
 //   parse_debug.cpp         .file, .loc, .section
@@ -48,6 +61,8 @@ class Parser {
   [[nodiscard]] std::uint32_t expect_number(const char* expected);
   [[nodiscard]] std::string_view expect_string(const char* expected);
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const;
+  [[noreturn]] void fail_at(const Token& token, const std::string& what,
+                            const std::string& expected) const;
   [[noreturn]] void fail_unexpected(const std::string& expected) const;
   [[nodiscard]] std::string quote_current() const;
 

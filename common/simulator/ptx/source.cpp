@@ -41,7 +41,9 @@ std::string line_around(std::string_view text, std::size_t offset) {
 
 }  // namespace
 
-Source::Source(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {}
+Source::Source(std::string_view text, std::string name) : text_(text), name_(std::move(name)) {
+  while (!text_.empty() && text_.back() == '\0') text_.remove_suffix(1);
+}
 
 std::string Source::where(const TextPosition& position) const {
   return name_ + ":" + std::to_string(position.line) + ": `" +

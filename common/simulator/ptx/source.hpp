@@ -15,7 +15,8 @@ struct TextPosition {
   std::uint32_t line = 1;
 };
 
-/// PTX text with its name. Reports say "name:line" and show the line.
+/// PTX text with its name. Reports say "name:line" and show the line. Trailing NUL bytes, the
+/// padding of a fat binary, are no part of the text.
 class Source {
  public:
   Source(std::string_view text, std::string name);
