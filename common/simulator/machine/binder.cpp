@@ -144,7 +144,7 @@ std::int64_t Binder::immediate(const ptx::Operand& operand) const {
 void Binder::refuse(std::string what, std::string fix) const {
   throw SimulationError(Report{FaultKind::unsupported, "`" + source.opcode + "` " + what,
                                builder_.ptx_module().describe_location(source) + ", in " +
-                                   builder_.function().name,
+                                   builder_.kernel_name(),
                                {}, "", std::move(fix)});
 }
 

@@ -1,6 +1,11 @@
 #include "common/simulator/machine/kernel.hpp"
 
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "common/simulator/checks/error.hpp"
@@ -9,6 +14,30 @@
 #include "common/simulator/machine/kernel_builder.hpp"
 
 namespace bw::sim {
+namespace {
+
+/// A C++ symbol's name without its parameter list, which only repeats types; other names as they are.
+std::string demangle(const std::string& symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
+  if (status != 0 || text == nullptr) return symbol;
+  std::string name = text.get();
+  // The last parenthesis at depth 0 opens the parameters; template arguments may hold others.
+  int depth = 0;
+  for (std::size_t i = name.size(); i-- > 0;) {
+    if (name[i] == ')') ++depth;
+    if (name[i] == '(' && --depth == 0) {
+      name.resize(i);
+      break;
+    }
+  }
+  // A function template's return type comes first.
+  if (name.starts_with("void ")) name.erase(0, 5);
+  return name;
+}
+
+}  // namespace
 
 LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& memory)
     : module_(std::move(module)), memory_(memory) {
@@ -66,6 +95,7 @@ Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(modu
                                      std::string(name),
                                  "", {}, "", ""});
   }
+  name_ = demangle(function_->name);
   KernelBuilder(*this, module, *function_).build();
 }
 

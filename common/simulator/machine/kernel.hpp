@@ -38,9 +38,6 @@ class LoadedModule {
   std::unordered_map<std::string, std::uint64_t> addresses_;
 };
 
-/// A special register's value source; the binder of mov uses it.
-enum class SpecialRegister : std::uint8_t;
-
 /// A parameter of an entry in its parameter buffer.
 struct ParameterLayout {
   std::size_t offset_bytes = 0;
@@ -54,7 +51,8 @@ class Kernel {
   Kernel(const LoadedModule& module, std::string_view name);
   ~Kernel();
 
-  [[nodiscard]] const std::string& name() const { return function_->name; }
+  /// The name as the reader wrote it: "bw::gemm_kernel<128, 128>(bw::Arguments)".
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const ptx::Function& function() const { return *function_; }
   [[nodiscard]] const LoadedModule& module() const { return module_; }
   [[nodiscard]] const std::vector<Instruction>& code() const { return code_; }
@@ -78,6 +76,7 @@ class Kernel {
   friend class KernelBuilder;
   const LoadedModule& module_;
   const ptx::Function* function_ = nullptr;
+  std::string name_;
   std::vector<Instruction> code_;
   std::vector<Operand> operands_;
   std::vector<std::byte> constants_;

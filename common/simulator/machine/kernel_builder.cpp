@@ -221,7 +221,7 @@ void KernelBuilder::decode_instructions() {
     const std::string first = refused.front();
     throw SimulationError(
         Report{FaultKind::unsupported,
-               "kernel " + function_.name + " uses " + std::to_string(total) +
+               "kernel " + kernel_.name() + " uses " + std::to_string(total) +
                    " instruction form(s) that cannot run here",
                first, refused, "",
                "run this kernel on hardware, or replace the instruction; "

@@ -31,6 +31,7 @@ class KernelBuilder {
   void add_operand(const Operand& operand) { current_operands_.push_back(operand); }
   void keep(std::shared_ptr<void> value) { kernel_.details_.push_back(std::move(value)); }
   [[nodiscard]] const ptx::Function& function() const { return function_; }
+  [[nodiscard]] const std::string& kernel_name() const { return kernel_.name(); }
   [[nodiscard]] const ptx::Module& ptx_module() const { return module_.ptx(); }
 
  private:
