@@ -1,0 +1,329 @@
+// Runs one or a few tcgen05.mma on matrices that the host lays out, and hands back Tensor Memory.
+//
+// Everything here is written from the PTX ISA alone: formats, canonical layouts, swizzles, lanes of D.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/simulator/harness.hpp"
+
+namespace bw::sim::test {
+
+inline constexpr std::uint32_t kTmemLanes = 128;
+
+/// A number format by its fields; `bias` < 0: an integer of `exponent` bits, signed if `mantissa` is 1.
+struct NumberFormat {
+  std::string kind;
+  std::uint32_t code;   ///< in the instruction descriptor
+  int bits, exponent, mantissa, bias;
+};
+inline const NumberFormat kF16{"f16", 0, 16, 5, 10, 15}, kBf16{"f16", 1, 16, 8, 7, 127},
+    kTf32{"tf32", 2, 32, 8, 23, 127}, kE4m3{"f8f6f4", 0, 8, 4, 3, 7},
+    kE5m2{"f8f6f4", 1, 8, 5, 2, 15}, kE2m3{"f8f6f4", 3, 6, 2, 3, 1},
+    kE3m2{"f8f6f4", 4, 6, 3, 2, 3}, kE2m1{"f8f6f4", 5, 4, 2, 1, 1}, kU8{"i8", 0, 8, 8, 0, -1},
+    kS8{"i8", 1, 8, 8, 1, -1};
+
+/// The value of a finite code.
+inline double value_of_code(const NumberFormat& format, std::uint32_t code) {
+  if (format.bias < 0)
+    return format.mantissa == 1 ? static_cast<std::int8_t>(code) : static_cast<double>(code);
+  const std::uint32_t mantissa = code & ((1u << format.mantissa) - 1);
+  const std::uint32_t exponent = code >> format.mantissa & ((1u << format.exponent) - 1);
+  const double sign = (code >> (format.bits - 1) & 1u) != 0 ? -1 : 1;
+  const double fraction = std::ldexp(static_cast<double>(mantissa), -format.mantissa);
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - format.bias);
+  return sign * std::ldexp(1 + fraction, static_cast<int>(exponent) - format.bias);
+}
+
+/// A random code whose value is of moderate size.
+inline std::uint32_t random_code(const NumberFormat& format, std::mt19937& random) {
+  const auto bits = static_cast<std::uint32_t>(random());
+  if (format.bias < 0) return bits & 0xffu;
+  const std::uint32_t sign = (bits >> 31) << (format.bits - 1);
+  const std::uint32_t mantissa = bits & ((1u << std::min(format.mantissa, 10)) - 1);
+  const std::uint32_t shift = format.mantissa > 10 ? format.mantissa - 10 : 0;
+  const std::uint32_t spread = static_cast<std::uint32_t>(std::min(5, (1 << format.exponent) - 1));
+  const std::uint32_t lowest = format.exponent <= 3 ? 0 : static_cast<std::uint32_t>(format.bias) - 3;
+  const std::uint32_t exponent = lowest + (bits >> 16) % spread;
+  return sign | exponent << format.mantissa | mantissa << shift;
+}
+
+/// Swizzle modes as the descriptor encodes them.
+enum class Pattern : std::uint32_t { none = 0, b128_atom32 = 1, b128 = 2, b64 = 4, b32 = 6 };
+
+/// A matrix operand in shared memory: rows (of M or N) x k elements.
+struct SharedMatrix {
+  NumberFormat format;
+  bool mn_major = false;
+  Pattern pattern = Pattern::none;
+  std::uint32_t rows = 0, k = 0;
+  std::uint32_t offset = 0;        ///< of the tile in the shared image, a multiple of 1024
+  std::vector<std::uint32_t> codes;   ///< [row][k]
+
+  [[nodiscard]] std::uint32_t container() const { return format.bits < 8 ? 1 : format.bits / 8; }
+  [[nodiscard]] std::uint32_t span() const {  // bytes of one row of the swizzle pattern
+    return pattern == Pattern::none ? 16 : pattern == Pattern::b32 ? 32 : pattern == Pattern::b64 ? 64 : 128;
+  }
+  /// Bytes along the contiguous index and number of indices across.
+  [[nodiscard]] std::uint32_t line_bytes() const { return (mn_major ? rows : k) * container(); }
+  [[nodiscard]] std::uint32_t lines() const { return mn_major ? k : rows; }
+  [[nodiscard]] std::uint32_t lines_per_group() const { return pattern == Pattern::b128_atom32 && mn_major ? 4 : 8; }
+  /// Groups of lines follow each other; then the next column of pattern-wide pieces.
+  [[nodiscard]] std::uint32_t group_bytes() const { return lines_per_group() * span(); }
+  [[nodiscard]] std::uint32_t groups() const { return (lines() + lines_per_group() - 1) / lines_per_group(); }
+  [[nodiscard]] std::uint32_t column_bytes() const { return groups() * group_bytes(); }
+  [[nodiscard]] std::uint32_t size_bytes() const {
+    return (line_bytes() + span() - 1) / span() * column_bytes();
+  }
+  /// Place of the 16-byte chunk that holds byte `along` of line `line`, relative to the tile.
+  [[nodiscard]] std::uint32_t chunk_place(std::uint32_t line, std::uint32_t along) const {
+    const std::uint32_t column = along / span(), chunk = along % span() / 16;
+    std::uint32_t physical = chunk;
+    const std::uint32_t in_group = line % lines_per_group();
+    switch (pattern) {  // the figures of "Swizzling modes": which chunk stands where in which line
+      case Pattern::none: break;
+      case Pattern::b128: physical = chunk ^ in_group; break;
+      case Pattern::b64: physical = chunk ^ in_group / 2; break;
+      case Pattern::b32: physical = chunk ^ in_group / 4; break;
+      case Pattern::b128_atom32: physical = chunk ^ 2 * (in_group % 4); break;
+    }
+    
+    return column * column_bytes() + line / lines_per_group() * group_bytes() + in_group * span() +
+           physical * 16;
+  }
+  /// Descriptor with start address 0 for the K slice that starts at element `first_k`.
+  [[nodiscard]] std::uint64_t descriptor(std::uint32_t first_k = 0) const {
+    std::uint64_t leading = 0, stride = 0;
+    if (pattern == Pattern::none) {
+      // K-major: leading = next 16 bytes along K, stride = next 8 rows. MN-major: leading = next 8 k,
+      // stride = next 16 bytes along MN.
+      leading = mn_major ? group_bytes() : column_bytes();
+      stride = mn_major ? column_bytes() : group_bytes();
+    } else {
+      leading = mn_major ? column_bytes() : 16;
+      stride = group_bytes();
+    }
+    std::uint32_t start = offset;
+    if (!mn_major)
+      start += pattern == Pattern::none ? first_k * container() / 16 * column_bytes()
+                                        : first_k * container() / span() * column_bytes() +
+                                              first_k * container() % span();
+    else
+      start += first_k / lines_per_group() * group_bytes();
+    return std::uint64_t{start} >> 4 | (leading >> 4) << 16 | (stride >> 4) << 32 |
+           std::uint64_t{1} << 46 | static_cast<std::uint64_t>(pattern) << 61;
+  }
+  void randomise(std::mt19937& random) {
+    codes.resize(std::size_t{rows} * k);
+    for (auto& code : codes) code = random_code(format, random);
+  }
+  [[nodiscard]] double value(std::uint32_t row, std::uint32_t column) const {
+    return value_of_code(format, codes[std::size_t{row} * k + column]);
+  }
+  void place(std::vector<std::uint8_t>& image) const {
+    if (image.size() < offset + size_bytes()) image.resize(offset + size_bytes());
+    for (std::uint32_t row = 0; row < rows; ++row)
+      for (std::uint32_t column = 0; column < k; ++column) {
+        const std::uint32_t line = mn_major ? column : row, index = mn_major ? row : column;
+        const std::uint32_t along = index * container();
+        std::uint8_t* const chunk = image.data() + offset + chunk_place(line, along);
+        const std::uint32_t code = codes[std::size_t{row} * k + column];
+        if (format.bits >= 8) {
+          std::memcpy(chunk + along % 16, &code, container());
+        } else {  // 16 elements packed from bit 0 of the chunk
+          for (int bit = 0; bit < format.bits; ++bit) {
+            const std::uint32_t position = along % 16 * format.bits + bit;
+            const std::uint8_t flag = static_cast<std::uint8_t>(1u << position % 8);
+            chunk[position / 8] = static_cast<std::uint8_t>((code >> bit & 1u) != 0 ? chunk[position / 8] | flag
+                                                                                    : chunk[position / 8] & ~flag);
+          }
+        }
+      }
+  }
+};
+
+/// Instruction descriptor from its fields.
+inline std::uint32_t instruction_descriptor(const NumberFormat& a, const NumberFormat& b,
+                                            std::uint32_t d_format, std::uint32_t m, std::uint32_t n,
+                                            bool a_mn_major = false, bool b_mn_major = false) {
+  return d_format << 4 | a.code << 7 | b.code << 10 | (a_mn_major ? 1u << 15 : 0) |
+         (b_mn_major ? 1u << 16 : 0) | n / 8 << 17 | m / 16 << 24;
+}
+
+/// What the program does beside the fixed frame.
+struct MmaProgram {
+  int group = 1;
+  /// PTX of the issuing thread. Registers: %tmem (allocation), %smem (start of the image >> 4, 64 bit in
+  /// %smem64), %enable (predicate, from the parameter), %a and %b (descriptors with the start added),
+  /// %idesc, %bar (shared address of the mbarrier), %r<8>, %rd<8>.
+  std::string issue;
+  std::uint32_t columns = 512;   ///< that are copied in and out
+};
+
+/// The program's PTX: parameters image, image bytes, TMEM in, TMEM out, descriptor a, b, idesc, enable.
+inline std::string mma_text(const MmaProgram& program) {
+  const std::string group = ".cta_group::" + std::to_string(program.group);
+  const bool pair = program.group == 2;
+  const std::string columns = std::to_string(program.columns);
+  std::string text = R"(
+  .reg .pred %p<8>, %enable, %leader;
+  .reg .b32 %r<8>, %t, %warp, %lane, %i, %tmem, %smem, %bar, %idesc, %address, %v, %cta, %bytes;
+  .reg .b64 %rd<8>, %image, %in, %out, %a, %b, %smem64, %offset, %g;
+  mov.u32 %t, %tid.x;
+  shr.u32 %warp, %t, 5;
+  and.b32 %lane, %t, 31;
+  mov.u32 %cta, %ctaid.x;
+  mov.u32 %smem, image_smem;
+  mov.u32 %bar, barrier;
+  ld.param.u64 %image, [image];
+  ld.param.u32 %bytes, [bytes];
+  ld.param.u64 %in, [tmem_in];
+  ld.param.u64 %out, [tmem_out];
+  mul.wide.u32 %offset, %cta, %bytes;
+  add.s64 %image, %image, %offset;
+  mul.wide.u32 %offset, %cta, )" + std::to_string(program.columns * kTmemLanes * 4) + R"(;
+  add.s64 %in, %in, %offset;
+  add.s64 %out, %out, %offset;
+  mul.wide.u32 %offset, %t, 4;
+  add.s64 %in, %in, %offset;
+  add.s64 %out, %out, %offset;
+  shl.b32 %i, %t, 2;
+COPY:
+  setp.ge.u32 %p0, %i, %bytes;
+  @%p0 bra COPIED;
+  cvt.u64.u32 %offset, %i;
+  add.s64 %g, %image, %offset;
+  ld.global.b32 %v, [%g];
+  add.u32 %address, %smem, %i;
+  st.shared.b32 [%address], %v;
+  add.u32 %i, %i, 512;
+  bra COPY;
+COPIED:
+  setp.ne.u32 %p1, %t, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%bar], 1;
+INITIALISED:
+  setp.ne.u32 %p2, %warp, 0;
+  @%p2 bra ALLOCATED;
+  tcgen05.alloc)" + group + R"(.sync.aligned.shared::cta.b32 [slot], 512;
+ALLOCATED:
+  fence.proxy.async.shared::cta;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;
+  ld.shared.b32 %tmem, [slot];
+  shl.b32 %address, %warp, 21;
+  add.u32 %address, %address, %tmem;
+  mov.u32 %i, 0;
+FILL:
+  ld.global.b32 %v, [%in];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%address], {%v};
+  add.s64 %in, %in, 512;
+  add.u32 %address, %address, 1;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p3, %i, )" + columns + R"(;
+  @%p3 bra FILL;
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+)";
+  if (pair) text += "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
+  text += R"(
+  tcgen05.fence::after_thread_sync;
+  mov.u32 %r7, %cluster_ctarank;
+  add.u32 %r6, %t, %r7;
+  setp.ne.u32 %p4, %r6, 0;
+  @%p4 bra ISSUED;
+  ld.param.u64 %a, [a_descriptor];
+  ld.param.u64 %b, [b_descriptor];
+  ld.param.u32 %idesc, [idesc];
+  ld.param.u32 %r0, [enable];
+  setp.ne.u32 %enable, %r0, 0;
+  shr.u32 %r1, %smem, 4;
+  cvt.u64.u32 %smem64, %r1;
+  add.s64 %a, %a, %smem64;
+  add.s64 %b, %b, %smem64;
+)" + program.issue;
+  text += pair ? R"(
+  mov.b16 %mask, 3;
+  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%bar], %mask;
+)"
+               : R"(
+  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];
+)";
+  text += R"(
+ISSUED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%bar], 0;
+  @!%p5 bra ISSUED;
+  tcgen05.fence::after_thread_sync;
+  shl.b32 %address, %warp, 21;
+  add.u32 %address, %address, %tmem;
+  mov.u32 %i, 0;
+DRAIN:
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v}, [%address];
+  tcgen05.wait::ld.sync.aligned;
+  st.global.b32 [%out], %v;
+  add.s64 %out, %out, 512;
+  add.u32 %address, %address, 1;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p6, %i, )" + columns + R"(;
+  @%p6 bra DRAIN;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+)";
+  if (pair) text += "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";
+  text += R"(
+  setp.ne.u32 %p7, %warp, 0;
+  @%p7 bra DONE;
+  tcgen05.dealloc)" + group + R"(.sync.aligned.b32 %tmem, 512;
+DONE:
+  ret;
+)";
+  return entry(
+      ".param .u64 image, .param .u32 bytes, .param .u64 tmem_in, .param .u64 tmem_out, "
+      ".param .u64 a_descriptor, .param .u64 b_descriptor, .param .u32 idesc, .param .u32 enable",
+      "  .reg .b16 %mask;\n" + text,
+      ".shared .align 8 .b64 barrier;\n.shared .align 4 .b32 slot;\n"
+      ".extern .shared .align 1024 .b8 image_smem[];\n");
+}
+
+/// Tensor Memory of all CTAs after the program: [cta][column][lane].
+inline std::vector<std::uint32_t> run_mma(const MmaProgram& program,
+                                          std::vector<std::uint8_t> image_of_each_cta,
+                                          const std::vector<std::uint32_t>& tensor_memory,
+                                          std::uint64_t a, std::uint64_t b, std::uint32_t idesc,
+                                          bool enable, Settings settings = test_settings()) {
+  Runner runner(settings);
+  const auto ctas = static_cast<std::uint32_t>(program.group);
+  const auto bytes = static_cast<std::uint32_t>(image_of_each_cta.size() / ctas);
+  const auto image = runner.buffer(std::move(image_of_each_cta));
+  const auto in = runner.buffer(tensor_memory);
+  const auto out = runner.buffer(std::vector<std::uint32_t>(tensor_memory.size(), 0));
+  LaunchConfiguration configuration = grid(ctas, 128, ctas);
+  configuration.dynamic_shared_bytes = bytes;
+  runner.run(mma_text(program), configuration, image, bytes, in, out, a, b, idesc,
+             static_cast<std::uint32_t>(enable));
+  return out.values();
+}
+
+/// Random fp32 contents of Tensor Memory: [cta][column][lane].
+inline std::vector<std::uint32_t> random_tensor_memory(std::uint32_t ctas, std::uint32_t columns,
+                                                       std::mt19937& random) {
+  std::vector<std::uint32_t> words(std::size_t{ctas} * columns * kTmemLanes);
+  std::normal_distribution<float> normal;
+  for (auto& word : words) word = std::bit_cast<std::uint32_t>(normal(random));
+  return words;
+}
+
+/// Largest error that a chain of `steps` fp32 roundings can have on a sum of this magnitude.
+inline double chain_bound(double magnitude, std::uint32_t steps) {
+  return (steps + 1) * std::ldexp(magnitude, -24);
+}
+
+}  // namespace bw::sim::test

@@ -1,0 +1,313 @@
+// tcgen05.ld, tcgen05.st and tcgen05.wait: every shape against the ISA's matrix fragments.
+#include "tests/simulator/units/tcgen05_harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+struct Shape {
+  std::string name;
+  int registers;   ///< of .x1
+  int columns;     ///< of .x1
+  int lanes;
+};
+const Shape kShapes[] = {{"32x32b", 1, 1, 32}, {"16x64b", 1, 2, 16}, {"16x128b", 2, 4, 16},
+                         {"16x256b", 4, 8, 16}, {"16x32bx2", 1, 1, 16}};
+constexpr int kSplit = 64;
+
+/// Row (lane) and column of register `r` of thread `t`, read off the ISA's fragment figures: 32x32b thread t
+/// holds row t; the 16-row shapes hold rows t / 4 and t / 4 + 8 in 8-row halves.
+struct Cell {
+  int lane, column;
+};
+Cell cell(const Shape& shape, int r, int t) {
+  if (shape.name == "32x32b") return {t, r};
+  if (shape.name == "16x32bx2") return {t % 16, r + (t < 16 ? 0 : kSplit)};
+  if (shape.name == "16x64b") {
+    // Four threads hold a row pair: T0 row 0 column 0, T1 row 8 column 0, T2 row 0 column 1, T3 row 8 column 1.
+    const int quad = t % 4;
+    return {t / 4 + (quad % 2 == 1 ? 8 : 0), 2 * r + (quad >= 2 ? 1 : 0)};
+  }
+  if (shape.name == "16x128b") {
+    // Registers come in pairs: rows 0-7, then rows 8-15; thread t % 4 is the column.
+    return {t / 4 + (r % 2 == 1 ? 8 : 0), r / 2 * 4 + t % 4};
+  }
+  // 16x256b: registers in fours: two neighbouring columns of rows 0-7, then of rows 8-15.
+  return {t / 4 + (r % 4 >= 2 ? 8 : 0), r / 4 * 8 + t % 4 * 2 + r % 2};
+}
+
+std::string registers(int count) {
+  std::string text = "{";
+  for (int r = 0; r < count; ++r) text += (r == 0 ? "%d" : ", %d") + std::to_string(r);
+  return text + "}";
+}
+
+/// One warp (index `warp`) fills its quarter with `fill`, executes `middle` on %taddr, and copies its quarter
+/// out; `registers` values %d go to `out` after the quarter.
+std::string program(const std::string& middle, int warp, int columns, int data_registers) {
+  std::string text = R"(
+  .reg .pred %p<4>;
+  .reg .b32 %t, %warp, %tmem, %taddr, %address, %i, %v, %d<128>;
+  .reg .b64 %in, %out, %offset;
+  mov.u32 %t, %tid.x;
+  shr.u32 %warp, %t, 5;
+  setp.ne.u32 %p0, %warp, 0;
+  @%p0 bra ALLOCATED;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 512;
+ALLOCATED:
+  bar.sync 0;
+  ld.shared.b32 %tmem, [slot];
+  setp.ne.u32 %p1, %warp, )" + std::to_string(warp) + R"(;
+  @%p1 bra IDLE;
+  and.b32 %t, %t, 31;
+  ld.param.u64 %in, [in];
+  ld.param.u64 %out, [out];
+  mul.wide.u32 %offset, %t, 4;
+  add.s64 %in, %in, %offset;
+  add.s64 %out, %out, %offset;
+  and.b32 %taddr, %warp, 3;
+  shl.b32 %taddr, %taddr, 21;
+  add.u32 %taddr, %taddr, %tmem;
+  mov.b32 %address, %taddr;
+  mov.u32 %i, 0;
+FILL:
+  ld.global.b32 %v, [%in];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%address], {%v};
+  add.s64 %in, %in, 128;
+  add.u32 %address, %address, 1;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p2, %i, )" + std::to_string(columns) + R"(;
+  @%p2 bra FILL;
+  tcgen05.wait::st.sync.aligned;
+)";
+  for (int r = 0; r < data_registers; ++r)
+    text += "  ld.global.b32 %d" + std::to_string(r) + ", [%in+" + std::to_string(r * 128) + "];\n";
+  text += middle + R"(
+  mov.b32 %address, %taddr;
+  mov.u32 %i, 0;
+DRAIN:
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v}, [%address];
+  tcgen05.wait::ld.sync.aligned;
+  st.global.b32 [%out], %v;
+  add.s64 %out, %out, 128;
+  add.u32 %address, %address, 1;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p3, %i, )" + std::to_string(columns) + R"(;
+  @%p3 bra DRAIN;
+)";
+  for (int r = 0; r < data_registers; ++r)
+    text += "  st.global.b32 [%out+" + std::to_string(r * 128) + "], %d" + std::to_string(r) + ";\n";
+  text += R"(
+IDLE:
+  bar.sync 0;
+  @%p0 bra DONE;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tmem, 512;
+DONE:
+  ret;
+)";
+  return entry(".param .u64 in, .param .u64 out", text, ".shared .align 4 .b32 slot;\n");
+}
+
+struct Result {
+  std::vector<std::uint32_t> in, out;
+};
+
+Result run(const std::string& middle, int warp, int columns, int data_registers) {
+  Runner runner;
+  std::mt19937 random(11);
+  std::vector<std::uint32_t> values((columns + data_registers) * 32);
+  for (auto& value : values) value = static_cast<std::uint32_t>(random());
+  const auto in = runner.buffer(values);
+  const auto out = runner.buffer(std::vector<std::uint32_t>(values.size(), 0));
+  runner.run(program(middle, warp, columns, data_registers), threads(256), in, out);
+  return {values, out.values()};
+}
+
+void check_shape(const Shape& shape, int repetitions, int warp, bool packed, int lane_offset) {
+  const int count = shape.registers * repetitions;
+  const int width = packed ? 2 : 1;
+  const int columns = kSplit + shape.columns * repetitions * width;
+  SCOPED_TRACE(shape.name + ".x" + std::to_string(repetitions) + (packed ? " packed" : "") + " warp " +
+               std::to_string(warp) + " lane +" + std::to_string(lane_offset));
+  const std::string suffix = shape.name + ".x" + std::to_string(repetitions);
+  const std::string split = shape.name == "16x32bx2" ? ", " + std::to_string(kSplit) : "";
+  const std::string moved = lane_offset == 0 ? "  mov.b32 %v, %taddr;\n"
+                                             : "  add.u32 %v, %taddr, 1048576;\n";
+  // A packed cell c stands in the low halves of columns 2c and 2c + 1 (of its half for 16x32bx2).
+  const auto packed_column = [&](const Cell& c) {
+    const int base = shape.name == "16x32bx2" && c.column >= kSplit ? kSplit : 0;
+    return base + (c.column - base) * 2;
+  };
+  {  // Load.
+    const Result result =
+        run(moved + "  tcgen05.ld.sync.aligned." + suffix + (packed ? ".pack::16b" : "") + ".b32 " +
+                registers(count) + ", [%v]" + split + ";\n  tcgen05.wait::ld.sync.aligned;\n",
+            warp, columns, count);
+    for (int r = 0; r < count; ++r)
+      for (int t = 0; t < 32; ++t) {
+        const Cell c = cell(shape, r, t);
+        const int lane = c.lane + lane_offset;
+        const std::uint32_t expected =
+            packed ? (result.in[packed_column(c) * 32 + lane] & 0xffffu) |
+                         result.in[(packed_column(c) + 1) * 32 + lane] << 16
+                   : result.in[c.column * 32 + lane];
+        ASSERT_EQ(result.out[(columns + r) * 32 + t], expected) << "ld register " << r << " thread " << t;
+      }
+  }
+  {  // Store.
+    const Result result =
+        run(moved + "  tcgen05.st.sync.aligned." + suffix + (packed ? ".unpack::16b" : "") +
+                ".b32 [%v]" + split + ", " + registers(count) + ";\n  tcgen05.wait::st.sync.aligned;\n",
+            warp, columns, count);
+    std::vector<std::uint32_t> expected(result.in.begin(), result.in.begin() + columns * 32);
+    for (int r = 0; r < count; ++r)
+      for (int t = 0; t < 32; ++t) {
+        const Cell c = cell(shape, r, t);
+        const int lane = c.lane + lane_offset;
+        const std::uint32_t value = result.in[(columns + r) * 32 + t];
+        if (packed) {
+          expected[packed_column(c) * 32 + lane] = value & 0xffffu;
+          expected[(packed_column(c) + 1) * 32 + lane] = value >> 16;
+        } else {
+          expected[c.column * 32 + lane] = value;
+        }
+      }
+    for (int i = 0; i < columns * 32; ++i)
+      ASSERT_EQ(result.out[i], expected[i]) << "st column " << i / 32 << " lane " << i % 32;
+  }
+}
+
+TEST(Tcgen05LoadStore, EveryShapeFollowsTheFragmentFigures) {
+  for (const Shape& shape : kShapes)
+    for (const int repetitions : {1, 2, 8, 32}) {
+      check_shape(shape, repetitions, 1, false, 0);
+      if (shape.lanes == 16) check_shape(shape, repetitions, 2, false, 16);
+    }
+  check_shape(kShapes[0], 128, 3, false, 0);
+  check_shape(kShapes[1], 128, 0, false, 0);
+  check_shape(kShapes[2], 64, 0, false, 0);
+}
+
+TEST(Tcgen05LoadStore, PacksTwo16BitColumnsIntoARegister) {
+  for (const Shape& shape : kShapes)
+    for (const int repetitions : {1, 4, 16}) check_shape(shape, repetitions, 5, true, 0);
+}
+
+TEST(Tcgen05LoadStore, RegistersHoldNothingUsefulBeforeWait) {
+  // The register is copied before wait::ld and after it.
+  const Result result = run(
+      "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%taddr];\n"
+      "  mov.b32 %d1, %d0;\n"
+      "  tcgen05.wait::ld.sync.aligned;\n",
+      0, 4, 2);
+  for (int t = 0; t < 32; ++t) {
+    EXPECT_EQ(result.out[4 * 32 + t], result.in[t]);
+    EXPECT_NE(result.out[5 * 32 + t], result.in[t]);
+    EXPECT_TRUE(std::isnan(std::bit_cast<float>(result.out[5 * 32 + t])));
+  }
+}
+
+TEST(Tcgen05LoadStore, AStoreIsNotThereBeforeItCompletes) {
+  const Result result = run(
+      "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%taddr], {%d0};\n"
+      "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d1}, [%taddr];\n"
+      "  tcgen05.wait::ld.sync.aligned;\n"
+      "  tcgen05.wait::st.sync.aligned;\n",
+      0, 4, 2);
+  for (int t = 0; t < 32; ++t) {
+    EXPECT_EQ(result.out[5 * 32 + t], result.in[t]) << "the old contents";
+    EXPECT_EQ(result.out[t], result.in[4 * 32 + t]);
+  }
+}
+
+TEST(Tcgen05LoadStore, DeadDestinationsDoNotDisturbOtherRegisters) {
+  // %d0 and %d1 are never read, so their places may be given to the registers defined between load and wait.
+  const Result result = run(
+      "  tcgen05.ld.sync.aligned.32x32b.x4.b32 {_, %i, _, %d2}, [%taddr];\n"
+      "  mov.b32 %d0, 17;\n  mov.b32 %d1, 23;\n"
+      "  tcgen05.wait::ld.sync.aligned;\n",
+      0, 4, 3);
+  for (int t = 0; t < 32; ++t) {
+    EXPECT_EQ(result.out[4 * 32 + t], 17u);
+    EXPECT_EQ(result.out[5 * 32 + t], 23u);
+    EXPECT_EQ(result.out[6 * 32 + t], result.in[3 * 32 + t]);
+  }
+}
+
+TEST(Tcgen05LoadStoreFaults, LaneQuarterOfAnotherWarp) {
+  const std::string middle = "  add.u32 %v, %taddr, 2097152;\n"
+                             "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%v];\n"
+                             "  tcgen05.wait::ld.sync.aligned;\n";
+  expect_fault(FaultKind::contract,
+               {"invalid datapath (lane) alignment", "names lane 64", "warp 1", "lanes 32-63"},
+               [&] { (void)run(middle, 1, 4, 1); });
+}
+
+TEST(Tcgen05LoadStoreFaults, MisalignedLane) {
+  expect_fault(FaultKind::contract, {"invalid datapath (lane) alignment", "names lane 16"}, [&] {
+    (void)run("  add.u32 %v, %taddr, 1048576;\n"
+              "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%v], {%d0};\n",
+              0, 4, 1);
+  });
+  expect_fault(FaultKind::contract, {"invalid datapath (lane) alignment", "names lane 8"}, [&] {
+    (void)run("  add.u32 %v, %taddr, 524288;\n"
+              "  tcgen05.st.sync.aligned.16x64b.x1.b32 [%v], {%d0};\n",
+              0, 4, 1);
+  });
+}
+
+TEST(Tcgen05LoadStoreFaults, ColumnsThatAreNotAllocated) {
+  expect_fault(FaultKind::contract,
+               {"Tensor Memory column 512 being accessed by instruction tcgen05.ld is not allocated",
+                "Columns allocated are: 0-511."},
+               [&] {
+                 (void)run("  add.u32 %v, %taddr, 510;\n"
+                           "  tcgen05.ld.sync.aligned.32x32b.x4.b32 {%d0, %d1, %d2, %d3}, [%v];\n",
+                           0, 4, 4);
+               });
+}
+
+TEST(Tcgen05LoadStoreFaults, ReadOfColumnsThatNothingHasWritten) {
+  expect_fault(FaultKind::contract, {"reads Tensor Memory column 4", "nothing has written"}, [&] {
+    (void)run("  tcgen05.ld.sync.aligned.32x32b.x8.b32 "
+              "{%d0, %d1, %d2, %d3, %d4, %d5, %d6, %d7}, [%taddr];\n",
+              0, 4, 8);
+  });
+}
+
+TEST(Tcgen05LoadStoreFaults, AddressThatDiffersWithinTheWarp) {
+  expect_fault(FaultKind::contract, {"Tensor Memory address differs within the warp"}, [&] {
+    (void)run("  add.u32 %v, %taddr, %t;\n"
+              "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%v];\n",
+              0, 32, 1);
+  });
+}
+
+TEST(Tcgen05LoadStoreFaults, DivergentWarp) {
+  for (const std::string instruction :
+       {"tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%taddr]",
+        "tcgen05.st.sync.aligned.32x32b.x1.b32 [%taddr], {%d0}", "tcgen05.wait::ld.sync.aligned",
+        "tcgen05.wait::st.sync.aligned"})
+    expect_fault(FaultKind::contract, {"under divergence"}, [&] {
+      (void)run("  .reg .pred %half;\n  setp.lt.u32 %half, %t, 16;\n  @%half " + instruction + ";\n", 0,
+                4, 1);
+    });
+}
+
+TEST(Tcgen05LoadStoreFaults, LenientLevelTakesTheQuarterFromTheWarp) {
+  Settings settings = test_settings();
+  settings.strictness = Strictness::lenient;
+  Runner runner(settings);
+  std::vector<std::uint32_t> values((4 + 1) * 32);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * 7);
+  const auto in = runner.buffer(values);
+  const auto out = runner.buffer(std::vector<std::uint32_t>(values.size(), 0));
+  // The warp's lane bits are left out: %tmem instead of %taddr.
+  runner.run(program("  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%tmem];\n"
+                     "  tcgen05.wait::ld.sync.aligned;\n",
+                     2, 4, 1),
+             threads(256), in, out);
+  for (int t = 0; t < 32; ++t) EXPECT_EQ(out[4 * 32 + t], values[t]);
+}
+
+}  // namespace
+}  // namespace bw::sim::test

@@ -1,0 +1,367 @@
+// tcgen05.mma of one CTA against a float64 reference: kinds, formats, shapes, majors, swizzles.
+#include <algorithm>
+
+#include "tests/simulator/units/tcgen05_harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+constexpr char kPlainIssue[] =
+    "  tcgen05.mma.cta_group::1.kind::%K [%tmem], %a, %b, %idesc, %enable;\n";
+
+std::string issue_of(const std::string& kind, std::string text = kPlainIssue) {
+  return text.replace(text.find("%K"), 2, kind);
+}
+
+/// Lane of a row of D and A (PTX ISA, data path layouts of cta_group::1).
+std::uint32_t lane_of_row(std::uint32_t m, std::uint32_t row) {
+  return m == 64 ? row / 16 * 32 + row % 16 : row;
+}
+
+struct Case {
+  NumberFormat a = kE4m3, b = kE4m3;
+  std::uint32_t m = 128, n = 64;
+  bool a_mn = false, b_mn = false;
+  Pattern pattern = Pattern::b128;
+  bool enable = true;
+};
+
+/// Runs one MMA with an fp32 D and compares every element and everything that must stay as it was.
+void check(const Case& c, std::uint32_t seed = 1) {
+  std::mt19937 random(seed);
+  const std::uint32_t k = 32 / (c.a.bits < 8 ? 1 : c.a.bits / 8);
+  SharedMatrix a{c.a, c.a_mn, c.pattern, c.m, k, 0, {}};
+  a.randomise(random);
+  SharedMatrix b{c.b, c.b_mn, c.pattern, c.n, k, (a.size_bytes() + 1023) / 1024 * 1024, {}};
+  b.randomise(random);
+  std::vector<std::uint8_t> image;
+  a.place(image);
+  b.place(image);
+  image.resize((image.size() + 1023) / 1024 * 1024);
+  MmaProgram program;
+  program.issue = issue_of(c.a.kind);
+  program.columns = c.n + 8;
+  const std::vector<std::uint32_t> before = random_tensor_memory(1, program.columns, random);
+  const std::vector<std::uint32_t> after =
+      run_mma(program, image, before, a.descriptor(), b.descriptor(),
+              instruction_descriptor(c.a, c.b, 1, c.m, c.n, c.a_mn, c.b_mn), c.enable);
+  std::vector<bool> written(after.size(), false);
+  int wrong = 0;
+  for (std::uint32_t row = 0; row < c.m; ++row)
+    for (std::uint32_t column = 0; column < c.n; ++column) {
+      const std::size_t place = column * kTmemLanes + lane_of_row(c.m, row);
+      written[place] = true;
+      double sum = c.enable ? std::bit_cast<float>(before[place]) : 0, magnitude = std::fabs(sum);
+      for (std::uint32_t i = 0; i < k; ++i) {
+        const double product = a.value(row, i) * b.value(column, i);
+        sum += product;
+        magnitude += std::fabs(product);
+      }
+      const double got = std::bit_cast<float>(after[place]);
+      if (!(std::fabs(got - sum) <= chain_bound(magnitude, k)) && ++wrong <= 3)
+        ADD_FAILURE() << "row " << row << " column " << column << ": " << got << ", expected " << sum;
+    }
+  EXPECT_EQ(wrong, 0);
+  for (std::size_t place = 0; place < after.size(); ++place) {
+    if (written[place]) continue;
+    ASSERT_EQ(after[place], before[place]) << "column " << place / kTmemLanes << " lane "
+                                           << place % kTmemLanes << " must not change";
+  }
+}
+
+TEST(Tcgen05Mma, ComputesEveryFormatOfF8f6f4InAnyCombination) {
+  const NumberFormat* const formats[] = {&kE4m3, &kE5m2, &kE2m3, &kE3m2, &kE2m1};
+  for (const NumberFormat* a : formats)
+    for (const NumberFormat* b : formats) {
+      SCOPED_TRACE(std::to_string(a->code) + " x " + std::to_string(b->code));
+      check({.a = *a, .b = *b, .n = 32});
+    }
+}
+
+TEST(Tcgen05Mma, ComputesF16Bf16AndTf32) {
+  for (const NumberFormat* format : {&kF16, &kBf16, &kTf32}) {
+    SCOPED_TRACE(format->kind + std::to_string(format->code));
+    check({.a = *format, .b = *format});
+    check({.a = *format, .b = *format, .enable = false});
+  }
+}
+
+TEST(Tcgen05Mma, ReadsEveryCanonicalLayout) {
+  for (const Pattern pattern :
+       {Pattern::none, Pattern::b32, Pattern::b64, Pattern::b128, Pattern::b128_atom32})
+    for (const NumberFormat* format : {&kE4m3, &kBf16, &kTf32})
+      for (const bool a_mn : {false, true})
+        for (const bool b_mn : {false, true}) {
+          SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " bits " +
+                       std::to_string(format->bits) + (a_mn ? " A MN" : " A K") +
+                       (b_mn ? " B MN" : " B K"));
+          check({.a = *format, .b = *format, .n = 128, .a_mn = a_mn, .b_mn = b_mn,
+                 .pattern = pattern});
+        }
+}
+
+TEST(Tcgen05Mma, PutsEveryShapeWhereTheIsaSays) {
+  for (std::uint32_t n = 8; n <= 256; n += n < 32 ? 8 : 56) {
+    SCOPED_TRACE("M = 64, N = " + std::to_string(n));
+    check({.m = 64, .n = n});
+  }
+  for (std::uint32_t n = 16; n <= 256; n += 48) {
+    SCOPED_TRACE("M = 128, N = " + std::to_string(n));
+    check({.a = kBf16, .b = kBf16, .m = 128, .n = n});
+  }
+  check({.m = 128, .n = 256, .enable = false});
+}
+
+/// Several MMAs on one accumulator: K of `steps` instructions in one tile, in a row or far apart in time.
+std::vector<std::uint32_t> run_chain(std::uint32_t steps, bool apart, std::uint64_t seed = 0) {
+  std::mt19937 random(7);
+  constexpr std::uint32_t kM = 128, kN = 96;
+  SharedMatrix a{kE4m3, false, Pattern::b128, kM, 128, 0, {}};
+  a.randomise(random);
+  SharedMatrix b{kE4m3, false, Pattern::b128, kN, 128, 16384, {}};
+  b.randomise(random);
+  std::vector<std::uint8_t> image;
+  a.place(image);
+  b.place(image);
+  MmaProgram program;
+  program.columns = kN;
+  for (std::uint32_t step = 0; step < steps; ++step) {
+    program.issue += "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, %enable;\n"
+                     "  setp.eq.u32 %enable, %t, %t;\n"
+                     "  add.s64 %a, %a, 2;\n  add.s64 %b, %b, 2;\n";
+    // The queue runs dry, so each instruction is executed on its own.
+    if (apart) program.issue += "  nanosleep.u32 2000;\n";
+  }
+  const auto before = random_tensor_memory(1, kN, random);
+  const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                             instruction_descriptor(kE4m3, kE4m3, 1, kM, kN), false,
+                             test_settings(seed));
+  for (std::uint32_t row = 0; row < kM; ++row)
+    for (std::uint32_t column = 0; column < kN; ++column) {
+      // The documented order: one chain of fused multiply-adds, ascending k.
+      float sum = 0;
+      for (std::uint32_t i = 0; i < steps * 32; ++i)
+        sum = std::fma(static_cast<float>(a.value(row, i)), static_cast<float>(b.value(column, i)), sum);
+      EXPECT_EQ(std::bit_cast<float>(after[column * kTmemLanes + row]), sum) << row << " " << column;
+    }
+  return after;
+}
+
+TEST(Tcgen05Mma, AddsConsecutiveMmasInAscendingOrderOfK) {
+  const auto together = run_chain(4, false);
+  EXPECT_EQ(run_chain(4, true), together);
+  EXPECT_EQ(run_chain(4, false, 3), together);
+  run_chain(1, false);
+  run_chain(3, false);
+}
+
+TEST(Tcgen05Mma, TakesAFromTensorMemory) {
+  struct Kind {
+    NumberFormat format;
+    std::uint32_t m;
+  };
+  for (const Kind& c : {Kind{kBf16, 128}, Kind{kE4m3, 128}, Kind{kTf32, 128}, Kind{kF16, 64},
+                        Kind{kE2m1, 128}, Kind{kE3m2, 64}}) {
+    SCOPED_TRACE(c.format.kind + " M " + std::to_string(c.m));
+    std::mt19937 random(3);
+    constexpr std::uint32_t kN = 32, kAColumn = 32;
+    const std::uint32_t container = c.format.bits < 8 ? 1 : c.format.bits / 8, k = 32 / container;
+    SharedMatrix a{c.format, false, Pattern::b128, c.m, k, 0, {}};  // only its values are used
+    a.randomise(random);
+    SharedMatrix b{c.format, false, Pattern::b128, kN, k, 0, {}};
+    b.randomise(random);
+    std::vector<std::uint8_t> image;
+    b.place(image);
+    auto before = random_tensor_memory(1, kAColumn + 8, random);
+    for (std::uint32_t row = 0; row < c.m; ++row)
+      for (std::uint32_t i = 0; i < k; ++i) {
+        const std::uint32_t code = a.codes[row * k + i] << (c.format.bits == 4 ? 2 : 0);
+        const std::uint32_t byte = i * container;
+        auto* const word = reinterpret_cast<std::uint8_t*>(
+            &before[(kAColumn + byte / 4) * kTmemLanes + lane_of_row(c.m, row)]);
+        std::memcpy(word + byte % 4, &code, container);
+      }
+    MmaProgram program;
+    program.columns = kAColumn + 8;
+    program.issue = issue_of(c.format.kind,
+                             "  add.u32 %r2, %tmem, 32;\n"
+                             "  tcgen05.mma.cta_group::1.kind::%K [%tmem], [%r2], %b, %idesc, "
+                             "%enable;\n");
+    const auto after = run_mma(program, image, before, 0, b.descriptor(),
+                               instruction_descriptor(c.format, c.format, 1, c.m, kN), false);
+    for (std::uint32_t row = 0; row < c.m; ++row)
+      for (std::uint32_t column = 0; column < kN; ++column) {
+        double sum = 0, magnitude = 0;
+        for (std::uint32_t i = 0; i < k; ++i) {
+          sum += a.value(row, i) * b.value(column, i);
+          magnitude += std::fabs(a.value(row, i) * b.value(column, i));
+        }
+        ASSERT_NEAR(std::bit_cast<float>(after[column * kTmemLanes + lane_of_row(c.m, row)]), sum,
+                    chain_bound(magnitude, k))
+            << row << " " << column;
+      }
+  }
+}
+
+TEST(Tcgen05Mma, LeavesDisabledLanesAsTheyAre) {
+  std::mt19937 random(5);
+  constexpr std::uint32_t kN = 32;
+  SharedMatrix a{kE4m3, false, Pattern::b128, 128, 32, 0, {}};
+  a.randomise(random);
+  SharedMatrix b{kE4m3, false, Pattern::b128, kN, 32, 16384, {}};
+  b.randomise(random);
+  std::vector<std::uint8_t> image;
+  a.place(image);
+  b.place(image);
+  const std::uint32_t disabled[4] = {0x00000001, 0xffff0000, 0, 0x80000001};
+  MmaProgram program;
+  program.columns = kN;
+  for (int word = 0; word < 4; ++word)
+    program.issue += "  mov.b32 %r" + std::to_string(2 + word) + ", " +
+                     std::to_string(disabled[word]) + ";\n";
+  program.issue += "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, "
+                   "{%r2, %r3, %r4, %r5}, %enable;\n";
+  const auto before = random_tensor_memory(1, kN, random);
+  const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                             instruction_descriptor(kE4m3, kE4m3, 1, 128, kN), false);
+  for (std::uint32_t row = 0; row < 128; ++row)
+    for (std::uint32_t column = 0; column < kN; ++column) {
+      const std::size_t place = column * kTmemLanes + row;
+      double sum = 0;
+      for (std::uint32_t i = 0; i < 32; ++i) sum += a.value(row, i) * b.value(column, i);
+      if ((disabled[row / 32] >> row % 32 & 1u) != 0)
+        EXPECT_EQ(after[place], before[place]) << row;
+      else
+        EXPECT_NEAR(std::bit_cast<float>(after[place]), sum, 1e-3) << row;
+    }
+}
+
+TEST(Tcgen05Mma, ScalesInputDByAPowerOfTwoAndNegatesProducts) {
+  std::mt19937 random(6);
+  constexpr std::uint32_t kN = 16;
+  SharedMatrix a{kBf16, false, Pattern::b32, 128, 16, 0, {}};
+  a.randomise(random);
+  SharedMatrix b{kBf16, false, Pattern::b32, kN, 16, 8192, {}};
+  b.randomise(random);
+  std::vector<std::uint8_t> image;
+  a.place(image);
+  b.place(image);
+  MmaProgram program;
+  program.columns = kN;
+  program.issue = "  tcgen05.mma.cta_group::1.kind::f16 [%tmem], %a, %b, %idesc, %enable, 3;\n";
+  const auto before = random_tensor_memory(1, kN, random);
+  for (const std::uint32_t negate : {0u, 1u << 13, 1u << 14, 3u << 13}) {
+    const double sign = negate == 1u << 13 || negate == 1u << 14 ? -1 : 1;
+    const auto after =
+        run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                instruction_descriptor(kBf16, kBf16, 1, 128, kN) | negate, true);
+    for (std::uint32_t row = 0; row < 128; ++row)
+      for (std::uint32_t column = 0; column < kN; ++column) {
+        const std::size_t place = column * kTmemLanes + row;
+        double sum = std::bit_cast<float>(before[place]) / 8.0;
+        for (std::uint32_t i = 0; i < 16; ++i) sum += sign * a.value(row, i) * b.value(column, i);
+        ASSERT_NEAR(std::bit_cast<float>(after[place]), sum, 1e-3);
+      }
+  }
+}
+
+TEST(Tcgen05Mma, RoundsAnF16AccumulatorOnce) {
+  std::mt19937 random(8);
+  constexpr std::uint32_t kN = 16;
+  SharedMatrix a{kF16, false, Pattern::b128, 128, 16, 0, {}};
+  SharedMatrix b{kF16, false, Pattern::b128, kN, 16, 16384, {}};
+  // Small integers: sums are exact in fp32, so the only rounding is that of the result.
+  const auto small_integer = [&random]() -> std::uint32_t {
+    constexpr std::uint32_t kCodes[] = {0x3c00, 0x4000, 0x4200, 0x4400, 0xbc00, 0xc000, 0xc200, 0};
+    return kCodes[random() % 8];
+  };
+  a.codes.resize(128 * 16);
+  b.codes.resize(kN * 16);
+  for (auto& code : a.codes) code = small_integer();
+  for (auto& code : b.codes) code = small_integer();
+  std::vector<std::uint8_t> image;
+  a.place(image);
+  b.place(image);
+  MmaProgram program;
+  program.columns = kN;
+  program.issue = issue_of("f16");
+  std::vector<std::uint32_t> before(kN * kTmemLanes);
+  for (auto& word : before) word = 0x6800 + random() % 3;   // 2048, 2050, 2052: the step is 2
+  const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                             instruction_descriptor(kF16, kF16, 0, 128, kN), true);
+  for (std::uint32_t row = 0; row < 128; ++row)
+    for (std::uint32_t column = 0; column < kN; ++column) {
+      const std::size_t place = column * kTmemLanes + row;
+      double sum = value_of_code(kF16, before[place]);
+      for (std::uint32_t i = 0; i < 16; ++i) sum += a.value(row, i) * b.value(column, i);
+      // Nearest multiple of the step, ties to even; the step of f16 below 2048 is 1, above it 2.
+      const double step = sum >= 2048 ? 2 : 1;
+      const double expected = std::nearbyint(sum / step) * step;
+      ASSERT_EQ(value_of_code(kF16, after[place]), expected) << "sum " << sum;
+      ASSERT_EQ(after[place] >> 16, 0u);
+    }
+}
+
+TEST(Tcgen05Mma, SumsIntegersExactlyWrapsAndSaturates) {
+  for (const bool is_signed : {false, true})
+    for (const bool saturate : {false, true}) {
+      std::mt19937 random(9);
+      const NumberFormat format = is_signed ? kS8 : kU8;
+      constexpr std::uint32_t kN = 48;
+      SharedMatrix a{format, false, Pattern::b64, 128, 32, 0, {}};
+      a.randomise(random);
+      SharedMatrix b{format, false, Pattern::b64, kN, 32, 16384, {}};
+      b.randomise(random);
+      std::vector<std::uint8_t> image;
+      a.place(image);
+      b.place(image);
+      MmaProgram program;
+      program.columns = kN;
+      program.issue = issue_of("i8");
+      std::vector<std::uint32_t> before(kN * kTmemLanes);
+      for (std::size_t i = 0; i < before.size(); ++i)
+        before[i] = i % 3 == 0 ? 0x7fffff00u : i % 3 == 1 ? 0x80000100u : static_cast<std::uint32_t>(i);
+      const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                                 instruction_descriptor(format, format, 2, 128, kN) |
+                                     (saturate ? 8u : 0u),
+                                 true);
+      for (std::uint32_t row = 0; row < 128; ++row)
+        for (std::uint32_t column = 0; column < kN; ++column) {
+          const std::size_t place = column * kTmemLanes + row;
+          std::int64_t sum = static_cast<std::int32_t>(before[place]);
+          for (std::uint32_t i = 0; i < 32; ++i)
+            sum += static_cast<std::int64_t>(a.value(row, i)) *
+                   static_cast<std::int64_t>(b.value(column, i));
+          if (saturate)
+            sum = std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX);
+          ASSERT_EQ(after[place], static_cast<std::uint32_t>(sum));
+        }
+    }
+}
+
+TEST(Tcgen05Mma, KeepsNanAndInfinity) {
+  SharedMatrix a{kE5m2, false, Pattern::b128, 128, 32, 0, std::vector<std::uint32_t>(128 * 32, 0x3c)};
+  SharedMatrix b{kE4m3, false, Pattern::b128, 16, 32, 16384, std::vector<std::uint32_t>(16 * 32, 0x38)};
+  a.codes[0] = 0x7c;                  // row 0: +inf
+  a.codes[32] = 0xfc;                 // row 1: -inf
+  a.codes[64] = 0x7d;                 // row 2: NaN
+  b.codes[32 * 5] = 0x7f;             // column 5: NaN
+  std::vector<std::uint8_t> image;
+  a.place(image);
+  b.place(image);
+  MmaProgram program;
+  program.columns = 16;
+  program.issue = issue_of("f8f6f4");
+  std::mt19937 random(1);
+  const auto after = run_mma(program, image, random_tensor_memory(1, 16, random), a.descriptor(),
+                             b.descriptor(), instruction_descriptor(kE5m2, kE4m3, 1, 128, 16), false);
+  const auto at = [&](int row, int column) { return std::bit_cast<float>(after[column * 128 + row]); };
+  EXPECT_EQ(at(0, 0), INFINITY);
+  EXPECT_EQ(at(1, 0), -INFINITY);
+  EXPECT_TRUE(std::isnan(at(2, 0)));
+  EXPECT_TRUE(std::isnan(at(7, 5)));
+  EXPECT_EQ(at(7, 4), 32.0f);
+}
+
+}  // namespace
+}  // namespace bw::sim::test
