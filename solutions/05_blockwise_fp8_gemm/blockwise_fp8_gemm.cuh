@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 #include "common/host/cuda_check.hpp"
+#include "common/host/device_attribute.hpp"
 #include "common/host/tensor_map.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm_kernel.cuh"
 #include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
@@ -59,13 +61,6 @@ GemmKernelArguments make_kernel_arguments(const BlockwiseFp8GemmArguments& g) {
   return arguments;
 }
 
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  check_cuda(cudaDeviceGetAttribute(&value, attribute, device), "ask for a device attribute");
-  return value;
-}
-
 }  // namespace detail
 
 /// Enqueues the GEMM on `stream` and returns; the arguments' memory stays alive until the stream
@@ -75,7 +70,7 @@ template <class Config = DefaultGemmConfig>
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream) {
   constexpr int kBlackwellMajor = 10;
   validate_gemm_arguments(gemm, Config::kTileM, Config::kTileN);
-  const int major = detail::device_attribute(cudaDevAttrComputeCapabilityMajor);
+  const int major = device_attribute(cudaDevAttrComputeCapabilityMajor);
   require(major == kBlackwellMajor, "The current device has compute capability ", major,
           ".x; this kernel needs 10.x (Blackwell), or the simulator's runtime, which runs on any"
           " CPU.");
@@ -87,7 +82,7 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stre
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
       "give the kernel " + std::to_string(kSharedBytes) + " bytes of shared memory");
   const uint32_t tiles = arguments.tiles_m * arguments.tiles_n;
-  const uint32_t multiprocessors = detail::device_attribute(cudaDevAttrMultiProcessorCount);
+  const uint32_t multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   kernel<<<std::min(tiles, multiprocessors), WarpRoles::kThreads, kSharedBytes, stream>>>(
       arguments);
   check_cuda(cudaGetLastError(), "launch the GEMM");

@@ -15,6 +15,7 @@
 #include "common/host/blockwise_reference.hpp"
 #include "common/host/command_line.hpp"
 #include "common/host/comparison.hpp"
+#include "common/host/device_attribute.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/event_timer.hpp"
 #include "common/host/host_memory.hpp"
@@ -89,7 +90,7 @@ Run run_on_device(const bw::BlockwiseProblem& problem) {
 
 void print_time(const bw::BlockwiseProblem& problem, const Run& run) {
   const double seconds = run.device_milliseconds * 1e-3;
-  const double clock_hz = bw::detail::device_attribute(cudaDevAttrClockRate) * 1e3;
+  const double clock_hz = bw::device_attribute(cudaDevAttrClockRate) * 1e3;
   const double flops = 2.0 * problem.m * problem.n * problem.k;
   std::printf(
       "time     %.3f us on the device (%.0f cycles at %.2f GHz, %.1f TFLOP/s), wall %.3f s\n",
