@@ -155,7 +155,7 @@ Facts named_barrier_facts(Cluster& cluster, Cta& cta, std::uint32_t id) {
   if (!missing.empty()) facts.lines.push_back("not arrived: " + join(missing, "; "));
   facts.cause = "barrier " + std::to_string(id) + ": " +
                 std::to_string(barrier.threads - std::min(barrier.threads, threads)) +
-                " threads are missing; let every warp that the count includes execute it, or lower "
+                " threads missing; let every warp that the count includes execute it, or lower "
                 "the count (a __syncthreads inside a role's branch never completes)";
   return facts;
 }

@@ -180,6 +180,7 @@ void MbarrierUnit::init(std::uint32_t offset_bytes, std::uint32_t count, Cycle n
   }
   Mbarrier& barrier = state_->slots[slot];
   barrier.live = true;
+  barrier.phase_start = now;
   barrier.offset_bytes = offset_bytes;
   barrier.expected = count;
   barrier.pending = static_cast<std::int32_t>(count);
@@ -367,6 +368,7 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now) {
   cta_.cluster->note_progress();
   if (barrier.pending != 0 || barrier.tx_bytes != 0) return;
   ++barrier.phase;
+  barrier.phase_start = now;
   barrier.pending = static_cast<std::int32_t>(barrier.expected);
   barrier.expected_tx_bytes = 0;
   barrier.completed_tx_bytes = 0;

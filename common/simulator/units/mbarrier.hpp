@@ -35,6 +35,7 @@ struct Mbarrier {
   std::int64_t tx_bytes = 0;         ///< signed: complete_tx may come before expect_tx
   std::uint64_t expected_tx_bytes = 0;   ///< sum of expect_tx in the current phase
   std::uint64_t completed_tx_bytes = 0;  ///< sum of complete_tx in the current phase
+  Cycle phase_start = 0;                 ///< when the current phase began
   bool live = false;                     ///< initialised and not invalidated
   struct Waiter {
     Strand* strand;

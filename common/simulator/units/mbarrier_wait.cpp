@@ -81,6 +81,20 @@ void forget_waiter(Mbarrier& barrier, const Strand& strand) {
                 [&](const Mbarrier::Waiter& waiter) { return waiter.strand == &strand; });
 }
 
+/// Suspends on a barrier's current phase. A loop around try_wait is one wait: reports tell since
+/// when.
+Flow suspend(Strand& strand, const Instruction& instruction, LaneMask active,
+             const Mbarrier& barrier) {
+  const Wait previous = strand.wait;
+  const std::uint64_t parity = barrier.phase & 1;
+  const Flow flow = strand.block(WaitKind::mbarrier, barrier.offset_bytes, parity,
+                                 time_limit(strand, instruction, active));
+  if (previous.kind == WaitKind::mbarrier && previous.object == barrier.offset_bytes &&
+      previous.detail == parity && previous.since >= barrier.phase_start)
+    strand.wait.since = previous.since;
+  return flow;
+}
+
 /// Lanes that wait on one barrier for one phase: the usual case.
 Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int lane = lowest_lane(active);
@@ -96,8 +110,7 @@ Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask activ
   const bool complete = is_complete(strand, instruction, barrier, lane);
   if (strand.wake == Wake::timeout) forget_waiter(barrier, strand);
   if (!complete && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
-    const Flow flow = strand.block(WaitKind::mbarrier, barrier.offset_bytes, barrier.phase & 1,
-                                   time_limit(strand, instruction, active));
+    const Flow flow = suspend(strand, instruction, active, barrier);
     barrier.waiters.push_back({&strand, strand.wait_token});
     return flow;
   }
@@ -118,8 +131,7 @@ Flow mixed_wait(Strand& strand, const Instruction& instruction, LaneMask active)
   }
   if (complete == 0 && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
     const Mbarrier& first = barrier_of(strand, instruction, lowest_lane(active));
-    const Flow flow = strand.block(WaitKind::mbarrier, first.offset_bytes, first.phase & 1,
-                                   time_limit(strand, instruction, active));
+    const Flow flow = suspend(strand, instruction, active, first);
     for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
       Mbarrier& barrier = barrier_of(strand, instruction, lowest_lane(rest));
       forget_waiter(barrier, strand);

@@ -1,0 +1,219 @@
+// What the reports of deadlock and livelock must name.
+#include <algorithm>
+
+#include "tests/simulator/units/synchronisation.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+Report expect_deadlock(const std::string& body, std::uint32_t thread_count,
+                       const std::vector<std::string>& parts) {
+  return expect_fault(FaultKind::deadlock, parts, [&] { run_body(body, thread_count, 4); });
+}
+
+/// One barrier for `count` arrivals, initialised by thread 0; %p2 is "thread 0", %p3 "warp 1 and
+/// above".
+std::string with_barrier(int count, const std::string& body) {
+  return "  setp.eq.u32 %p2, %r0, 0;\n"
+         "  @%p2 mbarrier.init.shared::cta.b64 [bar], " +
+         std::to_string(count) +
+         ";\n"
+         "  bar.sync 0;\n"
+         "  setp.ge.u32 %p3, %r0, 32;\n" +
+         body;
+}
+
+TEST(Deadlock, MissingArriveNamesBarrierPhaseAndCounts) {
+  const Report report =
+      expect_deadlock(with_barrier(2,
+                                   "  @%p3 bra WAIT;\n"
+                                   "  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar];\n"
+                                   "  bra END;\n"
+                                   "WAIT:\n"
+                                   "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                                   "  @!%p1 bra WAIT;\n"
+                                   "END:\n"),
+                      64,
+                      {"deadlock", "1 warp of k",
+                       "warp 1 at test.ptx:", "`mbarrier.try_wait.parity.shared::cta.b64`",
+                       "waits for phase 0 (parity 0) of mbarrier bar",
+                       "in phase 0: pending 1 of 2 arrivals, tx-count 0",
+                       "1 arrival by warp 0 at test.ptx:", "1 arrival of 2 missing in phase 0"});
+  EXPECT_NE(report.where.find("CTA (0,0,0)"), std::string::npos) << report.where;
+}
+
+TEST(Deadlock, LaterPhaseNamesWhoArrivedEarlierAndWhereTheyAre) {
+  // Warp 0 arrives in phase 0 and exits; warp 1 waits for phase 1 as well.
+  expect_deadlock(with_barrier(1,
+                               "  @%p3 bra WAIT;\n"
+                               "  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar];\n"
+                               "  bra END;\n"
+                               "WAIT:\n"
+                               "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                               "  @!%p1 bra WAIT;\n"
+                               "AGAIN:\n"
+                               "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 1;\n"
+                               "  @!%p1 bra AGAIN;\n"
+                               "END:\n"),
+                  64,
+                  {"waits for phase 1 (parity 1)", "it is in phase 1: pending 1 of 1 arrival",
+                   "in this phase: nobody",
+                   "could complete it, going by earlier phases: 1 arrival by warp 0 at test.ptx:",
+                   "(last in phase 0), which now has exited"});
+}
+
+TEST(Deadlock, WrongInitialPhase) {
+  // A pipeline of one stage: full = bar, empty = bar+8. The producer waits for empty with parity 0
+  // first.
+  const Report report = expect_deadlock(
+      "  setp.eq.u32 %p2, %r0, 0;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [bar+8], 1;\n"
+      "  bar.sync 0;\n"
+      "  setp.ge.u32 %p3, %r0, 32;\n  @%p3 bra CONSUMER;\n"
+      "EMPTY:\n"
+      "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar+8], 0;\n  @!%p1 bra EMPTY;\n"
+      "  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar];\n  bra END;\n"
+      "CONSUMER:\n"
+      "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n  @!%p1 bra CONSUMER;\n"
+      "  mbarrier.arrive.shared::cta.b64 _, [bar+8];\nEND:\n",
+      64,
+      {"2 warps of k wait in 2 roles", "[1] warp 0", "of mbarrier bar+8", "[2] warp 1",
+       "nobody has ever arrived on it; initialised by warp 0 at test.ptx:", "parity 1",
+       "wrong initial phase"});
+  EXPECT_NE(report.fix.find("bar+8: nobody has ever arrived"), std::string::npos) << report.fix;
+}
+
+TEST(Deadlock, TooManyBytesExpected) {
+  expect_deadlock(
+      with_barrier(1,
+                   "  @%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 4096;\n"
+                   "  @%p2 mbarrier.complete_tx.shared::cta.b64 [bar], 1024;\n"
+                   "WAIT:\n"
+                   "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                   "  @!%p1 bra WAIT;\n"),
+      64,
+      {"pending 0 of 1 arrival, tx-count 3072 (4096 bytes expected, 1024 completed)",
+       "expect_tx 4096 bytes by warp 0", "complete_tx 1024 bytes from the operation of warp 0",
+       "3072 bytes announced by expect_tx have not arrived"});
+}
+
+TEST(Deadlock, TooFewBytesExpected) {
+  expect_deadlock(with_barrier(1,
+                               "  @%p2 mbarrier.complete_tx.shared::cta.b64 [bar], 4096;\n"
+                               "  @%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1024;\n"
+                               "WAIT:\n"
+                               "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                               "  @!%p1 bra WAIT;\n"),
+                  32, {"tx-count -3072", "3072 bytes arrived that no expect_tx has announced"});
+}
+
+TEST(Deadlock, PipelineStageIsNamed) {
+  // Four barriers initialised by one instruction in a loop; the wait is on the third.
+  expect_deadlock(
+      "  mov.u32 %r5, 0;\n"
+      "LOOP:\n"
+      "  shl.b32 %r6, %r5, 3;\n  add.u32 %r6, %r1, %r6;\n"
+      "  mbarrier.init.shared::cta.b64 [%r6], 1;\n"
+      "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p4, %r5, 4;\n  @%p4 bra LOOP;\n"
+      "WAIT:\n"
+      "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar+16], 0;\n"
+      "  @!%p1 bra WAIT;\n",
+      1, {"mbarrier bar+16 (stage 2 of the 4 initialised at test.ptx:"});
+}
+
+TEST(Deadlock, ElectedLaneAndTheLanesThatWaitForIt) {
+  expect_deadlock(with_barrier(1,
+                               "  @!%p2 bra JOIN;\n"
+                               "WAIT:\n"
+                               "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                               "  @!%p1 bra WAIT;\n"
+                               "JOIN:\n  bar.warp.sync 0xffffffff;\n"),
+                  32, {"warp 0 lane 0 (31 lanes wait to reconverge)"});
+}
+
+TEST(Deadlock, NamedBarrierWithAMissingWarp) {
+  // Warp 2 waits on an mbarrier instead; warp 3 has exited, but a counted barrier does not know
+  // that.
+  expect_deadlock(with_barrier(1,
+                               "  setp.ge.u32 %p4, %r0, 96;\n  @%p4 bra END;\n"
+                               "  setp.ge.u32 %p5, %r0, 64;\n  @%p5 bra WAIT;\n"
+                               "  bar.sync 1, 128;\n  bra END;\n"
+                               "WAIT:\n"
+                               "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                               "  @!%p1 bra WAIT;\nEND:\n"),
+                  128,
+                  {"warps 0, 1 at test.ptx:", "`bar.sync`", "waits at barrier 1: 64 of 128 threads",
+                   "arrived: warps 0, 1", "not arrived: warp 2 waits at test.ptx:", "on bar",
+                   "warp 3 has exited", "barrier 1: 64 threads missing"});
+}
+
+TEST(Deadlock, SyncthreadsInsideARole) {
+  expect_deadlock(
+      "  setp.ge.u32 %p3, %r0, 32;\n  @%p3 bra OTHER;\n  bar.sync 0;\n  bra END;\n"
+      "OTHER:\n  bar.sync 1;\nEND:\n",
+      64,
+      {"barrier 0: 32 of 64 threads (the whole CTA, less exited warps)", "barrier 1",
+       "not arrived: warp 1 waits at test.ptx:", "at barrier 1",
+       "__syncthreads inside a role's branch"});
+}
+
+TEST(Deadlock, ClusterBarrierWithAMissingCta) {
+  Runner runner;
+  auto out = runner.buffer(std::vector<std::uint32_t>(4));
+  const std::string body =
+      "  mbarrier.init.shared::cta.b64 [bar], 1;\n"
+      "  setp.eq.u32 %p2, %r2, 1;\n  @%p2 bra WAIT;\n"
+      "  barrier.cluster.arrive;\n  barrier.cluster.wait;\n  bra END;\n"
+      "WAIT:\n"
+      "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n  @!%p1 bra WAIT;\nEND:\n";
+  expect_fault(FaultKind::deadlock,
+               {"CTA ranks 0, 2, 3 warp 0 lane 0 at test.ptx:",
+                "the cluster barrier, phase 0: 3 of 4 live threads",
+                "not arrived: CTA rank 1 warp 0 waits at test.ptx:",
+                "cluster barrier: 1 thread missing", "the cluster that starts at CTA (0,0,0)"},
+               [&] { runner.run(synchronisation_kernel(body), grid(4, 1, 4), out); });
+}
+
+TEST(Deadlock, EightRolesFitOnAScreen) {
+  // Eight warps, each waiting on its own barrier that only the next warp could complete.
+  std::string body =
+      "  .shared .align 8 .b64 ring[8];\n  mov.u32 %r10, ring;\n"
+      "  setp.eq.u32 %p2, %r0, 0;\n";
+  for (int k = 0; k < 8; ++k)
+    body += "  @%p2 mbarrier.init.shared::cta.b64 [ring+" + std::to_string(8 * k) + "], 1;\n";
+  body += "  bar.sync 0;\n  shr.u32 %r11, %r0, 5;\n";
+  for (int k = 0; k < 8; ++k) {
+    const std::string n = std::to_string(k);
+    body += "  setp.ne.u32 %p3, %r11, " + n + ";\n  @%p3 bra NEXT" + n + ";\nWAIT" + n +
+            ":\n  mbarrier.try_wait.parity.shared::cta.b64 %p1, [ring+" + std::to_string(8 * k) +
+            "], 0;\n  @!%p1 bra WAIT" + n + ";\nNEXT" + n + ":\n";
+  }
+  const Report report = expect_deadlock(body, 256, {"8 warps of k wait in 8 roles"});
+  const std::string text = report.format();
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40) << text;
+}
+
+TEST(Deadlock, SameReportInEveryRun) {
+  const std::string body = with_barrier(
+      1, "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n  @!%p1 bra WAIT;\n");
+  const Report first = expect_deadlock(body, 64, {"warps 0, 1"});
+  const Report second = expect_deadlock(body, 64, {"warps 0, 1"});
+  EXPECT_EQ(first.format(), second.format());
+}
+
+TEST(Livelock, PollingWithoutProgress) {
+  Settings settings = test_settings();
+  settings.livelock_cycles = 100'000;
+  const std::string body = with_barrier(
+      1, "WAIT:\n  mbarrier.test_wait.parity.shared::cta.b64 %p1, [bar], 0;\n  @!%p1 bra WAIT;\n");
+  const Report report =
+      expect_fault(FaultKind::livelock,
+                   {"livelock", "100000 cycles", "BW_SIM_LIVELOCK_CYCLES", "spins; its last test",
+                    "mbarrier bar", "pending 1 of 1 arrival", "nobody has ever arrived"},
+                   [&] { run_body(body, 32, 1, settings); });
+  EXPECT_NE(report.where.find("test.ptx:"), std::string::npos) << report.where;
+}
+
+}  // namespace
+}  // namespace bw::sim::test
