@@ -130,6 +130,7 @@ LaunchResult Grid::run() {
 
 void Grid::run_independent(LaunchResult& result) {
   const std::uint64_t count = clusters_.volume();
+  next_cluster_ = count;  // all start here; none is left for cluster launch control
   std::vector<Cycle> durations(count, 0);
   std::atomic<std::uint64_t> instructions{0};
   std::atomic<std::uint64_t> next{0};
