@@ -46,7 +46,10 @@ class FatBinaryBuilder {
 
   /// Adds machine code (any bytes).
   FatBinaryBuilder& elf(std::uint32_t architecture) {
-    add(2, architecture, 0x100011, "\x7f" "ELF", 0, 0);
+    add(2, architecture, 0x100011,
+        "\x7f"
+        "ELF",
+        0, 0);
     return *this;
   }
 

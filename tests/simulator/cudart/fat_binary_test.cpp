@@ -110,10 +110,10 @@ TEST(FatBinary, ReportsImpossibleSizes) {
     std::uint32_t value;
   };
   constexpr std::size_t kEntry = 16;
-  for (const Damage& damage : {Damage{0, 0xBA55ED51u}, Damage{4, 0x00010001u},
-                               Damage{kEntry + 4, 8u}, Damage{kEntry + 4, 0xffffffffu},
-                               Damage{kEntry + 8, 0xffffffffu}, Damage{kEntry + 12, 0xffffffffu},
-                               Damage{kEntry + 16, 0xffffffffu}}) {
+  for (const Damage& damage :
+       {Damage{0, 0xBA55ED51u}, Damage{4, 0x00010001u}, Damage{kEntry + 4, 8u},
+        Damage{kEntry + 4, 0xffffffffu}, Damage{kEntry + 8, 0xffffffffu},
+        Damage{kEntry + 12, 0xffffffffu}, Damage{kEntry + 16, 0xffffffffu}}) {
     std::vector<std::byte> bytes = good;
     FatBinaryBuilder::put(bytes, damage.offset, damage.value);
     error_text(FaultKind::parse, [&] { (void)read_fat_binary(bytes, "test"); });
@@ -130,8 +130,8 @@ TEST(FatBinary, ReportsDamagedCompression) {
       const auto entries = read_fat_binary(bytes, "test");
       return ptx_text(choose_ptx(entries, "test"), "test");
     };
-    for (const std::uint64_t size : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 20,
-                                     ~std::uint64_t{0}}) {
+    for (const std::uint64_t size :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 20, ~std::uint64_t{0}}) {
       std::vector<std::byte> bytes = good;
       FatBinaryBuilder::put(bytes, kUncompressedBytes, size);
       error_text(FaultKind::parse, [&] { (void)decompress(bytes); });

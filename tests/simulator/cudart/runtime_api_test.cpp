@@ -167,8 +167,8 @@ TEST(RuntimeApi, ReportsMemoryThatIsUsedUp) {
   ASSERT_EQ(cudaMemGetInfo(&free_before, &total), cudaSuccess);
   EXPECT_LE(free_before, total);
   void* pointer = &total;
-  const std::string text = explanation(
-      [&] { EXPECT_EQ(cudaMalloc(&pointer, total + 1), cudaErrorMemoryAllocation); });
+  const std::string text =
+      explanation([&] { EXPECT_EQ(cudaMalloc(&pointer, total + 1), cudaErrorMemoryAllocation); });
   EXPECT_EQ(pointer, nullptr);
   EXPECT_NE(text.find("BW_SIM_MEMORY_GB"), std::string::npos) << text;
   EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
@@ -233,7 +233,8 @@ TEST(RuntimeApi, KeepsStreamsAndEvents) {
   EXPECT_EQ(cudaEventElapsedTime(&milliseconds, first, untimed), cudaErrorInvalidResourceHandle);
 
   int calls = 0;
-  ASSERT_EQ(cudaLaunchHostFunc(stream, [](void* count) { ++*static_cast<int*>(count); }, &calls),
+  ASSERT_EQ(cudaLaunchHostFunc(
+                stream, [](void* count) { ++*static_cast<int*>(count); }, &calls),
             cudaSuccess);
   EXPECT_EQ(calls, 1);
   ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
@@ -256,8 +257,8 @@ TEST(RuntimeApi, NamesErrors) {
 TEST(RuntimeApi, GivesDriverEntryPoints) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult status{};
-  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGetErrorName", &function, 12000,
-                                             cudaEnableDefault, &status),
+  ASSERT_EQ(cudaGetDriverEntryPointByVersion("cuGetErrorName", &function, 12000, cudaEnableDefault,
+                                             &status),
             cudaSuccess);
   ASSERT_EQ(status, cudaDriverEntryPointSuccess);
   const char* name = nullptr;

@@ -12,13 +12,13 @@
 
 namespace {
 
-#define CHECK(condition)                                                        \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
-      std::printf("line %d: %s is false (%s)\n", __LINE__, #condition,          \
-                  cudaGetErrorName(cudaPeekAtLastError()));                     \
-      return 1;                                                                 \
-    }                                                                           \
+#define CHECK(condition)                                               \
+  do {                                                                 \
+    if (!(condition)) {                                                \
+      std::printf("line %d: %s is false (%s)\n", __LINE__, #condition, \
+                  cudaGetErrorName(cudaPeekAtLastError()));            \
+      return 1;                                                        \
+    }                                                                  \
   } while (false)
 #define CUDA(call) CHECK((call) == cudaSuccess)
 

@@ -1,0 +1,121 @@
+// Whole programs that nvcc has compiled, run as processes: what they print and how they end.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace {
+
+struct Ended {
+  int status = -1;
+  std::string output;  ///< stdout and stderr
+};
+
+// Runs `command` in a shell, with `environment` before it.
+Ended run(const std::string& command, const std::string& environment = "") {
+  Ended ended;
+  FILE* const pipe = popen((environment + " " + command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) return ended;
+  std::array<char, 4096> part{};
+  std::size_t size = 0;
+  while ((size = fread(part.data(), 1, part.size(), pipe)) > 0)
+    ended.output.append(part.data(), size);
+  const int status = pclose(pipe);
+  if (WIFEXITED(status)) ended.status = WEXITSTATUS(status);
+  return ended;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr const char* kReturnErrors = "BW_SIM_ON_ERROR=return";
+
+class Feature : public testing::TestWithParam<const char*> {};
+
+TEST_P(Feature, Works) {
+  const std::string name = GetParam();
+  const Ended ended = run(std::string(BW_FEATURES_PROGRAM) + " " + name);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_TRUE(contains(ended.output, name + ": ok\n")) << ended.output;
+}
+
+// The same program, compiled with default flags and linked to the toolkit's libcudart.so.13.
+TEST_P(Feature, WorksUnmodified) {
+  if (std::string(BW_UNMODIFIED_PROGRAM).empty()) GTEST_SKIP() << "the toolkit has no libcudart.so";
+  const std::string name = GetParam();
+  const Ended ended = run(std::string(BW_UNMODIFIED_PROGRAM) + " " + name,
+                          std::string("LD_LIBRARY_PATH=") + BW_SHARED_RUNTIME_FOLDER);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_TRUE(contains(ended.output, name + ": ok\n")) << ended.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Feature,
+                         testing::Values("saxpy", "symbols", "second_unit", "printf",
+                                         "dynamic_shared", "events", "launch"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Programs, PrintInOrder) {
+  const Ended ended = run(std::string(BW_FEATURES_PROGRAM) + " printf");
+  EXPECT_EQ(ended.output,
+            "block 0 thread 0: hello  0.00 -3  | 1099511627776 z %\n"
+            "block 0 thread 1: hello  1.50 -3  | 1099511627776 z %\n"
+            "block 1 thread 0: hello  0.00 -3  | 1099511627776 z %\n"
+            "block 1 thread 1: hello  1.50 -3  | 1099511627776 z %\n"
+            "printf: ok\n");
+}
+
+TEST(Programs, AFailedAssertionEndsTheProgram) {
+  const std::string command = std::string(BW_FEATURES_PROGRAM) + " assert";
+  const Ended ended = run(command);
+  EXPECT_EQ(ended.status, 70);
+  EXPECT_TRUE(
+      contains(ended.output, "block: [0,0,0], thread: [0,0,0] Assertion `value > 0` failed."))
+      << ended.output;
+  EXPECT_TRUE(contains(ended.output, "features.cu:")) << ended.output;
+  EXPECT_FALSE(contains(ended.output, "after the assertion"));
+  const Ended returned = run(command, kReturnErrors);
+  EXPECT_EQ(returned.status, 0) << returned.output;
+  EXPECT_TRUE(contains(returned.output, "after the assertion: cudaErrorAssert")) << returned.output;
+}
+
+TEST(Programs, AFaultNamesTheSourceLine) {
+  const std::string command = std::string(BW_FEATURES_PROGRAM) + " out_of_bounds";
+  const Ended ended = run(command);
+  EXPECT_EQ(ended.status, 70);
+  EXPECT_TRUE(contains(ended.output, "out of bounds")) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "features.cu:")) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "cudaMalloc of 16 bytes")) << ended.output;
+  EXPECT_FALSE(contains(ended.output, "after the fault"));
+  const Ended returned = run(command, kReturnErrors);
+  EXPECT_EQ(returned.status, 0) << returned.output;
+}
+
+TEST(Programs, AnUnsupportedInstructionIsRefusedByName) {
+  const std::string command = std::string(BW_FEATURES_PROGRAM) + " unsupported";
+  const Ended ended = run(command);
+  EXPECT_EQ(ended.status, 70);
+  EXPECT_TRUE(contains(ended.output, "vadd.s32.s32.s32")) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "features.cu:")) << ended.output;
+  EXPECT_EQ(run(command, kReturnErrors).status, 0);
+}
+
+TEST(Programs, SettingsThatCannotBeReadEndTheProgram) {
+  const std::string command = std::string(BW_FEATURES_PROGRAM) + " saxpy";
+  const Ended seed = run(command, "BW_SIM_SEED=many");
+  EXPECT_NE(seed.status, 0);
+  EXPECT_TRUE(contains(seed.output, "BW_SIM_SEED")) << seed.output;
+  const Ended policy = run(std::string(BW_FEATURES_PROGRAM) + " assert", "BW_SIM_ON_ERROR=ignore");
+  EXPECT_NE(policy.status, 0);
+  EXPECT_TRUE(contains(policy.output, "BW_SIM_ON_ERROR")) << policy.output;
+}
+
+TEST(Programs, ThrustRuns) {
+  const Ended ended = run(BW_THRUST_PROGRAM);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "thrust: ok")) << ended.output;
+}
+
+}  // namespace
