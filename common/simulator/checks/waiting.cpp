@@ -179,10 +179,9 @@ Facts cluster_barrier_facts(Cluster& cluster) {
                   std::to_string(barrier.arrived_threads()) + " of " + std::to_string(live) +
                   " live threads have arrived";
   if (!missing.empty()) facts.lines.push_back("not arrived: " + join(missing, "; "));
-  facts.cause =
-      "cluster barrier: " + std::to_string(live - barrier.arrived_threads()) +
-      " threads are missing; every thread of the cluster that has not exited must execute "
-      "barrier.cluster.arrive";
+  facts.cause = "cluster barrier: " + count_of(live - barrier.arrived_threads(), "thread") +
+                " missing; every thread of the cluster that has not exited must execute "
+                "barrier.cluster.arrive";
   return facts;
 }
 
