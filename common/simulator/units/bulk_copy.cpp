@@ -304,12 +304,6 @@ constexpr std::array kRows = {
               "cp.async.bulk.commit_group"},
     OpcodeRow{"cp.async.bulk.wait_group", "[read]", bind_wait, true, costs::kAlu,
               "cp.async.bulk.wait_group"},
-    OpcodeRow{"multimem.cp.async.bulk", "global shared::cta bulk_group [cp_mask]", nullptr, true,
-              costs::kTmaIssue, "multimem.cp.async.bulk"},
-    OpcodeRow{"multimem.cp.reduce.async.bulk",
-              "global shared::cta bulk_group op=and|or|xor|add|inc|dec|min|max [noftz] "
-              "type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
-              nullptr, true, costs::kTmaIssue, "multimem.cp.reduce.async.bulk"},
 };
 
 }  // namespace

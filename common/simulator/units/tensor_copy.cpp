@@ -327,34 +327,6 @@ constexpr std::array kRows = {
               bind_prefetch, true, costs::kTmaIssue, kPrefetchSection},
     OpcodeRow{"prefetch", "[space=param|const] tensormap", bind_prefetch_map, true,
               costs::kTmaIssue, "prefetch"},
-    // im2col modes and changes of maps on the device: known, not executed.
-    OpcodeRow{
-        "cp.async.bulk.tensor",
-        "dim=3d|4d|5d dst=shared::cluster|shared::cta global mode=im2col|im2col::w|im2col::w::128 "
-        "mbarrier::complete_tx::bytes [multicast::cluster] [cta=cta_group::1|cta_group::2] "
-        "[L2::cache_hint]",
-        nullptr, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{"cp.async.bulk.tensor",
-              "dim=3d|4d|5d global shared::cta mode=im2col_no_offs bulk_group [L2::cache_hint]",
-              nullptr, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{
-        "cp.reduce.async.bulk.tensor",
-        "dim=3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor mode=im2col_no_offs "
-        "bulk_group [L2::cache_hint]",
-        nullptr, true, costs::kTmaIssue, kReduceSection},
-    OpcodeRow{"cp.async.bulk.prefetch.tensor",
-              "dim=3d|4d|5d L2 global mode=im2col|im2col::w|im2col::w::128 [L2::cache_hint]",
-              nullptr, true, costs::kTmaIssue, kPrefetchSection},
-    OpcodeRow{
-        "tensormap.replace",
-        "tile field=global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|"
-        "interleave_layout|swizzle_mode|swizzle_atomicity|fill_mode [space=global|shared::cta] "
-        "b1024 type=b32|b64",
-        nullptr, true, costs::kTmaIssue, "tensormap.replace"},
-    OpcodeRow{
-        "tensormap.cp_fenceproxy",
-        "global shared::cta tensormap::generic release scope=cta|cluster|gpu|sys sync aligned",
-        nullptr, true, costs::kTmaIssue, "tensormap.cp_fenceproxy"},
 };
 
 }  // namespace

@@ -1,0 +1,220 @@
+// cp.async.bulk, cp.reduce.async.bulk and the bulk groups, from the PTX ISA.
+#include <bit>
+
+#include "tests/simulator/units/copy_harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+const std::string kCommit = "  cp.async.bulk.commit_group;\n";
+const std::string kWaitAll = "  cp.async.bulk.wait_group 0;\n";
+const std::string kStore64 =
+    "  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2+16], [%r1+32], 64;\n";
+
+TEST(BulkCopy, LoadsBytesAndCompletesTheMbarrier) {
+  for (const char* const space : {"shared::cta", "shared::cluster"}) {
+    CopyRun run;
+    run.run(expect_bytes(48) + "  mov.u32 %r4, 48;\n  @%p0 cp.async.bulk." + space +
+            ".global.mbarrier::complete_tx::bytes [%r1+16], [%rd3+32], %r4, [%r2];\n" +
+            wait_for_bar() + write_tile());
+    for (std::uint32_t i = 0; i < kTileWords; ++i)
+      EXPECT_EQ(run.out[i], i >= 4 && i < 16 ? 8 + (i - 4) + 1 : tile_word(0, i));
+  }
+}
+
+TEST(BulkCopy, DataMovesAtCompletion) {
+  CopyRun run;
+  run.run(expect_bytes(16) +
+          "  @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd3], 16, "
+          "[%r2];\n  ld.shared.u32 %r10, [%r1];\n" +
+          wait_for_bar() +
+          "  ld.shared.u32 %r11, [%r1];\n  @%p0 st.global.v2.u32 [%rd2], {%r10, %r11};\n");
+  EXPECT_EQ(run.out[0], tile_word(0, 0));
+  EXPECT_EQ(run.out[1], 1u);
+}
+
+TEST(BulkCopy, MulticastToTheMask) {
+  CopyRun run(4);
+  run.run(
+      "  mov.u32 %r4, 0;\n  setp.ne.u32 %p1, %r3, 2;\n  @%p1 mov.u32 %r4, 64;\n"
+      "  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], %r4;\n"
+      "  setp.eq.and.u32 %p2, %r3, 1, %p0;\n  mov.u16 %rs1, 11;\n"
+      "  @%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      ".L2::cache_hint [%r1], [%rd3], 64, [%r2], %rs1, 0;\n" +
+      wait_for_bar() + write_tile() + cluster_sync());
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    for (std::uint32_t i = 0; i < 16; ++i)
+      EXPECT_EQ(run.out[rank * kTileWords + i], rank == 2 ? tile_word(2, i) : i + 1);
+}
+
+/// Thread 0 of rank 0 sends to rank 1, whose barrier counts.
+std::string send_to_rank_1(const std::string& instruction) {
+  return "  setp.eq.u32 %p3, %r3, 1;\n  setp.eq.and.u32 %p1, %r3, 0, %p0;\n"
+         "  setp.eq.and.u32 %p2, %r3, 1, %p0;\n"
+         "  mapa.shared::cluster.u32 %r4, %r1, 1;\n  mapa.shared::cluster.u32 %r5, %r2, 1;\n"
+         "  @%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], 32;\n"
+         "  @%p1 " +
+         instruction + " [%r4+64], [%r1], 32, [%r5];\n  @!%p3 bra AFTER;\n" + wait_for_bar() +
+         "AFTER:\n" + cluster_sync() + write_tile();
+}
+
+TEST(BulkCopy, BetweenCtasOfACluster) {
+  CopyRun run(2);
+  run.run(send_to_rank_1("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"));
+  for (std::uint32_t i = 0; i < 64; ++i)
+    EXPECT_EQ(run.out[kTileWords + i], i >= 16 && i < 24 ? tile_word(0, i - 16) : tile_word(1, i));
+}
+
+TEST(BulkCopy, ReductionInAnotherCta) {
+  CopyRun run(2);
+  run.run(send_to_rank_1(
+      "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32"));
+  for (std::uint32_t i = 16; i < 24; ++i)
+    EXPECT_EQ(run.out[kTileWords + i], tile_word(0, i - 16) + tile_word(1, i));
+}
+
+TEST(BulkCopy, StoresWhenTheGroupIsComplete) {
+  CopyRun run;
+  run.run(kStore64 + kCommit + kWaitAll +
+          "  ld.global.u32 %r10, [%rd2+16];\n"
+          "  @%p0 st.global.u32 [%rd2], %r10;\n");
+  EXPECT_EQ(run.out[0], tile_word(0, 8));
+  for (std::uint32_t i = 4; i < 20; ++i) EXPECT_EQ(run.out[i], tile_word(0, i + 4));
+  EXPECT_EQ(run.out[20], kUntouched);
+}
+
+TEST(BulkCopy, ReadDoneIsEarlierThanWriteDone) {
+  CopyRun run;
+  // After wait_group.read the source may be overwritten, but the write is not visible yet.
+  run.run(kStore64 + kCommit +
+          "  cp.async.bulk.wait_group.read 0;\n"
+          "  @%p0 st.shared.u32 [%r1+32], 7;\n  ld.global.u32 %r10, [%rd2+16];\n" +
+          kWaitAll + "  @%p0 st.global.u32 [%rd2], %r10;\n");
+  EXPECT_EQ(run.out[0], kUntouched);
+  EXPECT_EQ(run.out[4], tile_word(0, 8));
+}
+
+TEST(BulkCopy, OverwritingTheSourceTooEarlyIsSeen) {
+  CopyRun run;
+  run.run(kStore64 + kCommit + "  @%p0 st.shared.u32 [%r1+32], 7;\n" + kWaitAll);
+  EXPECT_EQ(run.out[4], 7u);
+}
+
+TEST(BulkCopy, WaitGroupLeavesTheMostRecentPending) {
+  CopyRun run;
+  run.run("  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2+16], [%r1], 16;\n" + kCommit +
+          "  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%rd2+32], [%r1], 2048;\n" + kCommit +
+          "  cp.async.bulk.wait_group 1;\n  ld.global.u32 %r10, [%rd2+16];\n"
+          "  ld.global.u32 %r11, [%rd2+32];\n" +
+          kWaitAll +
+          "  ld.global.u32 %r12, [%rd2+32];\n"
+          "  @%p0 st.global.v2.u32 [%rd2], {%r10, %r11};\n  @%p0 st.global.u32 [%rd2+8], %r12;\n");
+  EXPECT_EQ(run.out[0], tile_word(0, 0));
+  EXPECT_EQ(run.out[1], kUntouched);
+  EXPECT_EQ(run.out[2], tile_word(0, 0));
+}
+
+TEST(BulkCopy, GroupsBelongToTheirThread) {
+  CopyRun run;
+  // Thread 1 has no groups, so its wait returns at once and the write is not there yet.
+  run.run(kStore64 + kCommit + "  setp.eq.u32 %p1, %r0, 1;\n  @!%p1 bra OTHERS;\n" + kWaitAll +
+          "  ld.global.u32 %r10, [%rd2+16];\n  st.global.u32 [%rd2], %r10;\nOTHERS:\n" + kWaitAll);
+  EXPECT_EQ(run.out[0], kUntouched);
+  EXPECT_EQ(run.out[4], tile_word(0, 8));
+}
+
+TEST(BulkCopy, UncommittedOperationsAreNotWaitedFor) {
+  CopyRun run;
+  run.run(kStore64 + kWaitAll + "  ld.global.u32 %r10, [%rd2+16];\n" + kCommit + kWaitAll +
+          "  @%p0 st.global.u32 [%rd2], %r10;\n");
+  EXPECT_EQ(run.out[0], kUntouched);
+}
+
+TEST(BulkCopy, ByteMaskSelectsBytesOfEach16) {
+  CopyRun run;
+  run.run(
+      "  mov.u16 %rs1, 0x8001;\n"
+      "  @%p0 cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.cp_mask [%rd2], [%r1], "
+      "32, "
+      "0, %rs1;\n" +
+      kCommit + kWaitAll);
+  for (std::uint32_t chunk = 0; chunk < 2; ++chunk) {
+    EXPECT_EQ(run.out[4 * chunk], (kUntouched & ~0xffu) | (tile_word(0, 4 * chunk) & 0xffu));
+    EXPECT_EQ(run.out[4 * chunk + 1], kUntouched);
+    EXPECT_EQ(run.out[4 * chunk + 3],
+              (kUntouched & 0xffffffu) | (tile_word(0, 4 * chunk + 3) & 0xff000000u));
+  }
+}
+
+/// Reduces `source` words (4) into `memory` words with an operation; returns the memory after it.
+std::vector<std::uint32_t> reduced(const std::string& operation, std::vector<std::uint32_t> memory,
+                                   std::vector<std::uint32_t> source) {
+  CopyRun run;
+  std::string body = "  @%p0 bra STORE;\n  bra SYNC;\nSTORE:\n";
+  for (std::size_t i = 0; i < 4; ++i) {
+    run.out[i] = memory[i];
+    body +=
+        "  st.shared.u32 [%r1+" + std::to_string(4 * i) + "], " + std::to_string(source[i]) + ";\n";
+  }
+  body +=
+      "SYNC:\n  fence.proxy.async.shared::cta;\n"
+      "  @%p0 cp.reduce.async.bulk.global.shared::cta.bulk_group." +
+      operation + " [%rd2], [%r1], 16;\n" + kCommit + kWaitAll;
+  run.run(body);
+  return {run.out[0], run.out[1], run.out[2], run.out[3]};
+}
+
+using Words = std::vector<std::uint32_t>;
+
+TEST(BulkReduce, Integers) {
+  EXPECT_EQ(reduced("add.u32", {1, 0xffffffff, 3, 4}, {10, 2, 30, 40}), (Words{11, 1, 33, 44}));
+  EXPECT_EQ(reduced("min.s32", {0xffffffff, 5, 7, 0}, {1, 0xfffffffe, 7, 1}),
+            (Words{0xffffffff, 0xfffffffe, 7, 0}));
+  EXPECT_EQ(reduced("min.u32", {0xffffffff, 5, 7, 0}, {1, 0xfffffffe, 7, 1}), (Words{1, 5, 7, 0}));
+  EXPECT_EQ(reduced("max.u64", {1, 2, 9, 1}, {9, 1, 3, 1}), (Words{1, 2, 9, 1}));
+  EXPECT_EQ(reduced("max.s64", {1, 0x80000000, 9, 1}, {9, 1, 3, 1}), (Words{9, 1, 9, 1}));
+  EXPECT_EQ(reduced("inc.u32", {4, 5, 6, 9}, {5, 5, 5, 0}), (Words{5, 0, 0, 0}));
+  EXPECT_EQ(reduced("dec.u32", {0, 5, 6, 3}, {5, 5, 5, 5}), (Words{5, 4, 5, 2}));
+  EXPECT_EQ(reduced("and.b32", {12, 12, 0, 0}, {10, 3, 1, 0}), (Words{8, 0, 0, 0}));
+  EXPECT_EQ(reduced("or.b64", {12, 12, 0, 0}, {10, 3, 1, 0}), (Words{14, 15, 1, 0}));
+  EXPECT_EQ(reduced("xor.b32", {12, 12, 0, 0}, {10, 3, 1, 0}), (Words{6, 15, 1, 0}));
+  EXPECT_EQ(reduced("add.u64", {0xffffffff, 0, 1, 0}, {1, 0, 1, 1}), (Words{0, 1, 2, 1}));
+}
+
+TEST(BulkReduce, FloatingPoint) {
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  // add.f32 flushes subnormal inputs and results to zero with their sign (PTX ISA).
+  EXPECT_EQ(reduced("add.f32", {bits(1), 3, 0x80000003, 0x80800001},
+                    {bits(0.5f), 7, 0x80000007, 0x00800000}),
+            (Words{bits(1.5f), 0, 0x80000000, 0x80000000}));
+  EXPECT_EQ(reduced("add.f32", {bits(1), 0x7f800000, 0, 0}, {0x7fc12345, 0xff800000, 0, 0}),
+            (Words{0x7fffffff, 0x7fffffff, 0, 0}));
+  const auto one = std::bit_cast<std::uint64_t>(1.0 + 0x1p-40);
+  const auto two = std::bit_cast<std::uint64_t>(2.0 + 0x1p-40);
+  EXPECT_EQ(reduced("add.f64", {std::uint32_t(one), std::uint32_t(one >> 32), 3, 0},
+                    {0, 0x3ff00000, 7, 0}),
+            (Words{std::uint32_t(two), std::uint32_t(two >> 32), 10, 0}));
+  // Values seen on a Hopper GPU; subnormals are kept, ties go to even, min and max prefer numbers.
+  EXPECT_EQ(reduced("add.noftz.f16", {0x00030001, 0x10003c00, 0x7c007c00, 0x7bff8000},
+                    {0x00070003, 0x3c017e11, 0x7c00fc00, 0x7bff8000}),
+            (Words{0x000a0004, 0x3c027fff, 0x7c007fff, 0x7c008000}));
+  EXPECT_EQ(reduced("add.noftz.bf16", {0x00030001, 0x3b803f80, 0x7f807f80, 0x7f7f8000},
+                    {0x00070003, 0x3f817fc1, 0x7f80ff80, 0x7f7f8000}),
+            (Words{0x000a0004, 0x3f827fff, 0x7f807fff, 0x7f808000}));
+  EXPECT_EQ(reduced("min.f16", {0x3c000001, 0x00008000, 0x7c007e02, 0x00018001},
+                    {0x7e110003, 0x80000000, 0xfc007e01, 0x00028002}),
+            (Words{0x3c000001, 0x80008000, 0xfc007fff, 0x00018002}));
+  EXPECT_EQ(reduced("max.f16", {0x3c000001, 0x00008000, 0x7c007e02, 0x00018001},
+                    {0x7e110003, 0x80000000, 0xfc007e01, 0x00028002}),
+            (Words{0x3c000003, 0, 0x7c007fff, 0x00028001}));
+}
+
+TEST(BulkCopy, PrefetchIsAccepted) {
+  CopyRun run;
+  run.run(
+      "  cp.async.bulk.prefetch.L2.global [%rd3], 64;\n"
+      "  cp.async.bulk.prefetch.L2.global.L2::cache_hint [%rd3], 64, 0;\n");
+}
+
+}  // namespace
+}  // namespace bw::sim::test

@@ -1,0 +1,327 @@
+// Boxes of tensor copies against a byte-by-byte reference written from the PTX ISA's tables
+// ("Tensors").
+#include <algorithm>
+#include <array>
+#include <random>
+#include <vector>
+
+#include "common/simulator/units/tensor_box.hpp"
+#include "tests/simulator/units/tensor_map_fixture.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+constexpr std::uint32_t kChunk = 16, kLine = 128;
+constexpr std::byte kPoison{0xee};
+
+/// The tables of "Swizzling modes": which 16-byte element of a 128-byte line lies at each place.
+constexpr std::uint8_t kTable32[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}};
+constexpr std::uint8_t kTable64[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
+                                         {1, 0, 3, 2, 5, 4, 7, 6},
+                                         {2, 3, 0, 1, 6, 7, 4, 5},
+                                         {3, 2, 1, 0, 7, 6, 5, 4}};
+constexpr std::uint8_t kTable128[8][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6},
+                                          {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
+                                          {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2},
+                                          {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
+constexpr std::uint8_t kTableAtom32[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
+                                             {2, 3, 0, 1, 6, 7, 4, 5},
+                                             {4, 5, 6, 7, 0, 1, 2, 3},
+                                             {6, 7, 4, 5, 2, 3, 0, 1}};
+constexpr std::uint8_t kTableAtom64[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 0, 1, 2, 3}};
+
+/// Where the byte that an unswizzled layout has at `address` lies.
+std::uint32_t swizzled(TensorMapSwizzle swizzle, std::uint32_t address) {
+  const std::uint32_t line = address / kLine, chunk = address % kLine / kChunk;
+  const auto place_of = [&](const auto& table) {
+    const auto& row = table[line % std::size(table)];
+    std::uint32_t place = 0;
+    while (row[place] != chunk) ++place;
+    return line * kLine + place * kChunk + address % kChunk;
+  };
+  switch (swizzle) {
+    case TensorMapSwizzle::none:
+      return address;
+    case TensorMapSwizzle::bytes32:
+      return place_of(kTable32);
+    case TensorMapSwizzle::bytes64:
+      return place_of(kTable64);
+    case TensorMapSwizzle::bytes128:
+      return place_of(kTable128);
+    case TensorMapSwizzle::bytes128_atom32:
+      return place_of(kTableAtom32);
+    case TensorMapSwizzle::bytes128_atom64:
+      return place_of(kTableAtom64);
+    case TensorMapSwizzle::bytes128_atom32_flip8:
+      return place_of(kTableAtom32) ^ (line % 2 == 1 ? 8u : 0u);
+  }
+  return address;
+}
+
+/// Calls body(shared address, global offset, inside) for each byte of a box of a map without
+/// interleave.
+template <class Body>
+void for_each_byte(const MapArguments& a, const std::vector<std::int32_t>& coordinates,
+                   std::uint32_t shared_offset, Body&& body) {
+  const std::uint32_t element = tensor_map_element_bits(a.type) / 8;
+  const std::size_t rank = a.extents.size();
+  const std::uint32_t inner = a.box[0] * element;
+  const std::uint32_t pitch = std::max(inner, swizzle_span_bytes(a.swizzle));
+  std::vector<std::uint32_t> index(rank, 0);
+  std::uint32_t row = 0;
+  for (;;) {
+    for (std::uint32_t i = 0; i < a.box[0]; ++i) {
+      index[0] = i;
+      bool inside = true;
+      std::int64_t offset = 0;
+      for (std::size_t d = 0; d < rank; ++d) {
+        const std::int64_t step = d == 0 ? 1 : a.element_strides[d];
+        const std::int64_t at = coordinates[d] + index[d] * step;
+        inside = inside && at >= 0 && at < static_cast<std::int64_t>(a.extents[d]);
+        offset += at * static_cast<std::int64_t>(d == 0 ? element : a.strides[d - 1]);
+      }
+      for (std::uint32_t b = 0; b < element; ++b)
+        body(swizzled(a.swizzle, shared_offset + row * pitch + i * element + b), offset + b,
+             inside);
+    }
+    ++row;
+    std::size_t d = 1;
+    while (d < rank && ++index[d] * a.element_strides[d] >= a.box[d]) index[d++] = 0;
+    if (d >= rank) return;
+  }
+}
+
+struct Case {
+  MapArguments map;
+  std::vector<std::int32_t> coordinates;
+  std::uint32_t shared_offset = 0;
+  std::vector<std::byte> global;
+};
+
+constexpr std::uint32_t kSharedBytes = 128 * 1024;
+
+/// A random small tensor and a box that may stick out of it on any side.
+Case random_case(std::mt19937& random, TensorMapType type, TensorMapSwizzle swizzle,
+                 std::size_t rank, bool may_be_negative) {
+  const auto below = [&](std::uint32_t bound) {
+    return static_cast<std::uint32_t>(random() % bound);
+  };
+  Case c;
+  c.map.type = type;
+  c.map.swizzle = swizzle;
+  const std::uint32_t element = tensor_map_element_bits(type) / 8;
+  const std::uint32_t per_chunk = kChunk / element;
+  const std::uint32_t span = swizzle_span_bytes(swizzle);
+  const std::uint32_t most_chunks = span != 0 ? span / kChunk : std::min(12u, 256 / per_chunk);
+  c.map.extents.push_back(1 + below(20 * per_chunk));
+  c.map.box.push_back(per_chunk * (below(3) == 0 ? most_chunks : 1 + below(most_chunks)));
+  std::uint64_t stride = (c.map.extents[0] * element + 15) / 16 * 16 + 16 * below(2);
+  for (std::size_t d = 1; d < rank; ++d) {
+    c.map.extents.push_back(1 + below(6));
+    c.map.box.push_back(1 + below(5));
+    c.map.element_strides[d] = 1 + below(4) / 3 * below(3);
+    c.map.strides.push_back(stride);
+    stride *= c.map.extents[d];
+  }
+  c.global.resize(stride);
+  for (std::byte& byte : c.global) byte = static_cast<std::byte>(random());
+  c.coordinates.push_back(static_cast<std::int32_t>(per_chunk * below(12)) -
+                          static_cast<std::int32_t>(may_be_negative ? per_chunk * 4 : 0));
+  for (std::size_t d = 1; d < rank; ++d)
+    c.coordinates.push_back(static_cast<std::int32_t>(below(7)) - (may_be_negative ? 2 : 0));
+  c.shared_offset = kLine * below(16);
+  return c;
+}
+
+TensorBox box_of(Case& c) {
+  // The tensor's address must be aligned; the test's vector is 16-byte aligned by operator new.
+  c.map.address = reinterpret_cast<std::uint64_t>(c.global.data());
+  const OpaqueMap opaque = c.map.encode();
+  std::array<std::int32_t, kTensorMapMaxRank> coordinates{};
+  std::copy(c.coordinates.begin(), c.coordinates.end(), coordinates.begin());
+  return TensorBox(*decode_tensor_map(&opaque), coordinates, false);
+}
+
+constexpr TensorMapSwizzle kSwizzles[] = {TensorMapSwizzle::none,
+                                          TensorMapSwizzle::bytes32,
+                                          TensorMapSwizzle::bytes64,
+                                          TensorMapSwizzle::bytes128,
+                                          TensorMapSwizzle::bytes128_atom32,
+                                          TensorMapSwizzle::bytes128_atom32_flip8,
+                                          TensorMapSwizzle::bytes128_atom64};
+constexpr TensorMapType kTypes[] = {TensorMapType::u8, TensorMapType::bf16, TensorMapType::f32,
+                                    TensorMapType::f64};
+
+TEST(TensorBox, LoadsLikeTheReference) {
+  std::mt19937 random(1);
+  for (const TensorMapSwizzle swizzle : kSwizzles)
+    for (const TensorMapType type : kTypes)
+      for (std::size_t rank = 1; rank <= 5; ++rank)
+        for (int repeat = 0; repeat < 6; ++repeat) {
+          Case c = random_case(random, type, swizzle, rank, true);
+          c.map.nan_fill = type != TensorMapType::u8 && repeat % 2 == 1;
+          const TensorBox box = box_of(c);
+          std::vector<std::byte> shared(kSharedBytes, kPoison), other(kSharedBytes, kPoison);
+          std::vector<std::byte> expected(kSharedBytes, kPoison);
+          std::uint32_t bytes = 0;
+          for_each_byte(c.map, c.coordinates, c.shared_offset,
+                        [&](std::uint32_t to, std::int64_t from, bool inside) {
+                          const std::byte fill{static_cast<std::uint8_t>(
+                              c.map.nan_fill ? (bytes % 2 == 0 ? 0xf7 : 0x7f) : 0)};
+                          expected[to] = inside ? c.global[static_cast<std::size_t>(from)] : fill;
+                          ++bytes;
+                        });
+          ASSERT_EQ(box.transfer_bytes(), bytes);
+          box.load({shared.data(), other.data()}, c.shared_offset);
+          ASSERT_EQ(shared, expected) << box.map().describe() << " swizzle " << int(swizzle);
+          ASSERT_EQ(other, expected);
+        }
+}
+
+TEST(TensorBox, StoresLikeTheReference) {
+  std::mt19937 random(2);
+  for (const TensorMapSwizzle swizzle : kSwizzles)
+    for (const TensorMapType type : kTypes)
+      for (std::size_t rank = 1; rank <= 5; ++rank)
+        for (int repeat = 0; repeat < 4; ++repeat) {
+          Case c = random_case(random, type, swizzle, rank, false);
+          const TensorBox box = box_of(c);
+          std::vector<std::byte> shared(kSharedBytes);
+          for (std::byte& byte : shared) byte = static_cast<std::byte>(random());
+          std::vector<std::byte> expected = c.global;
+          for_each_byte(c.map, c.coordinates, c.shared_offset,
+                        [&](std::uint32_t from, std::int64_t to, bool inside) {
+                          if (inside) expected[static_cast<std::size_t>(to)] = shared[from];
+                        });
+          std::vector<std::byte> staged;
+          box.read_shared(shared.data(), c.shared_offset, staged);
+          box.store(staged);
+          ASSERT_EQ(c.global, expected) << box.map().describe();
+        }
+}
+
+TEST(TensorBox, GlobalRangeIsTheTouchedPart) {
+  std::mt19937 random(3);
+  for (int repeat = 0; repeat < 300; ++repeat) {
+    Case c =
+        random_case(random, kTypes[random() % 4], kSwizzles[random() % 7], 1 + random() % 5, true);
+    const TensorBox box = box_of(c);
+    std::int64_t lowest = INT64_MAX, highest = -1;
+    for_each_byte(c.map, c.coordinates, 0, [&](std::uint32_t, std::int64_t at, bool inside) {
+      if (!inside) return;
+      lowest = std::min(lowest, at);
+      highest = std::max(highest, at);
+    });
+    const auto range = box.global_range();
+    ASSERT_EQ(range.has_value(), highest >= 0);
+    if (!range) continue;
+    EXPECT_EQ(range->address - c.map.address, static_cast<std::uint64_t>(lowest));
+    EXPECT_EQ(range->size_bytes, static_cast<std::uint64_t>(highest - lowest + 1));
+  }
+}
+
+/// A tensor of 16-bit words that hold their own index plus 1.
+const std::uint16_t* counted() {
+  alignas(kTensorMapAlignmentBytes) static std::array<std::uint16_t, 1 << 16> values;
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(i + 1);
+  return values.data();
+}
+
+/// Loads a box and gives, per 16-byte chunk of shared memory, the chunk of global memory it holds;
+/// -1 where nothing was written, -2 for zeros.
+std::vector<int> loaded_chunks(MapArguments a,
+                               std::array<std::int32_t, kTensorMapMaxRank> coordinates,
+                               std::size_t chunks) {
+  a.address = reinterpret_cast<std::uint64_t>(counted());
+  const OpaqueMap opaque = a.encode();
+  std::vector<std::uint16_t> shared(kSharedBytes / 2, 0xeeee);
+  TensorBox(*decode_tensor_map(&opaque), coordinates, false)
+      .load({reinterpret_cast<std::byte*>(shared.data())}, 0);
+  std::vector<int> result;
+  for (std::size_t i = 0; i < chunks; ++i) {
+    const std::uint16_t first = shared[8 * i];
+    result.push_back(first == 0xeeee ? -1 : first == 0 ? -2 : (first - 1) / 8);
+  }
+  return result;
+}
+
+// The expectations below were read off an H200 GPU: the PTX ISA leaves them to figures.
+
+TEST(TensorBox, ShortRowsKeepTheSwizzleSpan) {
+  MapArguments a;
+  a.extents = {256, 64};
+  a.strides = {512};
+  a.box = {24, 4};  // 48 of 128 bytes
+  a.swizzle = TensorMapSwizzle::bytes128;
+  const std::vector<int> expected = {0,  1,  2,  -1, -1, -1, -1, -1, 33, 32, -1,
+                                     34, -1, -1, -1, -1, 66, -1, 64, 65, -1, -1,
+                                     -1, -1, -1, 98, 97, 96, -1, -1, -1, -1};
+  EXPECT_EQ(loaded_chunks(a, {0, 0}, 32), expected);
+}
+
+TEST(TensorBox, ElementStridesStartAtTheCoordinate) {
+  MapArguments a;
+  a.extents = {256, 64};
+  a.strides = {512};
+  a.box = {8, 7};
+  a.element_strides = {3, 3};  // of dimension 0: ignored
+  EXPECT_EQ(loaded_chunks(a, {0, -2}, 4), (std::vector<int>{-2, 32, 128, -1}));
+  EXPECT_EQ(loaded_chunks(a, {0, 60}, 4), (std::vector<int>{1920, 2016, -2, -1}));
+}
+
+TEST(TensorBox, InterleaveMovesOneSliceOfChannels) {
+  MapArguments a;
+  a.interleave = TensorMapInterleave::bytes16;
+  a.extents = {32, 8, 4};
+  a.strides = {1024, 8192};
+  a.box = {8, 4, 2};
+  EXPECT_EQ(loaded_chunks(a, {0, 2, 1}, 17),
+            (std::vector<int>{640, 641, 642, 643, 644, 645, 646, 647, 1152, 1153, 1154, 1155, 1156,
+                              1157, 1158, 1159, -1}));
+  a.extents = {32, 8, 4, 2};
+  a.strides = {1024, 8192, 32768};
+  a.box = {8, 2, 2, 2};
+  EXPECT_EQ(loaded_chunks(a, {0, 1, 1, 1}, 33)[8], 2688);
+  EXPECT_EQ(loaded_chunks(a, {0, 1, 1, 1}, 33)[16], -2);
+  EXPECT_EQ(loaded_chunks(a, {0, 1, 1, 1}, 33)[32], -1);
+  a.extents = {32, 8, 4};
+  a.strides = {1024, 4096};
+  a.box = {16, 4, 2};
+  a.element_strides = {2, 1, 1};
+  EXPECT_EQ(loaded_chunks(a, {0, 1, 1}, 9),
+            (std::vector<int>{320, 322, 324, 326, 328, 330, 332, 334, 576}));
+}
+
+TEST(TensorBox, InterleaveOf32BytesWithItsSwizzle) {
+  MapArguments a;
+  a.interleave = TensorMapInterleave::bytes32;
+  a.swizzle = TensorMapSwizzle::bytes32;
+  a.extents = {32, 8, 4};
+  a.strides = {1024, 4096};
+  a.box = {16, 4, 1};
+  EXPECT_EQ(loaded_chunks(a, {0, 1, 1}, 17),
+            (std::vector<int>{320, 321, 322, 323, 324, 325, 326, 327, 329, 328, 331, 330, 333, 332,
+                              335, 334, 336}));
+}
+
+TEST(TensorBox, GatherTakesFourRows) {
+  MapArguments a;
+  a.address = reinterpret_cast<std::uint64_t>(counted());
+  a.extents = {64, 100};
+  a.strides = {128};
+  a.box = {16, 1};
+  const OpaqueMap opaque = a.encode();
+  const TensorBox box(*decode_tensor_map(&opaque), {8, 7, 100, 3, -1}, true);
+  EXPECT_EQ(box.transfer_bytes(), 128u);
+  std::vector<std::uint16_t> shared(64, 0xeeee);
+  box.load({reinterpret_cast<std::byte*>(shared.data())}, 0);
+  for (int i = 0; i < 16; ++i) {
+    EXPECT_EQ(shared[i], 7 * 64 + 8 + i + 1);
+    EXPECT_EQ(shared[16 + i], 0);
+    EXPECT_EQ(shared[32 + i], 3 * 64 + 8 + i + 1);
+    EXPECT_EQ(shared[48 + i], 0);
+  }
+}
+
+}  // namespace
+}  // namespace bw::sim::test
