@@ -1,28 +1,21 @@
 #include "common/simulator/machine/kernel.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "common/simulator/checks/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/ptx/demangle.hpp"
 
 namespace bw::sim {
 namespace {
 
 /// A C++ symbol's name without its parameter list, which only repeats types; other names as they are.
-std::string demangle(const std::string& symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  if (status != 0 || text == nullptr) return symbol;
-  std::string name = text.get();
+std::string readable_name(const std::string& symbol) {
+  std::string name = ptx::demangle(symbol);
   // The last parenthesis at depth 0 opens the parameters; template arguments may hold others.
   int depth = 0;
   for (std::size_t i = name.size(); i-- > 0;) {
@@ -95,7 +88,7 @@ Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(modu
                                      std::string(name),
                                  "", {}, "", ""});
   }
-  name_ = demangle(function_->name);
+  name_ = readable_name(function_->name);
   KernelBuilder(*this, module, *function_).build();
 }
 

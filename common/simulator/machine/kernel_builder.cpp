@@ -8,6 +8,7 @@
 #include "common/simulator/checks/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/ptx/demangle.hpp"
 
 namespace bw::sim {
 namespace {
@@ -74,7 +75,7 @@ void KernelBuilder::lay_out_shared() {
     offset = align_up(offset, std::max<std::size_t>(variable->alignment_bytes, 1));
     addresses_[variable] = offset;
     kernel_.shared_symbols_.push_back(
-        {static_cast<std::uint32_t>(offset), variable->size_bytes, variable->name});
+        {static_cast<std::uint32_t>(offset), variable->size_bytes, ptx::demangle(variable->name)});
     offset += variable->size_bytes;
   }
   constexpr std::size_t kDynamicAlignment = 16;
@@ -84,7 +85,7 @@ void KernelBuilder::lay_out_shared() {
   if (!dynamic.empty()) offset = align_up(offset, alignment);
   for (const ptx::Variable* variable : dynamic) {
     addresses_[variable] = offset;
-    kernel_.shared_symbols_.push_back({static_cast<std::uint32_t>(offset), 0, variable->name});
+    kernel_.shared_symbols_.push_back({static_cast<std::uint32_t>(offset), 0, ptx::demangle(variable->name)});
   }
   kernel_.static_shared_bytes_ = offset;
 }

@@ -1,6 +1,9 @@
 #include "common/simulator/ptx/ast.hpp"
 
 #include <array>
+#include <cctype>
+
+#include "common/simulator/ptx/demangle.hpp"
 
 namespace bw::sim::ptx {
 namespace {
@@ -64,6 +67,26 @@ std::string_view base_name(std::string_view path) noexcept {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+/// "Roles::load" of a mangled "void bw::Roles<bw::Config<128> >::load(int) const": no template
+/// arguments, parameters, return type, or namespace in lower case.
+std::string function_base_name(const std::string& symbol) {
+  const std::string full = demangle(symbol);
+  std::string plain;
+  int depth = 0;
+  for (const char c : full) {
+    if (c == '(' && depth == 0 && !plain.empty()) break;
+    if (c == '<') ++depth;
+    if (depth == 0) plain += c;
+    if (c == '>') --depth;
+  }
+  const std::size_t space = plain.find_last_of(' ');
+  if (space != std::string::npos) plain.erase(0, space + 1);
+  for (std::size_t colon = plain.find("::"); colon != std::string::npos && std::islower(plain[0]);
+       colon = plain.find("::"))
+    plain.erase(0, colon + 2);
+  return plain;
+}
+
 }  // namespace
 
 std::size_t size_bytes(ScalarType type) noexcept { return row_of(type).size_bytes; }
@@ -86,24 +109,32 @@ const Function* Module::find_function(std::string_view function_name) const noex
 }
 
 std::string Module::describe_location(const Instruction& instruction) const {
-  const auto position = [this](const SourceLocation& location) {
-    const std::string_view file =
-        location.file < files.size() ? base_name(files[location.file]) : std::string_view{};
-    return std::string(file.empty() ? "<unknown>" : file) + ":" + std::to_string(location.line);
-  };
   const auto known = [this](std::int32_t index) {
     return index >= 0 && static_cast<std::size_t>(index) < locations.size();
   };
   if (!known(instruction.location)) return name + ":" + std::to_string(instruction.line);
 
-  const SourceLocation* location = &locations[static_cast<std::size_t>(instruction.location)];
-  std::string text = position(*location);
-  // A chain of call sites ends at -1; the bound keeps a table that was built wrongly from looping.
-  for (std::size_t depth = 0; known(location->inlined_at) && depth < locations.size(); ++depth) {
-    location = &locations[static_cast<std::size_t>(location->inlined_at)];
-    text += (depth == 0 ? " (inlined at " : ", inlined at ") + position(*location);
-    if (!known(location->inlined_at)) text += ")";
-  }
+  // Innermost first. A chain of call sites ends at -1; the bound keeps a wrong table from looping.
+  std::vector<const SourceLocation*> chain;
+  for (std::int32_t index = instruction.location;
+       known(index) && chain.size() < locations.size();
+       index = locations[static_cast<std::size_t>(index)].inlined_at)
+    chain.push_back(&locations[static_cast<std::size_t>(index)]);
+
+  // The reader's place is the innermost call in the file that holds the kernel: what lies below are
+  // headers that the kernel only uses.
+  std::size_t place = chain.size() - 1;
+  while (place > 0 && chain[place - 1]->file == chain.back()->file) --place;
+  const auto position = [this](const SourceLocation& location) {
+    const std::string_view file =
+        location.file < files.size() ? base_name(files[location.file]) : std::string_view{};
+    std::string text = std::string(file.empty() ? "<unknown>" : file) + ":" +
+                       std::to_string(location.line);
+    if (!location.function.empty()) text += " in " + function_base_name(location.function);
+    return text;
+  };
+  std::string text = position(*chain[place]);
+  if (place > 0) text += " (" + position(*chain[0]) + ")";
   return text;
 }
 

@@ -184,7 +184,9 @@ struct Module {
   std::vector<std::unique_ptr<Function>> functions;
 
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
-  /// "gemm.cuh:87 (inlined at kernel.cu:12)", or "name.ptx:123" when there is no .loc.
+  /// "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in try_wait)": the reader's place, which is the
+  /// innermost call in the file that holds the kernel, and the line that the instruction comes from.
+  /// "name.ptx:123" when there is no .loc.
   [[nodiscard]] std::string describe_location(const Instruction& instruction) const;
 };
 

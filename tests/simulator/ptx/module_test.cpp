@@ -255,11 +255,10 @@ $c:
 )");
   const auto& i = entry(*module).instructions;
   EXPECT_EQ(module->describe_location(i[0]), "kernel.cu:10");
-  EXPECT_EQ(module->describe_location(i[1]), "gemm.cuh:5 (inlined at kernel.cu:10)");
+  EXPECT_EQ(module->describe_location(i[1]), "kernel.cu:10 (gemm.cuh:5 in foo)");
   EXPECT_EQ(module->describe_location(i[2]), module->describe_location(i[1]));
-  EXPECT_EQ(module->describe_location(i[3]),
-            "leaf.cuh:1 (inlined at gemm.cuh:5, inlined at kernel.cu:10)");
-  EXPECT_EQ(module->describe_location(i[4]), "gemm.cuh:9 (inlined at kernel.cu:77)");
+  EXPECT_EQ(module->describe_location(i[3]), "kernel.cu:10 (leaf.cuh:1 in b)");
+  EXPECT_EQ(module->describe_location(i[4]), "kernel.cu:77 (gemm.cuh:9 in foo)");
   EXPECT_EQ(module->locations[static_cast<std::size_t>(i[1].location)].function, "foo");
   EXPECT_EQ(module->locations[static_cast<std::size_t>(i[3].location)].function, "b");
 }

@@ -1,0 +1,11 @@
+// C++ names of mangled symbols.
+#pragma once
+
+#include <string>
+
+namespace bw::sim::ptx {
+
+/// "bw::kernel<128>(bw::Arguments)" of "_ZN2bw6kernel..."; other names as they are.
+[[nodiscard]] std::string demangle(const std::string& symbol);
+
+}  // namespace bw::sim::ptx
