@@ -65,14 +65,22 @@ bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, std::uint
   const std::uint32_t outer = k_major ? rows : rows * element_bytes / kChunkBytes;
   const std::uint32_t inner = k_major ? k_elements * element_bytes / kChunkBytes : k_elements;
   if (descriptor.start_bytes < reserved_bytes) return false;
-  // An upper bound first: the offsets only grow with the indices, the swizzle stays in its pattern.
-  const std::uint64_t bound = std::uint64_t{descriptor.start_bytes} +
-                              std::uint64_t{outer / 8 + 1} * descriptor.stride_bytes +
-                              std::uint64_t{outer + inner} * descriptor.leading_bytes *
-                                  (k_major && descriptor.swizzle != SharedSwizzle::none ? 0 : 1) +
-                              std::uint64_t{inner / 4 + 1} * descriptor.stride_bytes +
-                              2 * std::uint64_t{descriptor.pattern_bytes()};
-  if (bound <= shared_bytes) return true;
+  // The largest offset belongs to the largest indices; a swizzle moves chunks within a 128-byte
+  // line.
+  constexpr std::uint32_t kLineBytes = 128;
+  const bool plain = descriptor.swizzle == SharedSwizzle::none;
+  const std::uint32_t pieces = plain ? 1 : descriptor.width_bytes() / kChunkBytes;
+  const std::uint32_t group = descriptor.swizzle == SharedSwizzle::k128b_atom32 ? 4 : 8;
+  const std::uint64_t groups = k_major ? (outer - 1) / 8 : (inner - 1) / group;
+  const std::uint64_t columns = k_major ? inner - 1 : (outer - 1) / pieces;
+  const bool stride_is_along = plain && !k_major;  // none, MN-major: the two offsets change places
+  const std::uint64_t leading = k_major && !plain ? 0 : columns * descriptor.leading_bytes;
+  const std::uint64_t offsets =
+      stride_is_along ? columns * descriptor.stride_bytes + groups * descriptor.leading_bytes
+                      : leading + groups * descriptor.stride_bytes;
+  const std::uint64_t last = descriptor.start_bytes + offsets + 7 * descriptor.width_bytes() +
+                             (plain ? 0 : descriptor.width_bytes() - kChunkBytes);
+  if (last / kLineBytes * kLineBytes + kLineBytes <= shared_bytes) return true;
   for (std::uint32_t i = 0; i < outer; ++i)
     for (std::uint32_t j = 0; j < inner; ++j) {
       const std::uint32_t address =

@@ -1,6 +1,7 @@
 // Runs one or a few tcgen05.mma on matrices that the host lays out, and hands back Tensor Memory.
 //
-// Everything here is written from the PTX ISA alone: formats, canonical layouts, swizzles, lanes of D.
+// Everything here is written from the PTX ISA alone: formats, canonical layouts, swizzles, lanes of
+// D.
 #pragma once
 
 #include <array>
@@ -17,17 +18,17 @@ namespace bw::sim::test {
 
 inline constexpr std::uint32_t kTmemLanes = 128;
 
-/// A number format by its fields; `bias` < 0: an integer of `exponent` bits, signed if `mantissa` is 1.
+/// A number format by its fields; `bias` < 0: an integer of `exponent` bits, signed if `mantissa`
+/// is 1.
 struct NumberFormat {
   std::string kind;
-  std::uint32_t code;   ///< in the instruction descriptor
+  std::uint32_t code;  ///< in the instruction descriptor
   int bits, exponent, mantissa, bias;
 };
 inline const NumberFormat kF16{"f16", 0, 16, 5, 10, 15}, kBf16{"f16", 1, 16, 8, 7, 127},
     kTf32{"tf32", 2, 32, 8, 23, 127}, kE4m3{"f8f6f4", 0, 8, 4, 3, 7},
-    kE5m2{"f8f6f4", 1, 8, 5, 2, 15}, kE2m3{"f8f6f4", 3, 6, 2, 3, 1},
-    kE3m2{"f8f6f4", 4, 6, 3, 2, 3}, kE2m1{"f8f6f4", 5, 4, 2, 1, 1}, kU8{"i8", 0, 8, 8, 0, -1},
-    kS8{"i8", 1, 8, 8, 1, -1};
+    kE5m2{"f8f6f4", 1, 8, 5, 2, 15}, kE2m3{"f8f6f4", 3, 6, 2, 3, 1}, kE3m2{"f8f6f4", 4, 6, 3, 2, 3},
+    kE2m1{"f8f6f4", 5, 4, 2, 1, 1}, kU8{"i8", 0, 8, 8, 0, -1}, kS8{"i8", 1, 8, 8, 1, -1};
 
 /// The value of a finite code.
 inline double value_of_code(const NumberFormat& format, std::uint32_t code) {
@@ -49,7 +50,8 @@ inline std::uint32_t random_code(const NumberFormat& format, std::mt19937& rando
   const std::uint32_t mantissa = bits & ((1u << std::min(format.mantissa, 10)) - 1);
   const std::uint32_t shift = format.mantissa > 10 ? format.mantissa - 10 : 0;
   const std::uint32_t spread = static_cast<std::uint32_t>(std::min(5, (1 << format.exponent) - 1));
-  const std::uint32_t lowest = format.exponent <= 3 ? 0 : static_cast<std::uint32_t>(format.bias) - 3;
+  const std::uint32_t lowest =
+      format.exponent <= 3 ? 0 : static_cast<std::uint32_t>(format.bias) - 3;
   const std::uint32_t exponent = lowest + (bits >> 16) % spread;
   return sign | exponent << format.mantissa | mantissa << shift;
 }
@@ -63,20 +65,27 @@ struct SharedMatrix {
   bool mn_major = false;
   Pattern pattern = Pattern::none;
   std::uint32_t rows = 0, k = 0;
-  std::uint32_t offset = 0;        ///< of the tile in the shared image, a multiple of 1024
-  std::vector<std::uint32_t> codes;   ///< [row][k]
+  std::uint32_t offset = 0;          ///< of the tile in the shared image, a multiple of 1024
+  std::vector<std::uint32_t> codes;  ///< [row][k]
 
   [[nodiscard]] std::uint32_t container() const { return format.bits < 8 ? 1 : format.bits / 8; }
   [[nodiscard]] std::uint32_t span() const {  // bytes of one row of the swizzle pattern
-    return pattern == Pattern::none ? 16 : pattern == Pattern::b32 ? 32 : pattern == Pattern::b64 ? 64 : 128;
+    return pattern == Pattern::none  ? 16
+           : pattern == Pattern::b32 ? 32
+           : pattern == Pattern::b64 ? 64
+                                     : 128;
   }
   /// Bytes along the contiguous index and number of indices across.
   [[nodiscard]] std::uint32_t line_bytes() const { return (mn_major ? rows : k) * container(); }
   [[nodiscard]] std::uint32_t lines() const { return mn_major ? k : rows; }
-  [[nodiscard]] std::uint32_t lines_per_group() const { return pattern == Pattern::b128_atom32 && mn_major ? 4 : 8; }
+  [[nodiscard]] std::uint32_t lines_per_group() const {
+    return pattern == Pattern::b128_atom32 && mn_major ? 4 : 8;
+  }
   /// Groups of lines follow each other; then the next column of pattern-wide pieces.
   [[nodiscard]] std::uint32_t group_bytes() const { return lines_per_group() * span(); }
-  [[nodiscard]] std::uint32_t groups() const { return (lines() + lines_per_group() - 1) / lines_per_group(); }
+  [[nodiscard]] std::uint32_t groups() const {
+    return (lines() + lines_per_group() - 1) / lines_per_group();
+  }
   [[nodiscard]] std::uint32_t column_bytes() const { return groups() * group_bytes(); }
   [[nodiscard]] std::uint32_t size_bytes() const {
     return (line_bytes() + span() - 1) / span() * column_bytes();
@@ -87,13 +96,22 @@ struct SharedMatrix {
     std::uint32_t physical = chunk;
     const std::uint32_t in_group = line % lines_per_group();
     switch (pattern) {  // the figures of "Swizzling modes": which chunk stands where in which line
-      case Pattern::none: break;
-      case Pattern::b128: physical = chunk ^ in_group; break;
-      case Pattern::b64: physical = chunk ^ in_group / 2; break;
-      case Pattern::b32: physical = chunk ^ in_group / 4; break;
-      case Pattern::b128_atom32: physical = chunk ^ 2 * (in_group % 4); break;
+      case Pattern::none:
+        break;
+      case Pattern::b128:
+        physical = chunk ^ in_group;
+        break;
+      case Pattern::b64:
+        physical = chunk ^ in_group / 2;
+        break;
+      case Pattern::b32:
+        physical = chunk ^ in_group / 4;
+        break;
+      case Pattern::b128_atom32:
+        physical = chunk ^ 2 * (in_group % 4);
+        break;
     }
-    
+
     return column * column_bytes() + line / lines_per_group() * group_bytes() + in_group * span() +
            physical * 16;
   }
@@ -101,8 +119,8 @@ struct SharedMatrix {
   [[nodiscard]] std::uint64_t descriptor(std::uint32_t first_k = 0) const {
     std::uint64_t leading = 0, stride = 0;
     if (pattern == Pattern::none) {
-      // K-major: leading = next 16 bytes along K, stride = next 8 rows. MN-major: leading = next 8 k,
-      // stride = next 16 bytes along MN.
+      // K-major: leading = next 16 bytes along K, stride = next 8 rows. MN-major: leading = next 8
+      // k, stride = next 16 bytes along MN.
       leading = mn_major ? group_bytes() : column_bytes();
       stride = mn_major ? column_bytes() : group_bytes();
     } else {
@@ -140,8 +158,8 @@ struct SharedMatrix {
           for (int bit = 0; bit < format.bits; ++bit) {
             const std::uint32_t position = along % 16 * format.bits + bit;
             const std::uint8_t flag = static_cast<std::uint8_t>(1u << position % 8);
-            chunk[position / 8] = static_cast<std::uint8_t>((code >> bit & 1u) != 0 ? chunk[position / 8] | flag
-                                                                                    : chunk[position / 8] & ~flag);
+            chunk[position / 8] = static_cast<std::uint8_t>(
+                (code >> bit & 1u) != 0 ? chunk[position / 8] | flag : chunk[position / 8] & ~flag);
           }
         }
       }
@@ -150,8 +168,9 @@ struct SharedMatrix {
 
 /// Instruction descriptor from its fields.
 inline std::uint32_t instruction_descriptor(const NumberFormat& a, const NumberFormat& b,
-                                            std::uint32_t d_format, std::uint32_t m, std::uint32_t n,
-                                            bool a_mn_major = false, bool b_mn_major = false) {
+                                            std::uint32_t d_format, std::uint32_t m,
+                                            std::uint32_t n, bool a_mn_major = false,
+                                            bool b_mn_major = false) {
   return d_format << 4 | a.code << 7 | b.code << 10 | (a_mn_major ? 1u << 15 : 0) |
          (b_mn_major ? 1u << 16 : 0) | n / 8 << 17 | m / 16 << 24;
 }
@@ -159,14 +178,15 @@ inline std::uint32_t instruction_descriptor(const NumberFormat& a, const NumberF
 /// What the program does beside the fixed frame.
 struct MmaProgram {
   int group = 1;
-  /// PTX of the issuing thread. Registers: %tmem (allocation), %smem (start of the image >> 4, 64 bit in
-  /// %smem64), %enable (predicate, from the parameter), %a and %b (descriptors with the start added),
-  /// %idesc, %bar (shared address of the mbarrier), %r<8>, %rd<8>.
+  /// PTX of the issuing thread. Registers: %tmem (allocation), %smem (start of the image >> 4, 64
+  /// bit in %smem64), %enable (predicate, from the parameter), %a and %b (descriptors with the
+  /// start added), %idesc, %bar (shared address of the mbarrier), %r<8>, %rd<8>.
   std::string issue;
-  std::uint32_t columns = 512;   ///< that are copied in and out
+  std::uint32_t columns = 512;  ///< that are copied in and out
 };
 
-/// The program's PTX: parameters image, image bytes, TMEM in, TMEM out, descriptor a, b, idesc, enable.
+/// The program's PTX: parameters image, image bytes, TMEM in, TMEM out, descriptor a, b, idesc,
+/// enable.
 inline std::string mma_text(const MmaProgram& program) {
   const std::string group = ".cta_group::" + std::to_string(program.group);
   const bool pair = program.group == 2;
@@ -187,7 +207,8 @@ inline std::string mma_text(const MmaProgram& program) {
   ld.param.u64 %out, [tmem_out];
   mul.wide.u32 %offset, %cta, %bytes;
   add.s64 %image, %image, %offset;
-  mul.wide.u32 %offset, %cta, )" + std::to_string(program.columns * kTmemLanes * 4) + R"(;
+  mul.wide.u32 %offset, %cta, )" +
+                     std::to_string(program.columns * kTmemLanes * 4) + R"(;
   add.s64 %in, %in, %offset;
   add.s64 %out, %out, %offset;
   mul.wide.u32 %offset, %t, 4;
@@ -211,7 +232,8 @@ COPIED:
 INITIALISED:
   setp.ne.u32 %p2, %warp, 0;
   @%p2 bra ALLOCATED;
-  tcgen05.alloc)" + group + R"(.sync.aligned.shared::cta.b32 [slot], 512;
+  tcgen05.alloc)" + group +
+                     R"(.sync.aligned.shared::cta.b32 [slot], 512;
 ALLOCATED:
   fence.proxy.async.shared::cta;
   tcgen05.fence::before_thread_sync;
@@ -227,7 +249,8 @@ FILL:
   add.s64 %in, %in, 512;
   add.u32 %address, %address, 1;
   add.u32 %i, %i, 1;
-  setp.lt.u32 %p3, %i, )" + columns + R"(;
+  setp.lt.u32 %p3, %i, )" +
+                     columns + R"(;
   @%p3 bra FILL;
   tcgen05.wait::st.sync.aligned;
   tcgen05.fence::before_thread_sync;
@@ -272,7 +295,8 @@ DRAIN:
   add.s64 %out, %out, 512;
   add.u32 %address, %address, 1;
   add.u32 %i, %i, 1;
-  setp.lt.u32 %p6, %i, )" + columns + R"(;
+  setp.lt.u32 %p6, %i, )" +
+          columns + R"(;
   @%p6 bra DRAIN;
   tcgen05.fence::before_thread_sync;
   bar.sync 0;
@@ -281,7 +305,8 @@ DRAIN:
   text += R"(
   setp.ne.u32 %p7, %warp, 0;
   @%p7 bra DONE;
-  tcgen05.dealloc)" + group + R"(.sync.aligned.b32 %tmem, 512;
+  tcgen05.dealloc)" +
+          group + R"(.sync.aligned.b32 %tmem, 512;
 DONE:
   ret;
 )";

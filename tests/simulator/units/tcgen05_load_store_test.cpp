@@ -6,16 +6,19 @@ namespace {
 
 struct Shape {
   std::string name;
-  int registers;   ///< of .x1
-  int columns;     ///< of .x1
+  int registers;  ///< of .x1
+  int columns;    ///< of .x1
   int lanes;
 };
-const Shape kShapes[] = {{"32x32b", 1, 1, 32}, {"16x64b", 1, 2, 16}, {"16x128b", 2, 4, 16},
-                         {"16x256b", 4, 8, 16}, {"16x32bx2", 1, 1, 16}};
+const Shape kShapes[] = {{"32x32b", 1, 1, 32},
+                         {"16x64b", 1, 2, 16},
+                         {"16x128b", 2, 4, 16},
+                         {"16x256b", 4, 8, 16},
+                         {"16x32bx2", 1, 1, 16}};
 constexpr int kSplit = 64;
 
-/// Row (lane) and column of register `r` of thread `t`, read off the ISA's fragment figures: 32x32b thread t
-/// holds row t; the 16-row shapes hold rows t / 4 and t / 4 + 8 in 8-row halves.
+/// Row (lane) and column of register `r` of thread `t`, read off the ISA's fragment figures: 32x32b
+/// thread t holds row t; the 16-row shapes hold rows t / 4 and t / 4 + 8 in 8-row halves.
 struct Cell {
   int lane, column;
 };
@@ -23,7 +26,8 @@ Cell cell(const Shape& shape, int r, int t) {
   if (shape.name == "32x32b") return {t, r};
   if (shape.name == "16x32bx2") return {t % 16, r + (t < 16 ? 0 : kSplit)};
   if (shape.name == "16x64b") {
-    // Four threads hold a row pair: T0 row 0 column 0, T1 row 8 column 0, T2 row 0 column 1, T3 row 8 column 1.
+    // Four threads hold a row pair: T0 row 0 column 0, T1 row 8 column 0, T2 row 0 column 1, T3 row
+    // 8 column 1.
     const int quad = t % 4;
     return {t / 4 + (quad % 2 == 1 ? 8 : 0), 2 * r + (quad >= 2 ? 1 : 0)};
   }
@@ -41,8 +45,8 @@ std::string registers(int count) {
   return text + "}";
 }
 
-/// One warp (index `warp`) fills its quarter with `fill`, executes `middle` on %taddr, and copies its quarter
-/// out; `registers` values %d go to `out` after the quarter.
+/// One warp (index `warp`) fills its quarter with `fill`, executes `middle` on %taddr, and copies
+/// its quarter out; `registers` values %d go to `out` after the quarter.
 std::string program(const std::string& middle, int warp, int columns, int data_registers) {
   std::string text = R"(
   .reg .pred %p<4>;
@@ -56,7 +60,8 @@ std::string program(const std::string& middle, int warp, int columns, int data_r
 ALLOCATED:
   bar.sync 0;
   ld.shared.b32 %tmem, [slot];
-  setp.ne.u32 %p1, %warp, )" + std::to_string(warp) + R"(;
+  setp.ne.u32 %p1, %warp, )" +
+                     std::to_string(warp) + R"(;
   @%p1 bra IDLE;
   and.b32 %t, %t, 31;
   ld.param.u64 %in, [in];
@@ -75,7 +80,8 @@ FILL:
   add.s64 %in, %in, 128;
   add.u32 %address, %address, 1;
   add.u32 %i, %i, 1;
-  setp.lt.u32 %p2, %i, )" + std::to_string(columns) + R"(;
+  setp.lt.u32 %p2, %i, )" +
+                     std::to_string(columns) + R"(;
   @%p2 bra FILL;
   tcgen05.wait::st.sync.aligned;
 )";
@@ -91,11 +97,13 @@ DRAIN:
   add.s64 %out, %out, 128;
   add.u32 %address, %address, 1;
   add.u32 %i, %i, 1;
-  setp.lt.u32 %p3, %i, )" + std::to_string(columns) + R"(;
+  setp.lt.u32 %p3, %i, )" +
+          std::to_string(columns) + R"(;
   @%p3 bra DRAIN;
 )";
   for (int r = 0; r < data_registers; ++r)
-    text += "  st.global.b32 [%out+" + std::to_string(r * 128) + "], %d" + std::to_string(r) + ";\n";
+    text +=
+        "  st.global.b32 [%out+" + std::to_string(r * 128) + "], %d" + std::to_string(r) + ";\n";
   text += R"(
 IDLE:
   bar.sync 0;
@@ -126,12 +134,12 @@ void check_shape(const Shape& shape, int repetitions, int warp, bool packed, int
   const int count = shape.registers * repetitions;
   const int width = packed ? 2 : 1;
   const int columns = kSplit + shape.columns * repetitions * width;
-  SCOPED_TRACE(shape.name + ".x" + std::to_string(repetitions) + (packed ? " packed" : "") + " warp " +
-               std::to_string(warp) + " lane +" + std::to_string(lane_offset));
+  SCOPED_TRACE(shape.name + ".x" + std::to_string(repetitions) + (packed ? " packed" : "") +
+               " warp " + std::to_string(warp) + " lane +" + std::to_string(lane_offset));
   const std::string suffix = shape.name + ".x" + std::to_string(repetitions);
   const std::string split = shape.name == "16x32bx2" ? ", " + std::to_string(kSplit) : "";
-  const std::string moved = lane_offset == 0 ? "  mov.b32 %v, %taddr;\n"
-                                             : "  add.u32 %v, %taddr, 1048576;\n";
+  const std::string moved =
+      lane_offset == 0 ? "  mov.b32 %v, %taddr;\n" : "  add.u32 %v, %taddr, 1048576;\n";
   // A packed cell c stands in the low halves of columns 2c and 2c + 1 (of its half for 16x32bx2).
   const auto packed_column = [&](const Cell& c) {
     const int base = shape.name == "16x32bx2" && c.column >= kSplit ? kSplit : 0;
@@ -146,18 +154,19 @@ void check_shape(const Shape& shape, int repetitions, int warp, bool packed, int
       for (int t = 0; t < 32; ++t) {
         const Cell c = cell(shape, r, t);
         const int lane = c.lane + lane_offset;
-        const std::uint32_t expected =
-            packed ? (result.in[packed_column(c) * 32 + lane] & 0xffffu) |
-                         result.in[(packed_column(c) + 1) * 32 + lane] << 16
-                   : result.in[c.column * 32 + lane];
-        ASSERT_EQ(result.out[(columns + r) * 32 + t], expected) << "ld register " << r << " thread " << t;
+        const std::uint32_t expected = packed
+                                           ? (result.in[packed_column(c) * 32 + lane] & 0xffffu) |
+                                                 result.in[(packed_column(c) + 1) * 32 + lane] << 16
+                                           : result.in[c.column * 32 + lane];
+        ASSERT_EQ(result.out[(columns + r) * 32 + t], expected)
+            << "ld register " << r << " thread " << t;
       }
   }
   {  // Store.
-    const Result result =
-        run(moved + "  tcgen05.st.sync.aligned." + suffix + (packed ? ".unpack::16b" : "") +
-                ".b32 [%v]" + split + ", " + registers(count) + ";\n  tcgen05.wait::st.sync.aligned;\n",
-            warp, columns, count);
+    const Result result = run(moved + "  tcgen05.st.sync.aligned." + suffix +
+                                  (packed ? ".unpack::16b" : "") + ".b32 [%v]" + split + ", " +
+                                  registers(count) + ";\n  tcgen05.wait::st.sync.aligned;\n",
+                              warp, columns, count);
     std::vector<std::uint32_t> expected(result.in.begin(), result.in.begin() + columns * 32);
     for (int r = 0; r < count; ++r)
       for (int t = 0; t < 32; ++t) {
@@ -194,11 +203,11 @@ TEST(Tcgen05LoadStore, PacksTwo16BitColumnsIntoARegister) {
 
 TEST(Tcgen05LoadStore, RegistersHoldNothingUsefulBeforeWait) {
   // The register is copied before wait::ld and after it.
-  const Result result = run(
-      "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%taddr];\n"
-      "  mov.b32 %d1, %d0;\n"
-      "  tcgen05.wait::ld.sync.aligned;\n",
-      0, 4, 2);
+  const Result result =
+      run("  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%taddr];\n"
+          "  mov.b32 %d1, %d0;\n"
+          "  tcgen05.wait::ld.sync.aligned;\n",
+          0, 4, 2);
   for (int t = 0; t < 32; ++t) {
     EXPECT_EQ(result.out[4 * 32 + t], result.in[t]);
     EXPECT_NE(result.out[5 * 32 + t], result.in[t]);
@@ -207,12 +216,12 @@ TEST(Tcgen05LoadStore, RegistersHoldNothingUsefulBeforeWait) {
 }
 
 TEST(Tcgen05LoadStore, AStoreIsNotThereBeforeItCompletes) {
-  const Result result = run(
-      "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%taddr], {%d0};\n"
-      "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d1}, [%taddr];\n"
-      "  tcgen05.wait::ld.sync.aligned;\n"
-      "  tcgen05.wait::st.sync.aligned;\n",
-      0, 4, 2);
+  const Result result =
+      run("  tcgen05.st.sync.aligned.32x32b.x1.b32 [%taddr], {%d0};\n"
+          "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d1}, [%taddr];\n"
+          "  tcgen05.wait::ld.sync.aligned;\n"
+          "  tcgen05.wait::st.sync.aligned;\n",
+          0, 4, 2);
   for (int t = 0; t < 32; ++t) {
     EXPECT_EQ(result.out[5 * 32 + t], result.in[t]) << "the old contents";
     EXPECT_EQ(result.out[t], result.in[4 * 32 + t]);
@@ -220,12 +229,13 @@ TEST(Tcgen05LoadStore, AStoreIsNotThereBeforeItCompletes) {
 }
 
 TEST(Tcgen05LoadStore, DeadDestinationsDoNotDisturbOtherRegisters) {
-  // %d0 and %d1 are never read, so their places may be given to the registers defined between load and wait.
-  const Result result = run(
-      "  tcgen05.ld.sync.aligned.32x32b.x4.b32 {_, %i, _, %d2}, [%taddr];\n"
-      "  mov.b32 %d0, 17;\n  mov.b32 %d1, 23;\n"
-      "  tcgen05.wait::ld.sync.aligned;\n",
-      0, 4, 3);
+  // %d0 and %d1 are never read, so their places may be given to the registers defined between load
+  // and wait.
+  const Result result =
+      run("  tcgen05.ld.sync.aligned.32x32b.x4.b32 {_, %i, _, %d2}, [%taddr];\n"
+          "  mov.b32 %d0, 17;\n  mov.b32 %d1, 23;\n"
+          "  tcgen05.wait::ld.sync.aligned;\n",
+          0, 4, 3);
   for (int t = 0; t < 32; ++t) {
     EXPECT_EQ(result.out[4 * 32 + t], 17u);
     EXPECT_EQ(result.out[5 * 32 + t], 23u);
@@ -234,9 +244,10 @@ TEST(Tcgen05LoadStore, DeadDestinationsDoNotDisturbOtherRegisters) {
 }
 
 TEST(Tcgen05LoadStoreFaults, LaneQuarterOfAnotherWarp) {
-  const std::string middle = "  add.u32 %v, %taddr, 2097152;\n"
-                             "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%v];\n"
-                             "  tcgen05.wait::ld.sync.aligned;\n";
+  const std::string middle =
+      "  add.u32 %v, %taddr, 2097152;\n"
+      "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%v];\n"
+      "  tcgen05.wait::ld.sync.aligned;\n";
   expect_fault(FaultKind::contract,
                {"invalid datapath (lane) alignment", "names lane 64", "warp 1", "lanes 32-63"},
                [&] { (void)run(middle, 1, 4, 1); });
@@ -244,41 +255,47 @@ TEST(Tcgen05LoadStoreFaults, LaneQuarterOfAnotherWarp) {
 
 TEST(Tcgen05LoadStoreFaults, MisalignedLane) {
   expect_fault(FaultKind::contract, {"invalid datapath (lane) alignment", "names lane 16"}, [&] {
-    (void)run("  add.u32 %v, %taddr, 1048576;\n"
-              "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%v], {%d0};\n",
-              0, 4, 1);
+    (void)run(
+        "  add.u32 %v, %taddr, 1048576;\n"
+        "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%v], {%d0};\n",
+        0, 4, 1);
   });
   expect_fault(FaultKind::contract, {"invalid datapath (lane) alignment", "names lane 8"}, [&] {
-    (void)run("  add.u32 %v, %taddr, 524288;\n"
-              "  tcgen05.st.sync.aligned.16x64b.x1.b32 [%v], {%d0};\n",
-              0, 4, 1);
+    (void)run(
+        "  add.u32 %v, %taddr, 524288;\n"
+        "  tcgen05.st.sync.aligned.16x64b.x1.b32 [%v], {%d0};\n",
+        0, 4, 1);
   });
 }
 
 TEST(Tcgen05LoadStoreFaults, ColumnsThatAreNotAllocated) {
-  expect_fault(FaultKind::contract,
-               {"Tensor Memory column 512 being accessed by instruction tcgen05.ld is not allocated",
-                "Columns allocated are: 0-511."},
-               [&] {
-                 (void)run("  add.u32 %v, %taddr, 510;\n"
-                           "  tcgen05.ld.sync.aligned.32x32b.x4.b32 {%d0, %d1, %d2, %d3}, [%v];\n",
-                           0, 4, 4);
-               });
+  expect_fault(
+      FaultKind::contract,
+      {"Tensor Memory column 512 being accessed by instruction tcgen05.ld is not allocated",
+       "Columns allocated are: 0-511."},
+      [&] {
+        (void)run(
+            "  add.u32 %v, %taddr, 510;\n"
+            "  tcgen05.ld.sync.aligned.32x32b.x4.b32 {%d0, %d1, %d2, %d3}, [%v];\n",
+            0, 4, 4);
+      });
 }
 
 TEST(Tcgen05LoadStoreFaults, ReadOfColumnsThatNothingHasWritten) {
   expect_fault(FaultKind::contract, {"reads Tensor Memory column 4", "nothing has written"}, [&] {
-    (void)run("  tcgen05.ld.sync.aligned.32x32b.x8.b32 "
-              "{%d0, %d1, %d2, %d3, %d4, %d5, %d6, %d7}, [%taddr];\n",
-              0, 4, 8);
+    (void)run(
+        "  tcgen05.ld.sync.aligned.32x32b.x8.b32 "
+        "{%d0, %d1, %d2, %d3, %d4, %d5, %d6, %d7}, [%taddr];\n",
+        0, 4, 8);
   });
 }
 
 TEST(Tcgen05LoadStoreFaults, AddressThatDiffersWithinTheWarp) {
   expect_fault(FaultKind::contract, {"Tensor Memory address differs within the warp"}, [&] {
-    (void)run("  add.u32 %v, %taddr, %t;\n"
-              "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%v];\n",
-              0, 32, 1);
+    (void)run(
+        "  add.u32 %v, %taddr, %t;\n"
+        "  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%v];\n",
+        0, 32, 1);
   });
 }
 
@@ -288,8 +305,9 @@ TEST(Tcgen05LoadStoreFaults, DivergentWarp) {
         "tcgen05.st.sync.aligned.32x32b.x1.b32 [%taddr], {%d0}", "tcgen05.wait::ld.sync.aligned",
         "tcgen05.wait::st.sync.aligned"})
     expect_fault(FaultKind::contract, {"under divergence"}, [&] {
-      (void)run("  .reg .pred %half;\n  setp.lt.u32 %half, %t, 16;\n  @%half " + instruction + ";\n", 0,
-                4, 1);
+      (void)run(
+          "  .reg .pred %half;\n  setp.lt.u32 %half, %t, 16;\n  @%half " + instruction + ";\n", 0,
+          4, 1);
     });
 }
 

@@ -59,13 +59,14 @@ void check(const Case& c, std::uint32_t seed = 1) {
       }
       const double got = std::bit_cast<float>(after[place]);
       if (!(std::fabs(got - sum) <= chain_bound(magnitude, k)) && ++wrong <= 3)
-        ADD_FAILURE() << "row " << row << " column " << column << ": " << got << ", expected " << sum;
+        ADD_FAILURE() << "row " << row << " column " << column << ": " << got << ", expected "
+                      << sum;
     }
   EXPECT_EQ(wrong, 0);
   for (std::size_t place = 0; place < after.size(); ++place) {
     if (written[place]) continue;
-    ASSERT_EQ(after[place], before[place]) << "column " << place / kTmemLanes << " lane "
-                                           << place % kTmemLanes << " must not change";
+    ASSERT_EQ(after[place], before[place])
+        << "column " << place / kTmemLanes << " lane " << place % kTmemLanes << " must not change";
   }
 }
 
@@ -95,7 +96,11 @@ TEST(Tcgen05Mma, ReadsEveryCanonicalLayout) {
           SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " bits " +
                        std::to_string(format->bits) + (a_mn ? " A MN" : " A K") +
                        (b_mn ? " B MN" : " B K"));
-          check({.a = *format, .b = *format, .n = 128, .a_mn = a_mn, .b_mn = b_mn,
+          check({.a = *format,
+                 .b = *format,
+                 .n = 128,
+                 .a_mn = a_mn,
+                 .b_mn = b_mn,
                  .pattern = pattern});
         }
 }
@@ -112,7 +117,8 @@ TEST(Tcgen05Mma, PutsEveryShapeWhereTheIsaSays) {
   check({.m = 128, .n = 256, .enable = false});
 }
 
-/// Several MMAs on one accumulator: K of `steps` instructions in one tile, in a row or far apart in time.
+/// Several MMAs on one accumulator: K of `steps` instructions in one tile, in a row or far apart in
+/// time.
 std::vector<std::uint32_t> run_chain(std::uint32_t steps, bool apart, std::uint64_t seed = 0) {
   std::mt19937 random(7);
   constexpr std::uint32_t kM = 128, kN = 96;
@@ -126,23 +132,26 @@ std::vector<std::uint32_t> run_chain(std::uint32_t steps, bool apart, std::uint6
   MmaProgram program;
   program.columns = kN;
   for (std::uint32_t step = 0; step < steps; ++step) {
-    program.issue += "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, %enable;\n"
-                     "  setp.eq.u32 %enable, %t, %t;\n"
-                     "  add.s64 %a, %a, 2;\n  add.s64 %b, %b, 2;\n";
+    program.issue +=
+        "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, %enable;\n"
+        "  setp.eq.u32 %enable, %t, %t;\n"
+        "  add.s64 %a, %a, 2;\n  add.s64 %b, %b, 2;\n";
     // The queue runs dry, so each instruction is executed on its own.
     if (apart) program.issue += "  nanosleep.u32 2000;\n";
   }
   const auto before = random_tensor_memory(1, kN, random);
-  const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
-                             instruction_descriptor(kE4m3, kE4m3, 1, kM, kN), false,
-                             test_settings(seed));
+  const auto after =
+      run_mma(program, image, before, a.descriptor(), b.descriptor(),
+              instruction_descriptor(kE4m3, kE4m3, 1, kM, kN), false, test_settings(seed));
   for (std::uint32_t row = 0; row < kM; ++row)
     for (std::uint32_t column = 0; column < kN; ++column) {
       // The documented order: one chain of fused multiply-adds, ascending k.
       float sum = 0;
       for (std::uint32_t i = 0; i < steps * 32; ++i)
-        sum = std::fma(static_cast<float>(a.value(row, i)), static_cast<float>(b.value(column, i)), sum);
-      EXPECT_EQ(std::bit_cast<float>(after[column * kTmemLanes + row]), sum) << row << " " << column;
+        sum = std::fma(static_cast<float>(a.value(row, i)), static_cast<float>(b.value(column, i)),
+                       sum);
+      EXPECT_EQ(std::bit_cast<float>(after[column * kTmemLanes + row]), sum)
+          << row << " " << column;
     }
   return after;
 }
@@ -217,10 +226,11 @@ TEST(Tcgen05Mma, LeavesDisabledLanesAsTheyAre) {
   MmaProgram program;
   program.columns = kN;
   for (int word = 0; word < 4; ++word)
-    program.issue += "  mov.b32 %r" + std::to_string(2 + word) + ", " +
-                     std::to_string(disabled[word]) + ";\n";
-  program.issue += "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, "
-                   "{%r2, %r3, %r4, %r5}, %enable;\n";
+    program.issue +=
+        "  mov.b32 %r" + std::to_string(2 + word) + ", " + std::to_string(disabled[word]) + ";\n";
+  program.issue +=
+      "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, "
+      "{%r2, %r3, %r4, %r5}, %enable;\n";
   const auto before = random_tensor_memory(1, kN, random);
   const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
                              instruction_descriptor(kE4m3, kE4m3, 1, 128, kN), false);
@@ -252,9 +262,8 @@ TEST(Tcgen05Mma, ScalesInputDByAPowerOfTwoAndNegatesProducts) {
   const auto before = random_tensor_memory(1, kN, random);
   for (const std::uint32_t negate : {0u, 1u << 13, 1u << 14, 3u << 13}) {
     const double sign = negate == 1u << 13 || negate == 1u << 14 ? -1 : 1;
-    const auto after =
-        run_mma(program, image, before, a.descriptor(), b.descriptor(),
-                instruction_descriptor(kBf16, kBf16, 1, 128, kN) | negate, true);
+    const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                               instruction_descriptor(kBf16, kBf16, 1, 128, kN) | negate, true);
     for (std::uint32_t row = 0; row < 128; ++row)
       for (std::uint32_t column = 0; column < kN; ++column) {
         const std::size_t place = column * kTmemLanes + row;
@@ -286,7 +295,7 @@ TEST(Tcgen05Mma, RoundsAnF16AccumulatorOnce) {
   program.columns = kN;
   program.issue = issue_of("f16");
   std::vector<std::uint32_t> before(kN * kTmemLanes);
-  for (auto& word : before) word = 0x6800 + random() % 3;   // 2048, 2050, 2052: the step is 2
+  for (auto& word : before) word = 0x6800 + random() % 3;  // 2048, 2050, 2052: the step is 2
   const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
                              instruction_descriptor(kF16, kF16, 0, 128, kN), true);
   for (std::uint32_t row = 0; row < 128; ++row)
@@ -320,11 +329,12 @@ TEST(Tcgen05Mma, SumsIntegersExactlyWrapsAndSaturates) {
       program.issue = issue_of("i8");
       std::vector<std::uint32_t> before(kN * kTmemLanes);
       for (std::size_t i = 0; i < before.size(); ++i)
-        before[i] = i % 3 == 0 ? 0x7fffff00u : i % 3 == 1 ? 0x80000100u : static_cast<std::uint32_t>(i);
-      const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
-                                 instruction_descriptor(format, format, 2, 128, kN) |
-                                     (saturate ? 8u : 0u),
-                                 true);
+        before[i] = i % 3 == 0   ? 0x7fffff00u
+                    : i % 3 == 1 ? 0x80000100u
+                                 : static_cast<std::uint32_t>(i);
+      const auto after =
+          run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                  instruction_descriptor(format, format, 2, 128, kN) | (saturate ? 8u : 0u), true);
       for (std::uint32_t row = 0; row < 128; ++row)
         for (std::uint32_t column = 0; column < kN; ++column) {
           const std::size_t place = column * kTmemLanes + row;
@@ -332,20 +342,21 @@ TEST(Tcgen05Mma, SumsIntegersExactlyWrapsAndSaturates) {
           for (std::uint32_t i = 0; i < 32; ++i)
             sum += static_cast<std::int64_t>(a.value(row, i)) *
                    static_cast<std::int64_t>(b.value(column, i));
-          if (saturate)
-            sum = std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX);
+          if (saturate) sum = std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX);
           ASSERT_EQ(after[place], static_cast<std::uint32_t>(sum));
         }
     }
 }
 
 TEST(Tcgen05Mma, KeepsNanAndInfinity) {
-  SharedMatrix a{kE5m2, false, Pattern::b128, 128, 32, 0, std::vector<std::uint32_t>(128 * 32, 0x3c)};
-  SharedMatrix b{kE4m3, false, Pattern::b128, 16, 32, 16384, std::vector<std::uint32_t>(16 * 32, 0x38)};
-  a.codes[0] = 0x7c;                  // row 0: +inf
-  a.codes[32] = 0xfc;                 // row 1: -inf
-  a.codes[64] = 0x7d;                 // row 2: NaN
-  b.codes[32 * 5] = 0x7f;             // column 5: NaN
+  SharedMatrix a{
+      kE5m2, false, Pattern::b128, 128, 32, 0, std::vector<std::uint32_t>(128 * 32, 0x3c)};
+  SharedMatrix b{
+      kE4m3, false, Pattern::b128, 16, 32, 16384, std::vector<std::uint32_t>(16 * 32, 0x38)};
+  a.codes[0] = 0x7c;       // row 0: +inf
+  a.codes[32] = 0xfc;      // row 1: -inf
+  a.codes[64] = 0x7d;      // row 2: NaN
+  b.codes[32 * 5] = 0x7f;  // column 5: NaN
   std::vector<std::uint8_t> image;
   a.place(image);
   b.place(image);
@@ -353,9 +364,12 @@ TEST(Tcgen05Mma, KeepsNanAndInfinity) {
   program.columns = 16;
   program.issue = issue_of("f8f6f4");
   std::mt19937 random(1);
-  const auto after = run_mma(program, image, random_tensor_memory(1, 16, random), a.descriptor(),
-                             b.descriptor(), instruction_descriptor(kE5m2, kE4m3, 1, 128, 16), false);
-  const auto at = [&](int row, int column) { return std::bit_cast<float>(after[column * 128 + row]); };
+  const auto after =
+      run_mma(program, image, random_tensor_memory(1, 16, random), a.descriptor(), b.descriptor(),
+              instruction_descriptor(kE5m2, kE4m3, 1, 128, 16), false);
+  const auto at = [&](int row, int column) {
+    return std::bit_cast<float>(after[column * 128 + row]);
+  };
   EXPECT_EQ(at(0, 0), INFINITY);
   EXPECT_EQ(at(1, 0), -INFINITY);
   EXPECT_TRUE(std::isnan(at(2, 0)));

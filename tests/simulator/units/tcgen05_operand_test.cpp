@@ -1,4 +1,5 @@
-// Parts of the tensor core model on their own: element formats, unpacking, the chain of the product.
+// Parts of the tensor core model on their own: element formats, unpacking, the chain of the
+// product.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -16,10 +17,10 @@ TEST(Tcgen05Operands, DecodesEveryCodeOfTheNarrowFormats) {
     MmaFormat format;
     NumberFormat fields;
   };
-  for (const Named& c : {Named{MmaFormat::e4m3, kE4m3}, Named{MmaFormat::e5m2, kE5m2},
-                         Named{MmaFormat::e2m3, kE2m3}, Named{MmaFormat::e3m2, kE3m2},
-                         Named{MmaFormat::e2m1, kE2m1}, Named{MmaFormat::u8, kU8},
-                         Named{MmaFormat::s8, kS8}}) {
+  for (const Named& c :
+       {Named{MmaFormat::e4m3, kE4m3}, Named{MmaFormat::e5m2, kE5m2}, Named{MmaFormat::e2m3, kE2m3},
+        Named{MmaFormat::e3m2, kE3m2}, Named{MmaFormat::e2m1, kE2m1}, Named{MmaFormat::u8, kU8},
+        Named{MmaFormat::s8, kS8}}) {
     const std::uint32_t codes = 1u << c.fields.bits;
     std::vector<std::uint8_t> raw(codes);
     for (std::uint32_t code = 0; code < codes; ++code) raw[code] = static_cast<std::uint8_t>(code);
@@ -46,7 +47,8 @@ TEST(Tcgen05Operands, DecodesEveryCodeOfTheNarrowFormats) {
 
 TEST(Tcgen05Operands, DecodesEveryCodeOfF16AndBf16) {
   std::vector<std::uint16_t> raw(1u << 16);
-  for (std::uint32_t code = 0; code < raw.size(); ++code) raw[code] = static_cast<std::uint16_t>(code);
+  for (std::uint32_t code = 0; code < raw.size(); ++code)
+    raw[code] = static_cast<std::uint16_t>(code);
   std::vector<float> values(raw.size());
   for (const bool is_bf16 : {false, true}) {
     decode_elements(is_bf16 ? MmaFormat::bf16 : MmaFormat::f16,
@@ -77,14 +79,16 @@ TEST(Tcgen05Operands, ProductIsOneChainOfFusedMultiplyAddsWhateverItsWidth) {
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
   constexpr std::size_t kK = 37, kLdb = 40, kLdd = 20;
-  for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5}, std::size_t{7}, std::size_t{13}, std::size_t{32}}) {
+  for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5},
+                              std::size_t{7}, std::size_t{13}, std::size_t{32}}) {
     std::vector<float> a(kK * kRowBlock), b(n * kLdb), d(n * kLdd);
     for (auto* matrix : {&a, &b, &d})
       for (float& value : *matrix) value = normal(random);
     std::vector<float> whole = d, split = d, fresh = d;
     multiply_row_block(a.data(), b.data(), kLdb, whole.data(), kLdd, n, kK, true);
     multiply_row_block(a.data(), b.data(), kLdb, split.data(), kLdd, n, 5, true);
-    multiply_row_block(a.data() + 5 * kRowBlock, b.data() + 5, kLdb, split.data(), kLdd, n, kK - 5, true);
+    multiply_row_block(a.data() + 5 * kRowBlock, b.data() + 5, kLdb, split.data(), kLdd, n, kK - 5,
+                       true);
     multiply_row_block(a.data(), b.data(), kLdb, fresh.data(), kLdd, n, kK, false);
     EXPECT_EQ(whole, split);
     for (std::size_t column = 0; column < n; ++column)
@@ -114,7 +118,9 @@ TEST(Tcgen05Operands, TransposesRowBlocksOfEveryElementSize) {
     transpose_row_block(rows.data(), stride, out.data(), columns, bytes);
     for (std::size_t row = 0; row < 16; ++row)
       for (std::size_t column = 0; column < columns; ++column)
-        ASSERT_EQ(std::memcmp(&out[(column * 16 + row) * bytes], &rows[row * stride + column * bytes], bytes), 0);
+        ASSERT_EQ(std::memcmp(&out[(column * 16 + row) * bytes],
+                              &rows[row * stride + column * bytes], bytes),
+                  0);
   }
 }
 

@@ -104,9 +104,10 @@ TEST(Tcgen05Pair, LeavesDisabledLanesOfBothCtas) {
   program.group = 2;
   program.columns = 32;
   // Lanes 0-31 of the leader and 96-127 of the peer are disabled.
-  program.issue = "  mov.b32 %r2, 0;\n  mov.b32 %r3, -1;\n"
-                  "  tcgen05.mma.cta_group::2.kind::f8f6f4 [%tmem], %a, %b, %idesc, "
-                  "{%r3, %r2, %r2, %r2, %r2, %r2, %r2, %r3}, %enable;\n";
+  program.issue =
+      "  mov.b32 %r2, 0;\n  mov.b32 %r3, -1;\n"
+      "  tcgen05.mma.cta_group::2.kind::f8f6f4 [%tmem], %a, %b, %idesc, "
+      "{%r3, %r2, %r2, %r2, %r2, %r2, %r2, %r3}, %enable;\n";
   const auto before = random_tensor_memory(2, 32, random);
   const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
                              instruction_descriptor(kE4m3, kE4m3, 1, 256, 32), false);
@@ -133,9 +134,9 @@ TEST(Tcgen05Pair, RefusesAnIssueByTheOddCta) {
   LaunchConfiguration configuration = grid(2, 128, 2);
   configuration.dynamic_shared_bytes = 32768;
   expect_fault(FaultKind::contract, {"cta_group::2 issued by the CTA with the odd rank 1"}, [&] {
-    runner.run(text, configuration, memory, std::uint32_t{0}, memory, memory, std::uint64_t{1} << 46,
-               std::uint64_t{1} << 46, instruction_descriptor(kE4m3, kE4m3, 1, 256, 32),
-               std::uint32_t{0});
+    runner.run(text, configuration, memory, std::uint32_t{0}, memory, memory,
+               std::uint64_t{1} << 46, std::uint64_t{1} << 46,
+               instruction_descriptor(kE4m3, kE4m3, 1, 256, 32), std::uint32_t{0});
   });
 }
 

@@ -1,0 +1,61 @@
+// Forms that are known and not executed are refused at launch, by name; production kernels' forms
+// are known.
+#include <fstream>
+
+#include "common/simulator/machine/opcode_table.hpp"
+#include "tests/simulator/harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+TEST(Unexecuted, EveryFormOfProductionKernelsIsExecutedOrRefusedByName) {
+  std::ifstream file(std::string(BW_TEST_DATA) + "/ptx/instruction_forms.txt");
+  ASSERT_TRUE(file.is_open());
+  std::size_t forms = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    ++forms;
+    EXPECT_TRUE(find_row(line).has_value()) << line << " is not known";
+  }
+  constexpr std::size_t kForms = 281;
+  EXPECT_EQ(forms, kForms);
+}
+
+TEST(Unexecuted, RefusedFormsHaveNoHandler) {
+  for (const char* opcode :
+       {"tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale",
+        "tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16",
+        "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X",
+        "tcgen05.mma.sp.cta_group::1.kind::f16", "tcgen05.mma.ws.cta_group::1.kind::f16",
+        "tcgen05.mma.cta_group::1.kind::f16.ashift", "tcgen05.shift.cta_group::1.down",
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "wgmma.fence.sync.aligned",
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "tex.2d.v4.f32.s32",
+        "suld.b.2d.b32.trap", "multimem.red.add.u32",
+        "tensormap.replace.tile.global_address.global.b1024.b64"}) {
+    const std::optional<RowMatch> match = find_row(opcode);
+    ASSERT_TRUE(match.has_value()) << opcode;
+    EXPECT_EQ(match->row->bind, nullptr) << opcode;
+  }
+}
+
+TEST(Unexecuted, LaunchNamesTheForm) {
+  expect_fault(FaultKind::unsupported,
+               {"tcgen05.shift.cta_group::1.down", "is known but not executed by this simulator"},
+               [] {
+                 Runner runner;
+                 runner.run(entry("",
+                                  "  .reg .b32 %r0;\n  mov.u32 %r0, 0;\n"
+                                  "  tcgen05.shift.cta_group::1.down [%r0];\n  ret;\n"),
+                            threads(32));
+               });
+}
+
+TEST(Unexecuted, AFormThatDoesNotExistIsNotKnown) {
+  for (const char* opcode :
+       {"tcgen05.mma.cta_group::3.kind::f16", "tcgen05.ld.sync.aligned.8x8b.x1.b32",
+        "tcgen05.alloc.cta_group::1.b32", "tcgen05.frobnicate"})
+    EXPECT_FALSE(find_row(opcode).has_value()) << opcode;
+}
+
+}  // namespace
+}  // namespace bw::sim::test
