@@ -178,6 +178,18 @@ TEST(Mbarrier, PartialMaskArrivesForItsLanesOnly) {
   EXPECT_EQ(run_body(body, 32, 2), (Words{0, 1}));
 }
 
+TEST(Mbarrier, EveryLaneExpectsItsBytes) {
+  const std::string body =
+      "  setp.eq.u32 %p2, %r0, 0;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [%r1], 32;\n"
+      "  bar.sync 0;\n"
+      "  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 8;\n"
+      "  @%p2 mbarrier.complete_tx.shared::cta.b64 [%r1], 255;\n" +
+      test_parity(0, 0) + "  @%p2 mbarrier.complete_tx.shared::cta.b64 [%r1], 1;\n" +
+      test_parity(0, 1);
+  EXPECT_EQ(run_body(body, 32, 2), (Words{0, 1}));
+}
+
 TEST(MbarrierWait, TryWaitSuspendsUntilThePhaseCompletes) {
   // Warp 0 stores long after warp 1 has begun to wait; warp 1 sees the data.
   const std::string body =
