@@ -169,23 +169,38 @@ void TensorBox::for_each_row(Row&& row) const {
 
 std::optional<TensorBox::Range> TensorBox::global_range() const {
   if (valid_begin_ == valid_end_) return std::nullopt;
+  // Lowest and highest row inside of the tensor: strides are not negative, so each dimension counts
+  // by itself.
+  std::int64_t lowest = row_start_bytes_, highest = row_start_bytes_;
+  for (std::uint32_t d = 1; d < map_.rank; ++d) {
+    const auto extent = static_cast<std::int64_t>(map_.extents[d]);
+    std::int64_t first = extent, last = -1;
+    if (gathered_) {
+      for (const std::int64_t row : gathered_rows_) {
+        if (row < 0 || row >= extent) continue;
+        first = std::min(first, row);
+        last = std::max(last, row);
+      }
+    } else {
+      const std::int64_t step = map_.element_strides[d];
+      const std::int64_t skipped = start_[d] < 0 ? (-start_[d] + step - 1) / step : 0;
+      first = start_[d] + skipped * step;
+      last = start_[d] + (std::int64_t{count_[d]} - 1) * step;
+      if (last >= extent) last -= (last - extent + step) / step * step;
+    }
+    if (first > last) return std::nullopt;
+    lowest += first * static_cast<std::int64_t>(map_.stride_bytes[d]);
+    highest += last * static_cast<std::int64_t>(map_.stride_bytes[d]);
+  }
   const std::int64_t step = row_step_bytes();
-  std::uint64_t lowest = ~std::uint64_t{0}, highest = 0;
-  bool any = false;
-  for_each_row([&](std::uint64_t address, bool inside) {
-    if (!inside) return;
-    any = true;
-    const std::uint64_t chunk = map_.element_bits() / 8;
-    const std::uint64_t last =
-        step == 0 ? valid_end_
-                  : (valid_end_ / chunk - 1) * static_cast<std::uint64_t>(step) + chunk;
-    const std::uint64_t first =
-        step == 0 ? valid_begin_ : valid_begin_ / chunk * static_cast<std::uint64_t>(step);
-    lowest = std::min(lowest, address + first);
-    highest = std::max(highest, address + last);
-  });
-  if (!any) return std::nullopt;
-  return Range{lowest, highest - lowest};
+  std::int64_t begin = valid_begin_, end = valid_end_;
+  if (step != 0) {
+    const std::int64_t slice = map_.element_bits() / 8;
+    begin = begin / slice * step;
+    end = (end / slice - 1) * step + slice;
+  }
+  return Range{map_.address + static_cast<std::uint64_t>(lowest + begin),
+               static_cast<std::uint64_t>(highest + end - lowest - begin)};
 }
 
 void TensorBox::gather_row(std::uint64_t address, std::byte* row) const {

@@ -183,6 +183,27 @@ TEST(TensorCopy, ReductionsCombineAllCtas) {
   EXPECT_EQ(run.out[64], kUntouched);
 }
 
+TEST(TensorCopy, ReductionsOfManyClustersAreOrdered) {
+  for (const std::uint32_t host_threads : {1u, 3u}) {
+    Settings settings = test_settings(5);
+    settings.host_threads = host_threads;
+    CopyRun run(1, settings);
+    MapArguments a = CopyRun::plain_map(run.out.address());
+    a.type = TensorMapType::f32;
+    constexpr std::uint32_t kCtas = 24;
+    for (std::uint32_t i = 0; i < 128; ++i) run.out[i] = std::bit_cast<std::uint32_t>(1.0f);
+    const std::string body =
+        "  mov.u32 %r4, 0x3f800000;\n  shl.b32 %r5, %r0, 2;\n  add.u32 %r5, %r5, %r1;\n"
+        "  st.shared.u32 [%r5], %r4;\n  fence.proxy.async.shared::cta;\n  bar.sync 0;\n"
+        "  @%p0 cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%rd1, {0, 0}], "
+        "[%r1];\n  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n";
+    run.runner.run(entry(kCopyParameters, copy_prelude() + body + "  ret;\n"), grid(kCtas, 128),
+                   a.encode().bytes, run.out, run.in);
+    for (std::uint32_t i = 0; i < 128; ++i)
+      EXPECT_EQ(std::bit_cast<float>(run.out[i]), 1.0f + kCtas);
+  }
+}
+
 TEST(TensorCopy, GatherAndScatter) {
   CopyRun run;
   MapArguments a = CopyRun::plain_map(run.in.address());
