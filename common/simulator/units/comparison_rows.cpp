@@ -15,40 +15,57 @@ namespace {
 using lanewise::by_integer_type;
 using ptx::ScalarType;
 
-// Comparisons of operands of one type. A float comparison is false for a NaN, one with a trailing u true.
+// Comparisons of operands of one type. A float comparison is false for a NaN, one with a trailing u
+// true.
 struct Eq {
   template <class T>
-  static bool apply(T a, T b) { return a == b; }
+  static bool apply(T a, T b) {
+    return a == b;
+  }
 };
 struct Ne {
   template <class T>
-  static bool apply(T a, T b) { return a < b || a > b; }
+  static bool apply(T a, T b) {
+    return a < b || a > b;
+  }
 };
 struct Lt {
   template <class T>
-  static bool apply(T a, T b) { return a < b; }
+  static bool apply(T a, T b) {
+    return a < b;
+  }
 };
 struct Le {
   template <class T>
-  static bool apply(T a, T b) { return a <= b; }
+  static bool apply(T a, T b) {
+    return a <= b;
+  }
 };
 struct Gt {
   template <class T>
-  static bool apply(T a, T b) { return a > b; }
+  static bool apply(T a, T b) {
+    return a > b;
+  }
 };
 struct Ge {
   template <class T>
-  static bool apply(T a, T b) { return a >= b; }
+  static bool apply(T a, T b) {
+    return a >= b;
+  }
 };
 struct Num {
   template <class T>
-  static bool apply(T a, T b) { return a == a && b == b; }
+  static bool apply(T a, T b) {
+    return a == a && b == b;
+  }
 };
 /// The opposite of a comparison; of an ordered one it is the unordered opposite.
 template <class Comparison>
 struct Opposite {
   template <class T>
-  static bool apply(T a, T b) { return !Comparison::apply(a, b); }
+  static bool apply(T a, T b) {
+    return !Comparison::apply(a, b);
+  }
 };
 
 // How a source of a type is read for a comparison.
@@ -131,7 +148,8 @@ Flow set_predicate(Strand& strand, const Instruction& instruction, LaneMask acti
   return Flow::next;
 }
 
-/// Packed halves: p is the comparison of the lower, q of the upper halves. Operands: p, q, a, b, [c].
+/// Packed halves: p is the comparison of the lower, q of the upper halves. Operands: p, q, a, b,
+/// [c].
 template <class Comparison, class Reader>
 Flow set_predicate_packed(Strand& strand, const Instruction& instruction, LaneMask active) {
   LaneMask p = compare<Comparison, Reader, 2>(strand, instruction, active, 2, 0);
@@ -195,17 +213,18 @@ Handler by_source_type(Binder& binder, ScalarType type, Make make) {
     case ScalarType::f32:
       return ftz ? by_comparison<FlushedFloat>(name, true, make)
                  : by_comparison<Plain<float>>(name, true, make);
-    case ScalarType::f64: return by_comparison<Plain<double>>(name, true, make);
+    case ScalarType::f64:
+      return by_comparison<Plain<double>>(name, true, make);
     case ScalarType::f16:
     case ScalarType::f16x2:
       return ftz ? by_comparison<Narrow<Half, true>>(name, true, make)
                  : by_comparison<Narrow<Half, false>>(name, true, make);
     case ScalarType::bf16:
-    case ScalarType::bf16x2: return by_comparison<Narrow<Bfloat, false>>(name, true, make);
+    case ScalarType::bf16x2:
+      return by_comparison<Narrow<Bfloat, false>>(name, true, make);
     default:
-      return by_integer_type(type, [&]<class T>() -> Handler {
-        return by_comparison<Plain<T>>(name, false, make);
-      });
+      return by_integer_type(
+          type, [&]<class T>() -> Handler { return by_comparison<Plain<T>>(name, false, make); });
   }
 }
 
@@ -246,12 +265,16 @@ void bind_setp(Binder& binder) {
 /// The value that set writes where the comparison holds.
 std::int64_t true_value(ScalarType type) {
   switch (type) {
-    case ScalarType::f32: return 0x3f800000;
+    case ScalarType::f32:
+      return 0x3f800000;
     case ScalarType::f16:
-    case ScalarType::f16x2: return Half::kOne;
+    case ScalarType::f16x2:
+      return Half::kOne;
     case ScalarType::bf16:
-    case ScalarType::bf16x2: return Bfloat::kOne;
-    default: return -1;
+    case ScalarType::bf16x2:
+      return Bfloat::kOne;
+    default:
+      return -1;
   }
 }
 
@@ -297,9 +320,12 @@ Flow select(Strand& strand, const Instruction& instruction, LaneMask active) {
 
 Handler by_width(ScalarType type, Handler two, Handler four, Handler eight) {
   switch (ptx::size_bytes(type)) {
-    case 2: return two;
-    case 4: return four;
-    default: return eight;
+    case 2:
+      return two;
+    case 4:
+      return four;
+    default:
+      return eight;
   }
 }
 
@@ -337,7 +363,7 @@ void bind_slct(Binder& binder) {
   const ScalarType type = binder.modifiers.type(0);
   const ScalarType selector = ptx::type_from_name(binder.modifiers.get("selector"));
   lanewise::bind_operands(binder, type, {type, type, selector});
-  binder.out.execute = selector == ScalarType::s32  ? slct_handler<Plain<std::int32_t>>(type)
+  binder.out.execute = selector == ScalarType::s32   ? slct_handler<Plain<std::int32_t>>(type)
                        : binder.modifiers.has("ftz") ? slct_handler<FlushedFloat>(type)
                                                      : slct_handler<Plain<float>>(type);
 }
@@ -387,11 +413,13 @@ constexpr std::string_view kLogic = "PTX ISA, Logic and Shift Instructions";
 
 constexpr OpcodeRow kRows[] = {
     {"setp",
-     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] [ftz] "
+     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
+     "[ftz] "
      "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
      bind_setp, false, kAlu, kComparison},
     {"set",
-     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] [ftz] "
+     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
+     "[ftz] "
      "type*2=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
      bind_set, false, kAlu, kComparison},
     {"selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64", bind_selp, false, kAlu,

@@ -11,7 +11,8 @@ using costs::kAlu;
 
 constexpr std::string_view kMov = "PTX ISA, Data Movement and Conversion Instructions: mov";
 constexpr std::string_view kCvt = "PTX ISA, Data Movement and Conversion Instructions: cvt";
-constexpr std::string_view kCvtPack = "PTX ISA, Data Movement and Conversion Instructions: cvt.pack";
+constexpr std::string_view kCvtPack =
+    "PTX ISA, Data Movement and Conversion Instructions: cvt.pack";
 constexpr std::string_view kCvta = "PTX ISA, Data Movement and Conversion Instructions: cvta";
 constexpr std::string_view kIsspacep =
     "PTX ISA, Data Movement and Conversion Instructions: isspacep";
@@ -29,8 +30,8 @@ constexpr OpcodeRow kRows[] = {
      kCvt},
     {"cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f32", bind_cvt_pair,
      false, kConvert, kCvt},
-    {"cvt", "round=rn [relu] f16x2 type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2", bind_cvt_unpack,
-     false, kConvert, kCvt},
+    {"cvt", "round=rn [relu] f16x2 type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2", bind_cvt_unpack, false,
+     kConvert, kCvt},
     {"cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f16x2",
      bind_cvt_repack, false, kConvert, kCvt},
     {"cvt", "round=rz|rp [satfinite] ue8m0x2 f32", bind_cvt_to_scale, false, kConvert, kCvt},
@@ -46,8 +47,8 @@ constexpr OpcodeRow kRows[] = {
      "type*2=u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64",
      bind_cvt, false, kConvert, kCvt},
     // Stochastic rounding: recognised, refused by name.
-    {"cvt", "rs [relu] [satfinite] type=f16x2|bf16x2|e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32", nullptr,
-     false, kConvert, kCvt},
+    {"cvt", "rs [relu] [satfinite] type=f16x2|bf16x2|e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32",
+     nullptr, false, kConvert, kCvt},
 
     {"cvta",
      "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry type=u64",
@@ -55,8 +56,7 @@ constexpr OpcodeRow kRows[] = {
     {"cvta",
      "to space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry type=u64",
      bind_cvta_to, false, kAlu, kCvta},
-    {"isspacep",
-     "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry",
+    {"isspacep", "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry",
      bind_isspacep, false, kAlu, kIsspacep},
 };
 

@@ -1,7 +1,7 @@
 // cvta and isspacep (PTX ISA, "Data Movement and Conversion Instructions").
 //
-// Global, constant and parameter addresses are generic addresses already; shared and local ones gain or lose
-// the bits of their window.
+// Global, constant and parameter addresses are generic addresses already; shared and local ones
+// gain or lose the bits of their window.
 #include <string_view>
 
 #include "common/simulator/machine/address_space.hpp"
@@ -83,7 +83,7 @@ void bind_cvta(Binder& binder) {
   const ptx::Operand& source = binder.ptx_operand(1);
   if (space.starts_with("shared")) {
     binder.out.execute = source.kind == ptx::Operand::Kind::variable ? shared_variable_to_generic
-                                                                      : kUnary<AddSharedWindow>;
+                                                                     : kUnary<AddSharedWindow>;
   } else {
     binder.out.execute = space == "local" ? kUnary<AddLocalWindow> : kUnary<Same>;
   }

@@ -1,5 +1,6 @@
-// cvt with packed types: two f32 into f16x2, bf16x2 and the 8-, 6- and 4-bit formats, between f16x2 and
-// those formats, and ue8m0x2 scales (PTX ISA, "Data Movement and Conversion Instructions: cvt").
+// cvt with packed types: two f32 into f16x2, bf16x2 and the 8-, 6- and 4-bit formats, between f16x2
+// and those formats, and ue8m0x2 scales (PTX ISA, "Data Movement and Conversion Instructions:
+// cvt").
 #include <array>
 #include <bit>
 
@@ -15,13 +16,20 @@ using ptx::ScalarType;
 
 const FloatFormat& element_format(ScalarType type) {
   switch (type) {
-    case ScalarType::bf16x2: return kFormatBf16;
-    case ScalarType::e4m3x2: return kFormatE4m3;
-    case ScalarType::e5m2x2: return kFormatE5m2;
-    case ScalarType::e2m3x2: return kFormatE2m3;
-    case ScalarType::e3m2x2: return kFormatE3m2;
-    case ScalarType::e2m1x2: return kFormatE2m1;
-    default: return kFormatF16;
+    case ScalarType::bf16x2:
+      return kFormatBf16;
+    case ScalarType::e4m3x2:
+      return kFormatE4m3;
+    case ScalarType::e5m2x2:
+      return kFormatE5m2;
+    case ScalarType::e2m3x2:
+      return kFormatE2m3;
+    case ScalarType::e3m2x2:
+      return kFormatE3m2;
+    case ScalarType::e2m1x2:
+      return kFormatE2m1;
+    default:
+      return kFormatF16;
   }
 }
 
@@ -29,9 +37,12 @@ const FloatFormat& element_format(ScalarType type) {
 int element_bits(ScalarType type) {
   switch (type) {
     case ScalarType::f16x2:
-    case ScalarType::bf16x2: return 16;
-    case ScalarType::e2m1x2: return 4;
-    default: return 8;
+    case ScalarType::bf16x2:
+      return 16;
+    case ScalarType::e2m1x2:
+      return 4;
+    default:
+      return 8;
   }
 }
 
@@ -107,8 +118,9 @@ inline std::uint32_t to_e4m3(float value) {
   const std::uint32_t normal = (magnitude - kRebias + 0x7ffffu + (magnitude >> 20 & 1)) >> 20;
   // Subnormal results: adding 2^14 lines the value up with units of 2^-9.
   constexpr float kAlign = 0x1p14f;
-  const std::uint32_t subnormal = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + kAlign) -
-                                  std::bit_cast<std::uint32_t>(kAlign);
+  const std::uint32_t subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + kAlign) -
+      std::bit_cast<std::uint32_t>(kAlign);
   constexpr std::uint32_t kSmallestNormal = 0x3c800000u;  // 2^-6
   constexpr std::uint32_t kGreatest = 0x7e, kNan = 0x7f;
   constexpr std::uint32_t kSaturated = 0x43e00000u;  // 448
@@ -123,7 +135,8 @@ struct PairToE4m3 {
   }
 };
 
-// ---- Narrow formats to f16x2: a table of every code -------------------------------------------------
+// ---- Narrow formats to f16x2: a table of every code
+// -------------------------------------------------
 
 using HalfTable = std::array<std::uint16_t, 256>;
 
@@ -163,7 +176,8 @@ Handler unpack_handler(bool relu) {
               : lanewise::map1<HalvesOf<kTable, kBits, false>, std::uint32_t, std::uint16_t>;
 }
 
-// ---- Scales: ue8m0 is 2^(code - 127), 255 is NaN; the source's sign is dropped ------------------------
+// ---- Scales: ue8m0 is 2^(code - 127), 255 is NaN; the source's sign is dropped
+// ------------------------
 
 constexpr std::uint32_t kScaleNan = 0xff, kGreatestScale = 0xfe;
 
@@ -210,7 +224,8 @@ struct ScaleToBfloat {
   static std::uint32_t element(std::uint32_t code) {
     constexpr std::uint32_t kSmallest = 0x40;  // 2^-127 is subnormal
     return code == kScaleNan ? std::uint32_t{Bfloat::kCanonicalNan}
-                             : code == 0 ? kSmallest : code << 7;
+           : code == 0       ? kSmallest
+                             : code << 7;
   }
   static std::uint32_t apply(std::uint16_t codes) {
     return element(codes >> 8) << 16 | element(codes & 0xff);
@@ -255,18 +270,28 @@ void bind_cvt_unpack(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::b32, {ScalarType::b16});
   const bool relu = binder.modifiers.has("relu");
   switch (type) {
-    case ScalarType::e4m3x2: binder.out.execute = unpack_handler<kHalfOfE4m3, 8>(relu); break;
-    case ScalarType::e5m2x2: binder.out.execute = unpack_handler<kHalfOfE5m2, 8>(relu); break;
-    case ScalarType::e2m3x2: binder.out.execute = unpack_handler<kHalfOfE2m3, 8>(relu); break;
-    case ScalarType::e3m2x2: binder.out.execute = unpack_handler<kHalfOfE3m2, 8>(relu); break;
-    default: binder.out.execute = unpack_handler<kHalfOfE2m1, 4>(relu); break;
+    case ScalarType::e4m3x2:
+      binder.out.execute = unpack_handler<kHalfOfE4m3, 8>(relu);
+      break;
+    case ScalarType::e5m2x2:
+      binder.out.execute = unpack_handler<kHalfOfE5m2, 8>(relu);
+      break;
+    case ScalarType::e2m3x2:
+      binder.out.execute = unpack_handler<kHalfOfE2m3, 8>(relu);
+      break;
+    case ScalarType::e3m2x2:
+      binder.out.execute = unpack_handler<kHalfOfE3m2, 8>(relu);
+      break;
+    default:
+      binder.out.execute = unpack_handler<kHalfOfE2m1, 4>(relu);
+      break;
   }
 }
 
 void bind_cvt_to_scale(Binder& binder) {
-  binder.out.flags = static_cast<std::uint8_t>(
-      (binder.modifiers.get("round") == "rp" ? kRoundUp : 0) |
-      (binder.modifiers.has("satfinite") ? kSatfinite : 0));
+  binder.out.flags =
+      static_cast<std::uint8_t>((binder.modifiers.get("round") == "rp" ? kRoundUp : 0) |
+                                (binder.modifiers.has("satfinite") ? kSatfinite : 0));
   if (binder.modifiers.has("bf16x2")) {
     lanewise::bind_operands(binder, ScalarType::b16, {ScalarType::b32});
     binder.out.execute = convert_bf16x2_to_scale;

@@ -1,7 +1,8 @@
-// cvt between scalar types (PTX ISA, "Data Movement and Conversion Instructions: cvt"), tf32 and cvt.pack.
+// cvt between scalar types (PTX ISA, "Data Movement and Conversion Instructions: cvt"), tf32 and
+// cvt.pack.
 //
-// Frequent conversions have vectorisable handlers; all others take the general path, which decodes a value
-// exactly and encodes it with the rounding asked for.
+// Frequent conversions have vectorisable handlers; all others take the general path, which decodes
+// a value exactly and encodes it with the rounding asked for.
 #include <cmath>
 #include <limits>
 
@@ -18,7 +19,8 @@ namespace {
 using lanewise::map1;
 using ptx::ScalarType;
 
-// ---- The general path -----------------------------------------------------------------------------
+// ---- The general path
+// -----------------------------------------------------------------------------
 
 struct Conversion {
   ScalarType destination = ScalarType::none, source = ScalarType::none;
@@ -29,10 +31,14 @@ struct Conversion {
 
 const FloatFormat& format_of(ScalarType type) {
   switch (type) {
-    case ScalarType::f16: return kFormatF16;
-    case ScalarType::bf16: return kFormatBf16;
-    case ScalarType::f64: return kFormatF64;
-    default: return kFormatF32;
+    case ScalarType::f16:
+      return kFormatF16;
+    case ScalarType::bf16:
+      return kFormatBf16;
+    case ScalarType::f64:
+      return kFormatF64;
+    default:
+      return kFormatF32;
   }
 }
 
@@ -65,7 +71,8 @@ ExactValue to_integral(const ExactValue& value, Rounding rounding) {
           shift_and_round(value.significand, -value.exponent, value.negative, rounding), 0};
 }
 
-/// Clamped to the range of the type; NaN is 0, or the sign bit alone where f64 or a 64-bit type is involved.
+/// Clamped to the range of the type; NaN is 0, or the sign bit alone where f64 or a 64-bit type is
+/// involved.
 std::uint64_t to_integer(const ExactValue& value, const Conversion& conversion) {
   const ScalarType type = conversion.destination;
   const std::size_t bits = 8 * ptx::size_bytes(type);
@@ -77,11 +84,10 @@ std::uint64_t to_integer(const ExactValue& value, const Conversion& conversion) 
   const std::uint64_t below_zero = ptx::is_signed(type) ? half_range : 0;
   const std::uint64_t limit = value.negative ? below_zero : above_zero;
   const ExactValue integral = to_integral(value, conversion.rounding);
-  const bool overflow =
-      integral.kind == ExactValue::Kind::infinite ||
-      (integral.significand != 0 &&
-       64 - std::countl_zero(integral.significand) + integral.exponent > 64) ||
-      integral.significand << integral.exponent > limit;
+  const bool overflow = integral.kind == ExactValue::Kind::infinite ||
+                        (integral.significand != 0 &&
+                         64 - std::countl_zero(integral.significand) + integral.exponent > 64) ||
+                        integral.significand << integral.exponent > limit;
   const std::uint64_t magnitude = overflow ? limit : integral.significand << integral.exponent;
   return value.negative ? 0 - magnitude : magnitude;
 }
@@ -94,8 +100,7 @@ std::uint64_t to_float(ExactValue value, const Conversion& conversion) {
     constexpr ExactValue kOne{ExactValue::Kind::finite, false, 1, 0};
     const bool above_one =
         value.kind == ExactValue::Kind::infinite ||
-        (value.significand != 0 &&
-         63 - std::countl_zero(value.significand) + value.exponent >= 0);
+        (value.significand != 0 && 63 - std::countl_zero(value.significand) + value.exponent >= 0);
     if (above_one) value = kOne;
   }
   if (conversion.relu && value.negative && value.kind != ExactValue::Kind::nan) return 0;
@@ -127,7 +132,8 @@ Flow convert_lanes(Strand& strand, const Instruction& instruction, LaneMask acti
   return Flow::next;
 }
 
-// ---- Fast paths -----------------------------------------------------------------------------------
+// ---- Fast paths
+// -----------------------------------------------------------------------------------
 
 template <class Narrow, class D, class S>
 Flow integer_lanes(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -140,9 +146,12 @@ Flow integer_lanes(Strand& strand, const Instruction& instruction, LaneMask acti
 template <class Narrow, class D>
 Handler integer_from(std::size_t source_bytes) {
   switch (source_bytes) {
-    case 2: return integer_lanes<Narrow, D, std::uint16_t>;
-    case 4: return integer_lanes<Narrow, D, std::uint32_t>;
-    default: return integer_lanes<Narrow, D, std::uint64_t>;
+    case 2:
+      return integer_lanes<Narrow, D, std::uint16_t>;
+    case 4:
+      return integer_lanes<Narrow, D, std::uint32_t>;
+    default:
+      return integer_lanes<Narrow, D, std::uint64_t>;
   }
 }
 
@@ -150,9 +159,12 @@ Handler integer_from(std::size_t source_bytes) {
 template <class Narrow>
 Handler integer_through(std::size_t destination_bytes, std::size_t source_bytes) {
   switch (destination_bytes) {
-    case 2: return integer_from<Narrow, std::uint16_t>(source_bytes);
-    case 4: return integer_from<Narrow, std::uint32_t>(source_bytes);
-    default: return integer_from<Narrow, std::uint64_t>(source_bytes);
+    case 2:
+      return integer_from<Narrow, std::uint16_t>(source_bytes);
+    case 4:
+      return integer_from<Narrow, std::uint32_t>(source_bytes);
+    default:
+      return integer_from<Narrow, std::uint64_t>(source_bytes);
   }
 }
 
@@ -165,15 +177,23 @@ Handler integer_handler(const Conversion& conversion, std::size_t destination_by
       ptx::is_signed(conversion.source) != ptx::is_signed(conversion.destination))
     return nullptr;
   switch (from < to ? conversion.source : conversion.destination) {
-    case ScalarType::u8: return integer_through<std::uint8_t>(destination_bytes, source_bytes);
-    case ScalarType::s8: return integer_through<std::int8_t>(destination_bytes, source_bytes);
-    case ScalarType::u16: return integer_through<std::uint16_t>(destination_bytes, source_bytes);
-    case ScalarType::s16: return integer_through<std::int16_t>(destination_bytes, source_bytes);
-    case ScalarType::u32: return integer_through<std::uint32_t>(destination_bytes, source_bytes);
-    case ScalarType::s32: return integer_through<std::int32_t>(destination_bytes, source_bytes);
+    case ScalarType::u8:
+      return integer_through<std::uint8_t>(destination_bytes, source_bytes);
+    case ScalarType::s8:
+      return integer_through<std::int8_t>(destination_bytes, source_bytes);
+    case ScalarType::u16:
+      return integer_through<std::uint16_t>(destination_bytes, source_bytes);
+    case ScalarType::s16:
+      return integer_through<std::int16_t>(destination_bytes, source_bytes);
+    case ScalarType::u32:
+      return integer_through<std::uint32_t>(destination_bytes, source_bytes);
+    case ScalarType::s32:
+      return integer_through<std::int32_t>(destination_bytes, source_bytes);
     case ScalarType::u64:
-    case ScalarType::s64: return integer_through<std::uint64_t>(destination_bytes, source_bytes);
-    default: return nullptr;
+    case ScalarType::s64:
+      return integer_through<std::uint64_t>(destination_bytes, source_bytes);
+    default:
+      return nullptr;
   }
 }
 
@@ -185,7 +205,9 @@ struct CastTo {
   }
 };
 struct F64ToF32 {
-  static float apply(double value) { return floating::output<false, false>(static_cast<float>(value)); }
+  static float apply(double value) {
+    return floating::output<false, false>(static_cast<float>(value));
+  }
 };
 template <class Format>
 struct Widen {
@@ -228,10 +250,14 @@ struct ToInteger32 {
 template <class D, class S>
 Handler to_integer32(Rounding rounding) {
   switch (rounding) {
-    case Rounding::toward_zero: return map1<ToInteger32<D, S, Rounding::toward_zero>, D, S>;
-    case Rounding::down: return map1<ToInteger32<D, S, Rounding::down>, D, S>;
-    case Rounding::up: return map1<ToInteger32<D, S, Rounding::up>, D, S>;
-    default: return map1<ToInteger32<D, S, Rounding::nearest_even>, D, S>;
+    case Rounding::toward_zero:
+      return map1<ToInteger32<D, S, Rounding::toward_zero>, D, S>;
+    case Rounding::down:
+      return map1<ToInteger32<D, S, Rounding::down>, D, S>;
+    case Rounding::up:
+      return map1<ToInteger32<D, S, Rounding::up>, D, S>;
+    default:
+      return map1<ToInteger32<D, S, Rounding::nearest_even>, D, S>;
   }
 }
 
@@ -245,7 +271,8 @@ Handler integer_to_float(ScalarType destination) {
 Handler fast_handler(const Conversion& conversion, std::size_t destination_bytes,
                      std::size_t source_bytes) {
   const ScalarType to = conversion.destination, from = conversion.source;
-  const bool plain = !conversion.ftz && !conversion.sat && !conversion.relu && !conversion.satfinite;
+  const bool plain =
+      !conversion.ftz && !conversion.sat && !conversion.relu && !conversion.satfinite;
   if (!plain) return nullptr;
   if (!ptx::is_float(to) && !ptx::is_float(from))
     return integer_handler(conversion, destination_bytes, source_bytes);
@@ -254,27 +281,37 @@ Handler fast_handler(const Conversion& conversion, std::size_t destination_bytes
   if (ptx::is_float(from) && !ptx::is_float(to)) {
     const bool f32 = from == ScalarType::f32, f64 = from == ScalarType::f64;
     if (to == ScalarType::s32 && f32) return to_integer32<std::int32_t, float>(conversion.rounding);
-    if (to == ScalarType::u32 && f32) return to_integer32<std::uint32_t, float>(conversion.rounding);
-    if (to == ScalarType::s32 && f64) return to_integer32<std::int32_t, double>(conversion.rounding);
+    if (to == ScalarType::u32 && f32)
+      return to_integer32<std::uint32_t, float>(conversion.rounding);
+    if (to == ScalarType::s32 && f64)
+      return to_integer32<std::int32_t, double>(conversion.rounding);
     if (to == ScalarType::u32 && f64)
       return to_integer32<std::uint32_t, double>(conversion.rounding);
     return nullptr;
   }
   if (conversion.rounding != Rounding::nearest_even || conversion.integral) return nullptr;
   switch (from) {
-    case ScalarType::s32: return integer_to_float<std::int32_t>(to);
-    case ScalarType::u32: return integer_to_float<std::uint32_t>(to);
-    case ScalarType::s64: return integer_to_float<std::int64_t>(to);
-    case ScalarType::u64: return integer_to_float<std::uint64_t>(to);
-    case ScalarType::f16: return to == ScalarType::f32 ? map1<Widen<Half>, float, std::uint16_t> : nullptr;
-    case ScalarType::bf16: return to == ScalarType::f32 ? map1<Widen<Bfloat>, float, std::uint16_t> : nullptr;
-    case ScalarType::f64: return to == ScalarType::f32 ? map1<F64ToF32, float, double> : nullptr;
+    case ScalarType::s32:
+      return integer_to_float<std::int32_t>(to);
+    case ScalarType::u32:
+      return integer_to_float<std::uint32_t>(to);
+    case ScalarType::s64:
+      return integer_to_float<std::int64_t>(to);
+    case ScalarType::u64:
+      return integer_to_float<std::uint64_t>(to);
+    case ScalarType::f16:
+      return to == ScalarType::f32 ? map1<Widen<Half>, float, std::uint16_t> : nullptr;
+    case ScalarType::bf16:
+      return to == ScalarType::f32 ? map1<Widen<Bfloat>, float, std::uint16_t> : nullptr;
+    case ScalarType::f64:
+      return to == ScalarType::f32 ? map1<F64ToF32, float, double> : nullptr;
     case ScalarType::f32:
       if (to == ScalarType::f64) return map1<CastTo<double>, double, float>;
       if (to == ScalarType::f16) return map1<NarrowTo<Half>, std::uint16_t, float>;
       if (to == ScalarType::bf16) return map1<NarrowTo<Bfloat>, std::uint16_t, float>;
       return nullptr;
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

@@ -82,20 +82,20 @@ void bind_float(Binder& binder) {
   if (type == ScalarType::f64) {
     execute = choose_rounding<uniform<Operation, double, kSources>()>(binder);
   } else if (type == ScalarType::f32x2) {
-    execute = ftz ? choose_rounding<packed<Modified<Operation, true, false>, float, kSources, 2>()>(
-                        binder)
-                  : choose_rounding<packed<Modified<Operation, false, false>, float, kSources, 2>()>(
-                        binder);
+    execute =
+        ftz ? choose_rounding<packed<Modified<Operation, true, false>, float, kSources, 2>()>(
+                  binder)
+            : choose_rounding<packed<Modified<Operation, false, false>, float, kSources, 2>()>(
+                  binder);
   } else if (ftz) {
-    execute = sat ? choose_rounding<uniform<Modified<Operation, true, true>, float, kSources>()>(
-                        binder)
-                  : choose_rounding<uniform<Modified<Operation, true, false>, float, kSources>()>(
-                        binder);
+    execute =
+        sat ? choose_rounding<uniform<Modified<Operation, true, true>, float, kSources>()>(binder)
+            : choose_rounding<uniform<Modified<Operation, true, false>, float, kSources>()>(binder);
   } else {
-    execute = sat ? choose_rounding<uniform<Modified<Operation, false, true>, float, kSources>()>(
-                        binder)
-                  : choose_rounding<uniform<Modified<Operation, false, false>, float, kSources>()>(
-                        binder);
+    execute =
+        sat ? choose_rounding<uniform<Modified<Operation, false, true>, float, kSources>()>(binder)
+            : choose_rounding<uniform<Modified<Operation, false, false>, float, kSources>()>(
+                  binder);
   }
 }
 
@@ -134,7 +134,8 @@ template <class Format>
 Handler mixed_fma(Binder& binder) {
   using U16 = std::uint16_t;
   return binder.modifiers.has("sat")
-             ? choose_rounding<lanewise::map3<MixedFma<Format, true>, float, U16, U16, float>>(binder)
+             ? choose_rounding<lanewise::map3<MixedFma<Format, true>, float, U16, U16, float>>(
+                   binder)
              : choose_rounding<lanewise::map3<MixedFma<Format, false>, float, U16, U16, float>>(
                    binder);
 }

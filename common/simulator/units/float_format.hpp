@@ -1,7 +1,7 @@
 // Any binary floating-point format: exact decoding, and encoding with every rounding mode.
 //
-// This is the general, slow path of conversions and the source of their lookup tables; everything is
-// constexpr. Formats: IEEE 754, OCP "8-bit Floating Point Specification" (e4m3, e5m2) and OCP
+// This is the general, slow path of conversions and the source of their lookup tables; everything
+// is constexpr. Formats: IEEE 754, OCP "8-bit Floating Point Specification" (e4m3, e5m2) and OCP
 // "Microscaling Formats" (e2m3, e3m2, e2m1).
 #pragma once
 
@@ -27,7 +27,9 @@ struct FloatFormat {
   [[nodiscard]] constexpr int width() const { return 1 + exponent_bits + mantissa_bits; }
   [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   [[nodiscard]] constexpr int smallest_normal_exponent() const { return 1 - bias(); }
-  [[nodiscard]] constexpr std::uint64_t sign_bit() const { return std::uint64_t{1} << (width() - 1); }
+  [[nodiscard]] constexpr std::uint64_t sign_bit() const {
+    return std::uint64_t{1} << (width() - 1);
+  }
   /// The code of the greatest finite number.
   [[nodiscard]] constexpr std::uint64_t greatest() const {
     const std::uint64_t ones = sign_bit() - 1;
@@ -37,7 +39,8 @@ struct FloatFormat {
 };
 
 // NaNs: f32 and narrower give all ones in exponent and mantissa; formats without NaN give +max.
-inline constexpr FloatFormat kFormatF64{11, 52, FloatFormat::Specials::ieee, 0x7fff'ffff'ffff'ffffull};
+inline constexpr FloatFormat kFormatF64{11, 52, FloatFormat::Specials::ieee,
+                                        0x7fff'ffff'ffff'ffffull};
 inline constexpr FloatFormat kFormatF32{8, 23, FloatFormat::Specials::ieee, 0x7fffffff};
 inline constexpr FloatFormat kFormatTf32{8, 10, FloatFormat::Specials::ieee, 0x3ffff};
 inline constexpr FloatFormat kFormatF16{5, 10, FloatFormat::Specials::ieee, 0x7fff};
@@ -62,8 +65,8 @@ struct ExactValue {
   value.negative = (bits & format.sign_bit()) != 0;
   const std::uint64_t magnitude = bits & (format.sign_bit() - 1);
   if (magnitude > format.greatest()) {
-    const bool infinite = format.specials == FloatFormat::Specials::ieee &&
-                          magnitude == format.greatest() + 1;
+    const bool infinite =
+        format.specials == FloatFormat::Specials::ieee && magnitude == format.greatest() + 1;
     value.kind = infinite ? ExactValue::Kind::infinite : ExactValue::Kind::nan;
     return value;
   }
@@ -79,7 +82,8 @@ struct ExactValue {
   return {ExactValue::Kind::finite, negative && magnitude != 0, magnitude, 0};
 }
 
-/// significand * 2^-shift, rounded to an integer; `shift` may be zero or negative when that is exact.
+/// significand * 2^-shift, rounded to an integer; `shift` may be zero or negative when that is
+/// exact.
 [[nodiscard]] constexpr std::uint64_t shift_and_round(std::uint64_t significand, int shift,
                                                       bool negative, Rounding rounding) {
   if (shift <= 0) return significand << -shift;
@@ -90,17 +94,27 @@ struct ExactValue {
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
   bool up = false;
   switch (rounding) {
-    case Rounding::nearest_even: up = lost > kHalf || (lost == kHalf && (kept & 1) != 0); break;
-    case Rounding::nearest_away: up = lost >= kHalf; break;
-    case Rounding::toward_zero: break;
-    case Rounding::down: up = negative && lost != 0; break;
-    case Rounding::up: up = !negative && lost != 0; break;
+    case Rounding::nearest_even:
+      up = lost > kHalf || (lost == kHalf && (kept & 1) != 0);
+      break;
+    case Rounding::nearest_away:
+      up = lost >= kHalf;
+      break;
+    case Rounding::toward_zero:
+      break;
+    case Rounding::down:
+      up = negative && lost != 0;
+      break;
+    case Rounding::up:
+      up = !negative && lost != 0;
+      break;
   }
   return kept + (up ? 1 : 0);
 }
 
-/// The code of a value. Overflow becomes infinity or the greatest number, as the rounding says; with
-/// `saturate_finite` (.satfinite), and in formats without infinity, always the greatest number.
+/// The code of a value. Overflow becomes infinity or the greatest number, as the rounding says;
+/// with `saturate_finite` (.satfinite), and in formats without infinity, always the greatest
+/// number.
 [[nodiscard]] constexpr std::uint64_t encode(const ExactValue& value, const FloatFormat& format,
                                              Rounding rounding, bool saturate_finite = false) {
   using Specials = FloatFormat::Specials;
@@ -118,7 +132,8 @@ struct ExactValue {
   // The hidden bit of a normal number carries into the exponent field.
   const std::uint64_t code =
       (static_cast<std::uint64_t>(scale - smallest) << format.mantissa_bits) + kept;
-  if (scale - smallest < (1 << format.exponent_bits) && code <= format.greatest()) return sign | code;
+  if (scale - smallest < (1 << format.exponent_bits) && code <= format.greatest())
+    return sign | code;
   const bool towards_zero = rounding == Rounding::toward_zero ||
                             rounding == (value.negative ? Rounding::up : Rounding::down);
   return towards_zero ? sign | format.greatest() : beyond;

@@ -1,9 +1,10 @@
-// The approximate functions (PTX ISA, "Floating Point Instructions": div.approx, rcp.approx, ex2, ...).
+// The approximate functions (PTX ISA, "Floating Point Instructions": div.approx, rcp.approx, ex2,
+// ...).
 //
-// The ISA bounds their error (1 to 2 ulp for the divisions, rcp, sqrt, rsqrt and ex2; absolute errors of
-// about 2^-20 for sin, cos and lg2; 2^-11 relative for tanh). Here each is computed in double and rounded
-// once, so it is within 0.51 ulp everywhere: better than the machine, never worse. Special values and
-// ranges follow the ISA's tables.
+// The ISA bounds their error (1 to 2 ulp for the divisions, rcp, sqrt, rsqrt and ex2; absolute
+// errors of about 2^-20 for sin, cos and lg2; 2^-11 relative for tanh). Here each is computed in
+// double and rounded once, so it is within 0.51 ulp everywhere: better than the machine, never
+// worse. Special values and ranges follow the ISA's tables.
 #include <cmath>
 #include <limits>
 
@@ -22,7 +23,8 @@ struct DivideApproximate {
   static float apply(float a, float b) {
     const float magnitude = std::fabs(b);
     if (magnitude > 0x1p126f && magnitude <= std::numeric_limits<float>::max())
-      return std::isinf(a) || a != a ? canonical_nan() : std::copysign(0.0f, a) * std::copysign(1.0f, b);
+      return std::isinf(a) || a != a ? canonical_nan()
+                                     : std::copysign(0.0f, a) * std::copysign(1.0f, b);
     return a / b;
   }
 };
@@ -78,9 +80,10 @@ struct ReciprocalSquareRootF64 {
 template <class Operation, int kSources>
 void bind_function(Binder& binder) {
   lanewise::bind_uniform_operands(binder, ScalarType::f32, kSources);
-  binder.out.execute = binder.modifiers.has("ftz")
-                           ? lanewise::uniform<Modified<Operation, true, false>, float, kSources>()
-                           : lanewise::uniform<Modified<Operation, false, false>, float, kSources>();
+  binder.out.execute =
+      binder.modifiers.has("ftz")
+          ? lanewise::uniform<Modified<Operation, true, false>, float, kSources>()
+          : lanewise::uniform<Modified<Operation, false, false>, float, kSources>();
 }
 
 template <class OperationF32, class OperationF64>

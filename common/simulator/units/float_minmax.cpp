@@ -141,12 +141,18 @@ enum class Test : std::uint8_t { finite, infinite, number, not_a_number, normal,
 template <class T>
 bool passes(Test test, T value) {
   switch (test) {
-    case Test::finite: return std::isfinite(value);
-    case Test::infinite: return std::isinf(value);
-    case Test::number: return !std::isnan(value);
-    case Test::not_a_number: return std::isnan(value);
-    case Test::normal: return std::isnormal(value);
-    case Test::subnormal: return std::fpclassify(value) == FP_SUBNORMAL;
+    case Test::finite:
+      return std::isfinite(value);
+    case Test::infinite:
+      return std::isinf(value);
+    case Test::number:
+      return !std::isnan(value);
+    case Test::not_a_number:
+      return std::isnan(value);
+    case Test::normal:
+      return std::isnormal(value);
+    case Test::subnormal:
+      return std::fpclassify(value) == FP_SUBNORMAL;
   }
   return false;
 }
@@ -188,8 +194,7 @@ void bind_testp(Binder& binder) {
                       : test == "normal"     ? Test::normal
                                              : Test::subnormal;
   binder.out.flags = static_cast<std::uint8_t>(chosen);
-  binder.out.execute =
-      type == ScalarType::f64 ? test_property<double> : test_property<float>;
+  binder.out.execute = type == ScalarType::f64 ? test_property<double> : test_property<float>;
 }
 
 }  // namespace bw::sim::floating

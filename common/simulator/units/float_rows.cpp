@@ -13,7 +13,8 @@ using costs::kAlu;
 constexpr std::string_view kFloat = "PTX ISA, Floating Point Instructions";
 constexpr std::string_view kMixed = "PTX ISA, Mixed Precision Floating-Point Instructions";
 
-/// Special-function unit: 16 lanes a cycle and SM quarter, so a warp takes twice as long as on the ALU.
+/// Special-function unit: 16 lanes a cycle and SM quarter, so a warp takes twice as long as on the
+/// ALU.
 constexpr std::uint16_t kSpecial = 2 * kAlu;
 /// Correctly rounded division and square root are sequences of about ten instructions.
 constexpr std::uint16_t kSequence = 10 * kAlu;

@@ -1,9 +1,10 @@
 // f16 and bf16 arithmetic (PTX ISA, "Half Precision Floating Point Instructions").
 //
-// Sums and products of two f16 or bf16 values are rounded to f32 first and to the narrow format then. That
-// is the correctly rounded result: f32 has more than twice the narrow format's bits plus two, and where
-// subnormal numbers shorten f32 the sums and products are exact. fma goes through double, rounded to odd
-// where double is not exact, so that the second rounding sees every lost bit.
+// Sums and products of two f16 or bf16 values are rounded to f32 first and to the narrow format
+// then. That is the correctly rounded result: f32 has more than twice the narrow format's bits plus
+// two, and where subnormal numbers shorten f32 the sums and products are exact. fma goes through
+// double, rounded to odd where double is not exact, so that the second rounding sees every lost
+// bit.
 #include <bit>
 #include <cmath>
 
@@ -16,8 +17,8 @@ namespace {
 
 using ptx::ScalarType;
 
-/// a + b in double, where an inexact result has an odd last bit (Boldo and Melquiond, "Emulation of FMA
-/// and correctly rounded sums: proved algorithms using rounding to odd").
+/// a + b in double, where an inexact result has an odd last bit (Boldo and Melquiond, "Emulation of
+/// FMA and correctly rounded sums: proved algorithms using rounding to odd").
 double add_to_odd(double a, double b) {
   const double sum = a + b;
   // Knuth's two-sum: the exact error of the addition.
@@ -36,8 +37,8 @@ float narrow_to_odd(double value) {
   const double back = nearest;
   const auto bits = std::bit_cast<std::uint32_t>(nearest);
   if (back == value || back != back || (bits & 1) != 0) return nearest;
-  // An even neighbour was chosen: the odd one lies on the other side of the value. Beyond the largest
-  // float (an infinity that was rounded to) the largest float is odd.
+  // An even neighbour was chosen: the odd one lies on the other side of the value. Beyond the
+  // largest float (an infinity that was rounded to) the largest float is odd.
   const bool too_large = std::fabs(back) > std::fabs(value);
   return std::bit_cast<float>(too_large ? bits - 1 : bits + 1);
 }
@@ -70,15 +71,13 @@ struct Fma {
 struct Exp2 {
   template <class Format>
   static std::uint16_t apply(std::uint16_t a) {
-    return Format::from_float(
-        narrow_to_odd(std::exp2(static_cast<double>(Format::to_float(a)))));
+    return Format::from_float(narrow_to_odd(std::exp2(static_cast<double>(Format::to_float(a)))));
   }
 };
 struct Tanh {
   template <class Format>
   static std::uint16_t apply(std::uint16_t a) {
-    return Format::from_float(
-        narrow_to_odd(std::tanh(static_cast<double>(Format::to_float(a)))));
+    return Format::from_float(narrow_to_odd(std::tanh(static_cast<double>(Format::to_float(a)))));
   }
 };
 struct Abs {

@@ -1,4 +1,5 @@
-// Bind functions of the f16 and bf16 family, defined in half_arithmetic.cpp; half_rows.cpp lists the forms.
+// Bind functions of the f16 and bf16 family, defined in half_arithmetic.cpp; half_rows.cpp lists
+// the forms.
 #pragma once
 
 #include "common/simulator/machine/opcode_table.hpp"

@@ -12,7 +12,8 @@ struct Half {
                                  kOne = 0x3c00, kMaxFinite = 0x7bff;
 
   [[nodiscard]] static float to_float(std::uint16_t bits) {
-    // Shifted into f32's fields, the value is too small by 2^112; NaN and infinity need f32's exponent.
+    // Shifted into f32's fields, the value is too small by 2^112; NaN and infinity need f32's
+    // exponent.
     constexpr float kRescale = 0x1p112f;
     const std::uint32_t magnitude = (bits & 0x7fffu) << 13;
     const float scaled = std::bit_cast<float>(magnitude) * kRescale;

@@ -62,7 +62,9 @@ struct MadHiSaturate {
 };
 template <class T>
 struct MadWide {
-  static Wide<T> apply(T a, T b, Wide<T> c) { return Add<Wide<T>>::apply(MulWide<T>::apply(a, b), c); }
+  static Wide<T> apply(T a, T b, Wide<T> c) {
+    return Add<Wide<T>>::apply(MulWide<T>::apply(a, b), c);
+  }
 };
 
 /// The low 24 bits of a 32-bit value, sign-extended for signed types.
@@ -98,8 +100,9 @@ struct Sad {
     return Add<T>::apply(c, a < b ? Sub<T>::apply(b, a) : Sub<T>::apply(a, b));
   }
 };
-// The ISA leaves a division by zero open; like the usual expansion on the machine, the quotient is all
-// ones here, and the remainder the dividend. The quotient of the smallest value by -1 wraps to itself.
+// The ISA leaves a division by zero open; like the usual expansion on the machine, the quotient is
+// all ones here, and the remainder the dividend. The quotient of the smallest value by -1 wraps to
+// itself.
 template <class T>
 struct Div {
   static T apply(T a, T b) {
@@ -198,10 +201,14 @@ void bind_s32(Binder& binder) {
 
 ScalarType widened(ScalarType type) {
   switch (type) {
-    case ScalarType::u16: return ScalarType::u32;
-    case ScalarType::s16: return ScalarType::s32;
-    case ScalarType::u32: return ScalarType::u64;
-    default: return ScalarType::s64;
+    case ScalarType::u16:
+      return ScalarType::u32;
+    case ScalarType::s16:
+      return ScalarType::s32;
+    case ScalarType::u32:
+      return ScalarType::u64;
+    default:
+      return ScalarType::s64;
   }
 }
 
@@ -210,10 +217,9 @@ void bind_with_relu(Binder& binder) {
   if (!binder.modifiers.has("relu")) return bind_integer<Op, 2>(binder);
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_uniform_operands(binder, type, 2);
-  binder.out.execute =
-      type == ScalarType::s32
-          ? lanewise::uniform<Relu<std::int32_t, Op>, std::int32_t, 2>()
-          : lanewise::packed<Relu<std::int16_t, Op>, std::int16_t, 2, 2>();
+  binder.out.execute = type == ScalarType::s32
+                           ? lanewise::uniform<Relu<std::int32_t, Op>, std::int32_t, 2>()
+                           : lanewise::packed<Relu<std::int16_t, Op>, std::int16_t, 2, 2>();
 }
 
 template <class Make>
@@ -225,10 +231,12 @@ Handler by_sign(bool is_signed, Make make) {
 }  // namespace
 
 void bind_add(Binder& binder) {
-  return binder.modifiers.has("sat") ? bind_s32<AddSaturate, 2>(binder) : bind_integer<Add, 2>(binder);
+  return binder.modifiers.has("sat") ? bind_s32<AddSaturate, 2>(binder)
+                                     : bind_integer<Add, 2>(binder);
 }
 void bind_sub(Binder& binder) {
-  return binder.modifiers.has("sat") ? bind_s32<SubSaturate, 2>(binder) : bind_integer<Sub, 2>(binder);
+  return binder.modifiers.has("sat") ? bind_s32<SubSaturate, 2>(binder)
+                                     : bind_integer<Sub, 2>(binder);
 }
 void bind_mul_lo(Binder& binder) { bind_integer<MulLo, 2>(binder); }
 void bind_mul_hi(Binder& binder) { bind_integer<MulHi, 2>(binder); }

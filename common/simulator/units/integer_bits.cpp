@@ -160,7 +160,9 @@ struct ExtendFromBits {
 template <bool kClamp>
 struct BitMask {
   static std::uint32_t apply(std::uint32_t start_operand, std::uint32_t width_operand) {
-    const auto limit = [](std::uint32_t value) { return kClamp ? (value < 32 ? value : 32) : value & 31; };
+    const auto limit = [](std::uint32_t value) {
+      return kClamp ? (value < 32 ? value : 32) : value & 31;
+    };
     const std::uint32_t start = limit(start_operand), width = limit(width_operand);
     return static_cast<std::uint32_t>(((std::uint64_t{1} << width) - 1) << start);
   }
@@ -250,9 +252,9 @@ template <template <class> class Op>
 void bind_count(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_operands(binder, ScalarType::u32, {type});
-  binder.out.execute =
-      ptx::size_bytes(type) == 8 ? lanewise::map1<Op<std::uint64_t>, std::uint32_t, std::uint64_t>
-                                 : lanewise::map1<Op<std::uint32_t>, std::uint32_t, std::uint32_t>;
+  binder.out.execute = ptx::size_bytes(type) == 8
+                           ? lanewise::map1<Op<std::uint64_t>, std::uint32_t, std::uint64_t>
+                           : lanewise::map1<Op<std::uint32_t>, std::uint32_t, std::uint32_t>;
 }
 
 template <class Clamp, class Wrap, int kSources>
@@ -346,8 +348,8 @@ void bind_brev(Binder& binder) { bind_bits<ReverseBits, 1>(binder); }
 void bind_fns(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::b32,
                           {ScalarType::b32, ScalarType::b32, ScalarType::s32});
-  binder.out.execute = lanewise::map3<FindNthSet, std::uint32_t, std::uint32_t, std::uint32_t,
-                                      std::int32_t>;
+  binder.out.execute =
+      lanewise::map3<FindNthSet, std::uint32_t, std::uint32_t, std::uint32_t, std::int32_t>;
 }
 
 void bind_prmt(Binder& binder) {
@@ -368,8 +370,8 @@ void bind_szext(Binder& binder) {
     bind_clamp_or_wrap<ExtendFromBits<std::int32_t, true>, ExtendFromBits<std::int32_t, false>, 2>(
         binder);
   } else {
-    bind_clamp_or_wrap<ExtendFromBits<std::uint32_t, true>, ExtendFromBits<std::uint32_t, false>, 2>(
-        binder);
+    bind_clamp_or_wrap<ExtendFromBits<std::uint32_t, true>, ExtendFromBits<std::uint32_t, false>,
+                       2>(binder);
   }
 }
 

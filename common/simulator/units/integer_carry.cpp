@@ -48,7 +48,8 @@ Flow with_carry(Strand& strand, const Instruction& instruction, LaneMask active,
   LaneMask carry_out = 0;
   for_lanes(active, [&](int lane) {
     bool carry = false;
-    d[lane] = Operation::template apply<T>(first(lane), b[lane], (carry_in >> lane & 1) != 0, carry);
+    d[lane] =
+        Operation::template apply<T>(first(lane), b[lane], (carry_in >> lane & 1) != 0, carry);
     carry_out |= LaneMask{carry} << lane;
   });
   if (instruction.flags & kWritesCarry)
@@ -69,9 +70,9 @@ Flow carry_mad(Strand& strand, const Instruction& instruction, LaneMask active) 
   const S* const a = strand.lanes<S>(instruction.operands[1]);
   const S* const b = strand.lanes<S>(instruction.operands[2]);
   const int shift = instruction.flags & kHighPart ? 8 * static_cast<int>(sizeof(S)) : 0;
-  return with_carry<T, Sum>(
-      strand, instruction, active, instruction.operands[3],
-      [=](int lane) { return static_cast<T>((Wide<S>(a[lane]) * Wide<S>(b[lane])) >> shift); });
+  return with_carry<T, Sum>(strand, instruction, active, instruction.operands[3], [=](int lane) {
+    return static_cast<T>((Wide<S>(a[lane]) * Wide<S>(b[lane])) >> shift);
+  });
 }
 
 /// The forms are add.cc, addc, addc.cc and so on: a trailing c of the mnemonic reads the flag.

@@ -1,7 +1,7 @@
 // Handlers that compute each lane of the destination from the same lane of the sources.
 //
-// An operation is a stateless type with a static `apply`; the handler templates below turn it into an
-// interpreter handler whose full-warp loop the compiler vectorises.
+// An operation is a stateless type with a static `apply`; the handler templates below turn it into
+// an interpreter handler whose full-warp loop the compiler vectorises.
 #pragma once
 
 #include <cstddef>
@@ -141,15 +141,22 @@ Handler by_integer_type(ptx::ScalarType type, Make make) {
   using ptx::ScalarType;
   switch (type) {
     case ScalarType::u16:
-    case ScalarType::b16: return make.template operator()<std::uint16_t>();
-    case ScalarType::s16: return make.template operator()<std::int16_t>();
+    case ScalarType::b16:
+      return make.template operator()<std::uint16_t>();
+    case ScalarType::s16:
+      return make.template operator()<std::int16_t>();
     case ScalarType::u32:
-    case ScalarType::b32: return make.template operator()<std::uint32_t>();
-    case ScalarType::s32: return make.template operator()<std::int32_t>();
+    case ScalarType::b32:
+      return make.template operator()<std::uint32_t>();
+    case ScalarType::s32:
+      return make.template operator()<std::int32_t>();
     case ScalarType::u64:
-    case ScalarType::b64: return make.template operator()<std::uint64_t>();
-    case ScalarType::s64: return make.template operator()<std::int64_t>();
-    default: return nullptr;
+    case ScalarType::b64:
+      return make.template operator()<std::uint64_t>();
+    case ScalarType::s64:
+      return make.template operator()<std::int64_t>();
+    default:
+      return nullptr;
   }
 }
 
@@ -163,12 +170,30 @@ __extension__ typedef __int128 SignedWide128;
 /// Twice as wide as T, same signedness.
 template <class T>
 struct Widened;
-template <> struct Widened<std::uint16_t> { using Type = std::uint32_t; };
-template <> struct Widened<std::int16_t> { using Type = std::int32_t; };
-template <> struct Widened<std::uint32_t> { using Type = std::uint64_t; };
-template <> struct Widened<std::int32_t> { using Type = std::int64_t; };
-template <> struct Widened<std::uint64_t> { using Type = UnsignedWide128; };
-template <> struct Widened<std::int64_t> { using Type = SignedWide128; };
+template <>
+struct Widened<std::uint16_t> {
+  using Type = std::uint32_t;
+};
+template <>
+struct Widened<std::int16_t> {
+  using Type = std::int32_t;
+};
+template <>
+struct Widened<std::uint32_t> {
+  using Type = std::uint64_t;
+};
+template <>
+struct Widened<std::int32_t> {
+  using Type = std::int64_t;
+};
+template <>
+struct Widened<std::uint64_t> {
+  using Type = UnsignedWide128;
+};
+template <>
+struct Widened<std::int64_t> {
+  using Type = SignedWide128;
+};
 template <class T>
 using Wide = typename Widened<T>::Type;
 

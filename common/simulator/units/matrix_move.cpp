@@ -1,8 +1,9 @@
 // ldmatrix, stmatrix and movmatrix (PTX ISA, "Warp Level Matrix Instructions").
 //
 // An 8x8 matrix of 16-bit elements is spread over a warp: lane t holds elements (t/4, 2(t%4)) and
-// (t/4, 2(t%4)+1) in the halves of one register, or the same places of the transposed matrix with .trans.
-// In shared memory a matrix is eight rows of 16 bytes; lane 8k+r gives the address of row r of matrix k.
+// (t/4, 2(t%4)+1) in the halves of one register, or the same places of the transposed matrix with
+// .trans. In shared memory a matrix is eight rows of 16 bytes; lane 8k+r gives the address of row r
+// of matrix k.
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -57,11 +58,12 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
   const std::uint64_t at = lane_address(strand, address, instruction.immediate, lane);
   const AddressSpace space = space_of(instruction);
   if (space == AddressSpace::generic && space_of_generic(at) != AddressSpace::shared_cluster)
-    strand.fault(instruction, FaultKind::contract, LaneMask{1} << lane,
-                 "the generic row address of lane " + std::to_string(lane) +
-                     " does not lie in shared memory",
-                 "PTX ISA, Warp Level Matrix Instructions: the address falls within the shared window",
-                 "pass an address of shared memory");
+    strand.fault(
+        instruction, FaultKind::contract, LaneMask{1} << lane,
+        "the generic row address of lane " + std::to_string(lane) +
+            " does not lie in shared memory",
+        "PTX ISA, Warp Level Matrix Instructions: the address falls within the shared window",
+        "pass an address of shared memory");
   return resolve(strand, instruction, space, at, kRowBytes, kRowBytes, access, lane);
 }
 
@@ -156,8 +158,8 @@ constexpr OpcodeRow kTable[] = {
      bind_stmatrix, true, kMove, kSection},
     {"movmatrix", "sync aligned m8n8 trans b16", bind_movmatrix, false, kMove, kSection},
     // The 8-bit shapes: recognised, refused by name.
-    {"ldmatrix", "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8", nullptr,
-     true, kMove, kSection},
+    {"ldmatrix", "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8",
+     nullptr, true, kMove, kSection},
     {"ldmatrix",
      "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8x16 "
      "source=b6x16_p32|b4x16_p64",

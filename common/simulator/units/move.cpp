@@ -1,5 +1,5 @@
-// mov: registers, immediates, special registers, addresses, packing and unpacking (PTX ISA, "Data Movement
-// and Conversion Instructions: mov").
+// mov: registers, immediates, special registers, addresses, packing and unpacking (PTX ISA, "Data
+// Movement and Conversion Instructions: mov").
 #include <cstring>
 
 #include "common/simulator/machine/address_space.hpp"
@@ -30,8 +30,8 @@ Flow move(Strand& strand, const Instruction& instruction, LaneMask active) {
 template <class T>
 Flow move_shared_address(Strand& strand, const Instruction& instruction, LaneMask active) {
   T* const d = strand.lanes<T>(instruction.operands[0]);
-  const T address = strand.lanes<T>(instruction.operands[1])[0] +
-                    (T{strand.cta->rank} << kSharedRankShift);
+  const T address =
+      strand.lanes<T>(instruction.operands[1])[0] + (T{strand.cta->rank} << kSharedRankShift);
   for_lanes(active, [=](int lane) { d[lane] = address; });
   return Flow::next;
 }
@@ -110,23 +110,28 @@ Flow unpack_two(Strand& strand, const Instruction& instruction, LaneMask active)
 
 ScalarType bits_type(std::size_t bits) {
   switch (bits) {
-    case 8: return ScalarType::b8;
-    case 16: return ScalarType::b16;
-    case 32: return ScalarType::b32;
-    case 64: return ScalarType::b64;
-    default: return ScalarType::none;
+    case 8:
+      return ScalarType::b8;
+    case 16:
+      return ScalarType::b16;
+    case 32:
+      return ScalarType::b32;
+    case 64:
+      return ScalarType::b64;
+    default:
+      return ScalarType::none;
   }
 }
 
 /// The type of one element of a vector operand of `bytes` bytes.
 ScalarType part_type(const Binder& binder, const ptx::Operand& vector, std::size_t bytes) {
   const std::size_t count = vector.elements.size();
-  const ScalarType type = count == 2 || count == 4 || count == 8 ? bits_type(8 * bytes / count)
-                                                                  : ScalarType::none;
+  const ScalarType type =
+      count == 2 || count == 4 || count == 8 ? bits_type(8 * bytes / count) : ScalarType::none;
   if (type == ScalarType::none)
-    binder.refuse("splits " + std::to_string(8 * bytes) + " bits into " + std::to_string(count) +
-                      " elements",
-                  "use 2 or 4 elements of at least 8 bits");
+    binder.refuse(
+        "splits " + std::to_string(8 * bytes) + " bits into " + std::to_string(count) + " elements",
+        "use 2 or 4 elements of at least 8 bits");
   for (const ptx::Operand& element : vector.elements)
     if (element.kind == Kind::variable)
       binder.refuse("packs the address of a variable", "move the address to a register first");
@@ -183,14 +188,20 @@ void bind_mov(Binder& binder) {
   const bool shared_address =
       source.kind == Kind::variable && source.variable->space == ptx::StateSpace::shared;
   switch (bytes) {
-    case 2: binder.out.execute = move<std::uint16_t>; break;
+    case 2:
+      binder.out.execute = move<std::uint16_t>;
+      break;
     case 4:
-      binder.out.execute = shared_address ? move_shared_address<std::uint32_t> : move<std::uint32_t>;
+      binder.out.execute =
+          shared_address ? move_shared_address<std::uint32_t> : move<std::uint32_t>;
       break;
     case 8:
-      binder.out.execute = shared_address ? move_shared_address<std::uint64_t> : move<std::uint64_t>;
+      binder.out.execute =
+          shared_address ? move_shared_address<std::uint64_t> : move<std::uint64_t>;
       break;
-    default: binder.out.execute = move<Lane128>; break;
+    default:
+      binder.out.execute = move<Lane128>;
+      break;
   }
 }
 

@@ -24,8 +24,9 @@ enum class Rounding : std::uint8_t {
   return Rounding::nearest_even;
 }
 
-/// While it lives, +, -, *, /, std::fma and std::sqrt of float and double round as given. The fences keep
-/// the compiler from moving loads and stores of registers (hence the arithmetic between them) out of it.
+/// While it lives, +, -, *, /, std::fma and std::sqrt of float and double round as given. The
+/// fences keep the compiler from moving loads and stores of registers (hence the arithmetic between
+/// them) out of it.
 class RoundingScope {
  public:
   explicit RoundingScope(Rounding rounding) : saved_(std::fegetround()) {
@@ -42,10 +43,14 @@ class RoundingScope {
  private:
   static int host_mode(Rounding rounding) {
     switch (rounding) {
-      case Rounding::toward_zero: return FE_TOWARDZERO;
-      case Rounding::down: return FE_DOWNWARD;
-      case Rounding::up: return FE_UPWARD;
-      default: return FE_TONEAREST;
+      case Rounding::toward_zero:
+        return FE_TOWARDZERO;
+      case Rounding::down:
+        return FE_DOWNWARD;
+      case Rounding::up:
+        return FE_UPWARD;
+      default:
+        return FE_TONEAREST;
     }
   }
   int saved_;

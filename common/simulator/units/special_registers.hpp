@@ -12,7 +12,8 @@ namespace bw::sim {
 /// Gives the value for one lane, zero-extended.
 using SpecialValue = std::uint64_t (*)(const Strand& strand, int lane);
 
-/// The source of a special register's value by its full name ("%tid.x"), or nullptr if there is none.
+/// The source of a special register's value by its full name ("%tid.x"), or nullptr if there is
+/// none.
 [[nodiscard]] SpecialValue special_value(std::string_view name);
 
 }  // namespace bw::sim

@@ -1,9 +1,9 @@
-// Warp-level instructions: shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA, "Data
-// Movement and Conversion Instructions: shfl.sync", "Parallel Synchronization and Communication
-// Instructions").
+// Warp-level instructions: shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA,
+// "Data Movement and Conversion Instructions: shfl.sync", "Parallel Synchronization and
+// Communication Instructions").
 //
-// Operands end with the member mask. An operation executes for a complete group of lanes; how lanes of
-// different strands come together is in warp_sync.hpp.
+// Operands end with the member mask. An operation executes for a complete group of lanes; how lanes
+// of different strands come together is in warp_sync.hpp.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -49,7 +49,8 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
                                        kAnyInstruction);
 }
 
-// ---- shfl -------------------------------------------------------------------------------------------
+// ---- shfl
+// -------------------------------------------------------------------------------------------
 
 enum class Shuffle : std::uint8_t { up, down, bfly, idx };
 
@@ -72,13 +73,14 @@ int shuffle_source(int lane, std::uint32_t b, std::uint32_t c, bool& in_range) {
 
 [[noreturn]] void fault_shuffle_source(const Strand& strand, const Instruction& instruction,
                                        int lane, int source) {
-  strand.fault(instruction, FaultKind::contract, LaneMask{1} << lane,
-               "lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
-                   ", which does not execute the instruction with it, so the value is undefined",
-               "PTX ISA, shfl.sync: the result is undefined when the source lane is inactive or not in "
-               "the membermask",
-               "name the lane in the mask and let it execute, or clamp the shuffle to the lanes taking "
-               "part");
+  strand.fault(
+      instruction, FaultKind::contract, LaneMask{1} << lane,
+      "lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
+          ", which does not execute the instruction with it, so the value is undefined",
+      "PTX ISA, shfl.sync: the result is undefined when the source lane is inactive or not in "
+      "the membermask",
+      "name the lane in the mask and let it execute, or clamp the shuffle to the lanes taking "
+      "part");
 }
 
 /// Operands: d, p, a, b, c, mask; p is scratch storage when it was not written.
@@ -128,7 +130,8 @@ void bind_shfl(Binder& binder) {
                                         : collective<shuffle<Shuffle::idx>>;
 }
 
-// ---- vote, match, elect, activemask, bar.warp.sync ----------------------------------------------------
+// ---- vote, match, elect, activemask, bar.warp.sync
+// ----------------------------------------------------
 
 enum class Vote : std::uint8_t { all, any, uni };
 
@@ -247,7 +250,8 @@ void bind_bar_warp(Binder& binder) {
   binder.out.execute = collective<meet, true>;
 }
 
-// ---- redux ------------------------------------------------------------------------------------------
+// ---- redux
+// ------------------------------------------------------------------------------------------
 
 struct Add {
   static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a + b; }
@@ -285,7 +289,8 @@ void reduce(const Strand& strand, const Instruction& instruction, LaneMask lanes
   for_lanes(lanes, [=](int lane) { d[lane] = result; });
 }
 
-/// f32 minimum or maximum; without .NaN a NaN is ignored unless all values are NaN; -0 is less than +0.
+/// f32 minimum or maximum; without .NaN a NaN is ignored unless all values are NaN; -0 is less than
+/// +0.
 template <bool kMaximum, bool kAbs, bool kNan>
 void reduce_float(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
   const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
@@ -346,9 +351,11 @@ void bind_redux(Binder& binder) {
   binder.out.execute = reduction(binder.modifiers.get("op"), type, binder.modifiers);
 }
 
-// ---- The forms --------------------------------------------------------------------------------------
+// ---- The forms
+// --------------------------------------------------------------------------------------
 
-constexpr std::uint16_t kExchange = costs::kSharedAccess;  // shuffles use the shared-memory crossbar
+constexpr std::uint16_t kExchange =
+    costs::kSharedAccess;  // shuffles use the shared-memory crossbar
 constexpr std::uint16_t kWarpWide = 2 * costs::kAlu;
 constexpr std::string_view kShfl = "PTX ISA, Data Movement and Conversion Instructions: shfl.sync";
 constexpr std::string_view kParallel =

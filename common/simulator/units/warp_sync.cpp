@@ -8,8 +8,10 @@ namespace bw::sim {
 namespace {
 
 constexpr const char* kRule =
-    "PTX ISA, Parallel Synchronization and Communication Instructions: the executing thread is in its "
-    "membermask, and all non-exited threads of a membermask execute the same instruction with the same "
+    "PTX ISA, Parallel Synchronization and Communication Instructions: the executing thread is in "
+    "its "
+    "membermask, and all non-exited threads of a membermask execute the same instruction with the "
+    "same "
     "membermask";
 
 std::string hex(LaneMask mask) {
@@ -59,7 +61,8 @@ void WarpSync::check_masks(const Strand& strand, const Instruction& instruction,
     strand.fault(instruction, FaultKind::contract, active,
                  "the member mask " + hex(mask) + " names lanes " + hex(skipping) +
                      ", whose guard predicate skips the instruction",
-                 kRule, "compute the mask from the lanes that execute, or execute it in all of them");
+                 kRule,
+                 "compute the mask from the lanes that execute, or execute it in all of them");
   for (const Gathering& other : gatherings_)
     if (other.warp == strand.warp && other.instruction == key && other.members != mask &&
         ((other.arrived & mask) != 0 || (other.members & active & mask) != 0))

@@ -1,9 +1,10 @@
 // Warp-level instructions whose member mask names lanes of several strands.
 //
-// An instruction such as shfl.sync executes once all lanes of its member mask that have not exited have come
-// to it. Usually one strand holds them all, and the instruction executes at once (warp.cpp). Otherwise the
-// strands that come early wait here; the one that completes the mask executes for all of them, because the
-// registers of a waiting lane can be read and written by anyone.
+// An instruction such as shfl.sync executes once all lanes of its member mask that have not exited
+// have come to it. Usually one strand holds them all, and the instruction executes at once
+// (warp.cpp). Otherwise the strands that come early wait here; the one that completes the mask
+// executes for all of them, because the registers of a waiting lane can be read and written by
+// anyone.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +14,9 @@
 
 namespace bw::sim {
 
-/// What a warp-level instruction does for `lanes`, which all named `members` in their mask. `lanes` are the
-/// lanes of `members` that have not exited; the strand gives access to the warp's registers.
+/// What a warp-level instruction does for `lanes`, which all named `members` in their mask. `lanes`
+/// are the lanes of `members` that have not exited; the strand gives access to the warp's
+/// registers.
 using WarpOperation = void (*)(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                                LaneMask members);
 
@@ -24,10 +26,10 @@ class WarpSync {
   explicit WarpSync(Cta& cta);
   ~WarpSync();
 
-  /// `active` lanes come to `instruction` with `members[lane]` as their masks. Executes `operation` for each
-  /// mask that is complete, and blocks the strand while one of its masks is not. With `any_instruction`
-  /// (bar.warp.sync) lanes at different instructions of that kind meet.
-  /// Throws SimulationError{contract} for a lane outside its own mask, for lanes of one mask that name
+  /// `active` lanes come to `instruction` with `members[lane]` as their masks. Executes `operation`
+  /// for each mask that is complete, and blocks the strand while one of its masks is not. With
+  /// `any_instruction` (bar.warp.sync) lanes at different instructions of that kind meet. Throws
+  /// SimulationError{contract} for a lane outside its own mask, for lanes of one mask that name
   /// different masks, and for a mask with lanes whose guard skips the instruction.
   Flow gather(Strand& strand, const Instruction& instruction, LaneMask active,
               const std::uint32_t* members, WarpOperation operation, bool any_instruction);

@@ -1,0 +1,192 @@
+// Conversions to and from the 8-, 6- and 4-bit formats, over all codes; the expected code is the
+// nearest of all values that the format has, found by search (OCP 8-bit Floating Point
+// Specification, OCP Microscaling Formats, PTX ISA "cvt").
+#include <bit>
+
+#include "tests/simulator/units/lane_evaluation.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+
+struct Format {
+  std::string name;
+  int exponent_bits, mantissa_bits, packed_bits;
+  U32 nan;  ///< what a NaN becomes
+};
+const Format kFormats[] = {{"e4m3", 4, 3, 8, 0x7f},
+                           {"e5m2", 5, 2, 8, 0x7f},
+                           {"e2m3", 2, 3, 8, 0x1f},
+                           {"e3m2", 3, 2, 8, 0x1f},
+                           {"e2m1", 2, 1, 4, 0x07}};
+
+/// The values of all non-negative finite codes, ascending.
+std::vector<double> magnitudes(const Format& format) {
+  std::vector<double> values;
+  const int bias = (1 << (format.exponent_bits - 1)) - 1;
+  for (int code = 0; code < 1 << (format.exponent_bits + format.mantissa_bits); ++code) {
+    const int exponent = code >> format.mantissa_bits,
+              mantissa = code & ((1 << format.mantissa_bits) - 1);
+    if (format.name == "e5m2" && exponent == 31) break;
+    if (format.name == "e4m3" && code == 0x7f) break;
+    values.push_back(exponent == 0 ? std::ldexp(mantissa, 1 - bias - format.mantissa_bits)
+                                   : std::ldexp(mantissa + (1 << format.mantissa_bits),
+                                                exponent - bias - format.mantissa_bits));
+  }
+  return values;
+}
+
+U32 sign_bit(const Format& format) { return 1u << (format.exponent_bits + format.mantissa_bits); }
+
+/// Nearest, ties to the even code, saturating.
+U32 expected_code(float value, const Format& format, const std::vector<double>& values) {
+  if (std::isnan(value)) return format.nan;
+  const double magnitude = std::fabs(double{value});
+  std::size_t best = 0;
+  for (std::size_t code = 1; code < values.size(); ++code) {
+    const double gain = std::fabs(values[best] - magnitude) - std::fabs(values[code] - magnitude);
+    if (gain > 0 || (gain == 0 && code % 2 == 0)) best = code;
+  }
+  if (magnitude > values.back()) best = values.size() - 1;
+  return static_cast<U32>(best) | (std::signbit(value) ? sign_bit(format) : 0);
+}
+
+std::vector<float> inputs(const std::vector<double>& values) {
+  std::vector<float> all;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double next = i + 1 < values.size() ? values[i + 1] : 2 * values[i];
+    const auto middle = static_cast<float>((values[i] + next) / 2);
+    for (const float value : {static_cast<float>(values[i]), middle, std::nextafter(middle, 0.0f),
+                              std::nextafter(middle, INFINITY)})
+      all.insert(all.end(), {value, -value});
+  }
+  for (const float value : interesting<float>(2000, 1)) all.push_back(value);
+  return all;
+}
+
+TEST(PackedConversion, PairsOfF32ToNarrowFormats) {
+  for (const Format& format : kFormats) {
+    const auto values = magnitudes(format);
+    const auto a = inputs(values);
+    const std::vector<float> b(a.rbegin(), a.rend());
+    const std::string types = format.name + "x2.f32";
+    // 8-bit results are .b8 in PTX; a 16-bit register takes them zero-extended here.
+    const std::string convert = format.packed_bits == 4
+                                    ? ".reg .b8 %byte; cvt.rn.satfinite{}." + types +
+                                          " %byte, %a, %b; mov.b16 %d, {%byte, 0};"
+                                    : "cvt.rn.satfinite{}." + types + " %d, %a, %b;";
+    const auto with = [&](const std::string& modifier) {
+      std::string text = convert;
+      text.replace(text.find("{}"), 2, modifier);
+      return text;
+    };
+    const auto d = evaluate<U16>(with(""), a, b);
+    const auto relu = evaluate<U16>(with(".relu"), a, b);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const U32 upper = expected_code(a[i], format, values),
+                lower = expected_code(b[i], format, values);
+      ASSERT_EQ(d[i], upper << format.packed_bits | lower)
+          << types << " " << std::hexfloat << a[i] << ", " << b[i];
+      const auto clamp = [&](U32 code) { return code & sign_bit(format) ? 0 : code; };
+      ASSERT_EQ(relu[i], clamp(upper) << format.packed_bits | clamp(lower))
+          << types << " " << a[i] << ", " << b[i];
+    }
+  }
+}
+
+double f16_value(U32 code) {
+  const U32 exponent = code >> 10 & 31, mantissa = code & 1023;
+  const double sign = code & 0x8000 ? -1 : 1;
+  if (exponent == 31) return mantissa ? NAN : sign * INFINITY;
+  return sign * (exponent == 0 ? std::ldexp(mantissa, -24)
+                               : std::ldexp(mantissa + 1024, static_cast<int>(exponent) - 25));
+}
+
+TEST(PackedConversion, EveryNarrowCodeToF16) {
+  for (const Format& format : kFormats) {
+    const auto values = magnitudes(format);
+    const U32 codes = 2 * sign_bit(format);
+    std::vector<U16> a;
+    for (U32 high = 0; high < codes; ++high) {
+      const U32 low = (high * 7 + 3) % codes;
+      a.push_back(static_cast<U16>(high << format.packed_bits | low));
+    }
+    const std::string source =
+        format.packed_bits == 4
+            ? ".reg .b8 %low, %high; mov.b16 {%low, %high}, %a; cvt.rn{}.f16x2.e2m1x2 %d, %low;"
+            : "cvt.rn{}.f16x2." + format.name + "x2 %d, %a;";
+    const auto with = [&](const std::string& modifier) {
+      std::string text = source;
+      text.replace(text.find("{}"), 2, modifier);
+      return text;
+    };
+    const auto d = evaluate<U32>(with(""), a);
+    const auto relu = evaluate<U32>(with(".relu"), a);
+    for (std::size_t i = 0; i < a.size(); ++i)
+      for (int part : {0, 1}) {
+        const U32 code = static_cast<U32>(a[i]) >> (part * format.packed_bits) & (codes - 1);
+        const U32 magnitude = code & (sign_bit(format) - 1), half = d[i] >> 16 * part & 0xffff;
+        const bool negative = (code & sign_bit(format)) != 0;
+        if (magnitude >= values.size()) {
+          const bool infinite = format.name == "e5m2" && magnitude == 0x7c;
+          ASSERT_EQ(half, infinite ? 0x7c00u | (negative ? 0x8000u : 0) : 0x7fffu)
+              << format.name << " " << code;
+          continue;
+        }
+        ASSERT_EQ(f16_value(half), (negative ? -1 : 1) * values[magnitude])
+            << format.name << " " << code;
+        ASSERT_EQ((half & 0x8000) != 0, negative);
+        ASSERT_EQ(relu[i] >> 16 * part & 0xffff, negative ? 0u : half);
+      }
+  }
+}
+
+TEST(PackedConversion, F16ToNarrowFormats) {
+  std::vector<U32> a;
+  for (U32 code = 0; code < 65536; code += 3) a.push_back(code << 16 | (code * 5 & 0xffff));
+  for (const Format& format : {kFormats[0], kFormats[1]}) {
+    const auto values = magnitudes(format);
+    const auto d = evaluate<U16>("cvt.rn.satfinite." + format.name + "x2.f16x2 %d, %a;", a);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ASSERT_EQ(d[i] >> 8, expected_code(static_cast<float>(f16_value(a[i] >> 16)), format, values))
+          << a[i];
+      ASSERT_EQ(d[i] & 0xffu,
+                expected_code(static_cast<float>(f16_value(a[i] & 0xffff)), format, values))
+          << a[i];
+    }
+  }
+}
+
+TEST(PackedConversion, ScalesArePowersOfTwo) {
+  const std::vector<float> a{1.0f, 1.5f,       -4.0f,    0x1p-127f, 0x1.8p-127f,
+                             0.0f, 0x1.8p127f, INFINITY, NAN};
+  const auto down = evaluate<U16>("cvt.rz.ue8m0x2.f32 %d, %a, 1.0;", a);
+  const auto up = evaluate<U16>("cvt.rp.ue8m0x2.f32 %d, %a, 1.0;", a);
+  const auto finite = evaluate<U16>("cvt.rp.satfinite.ue8m0x2.f32 %d, 1.0, %a;", a);
+  const std::vector<U32> expect_down{127, 127, 129, 0, 0, 0, 254, 255, 255};
+  const std::vector<U32> expect_up{127, 128, 129, 0, 1, 0, 255, 255, 255};
+  const std::vector<U32> expect_finite{127, 128, 129, 0, 1, 0, 254, 254, 255};
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(down[i], expect_down[i] << 8 | 127) << a[i];
+    EXPECT_EQ(up[i], expect_up[i] << 8 | 127) << a[i];
+    EXPECT_EQ(finite[i], 127 << 8 | expect_finite[i]) << a[i];
+  }
+  EXPECT_EQ(evaluate<U16>("cvt.rp.ue8m0x2.bf16x2 %d, %a;", std::vector<U32>{0x3fc03f80})[0],
+            128 << 8 | 127);
+  std::vector<U16> codes;
+  for (U32 code = 0; code < 256; ++code)
+    codes.push_back(static_cast<U16>(code << 8 | (255 - code)));
+  const auto back = evaluate<U32>("cvt.rn.bf16x2.ue8m0x2 %d, %a;", codes);
+  for (int code = 0; code < 255; ++code) {
+    ASSERT_EQ(std::bit_cast<float>(back[static_cast<std::size_t>(code)] & 0xffff0000u),
+              std::ldexp(1.0f, code - 127));
+    ASSERT_EQ(std::bit_cast<float>(back[static_cast<std::size_t>(255 - code)] << 16),
+              std::ldexp(1.0f, code - 127));
+  }
+  EXPECT_EQ(back[255] >> 16, 0x7fffu);
+}
+
+}  // namespace
+}  // namespace bw::sim::test
