@@ -22,9 +22,14 @@ inline constexpr std::uint32_t kMbarrierObjectBytes = 8;
 struct AddressOperand {
   std::uint16_t index = 0;
   std::int64_t displacement = 0;
+  /// A shared variable by name: its offset, to which the executing CTA's rank belongs.
+  bool names_shared_variable = false;
   [[nodiscard]] std::uint64_t of(const Strand& strand, const Instruction& instruction,
                                  int lane) const {
-    return lane_address(strand, instruction.operands[index], displacement, lane);
+    const std::uint64_t address =
+        lane_address(strand, instruction.operands[index], displacement, lane);
+    if (!names_shared_variable) return address;
+    return address | std::uint64_t{strand.cta->rank} << kSharedRankShift;
   }
 };
 

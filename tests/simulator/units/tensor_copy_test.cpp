@@ -242,6 +242,18 @@ TEST(TensorCopy, PrefetchesChangeNothing) {
   EXPECT_EQ(run.out[0], tile_word(0, 0));
 }
 
+TEST(TensorCopy, SharedVariablesByNameAreTheOwnCtas) {
+  CopyRun run(2);
+  const OpaqueMap map = CopyRun::plain_map(run.in.address()).encode();
+  run.run(expect_bytes(512) +
+              "  @%p0 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+              "[tile+512], [%rd1, {0, 0}], [bar];\n" +
+              wait_for_bar() + write_tile() + cluster_sync(),
+          map);
+  for (std::uint32_t rank = 0; rank < 2; ++rank)
+    for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[rank * kTileWords + 128 + i], i + 1);
+}
+
 TEST(TensorCopy, EverySeedDeliversTheSame) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     CopyRun run(2, test_settings(seed));
