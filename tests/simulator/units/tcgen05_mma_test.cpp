@@ -348,6 +348,70 @@ TEST(Tcgen05Mma, SumsIntegersExactlyWrapsAndSaturates) {
     }
 }
 
+TEST(Tcgen05Mma, TakesAPatternThatStartsOffItsBoundaryByTheBaseOffset) {
+  // The swizzle pattern of A starts 3 * 128 bytes behind a 1024-byte boundary.
+  constexpr std::uint32_t kLines = 3, kN = 16;
+  std::mt19937 random(10);
+  SharedMatrix a{kE4m3, false, Pattern::b128, 128, 32, 1024 + kLines * 128, {}};
+  a.randomise(random);
+  SharedMatrix b{kE4m3, false, Pattern::b128, kN, 32, 32768, {}};
+  b.randomise(random);
+  std::vector<std::uint8_t> image;
+  a.place(image);
+  b.place(image);
+  MmaProgram program;
+  program.columns = kN;
+  program.issue = issue_of("f8f6f4");
+  const auto before = random_tensor_memory(1, kN, random);
+  const auto after =
+      run_mma(program, image, before, a.descriptor() | std::uint64_t{kLines} << 49, b.descriptor(),
+              instruction_descriptor(kE4m3, kE4m3, 1, 128, kN), false);
+  for (std::uint32_t row = 0; row < 128; ++row)
+    for (std::uint32_t column = 0; column < kN; ++column) {
+      double sum = 0;
+      for (std::uint32_t i = 0; i < 32; ++i) sum += a.value(row, i) * b.value(column, i);
+      ASSERT_NEAR(std::bit_cast<float>(after[column * kTmemLanes + row]), sum, 1e-3);
+    }
+}
+
+TEST(Tcgen05Mma, CompletesWhenTheTimingModelSays) {
+  // One thread issues, commits, waits, and traps unless the wait took `least` to `most` cycles.
+  const auto run_timed = [](std::uint32_t mmas, std::uint32_t least, std::uint32_t most) {
+    MmaProgram program;
+    program.columns = 64;
+    program.issue = "  .reg .b64 %c<3>;\n  .reg .b32 %cycles;\n  mov.u64 %c0, %clock64;\n";
+    for (std::uint32_t i = 0; i < mmas; ++i) program.issue += issue_of("f8f6f4");
+    program.issue +=
+        "  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [second];\n"
+        "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p5, [second], 0;\n"
+        "  @!%p5 bra WAIT;\n  mov.u64 %c1, %clock64;\n  sub.s64 %c2, %c1, %c0;\n"
+        "  cvt.u32.u64 %cycles, %c2;\n  setp.lt.u32 %p5, %cycles, " +
+        std::to_string(least) + ";\n  @%p5 trap;\n  setp.gt.u32 %p5, %cycles, " +
+        std::to_string(most) + ";\n  @%p5 trap;\n";
+    std::string text = mma_text(program);
+    text.insert(text.find(".shared .align 8 .b64 barrier;"), ".shared .align 8 .b64 second;\n");
+    const std::string init = "mbarrier.init.shared::cta.b64 [%bar], 1;";
+    text.insert(text.find(init), "mbarrier.init.shared::cta.b64 [second], 1;\n  ");
+    Runner runner;
+    const auto image = runner.buffer(std::vector<std::uint8_t>(32768, 0x38));
+    const auto memory = runner.buffer(std::vector<std::uint32_t>(64 * kTmemLanes, 0));
+    LaunchConfiguration configuration = grid(1, 128, 1);
+    configuration.dynamic_shared_bytes = 32768;
+    const std::uint64_t descriptor =
+        std::uint64_t{1} << 46 | std::uint64_t{64} << 32 | std::uint64_t{2} << 61;
+    runner.run(text, configuration, image, std::uint32_t{32768}, memory, memory, descriptor,
+               descriptor, instruction_descriptor(kE4m3, kE4m3, 1, 128, 64), std::uint32_t{0});
+  };
+  // M = 128, N = 64, A in shared memory: latency N/2 + 136; every further MMA adds its interval,
+  // the (128 + 64) * 32 bytes of its operands at 128 bytes a cycle. Issue and wait take some cycles
+  // more.
+  constexpr std::uint32_t kLatency = 64 / 2 + 136, kInterval = (128 + 64) * 32 / 128, kSlack = 60;
+  run_timed(1, kLatency, kLatency + kSlack);
+  run_timed(8, kLatency + 7 * kInterval, kLatency + 7 * kInterval + kSlack);
+  run_timed(0, 0, kSlack);  // nothing outstanding: the arrival is immediate
+  expect_fault(FaultKind::trap, {}, [&] { run_timed(1, 0, kLatency - 1); });
+}
+
 TEST(Tcgen05Mma, KeepsNanAndInfinity) {
   SharedMatrix a{
       kE5m2, false, Pattern::b128, 128, 32, 0, std::vector<std::uint32_t>(128 * 32, 0x3c)};
