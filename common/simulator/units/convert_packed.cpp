@@ -124,7 +124,7 @@ inline std::uint32_t to_e4m3(float value) {
   constexpr std::uint32_t kSmallestNormal = 0x3c800000u;  // 2^-6
   constexpr std::uint32_t kGreatest = 0x7e, kNan = 0x7f;
   constexpr std::uint32_t kSaturated = 0x43e00000u;  // 448
-  const std::uint32_t finite = magnitude < kSmallestNormal ? subnormal : normal;
+  const std::uint32_t finite = select_bits(magnitude < kSmallestNormal, subnormal, normal);
   const std::uint32_t limited = magnitude >= kSaturated ? kGreatest : finite;
   return magnitude > 0x7f800000u ? kNan : sign | limited;
 }

@@ -6,6 +6,14 @@
 
 namespace bw::sim {
 
+/// A selection without a branch: both values are computed, so that the compiler need not prove that
+/// it may evaluate floating-point operations speculatively before it vectorises.
+[[nodiscard]] constexpr std::uint32_t select_bits(bool condition, std::uint32_t if_true,
+                                                  std::uint32_t if_false) {
+  const std::uint32_t mask = 0u - std::uint32_t{condition};
+  return (if_true & mask) | (if_false & ~mask);
+}
+
 /// IEEE binary16.
 struct Half {
   static constexpr std::uint16_t kSign = 0x8000, kExponent = 0x7c00, kCanonicalNan = 0x7fff,
@@ -20,7 +28,8 @@ struct Half {
     const std::uint32_t special = magnitude | 0x7f800000u;
     const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
     const std::uint32_t sign = (bits & 0x8000u) << 16;
-    return std::bit_cast<float>(sign | ((bits & kExponent) == kExponent ? special : finite));
+    return std::bit_cast<float>(sign |
+                                select_bits((bits & kExponent) == kExponent, special, finite));
   }
 
   /// Nearest even; NaN becomes the canonical NaN, overflow infinity.
@@ -36,7 +45,7 @@ struct Half {
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
     constexpr std::uint32_t kSmallestNormal = 0x38800000u;  // 2^-14
     constexpr std::uint32_t kOverflow = 0x477ff000u;        // 65520 rounds to 2^16
-    const std::uint32_t finite = magnitude < kSmallestNormal ? subnormal : normal;
+    const std::uint32_t finite = select_bits(magnitude < kSmallestNormal, subnormal, normal);
     const std::uint32_t rounded = magnitude >= kOverflow ? std::uint32_t{kExponent} : finite;
     return static_cast<std::uint16_t>(magnitude > 0x7f800000u ? kCanonicalNan : sign | rounded);
   }

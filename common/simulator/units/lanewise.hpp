@@ -58,14 +58,30 @@ Flow map4(Strand& strand, const Instruction& instruction, LaneMask active) {
   return Flow::next;
 }
 
+/// Calls `body(index)` for the kParts elements of each active lane; one plain loop with all lanes
+/// active.
+template <int kParts, class Body>
+void for_parts(LaneMask active, Body&& body) {
+  if (active == kAllLanes) {
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety) interleave(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+    for (int part = 0; part < kWarpLanes * kParts; ++part) body(part);
+  } else {
+    for_lanes(active, [&](int lane) {
+      for (int part = lane * kParts; part < lane * kParts + kParts; ++part) body(part);
+    });
+  }
+}
+
 /// As map1 to map3 for packed types: a lane holds kParts values of type T.
 template <class Op, class T, int kParts>
 Flow packed1(Strand& strand, const Instruction& instruction, LaneMask active) {
   T* const d = strand.lanes<T>(instruction.operands[0]);
   const T* const a = strand.lanes<T>(instruction.operands[1]);
-  for_lanes(active, [=](int lane) {
-    for (int p = lane * kParts; p < lane * kParts + kParts; ++p) d[p] = Op::apply(a[p]);
-  });
+  for_parts<kParts>(active, [=](int p) { d[p] = Op::apply(a[p]); });
   return Flow::next;
 }
 
@@ -74,9 +90,7 @@ Flow packed2(Strand& strand, const Instruction& instruction, LaneMask active) {
   T* const d = strand.lanes<T>(instruction.operands[0]);
   const T* const a = strand.lanes<T>(instruction.operands[1]);
   const T* const b = strand.lanes<T>(instruction.operands[2]);
-  for_lanes(active, [=](int lane) {
-    for (int p = lane * kParts; p < lane * kParts + kParts; ++p) d[p] = Op::apply(a[p], b[p]);
-  });
+  for_parts<kParts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p]); });
   return Flow::next;
 }
 
@@ -86,9 +100,7 @@ Flow packed3(Strand& strand, const Instruction& instruction, LaneMask active) {
   const T* const a = strand.lanes<T>(instruction.operands[1]);
   const T* const b = strand.lanes<T>(instruction.operands[2]);
   const T* const c = strand.lanes<T>(instruction.operands[3]);
-  for_lanes(active, [=](int lane) {
-    for (int p = lane * kParts; p < lane * kParts + kParts; ++p) d[p] = Op::apply(a[p], b[p], c[p]);
-  });
+  for_parts<kParts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p], c[p]); });
   return Flow::next;
 }
 
