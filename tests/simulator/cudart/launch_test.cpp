@@ -176,7 +176,8 @@ TEST(Launch, AFaultIsStickyWhenErrorsAreReturned) {
 
 TEST(Launch, ReturnsAnErrorForPtxThatIsCutOff) {
   const std::string whole = kAddPtx;
-  static Program program(whole.substr(0, whole.size() / 2), "add_numbers", FatBinaryBuilder::Store::plain);
+  static Program program(whole.substr(0, whole.size() / 2), "add_numbers",
+                         FatBinaryBuilder::Store::plain);
   setenv("BW_SIM_ON_ERROR", "return", 1);
   int value = 0;
   void* arguments[] = {&value, &value};

@@ -55,7 +55,7 @@ TEST_P(Feature, WorksUnmodified) {
 INSTANTIATE_TEST_SUITE_P(Programs, Feature,
                          testing::Values("saxpy", "symbols", "second_unit", "printf",
                                          "dynamic_shared", "events", "launch"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& feature) { return std::string(feature.param); });
 
 TEST(Programs, PrintInOrder) {
   const Ended ended = run(std::string(BW_FEATURES_PROGRAM) + " printf");
