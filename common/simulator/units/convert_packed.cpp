@@ -124,9 +124,9 @@ inline std::uint32_t to_e4m3(float value) {
   constexpr std::uint32_t kSmallestNormal = 0x3c800000u;  // 2^-6
   constexpr std::uint32_t kGreatest = 0x7e, kNan = 0x7f;
   constexpr std::uint32_t kSaturated = 0x43e00000u;  // 448
-  const std::uint32_t finite = select_bits(magnitude < kSmallestNormal, subnormal, normal);
-  const std::uint32_t limited = magnitude >= kSaturated ? kGreatest : finite;
-  return magnitude > 0x7f800000u ? kNan : sign | limited;
+  const std::uint32_t finite = select_below(magnitude, kSmallestNormal, subnormal, normal);
+  const std::uint32_t limited = select_below(magnitude, kSaturated, finite, kGreatest);
+  return select_below(0x7f800000u, magnitude, kNan, sign | limited);
 }
 
 struct PairToE4m3 {

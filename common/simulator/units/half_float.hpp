@@ -6,12 +6,13 @@
 
 namespace bw::sim {
 
-/// A selection without a branch: both values are computed, so that the compiler need not prove that
-/// it may evaluate floating-point operations speculatively before it vectorises.
-[[nodiscard]] constexpr std::uint32_t select_bits(bool condition, std::uint32_t if_true,
-                                                  std::uint32_t if_false) {
-  const std::uint32_t mask = 0u - std::uint32_t{condition};
-  return (if_true & mask) | (if_false & ~mask);
+/// `below` if value < limit, else `other`, for numbers less than 2^31. The mask comes from a
+/// subtraction, so the compiler sees no branch: it would move floating-point operations into it and
+/// then not vectorise.
+[[nodiscard]] constexpr std::uint32_t select_below(std::uint32_t value, std::uint32_t limit,
+                                                   std::uint32_t below, std::uint32_t other) {
+  const auto mask = static_cast<std::uint32_t>(static_cast<std::int32_t>(value - limit) >> 31);
+  return (below & mask) | (other & ~mask);
 }
 
 /// IEEE binary16.
@@ -28,8 +29,7 @@ struct Half {
     const std::uint32_t special = magnitude | 0x7f800000u;
     const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
     const std::uint32_t sign = (bits & 0x8000u) << 16;
-    return std::bit_cast<float>(sign |
-                                select_bits((bits & kExponent) == kExponent, special, finite));
+    return std::bit_cast<float>(sign | select_below(bits & 0x7fffu, kExponent, finite, special));
   }
 
   /// Nearest even; NaN becomes the canonical NaN, overflow infinity.
@@ -45,9 +45,10 @@ struct Half {
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
     constexpr std::uint32_t kSmallestNormal = 0x38800000u;  // 2^-14
     constexpr std::uint32_t kOverflow = 0x477ff000u;        // 65520 rounds to 2^16
-    const std::uint32_t finite = select_bits(magnitude < kSmallestNormal, subnormal, normal);
-    const std::uint32_t rounded = magnitude >= kOverflow ? std::uint32_t{kExponent} : finite;
-    return static_cast<std::uint16_t>(magnitude > 0x7f800000u ? kCanonicalNan : sign | rounded);
+    const std::uint32_t finite = select_below(magnitude, kSmallestNormal, subnormal, normal);
+    const std::uint32_t rounded = select_below(magnitude, kOverflow, finite, kExponent);
+    return static_cast<std::uint16_t>(
+        select_below(0x7f800000u, magnitude, kCanonicalNan, sign | rounded));
   }
 
   [[nodiscard]] static bool is_nan(std::uint16_t bits) { return (bits & 0x7fff) > kExponent; }
