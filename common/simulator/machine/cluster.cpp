@@ -186,7 +186,7 @@ Cluster::Status Cluster::run(Cycle limit) {
     check_progress(event.time, strand);
     run_strand(strand, limit);
   }
-  statistics_.cycles = now_ - start_;
+  statistics_.cycles = std::max(statistics_.cycles, now_ - start_);
   return Status::finished;
 }
 

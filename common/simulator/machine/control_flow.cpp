@@ -3,6 +3,8 @@
 // At a divergent branch the lanes part into two strands that meet again at the branch's immediate
 // post-dominator. Each strand runs on its own, so one lane can spin on a barrier while the others wait at
 // the meeting point: every thread makes progress, as the hardware's independent thread scheduling promises.
+#include <algorithm>
+
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
@@ -91,6 +93,8 @@ void Cluster::finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exite
 }
 
 Flow Cluster::exit_lanes(Strand& strand, LaneMask lanes) {
+  // A warp that runs alone is ahead of the event queue, so the run lasts until its last exit.
+  statistics_.cycles = std::max(statistics_.cycles, strand.time - start_);
   Warp& warp = *strand.warp;
   warp.live &= ~lanes;
   strand.mask &= ~lanes;
