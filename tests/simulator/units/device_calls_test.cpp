@@ -92,7 +92,12 @@ Printed print(const std::string& format, const Arguments& arguments) {
       entry(".param .u64 values, .param .u64 out", printf_body(values.values().size() * 8),
             kPrintfPrototype + global_string("format", format));
   testing::internal::CaptureStdout();
-  runner.run(text, threads(1), values, out);
+  try {
+    runner.run(text, threads(1), values, out);
+  } catch (...) {
+    (void)testing::internal::GetCapturedStdout();
+    throw;
+  }
   return {testing::internal::GetCapturedStdout(), out[0]};
 }
 
