@@ -62,24 +62,34 @@ inline void add_element(Comparison& comparison, int64_t row, int64_t column, dou
 
 }  // namespace detail
 
-/// Compares `d` [M, N] with the reference by `allowed_error`.
-inline Comparison compare_with_reference(const std::vector<Bf16>& d, int64_t n,
-                                         const BlockwiseReference& reference) {
-  require(d.size() == reference.d.size() && n > 0, "D has ", d.size(), " elements, its reference ",
-          reference.d.size(), ": they can't be compared.");
+/// Compares `rows` x `columns` values: element (row, column) is `got(i)`, should be `expected(i)`
+/// and may be off by `allowed(i)`, where i = row * columns + column.
+template <class Got, class Expected, class Allowed>
+Comparison compare_elements(int64_t rows, int64_t columns, const Got& got, const Expected& expected,
+                            const Allowed& allowed) {
   Comparison comparison;
   double error_squares = 0, reference_squares = 0;
-  for (size_t i = 0; i < d.size(); ++i) {
-    const double got = to_float(d[i]), expected = reference.d[i];
-    detail::add_element(comparison, static_cast<int64_t>(i) / n, static_cast<int64_t>(i) % n, got,
-                        expected, allowed_error(expected, reference.magnitude[i]));
-    if (!std::isnan(got)) error_squares += (got - expected) * (got - expected);
-    reference_squares += expected * expected;
+  for (int64_t i = 0; i < rows * columns; ++i) {
+    const double value = got(i), reference = expected(i);
+    detail::add_element(comparison, i / columns, i % columns, value, reference, allowed(i));
+    if (!std::isnan(value)) error_squares += (value - reference) * (value - reference);
+    reference_squares += reference * reference;
   }
   if (reference_squares > 0) {
     comparison.relative_rms_error = std::sqrt(error_squares / reference_squares);
   }
   return comparison;
+}
+
+/// Compares `d` [M, N] with the reference by `allowed_error`.
+inline Comparison compare_with_reference(const std::vector<Bf16>& d, int64_t n,
+                                         const BlockwiseReference& reference) {
+  require(d.size() == reference.d.size() && n > 0, "D has ", d.size(), " elements, its reference ",
+          reference.d.size(), ": they can't be compared.");
+  return compare_elements(
+      static_cast<int64_t>(d.size()) / n, n, [&](int64_t i) { return to_float(d[i]); },
+      [&](int64_t i) { return reference.d[i]; },
+      [&](int64_t i) { return allowed_error(reference.d[i], reference.magnitude[i]); });
 }
 
 /// Compares `d` [M, N] exactly with bf16(beta · C), the product rounded to fp32 first. Without C,

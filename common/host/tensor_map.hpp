@@ -63,21 +63,25 @@ inline CUtensorMap make_tensor_map(const TensorMapSpec& spec) {
           "The box of matrix ", spec.name, " is ", spec.box_outer, " x ", spec.box_inner,
           "; TMA moves 1 to 256 elements in each dimension.");
 
-  CUtensorMap map{};
+  // The member keeps the map from being built where the caller wants it: GCC 12 doesn't always
+  // align a temporary to the 128 bytes that its type asks for, and the driver insists on 64.
+  struct {
+    CUtensorMap map;
+  } encoded{};
   constexpr cuuint32_t kRank = 2;
   const cuuint64_t extents[kRank] = {spec.inner, spec.outer};
   const cuuint64_t strides[kRank - 1] = {spec.stride_bytes};
   const cuuint32_t box[kRank] = {spec.box_inner, spec.box_outer};
   const cuuint32_t element_strides[kRank] = {1, 1};
-  const CUresult result =
-      tensor_map_encoder()(&map, spec.type, kRank, const_cast<void*>(spec.data), extents, strides,
-                           box, element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, spec.swizzle,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result = tensor_map_encoder()(
+      &encoded.map, spec.type, kRank, const_cast<void*>(spec.data), extents, strides, box,
+      element_strides, CU_TENSOR_MAP_INTERLEAVE_NONE, spec.swizzle,
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   require(result == CUDA_SUCCESS, "The driver refused the tensor map of matrix ", spec.name,
           " (CUresult ", static_cast<int>(result), "): ", spec.outer, " x ", spec.inner,
           " elements of ", spec.element_bytes, " bytes, rows ", spec.stride_bytes,
           " bytes apart, box ", spec.box_outer, " x ", spec.box_inner, ".");
-  return map;
+  return encoded.map;
 }
 
 }  // namespace bw

@@ -1,0 +1,122 @@
+#pragma once
+/// \file
+/// What the chapters' programs have in common: exit status, the machine's line, the time's line,
+/// the verdict, and the way of an error to the reader.
+
+#include <cuda_runtime_api.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <new>
+#include <string>
+
+#include "common/host/command_line.hpp"
+#include "common/host/comparison.hpp"
+#include "common/host/cuda_check.hpp"
+#include "common/host/device_attribute.hpp"
+#include "common/host/host_memory.hpp"
+
+namespace bw {
+
+/// What a program returns to the shell.
+enum ExitStatus { kVerified = 0, kWrongResult = 1, kFailure = 2 };
+
+/// Parses the options and runs `body`; errors go to stderr and give kFailure. `--help` prints the
+/// options of the program called `name`.
+inline int run_main(const CommandLine& command_line, const std::string& name, int argc,
+                    const char* const* argv, const std::function<ExitStatus()>& body) {
+  try {
+    if (!command_line.parse(argc, argv)) {
+      command_line.print_help(std::cout, name);
+      return kVerified;
+    }
+    return body();
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: The host ran out of memory; give smaller sizes.\n");
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", error.what());
+  }
+  return kFailure;
+}
+
+/// Prints the current device's line.
+inline void print_machine() {
+  cudaDeviceProp properties{};
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
+  std::printf("machine  %s (compute capability %d.%d, %d SMs)\n", properties.name, properties.major,
+              properties.minor, properties.multiProcessorCount);
+}
+
+/// Throws Error unless the current device is of the sm_100 family, which has tcgen05.
+inline void require_blackwell() {
+  constexpr int kBlackwellMajor = 10;
+  const int major = device_attribute(cudaDevAttrComputeCapabilityMajor);
+  require(major == kBlackwellMajor, "The current device has compute capability ", major,
+          ".x; this program needs 10.x (Blackwell), or the simulator's runtime, which runs on any"
+          " CPU.");
+}
+
+/// Throws Error when `bytes`, the host memory that a problem takes, aren't there.
+inline void require_host_memory(double bytes) {
+  constexpr double kGibibyte = 1 << 30;
+  const double available = physical_memory_bytes();
+  require(available == 0 || bytes < available, "This problem takes ", bytes / kGibibyte,
+          " GiB for its matrices and their reference; this machine has ", available / kGibibyte,
+          " GiB: give smaller sizes.");
+}
+
+/// Wall-clock seconds since it was made.
+class WallTimer {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// Prints the time of work that took `milliseconds` on the device, with its rate when `flops`
+/// isn't 0.
+inline void print_time(float milliseconds, double flops, double wall_seconds) {
+  const double seconds = milliseconds * 1e-3;
+  const double clock_hz = device_attribute(cudaDevAttrClockRate) * 1e3;
+  std::printf("time     %.3f us on the device (%.0f cycles at %.2f GHz", seconds * 1e6,
+              seconds * clock_hz, clock_hz * 1e-9);
+  if (flops > 0 && seconds > 0) std::printf(", %.2f TFLOP/s", flops / seconds * 1e-12);
+  std::printf("), wall %.3f s\n", wall_seconds);
+}
+
+/// Prints the error figures and the verdict. `result` is the name of what was compared, such
+/// as "D".
+inline ExitStatus report(const Comparison& comparison, const std::string& result) {
+  std::printf(
+      "error    max |%s - reference| %.3g, worst share of the allowed error %.3f, "
+      "relative rms %.3g\n",
+      result.c_str(), comparison.max_error, comparison.max_error_to_allowed,
+      comparison.relative_rms_error);
+  if (comparison.verified()) {
+    std::printf("verified (%lld elements)\n", static_cast<long long>(comparison.elements));
+    return kVerified;
+  }
+  std::printf("WRONG    %lld of %lld elements are off by more than is allowed",
+              static_cast<long long>(comparison.bad_elements),
+              static_cast<long long>(comparison.elements));
+  if (comparison.first_bad) {
+    const BadElement& bad = *comparison.first_bad;
+    std::printf("; the first is %s[%lld][%lld] = %.9g, expected %.9g, allowed error %.3g",
+                result.c_str(), static_cast<long long>(bad.row), static_cast<long long>(bad.column),
+                bad.got, bad.expected, bad.allowed);
+  }
+  std::printf("\n");
+  return kWrongResult;
+}
+
+}  // namespace bw

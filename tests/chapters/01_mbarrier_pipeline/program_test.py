@@ -1,0 +1,78 @@
+"""The program of chapter 1 as its user sees it."""
+
+import re
+
+from program_testing import ProgramTest, field, main
+
+PRODUCE = ("plain", "bulk", "tensor")
+
+
+def cycles(output):
+    """Cycles by stage count, from the program's table."""
+    return {int(stages): int(spent)
+            for stages, spent in re.findall(r"^ +(\d+) +(\d+) +\d+ +[\d.]+x", output, re.M)}
+
+
+class Shapes(ProgramTest):
+    def test_ragged_shapes_in_every_mode_and_stage_count(self):
+        for rows, columns in ((1, 4), (33, 132), (1000, 260), (64, 128), (31, 124)):
+            for produce in PRODUCE:
+                output = self.expect_verified(columns, rows=rows, columns=columns,
+                                              produce=produce, runs=1)
+                self.assertEqual(list(cycles(output)), list(range(1, 9)))
+
+    def test_single_stage_counts(self):
+        for stages in range(1, 9):
+            output = self.expect_verified(256, rows=300, columns=256, stages=stages)
+            self.assertEqual(list(cycles(output)), [stages])
+
+    def test_seeds_of_the_schedule(self):
+        for seed in range(6):
+            for produce in PRODUCE:
+                self.expect_verified(392, environment={"BW_SIM_SEED": str(seed)}, rows=270,
+                                     columns=392, produce=produce, seed=seed, runs=1)
+
+    def test_help(self):
+        self.expect_help("rows", "columns", "stages", "produce", "runs", "seed")
+
+
+class Bits(ProgramTest):
+    def test_every_mode_adds_in_the_same_order(self):
+        for rows, columns in ((1024, 1024), (333, 132)):
+            bits = {field(self.expect_verified(columns, rows=rows, columns=columns,
+                                               produce=produce, runs=1), "bits")
+                    for produce in PRODUCE}
+            self.assertEqual(len(bits), 1)
+
+    def test_bits_depend_on_the_input(self):
+        first, second = (field(self.expect_verified(128, rows=100, columns=128, seed=seed), "bits")
+                         for seed in (1, 2))
+        self.assertNotEqual(first, second)
+
+
+class Costs(ProgramTest):
+    def test_a_second_stage_hides_latency(self):
+        for produce in PRODUCE:
+            spent = cycles(self.expect_verified(256, rows=1024, columns=256, produce=produce))
+            self.assertLess(spent[2], 0.8 * spent[1])
+            self.assertLess(spent[8], 1.05 * spent[2])
+
+
+class BadInput(ProgramTest):
+    def test_sizes(self):
+        self.expect_refused("--rows 0", rows=0)
+        self.expect_refused("--columns -4", columns=-4)
+        self.expect_refused("a multiple of 4", columns=1002)
+        self.expect_refused("2^31 - 256", rows=2**31)
+        self.expect_refused("GiB", rows=10**9, columns=10**9)
+
+    def test_options(self):
+        self.expect_refused("all|1|2|3|4|5|6|7|8", stages=9)
+        self.expect_refused("plain|bulk|tensor", produce="magic")
+        self.expect_refused("--runs 0", runs=0)
+        self.expect_refused("isn't a 64-bit integer", rows="many")
+        self.expect_refused("isn't known", colour="red")
+
+
+if __name__ == "__main__":
+    main()
