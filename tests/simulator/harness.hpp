@@ -15,12 +15,15 @@
 
 namespace bw::sim::test {
 
-/// A module with one entry `k`: `parameters` as in ".param .u64 out, .param .u32 n"; `body` without braces.
-/// `module_text` goes before the entry (global variables, functions), `directives` between head and body.
+/// A module with one entry `k`: `parameters` as in ".param .u64 out, .param .u32 n"; `body` without
+/// braces. `module_text` goes before the entry (global variables, functions), `directives` between
+/// head and body.
 [[nodiscard]] std::string entry(std::string_view parameters, std::string_view body,
-                                std::string_view module_text = "", std::string_view directives = "");
+                                std::string_view module_text = "",
+                                std::string_view directives = "");
 
-/// Settings for tests: few SMs, small memory, given seed, one host thread unless a test asks for more.
+/// Settings for tests: few SMs, small memory, given seed, one host thread unless a test asks for
+/// more.
 [[nodiscard]] Settings test_settings(std::uint64_t seed = 0);
 
 /// Typed device memory that a test reads and writes directly.
@@ -90,7 +93,8 @@ class Runner {
 [[nodiscard]] LaunchConfiguration grid(std::uint32_t ctas, std::uint32_t threads_per_cta,
                                        std::uint32_t cluster = 1);
 
-/// Runs `action`, expects a SimulationError of the kind whose text contains all `parts`; returns the report.
+/// Runs `action`, expects a SimulationError of the kind whose text contains all `parts`; returns
+/// the report.
 template <class Action>
 Report expect_fault(FaultKind kind, const std::vector<std::string>& parts, Action&& action) {
   try {
@@ -99,7 +103,8 @@ Report expect_fault(FaultKind kind, const std::vector<std::string>& parts, Actio
     EXPECT_EQ(error.report().kind, kind) << error.what();
     for (const std::string& part : parts)
       EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos)
-          << "missing \"" << part << "\" in:\n" << error.what();
+          << "missing \"" << part << "\" in:\n"
+          << error.what();
     return error.report();
   }
   ADD_FAILURE() << "no fault; expected a " << fault_kind_name(kind);

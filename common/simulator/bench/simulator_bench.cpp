@@ -1,5 +1,5 @@
-// How fast the simulator is: the simulated blockwise FP8 GEMM against OpenBLAS sgemm of the same size on the
-// same cores in the same run, and how its time grows with size and with host threads.
+// How fast the simulator is: the simulated blockwise FP8 GEMM against OpenBLAS sgemm of the same
+// size on the same cores in the same run, and how its time grows with size and with host threads.
 #include <cblas.h>
 
 #include <algorithm>
@@ -49,8 +49,8 @@ double sgemm_seconds(const Shape& shape) {
   const std::vector<float> a = matrix(shape.m, shape.k), b = matrix(shape.n, shape.k);
   std::vector<float> d(static_cast<std::size_t>(shape.m) * static_cast<std::size_t>(shape.n));
   return median_seconds([&] {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, shape.m, shape.n, shape.k, 1.0f, a.data(), shape.k,
-                b.data(), shape.k, 0.0f, d.data(), shape.n);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, shape.m, shape.n, shape.k, 1.0f, a.data(),
+                shape.k, b.data(), shape.k, 0.0f, d.data(), shape.n);
   });
 }
 
@@ -68,20 +68,22 @@ Simulated simulate(const Shape& shape) {
 }
 
 void compare_with_openblas(unsigned threads) {
-  std::printf("%-16s %12s %12s %7s %12s %10s %14s\n", "M x N x K", "simulated ms", "sgemm ms", "ratio",
-              "warp instr.", "M instr/s", "device cycles");
+  std::printf("%-16s %12s %12s %7s %12s %10s %14s\n", "M x N x K", "simulated ms", "sgemm ms",
+              "ratio", "warp instr.", "M instr/s", "device cycles");
   for (const Shape& shape : kShapes) {
     const Simulated simulated = simulate(shape);
     const double sgemm = sgemm_seconds(shape);
     char name[32];
     std::snprintf(name, sizeof name, "%dx%dx%d", shape.m, shape.n, shape.k);
     const auto instructions = static_cast<double>(simulated.launch.warp_instructions);
-    std::printf("%-16s %12.1f %12.2f %7.2f %12.0f %10.1f %14llu\n", name, simulated.seconds * 1e3, sgemm * 1e3,
-                simulated.seconds / sgemm, instructions, instructions / simulated.seconds * 1e-6,
+    std::printf("%-16s %12.1f %12.2f %7.2f %12.0f %10.1f %14llu\n", name, simulated.seconds * 1e3,
+                sgemm * 1e3, simulated.seconds / sgemm, instructions,
+                instructions / simulated.seconds * 1e-6,
                 static_cast<unsigned long long>(simulated.launch.cycles));
     std::fflush(stdout);
   }
-  std::printf("(%u host threads for both; sgemm is OpenBLAS, %s)\n\n", threads, openblas_get_corename());
+  std::printf("(%u host threads for both; sgemm is OpenBLAS, %s)\n\n", threads,
+              openblas_get_corename());
 }
 
 void scale_with_threads(unsigned most) {
@@ -93,8 +95,8 @@ void scale_with_threads(unsigned most) {
     openblas_set_num_threads(static_cast<int>(threads));
     const double seconds = simulate(kThreadShape).seconds;
     if (threads == 1) single = seconds;
-    std::printf("%-16u %12.1f %12.2f %9.2f\n", threads, seconds * 1e3, sgemm_seconds(kThreadShape) * 1e3,
-                single / seconds);
+    std::printf("%-16u %12.1f %12.2f %9.2f\n", threads, seconds * 1e3,
+                sgemm_seconds(kThreadShape) * 1e3, single / seconds);
     std::fflush(stdout);
   }
   std::printf("(at %dx%dx%d)\n", kThreadShape.m, kThreadShape.n, kThreadShape.k);

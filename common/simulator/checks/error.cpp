@@ -6,13 +6,20 @@ namespace bw::sim {
 
 const char* fault_kind_name(FaultKind kind) noexcept {
   switch (kind) {
-    case FaultKind::parse: return "PTX error";
-    case FaultKind::unsupported: return "unsupported";
-    case FaultKind::launch: return "launch error";
-    case FaultKind::contract: return "contract violation";
-    case FaultKind::deadlock: return "deadlock";
-    case FaultKind::livelock: return "livelock";
-    case FaultKind::trap: return "trap";
+    case FaultKind::parse:
+      return "PTX error";
+    case FaultKind::unsupported:
+      return "unsupported";
+    case FaultKind::launch:
+      return "launch error";
+    case FaultKind::contract:
+      return "contract violation";
+    case FaultKind::deadlock:
+      return "deadlock";
+    case FaultKind::livelock:
+      return "livelock";
+    case FaultKind::trap:
+      return "trap";
   }
   return "fault";
 }

@@ -86,25 +86,56 @@ std::vector<Merged> merge(const Mbarrier& barrier, bool current) {
   return merged;
 }
 
-std::string who(const Cluster& cluster, const Merged& merged) {
+std::string warps_name(const Cluster& cluster, const Merged& merged) {
   std::string text;
   if (cluster.size() > 1) text = "CTA rank " + std::to_string(merged.cta_rank) + " ";
-  return text + (merged.warps.size() == 1 ? "warp " : "warps ") + ranges(merged.warps) + " at " +
-         location(cluster, *merged.instruction);
+  return text + (merged.warps.size() == 1 ? "warp " : "warps ") + ranges(merged.warps);
 }
 
-std::string describe(const Cluster& cluster, const Merged& merged) {
+std::string deed(const Merged& merged) {
   switch (merged.kind) {
     case MbarrierContribution::Kind::arrive:
     case MbarrierContribution::Kind::arrive_drop:
-      return count_of(merged.amount, "arrival") + " by " + who(cluster, merged);
+      return count_of(merged.amount, "arrival");
     case MbarrierContribution::Kind::expect_tx:
-      return "expect_tx " + std::to_string(merged.amount) + " bytes by " + who(cluster, merged);
+      return "expect_tx of " + count_of(merged.amount, "byte");
     case MbarrierContribution::Kind::complete_tx:
-      return "complete_tx " + std::to_string(merged.amount) + " bytes from the operation of " +
-             who(cluster, merged);
+      return "complete_tx of " + count_of(merged.amount, "byte");
   }
   return {};
+}
+
+std::string describe(const Cluster& cluster, const Merged& merged) {
+  const bool copied = merged.kind == MbarrierContribution::Kind::complete_tx;
+  return deed(merged) + (copied ? " from the operation of " : " by ") +
+         warps_name(cluster, merged) + " at " + location(cluster, *merged.instruction);
+}
+
+/// Who completed earlier phases and so may complete this one: a line for each group of warps, with
+/// what it did and where it is now.
+std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& barrier) {
+  struct Group {
+    const Merged* first;
+    std::vector<std::string> deeds;
+  };
+  const std::vector<Merged> earlier = merge(barrier, false);
+  std::vector<Group> groups;
+  for (const Merged& merged : earlier) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
+      return other.first->cta_rank == merged.cta_rank && other.first->warps == merged.warps;
+    });
+    if (group == groups.end()) group = groups.insert(group, Group{&merged, {}});
+    group->deeds.push_back(deed(merged) + " at " + location(cluster, *merged.instruction));
+  }
+  std::vector<std::string> lines;
+  for (const Group& group : groups) {
+    if (lines.size() == kMostListed) break;
+    const Merged& first = *group.first;
+    lines.push_back("earlier phases had " + join(group.deeds, ", ") + " by " +
+                    warps_name(cluster, first) + " (last in phase " + std::to_string(first.phase) +
+                    "), which now " + whereabouts(cluster, first.cta_rank, first.warps.front()));
+  }
+  return lines;
 }
 
 /// What keeps the phase from completing, and what to do.
@@ -189,7 +220,7 @@ Facts cluster_barrier_facts(Cluster& cluster) {
 
 std::string location(const Cluster& cluster, const Instruction& instruction) {
   const Kernel& kernel = cluster.kernel();
-  return kernel.module().ptx().describe_location(kernel.source(instruction));
+  return kernel.module().ptx().describe_place(kernel.source(instruction));
 }
 
 std::string ranges(const std::vector<std::uint32_t>& numbers) {
@@ -250,12 +281,8 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, std::uint32_t offset_bytes,
                   " (parity " + std::to_string(waited_parity) + ") of " + name +
                   "; it is in phase " + std::to_string(barrier->phase) + ": " +
                   describe_counts(*barrier);
-  std::vector<std::string> now, before;
+  std::vector<std::string> now;
   for (const Merged& merged : merge(*barrier, true)) now.push_back(describe(cluster, merged));
-  for (const Merged& merged : merge(*barrier, false)) {
-    before.push_back(describe(cluster, merged) + " (last in phase " + std::to_string(merged.phase) +
-                     "), which now " + whereabouts(cluster, merged.cta_rank, merged.warps.front()));
-  }
   if (barrier->contributions.empty()) {
     facts.lines.push_back(
         "nobody has ever arrived on it; initialised by " +
@@ -263,8 +290,8 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, std::uint32_t offset_bytes,
         location(cluster, *barrier->initialiser.instruction));
   } else {
     facts.lines.push_back("in this phase: " + (now.empty() ? "nobody" : join(now, "; ")));
-    if (!before.empty())
-      facts.lines.push_back("could complete it, going by earlier phases: " + join(before, "; "));
+    for (std::string& line : earlier_contributors(cluster, *barrier))
+      facts.lines.push_back(std::move(line));
   }
   if (same) facts.cause = mbarrier_cause(*barrier, name);
   return facts;

@@ -74,12 +74,13 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
     cta = &cluster.cta(rank);
   }
   if (cta == nullptr) {
-    strand.fault(instruction, FaultKind::contract, lane_bit(lane),
-                 "shared address " + hex(shared) + " names CTA rank " + std::to_string(rank) +
-                     " of a cluster of " + std::to_string(cluster.size()),
-                 "PTX ISA, State Spaces, .shared: bits 24 and up of a shared-window address are the "
-                 "CTA's rank in the cluster",
-                 "map the address with mapa, or launch the kernel with the cluster it is written for");
+    strand.fault(
+        instruction, FaultKind::contract, lane_bit(lane),
+        "shared address " + hex(shared) + " names CTA rank " + std::to_string(rank) +
+            " of a cluster of " + std::to_string(cluster.size()),
+        "PTX ISA, State Spaces, .shared: bits 24 and up of a shared-window address are the "
+        "CTA's rank in the cluster",
+        "map the address with mapa, or launch the kernel with the cluster it is written for");
   }
   if (space == AddressSpace::shared_cta && cta != strand.cta) {
     strand.fault(instruction, FaultKind::contract, lane_bit(lane),
@@ -91,20 +92,21 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
   }
   check_alignment(strand, instruction, offset, alignment_bytes, lane);
   if (offset < kReservedSharedBytes || offset + bytes > cta->shared.size()) {
-    strand.fault(instruction, FaultKind::contract, lane_bit(lane),
-                 "shared memory access of " + std::to_string(bytes) + " bytes at " + hex(offset) +
-                     " is out of bounds: CTA rank " + std::to_string(cta->rank) + " has " +
-                     hex(kReservedSharedBytes) + " to " + hex(cta->shared.size()) +
-                     (offset < kReservedSharedBytes ? " (the bytes before are the system's)" : ""),
-                 "an access stays inside the CTA's shared memory",
-                 "check the index, the stage count and the dynamic shared memory size of the launch");
+    strand.fault(
+        instruction, FaultKind::contract, lane_bit(lane),
+        "shared memory access of " + std::to_string(bytes) + " bytes at " + hex(offset) +
+            " is out of bounds: CTA rank " + std::to_string(cta->rank) + " has " +
+            hex(kReservedSharedBytes) + " to " + hex(cta->shared.size()) +
+            (offset < kReservedSharedBytes ? " (the bytes before are the system's)" : ""),
+        "an access stays inside the CTA's shared memory",
+        "check the index, the stage count and the dynamic shared memory size of the launch");
   }
   if (cta->exited) {
-    strand.fault(instruction, FaultKind::contract, lane_bit(lane),
-                 "access to shared memory of CTA rank " + std::to_string(cta->rank) +
-                     ", which has exited",
-                 "PTX ISA, .shared::cluster: the memory is valid while its CTA runs",
-                 "keep the CTA alive with a cluster barrier or by draining its pipelines");
+    strand.fault(
+        instruction, FaultKind::contract, lane_bit(lane),
+        "access to shared memory of CTA rank " + std::to_string(cta->rank) + ", which has exited",
+        "PTX ISA, .shared::cluster: the memory is valid while its CTA runs",
+        "keep the CTA alive with a cluster barrier or by draining its pipelines");
   }
   return {cta, offset};
 }
@@ -119,8 +121,8 @@ std::byte* resolve_global(Strand& strand, const Instruction& instruction, std::u
     if (near != nullptr && memory.in_arena(address)) {
       details.push_back("the allocation below is " + near->description + " at " +
                         hex(near->address) + ", " + std::to_string(near->size_bytes) +
-                        " bytes; the access begins " +
-                        std::to_string(address - near->address) + " bytes into it");
+                        " bytes; the access begins " + std::to_string(address - near->address) +
+                        " bytes into it");
     }
     strand.fault(instruction, FaultKind::contract, kAllLanes,
                  "global memory access of " + std::to_string(bytes) + " bytes at " + hex(address) +
@@ -132,9 +134,10 @@ std::byte* resolve_global(Strand& strand, const Instruction& instruction, std::u
                  std::move(details));
   }
   if (access != Access::read && !allocation->writable) {
-    strand.fault(instruction, FaultKind::contract, kAllLanes,
-                 "write to read-only memory at " + hex(address) + " (" + allocation->description + ")",
-                 "kernel parameters and constants may only be read", "write to a copy instead");
+    strand.fault(
+        instruction, FaultKind::contract, kAllLanes,
+        "write to read-only memory at " + hex(address) + " (" + allocation->description + ")",
+        "kernel parameters and constants may only be read", "write to a copy instead");
   }
   return reinterpret_cast<std::byte*>(address);
 }

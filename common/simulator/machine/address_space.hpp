@@ -13,19 +13,27 @@ struct Cta;
 
 /// State space of an access; `generic` is resolved per address.
 enum class AddressSpace : std::uint8_t {
-  generic, global, constant, param, local, shared_cta, shared_cluster,
+  generic,
+  global,
+  constant,
+  param,
+  local,
+  shared_cta,
+  shared_cluster,
 };
 
-/// A shared-window address: offset in bits 0-23, CTA rank in the cluster in bits 24 and up (own CTA too).
+/// A shared-window address: offset in bits 0-23, CTA rank in the cluster in bits 24 and up (own CTA
+/// too).
 inline constexpr std::uint32_t kSharedRankShift = 24;
 inline constexpr std::uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
-/// Generic addresses: windows above what a host address can be; everything else is global, except that
-/// values below 2^32 are taken as zero-extended shared addresses (as production kernels rely on).
+/// Generic addresses: windows above what a host address can be; everything else is global, except
+/// that values below 2^32 are taken as zero-extended shared addresses (as production kernels rely
+/// on).
 inline constexpr std::uint64_t kSharedWindow = 0x0100'0000'0000'0000ull;
 inline constexpr std::uint64_t kLocalWindow = 0x0200'0000'0000'0000ull;
 inline constexpr std::uint64_t kWindowMask = 0xff00'0000'0000'0000ull;
-/// The first bytes of a CTA's shared memory belong to the system (compute capability 9.0 and later reserve
-/// 1 KB per CTA), so address 0 is never a variable.
+/// The first bytes of a CTA's shared memory belong to the system (compute capability 9.0 and later
+/// reserve 1 KB per CTA), so address 0 is never a variable.
 inline constexpr std::uint32_t kReservedSharedBytes = 1024;
 
 enum class Access : std::uint8_t { read, write, read_write };
@@ -42,9 +50,9 @@ enum class Access : std::uint8_t { read, write, read_write };
 [[nodiscard]] std::uint64_t lane_address(const Strand& strand, const Operand& base,
                                          std::int64_t displacement, int lane);
 
-/// Host pointer to `bytes` bytes at `address` as seen by `lane`. Checks alignment to `alignment_bytes`,
-/// bounds, writability and that a shared address names a CTA that exists and has not exited.
-/// Throws SimulationError{contract}.
+/// Host pointer to `bytes` bytes at `address` as seen by `lane`. Checks alignment to
+/// `alignment_bytes`, bounds, writability and that a shared address names a CTA that exists and has
+/// not exited. Throws SimulationError{contract}.
 [[nodiscard]] std::byte* resolve(Strand& strand, const Instruction& instruction, AddressSpace space,
                                  std::uint64_t address, std::size_t bytes,
                                  std::size_t alignment_bytes, Access access, int lane);
@@ -55,13 +63,14 @@ struct SharedPlace {
   std::uint32_t offset_bytes = 0;  ///< within the CTA's window (includes the reserved bytes)
 };
 
-/// Resolves a 32-bit shared-window address or a generic one to CTA and offset; checks like `resolve`.
-/// For shared_cta the rank bits must name the own CTA.
+/// Resolves a 32-bit shared-window address or a generic one to CTA and offset; checks like
+/// `resolve`. For shared_cta the rank bits must name the own CTA.
 [[nodiscard]] SharedPlace resolve_shared(Strand& strand, const Instruction& instruction,
                                          AddressSpace space, std::uint64_t address,
                                          std::size_t bytes, std::size_t alignment_bytes, int lane);
 
-/// Host pointer to global memory for units that act without a thread (TMA). `who` starts the message.
+/// Host pointer to global memory for units that act without a thread (TMA). `who` starts the
+/// message.
 [[nodiscard]] std::byte* resolve_global(Strand& strand, const Instruction& instruction,
                                         std::uint64_t address, std::size_t bytes, Access access);
 

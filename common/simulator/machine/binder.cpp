@@ -18,9 +18,11 @@ namespace {
 std::uint64_t literal_bits(const ptx::Operand& operand, ScalarType type) {
   if (operand.kind == Kind::integer) {
     if (type == ScalarType::f32)
-      return std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int64_t>(operand.value)));
+      return std::bit_cast<std::uint32_t>(
+          static_cast<float>(static_cast<std::int64_t>(operand.value)));
     if (type == ScalarType::f64)
-      return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(operand.value)));
+      return std::bit_cast<std::uint64_t>(
+          static_cast<double>(static_cast<std::int64_t>(operand.value)));
     return operand.value;
   }
   if (operand.kind == Kind::f32_literal) {
@@ -110,8 +112,8 @@ void Binder::address(const ptx::Operand& operand) {
       builder_.add_operand(builder_.constant(kAddressBytes, base.value));
       return;
     case Kind::variable:
-      builder_.add_operand(builder_.constant(
-          kAddressBytes, builder_.variable_address(*base.variable) + base.value));
+      builder_.add_operand(
+          builder_.constant(kAddressBytes, builder_.variable_address(*base.variable) + base.value));
       return;
     default:
       refuse("has an address operand of a kind that its form does not take", "");
@@ -142,10 +144,13 @@ std::int64_t Binder::immediate(const ptx::Operand& operand) const {
 }
 
 void Binder::refuse(std::string what, std::string fix) const {
-  throw SimulationError(Report{FaultKind::unsupported, "`" + source.opcode + "` " + what,
-                               builder_.ptx_module().describe_location(source) + ", in " +
-                                   builder_.kernel_name(),
-                               {}, "", std::move(fix)});
+  throw SimulationError(
+      Report{FaultKind::unsupported,
+             "`" + source.opcode + "` " + what,
+             builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
+             {},
+             "",
+             std::move(fix)});
 }
 
 void Binder::keep(std::shared_ptr<void> value) { builder_.keep(std::move(value)); }

@@ -40,7 +40,11 @@ std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
 }  // namespace
 
 Cluster::Cluster(Grid& grid, std::uint64_t index, Cycle start)
-    : grid_(grid), index_(index), start_(start), now_(start), progress_time_(start),
+    : grid_(grid),
+      index_(index),
+      start_(start),
+      now_(start),
+      progress_time_(start),
       random_(mix(grid.device().settings().seed, index)) {
   const Dim3 shape = grid.configuration().cluster;
   const auto size = static_cast<std::uint32_t>(shape.volume());
@@ -93,7 +97,8 @@ Cycle Cluster::perturbation(Cycle bound) {
 }
 
 std::uint64_t Cluster::next_order() {
-  // The low bits keep the order unique; with a seed the high ones shuffle what happens at the same time.
+  // The low bits keep the order unique; with a seed the high ones shuffle what happens at the same
+  // time.
   ++order_;
   if (settings().seed == 0) return order_;
   constexpr int kOrderBits = 40;

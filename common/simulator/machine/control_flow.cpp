@@ -1,8 +1,9 @@
 // Divergence and reconvergence of a warp's lanes.
 //
 // At a divergent branch the lanes part into two strands that meet again at the branch's immediate
-// post-dominator. Each strand runs on its own, so one lane can spin on a barrier while the others wait at
-// the meeting point: every thread makes progress, as the hardware's independent thread scheduling promises.
+// post-dominator. Each strand runs on its own, so one lane can spin on a barrier while the others
+// wait at the meeting point: every thread makes progress, as the hardware's independent thread
+// scheduling promises.
 #include <algorithm>
 
 #include "common/simulator/machine/execution.hpp"
@@ -38,7 +39,8 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
   const std::uint32_t fall_through = strand.pc + 1;
   strand.mask = others;
   if (instruction.target == strand.reconvergence_point) {
-    strand.frame->arrived |= taken;  // a branch over a block: these lanes are at the meeting point already
+    strand.frame->arrived |=
+        taken;  // a branch over a block: these lanes are at the meeting point already
     strand.frame->latest = std::max(strand.frame->latest, strand.time);
   } else {
     Strand* const other = warp.new_strand();
@@ -102,7 +104,8 @@ Flow Cluster::exit_lanes(Strand& strand, LaneMask lanes) {
   const Cycle time = strand.time;
   const bool ends = strand.mask == 0;
   if (ends) strand.alive = false;
-  // Frames of lanes that still run keep those lanes in `expected`, so only frames without them complete.
+  // Frames of lanes that still run keep those lanes in `expected`, so only frames without them
+  // complete.
   if (frame != nullptr) {
     if (ends) {
       finish_frames(warp, frame, lanes, time);

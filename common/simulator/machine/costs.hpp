@@ -1,7 +1,7 @@
-// The one table of costs in simulated cycles. Simple constants for now: issue cost of an instruction in its
-// warp, and latencies of asynchronous operations. No number here was measured by this project on a B200;
-// each names its source (shared reference "timing": SemiAnalysis microbench-blackwell and Meta's
-// NVLatencyModel.cpp, both of May 2026).
+// The one table of costs in simulated cycles. Simple constants for now: issue cost of an
+// instruction in its warp, and latencies of asynchronous operations. No number here was measured by
+// this project on a B200; each names its source (shared reference "timing": SemiAnalysis
+// microbench-blackwell and Meta's NVLatencyModel.cpp, both of May 2026).
 #pragma once
 
 #include "common/simulator/machine/types.hpp"
@@ -11,32 +11,32 @@ namespace bw::sim::costs {
 // Issue costs.
 inline constexpr std::uint16_t kAlu = 1;
 inline constexpr std::uint16_t kBranch = 2;
-inline constexpr std::uint16_t kSharedAccess = 4;    // pipelined; the load-to-use latency is about 24
-inline constexpr std::uint16_t kGlobalAccess = 8;    // pipelined
-inline constexpr std::uint16_t kBarrier = 22;        // named barrier, about 22 + kBarrierPerWarp per warp
+inline constexpr std::uint16_t kSharedAccess = 4;  // pipelined; the load-to-use latency is about 24
+inline constexpr std::uint16_t kGlobalAccess = 8;  // pipelined
+inline constexpr std::uint16_t kBarrier = 22;  // named barrier, about 22 + kBarrierPerWarp per warp
 inline constexpr Cycle kBarrierPerWarp = 2;
 inline constexpr std::uint16_t kMbarrierArrive = 20;
-inline constexpr std::uint16_t kMbarrierWait = 30;   // a try_wait that succeeds
+inline constexpr std::uint16_t kMbarrierWait = 30;  // a try_wait that succeeds
 inline constexpr std::uint16_t kTmaIssue = 30;
 inline constexpr std::uint16_t kMmaIssue = 11;
 inline constexpr std::uint16_t kFence = 10;
 
 // Latencies.
 inline constexpr Cycle kSharedLoad = 24;
-inline constexpr Cycle kGlobalLoad = 301;            // L2 hit
+inline constexpr Cycle kGlobalLoad = 301;  // L2 hit
 inline constexpr Cycle kGlobalAtomic = 700;
-inline constexpr Cycle kRemoteArrive = 200;          // shared::cluster round trip, estimate
-inline constexpr Cycle kClusterBarrier = 200;        // estimate
-inline constexpr Cycle kTmaLoadBase = 460;           // + 6 per KB
+inline constexpr Cycle kRemoteArrive = 200;    // shared::cluster round trip, estimate
+inline constexpr Cycle kClusterBarrier = 200;  // estimate
+inline constexpr Cycle kTmaLoadBase = 460;     // + 6 per KB
 inline constexpr Cycle kTmaLoadPerKb = 6;
-inline constexpr Cycle kTmaStoreBase = 130;          // + 52 per KB
+inline constexpr Cycle kTmaStoreBase = 130;  // + 52 per KB
 inline constexpr Cycle kTmaStorePerKb = 52;
-inline constexpr Cycle kMmaLatencySharedA = 136;     // cta_group::1, M = 128; + N/2
-inline constexpr Cycle kTmemLoadPerColumn = 3;       // 128x64 fp32: 179 cycles
-inline constexpr Cycle kTryWaitLimit = 2'000;        // when try_wait has no time hint
-inline constexpr Cycle kLaunchControlResponse = 700; // estimate
-/// Clusters of one grid that can see each other's global memory operations advance in steps of this length;
-/// not longer than the shortest latency between clusters.
+inline constexpr Cycle kMmaLatencySharedA = 136;      // cta_group::1, M = 128; + N/2
+inline constexpr Cycle kTmemLoadPerColumn = 3;        // 128x64 fp32: 179 cycles
+inline constexpr Cycle kTryWaitLimit = 2'000;         // when try_wait has no time hint
+inline constexpr Cycle kLaunchControlResponse = 700;  // estimate
+/// Clusters of one grid that can see each other's global memory operations advance in steps of this
+/// length; not longer than the shortest latency between clusters.
 inline constexpr Cycle kLockstepQuantum = 500;
 
 /// SM clock in GHz (B200 boost clock 1.965); turns cycles into event times and %globaltimer.

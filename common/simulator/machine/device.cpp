@@ -32,8 +32,12 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   if (arguments.size() != parameters.size()) {
     throw SimulationError(Report{FaultKind::launch,
                                  kernel.name() + " takes " + std::to_string(parameters.size()) +
-                                     " parameters, " + std::to_string(arguments.size()) + " were given",
-                                 "", {}, "", ""});
+                                     " parameters, " + std::to_string(arguments.size()) +
+                                     " were given",
+                                 "",
+                                 {},
+                                 "",
+                                 ""});
   }
   const std::uint64_t buffer = memory_.parameter_buffer();
   for (std::size_t i = 0; i < parameters.size(); ++i)
@@ -44,12 +48,13 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   clock_ += result.cycles;
   last_launch_ = result;
   if (settings_.print_statistics) {
-    std::fprintf(stderr,
-                 "simulator: %s: %llu clusters, %llu cycles, %llu warp instructions, %.3f s (%.1f M/s)\n",
-                 kernel.name().c_str(), static_cast<unsigned long long>(result.clusters),
-                 static_cast<unsigned long long>(result.cycles),
-                 static_cast<unsigned long long>(result.warp_instructions), result.wall_seconds,
-                 static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6);
+    std::fprintf(
+        stderr,
+        "simulator: %s: %llu clusters, %llu cycles, %llu warp instructions, %.3f s (%.1f M/s)\n",
+        kernel.name().c_str(), static_cast<unsigned long long>(result.clusters),
+        static_cast<unsigned long long>(result.cycles),
+        static_cast<unsigned long long>(result.warp_instructions), result.wall_seconds,
+        static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6);
   }
   return result;
 }
@@ -57,11 +62,13 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
 Occupancy Device::occupancy(const Kernel& kernel, std::uint32_t threads_per_block,
                             std::size_t dynamic_shared_bytes) const {
   const std::uint32_t warps = (threads_per_block + kWarpLanes - 1) / kWarpLanes;
-  // Registers are given out in units of 256 per warp (CUDA occupancy rules, compute capability 9.0 and later).
+  // Registers are given out in units of 256 per warp (CUDA occupancy rules, compute capability 9.0
+  // and later).
   constexpr std::uint32_t kRegisterUnit = 8;
   constexpr std::uint32_t kLeastRegisters = 24;
   constexpr std::uint32_t kMostRegisters = 255;
-  std::uint32_t registers = std::clamp(kernel.registers_per_thread(), kLeastRegisters, kMostRegisters);
+  std::uint32_t registers =
+      std::clamp(kernel.registers_per_thread(), kLeastRegisters, kMostRegisters);
   // ptxas keeps to the launch bounds by spilling, so a bound is also an upper limit here.
   if (const std::uint32_t bound = kernel.function().directives.max_threads[0]; bound != 0) {
     const std::uint32_t ctas = std::max(1u, kernel.function().directives.min_ctas_per_sm);
@@ -76,8 +83,9 @@ Occupancy Device::occupancy(const Kernel& kernel, std::uint32_t threads_per_bloc
       {kMaxThreadsPerSm / (warps * kWarpLanes), "threads"},
       {kMaxCtasPerSm, "CTA slots"},
   };
-  const auto& least = *std::min_element(std::begin(limits), std::end(limits),
-                                        [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto& least =
+      *std::min_element(std::begin(limits), std::end(limits),
+                        [](const auto& a, const auto& b) { return a.first < b.first; });
   return {least.first, least.second};
 }
 

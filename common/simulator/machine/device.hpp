@@ -1,4 +1,5 @@
-// The simulated device: memory, modules, launches. What the CUDA runtime replacement and tests talk to.
+// The simulated device: memory, modules, launches. What the CUDA runtime replacement and tests talk
+// to.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ namespace bw::sim {
 /// Occupancy of one kernel configuration on one SM.
 struct Occupancy {
   std::uint32_t ctas_per_sm = 0;
-  std::string limited_by;   ///< "registers", "shared memory", "threads", "CTA slots"
+  std::string limited_by;  ///< "registers", "shared memory", "threads", "CTA slots"
 };
 
 class Device {

@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint64_t kPreferredBase = 0x0000'7000'0000'0000ull;
 constexpr std::size_t kGuardBytes = 4096;
 constexpr int kPoison = 0xcb;
-/// Largest allocation that is filled with the poison pattern; larger ones keep zero pages untouched.
+/// Largest allocation that is filled with the poison pattern; larger ones keep zero pages
+/// untouched.
 constexpr std::size_t kLargestPoisonedBytes = std::size_t{64} << 20;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
@@ -23,14 +24,18 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 }  // namespace
 
 DeviceMemory::DeviceMemory(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
-  void* const hint = reinterpret_cast<void*>(kPreferredBase);  // a hint only: another place works too
+  void* const hint =
+      reinterpret_cast<void*>(kPreferredBase);  // a hint only: another place works too
   void* const range = mmap(hint, capacity_bytes_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
     throw SimulationError(Report{FaultKind::launch,
                                  "cannot reserve " + std::to_string(capacity_bytes_ >> 30) +
                                      " GB of address space for device memory",
-                                 "", {}, "", "set BW_SIM_MEMORY_GB to a smaller number"});
+                                 "",
+                                 {},
+                                 "",
+                                 "set BW_SIM_MEMORY_GB to a smaller number"});
   }
   base_ = reinterpret_cast<std::uint64_t>(range);
   holes_.emplace(base_, capacity_bytes_);
@@ -54,7 +59,8 @@ std::uint64_t DeviceMemory::allocate(std::size_t size_bytes, std::string descrip
     if (size_bytes <= kLargestPoisonedBytes)
       std::memset(reinterpret_cast<void*>(address), kPoison, size_bytes);
     used_bytes_ += size_bytes;
-    allocations_.emplace(address, Allocation{address, size_bytes, writable, std::move(description)});
+    allocations_.emplace(address,
+                         Allocation{address, size_bytes, writable, std::move(description)});
     return address;
   }
   return 0;

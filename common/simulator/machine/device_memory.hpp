@@ -1,7 +1,8 @@
 // Global memory: allocations in one reserved range of the host's address space.
 //
-// A device address is the host address of the same byte, so copies and units work on plain pointers. The
-// range lies at a fixed place when the host allows it, so addresses in reports are the same in every run.
+// A device address is the host address of the same byte, so copies and units work on plain
+// pointers. The range lies at a fixed place when the host allows it, so addresses in reports are
+// the same in every run.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +19,12 @@ inline constexpr std::size_t kParameterBufferBytes = 32764;
 struct Allocation {
   std::uint64_t address = 0;
   std::size_t size_bytes = 0;
-  bool writable = true;      ///< false: kernel parameters and constants
-  std::string description;   ///< "cudaMalloc of 4096 bytes", "variable g_table", "kernel parameters"
+  bool writable = true;     ///< false: kernel parameters and constants
+  std::string description;  ///< "cudaMalloc of 4096 bytes", "variable g_table", "kernel parameters"
 };
 
-/// The device's memory. Thread-safe; `find` is lock-free while no kernel allocates (kernels never do).
+/// The device's memory. Thread-safe; `find` is lock-free while no kernel allocates (kernels never
+/// do).
 class DeviceMemory {
  public:
   explicit DeviceMemory(std::size_t capacity_bytes);
@@ -30,9 +32,9 @@ class DeviceMemory {
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-  /// Returns the address of `size_bytes` bytes (0 allowed: a unique address of an empty allocation) aligned
-  /// to `alignment_bytes`, filled with a poison pattern; 0 when the capacity is used up. A guard gap follows
-  /// each allocation, so small overruns are seen.
+  /// Returns the address of `size_bytes` bytes (0 allowed: a unique address of an empty allocation)
+  /// aligned to `alignment_bytes`, filled with a poison pattern; 0 when the capacity is used up. A
+  /// guard gap follows each allocation, so small overruns are seen.
   [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::string description,
                                        std::size_t alignment_bytes = 256, bool writable = true);
   /// Frees an allocation by its start address; false when there is none.

@@ -19,11 +19,11 @@ using Action = std::function<void(Cycle now)>;
 
 struct Event {
   Cycle time = 0;
-  std::uint64_t order = 0;         ///< breaks ties; insertion order, perturbed by the seed
-  Strand* strand = nullptr;        ///< a strand that becomes ready, or
-  std::uint32_t wait_token = 0;    ///< (stale when the strand's token has moved on)
-  bool is_timeout = false;         ///< a wait's time limit: no progress by itself
-  std::uint32_t action = 0;        ///< index of an action when strand is null
+  std::uint64_t order = 0;       ///< breaks ties; insertion order, perturbed by the seed
+  Strand* strand = nullptr;      ///< a strand that becomes ready, or
+  std::uint32_t wait_token = 0;  ///< (stale when the strand's token has moved on)
+  bool is_timeout = false;       ///< a wait's time limit: no progress by itself
+  std::uint32_t action = 0;      ///< index of an action when strand is null
 };
 
 /// A binary heap of events, earliest first.

@@ -20,24 +20,37 @@ namespace bw::sim {
 
 std::uint64_t Strand::value(const Operand& operand, int lane) const {
   switch (operand.bytes) {
-    case 0: return predicate(operand) >> lane & 1u;
-    case 2: return lanes<std::uint16_t>(operand)[lane];
-    case 4: return lanes<std::uint32_t>(operand)[lane];
-    case 16: return lanes<std::uint64_t>(operand)[2 * lane];
-    default: return lanes<std::uint64_t>(operand)[lane];
+    case 0:
+      return predicate(operand) >> lane & 1u;
+    case 2:
+      return lanes<std::uint16_t>(operand)[lane];
+    case 4:
+      return lanes<std::uint32_t>(operand)[lane];
+    case 16:
+      return lanes<std::uint64_t>(operand)[2 * lane];
+    default:
+      return lanes<std::uint64_t>(operand)[lane];
   }
 }
 
 void Strand::set_value(const Operand& operand, int lane, std::uint64_t value) const {
   switch (operand.bytes) {
-    case 0: set_predicate(operand, 1u << lane, value != 0 ? kAllLanes : 0); break;
-    case 2: lanes<std::uint16_t>(operand)[lane] = static_cast<std::uint16_t>(value); break;
-    case 4: lanes<std::uint32_t>(operand)[lane] = static_cast<std::uint32_t>(value); break;
+    case 0:
+      set_predicate(operand, 1u << lane, value != 0 ? kAllLanes : 0);
+      break;
+    case 2:
+      lanes<std::uint16_t>(operand)[lane] = static_cast<std::uint16_t>(value);
+      break;
+    case 4:
+      lanes<std::uint32_t>(operand)[lane] = static_cast<std::uint32_t>(value);
+      break;
     case 16:
       lanes<std::uint64_t>(operand)[2 * lane] = value;
       lanes<std::uint64_t>(operand)[2 * lane + 1] = 0;
       break;
-    default: lanes<std::uint64_t>(operand)[lane] = value; break;
+    default:
+      lanes<std::uint64_t>(operand)[lane] = value;
+      break;
   }
 }
 

@@ -1,7 +1,9 @@
-// The running machine: strands (groups of lanes that share a program counter), warps, CTAs, clusters.
+// The running machine: strands (groups of lanes that share a program counter), warps, CTAs,
+// clusters.
 //
-// A cluster is the unit of simulation: one event queue in simulated time, run by one host thread at a time.
-// Instructions that touch state others see run in time order; others run ahead within their warp.
+// A cluster is the unit of simulation: one event queue in simulated time, run by one host thread at
+// a time. Instructions that touch state others see run in time order; others run ahead within their
+// warp.
 #pragma once
 
 #include <cstddef>
@@ -47,16 +49,16 @@ enum class Wake : std::uint8_t {
 /// What a strand is suspended on; the diagnosis is built from it.
 enum class WaitKind : std::uint8_t {
   none,
-  mbarrier,         ///< object: shared offset, detail: parity waited for
-  named_barrier,    ///< object: barrier id
+  mbarrier,       ///< object: shared offset, detail: parity waited for
+  named_barrier,  ///< object: barrier id
   cluster_barrier,
-  warp_sync,        ///< object: member mask still missing
-  reconvergence,    ///< waits for the other lanes of its warp
-  bulk_group,       ///< object: groups allowed to be pending
-  cp_async_group,   ///< object: groups allowed to be pending
-  tcgen05_alloc,    ///< object: columns
+  warp_sync,       ///< object: member mask still missing
+  reconvergence,   ///< waits for the other lanes of its warp
+  bulk_group,      ///< object: groups allowed to be pending
+  cp_async_group,  ///< object: groups allowed to be pending
+  tcgen05_alloc,   ///< object: columns
   tcgen05_wait,
-  global_order,     ///< an operation that is ordered among all clusters of the grid
+  global_order,  ///< an operation that is ordered among all clusters of the grid
   sleep,
 };
 
@@ -69,10 +71,10 @@ struct Wait {
 
 /// Lanes that parted at a branch and meet again at `point`.
 struct Reconvergence {
-  std::uint32_t point = 0;   ///< instruction index
-  LaneMask expected = 0;     ///< lanes that have not exited
+  std::uint32_t point = 0;  ///< instruction index
+  LaneMask expected = 0;    ///< lanes that have not exited
   LaneMask arrived = 0;
-  Cycle latest = 0;          ///< time of the last arrival
+  Cycle latest = 0;  ///< time of the last arrival
   Reconvergence* parent = nullptr;
 };
 
@@ -81,8 +83,8 @@ struct Strand {
   std::byte* bases[2] = {nullptr, nullptr};  ///< registers, constants
   std::uint32_t pc = 0;
   LaneMask mask = 0;
-  std::uint32_t reconvergence_point = 0;     ///< frame's point or kNoReconvergence
-  Cycle time = 0;                            ///< "now" for the instruction that executes
+  std::uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
+  Cycle time = 0;                         ///< "now" for the instruction that executes
   Warp* warp = nullptr;
   Cta* cta = nullptr;
   Cluster* cluster = nullptr;
@@ -115,7 +117,8 @@ struct Strand {
 
   /// Whether this execution follows a suspension of the same instruction.
   [[nodiscard]] bool resumed() const { return wake != Wake::none; }
-  /// Suspends until Cluster::wake (or the time limit, if one is given); returns Flow::block for the handler.
+  /// Suspends until Cluster::wake (or the time limit, if one is given); returns Flow::block for the
+  /// handler.
   Flow block(WaitKind kind, std::uint64_t object, std::uint64_t detail, Cycle limit = kNever);
 
   /// Thread index in the CTA of a lane (linear).
@@ -138,13 +141,13 @@ struct Actor {
 };
 
 struct Warp {
-  std::uint32_t index = 0;            ///< in the CTA
+  std::uint32_t index = 0;  ///< in the CTA
   Cta* cta = nullptr;
-  LaneMask live = 0;                  ///< lanes that have not exited
-  LaneMask carry = 0;                 ///< the condition code's carry flag CC.CF of each lane
+  LaneMask live = 0;   ///< lanes that have not exited
+  LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
   std::vector<std::byte> registers;
-  std::vector<std::byte> local;       ///< 32 x local bytes per thread, lane-major
-  std::vector<std::unique_ptr<Strand>> strands;   ///< pool; dead ones are reused
+  std::vector<std::byte> local;                  ///< 32 x local bytes per thread, lane-major
+  std::vector<std::unique_ptr<Strand>> strands;  ///< pool; dead ones are reused
   std::vector<std::unique_ptr<Reconvergence>> frames;
   std::vector<Reconvergence*> free_frames;
 
@@ -154,13 +157,13 @@ struct Warp {
 
 struct Cta {
   Cluster* cluster = nullptr;
-  std::uint32_t rank = 0;             ///< %cluster_ctarank
-  Dim3 index;                         ///< %ctaid
+  std::uint32_t rank = 0;  ///< %cluster_ctarank
+  Dim3 index;              ///< %ctaid
   std::uint32_t sm = 0;
   std::uint32_t live_warps = 0;
   bool exited = false;
-  bool saw_failed_cancel = false;     ///< a thread has read that a launch-control request failed
-  std::vector<std::byte> shared;      ///< includes the reserved bytes at the start
+  bool saw_failed_cancel = false;  ///< a thread has read that a launch-control request failed
+  std::vector<std::byte> shared;   ///< includes the reserved bytes at the start
   std::vector<Warp> warps;
   std::uint32_t live_threads = 0;
 
@@ -189,7 +192,8 @@ struct ClusterStatistics {
 
 class Cluster {
  public:
-  /// Builds the CTAs of cluster `index` (linear in the grid of clusters), ready to run at time `start`.
+  /// Builds the CTAs of cluster `index` (linear in the grid of clusters), ready to run at time
+  /// `start`.
   Cluster(Grid& grid, std::uint64_t index, Cycle start);
   ~Cluster();
   Cluster(const Cluster&) = delete;
@@ -211,9 +215,10 @@ class Cluster {
   /// A change of state that others can see: spinning is not a livelock while these happen.
   void note_progress() { ++progress_; }
 
-  /// Performs `action` in the order that holds among all clusters of the grid (time, then cluster) and at
-  /// the earliest `latency` cycles from `now`. For global atomics, strong global accesses and cluster launch
-  /// control. The strand should block with WaitKind::global_order; the action wakes it.
+  /// Performs `action` in the order that holds among all clusters of the grid (time, then cluster)
+  /// and at the earliest `latency` cycles from `now`. For global atomics, strong global accesses
+  /// and cluster launch control. The strand should block with WaitKind::global_order; the action
+  /// wakes it.
   void in_global_order(Cycle now, Cycle latency, Action action);
 
   /// A random number below `bound` from the seed; 0 when the seed is 0.
@@ -244,7 +249,7 @@ class Cluster {
 
   /// Ordered operations that wait for the grid's next step; the grid takes them.
   struct OrderedOperation {
-    Cycle time = 0;              ///< of issue: the order among clusters
+    Cycle time = 0;  ///< of issue: the order among clusters
     Cycle latency = 0;
     std::uint64_t cluster = 0;
     std::uint64_t sequence = 0;
@@ -269,7 +274,7 @@ class Cluster {
   std::uint64_t index_;
   Cycle start_;
   Cycle now_;
-  std::deque<Cta> ctas_;   ///< deque: CTAs do not move
+  std::deque<Cta> ctas_;  ///< deque: CTAs do not move
   std::unique_ptr<ClusterBarrier> cluster_barrier_;
   EventQueue queue_;
   std::uint64_t order_ = 0;

@@ -23,9 +23,14 @@
 namespace bw::sim {
 namespace {
 
-[[noreturn]] void refuse(const Kernel& kernel, std::string what, std::string rule, std::string fix) {
-  throw SimulationError(Report{FaultKind::launch, std::move(what), "launch of " + kernel.name(), {},
-                               std::move(rule), std::move(fix)});
+[[noreturn]] void refuse(const Kernel& kernel, std::string what, std::string rule,
+                         std::string fix) {
+  throw SimulationError(Report{FaultKind::launch,
+                               std::move(what),
+                               "launch of " + kernel.name(),
+                               {},
+                               std::move(rule),
+                               std::move(fix)});
 }
 
 std::string text(Dim3 d) {
@@ -41,18 +46,23 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
            "every extent of a launch is at least 1", "launch nothing when there is no work");
   if (c.block.x > kMostBlock.x || c.block.y > kMostBlock.y || c.block.z > kMostBlock.z ||
       c.block.volume() > kMaxThreadsPerBlock)
-    refuse(kernel, "block " + text(c.block) + " has " + std::to_string(c.block.volume()) + " threads",
-           "a block has at most 1024 threads, and extents up to (1024,1024,64)", "use a smaller block");
+    refuse(kernel,
+           "block " + text(c.block) + " has " + std::to_string(c.block.volume()) + " threads",
+           "a block has at most 1024 threads, and extents up to (1024,1024,64)",
+           "use a smaller block");
   if (c.grid.x > kMostGrid.x || c.grid.y > kMostGrid.y || c.grid.z > kMostGrid.z)
     refuse(kernel, "grid " + text(c.grid) + " is too large",
            "extents of a grid are at most (2147483647,65535,65535)", "move work to the x extent");
   if (const std::uint32_t* most = directives.max_threads;
-      most[0] != 0 && c.block.volume() > std::uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u))
-    refuse(kernel, "block " + text(c.block) + " exceeds the kernel's __launch_bounds__ of " +
-                       std::to_string(most[0]) + " threads",
+      most[0] != 0 &&
+      c.block.volume() > std::uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u))
+    refuse(kernel,
+           "block " + text(c.block) + " exceeds the kernel's __launch_bounds__ of " +
+               std::to_string(most[0]) + " threads",
            "PTX ISA, .maxntid", "launch fewer threads or raise the bound");
   const std::uint64_t cluster = c.cluster.volume();
-  const std::uint32_t most_cluster = c.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
+  const std::uint32_t most_cluster =
+      c.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
   if (cluster == 0 || cluster > most_cluster)
     refuse(kernel, "cluster " + text(c.cluster) + " has " + std::to_string(cluster) + " CTAs",
            "a cluster has 1 to 8 CTAs, up to 16 when the kernel allows non-portable sizes",
@@ -63,7 +73,9 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   if (const std::uint32_t* required = directives.required_cluster; required[0] != 0) {
     const Dim3 want{required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
     if (!(want == c.cluster))
-      refuse(kernel, "cluster " + text(c.cluster) + " differs from the kernel's __cluster_dims__ " + text(want),
+      refuse(kernel,
+             "cluster " + text(c.cluster) + " differs from the kernel's __cluster_dims__ " +
+                 text(want),
              "PTX ISA, .reqnctapercluster", "launch with the kernel's own cluster size");
   }
 }
@@ -72,7 +84,9 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
 
 Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& configuration,
            std::uint64_t parameters_address)
-    : device_(device), kernel_(kernel), configuration_(configuration),
+    : device_(device),
+      kernel_(kernel),
+      configuration_(configuration),
       parameters_address_(parameters_address) {
   const LaunchConfiguration& c = configuration_;
   check_shape(kernel, c);
@@ -83,7 +97,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
            "a CTA needs " + std::to_string(shared_bytes) + " bytes of shared memory (" +
                std::to_string(c.dynamic_shared_bytes) + " of them dynamic)",
            "dynamic shared memory is limited to " + std::to_string(c.dynamic_shared_limit_bytes) +
-               " bytes for this kernel, and a CTA to " + std::to_string(kSharedBytesPerBlock) + " in all",
+               " bytes for this kernel, and a CTA to " + std::to_string(kSharedBytesPerBlock) +
+               " in all",
            "use fewer stages or smaller tiles, or raise the limit with "
            "cudaFuncAttributeMaxDynamicSharedMemorySize");
   const auto threads = static_cast<std::uint32_t>(c.block.volume());
@@ -101,9 +116,11 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   const std::uint64_t slots = std::uint64_t{ctas_per_sm_} * device.settings().sm_count;
   resident_clusters_ = slots / c.cluster.volume();
   if (resident_clusters_ == 0)
-    refuse(kernel, "a cluster of " + std::to_string(c.cluster.volume()) + " CTAs does not fit on " +
-                       std::to_string(device.settings().sm_count) + " SMs",
-           "all CTAs of a cluster are resident at once", "raise BW_SIM_SMS or use a smaller cluster");
+    refuse(kernel,
+           "a cluster of " + std::to_string(c.cluster.volume()) + " CTAs does not fit on " +
+               std::to_string(device.settings().sm_count) + " SMs",
+           "all CTAs of a cluster are resident at once",
+           "raise BW_SIM_SMS or use a smaller cluster");
   resident_clusters_ = std::min(resident_clusters_, clusters_.volume());
   lockstep_ = kernel.clusters_interact() && clusters_.volume() > 1;
 }
@@ -134,7 +151,7 @@ void Grid::run_independent(LaunchResult& result) {
   std::vector<Cycle> durations(count, 0);
   std::atomic<std::uint64_t> instructions{0};
   std::atomic<std::uint64_t> next{0};
-  std::atomic<std::uint64_t> first_fault{count};   // clusters after it need not run
+  std::atomic<std::uint64_t> first_fault{count};  // clusters after it need not run
   std::mutex mutex;
   std::exception_ptr fault;
   OrderedOutput output;
@@ -162,8 +179,8 @@ void Grid::run_independent(LaunchResult& result) {
   });
   if (fault) std::rethrow_exception(fault);
   result.warp_instructions = instructions;
-  // Clusters do not see each other, so when each one starts follows from the durations: the next cluster
-  // takes the place that becomes free first.
+  // Clusters do not see each other, so when each one starts follows from the durations: the next
+  // cluster takes the place that becomes free first.
   std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>> free_at;
   for (const Cycle duration : durations) {
     Cycle start = 0;
@@ -222,13 +239,15 @@ void Grid::run_lockstep(LaunchResult& result) {
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       output.finish(running[i]->index(), std::move(running[i]->output()));
       std::uint64_t index = 0;
-      running[i] = take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now) : nullptr;
+      running[i] =
+          take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now) : nullptr;
     }
     std::erase(running, nullptr);
     // Skip steps in which nothing happens.
     Cycle earliest = kNever;
     for (const auto& cluster : running) earliest = std::min(earliest, cluster->queue().next_time());
-    if (earliest != kNever && earliest > now) now = earliest / costs::kLockstepQuantum * costs::kLockstepQuantum;
+    if (earliest != kNever && earliest > now)
+      now = earliest / costs::kLockstepQuantum * costs::kLockstepQuantum;
   }
 }
 

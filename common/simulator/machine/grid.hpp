@@ -16,16 +16,16 @@ class Device;
 class Kernel;
 
 struct LaunchConfiguration {
-  Dim3 grid;                       ///< in CTAs
-  Dim3 block;                      ///< in threads
-  Dim3 cluster;                    ///< in CTAs; {1,1,1} without clusters
+  Dim3 grid;     ///< in CTAs
+  Dim3 block;    ///< in threads
+  Dim3 cluster;  ///< in CTAs; {1,1,1} without clusters
   std::size_t dynamic_shared_bytes = 0;
-  bool non_portable_cluster = false;   ///< cudaFuncAttributeNonPortableClusterSizeAllowed
+  bool non_portable_cluster = false;  ///< cudaFuncAttributeNonPortableClusterSizeAllowed
   std::size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;
 };
 
 struct LaunchResult {
-  Cycle cycles = 0;                     ///< simulated time from first start to last exit
+  Cycle cycles = 0;  ///< simulated time from first start to last exit
   std::uint64_t warp_instructions = 0;
   std::uint64_t clusters = 0;
   double wall_seconds = 0;
@@ -52,8 +52,8 @@ class Grid {
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
 
-  /// Cluster launch control: takes the next cluster that has not started, or returns false. Only called from
-  /// ordered operations.
+  /// Cluster launch control: takes the next cluster that has not started, or returns false. Only
+  /// called from ordered operations.
   bool take_pending_cluster(std::uint64_t& cluster_index);
 
  private:

@@ -28,7 +28,8 @@ class HostPool {
   HostPool(const HostPool&) = delete;
   HostPool& operator=(const HostPool&) = delete;
 
-  /// Calls `task(thread index)` on every thread and returns when all are done. The task must not throw.
+  /// Calls `task(thread index)` on every thread and returns when all are done. The task must not
+  /// throw.
   void run(const std::function<void(std::uint32_t)>& task) {
     {
       const std::lock_guard lock(mutex_);

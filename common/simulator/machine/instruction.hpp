@@ -28,7 +28,8 @@ struct Operand {
 enum class Flow : std::uint8_t {
   next,   ///< go on with the next instruction
   jump,   ///< the handler has set Strand::pc
-  block,  ///< suspended (Strand::wait is set); the same instruction executes again after the wake-up
+  block,  ///< suspended (Strand::wait is set); the same instruction executes again after the
+          ///< wake-up
   gone,   ///< the strand has ended, split or waits at a reconvergence point; do not touch it again
 };
 
@@ -37,16 +38,17 @@ using Handler = Flow (*)(Strand&, const Instruction&, LaneMask active);
 
 struct Instruction {
   Handler execute = nullptr;
-  const Operand* operands = nullptr;   ///< destinations first, in the order in which the binder added them
-  const void* detail = nullptr;        ///< what the family decoded beyond this; owned by the kernel
-  std::int64_t immediate = 0;          ///< address displacement or other constant
-  std::uint32_t source_index = 0;      ///< index into the PTX function's instructions
-  std::uint32_t target = 0;            ///< branch target (instruction index)
-  std::uint32_t reconvergence = 0;     ///< where lanes meet again after a divergent branch
+  const Operand* operands =
+      nullptr;  ///< destinations first, in the order in which the binder added them
+  const void* detail = nullptr;     ///< what the family decoded beyond this; owned by the kernel
+  std::int64_t immediate = 0;       ///< address displacement or other constant
+  std::uint32_t source_index = 0;   ///< index into the PTX function's instructions
+  std::uint32_t target = 0;         ///< branch target (instruction index)
+  std::uint32_t reconvergence = 0;  ///< where lanes meet again after a divergent branch
   std::uint32_t guard_offset_bytes = 0;
   std::uint16_t operand_count = 0;
-  std::uint16_t cycles = 1;            ///< issue cost
-  std::uint8_t flags = 0;              ///< family-specific small constants
+  std::uint16_t cycles = 1;  ///< issue cost
+  std::uint8_t flags = 0;    ///< family-specific small constants
   bool has_guard = false;
   bool guard_negated = false;
   /// Touches state that other warps or units see, so it runs in order of simulated time.

@@ -13,7 +13,8 @@
 namespace bw::sim {
 namespace {
 
-/// A C++ symbol's name without its parameter list, which only repeats types; other names as they are.
+/// A C++ symbol's name without its parameter list, which only repeats types; other names as they
+/// are.
 std::string readable_name(const std::string& symbol) {
   std::string name = ptx::demangle(symbol);
   // The last parenthesis at depth 0 opens the parameters; template arguments may hold others.
@@ -47,7 +48,10 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& me
       throw SimulationError(Report{FaultKind::launch,
                                    "device memory is used up: variable " + variable->name + " of " +
                                        std::to_string(variable->size_bytes) + " bytes does not fit",
-                                   module_->name, {}, "", "raise BW_SIM_MEMORY_GB"});
+                                   module_->name,
+                                   {},
+                                   "",
+                                   "raise BW_SIM_MEMORY_GB"});
     }
     addresses_[variable->name] = address;
     auto* const target = reinterpret_cast<std::byte*>(address);
@@ -59,8 +63,9 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& me
     for (const ptx::Variable::Relocation& relocation : variable->relocations) {
       const std::uint64_t value =
           variable_address(relocation.symbol) + static_cast<std::uint64_t>(relocation.addend);
-      std::memcpy(reinterpret_cast<std::byte*>(addresses_[variable->name] + relocation.offset_bytes),
-                  &value, sizeof value);
+      std::memcpy(
+          reinterpret_cast<std::byte*>(addresses_[variable->name] + relocation.offset_bytes),
+          &value, sizeof value);
     }
   }
 }
@@ -83,10 +88,13 @@ const ptx::Variable* LoadedModule::variable(std::string_view name) const {
 Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(module) {
   function_ = module.ptx().find_function(name);
   if (function_ == nullptr || !function_->is_entry) {
-    throw SimulationError(Report{FaultKind::launch,
-                                 "module " + module.ptx().name + " has no kernel named " +
-                                     std::string(name),
-                                 "", {}, "", ""});
+    throw SimulationError(
+        Report{FaultKind::launch,
+               "module " + module.ptx().name + " has no kernel named " + std::string(name),
+               "",
+               {},
+               "",
+               ""});
   }
   name_ = readable_name(function_->name);
   KernelBuilder(*this, module, *function_).build();

@@ -27,7 +27,8 @@ class LoadedModule {
   LoadedModule& operator=(const LoadedModule&) = delete;
 
   [[nodiscard]] const ptx::Module& ptx() const { return *module_; }
-  /// Device address of a module-scope .global or .const variable; 0 when there is none of that name.
+  /// Device address of a module-scope .global or .const variable; 0 when there is none of that
+  /// name.
   [[nodiscard]] std::uint64_t variable_address(std::string_view name) const;
   [[nodiscard]] const ptx::Variable* variable(std::string_view name) const;
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
@@ -46,8 +47,8 @@ struct ParameterLayout {
 
 class Kernel {
  public:
-  /// Decodes entry `name`. Throws SimulationError{unsupported} that names each instruction form that the
-  /// simulator knows but does not execute, or does not know, with file and line.
+  /// Decodes entry `name`. Throws SimulationError{unsupported} that names each instruction form
+  /// that the simulator knows but does not execute, or does not know, with file and line.
   Kernel(const LoadedModule& module, std::string_view name);
   ~Kernel();
 
@@ -66,8 +67,8 @@ class Kernel {
   [[nodiscard]] std::size_t local_bytes() const { return local_bytes_; }
   [[nodiscard]] const std::vector<ParameterLayout>& parameters() const { return parameters_; }
   [[nodiscard]] std::size_t parameter_bytes() const { return parameter_bytes_; }
-  /// Whether clusters can see each other's operations (global atomics, strong accesses, launch control), so
-  /// that they advance in lockstep.
+  /// Whether clusters can see each other's operations (global atomics, strong accesses, launch
+  /// control), so that they advance in lockstep.
   [[nodiscard]] bool clusters_interact() const { return clusters_interact_; }
   /// The .shared variable that holds an offset, as "name+12", or "shared memory +offset".
   [[nodiscard]] std::string describe_shared(std::uint32_t offset_bytes) const;
@@ -85,7 +86,8 @@ class Kernel {
   std::size_t parameter_bytes_ = 0;
   std::uint32_t register_file_bytes_ = 0;
   std::uint32_t registers_per_thread_ = 0;
-  std::size_t static_shared_bytes_ = 0;   ///< from the window's start, so it includes the reserved bytes
+  std::size_t static_shared_bytes_ =
+      0;  ///< from the window's start, so it includes the reserved bytes
   std::size_t local_bytes_ = 0;
   bool clusters_interact_ = false;
   struct SharedSymbol {

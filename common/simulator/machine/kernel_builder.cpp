@@ -35,8 +35,7 @@ KernelBuilder::KernelBuilder(Kernel& kernel, const LoadedModule& module,
 
 void KernelBuilder::build() {
   layout_ = ptx::allocate_registers(function_);
-  sink_offset_ =
-      static_cast<std::uint32_t>(align_up(layout_.total_bytes, kConstantAlignment));
+  sink_offset_ = static_cast<std::uint32_t>(align_up(layout_.total_bytes, kConstantAlignment));
   kernel_.register_file_bytes_ = sink_offset_ + static_cast<std::uint32_t>(kSinkBytes);
   kernel_.registers_per_thread_ = layout_.live_32bit_registers;
   lay_out_parameters();
@@ -85,7 +84,8 @@ void KernelBuilder::lay_out_shared() {
   if (!dynamic.empty()) offset = align_up(offset, alignment);
   for (const ptx::Variable* variable : dynamic) {
     addresses_[variable] = offset;
-    kernel_.shared_symbols_.push_back({static_cast<std::uint32_t>(offset), 0, ptx::demangle(variable->name)});
+    kernel_.shared_symbols_.push_back(
+        {static_cast<std::uint32_t>(offset), 0, ptx::demangle(variable->name)});
   }
   kernel_.static_shared_bytes_ = offset;
 }

@@ -47,7 +47,7 @@ class KernelBuilder {
   ptx::RegisterLayout layout_;
   std::uint32_t sink_offset_ = 0;
   std::vector<Operand> current_operands_;
-  std::vector<std::uint32_t> first_operand_;   ///< per instruction, until the pool is complete
+  std::vector<std::uint32_t> first_operand_;  ///< per instruction, until the pool is complete
   std::map<std::pair<std::size_t, std::pair<std::uint64_t, std::uint64_t>>, std::uint32_t>
       constant_offsets_;
   std::unordered_map<const ptx::Variable*, std::uint64_t> addresses_;

@@ -102,10 +102,10 @@ ptx::ScalarType Modifiers::type(std::size_t nth) const {
 
 std::span<const std::span<const OpcodeRow>> opcode_families() {
   static const std::array families = {
-      integer_rows(),     float_rows(),       half_rows(),      comparison_rows(),
-      conversion_rows(),  control_rows(),     load_store_rows(), atomic_rows(),
-      warp_rows(),        matrix_move_rows(), barrier_rows(),   mbarrier_rows(),
-      fence_rows(),       cluster_rows(),     cp_async_rows(),  bulk_copy_rows(),
+      integer_rows(),     float_rows(),          half_rows(),        comparison_rows(),
+      conversion_rows(),  control_rows(),        load_store_rows(),  atomic_rows(),
+      warp_rows(),        matrix_move_rows(),    barrier_rows(),     mbarrier_rows(),
+      fence_rows(),       cluster_rows(),        cp_async_rows(),    bulk_copy_rows(),
       tensor_copy_rows(), tcgen05_memory_rows(), tcgen05_mma_rows(), unexecuted_rows(),
   };
   return families;
@@ -117,8 +117,9 @@ std::optional<RowMatch> find_row(std::string_view opcode) {
       if (!has_base(opcode, row.base)) continue;
       RowMatch match;
       match.row = &row;
-      const std::string_view modifiers =
-          opcode.size() == row.base.size() ? std::string_view{} : opcode.substr(row.base.size() + 1);
+      const std::string_view modifiers = opcode.size() == row.base.size()
+                                             ? std::string_view{}
+                                             : opcode.substr(row.base.size() + 1);
       if (match_modifiers(modifiers, row.modifiers, match.modifiers)) return match;
     }
   }

@@ -8,8 +8,9 @@
 //   n*2=a|b|c    exactly two, in order (cvt's destination and source types)
 //   *            alone: any modifiers (for forms that are refused by name)
 //   {text}       the modifier may hold '::' and so on; '|' separates alternatives
-// Modifiers may come in any order (nvcc and inline PTX differ in it); every modifier must be consumed,
-// a group takes the first modifier not yet taken that it allows. The first row that fits wins.
+// Modifiers may come in any order (nvcc and inline PTX differ in it); every modifier must be
+// consumed, a group takes the first modifier not yet taken that it allows. The first row that fits
+// wins.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +67,8 @@ class Binder {
   /// A predicate source, possibly negated; immediates 0 and 1 too.
   void source_predicate(const ptx::Operand& operand);
   /// An address operand: adds its base (register or constant; 4 or 8 bytes wide) and adds its
-  /// displacement to out.immediate. Accepts `[reg+imm]`, `[symbol+imm]`, `[imm]` and a bare register.
+  /// displacement to out.immediate. Accepts `[reg+imm]`, `[symbol+imm]`, `[imm]` and a bare
+  /// register.
   void address(const ptx::Operand& operand);
   /// All elements of a vector operand (or the single operand) as destinations / sources.
   std::size_t destination_vector(const ptx::Operand& operand, std::size_t sink_bytes);
@@ -95,7 +97,7 @@ class Binder {
 };
 
 struct OpcodeRow {
-  std::string_view base;       ///< leading fixed part: "ld", "cp.async.bulk.tensor", "mbarrier.init"
+  std::string_view base;  ///< leading fixed part: "ld", "cp.async.bulk.tensor", "mbarrier.init"
   std::string_view modifiers;  ///< grammar above
   void (*bind)(Binder&);       ///< nullptr: recognised, refused by name at launch
   bool interacts;              ///< see Instruction::interacts
@@ -119,23 +121,31 @@ struct RowMatch {
 // One function a family; each is defined in units/<name>.cpp (or a file beside it).
 [[nodiscard]] std::span<const OpcodeRow> integer_rows();
 [[nodiscard]] std::span<const OpcodeRow> float_rows();
-[[nodiscard]] std::span<const OpcodeRow> half_rows();           ///< f16, bf16 and packed arithmetic
-[[nodiscard]] std::span<const OpcodeRow> comparison_rows();     ///< setp, set, selp, slct, min/max stay in their type's family
-[[nodiscard]] std::span<const OpcodeRow> conversion_rows();     ///< cvt, cvta, mov, pack/unpack
-[[nodiscard]] std::span<const OpcodeRow> control_rows();        ///< bra, ret, exit, trap, call, nop, nanosleep
-[[nodiscard]] std::span<const OpcodeRow> load_store_rows();     ///< ld, st, ldu, prefetch, ld.param
-[[nodiscard]] std::span<const OpcodeRow> atomic_rows();         ///< atom, red
-[[nodiscard]] std::span<const OpcodeRow> warp_rows();           ///< shfl, vote, match, redux, elect, activemask, bar.warp.sync
-[[nodiscard]] std::span<const OpcodeRow> matrix_move_rows();    ///< ldmatrix, stmatrix, movmatrix
-[[nodiscard]] std::span<const OpcodeRow> barrier_rows();        ///< bar, barrier, barrier.cluster
+[[nodiscard]] std::span<const OpcodeRow> half_rows();  ///< f16, bf16 and packed arithmetic
+[[nodiscard]] std::span<const OpcodeRow>
+comparison_rows();  ///< setp, set, selp, slct, min/max stay in their type's family
+[[nodiscard]] std::span<const OpcodeRow> conversion_rows();  ///< cvt, cvta, mov, pack/unpack
+[[nodiscard]] std::span<const OpcodeRow>
+control_rows();  ///< bra, ret, exit, trap, call, nop, nanosleep
+[[nodiscard]] std::span<const OpcodeRow> load_store_rows();  ///< ld, st, ldu, prefetch, ld.param
+[[nodiscard]] std::span<const OpcodeRow> atomic_rows();      ///< atom, red
+[[nodiscard]] std::span<const OpcodeRow>
+warp_rows();  ///< shfl, vote, match, redux, elect, activemask, bar.warp.sync
+[[nodiscard]] std::span<const OpcodeRow> matrix_move_rows();  ///< ldmatrix, stmatrix, movmatrix
+[[nodiscard]] std::span<const OpcodeRow> barrier_rows();      ///< bar, barrier, barrier.cluster
 [[nodiscard]] std::span<const OpcodeRow> mbarrier_rows();
-[[nodiscard]] std::span<const OpcodeRow> fence_rows();          ///< fence, membar, fence.proxy.*
-[[nodiscard]] std::span<const OpcodeRow> cluster_rows();        ///< mapa, getctarank, clusterlaunchcontrol, griddepcontrol, setmaxnreg
-[[nodiscard]] std::span<const OpcodeRow> cp_async_rows();       ///< non-bulk cp.async
-[[nodiscard]] std::span<const OpcodeRow> bulk_copy_rows();      ///< cp.async.bulk, cp.reduce.async.bulk, groups
-[[nodiscard]] std::span<const OpcodeRow> tensor_copy_rows();    ///< cp.async.bulk.tensor and its reductions, prefetch
-[[nodiscard]] std::span<const OpcodeRow> tcgen05_memory_rows(); ///< alloc, dealloc, ld, st, wait, cp, shift
-[[nodiscard]] std::span<const OpcodeRow> tcgen05_mma_rows();    ///< mma, commit, fence
-[[nodiscard]] std::span<const OpcodeRow> unexecuted_rows();     ///< known forms that are refused by name
+[[nodiscard]] std::span<const OpcodeRow> fence_rows();  ///< fence, membar, fence.proxy.*
+[[nodiscard]] std::span<const OpcodeRow>
+cluster_rows();  ///< mapa, getctarank, clusterlaunchcontrol, griddepcontrol, setmaxnreg
+[[nodiscard]] std::span<const OpcodeRow> cp_async_rows();  ///< non-bulk cp.async
+[[nodiscard]] std::span<const OpcodeRow>
+bulk_copy_rows();  ///< cp.async.bulk, cp.reduce.async.bulk, groups
+[[nodiscard]] std::span<const OpcodeRow>
+tensor_copy_rows();  ///< cp.async.bulk.tensor and its reductions, prefetch
+[[nodiscard]] std::span<const OpcodeRow>
+tcgen05_memory_rows();  ///< alloc, dealloc, ld, st, wait, cp, shift
+[[nodiscard]] std::span<const OpcodeRow> tcgen05_mma_rows();  ///< mma, commit, fence
+[[nodiscard]] std::span<const OpcodeRow>
+unexecuted_rows();  ///< known forms that are refused by name
 
 }  // namespace bw::sim

@@ -21,7 +21,8 @@ class OrderedOutput {
     std::fflush(stdout);
   }
 
-  /// A cluster has ended. Its text is printed when every cluster before it has ended too. Any host thread.
+  /// A cluster has ended. Its text is printed when every cluster before it has ended too. Any host
+  /// thread.
   void finish(std::uint64_t cluster, std::string text) {
     const std::lock_guard lock(mutex_);
     waiting_.emplace(cluster, std::move(text));

@@ -13,7 +13,10 @@ namespace {
   throw SimulationError(Report{FaultKind::launch,
                                std::string("the environment variable ") + name + " is \"" + value +
                                    "\", which is not " + allowed,
-                               "", {}, "", "set it to an allowed value or unset it"});
+                               "",
+                               {},
+                               "",
+                               "set it to an allowed value or unset it"});
 }
 
 std::uint64_t read_number(const char* name, std::uint64_t fallback, std::uint64_t least,

@@ -32,8 +32,8 @@ struct Dim3 {
 
 [[nodiscard]] constexpr int lowest_lane(LaneMask mask) { return std::countr_zero(mask); }
 
-/// Calls `body(lane)` for each active lane, ascending. With all lanes active the loop has a constant trip
-/// count and independent iterations, so the compiler turns it into vector code.
+/// Calls `body(lane)` for each active lane, ascending. With all lanes active the loop has a
+/// constant trip count and independent iterations, so the compiler turns it into vector code.
 template <class Body>
 inline void for_lanes(LaneMask active, Body&& body) {
   if (active == kAllLanes) {

@@ -1,7 +1,8 @@
 // Atomics: atom and red.
 //
-// Lanes perform one after the other, ascending. On global memory the operation takes its place in the order
-// that holds among all clusters of the grid; on shared memory it happens at once in simulated time order.
+// Lanes perform one after the other, ascending. On global memory the operation takes its place in
+// the order that holds among all clusters of the grid; on shared memory it happens at once in
+// simulated time order.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -22,9 +23,9 @@ using ptx::ScalarType;
 struct AtomicDetail {
   AddressSpace space = AddressSpace::generic;
   AtomicOperation operation;
-  std::uint8_t count = 1;          ///< vector elements
+  std::uint8_t count = 1;  ///< vector elements
   bool has_result = false;
-  bool has_compare = false;        ///< cas: two source operands per element
+  bool has_compare = false;  ///< cas: two source operands per element
 };
 
 // Operands: address, results (count, if any), first sources (count), second sources (cas).
@@ -37,8 +38,8 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
     const int lane = lowest_lane(rest);
     const std::uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
-    std::byte* const target = resolve(strand, instruction, detail.space, address, bytes, bytes,
-                                      Access::read_write, lane);
+    std::byte* const target =
+        resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read_write, lane);
     for (int element = 0; element < detail.count; ++element) {
       std::byte* const place = target + element_bytes * static_cast<std::size_t>(element);
       const auto wide = [&](int index) {
@@ -85,7 +86,8 @@ bool all_in_shared(const Strand& strand, const Instruction& instruction, LaneMas
 Flow execute_atomic(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;
   const auto& detail = *static_cast<const AtomicDetail*>(instruction.detail);
-  if (!strand.cluster->grid().lockstep() || all_in_shared(strand, instruction, active, detail.space)) {
+  if (!strand.cluster->grid().lockstep() ||
+      all_in_shared(strand, instruction, active, detail.space)) {
     perform(strand, instruction, active);
     return Flow::next;
   }
@@ -120,7 +122,8 @@ void bind(Binder& binder, bool has_result) {
   binder.address(binder.ptx_operand(first));
   if (has_result) binder.destination_vector(binder.ptx_operand(0), detail.operation.bytes);
   binder.source_vector(binder.ptx_operand(first + 1), binder.modifiers.type());
-  if (detail.has_compare) binder.source_vector(binder.ptx_operand(first + 2), binder.modifiers.type());
+  if (detail.has_compare)
+    binder.source_vector(binder.ptx_operand(first + 2), binder.modifiers.type());
   binder.detail(detail);
   binder.out.execute = execute_atomic;
 }
@@ -128,16 +131,17 @@ void bind(Binder& binder, bool has_result) {
 void bind_atom(Binder& binder) { bind(binder, true); }
 void bind_red(Binder& binder) { bind(binder, false); }
 
-#define BW_ATOMIC_MODIFIERS                                                                        \
-  "[order=relaxed|acquire|release|acq_rel] [scope=cta|cluster|gpu|sys] "                           \
-  "[space=global|shared|shared::cta|shared::cluster] "                                             \
-  "op=and|or|xor|cas|exch|add|inc|dec|min|max [noftz] [policy=L2::cache_hint] [vector=v2|v4|v8] "  \
+#define BW_ATOMIC_MODIFIERS                                                                       \
+  "[order=relaxed|acquire|release|acq_rel] [scope=cta|cluster|gpu|sys] "                          \
+  "[space=global|shared|shared::cta|shared::cluster] "                                            \
+  "op=and|or|xor|cas|exch|add|inc|dec|min|max [noftz] [policy=L2::cache_hint] [vector=v2|v4|v8] " \
   "type=b16|b32|b64|b128|u32|u64|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64"
 
 constexpr OpcodeRow kRows[] = {
     {"atom", BW_ATOMIC_MODIFIERS, bind_atom, true, costs::kGlobalAccess,
      "Parallel Synchronization: atom"},
-    {"red.async", "[order=relaxed] [scope=cluster|gpu] [mmio] [space=global|shared::cluster] "
+    {"red.async",
+     "[order=relaxed] [scope=cluster|gpu] [mmio] [space=global|shared::cluster] "
      "[completion=mbarrier::complete_tx::bytes] op=inc|dec|min|max|and|or|xor|add "
      "type=u32|s32|u64|s64|b32|b64",
      nullptr, true, costs::kGlobalAccess, "Parallel Synchronization: red.async"},

@@ -154,29 +154,46 @@ AtomicOperation atomic_operation(std::string_view name, ScalarType type) {
   if (name == "exch") return {exchange, bytes};
   if (name == "cas") {
     switch (bytes) {
-      case 2: return {compare_and_swap<2>, bytes};
-      case 4: return {compare_and_swap<4>, bytes};
-      case 8: return {compare_and_swap<8>, bytes};
-      case 16: return {compare_and_swap<16>, bytes};
-      default: return {};
+      case 2:
+        return {compare_and_swap<2>, bytes};
+      case 4:
+        return {compare_and_swap<4>, bytes};
+      case 8:
+        return {compare_and_swap<8>, bytes};
+      case 16:
+        return {compare_and_swap<16>, bytes};
+      default:
+        return {};
     }
   }
   if (name == "inc") return {type == ScalarType::u32 ? increment : nullptr, bytes};
   if (name == "dec") return {type == ScalarType::u32 ? decrement : nullptr, bytes};
   switch (type) {
     case ScalarType::b32:
-    case ScalarType::b64: return {bitwise(name), bytes};
-    case ScalarType::u32: return {ordered<std::uint32_t>(name), bytes};
-    case ScalarType::u64: return {ordered<std::uint64_t>(name), bytes};
-    case ScalarType::s32: return {ordered<std::int32_t>(name), bytes};
-    case ScalarType::s64: return {ordered<std::int64_t>(name), bytes};
-    case ScalarType::f32: return {ordered<float>(name), bytes};
-    case ScalarType::f64: return {ordered<double>(name), bytes};
-    case ScalarType::f16: return {halves<Half, 1>(name), bytes};
-    case ScalarType::f16x2: return {halves<Half, 2>(name), bytes};
-    case ScalarType::bf16: return {halves<Bfloat, 1>(name), bytes};
-    case ScalarType::bf16x2: return {halves<Bfloat, 2>(name), bytes};
-    default: return {};
+    case ScalarType::b64:
+      return {bitwise(name), bytes};
+    case ScalarType::u32:
+      return {ordered<std::uint32_t>(name), bytes};
+    case ScalarType::u64:
+      return {ordered<std::uint64_t>(name), bytes};
+    case ScalarType::s32:
+      return {ordered<std::int32_t>(name), bytes};
+    case ScalarType::s64:
+      return {ordered<std::int64_t>(name), bytes};
+    case ScalarType::f32:
+      return {ordered<float>(name), bytes};
+    case ScalarType::f64:
+      return {ordered<double>(name), bytes};
+    case ScalarType::f16:
+      return {halves<Half, 1>(name), bytes};
+    case ScalarType::f16x2:
+      return {halves<Half, 2>(name), bytes};
+    case ScalarType::bf16:
+      return {halves<Bfloat, 1>(name), bytes};
+    case ScalarType::bf16x2:
+      return {halves<Bfloat, 2>(name), bytes};
+    default:
+      return {};
   }
 }
 

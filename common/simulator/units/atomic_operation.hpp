@@ -16,12 +16,12 @@ struct AtomicValue {
 struct AtomicOperation {
   /// old value, first operand, second operand (cas only) → new value.
   AtomicValue (*function)(AtomicValue, AtomicValue, AtomicValue) = nullptr;
-  std::uint8_t bytes = 0;   ///< size of one element in memory
+  std::uint8_t bytes = 0;  ///< size of one element in memory
 };
 
-/// The operation of a PTX name ("add", "inc", ...) on a type; function is nullptr when PTX defines none.
-/// add on f16/bf16 (also packed) rounds to nearest even per element; min and max of floats follow the PTX
-/// rules for NaN (the other operand wins).
+/// The operation of a PTX name ("add", "inc", ...) on a type; function is nullptr when PTX defines
+/// none. add on f16/bf16 (also packed) rounds to nearest even per element; min and max of floats
+/// follow the PTX rules for NaN (the other operand wins).
 [[nodiscard]] AtomicOperation atomic_operation(std::string_view name, ptx::ScalarType type);
 
 [[nodiscard]] inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old,

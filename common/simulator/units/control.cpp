@@ -21,9 +21,10 @@ Flow execute_exit(Strand& strand, const Instruction&, LaneMask active) {
 }
 
 Flow execute_trap(Strand& strand, const Instruction& instruction, LaneMask active) {
-  strand.fault(instruction, FaultKind::trap, active, "the kernel executed a trap",
-               "PTX ISA, trap: aborts execution",
-               "look at the condition that leads to this line: device code traps on a failed check");
+  strand.fault(
+      instruction, FaultKind::trap, active, "the kernel executed a trap",
+      "PTX ISA, trap: aborts execution",
+      "look at the condition that leads to this line: device code traps on a failed check");
 }
 
 Flow execute_breakpoint(Strand& strand, const Instruction& instruction, LaneMask active) {

@@ -1,7 +1,7 @@
 // Loads and stores: ld, st, and the hints that only touch caches.
 //
-// A register may be wider than the loaded type: it is then zero- or sign-extended (PTX ISA, "Operand Size
-// Exceeding Instruction-Type Size").
+// A register may be wider than the loaded type: it is then zero- or sign-extended (PTX ISA,
+// "Operand Size Exceeding Instruction-Type Size").
 #include <cstring>
 #include <string>
 
@@ -23,9 +23,9 @@ using Kind = ptx::Operand::Kind;
 struct AccessDetail {
   AddressSpace space = AddressSpace::generic;
   std::uint8_t element_bytes = 4;
-  std::uint8_t count = 1;        ///< vector elements
+  std::uint8_t count = 1;  ///< vector elements
   bool sign_extend = false;
-  bool ordered = false;          ///< strong at a scope beyond the cluster: in global order
+  bool ordered = false;  ///< strong at a scope beyond the cluster: in global order
 };
 
 const AccessDetail& detail_of(const Instruction& instruction) {
@@ -61,13 +61,14 @@ void load_from_register(const Strand& strand, const Operand& operand, int lane, 
   std::memcpy(to, &value, detail.element_bytes);
 }
 
-/// Host pointers of all active lanes, when one check covers them: same space, same CTA or allocation.
+/// Host pointers of all active lanes, when one check covers them: same space, same CTA or
+/// allocation.
 struct LanePointers {
   std::byte* pointer[kWarpLanes];
 };
 
-/// One bounds check for the whole warp where all lanes fall into one CTA's memory or one allocation;
-/// otherwise lane by lane.
+/// One bounds check for the whole warp where all lanes fall into one CTA's memory or one
+/// allocation; otherwise lane by lane.
 void resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
                    const AccessDetail& detail, Access access, LanePointers& out) {
   const Operand& base = instruction.operands[kAddress];
@@ -87,29 +88,29 @@ void resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask acti
     space = space_of_generic(least);
     if (space != space_of_generic(greatest)) space = AddressSpace::generic;
   }
-  const bool one_range = greatest - least < (1ull << kSharedRankShift) && (low_bits & (bytes - 1)) == 0;
+  const bool one_range =
+      greatest - least < (1ull << kSharedRankShift) && (low_bits & (bytes - 1)) == 0;
   std::byte* first = nullptr;
   if (one_range && space != AddressSpace::generic && space != AddressSpace::local) {
     const auto span = static_cast<std::size_t>(greatest - least) + bytes;
     // Lanes may be far apart in different allocations; then only the lane-by-lane check is right.
     const bool global = space != AddressSpace::shared_cta && space != AddressSpace::shared_cluster;
-    const Allocation* allocation =
-        global ? strand.cluster->memory().find(least) : nullptr;
-    if (!global || (allocation != nullptr && least - allocation->address + span <= allocation->size_bytes))
+    const Allocation* allocation = global ? strand.cluster->memory().find(least) : nullptr;
+    if (!global ||
+        (allocation != nullptr && least - allocation->address + span <= allocation->size_bytes))
       first = resolve(strand, instruction, space, least, global ? span : bytes, bytes, access,
                       lowest_lane(active));
     if (!global) {
-      const SharedPlace place = resolve_shared(strand, instruction, space, least, bytes, bytes,
-                                               lowest_lane(active));
+      const SharedPlace place =
+          resolve_shared(strand, instruction, space, least, bytes, bytes, lowest_lane(active));
       if (place.offset_bytes + span > place.cta->shared.size()) first = nullptr;
     }
   }
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    out.pointer[lane] = first != nullptr
-                            ? first + (addresses[lane] - least)
-                            : resolve(strand, instruction, detail.space, addresses[lane], bytes,
-                                      bytes, access, lane);
+    out.pointer[lane] = first != nullptr ? first + (addresses[lane] - least)
+                                         : resolve(strand, instruction, detail.space,
+                                                   addresses[lane], bytes, bytes, access, lane);
   }
 }
 
@@ -117,7 +118,8 @@ void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active
                  const AccessDetail& detail, const LanePointers& from) {
   for (int element = 0; element < detail.count; ++element) {
     const Operand& operand = instruction.operands[kData + element];
-    const std::size_t offset = std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
+    const std::size_t offset =
+        std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
     if (detail.element_bytes == 4 && operand.bytes == 4) {
       auto* const lanes = strand.lanes<std::uint32_t>(operand);
       for_lanes(active, [=, &from](int lane) {
@@ -136,12 +138,13 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
   if (detail.ordered && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
-    strand.cluster->in_global_order(strand.time, costs::kGlobalLoad, [=, &instruction, &detail](Cycle now) {
-      LanePointers from;
-      resolve_lanes(*waiting, instruction, active, detail, Access::read, from);
-      transfer_in(*waiting, instruction, active, detail, from);
-      waiting->cluster->wake(*waiting, now);
-    });
+    strand.cluster->in_global_order(
+        strand.time, costs::kGlobalLoad, [=, &instruction, &detail](Cycle now) {
+          LanePointers from;
+          resolve_lanes(*waiting, instruction, active, detail, Access::read, from);
+          transfer_in(*waiting, instruction, active, detail, from);
+          waiting->cluster->wake(*waiting, now);
+        });
     return strand.block(WaitKind::global_order, 0, 0);
   }
   LanePointers from;
@@ -171,7 +174,8 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
   resolve_lanes(strand, instruction, active, detail, Access::write, to);
   for (int element = 0; element < detail.count; ++element) {
     const Operand& operand = instruction.operands[kData + element];
-    const std::size_t offset = std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
+    const std::size_t offset =
+        std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
     if (detail.element_bytes == 4 && operand.bytes == 4) {
       const auto* const lanes = strand.lanes<std::uint32_t>(operand);
       for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
@@ -193,10 +197,11 @@ Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask acti
   if (detail.ordered && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
-    strand.cluster->in_global_order(strand.time, costs::kGlobalLoad, [=, &instruction, &detail](Cycle now) {
-      store_lanes(*waiting, instruction, active, detail);
-      waiting->cluster->wake(*waiting, now);
-    });
+    strand.cluster->in_global_order(strand.time, costs::kGlobalLoad,
+                                    [=, &instruction, &detail](Cycle now) {
+                                      store_lanes(*waiting, instruction, active, detail);
+                                      waiting->cluster->wake(*waiting, now);
+                                    });
     return strand.block(WaitKind::global_order, 0, 0);
   }
   store_lanes(strand, instruction, active, detail);
@@ -236,10 +241,11 @@ AccessDetail access_of(Binder& binder, const ptx::Operand& address) {
   detail.count = element_count(binder);
   const std::string_view order = binder.modifiers.get("order");
   const std::string_view scope = binder.modifiers.get("scope");
-  const bool own_memory = detail.space == AddressSpace::shared_cta ||
-                          detail.space == AddressSpace::shared_cluster ||
-                          detail.space == AddressSpace::local || detail.space == AddressSpace::param;
-  detail.ordered = !order.empty() && order != "weak" && scope != "cta" && scope != "cluster" && !own_memory;
+  const bool own_memory =
+      detail.space == AddressSpace::shared_cta || detail.space == AddressSpace::shared_cluster ||
+      detail.space == AddressSpace::local || detail.space == AddressSpace::param;
+  detail.ordered =
+      !order.empty() && order != "weak" && scope != "cta" && scope != "cluster" && !own_memory;
   return detail;
 }
 
@@ -248,14 +254,15 @@ void bind_load(Binder& binder) {
   const ptx::Operand& address = binder.ptx_operand(1);
   const AccessDetail detail = binder.detail(access_of(binder, address));
   binder.address(address);
-  const std::size_t count =
-      binder.destination_vector(binder.ptx_operand(0), detail.element_bytes);
+  const std::size_t count = binder.destination_vector(binder.ptx_operand(0), detail.element_bytes);
   if (count != detail.count)
     binder.refuse("has " + std::to_string(count) + " destination registers, its form needs " +
-                      std::to_string(detail.count), "");
+                      std::to_string(detail.count),
+                  "");
   const ptx::Operand& base =
       address.kind == Kind::address && !address.elements.empty() ? address.elements[0] : address;
-  const bool uniform = base.kind != Kind::reg && detail.space != AddressSpace::local && !detail.ordered;
+  const bool uniform =
+      base.kind != Kind::reg && detail.space != AddressSpace::local && !detail.ordered;
   binder.out.execute = uniform ? execute_uniform_load : execute_load;
   if (detail.space == AddressSpace::local || detail.space == AddressSpace::param ||
       detail.space == AddressSpace::constant)
@@ -270,7 +277,8 @@ void bind_store(Binder& binder) {
   const std::size_t count = binder.source_vector(binder.ptx_operand(1), binder.modifiers.type());
   if (count != detail.count)
     binder.refuse("has " + std::to_string(count) + " source registers, its form needs " +
-                      std::to_string(detail.count), "");
+                      std::to_string(detail.count),
+                  "");
   binder.out.execute = execute_store;
   if (detail.space == AddressSpace::local) binder.out.interacts = false;
 }
@@ -288,11 +296,11 @@ void bind_policy(Binder& binder) {
   };
 }
 
-#define BW_CACHE_HINTS                                                                           \
-  "[l1=L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] "    \
-  "[l2=L2::evict_last|L2::evict_normal|L2::evict_first] [policy=L2::cache_hint] "                \
+#define BW_CACHE_HINTS                                                                        \
+  "[l1=L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] " \
+  "[l2=L2::evict_last|L2::evict_normal|L2::evict_first] [policy=L2::cache_hint] "             \
   "[prefetch=L2::64B|L2::128B|L2::256B] "
-#define BW_ELEMENTS                                                                              \
+#define BW_ELEMENTS \
   "[vector=v2|v4|v8] type=b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
 
 constexpr OpcodeRow kRows[] = {
@@ -301,19 +309,22 @@ constexpr OpcodeRow kRows[] = {
      "[space=global|shared|shared::cta|shared::cluster|local|param|param::entry|param::func|const] "
      "[cache=ca|cg|cs|lu|cv] [nc] [unified] " BW_CACHE_HINTS BW_ELEMENTS,
      bind_load, true, costs::kSharedAccess, "Data Movement: ld, ld.global.nc"},
-    {"ldu", "[space=global] " BW_ELEMENTS, bind_load, true, costs::kSharedAccess, "Data Movement: ldu"},
+    {"ldu", "[space=global] " BW_ELEMENTS, bind_load, true, costs::kSharedAccess,
+     "Data Movement: ldu"},
     {"st",
      "[order=weak|relaxed|release|volatile|mmio] [scope=cta|cluster|gpu|sys] "
      "[space=global|shared|shared::cta|shared::cluster|local|param|param::func] "
      "[cache=wb|cg|cs|wt] " BW_CACHE_HINTS BW_ELEMENTS,
      bind_store, true, costs::kSharedAccess, "Data Movement: st"},
-    {"prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint, false, 1,
-     "Data Movement: prefetch"},
+    {"prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
+     false, 1, "Data Movement: prefetch"},
     {"prefetchu", "L1", bind_hint, false, 1, "Data Movement: prefetchu"},
-    {"applypriority", "[global] L2::evict_normal", bind_hint, false, 1, "Data Movement: applypriority"},
+    {"applypriority", "[global] L2::evict_normal", bind_hint, false, 1,
+     "Data Movement: applypriority"},
     {"discard", "[global] L2", bind_hint, false, 1, "Data Movement: discard"},
     {"createpolicy",
-     "kind=fractional|range [global] primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
+     "kind=fractional|range [global] "
+     "primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
      "[secondary=L2::evict_first|L2::evict_unchanged] b64",
      bind_policy, false, 1, "Data Movement: createpolicy"},
     {"createpolicy.cvt", "L2 b64", bind_policy, false, 1, "Data Movement: createpolicy"},

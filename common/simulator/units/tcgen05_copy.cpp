@@ -36,12 +36,7 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   Cta& cta = *strand.cta;
   const int group = form.operation.group;
-  cta.tensor_memory->require_group(strand, i, active, group);
-  if (group == 2 && (cta.rank & 1u) != 0)
-    strand.fault(i, FaultKind::contract, active,
-                 "cta_group::2 issued by the CTA with the odd rank " + std::to_string(cta.rank),
-                 "PTX ISA, tcgen05: Issue granularity (one thread of the CTA pair's leader issues)",
-                 "let one thread of the CTA with the even %cluster_ctarank issue for the pair");
+  require_issuer(strand, i, active, group);
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const LaneMask thread = 1u << lane;

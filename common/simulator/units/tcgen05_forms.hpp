@@ -13,6 +13,7 @@ void bind_store(Binder& binder);
 void bind_wait_load(Binder& binder);
 void bind_wait_store(Binder& binder);
 void bind_copy(Binder& binder);
+void bind_shift(Binder& binder);
 void bind_mma(Binder& binder);
 void bind_commit(Binder& binder);
 void bind_fence(Binder& binder);

@@ -113,12 +113,7 @@ MmaOperation operation_of(Strand& strand, const Instruction& i, const Form& form
 Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   Cta& cta = *strand.cta;
-  cta.tensor_memory->require_group(strand, i, active, form.group);
-  if (form.group == 2 && (cta.rank & 1u) != 0)
-    strand.fault(i, FaultKind::contract, active,
-                 "cta_group::2 issued by the CTA with the odd rank " + std::to_string(cta.rank),
-                 "PTX ISA, tcgen05: Issue granularity (one thread of the CTA pair's leader issues)",
-                 "let one thread of the CTA with the even %cluster_ctarank issue for the pair");
+  require_issuer(strand, i, active, form.group);
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const MmaOperation mma = operation_of(strand, i, form, lane);

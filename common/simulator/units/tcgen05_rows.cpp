@@ -34,6 +34,8 @@ constexpr std::array kMemoryRows = {
               "group=cta_group::1|cta_group::2 shape=128x256b|4x256b|128x128b|64x128b|32x128b "
               "[multicast=warpx2::02_13|warpx2::01_23|warpx4] [b8x16] [format=b6x16_p32|b4x16_p64]",
               bind_copy, true, costs::kMmaIssue, "tcgen05.cp"},
+    OpcodeRow{"tcgen05.shift", "group=cta_group::1|cta_group::2 down", bind_shift, true,
+              costs::kMmaIssue, "tcgen05.shift"},
 };
 
 constexpr std::array kMmaRows = {

@@ -173,8 +173,12 @@ void TensorCore::enqueue(Cycle now, std::uint32_t thread, const CopyOperation& o
   push(now, thread, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
 }
 
+void TensorCore::enqueue(Cycle now, std::uint32_t thread, const ShiftOperation& operation) {
+  push(now, thread, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
+}
+
 void TensorCore::push(Cycle now, std::uint32_t thread, Cycle interval, Cycle latency,
-                      std::variant<MmaOperation, CopyOperation> operation) {
+                      Operation operation) {
   const Cycle alone = now + latency + cta_.cluster->perturbation(latency);
   last_completion_ = std::max(alone, last_completion_ + interval);
   queue_.push_back({last_completion_, std::move(operation)});
@@ -228,6 +232,8 @@ void TensorCore::execute_until(Cycle now) {
     std::size_t count = 1;
     if (const auto* const copy = std::get_if<CopyOperation>(&queue_.front().operation)) {
       execute_copy(*copy);
+    } else if (const auto* const shift = std::get_if<ShiftOperation>(&queue_.front().operation)) {
+      execute_shift(*shift);
     } else {
       count = batch_length(now);
       execute_mmas(count);
@@ -283,6 +289,16 @@ void TensorCore::execute_copy(const CopyOperation& copy) {
                 words[word];
         }
       }
+  }
+}
+
+void TensorCore::execute_shift(const ShiftOperation& shift) {
+  for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(shift.group); ++member) {
+    TensorMemory& memory = *cta_.cluster->cta(cta_.rank + member).tensor_memory;
+    for (std::uint32_t column = 0; column < ShiftOperation::kColumns; ++column) {
+      std::uint32_t* const lanes = memory.column(shift.matrix.column + column) + shift.matrix.lane;
+      std::copy(lanes + 1, lanes + ShiftOperation::kRows, lanes);
+    }
   }
 }
 

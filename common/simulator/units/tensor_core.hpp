@@ -1,6 +1,6 @@
 // The tensor core of one CTA (with cta_group::2: of a CTA pair, in the leader): a queue of
-// tcgen05.mma and tcgen05.cp, executed in issue order, and the completions that tcgen05.commit
-// waits for.
+// tcgen05.mma, tcgen05.cp and tcgen05.shift, executed in issue order, and the completions that
+// tcgen05.commit waits for.
 //
 // Numbers. Products are exact. Each element of D is one chain of fp32 fused multiply-adds in
 // ascending order of k that starts from D (or from 0 when enable-input-d is false). With an f16 D
@@ -55,6 +55,17 @@ struct CopyOperation {
   unsigned element_bits = 8;  ///< 8: as it is; 6 or 4: unpacked to bytes
 };
 
+/// One tcgen05.shift: of the 32 lanes from `matrix.lane`, in 8 columns, each lane but the last gets
+/// what the next lane held. (The PTX ISA says "downwards ... except the last, by one row"; that
+/// down means towards lane 0 is this project's reading: the last row is the one that
+/// tcgen05.cp.4x256b, which may follow without a wait, fills. It was not checked on hardware.)
+struct ShiftOperation {
+  static constexpr std::uint32_t kRows = 32;
+  static constexpr std::uint32_t kColumns = 8;  ///< 32 bytes
+  int group = 1;
+  TensorAddress matrix;
+};
+
 class TensorCore {
  public:
   explicit TensorCore(Cta& cta);
@@ -64,6 +75,7 @@ class TensorCore {
   /// checked.
   void enqueue(Cycle now, std::uint32_t thread, const MmaOperation& operation);
   void enqueue(Cycle now, std::uint32_t thread, const CopyOperation& operation);
+  void enqueue(Cycle now, std::uint32_t thread, const ShiftOperation& operation);
 
   /// When everything that the thread has issued is complete; a time in the past when it is already.
   [[nodiscard]] Cycle completion(std::uint32_t thread) const;
@@ -74,19 +86,20 @@ class TensorCore {
   }
 
  private:
+  using Operation = std::variant<MmaOperation, CopyOperation, ShiftOperation>;
   struct Entry {
     Cycle completion = 0;
-    std::variant<MmaOperation, CopyOperation> operation;
+    Operation operation;
   };
 
-  void push(Cycle now, std::uint32_t thread, Cycle interval, Cycle latency,
-            std::variant<MmaOperation, CopyOperation> operation);
+  void push(Cycle now, std::uint32_t thread, Cycle interval, Cycle latency, Operation operation);
   void schedule_drain(Cycle time);
   void execute_until(Cycle now);
   /// Number of entries from the front that run as one product.
   [[nodiscard]] std::size_t batch_length(Cycle now) const;
   void execute_mmas(std::size_t count);
   void execute_copy(const CopyOperation& copy);
+  void execute_shift(const ShiftOperation& shift);
 
   Cta& cta_;
   std::deque<Entry> queue_;

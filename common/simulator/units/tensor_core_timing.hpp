@@ -19,7 +19,7 @@ inline constexpr Cycle kLatencyPairM256TensorMemoryA = 138;
 inline constexpr Cycle kLatencyPairM256Shared = 170;
 inline constexpr Cycle kLatencyPairM128TensorMemoryA = 146;
 inline constexpr Cycle kLatencyPairM128Shared = 165;
-inline constexpr Cycle kCopyLatency = 168;  ///< tcgen05.cp, the first one
+inline constexpr Cycle kCopyLatency = 168;  ///< tcgen05.cp, the first one; tcgen05.shift likewise
 inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
 
 /// Cycles that the tensor core itself needs.

@@ -279,4 +279,15 @@ std::uint64_t uniform_value(const Strand& strand, const Instruction& instruction
   return value;
 }
 
+void require_issuer(const Strand& strand, const Instruction& instruction, LaneMask active,
+                    int group) {
+  const Cta& cta = *strand.cta;
+  cta.tensor_memory->require_group(strand, instruction, active, group);
+  if (group != 2 || (cta.rank & 1u) == 0) return;
+  strand.fault(instruction, FaultKind::contract, active,
+               "cta_group::2 issued by the CTA with the odd rank " + std::to_string(cta.rank),
+               "PTX ISA, tcgen05: Issue granularity (one thread of the CTA pair's leader issues)",
+               "let one thread of the CTA with the even %cluster_ctarank issue for the pair");
+}
+
 }  // namespace bw::sim

@@ -120,6 +120,11 @@ class TensorMemory {
   std::uint32_t patterns_ = 0;
 };
 
+/// For operations that the tensor core executes: the kernel's one cta_group, and with cta_group::2
+/// the CTA of even rank. Throws SimulationError{contract}.
+void require_issuer(const Strand& strand, const Instruction& instruction, LaneMask active,
+                    int group);
+
 /// The value of an operand that all active lanes must agree on; throws when they do not.
 [[nodiscard]] std::uint64_t uniform_value(const Strand& strand, const Instruction& instruction,
                                           const Operand& operand, LaneMask active,

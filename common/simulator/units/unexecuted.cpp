@@ -14,7 +14,7 @@ constexpr OpcodeRow refused(std::string_view base, std::string_view modifiers,
 }
 
 constexpr std::array kRows = {
-    // Fifth-generation tensor core: block scaling, sparsity, weight-stationary, shifts, reductions.
+    // Fifth-generation tensor core: block scaling, sparsity, weight-stationary, reductions.
     refused("tcgen05.mma.sp", "*", "tcgen05.mma.sp"),
     refused("tcgen05.mma.ws", "*", "tcgen05.mma.ws, tcgen05.mma.ws.sp"),
     refused("tcgen05.mma",
@@ -29,7 +29,6 @@ constexpr std::array kRows = {
         "[collector=collector::a::fill|collector::a::use|collector::a::lastuse|"
         "collector::a::discard]",
         "tcgen05.mma .ashift"),
-    refused("tcgen05.shift", "*", "tcgen05.shift"),
     refused("tcgen05.ld.red", "*", "tcgen05.ld.red"),
     // Warp-level and warpgroup-level matrix instructions of earlier generations.
     refused("wgmma.mma_async", "*", "wgmma.mma_async"),

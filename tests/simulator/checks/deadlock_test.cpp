@@ -58,8 +58,8 @@ TEST(Deadlock, LaterPhaseNamesWhoArrivedEarlierAndWhereTheyAre) {
                   64,
                   {"waits for phase 1 (parity 1)", "it is in phase 1: pending 1 of 1 arrival",
                    "in this phase: nobody",
-                   "could complete it, going by earlier phases: 1 arrival by warp 0 at test.ptx:",
-                   "(last in phase 0), which now has exited"});
+                   "earlier phases had 1 arrival at test.ptx:",
+                   "by warp 0 (last in phase 0), which now has exited"});
 }
 
 TEST(Deadlock, WrongInitialPhase) {
@@ -94,7 +94,7 @@ TEST(Deadlock, TooManyBytesExpected) {
                    "  @!%p1 bra WAIT;\n"),
       64,
       {"pending 0 of 1 arrival, tx-count 3072 (4096 bytes expected, 1024 completed)",
-       "expect_tx 4096 bytes by warp 0", "complete_tx 1024 bytes from the operation of warp 0",
+       "expect_tx of 4096 bytes by warp 0", "complete_tx of 1024 bytes from the operation of warp 0",
        "3072 bytes announced by expect_tx have not arrived"});
 }
 

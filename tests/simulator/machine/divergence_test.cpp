@@ -11,9 +11,8 @@ constexpr const char* kOutPerLane = R"(
 )";
 
 std::string per_lane_entry(const std::string& body) {
-  return entry(".param .u64 out",
-               ".reg .pred %p<8>; .reg .b32 %r<16>, %t; .reg .b64 %out;\n" + std::string(kOutPerLane) +
-                   body);
+  return entry(".param .u64 out", ".reg .pred %p<8>; .reg .b32 %r<16>, %t; .reg .b64 %out;\n" +
+                                      std::string(kOutPerLane) + body);
 }
 
 TEST(Divergence, IfElseJoinsAndBothSidesSeeTheirLanes) {
@@ -87,13 +86,12 @@ TEST(Divergence, EarlyExitsLeaveTheOthersTogether) {
     ret;
   )"),
              threads(32), out);
-  for (std::uint32_t t = 0; t < 32; ++t)
-    EXPECT_EQ(out[t], t < 8 || t == 9 ? 5u : 0xfffffd00u) << t;
+  for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], t < 8 || t == 9 ? 5u : 0xfffffd00u) << t;
 }
 
 TEST(Divergence, OneLaneSpinsWhileTheOthersWaitForIt) {
-  // Lane 0 of warp 1 spins on a flag in shared memory that warp 0 sets later; its 31 neighbours wait at the
-  // meeting point.
+  // Lane 0 of warp 1 spins on a flag in shared memory that warp 0 sets later; its 31 neighbours
+  // wait at the meeting point.
   Runner runner;
   const auto out = runner.buffer(std::vector<std::uint32_t>(64));
   runner.run(entry(".param .u64 out",
@@ -160,7 +158,8 @@ TEST(Divergence, LanesMakeProgressWhileAnotherLaneOfTheirWarpWaitsForThem) {
 TEST(Divergence, PartOfTheLastWarpIsMissing) {
   Runner runner;
   const auto out = runner.buffer(std::vector<std::uint32_t>(64, 9));
-  runner.run(per_lane_entry("mov.u32 %r1, %ntid.x; st.global.u32 [%out], %r1; ret;"), threads(40), out);
+  runner.run(per_lane_entry("mov.u32 %r1, %ntid.x; st.global.u32 [%out], %r1; ret;"), threads(40),
+             out);
   for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], t < 40 ? 40u : 9u) << t;
 }
 

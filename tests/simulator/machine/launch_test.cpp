@@ -11,9 +11,11 @@ const std::string kEmpty = entry("", "ret;");
 TEST(Launch, RefusesWhatDoesNotFit) {
   Runner runner;
   expect_fault(FaultKind::launch, {"must not be empty"}, [&] { runner.run(kEmpty, threads(0)); });
-  expect_fault(FaultKind::launch, {"1025 threads", "at most 1024"}, [&] { runner.run(kEmpty, threads(1025)); });
+  expect_fault(FaultKind::launch, {"1025 threads", "at most 1024"},
+               [&] { runner.run(kEmpty, threads(1025)); });
   expect_fault(FaultKind::launch, {"17 CTAs"}, [&] { runner.run(kEmpty, grid(17, 32, 17)); });
-  expect_fault(FaultKind::launch, {"not a multiple of cluster"}, [&] { runner.run(kEmpty, grid(3, 32, 2)); });
+  expect_fault(FaultKind::launch, {"not a multiple of cluster"},
+               [&] { runner.run(kEmpty, grid(3, 32, 2)); });
   LaunchConfiguration portable = grid(16, 32, 16);
   portable.non_portable_cluster = false;
   expect_fault(FaultKind::launch, {"non-portable"}, [&] { runner.run(kEmpty, portable); });
@@ -21,11 +23,11 @@ TEST(Launch, RefusesWhatDoesNotFit) {
   large.dynamic_shared_bytes = 228 * 1024;
   expect_fault(FaultKind::launch, {"233472 bytes of shared memory", "fewer stages"},
                [&] { runner.run(kEmpty, large); });
-  expect_fault(FaultKind::launch, {"__launch_bounds__ of 64"}, [&] {
-    runner.run(entry("", "ret;", "", ".maxntid 64, 1, 1"), threads(128));
-  });
+  expect_fault(FaultKind::launch, {"__launch_bounds__ of 64"},
+               [&] { runner.run(entry("", "ret;", "", ".maxntid 64, 1, 1"), threads(128)); });
   expect_fault(FaultKind::launch, {"__cluster_dims__"}, [&] {
-    runner.run(entry("", "ret;", "", ".explicitcluster .reqnctapercluster 2, 1, 1"), grid(4, 32, 1));
+    runner.run(entry("", "ret;", "", ".explicitcluster .reqnctapercluster 2, 1, 1"),
+               grid(4, 32, 1));
   });
   expect_fault(FaultKind::launch, {"takes 1 parameters, 0 were given"},
                [&] { runner.run(entry(".param .u32 n", "ret;"), threads(32)); });
@@ -33,11 +35,15 @@ TEST(Launch, RefusesWhatDoesNotFit) {
 
 TEST(Launch, RefusesUnknownInstructionsByName) {
   Runner runner;
-  expect_fault(FaultKind::unsupported, {"frobnicate.u32", "test.ptx:", "not an instruction form"},
-               [&] { runner.run(entry("", ".reg .b32 %r<4>; frobnicate.u32 %r1, %r2; ret;"), threads(32)); });
+  expect_fault(
+      FaultKind::unsupported, {"frobnicate.u32", "test.ptx:", "not an instruction form"}, [&] {
+        runner.run(entry("", ".reg .b32 %r<4>; frobnicate.u32 %r1, %r2; ret;"), threads(32));
+      });
   expect_fault(FaultKind::unsupported, {"brx.idx", "known but not executed"}, [&] {
-    runner.run(entry("", ".reg .b32 %r<4>; mov.u32 %r1, 0; L: ts: .branchtargets L; brx.idx %r1, ts; ret;"),
-               threads(32));
+    runner.run(
+        entry("",
+              ".reg .b32 %r<4>; mov.u32 %r1, 0; L: ts: .branchtargets L; brx.idx %r1, ts; ret;"),
+        threads(32));
   });
 }
 
@@ -121,7 +127,9 @@ TEST(Launch, AnEndlessLoopIsALivelock) {
   settings.livelock_cycles = 100'000;
   Runner runner(settings);
   expect_fault(FaultKind::livelock, {"test.ptx:"}, [&] {
-    runner.run(entry("", ".reg .b32 %r<4>; mov.u32 %r1, 0;\nAGAIN: add.u32 %r1, %r1, 1; bra AGAIN;"), threads(32));
+    runner.run(
+        entry("", ".reg .b32 %r<4>; mov.u32 %r1, 0;\nAGAIN: add.u32 %r1, %r1, 1; bra AGAIN;"),
+        threads(32));
   });
 }
 

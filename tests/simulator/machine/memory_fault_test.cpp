@@ -5,7 +5,8 @@ namespace bw::sim::test {
 namespace {
 
 std::string access(const std::string& body, const std::string& module_text = "") {
-  return entry(".param .u64 p", ".reg .b32 %r<8>; .reg .b64 %d<8>;\nld.param.u64 %d1, [p];\n" + body + "\nret;",
+  return entry(".param .u64 p",
+               ".reg .b32 %r<8>; .reg .b64 %d<8>;\nld.param.u64 %d1, [p];\n" + body + "\nret;",
                module_text);
 }
 
@@ -13,8 +14,8 @@ TEST(MemoryFault, GlobalOutOfBoundsNamesTheAllocation) {
   Runner runner;
   const auto buffer = runner.buffer(std::vector<std::uint32_t>(16));
   expect_fault(FaultKind::contract,
-               {"global memory access of 4 bytes", "out of bounds", "test buffer", "64 bytes into it",
-                "test.ptx:", "ld.global.u32", "CTA (0,0,0), warp 0"},
+               {"global memory access of 4 bytes", "out of bounds", "test buffer",
+                "64 bytes into it", "test.ptx:", "ld.global.u32", "CTA (0,0,0), warp 0"},
                [&] { runner.run(access("ld.global.u32 %r1, [%d1+64];"), threads(1), buffer); });
 }
 
@@ -36,9 +37,8 @@ TEST(MemoryFault, HostPointer) {
 TEST(MemoryFault, Misaligned) {
   Runner runner;
   const auto buffer = runner.buffer(std::vector<std::uint32_t>(16));
-  expect_fault(FaultKind::contract, {"misaligned", "multiple of 8 bytes"}, [&] {
-    runner.run(access("ld.global.u64 %d2, [%d1+4];"), threads(1), buffer);
-  });
+  expect_fault(FaultKind::contract, {"misaligned", "multiple of 8 bytes"},
+               [&] { runner.run(access("ld.global.u64 %d2, [%d1+4];"), threads(1), buffer); });
 }
 
 TEST(MemoryFault, WriteToParameters) {
@@ -51,29 +51,33 @@ TEST(MemoryFault, WriteToParameters) {
 TEST(MemoryFault, SharedOutOfBoundsAndTheSystemsBytes) {
   Runner runner;
   const char* shared = ".shared .align 4 .b8 tile[64];";
-  expect_fault(FaultKind::contract, {"shared memory access of 4 bytes", "out of bounds", "stage count"}, [&] {
-    runner.run(access("st.shared.u32 [tile+64], 1;", shared), threads(1), std::uint64_t{0});
-  });
+  expect_fault(FaultKind::contract,
+               {"shared memory access of 4 bytes", "out of bounds", "stage count"}, [&] {
+                 runner.run(access("st.shared.u32 [tile+64], 1;", shared), threads(1),
+                            std::uint64_t{0});
+               });
   expect_fault(FaultKind::contract, {"the bytes before are the system's"}, [&] {
-    runner.run(access("mov.u32 %r1, 0; st.shared.u32 [%r1], 1; st.shared.u32 [tile], 1;", shared), threads(1),
-               std::uint64_t{0});
+    runner.run(access("mov.u32 %r1, 0; st.shared.u32 [%r1], 1; st.shared.u32 [tile], 1;", shared),
+               threads(1), std::uint64_t{0});
   });
 }
 
 TEST(MemoryFault, SharedAddressOfACtaThatIsNotThere) {
   Runner runner;
   expect_fault(FaultKind::contract, {"names CTA rank 3", "cluster of 2"}, [&] {
-    runner.run(access("mov.u32 %r1, 0x03000400; st.shared::cluster.u32 [%r1], 1; st.shared.u32 [tile], 1;",
-                      ".shared .align 4 .b8 tile[64];"),
-               grid(2, 32, 2), std::uint64_t{0});
+    runner.run(
+        access("mov.u32 %r1, 0x03000400; st.shared::cluster.u32 [%r1], 1; st.shared.u32 [tile], 1;",
+               ".shared .align 4 .b8 tile[64];"),
+        grid(2, 32, 2), std::uint64_t{0});
   });
 }
 
 TEST(MemoryFault, LocalOutOfBounds) {
   Runner runner;
   expect_fault(FaultKind::contract, {"local memory access", "16 bytes of local memory"}, [&] {
-    runner.run(entry(".param .u64 p", ".local .align 4 .b8 depot[16]; .reg .b32 %r<8>;\n"
-                                      "ld.local.u32 %r1, [depot+16]; ret;"),
+    runner.run(entry(".param .u64 p",
+                     ".local .align 4 .b8 depot[16]; .reg .b32 %r<8>;\n"
+                     "ld.local.u32 %r1, [depot+16]; ret;"),
                threads(1), std::uint64_t{0});
   });
 }
@@ -85,18 +89,18 @@ TEST(MemoryFault, FreedMemory) {
     const auto buffer = runner.buffer(std::vector<std::uint32_t>(16));
     address = buffer.address();
   }
-  expect_fault(FaultKind::contract, {"out of bounds"}, [&] {
-    runner.run(access("ld.global.u32 %r1, [%d1];"), threads(1), address);
-  });
+  expect_fault(FaultKind::contract, {"out of bounds"},
+               [&] { runner.run(access("ld.global.u32 %r1, [%d1];"), threads(1), address); });
 }
 
 TEST(MemoryFault, ZeroExtendedSharedAddressIsGeneric) {
   Runner runner;
   const auto out = runner.buffer(std::vector<std::uint32_t>(1));
-  runner.run(access("mov.u32 %r1, tile; cvt.u64.u32 %d2, %r1; st.u32 [%d2], 41; ld.shared.u32 %r2, [tile];"
-                    "st.global.u32 [%d1], %r2;",
-                    ".shared .align 4 .b8 tile[64];"),
-             threads(1), out);
+  runner.run(
+      access("mov.u32 %r1, tile; cvt.u64.u32 %d2, %r1; st.u32 [%d2], 41; ld.shared.u32 %r2, [tile];"
+             "st.global.u32 [%d1], %r2;",
+             ".shared .align 4 .b8 tile[64];"),
+      threads(1), out);
   EXPECT_EQ(out[0], 41u);
 }
 
