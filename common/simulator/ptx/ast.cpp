@@ -108,34 +108,42 @@ const Function* Module::find_function(std::string_view function_name) const noex
   return nullptr;
 }
 
-std::string Module::describe_location(const Instruction& instruction) const {
+std::vector<const SourceLocation*> Module::call_chain(const Instruction& instruction) const {
   const auto known = [this](std::int32_t index) {
     return index >= 0 && static_cast<std::size_t>(index) < locations.size();
   };
-  if (!known(instruction.location)) return name + ":" + std::to_string(instruction.line);
-
-  // Innermost first. A chain of call sites ends at -1; the bound keeps a wrong table from looping.
   std::vector<const SourceLocation*> chain;
-  for (std::int32_t index = instruction.location;
-       known(index) && chain.size() < locations.size();
-       index = locations[static_cast<std::size_t>(index)].inlined_at)
+  // The chain ends at -1; the bound keeps a wrong table from looping.
+  for (std::int32_t index = instruction.location; known(index) && chain.size() < locations.size();
+       index = chain.back()->inlined_at)
     chain.push_back(&locations[static_cast<std::size_t>(index)]);
+  return chain;
+}
 
-  // The reader's place is the innermost call in the file that holds the kernel: what lies below are
-  // headers that the kernel only uses.
+std::string Module::describe(const SourceLocation& location) const {
+  const std::string_view file =
+      location.file < files.size() ? base_name(files[location.file]) : std::string_view{};
+  std::string text =
+      std::string(file.empty() ? "<unknown>" : file) + ":" + std::to_string(location.line);
+  if (!location.function.empty()) text += " in " + function_base_name(location.function);
+  return text;
+}
+
+std::string Module::describe_place(const Instruction& instruction) const {
+  const std::vector<const SourceLocation*> chain = call_chain(instruction);
+  if (chain.empty()) return name + ":" + std::to_string(instruction.line);
+  // What lies below the file that holds the kernel are headers that the kernel only uses.
   std::size_t place = chain.size() - 1;
   while (place > 0 && chain[place - 1]->file == chain.back()->file) --place;
-  const auto position = [this](const SourceLocation& location) {
-    const std::string_view file =
-        location.file < files.size() ? base_name(files[location.file]) : std::string_view{};
-    std::string text = std::string(file.empty() ? "<unknown>" : file) + ":" +
-                       std::to_string(location.line);
-    if (!location.function.empty()) text += " in " + function_base_name(location.function);
-    return text;
-  };
-  std::string text = position(*chain[place]);
-  if (place > 0) text += " (" + position(*chain[0]) + ")";
-  return text;
+  return describe(*chain[place]);
+}
+
+std::string Module::describe_location(const Instruction& instruction) const {
+  const std::vector<const SourceLocation*> chain = call_chain(instruction);
+  const std::string place = describe_place(instruction);
+  if (chain.empty()) return place;
+  const std::string origin = describe(*chain.front());
+  return origin == place ? place : place + " (" + origin + ")";
 }
 
 }  // namespace bw::sim::ptx

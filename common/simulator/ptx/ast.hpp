@@ -184,10 +184,17 @@ struct Module {
   std::vector<std::unique_ptr<Function>> functions;
 
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
-  /// "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in try_wait)": the reader's place, which is the
-  /// innermost call in the file that holds the kernel, and the line that the instruction comes from.
-  /// "name.ptx:123" when there is no .loc.
+  /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the file that
+  /// holds the kernel. "name.ptx:123" when there is no .loc.
+  [[nodiscard]] std::string describe_place(const Instruction& instruction) const;
+  /// The place and the line that the instruction comes from:
+  /// "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in try_wait)".
   [[nodiscard]] std::string describe_location(const Instruction& instruction) const;
+
+ private:
+  /// Innermost first; empty without a .loc.
+  [[nodiscard]] std::vector<const SourceLocation*> call_chain(const Instruction& instruction) const;
+  [[nodiscard]] std::string describe(const SourceLocation& location) const;
 };
 
 /// Parses PTX text. `name` is used in messages.
