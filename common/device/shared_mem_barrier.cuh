@@ -24,6 +24,18 @@ struct alignas(8) SharedMemBarrier {
   /// One arrival of the calling thread.
   __device__ __forceinline__ void arrive() { ptx::mbarrier_arrive(address()); }
 
+  /// One arrival on the barrier of this offset in the leader of the CTA pair; with cta_group 1
+  /// there is no pair, and it is this barrier.
+  template <int cta_group>
+  __device__ __forceinline__ void arrive_on_leader() {
+    static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1 or 2");
+    if constexpr (cta_group == 1) {
+      arrive();
+    } else {
+      ptx::mbarrier_arrive_cluster(ptx::leader_address(address()));
+    }
+  }
+
   /// One arrival together with the bytes that this phase's bulk copies will bring.
   __device__ __forceinline__ void arrive_and_expect_bytes(uint32_t bytes) {
     ptx::mbarrier_arrive_expect_tx(address(), bytes);
@@ -37,6 +49,19 @@ struct alignas(8) SharedMemBarrier {
   /// Blocks until the phase of this parity has completed.
   __device__ __forceinline__ void wait(uint32_t parity) const {
     while (!ptx::mbarrier_try_wait_parity(address(), parity)) {
+    }
+  }
+
+  /// As `wait`, for phases that threads of the other CTA of a pair complete too: with cta_group 2
+  /// it acquires at cluster scope.
+  template <int cta_group>
+  __device__ __forceinline__ void wait_for_pair(uint32_t parity) const {
+    static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1 or 2");
+    if constexpr (cta_group == 1) {
+      wait(parity);
+    } else {
+      while (!ptx::mbarrier_try_wait_parity_cluster(address(), parity)) {
+      }
     }
   }
 };
