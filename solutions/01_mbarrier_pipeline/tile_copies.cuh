@@ -51,22 +51,31 @@ struct TileRegion {
   }
 };
 
-/// The threads themselves move the bytes: a load from global memory and a store to shared memory
-/// per 16 bytes. Each lane arrives on `full`, which releases its own stores.
+/// The threads themselves move the bytes: loads from global memory into registers, a few rows at
+/// once, then stores to shared memory. Each lane arrives on `full`, which releases its own stores.
 struct PlainCopy {
   static constexpr uint32_t kProducerArrivals = ptx::kWarpThreads;
+  static constexpr int kValuesPerLane = kTileColumns / ptx::kWarpThreads;
+  static constexpr uint32_t kRowsInFlight = 8;  ///< loads that a lane waits for together
+  static_assert(kValuesPerLane * sizeof(float) == sizeof(float4), "a warp moves a row at once");
+  static_assert(kTileRows % kRowsInFlight == 0, "a tile is a whole number of groups");
 
   static __device__ __forceinline__ void fill(const ColumnSumArguments& args,
                                               const TileRegion& region, MatrixTile& tile,
                                               SharedMemBarrier* full) {
-    constexpr int kValuesPerLane = kTileColumns / ptx::kWarpThreads;
-    static_assert(kValuesPerLane * sizeof(float) == sizeof(float4), "a warp moves a row at once");
     const uint32_t column = threadIdx.x % ptx::kWarpThreads * kValuesPerLane;
     if (column < region.columns) {
-#pragma unroll 8
-      for (uint32_t row = 0; row < region.rows; ++row) {
-        *reinterpret_cast<float4*>(&tile.values[row][column]) =
-            *reinterpret_cast<const float4*>(region.first_of_row(args, row) + column);
+      for (uint32_t first = 0; first < region.rows; first += kRowsInFlight) {
+        float4 values[kRowsInFlight];
+#pragma unroll
+        for (uint32_t i = 0; i < kRowsInFlight; ++i) {
+          const uint32_t row = min(first + i, region.rows - 1);  // rows past the edge: any row
+          values[i] = *reinterpret_cast<const float4*>(region.first_of_row(args, row) + column);
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < kRowsInFlight; ++i) {
+          *reinterpret_cast<float4*>(&tile.values[first + i][column]) = values[i];
+        }
       }
     }
     full->arrive();

@@ -130,16 +130,16 @@ struct TmemLifecycleRoles {
     typename Config::Dealloc{&shared.dealloc}.signal_complete();
   }
 
-  /// Thread t copies row t, swizzled as the descriptor will say.
+  /// Thread t copies rows t, t + 128, …, swizzled as the descriptor will say.
   __device__ __forceinline__ void put_operand(const uint8_t* rows, uint8_t* tile,
                                               uint32_t num_rows) const {
-    const uint32_t row = threadIdx.x;
-    if (row >= num_rows) return;
+    for (uint32_t row = threadIdx.x; row < num_rows; row += Config::kEpilogueThreads) {
 #pragma unroll
-    for (uint32_t byte = 0; byte < Config::kRowBytes; byte += sizeof(uint4)) {
-      const uint32_t offset = row * Config::kRowBytes + byte;
-      *reinterpret_cast<uint4*>(tile + swizzled_offset(Config::kSwizzle, offset)) =
-          *reinterpret_cast<const uint4*>(rows + offset);
+      for (uint32_t byte = 0; byte < Config::kRowBytes; byte += sizeof(uint4)) {
+        const uint32_t offset = row * Config::kRowBytes + byte;
+        *reinterpret_cast<uint4*>(tile + swizzled_offset(Config::kSwizzle, offset)) =
+            *reinterpret_cast<const uint4*>(rows + offset);
+      }
     }
   }
 
