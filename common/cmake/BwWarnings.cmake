@@ -7,6 +7,10 @@ add_library(bw::build_flags ALIAS bw_build_flags)
 target_include_directories(bw_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 
 set(bw_warnings -Wall -Wextra -Wshadow)
+# GCC 12 reports overlaps that cannot be where std::string is concatenated (GCC bug 105329).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND bw_warnings -Wno-restrict)
+endif()
 # nvcc passes its host compiler code with GNU line markers, which -Wpedantic rejects.
 target_compile_options(bw_build_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${bw_warnings};-Wpedantic>"
