@@ -27,6 +27,11 @@ struct OutputStage {
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return tmem_stage; }
 };
 
+template <OutputPipelineConfig opc>
+class OutputProducer;
+template <OutputPipelineConfig opc>
+class OutputConsumer;
+
 /// Accumulators in tensor memory, handed from the MMA warp (producer; full counts one commit) to
 /// 128 epilogue threads (consumer; empty counts 128 · cta_group, in cta_group 2 on the leader).
 template <OutputPipelineConfig opc>
@@ -45,6 +50,11 @@ struct OutputTilePipeline {
   static __device__ __forceinline__ void init_barriers(SharedMemBarrier* barriers) {
     Pipeline(barriers).init_barriers(kProducerArrivals, kConsumerArrivals);
   }
+
+  /// The MMA warp's side, as scopes of one tile. Defined in output_role_views.cuh.
+  __device__ OutputProducer<opc> producer();
+  /// The epilogue's side, as scopes of one tile. Defined in output_role_views.cuh.
+  __device__ OutputConsumer<opc> consumer();
 
   /// Whole MMA warp: waits until the epilogue has read the next accumulator.
   __device__ __forceinline__ Stage acquire_for_mma() {

@@ -1,0 +1,112 @@
+#pragma once
+/// \file
+/// The two sides of the accumulator ring as scopes of one output tile each (contract, chapter 3:
+/// `OutputTilePipeline::producer()` and `consumer()`).
+
+#include "solutions/03_warp_contexts/output_tile_pipeline.cuh"
+
+namespace bw {
+
+/// Scope of one tile of the MMA warp (all 32 lanes).
+///
+///     enter: waits for accumulator-empty
+///     exit:  one elected lane commits to accumulator-full; all lanes step
+template <OutputPipelineConfig opc>
+class [[nodiscard]] OutputProducerStage {
+ public:
+  __device__ __forceinline__ explicit OutputProducerStage(OutputTilePipeline<opc>& output)
+      : output_(&output), stage_(output.acquire_for_mma()) {}
+  __device__ __forceinline__ OutputProducerStage(OutputProducerStage&& other)
+      : output_(other.output_), stage_(other.stage_) {
+    other.output_ = nullptr;
+  }
+  OutputProducerStage& operator=(OutputProducerStage&&) = delete;
+  __device__ __forceinline__ ~OutputProducerStage() {
+    if (output_ != nullptr) output_->release_from_mma(stage_);
+  }
+
+  /// Where the accumulator lies: `tmem().offset()` is D of the MMAs.
+  __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
+
+ private:
+  OutputTilePipeline<opc>* output_;
+  OutputStage<opc> stage_;
+};
+
+/// Scope of one tile of the 128 epilogue threads.
+///
+///     enter: waits for accumulator-full
+///     exit:  every thread arrives on accumulator-empty, unless `release_accumulator` did; steps
+template <OutputPipelineConfig opc>
+class [[nodiscard]] OutputConsumerStage {
+ public:
+  __device__ __forceinline__ explicit OutputConsumerStage(OutputTilePipeline<opc>& output)
+      : output_(&output), stage_(output.acquire_for_epilogue()) {}
+  __device__ __forceinline__ OutputConsumerStage(OutputConsumerStage&& other)
+      : output_(other.output_), stage_(other.stage_), released_(other.released_) {
+    other.output_ = nullptr;
+  }
+  OutputConsumerStage& operator=(OutputConsumerStage&&) = delete;
+  __device__ __forceinline__ ~OutputConsumerStage() {
+    if (output_ == nullptr) return;
+    if (!released_) release_accumulator();
+    output_->release_from_epilogue();
+  }
+
+  /// Where the accumulator lies: `tmem().tensor()` is what the loads take.
+  __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
+
+  /// Every epilogue thread, right after the `wait_load` of its last read: lets the MMA warp
+  /// refill the accumulator while the tile is being written. At most once.
+  __device__ __forceinline__ void release_accumulator() {
+    OutputTilePipeline<opc>::epilogue_arrive(stage_);
+    released_ = true;
+  }
+
+ private:
+  OutputTilePipeline<opc>* output_;
+  OutputStage<opc> stage_;
+  bool released_ = false;
+};
+
+/// The MMA warp's view of the ring. The warp's lanes use it together.
+template <OutputPipelineConfig opc>
+class OutputProducer {
+ public:
+  __device__ __forceinline__ explicit OutputProducer(OutputTilePipeline<opc>& output)
+      : output_(&output) {}
+  /// Waits until the next accumulator is empty.
+  __device__ __forceinline__ OutputProducerStage<opc> acquire() const {
+    return OutputProducerStage<opc>(*output_);
+  }
+
+ private:
+  OutputTilePipeline<opc>* output_;
+};
+
+/// The epilogue's view of the ring. The 128 threads use it together.
+template <OutputPipelineConfig opc>
+class OutputConsumer {
+ public:
+  __device__ __forceinline__ explicit OutputConsumer(OutputTilePipeline<opc>& output)
+      : output_(&output) {}
+  /// Waits until the next accumulator is complete.
+  __device__ __forceinline__ OutputConsumerStage<opc> acquire() const {
+    return OutputConsumerStage<opc>(*output_);
+  }
+
+ private:
+  OutputTilePipeline<opc>* output_;
+};
+
+template <OutputPipelineConfig opc>
+__device__ __forceinline__ OutputProducer<opc> OutputTilePipeline<opc>::producer() {
+  return OutputProducer<opc>(*this);
+}
+
+template <OutputPipelineConfig opc>
+__device__ __forceinline__ OutputConsumer<opc> OutputTilePipeline<opc>::consumer() {
+  return OutputConsumer<opc>(*this);
+}
+
+}  // namespace bw
