@@ -1,32 +1,42 @@
 # CUDA programs: compiled once, linked twice.
 include_guard(GLOBAL)
 
-# bw_add_program(<name> SOURCES <a.cu>... [ARCHS <100a 90a ...>] [LIBRARIES <target>...] [NO_GPU])
+# bw_add_device_objects(<name> SOURCES <a.cu | a.cpp>... [ARCHS <100a 90a ...>]
+#                       [LIBRARIES <target>...])
 #
-# Compiles each source once with nvcc, PTX and machine code for every architecture of ARCHS
-# (default 100a), and links the objects into
-#   <name>       the simulator's runtime (simulator_cudart): runs on any CPU
-#   <name>_gpu   the toolkit's runtime: runs on a GPU; only with BW_GPU_PROGRAMS and without NO_GPU
-# Both land in <build>/bin. LIBRARIES are linked to both and give the objects their include folders.
-# Includes are relative to the root of the repository.
-function(bw_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_GPU" "" "SOURCES;ARCHS;LIBRARIES")
+# An object library of device code, for programs to name among their LIBRARIES: each source is
+# compiled once, with PTX and machine code for every architecture of ARCHS (default 100a). Includes
+# are relative to the root of the repository.
+function(bw_add_device_objects name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ARCHS;LIBRARIES")
   if(NOT arg_SOURCES)
-    message(FATAL_ERROR "bw_add_program(${name}) needs SOURCES.")
+    message(FATAL_ERROR "bw_add_device_objects(${name}) needs SOURCES.")
   endif()
   if(NOT arg_ARCHS)
     set(arg_ARCHS 100a)
   endif()
 
-  add_library(${name}_objects OBJECT ${arg_SOURCES})
-  target_link_libraries(${name}_objects PRIVATE bw::build_flags ${arg_LIBRARIES})
+  add_library(${name} OBJECT ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE bw::build_flags ${arg_LIBRARIES})
   set(gencode "")
   foreach(arch IN LISTS arg_ARCHS)
     list(APPEND gencode
          "SHELL:-gencode arch=compute_${arch},code=[compute_${arch},sm_${arch}]")
   endforeach()
-  target_compile_options(${name}_objects PRIVATE
+  target_compile_options(${name} PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;-no-compress;--expt-relaxed-constexpr>")
+endfunction()
+
+# bw_add_program(<name> SOURCES <a.cu>... [ARCHS <100a 90a ...>] [LIBRARIES <target>...] [NO_GPU])
+#
+# Compiles the sources by bw_add_device_objects() and links the objects into
+#   <name>       the simulator's runtime (simulator_cudart): runs on any CPU
+#   <name>_gpu   the toolkit's runtime: runs on a GPU; only with BW_GPU_PROGRAMS and without NO_GPU
+# Both land in <build>/bin. LIBRARIES are linked to both and give the objects their include folders.
+function(bw_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_GPU" "" "SOURCES;ARCHS;LIBRARIES")
+  bw_add_device_objects(${name}_objects SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
+                        LIBRARIES ${arg_LIBRARIES})
 
   if(NOT TARGET simulator_cudart)
     message(STATUS "${name}: compiled only, the simulator's runtime is not there yet")

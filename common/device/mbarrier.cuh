@@ -39,6 +39,16 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint32_t barrier, uint
                : "memory");
 }
 
+// mbarrier.arrive.expect_tx{.sem.scope}.shared::cluster.b64 _, [addr], tx_count;
+/// As `mbarrier_arrive_expect_tx`, on a barrier of any CTA of the cluster.
+__device__ __forceinline__ void mbarrier_arrive_expect_tx_cluster(uint32_t barrier,
+                                                                  uint32_t bytes) {
+  asm volatile(
+      "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [%0], %1;" ::"r"(barrier),
+      "r"(bytes)
+      : "memory");
+}
+
 // mbarrier.expect_tx{.sem.scope}{.space}.b64 [addr], tx_count;
 /// Raises the tx-count by `bytes` without an arrival.
 __device__ __forceinline__ void mbarrier_expect_tx(uint32_t barrier, uint32_t bytes) {

@@ -71,6 +71,24 @@ BW_TCGEN05_COPY(16x256b, 32, 128)
 #undef BW_TCGEN05_COPY
 #undef BW_TCGEN05_COPY_OF
 
+// tcgen05.ld.sync.aligned.16x32bx2.num.b32 r, [taddr], immHalfSplitoff;
+/// 16 lanes, two halves: threads 0 … 15 get their lane's columns from the address on, threads
+/// 16 … 31 those of lane t - 16, `split_columns` further. Register i is column i.
+#define BW_TCGEN05_SPLIT_LOAD(registers, split_operand)                                          \
+  template <int split_columns>                                                                   \
+  __device__ __forceinline__ void tcgen05_ld_16x32bx2(float(&r)[registers], uint32_t tmem) {     \
+    asm volatile("tcgen05.ld.sync.aligned.16x32bx2.x" #registers                                 \
+                 ".b32 {" BW_REGISTER_NAMES_##registers "}, [%" #registers "], %" #split_operand \
+                                                        ";"                                      \
+                 : BW_REGISTER_OPERANDS_##registers("=f", r, 0)                                  \
+                 : "r"(tmem), "n"(split_columns));                                               \
+  }
+BW_TCGEN05_SPLIT_LOAD(8, 9)
+BW_TCGEN05_SPLIT_LOAD(16, 17)
+BW_TCGEN05_SPLIT_LOAD(32, 33)
+BW_TCGEN05_SPLIT_LOAD(64, 65)
+#undef BW_TCGEN05_SPLIT_LOAD
+
 // tcgen05.wait::ld.sync.aligned;
 /// Waits for all earlier tcgen05.ld of this thread. It takes the registers of the loads it
 /// waits for as operands, so that the compiler can't move their uses before the wait.

@@ -43,4 +43,32 @@ __device__ __forceinline__ void tma_load_2d_multicast(uint32_t destination, cons
       : "memory");
 }
 
+// cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2
+//     [dstMem], [tensorMap, {x, y}], [mbar];
+/// As `tma_load_2d`, for a CTA pair: `destination` lies in the executing CTA, `barrier` may lie in
+/// it or in its peer (a shared::cluster address, as `leader_address` makes).
+__device__ __forceinline__ void tma_load_2d_pair(uint32_t destination, const CUtensorMap* map,
+                                                 uint32_t barrier, int32_t x, int32_t y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2"
+      " [%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
+      "l"(map), "r"(barrier), "r"(x), "r"(y)
+      : "memory");
+}
+
+// cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+//     .cta_group::2 [dstMem], [tensorMap, {x, y}], [mbar], ctaMask;
+/// As `tma_load_2d_multicast`, for CTA pairs: in each destination's pair, the CTA whose rank has
+/// the parity of `barrier`'s gets complete_tx.
+__device__ __forceinline__ void tma_load_2d_multicast_pair(uint32_t destination,
+                                                           const CUtensorMap* map, uint32_t barrier,
+                                                           int32_t x, int32_t y,
+                                                           uint16_t cta_mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      ".multicast::cluster.cta_group::2 [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(destination),
+      "l"(map), "r"(barrier), "r"(x), "r"(y), "h"(cta_mask)
+      : "memory");
+}
+
 }  // namespace bw::ptx

@@ -62,6 +62,19 @@ class CommandLine {
                });
   }
 
+  /// An option without a value; `value` becomes true.
+  void add_flag(const std::string& name, bool& value, const std::string& help) {
+    options_.push_back({name, "", help, "", [name, &value](const std::string& s) {
+                          require(s.empty(), "--", name, " takes no value, but got ", s, ".");
+                          value = true;
+                        }});
+  }
+
+  /// An option that takes any text.
+  void add(const std::string& name, std::string& value, const std::string& help) {
+    add_option(name, "text", help, value, [&value](const std::string& s) { value = s; });
+  }
+
   /// Reads the options; false when `--help` was among them. Throws Error for what it can't read.
   bool parse(int argc, const char* const* argv) const {
     for (int i = 1; i < argc; ++i) {
@@ -79,6 +92,10 @@ class CommandLine {
         option->set(argument.substr(equals + 1));
         continue;
       }
+      if (option->kind.empty()) {
+        option->set("");
+        continue;
+      }
       require(i + 1 < argc, "The option ", argument, " needs a value after it.");
       option->set(argv[++i]);
     }
@@ -88,8 +105,12 @@ class CommandLine {
   void print_help(std::ostream& out, const std::string& program) const {
     out << summary_ << "\n\nusage: " << program << " [options]\n";
     for (const Option& option : options_) {
-      out << "  --" << option.name << " <" << option.kind << ">\n        " << option.help
-          << " (default " << option.shown_default << ")\n";
+      if (option.kind.empty()) {
+        out << "  --" << option.name << "\n        " << option.help << "\n";
+      } else {
+        out << "  --" << option.name << " <" << option.kind << ">\n        " << option.help
+            << " (default " << option.shown_default << ")\n";
+      }
     }
     out << "  --help\n        this text\n";
   }

@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
@@ -14,6 +16,18 @@
 #include "common/host/number_formats.hpp"
 
 namespace bw {
+namespace detail {
+
+inline double unit_in_last_place(Bf16, double value) { return bf16_ulp(value); }
+inline double unit_in_last_place(float, double value) {
+  const float magnitude = std::fabs(static_cast<float>(value));
+  return std::nextafter(magnitude, std::numeric_limits<float>::infinity()) - magnitude;
+}
+
+inline float value_of(Bf16 value) { return to_float(value); }
+inline float value_of(float value) { return value; }
+
+}  // namespace detail
 
 /// The first element that is off by more than is allowed.
 struct BadElement {
@@ -33,11 +47,12 @@ struct Comparison {
   bool verified() const { return elements > 0 && bad_elements == 0; }
 };
 
-/// What D may differ from the reference: one bf16 unit in the last place of the reference, plus
-/// 1e-6 of the sum of magnitudes for the fp32 accumulation.
-inline double allowed_error(double reference, double magnitude) {
+/// What D may differ from the reference: one unit in the last place of the reference in D's type
+/// `Output` (Bf16 or float), plus 1e-6 of the sum of magnitudes for the fp32 accumulation.
+template <class Output = Bf16>
+double allowed_error(double reference, double magnitude) {
   constexpr double kAccumulationError = 1e-6;
-  return bf16_ulp(reference) + kAccumulationError * magnitude;
+  return detail::unit_in_last_place(Output{}, reference) + kAccumulationError * magnitude;
 }
 
 namespace detail {
@@ -82,29 +97,30 @@ Comparison compare_elements(int64_t rows, int64_t columns, const Got& got, const
 }
 
 /// Compares `d` [M, N] with the reference by `allowed_error`.
-inline Comparison compare_with_reference(const std::vector<Bf16>& d, int64_t n,
-                                         const BlockwiseReference& reference) {
+template <class Output>
+Comparison compare_with_reference(const std::vector<Output>& d, int64_t n,
+                                  const BlockwiseReference& reference) {
   require(d.size() == reference.d.size() && n > 0, "D has ", d.size(), " elements, its reference ",
           reference.d.size(), ": they can't be compared.");
   return compare_elements(
-      static_cast<int64_t>(d.size()) / n, n, [&](int64_t i) { return to_float(d[i]); },
+      static_cast<int64_t>(d.size()) / n, n, [&](int64_t i) { return detail::value_of(d[i]); },
       [&](int64_t i) { return reference.d[i]; },
-      [&](int64_t i) { return allowed_error(reference.d[i], reference.magnitude[i]); });
+      [&](int64_t i) { return allowed_error<Output>(reference.d[i], reference.magnitude[i]); });
 }
 
-/// Compares `d` [M, N] exactly with bf16(beta · C), the product rounded to fp32 first. Without C,
-/// with zero.
-inline Comparison compare_with_residual(const std::vector<Bf16>& d,
-                                        const BlockwiseProblem& problem) {
+/// Compares `d` [M, N] exactly with beta · C, rounded to fp32 and, for bf16, then to bf16. Without
+/// C, with zero.
+template <class Output>
+Comparison compare_with_residual(const std::vector<Output>& d, const BlockwiseProblem& problem) {
   const size_t expected_size = static_cast<size_t>(problem.m) * problem.n;
   require(d.size() == expected_size, "D has ", d.size(), " elements, the problem ", expected_size,
           ": they can't be compared.");
   Comparison comparison;
   for (size_t i = 0; i < d.size(); ++i) {
     const float product = problem.beta == 0 ? 0.0f : problem.beta * to_float(problem.c[i]);
+    const float expected = std::is_same_v<Output, Bf16> ? to_float(to_bf16(product)) : product;
     detail::add_element(comparison, static_cast<int64_t>(i) / problem.n,
-                        static_cast<int64_t>(i) % problem.n, to_float(d[i]),
-                        to_float(to_bf16(product)), 0.0);
+                        static_cast<int64_t>(i) % problem.n, detail::value_of(d[i]), expected, 0.0);
   }
   return comparison;
 }

@@ -53,6 +53,12 @@ struct TmemAddress {
   __device__ __forceinline__ void load_16x64b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x64b(values, of_this_warp());
   }
+  /// 16 lanes, registers as many columns: threads 0 … 15 start at this address, threads 16 … 31,
+  /// on the same lanes, `split_columns` further.
+  template <int split_columns, int registers>
+  __device__ __forceinline__ void load_16x32bx2(float (&values)[registers]) const {
+    ptx::tcgen05_ld_16x32bx2<split_columns>(values, of_this_warp());
+  }
 
   template <class Word, int registers>
   __device__ __forceinline__ void store_32x32b(const Word (&values)[registers]) const {
