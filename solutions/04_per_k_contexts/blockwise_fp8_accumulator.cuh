@@ -4,50 +4,48 @@
 
 #include <cstdint>
 
-#include "common/device/scale_block.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
+#include "solutions/04_per_k_contexts/accumulator_layout.cuh"
+#include "solutions/04_per_k_contexts/b_scale_pair.cuh"
 
 namespace bw {
 
-/// B-scales of one K block for the columns of a tile: those below `boundary` (counted in the
-/// tile) have the first. A tile may straddle two scale blocks (96 columns do at column 32 of the
-/// second tile), never three.
-struct BScalePair {
-  float first;
-  float second;
-  int boundary;
-};
-
-/// True when a tile of `tile_n` columns, at any multiple of `tile_n`, touches at most two
-/// 128-wide B-scale blocks.
-constexpr bool touches_at_most_two_b_scale_blocks(int tile_n) {
-  int a = tile_n, gcd = kScaleBlock;
-  while (a != 0) {
-    const int rest = gcd % a;
-    gcd = a;
-    a = rest;
-  }
-  return tile_n - gcd <= kScaleBlock;
-}
-
-/// fp32 accumulator of one output tile: thread t of the 128 epilogue threads holds row t, all
-/// `TileN` columns, as tcgen05.ld 32x32b delivers them for MMA_M = 128.
-template <int TileM, int TileN>
+/// fp32 accumulator of one CTA's part of an output tile: `TileM` rows (of the CTA) × `TileN`
+/// columns, spread over the 128 epilogue threads as AccumulatorLayout says.
+template <int TileM, int TileN, int CtaGroup = 1>
 class BlockwiseFp8Accumulator {
-  static_assert(TileM == 128, "with 128 rows per CTA, TMEM lane, thread and row are the same");
+ public:
+  using Layout = AccumulatorLayout<TileM, TileN, CtaGroup>;
+  static constexpr int kColumns = Layout::kThreadColumns;
+
+ private:
   static_assert(touches_at_most_two_b_scale_blocks(TileN),
                 "a tile may touch at most two B-scale blocks: TileN - gcd(TileN, 128) <= 128");
-  static constexpr int kChunkColumns = 32;  ///< columns per tcgen05.ld; two chunks are in flight
-  static_assert(TileN % kChunkColumns == 0, "TileN is a multiple of one load's columns");
-  static constexpr int kNumChunks = TileN / kChunkColumns;
+  static constexpr int kMostColumns = 192;  ///< with two small fragments, and nothing spills
+  static_assert(kColumns <= kMostColumns,
+                "128 rows x more than 192 columns per CTA need so many accumulator registers per"
+                " thread (one a column, of 255) that they would spill: use a smaller N, or 64 rows"
+                " per CTA");
+  /// Columns per tcgen05.ld; two loads' registers are in use, beside the accumulator's.
+  static constexpr int chunk_columns() {
+    if (kColumns > 128) return 8;
+    return kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
+  }
+  static constexpr int kChunkColumns = chunk_columns();
+  static_assert(kColumns % kChunkColumns == 0,
+                "a thread's columns are a multiple of 8: TileN is a multiple of 16");
+  static constexpr int kNumChunks = kColumns / kChunkColumns;
   /// Tiles that divide the scale block, or are one, never straddle two.
   static constexpr bool kOneBScale = kScaleBlock % TileN == 0;
+  static constexpr int kSharing = 8;  ///< columns for which the scale is chosen together
+  static_assert(columns_sharing_b_scale(TileN) % kSharing == 0 && kColumns % kSharing == 0,
+                "the boundary between two B-scales lies at a multiple of 8 columns");
 
  public:
   /// At the start of each output tile.
   __device__ __forceinline__ void zero() {
 #pragma unroll
-    for (int column = 0; column < TileN; ++column) values_[column] = 0.0f;
+    for (int column = 0; column < kColumns; ++column) values_[column] = 0.0f;
   }
 
   /// acc += fragment * (a_scale * b_scale) for one K block; the scale product is formed first.
@@ -59,38 +57,40 @@ class BlockwiseFp8Accumulator {
   template <class EpilogueStage>
   __device__ __forceinline__ void promote(EpilogueStage& epi_stage, const float* a_scales,
                                           const BScalePair& b_scales) {
-    const float a_scale = a_scales[threadIdx.x % TileM];
+    const float a_scale = a_scales[Layout::row()];
     epi_stage.arrive_input();
     float scale_first = a_scale * b_scales.first;
     float scale_second = kOneBScale ? 0.0f : a_scale * b_scales.second;
+    const int boundary = b_scales.boundary - Layout::first_column();
 
     const TmemAddress tensor = epi_stage.output_stage.tmem().tensor();
     float fragments[2][kChunkColumns];
-    tensor.load_32x32b(fragments[0]);
+    Layout::load(tensor, 0, fragments[0]);
 #pragma unroll
     for (int chunk = 0; chunk < kNumChunks; ++chunk) {
       float(&fragment)[kChunkColumns] = fragments[chunk % 2];
       TmemAddress::wait_load_before_uses_of(scale_first);
       if constexpr (!kOneBScale) TmemAddress::wait_load_before_uses_of(scale_second);
       if (chunk + 1 < kNumChunks) {
-        (tensor + (chunk + 1) * kChunkColumns).load_32x32b(fragments[(chunk + 1) % 2]);
+        Layout::load(tensor, (chunk + 1) * kChunkColumns, fragments[(chunk + 1) % 2]);
       } else {
         epi_stage.release_accumulator();
       }
 #pragma unroll
       for (int i = 0; i < kChunkColumns; ++i) {
         const int column = chunk * kChunkColumns + i;
-        const float scale = kOneBScale || column < b_scales.boundary ? scale_first : scale_second;
-        values_[column] = fmaf(fragment[i], scale, values_[column]);
+        const bool has_first = kOneBScale || column / kSharing * kSharing < boundary;
+        values_[column] =
+            fmaf(fragment[i], has_first ? scale_first : scale_second, values_[column]);
       }
     }
   }
 
-  /// Column `column` of this thread's row.
+  /// Column `column` of this thread's, counted from `Layout::first_column()`.
   __device__ __forceinline__ float operator[](int column) const { return values_[column]; }
 
  private:
-  float values_[TileN];
+  float values_[kColumns];
 };
 
 }  // namespace bw

@@ -44,7 +44,9 @@ struct EpilogueKStage {
 /// Scope of one K block of the 128 epilogue threads.
 ///
 ///     enter: waits for the input stage (its A-scales were written by TMA: the wait that observes
-///            the completion is what makes them visible to this thread) and for accumulator-full
+///            the completion is what makes them visible to this thread) and for accumulator-full.
+///            In cta_group 2 only the leader's barrier tells that the input stage is full, and
+///            the peer can't wait on it: the leader's MMA warp has, and its commit passes it on
 ///     exit:  signals both pipelines: accumulator-empty unless `release_accumulator` did, and
 ///            steps of the input's and the output's consumer. The input's arrival is
 ///            `EpilogueKStage::arrive_input`, per warp.
@@ -87,7 +89,7 @@ class [[nodiscard]] EpilogueKContext {
  private:
   static __device__ __forceinline__ OutputStageType acquire(OutputPipelineType& output_pipeline,
                                                             InputPipelineType& input_pipeline) {
-    input_pipeline.wait_producer();
+    if constexpr (cta_group == 1) input_pipeline.wait_producer();
     return output_pipeline.acquire_for_epilogue();
   }
 

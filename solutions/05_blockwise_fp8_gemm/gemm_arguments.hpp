@@ -7,6 +7,7 @@
 #include "common/device/scale_block.cuh"
 #include "common/host/error.hpp"
 #include "common/host/number_formats.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_traits.hpp"
 
 namespace bw {
 
@@ -24,19 +25,25 @@ struct BlockwiseFp8GemmArguments {
   int64_t ldb_scales;
   const Bf16* c;  ///< [M, ldc], ldc a multiple of 8; not read when beta is 0
   int64_t ldc;
-  Bf16* d;  ///< [M, ldd], ldd a multiple of 8; may be C itself
+  void* d;  ///< bf16 or fp32 [M, ldd], rows a multiple of 16 bytes; bf16 D may be C itself
   int64_t ldd;
   float beta;
+  OutputType output = OutputType::kBf16;  ///< element type of D
+
+  constexpr int64_t output_bytes() const { return output == OutputType::kBf16 ? 2 : 4; }
 };
 
 /// Throws Error for sizes that TMA or the tile scheduler can't address.
-inline void validate_gemm_shape(int64_t m, int64_t n, int64_t k, int64_t tile_m, int64_t tile_n) {
-  // TMA's coordinates are signed 32-bit numbers, and a tile may begin up to its size before.
-  constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 256;
+inline void validate_gemm_shape(int64_t m, int64_t n, int64_t k) {
+  // TMA's coordinates are signed 32-bit numbers, and the last cluster's tiles may begin up to
+  // 1024 rows or columns after the matrix' end.
+  constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1024;
+  // A grid counts to 2^31 - 1 CTAs. Clusters round up to 16 CTAs; the smallest tile counts.
   constexpr int64_t kMaxTiles = (int64_t{1} << 31) - 1;
+  constexpr int64_t tile_m = 64, tile_n = 64;
   const auto check = [&](const char* name, int64_t extent) {
     require(extent >= 1 && extent <= kMaxExtent, name, " is ", extent,
-            "; it must lie between 1 and 2^31 - 256, the range of TMA's coordinates.");
+            "; it must lie between 1 and 2^31 - 1024, the range of TMA's coordinates.");
   };
   check("M", m);
   check("N", n);
@@ -65,22 +72,27 @@ inline void validate_tma_matrix(const char* name, const void* data, int64_t colu
 }
 
 /// Throws Error for the first of the conditions above that `arguments` breaks.
-inline void validate_gemm_arguments(const BlockwiseFp8GemmArguments& arguments, int64_t tile_m,
-                                    int64_t tile_n) {
+inline void validate_gemm_arguments(const BlockwiseFp8GemmArguments& arguments) {
   const auto& [m, n, k, a, lda, b, ldb, a_scales, lda_scales, b_scales, ldb_scales, c, ldc, d, ldd,
-               beta] = arguments;
-  validate_gemm_shape(m, n, k, tile_m, tile_n);
+               beta, output] = arguments;
+  validate_gemm_shape(m, n, k);
   const int64_t k_blocks = (k + kScaleBlock - 1) / kScaleBlock;
   validate_tma_matrix("A", a, k, lda, sizeof(Fp8E4m3));
   validate_tma_matrix("B", b, k, ldb, sizeof(Fp8E4m3));
   validate_tma_matrix("The matrix of A-scales", a_scales, m, lda_scales, sizeof(float));
-  validate_tma_matrix("D", d, n, ldd, sizeof(Bf16));
+  validate_tma_matrix("D", d, n, ldd, arguments.output_bytes());
   require(b_scales != nullptr, "The B-scales are a null pointer; give a device address.");
+  require(reinterpret_cast<uintptr_t>(b_scales) % sizeof(float) == 0, "The B-scales start at ",
+          b_scales, "; fp32 lie at multiples of 4 bytes.");
   require(ldb_scales >= k_blocks, "The B-scales have rows ", ldb_scales, " elements apart; K = ", k,
           " has ", k_blocks, " blocks of 128, one scale each.");
   require(beta == 0 || c != nullptr, "beta is ", beta,
           " but C is a null pointer; give C, or beta = 0.");
   if (beta != 0) validate_tma_matrix("C", c, n, ldc, sizeof(Bf16));
+  require(
+      beta == 0 || d != static_cast<const void*>(c) || (output == OutputType::kBf16 && ldc == ldd),
+      "D is C itself, but their elements or leading dimensions (", ldd, " and ", ldc,
+      ") differ: tiles would overwrite what others still read. Give D memory of its own.");
 }
 
 }  // namespace bw

@@ -1,20 +1,24 @@
 #pragma once
 /// \file
-/// Shapes, roles, shared memory and arguments of the blockwise FP8 GEMM kernel.
+/// Roles, rings and shared memory of the blockwise FP8 GEMM kernel, as GemmTraits determine them.
 
-#include <cuda.h>
-
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
-#include "common/device/scale_block.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/swizzle.cuh"
 #include "solutions/02_tmem_lifecycle/output_pipeline_config.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
+#include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
+#include "solutions/05_blockwise_fp8_gemm/clc_tile_scheduler.cuh"
+#include "solutions/05_blockwise_fp8_gemm/cluster_layout.cuh"
 #include "solutions/05_blockwise_fp8_gemm/epi_load_pipeline.cuh"
-#include "solutions/05_blockwise_fp8_gemm/tile_scheduler.cuh"
+#include "solutions/05_blockwise_fp8_gemm/gemm_traits.hpp"
+#include "solutions/05_blockwise_fp8_gemm/load_order_barrier.cuh"
+#include "solutions/05_blockwise_fp8_gemm/static_tile_scheduler.cuh"
 
 namespace bw {
 
@@ -33,75 +37,112 @@ struct WarpRoles {
   static constexpr uint32_t kTileConsumerThreads = 3 * 32 + kEpilogueThreads;
 };
 
-/// Compile-time choices: the tile, the depth of each ring, and what follows from them.
-template <int TileM, int TileN, int NumInputStages>
+/// What one epilogue thread's part of a slice of D and C looks like. A slice is what TMA moves at
+/// once: `kColumns` of every thread, 128 rows in shared memory. With two threads to a row of D it
+/// holds two boxes, of the left and of the right half of the tile.
+template <GemmTraits traits, int ThreadColumns>
+struct OutputSlice {
+  static constexpr int kRows = WarpRoles::kEpilogueThreads;
+  static constexpr int kMostRowBytes = 128;  ///< the widest swizzle
+  static constexpr int kMostColumns = kMostRowBytes / traits.output_bytes();
+  /// The widest power of two that divides a thread's columns.
+  static constexpr int kColumns = std::min(kMostColumns, ThreadColumns & -ThreadColumns);
+  static constexpr int kPerTile = ThreadColumns / kColumns;
+
+  static constexpr uint32_t kDRowBytes = kColumns * traits.output_bytes();
+  static constexpr uint32_t kCRowBytes = kColumns * sizeof(uint16_t);
+  static constexpr uint32_t kDBytes = kRows * kDRowBytes;
+  static constexpr uint32_t kCBytes = kRows * kCRowBytes;
+
+  /// Rows of one swizzle width; rows of 16 bytes aren't swizzled.
+  static constexpr Swizzle swizzle_of(uint32_t row_bytes) {
+    return row_bytes == 16 ? Swizzle::kNone : static_cast<Swizzle>(row_bytes);
+  }
+};
+
+/// Everything that follows from `traits_`; each condition on them is a static_assert here.
+template <GemmTraits traits_>
 struct GemmConfig {
-  static constexpr int kCtaGroup = 1;
-  static constexpr int kTileM = TileM;
-  static constexpr int kTileN = TileN;
+  static constexpr GemmTraits traits = traits_;
+  static_assert(is_mma_shape(traits),
+                "MMA_M is 64 or 128 and N a multiple of 16 with cta_group 1, MMA_M 128 or 256 and N"
+                " a multiple of 32 with cta_group 2; N is at most 256");
+  static_assert(is_cluster_shape(traits),
+                "clusters are (1,1), (2,1), (2,2), (4,4) or (8,2) CTAs along (M, N)");
+  static_assert(slices_keep_the_swizzle(traits),
+                "the CTAs that share a tile load a slice each, of whole groups of 8 rows: the"
+                " cluster is too large for this tile");
+
+  static constexpr int kCtaGroup = traits.cta_group;
+  static constexpr int kCtaRows = traits.cta_rows();
+  static constexpr int kMmaN = traits.mma_n;
   static constexpr int kTileK = kScaleBlock;
   static constexpr int kMmaK = 32;  ///< elements along K of one MMA
-  static constexpr int kNumInputStages = NumInputStages;
-  static constexpr int kNumAccumulatorStages = 4;
-  static constexpr int kNumWorkTileStages = 2;
-
-  /// D and C pass through shared memory in slices as wide as one 128B-swizzled row.
   static constexpr Swizzle kSwizzle = Swizzle::k128B;
-  static constexpr int kSliceColumns = 64;
-  static constexpr int kSlicesPerTile = TileN / kSliceColumns;
-  static constexpr uint32_t kSliceBytes = TileM * kSliceColumns * sizeof(uint16_t);
-  static constexpr int kNumEpiLoadStages = 2;
-  static constexpr int kNumOutputBuffers = 2;
 
-  static_assert(TileM == 128, "the first form computes 128 rows per CTA, one per epilogue thread");
-  static_assert(TileN % kSliceColumns == 0 && TileN <= 128,
-                "TileN is 64 or 128: more accumulator registers per thread would spill");
+  using Cluster = ClusterLayout<kCtaGroup, traits.cluster_m, traits.cluster_n>;
+  using Payload = BlockwiseFp8TilePayload<kCtaRows, traits.cta_b_rows()>;
+  using Accumulator = BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup>;
+  using Slice = OutputSlice<traits, Accumulator::kColumns>;
 
-  static constexpr OutputPipelineConfig kOutput{kNumAccumulatorStages, TileN, kCtaGroup};
-  using Payload = BlockwiseFp8TilePayload<TileM, TileN>;
-  using InputPipeline = InputTilePipeline<Payload, NumInputStages>;
-  using EpiLoad = EpiLoadPipeline<kNumEpiLoadStages>;
-  using WorkTiles = WorkTilePipeline<kNumWorkTileStages, WarpRoles::kTileConsumerThreads>;
+  /// Accumulators: as many as tensor memory holds, and no more than keep the MMA warp busy.
+  static constexpr int kTmemColumns = 512;
+  static constexpr int kNumAccumulatorStages =
+      std::min(4, kTmemColumns / Accumulator::Layout::kTmemColumns);
+  static constexpr OutputPipelineConfig kOutput{kNumAccumulatorStages,
+                                                Accumulator::Layout::kTmemColumns, kCtaGroup};
   using MmaWarp = MmaWarpContext<kOutput, WarpRoles::kMmaThreads, WarpRoles::kEpilogueThreads>;
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, WarpRoles::kMmaThreads, WarpRoles::kEpilogueThreads>;
 
-  /// Input-empty arrivals: one MMA commit and one per epilogue warp (A-scales read).
-  static constexpr uint32_t kInputConsumerArrivals = 1 + WarpRoles::kEpilogueWarps;
+  static constexpr int kNumEpiLoadStages = 2;
+  static constexpr int kNumOutputBuffers = 2;
+  using EpiLoad = EpiLoadPipeline<kNumEpiLoadStages>;
+
+  static constexpr int kNumScheduleStages = 2;
+  using TileScheduler = std::conditional_t<
+      traits.scheduling == TileScheduling::kStatic,
+      StaticTileScheduler<kNumScheduleStages, WarpRoles::kTileConsumerThreads, traits.cluster_m>,
+      ClcTileScheduler<kNumScheduleStages, WarpRoles::kTileConsumerThreads, traits.cluster_m,
+                       Cluster::kSize>>;
+  /// The load warp can hold tile t + kNumScheduleStages while the epilogue-load warp, which has
+  /// taken no later message than tile t's, still waits for tile t.
+  using LoadOrder = LoadOrderBarrier<kNumScheduleStages + 1>;
+
+  /// Input stages: what is left of the SM's shared memory.
+  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  // sm_100
+  static constexpr uint32_t kBarrierBytes = 1024;                // barriers, messages, padding
+  static constexpr uint32_t kOutputBytes =
+      kNumEpiLoadStages * Slice::kCBytes + kNumOutputBuffers * Slice::kDBytes;
+  static constexpr int kNumInputStages =
+      std::min(8, static_cast<int>((kMaxSharedBytesPerCta - kOutputBytes - kBarrierBytes) /
+                                   Payload::kStageBytes));
+  static_assert(kNumInputStages >= 2, "less than two input stages fit into shared memory");
+  using InputPipeline = InputTilePipeline<Payload, kNumInputStages>;
+
+  /// Input-empty arrivals: one commit of every MMA that reads what this CTA loads, and one per
+  /// epilogue warp (A-scales read).
+  static constexpr uint32_t kInputConsumerArrivals =
+      traits.b_slices() + traits.a_slices() - 1 + WarpRoles::kEpilogueWarps;
+  /// Input-full bytes, of both CTAs of a pair.
+  static constexpr uint32_t kInputStageBytes = kCtaGroup * Payload::kStageBytes;
 
   /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment.
   struct alignas(1024) SharedStorage {
-    typename Payload::template Storage<NumInputStages> input;
-    alignas(1024) uint8_t c_slices[kNumEpiLoadStages][kSliceBytes];
-    alignas(1024) uint8_t d_slices[kNumOutputBuffers][kSliceBytes];
-    WorkTile work_tiles[kNumWorkTileStages];
+    typename Payload::template Storage<kNumInputStages> input;
+    alignas(1024) uint8_t c_slices[kNumEpiLoadStages][Slice::kCBytes];
+    alignas(1024) uint8_t d_slices[kNumOutputBuffers][Slice::kDBytes];
+    typename TileScheduler::Message schedule_messages[kNumScheduleStages];
     SharedMemBarrier input_barriers[InputPipeline::Pipeline::kNumBarriers];
     SharedMemBarrier accumulator_barriers[2 * kNumAccumulatorStages];
     SharedMemBarrier epi_load_barriers[EpiLoad::kNumBarriers];
-    SharedMemBarrier work_tile_barriers[WorkTiles::kNumBarriers];
+    SharedMemBarrier schedule_barriers[TileScheduler::kNumBarriers];
+    SharedMemBarrier load_order_barriers[LoadOrder::kNumBarriers];
     SharedMemBarrier tmem_dealloc;
     uint32_t tmem_address;
   };
-  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  // sm_100
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
-                "the rings need more shared memory than a CTA can have: use fewer input stages");
-};
-
-/// Kernel arguments; the tensor maps are read where they lie in parameter memory.
-struct GemmKernelArguments {
-  CUtensorMap a;         ///< e4m3 [M, K], box kTileK × kTileM, swizzle 128B
-  CUtensorMap b;         ///< e4m3 [N, K], box kTileK × kTileN, swizzle 128B
-  CUtensorMap a_scales;  ///< fp32 [ceil(K/128), M], box kTileM × 1
-  CUtensorMap c;  ///< bf16 [M, N], box kSliceColumns × kTileM, swizzle 128B; if has_residual
-  CUtensorMap d;  ///< bf16 [M, N], box as of c
-  const float* b_scales;    ///< fp32 [ceil(N/128), ceil(K/128)]
-  int64_t b_scales_stride;  ///< elements from one row of b_scales to the next
-  uint32_t tiles_m;
-  uint32_t tiles_n;
-  uint32_t k_blocks;      ///< ceil(K / 128)
-  uint32_t b_scale_rows;  ///< ceil(N / 128)
-  float beta;
-  uint32_t has_residual;  ///< 0: C isn't read
+                "the rings need more shared memory than a CTA can have");
 };
 
 }  // namespace bw

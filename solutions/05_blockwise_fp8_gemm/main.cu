@@ -16,14 +16,16 @@
 #include "common/host/command_line.hpp"
 #include "common/host/comparison.hpp"
 #include "common/host/device_attribute.hpp"
-#include "common/host/device_buffer.hpp"
 #include "common/host/event_timer.hpp"
 #include "common/host/host_memory.hpp"
-#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.cuh"
+#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
+#include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 
 namespace {
 
 enum ExitStatus { kVerified = 0, kWrongResult = 1, kFailure = 2 };
+
+const std::string kAutomatic = "auto";
 
 struct ProgramOptions {
   int64_t m = 512;
@@ -31,13 +33,20 @@ struct ProgramOptions {
   int64_t k = 1024;
   double beta = 0.5;
   int64_t seed = 1;
-  int fill = 0;  ///< index into kFillNames, in the order of bw::Fill
+  int fill = 0;    ///< index into kFillNames, in the order of bw::Fill
+  int output = 0;  ///< index into kOutputNames, in the order of bw::OutputType
+  std::string config = kAutomatic;
+  bool list_configs = false;
+
+  bw::OutputType output_type() const { return static_cast<bw::OutputType>(output); }
 };
 const std::vector<std::string> kFillNames = {"normal", "position-c"};
+const std::vector<std::string> kOutputNames = {"bf16", "fp32"};
 
 /// What one run on the device gives.
+template <class Output>
 struct Run {
-  std::vector<bw::Bf16> d;
+  std::vector<Output> d;
   float device_milliseconds;
   double wall_seconds;
 };
@@ -52,43 +61,21 @@ void print_machine() {
 }
 
 /// Copies the problem to the device, poisons D, runs the kernel once.
-Run run_on_device(const bw::BlockwiseProblem& problem) {
-  constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
-  const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a.values), b(problem.b.values);
-  const bw::DeviceBuffer<float> a_scales(problem.a.scales), b_scales(problem.b.scales);
-  const bw::DeviceBuffer<bw::Bf16> c(problem.c);
-  bw::DeviceBuffer<bw::Bf16> d(problem.m * problem.n);
-  d.fill_bytes(kPoisonByte);
-
-  const bw::BlockwiseFp8GemmArguments arguments{
-      .m = problem.m,
-      .n = problem.n,
-      .k = problem.k,
-      .a = a.data(),
-      .lda = problem.k,
-      .b = b.data(),
-      .ldb = problem.k,
-      .a_scales = a_scales.data(),
-      .lda_scales = problem.a.scales_stride,
-      .b_scales = b_scales.data(),
-      .ldb_scales = problem.b.scales_stride,
-      .c = c.data(),
-      .ldc = problem.n,
-      .d = d.data(),
-      .ldd = problem.n,
-      .beta = problem.beta,
-  };
+template <class Output>
+Run<Output> run_on_device(const bw::BlockwiseProblem& problem, const bw::GemmKernel& kernel) {
+  const bw::DeviceProblem on_device(problem, kernel.traits.output);
   constexpr cudaStream_t kDefaultStream = nullptr;
   bw::EventTimer timer;
   const auto begin = std::chrono::steady_clock::now();
   timer.start(kDefaultStream);
-  bw::blockwise_fp8_gemm(arguments, kDefaultStream);
+  bw::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
   const float milliseconds = timer.stop(kDefaultStream);
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-  return Run{d.download(), milliseconds, wall.count()};
+  return Run<Output>{on_device.download_d<Output>(), milliseconds, wall.count()};
 }
 
-void print_time(const bw::BlockwiseProblem& problem, const Run& run) {
+template <class Output>
+void print_time(const bw::BlockwiseProblem& problem, const Run<Output>& run) {
   const double seconds = run.device_milliseconds * 1e-3;
   const double clock_hz = bw::device_attribute(cudaDevAttrClockRate) * 1e3;
   const double flops = 2.0 * problem.m * problem.n * problem.k;
@@ -122,7 +109,8 @@ ExitStatus report(const bw::Comparison& comparison) {
 }
 
 /// Compares a position-encoded C exactly, everything else by the contract's criterion.
-ExitStatus verify(const bw::BlockwiseProblem& problem, const Run& run) {
+template <class Output>
+ExitStatus verify(const bw::BlockwiseProblem& problem, const Run<Output>& run) {
   if (problem.fill == bw::Fill::kPositionC) {
     return report(bw::compare_with_residual(run.d, problem));
   }
@@ -135,8 +123,8 @@ double required_bytes(const ProgramOptions& options) {
   // Codes on host and device, and the decoded float64 and fp32 of the reference's A.
   constexpr double kBytesPerA = 2 + sizeof(double) + sizeof(float);
   constexpr double kBytesPerB = 2;
-  // bf16 C and D on host and device; the reference and its magnitude.
-  constexpr double kBytesPerD = 4 * sizeof(bw::Bf16) + 2 * sizeof(double);
+  // C and D on host and device; the reference and its magnitude.
+  constexpr double kBytesPerD = 2 * (sizeof(bw::Bf16) + sizeof(float)) + 2 * sizeof(double);
   const double m = static_cast<double>(options.m), n = static_cast<double>(options.n);
   const double k = static_cast<double>(options.k);
   return kBytesPerA * m * k + kBytesPerB * n * k + kBytesPerD * m * n;
@@ -144,9 +132,8 @@ double required_bytes(const ProgramOptions& options) {
 
 /// Refuses, before anything is allocated, what the kernel would refuse and what won't fit.
 void validate(const ProgramOptions& options) {
-  using Config = bw::DefaultGemmConfig;
   constexpr int64_t kKUnit = 16, kNUnit = 8;  // 16 bytes of e4m3, of bf16
-  bw::validate_gemm_shape(options.m, options.n, options.k, Config::kTileM, Config::kTileN);
+  bw::validate_gemm_shape(options.m, options.n, options.k);
   bw::require(options.k % kKUnit == 0, "--k ", options.k,
               ": this program stores A and B without padding, and TMA needs rows that are a"
               " multiple of 16 bytes apart: give a multiple of 16.");
@@ -163,9 +150,39 @@ void validate(const ProgramOptions& options) {
               " GiB: give smaller sizes.");
 }
 
+/// The configuration that was named, or the one that fits the shape.
+const bw::GemmKernel& choose_kernel(const ProgramOptions& options) {
+  if (options.config == kAutomatic) {
+    return bw::choose_gemm_kernel(options.m, options.n, options.output_type(),
+                                  bw::device_attribute(cudaDevAttrMultiProcessorCount));
+  }
+  const bw::GemmKernel& kernel = bw::find_gemm_kernel(options.config);
+  bw::require(kernel.traits.output == options.output_type(), "The configuration ", kernel.name,
+              " doesn't write ", kOutputNames[options.output],
+              "; choose another one, or give --output ", kOutputNames[1 - options.output], ".");
+  return kernel;
+}
+
+void list_configurations() {
+  for (const bw::GemmKernel& kernel : bw::gemm_kernels()) std::printf("%s\n", kernel.name.c_str());
+}
+
+template <class Output>
+ExitStatus run_and_verify(const bw::BlockwiseProblem& problem, const bw::GemmKernel& kernel) {
+  const Run<Output> run = run_on_device<Output>(problem, kernel);
+  print_time(problem, run);
+  return verify(problem, run);
+}
+
 ExitStatus run_program(const ProgramOptions& options) {
+  if (options.list_configs) {
+    list_configurations();
+    return kVerified;
+  }
   validate(options);
+  const bw::GemmKernel& kernel = choose_kernel(options);
   print_machine();
+  std::printf("config   %s\n", kernel.name.c_str());
   std::printf("shape    m %lld, n %lld, k %lld, beta %g, seed %lld, fill %s\n",
               static_cast<long long>(options.m), static_cast<long long>(options.n),
               static_cast<long long>(options.k), options.beta, static_cast<long long>(options.seed),
@@ -173,9 +190,8 @@ ExitStatus run_program(const ProgramOptions& options) {
   const bw::BlockwiseProblem problem = bw::make_blockwise_problem(
       options.m, options.n, options.k, static_cast<float>(options.beta),
       static_cast<uint64_t>(options.seed), static_cast<bw::Fill>(options.fill));
-  const Run run = run_on_device(problem);
-  print_time(problem, run);
-  return verify(problem, run);
+  return options.output_type() == bw::OutputType::kBf16 ? run_and_verify<bw::Bf16>(problem, kernel)
+                                                        : run_and_verify<float>(problem, kernel);
 }
 
 }  // namespace
@@ -192,6 +208,10 @@ int main(int argc, char** argv) {
   command_line.add("seed", options.seed, "seed of the random inputs");
   command_line.add("fill", options.fill, kFillNames,
                    "normal random inputs, or A = 0 and a C that encodes its positions");
+  command_line.add("output", options.output, kOutputNames, "element type of D");
+  command_line.add("config", options.config,
+                   "name of the configuration; auto: one that fits the shape");
+  command_line.add_flag("list-configs", options.list_configs, "print the names and end");
   try {
     if (!command_line.parse(argc, argv)) {
       command_line.print_help(std::cout, "05_blockwise_fp8_gemm");

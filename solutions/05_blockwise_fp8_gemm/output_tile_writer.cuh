@@ -2,8 +2,6 @@
 /// \file
 /// The way of a finished tile to global memory: D = accumulator + beta · C (contract, chapter 5).
 
-#include <cuda.h>
-
 #include <cstdint>
 
 #include "common/device/convert.cuh"
@@ -13,117 +11,135 @@
 #include "common/device/swizzle.cuh"
 #include "common/device/tma_store.cuh"
 #include "solutions/02_tmem_lifecycle/warp_group_barrier.cuh"
-#include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
+#include "solutions/05_blockwise_fp8_gemm/gemm_cta.cuh"
 
 namespace bw {
 
-/// Writes tiles slice by slice (64 columns), through two swizzled buffers in shared memory: while
-/// TMA stores one slice, the threads fill the other. The 128 epilogue threads use it together;
-/// thread t owns row t. Bulk groups belong to a thread, so one elected lane of warp 0 issues,
-/// commits and waits, and the named barrier tells the others.
+/// Writes tiles slice by slice, through two swizzled buffers in shared memory: while TMA stores
+/// one slice, the threads fill the other. The 128 epilogue threads use it together. Bulk groups
+/// belong to a thread, so one elected lane of warp 0 issues, commits and waits, and the named
+/// barrier tells the others.
 template <class Config>
 class OutputTileWriter {
+  using Slice = typename Config::Slice;
+  using Layout = typename Config::Accumulator::Layout;
   static constexpr int kEpilogueBarrierId = 2;  // 1 is the TMEM hand-over of the warp contexts
   using EpilogueBarrier = WarpGroupBarrier<WarpRoles::kEpilogueThreads, kEpilogueBarrierId>;
-  static constexpr uint32_t kChunkBytes = 16;  ///< what a swizzle moves as a whole: 8 bf16
-  static constexpr int kChunkColumns = kChunkBytes / sizeof(uint16_t);
-  static constexpr uint32_t kRowBytes = Config::kSliceColumns * sizeof(uint16_t);
-  static constexpr int kChunksPerRow = kRowBytes / kChunkBytes;
+  static constexpr uint32_t kChunkBytes = 16;  ///< what a swizzle moves as a whole
+  static constexpr int kGroup = 8;             ///< columns handled together: 8 bf16 = one chunk
+  static constexpr bool kBf16Output = Config::traits.output == OutputType::kBf16;
 
  public:
-  /// `d_slices`: kNumOutputBuffers slices in shared memory, 1024-byte aligned.
-  __device__ __forceinline__ OutputTileWriter(uint8_t* d_slices, const CUtensorMap* d_map)
-      : d_slices_(d_slices),
-        d_map_(d_map),
-        row_(threadIdx.x),
+  __device__ __forceinline__ explicit OutputTileWriter(const GemmCta<Config>& cta)
+      : cta_(cta),
+        slice_row_(Layout::part() * Config::kCtaRows + Layout::row()),
         issues_(threadIdx.x < ptx::kWarpThreads && ptx::elect_one()) {}
 
-  /// Writes the tile whose first element is (row, column) = (`tile_row`, `tile_column`); rows and
-  /// columns outside of D are not written. With `has_residual`, takes one C slice from
-  /// `epi_load` for every slice of D.
-  template <class Accumulator>
-  __device__ __forceinline__ void write(const Accumulator& accumulator, int32_t tile_row,
-                                        int32_t tile_column, typename Config::EpiLoad& epi_load,
-                                        const uint8_t* c_slices, bool has_residual, float beta) {
+  /// Writes the CTA's tile whose first element is (`row`, `column`); rows and columns outside of D
+  /// are not written. With a residual, takes one C slice from `epi_load` for every slice of D.
+  __device__ __forceinline__ void write(const typename Config::Accumulator& accumulator,
+                                        int32_t row, int32_t column,
+                                        typename Config::EpiLoad& epi_load) {
 #pragma unroll
-    for (int slice = 0; slice < Config::kSlicesPerTile; ++slice) {
-      uint32_t packed[Config::kSliceColumns / 2];
-      if (has_residual) {
+    for (int slice = 0; slice < Slice::kPerTile; ++slice) {
+      uint8_t* buffer = acquire_buffer();
+      if (cta_.args.has_residual) {
         auto c_stage = epi_load.consume();
-        pack_with_residual(accumulator, slice, c_slices + c_stage.index() * Config::kSliceBytes,
-                           beta, packed);
-        ptx::fence_proxy_async_shared();  // TMA will overwrite the stage that was read
+        fill<true>(accumulator, slice, cta_.shared.c_slices[c_stage.index()], buffer);
+        ptx::fence_proxy_async_shared();  // C was read, TMA will overwrite it
       } else {
-        pack(accumulator, slice, packed);
+        fill<false>(accumulator, slice, nullptr, buffer);
       }
-      store_slice(packed, tile_row, tile_column + slice * Config::kSliceColumns);
+      store(buffer, row, column + slice * Slice::kColumns);
     }
   }
 
   /// At the kernel's end: the issuing lane waits until everything is in global memory.
   __device__ __forceinline__ void finish() {
     if (issues_) ptx::bulk_wait_group<0>();
+    __syncwarp();
   }
 
  private:
-  /// Where chunk `chunk` of this thread's row lies in a slice.
+  /// Where chunk `chunk` of this thread's row lies in a slice with rows of `row_bytes`.
+  template <uint32_t row_bytes>
   __device__ __forceinline__ uint32_t chunk_offset(int chunk) const {
-    return swizzled_offset(Config::kSwizzle, row_ * kRowBytes + chunk * kChunkBytes);
+    return swizzled_offset(Slice::swizzle_of(row_bytes),
+                           slice_row_ * row_bytes + chunk * kChunkBytes);
   }
 
-  template <class Accumulator>
-  static __device__ __forceinline__ void pack(const Accumulator& accumulator, int slice,
-                                              uint32_t (&packed)[Config::kSliceColumns / 2]) {
-#pragma unroll
-    for (int pair = 0; pair < Config::kSliceColumns / 2; ++pair) {
-      const int column = slice * Config::kSliceColumns + 2 * pair;
-      packed[pair] = ptx::pack_bf16x2(accumulator[column], accumulator[column + 1]);
-    }
-  }
-
-  template <class Accumulator>
-  __device__ __forceinline__ void pack_with_residual(
-      const Accumulator& accumulator, int slice, const uint8_t* c_slice, float beta,
-      uint32_t (&packed)[Config::kSliceColumns / 2]) const {
-#pragma unroll
-    for (int chunk = 0; chunk < kChunksPerRow; ++chunk) {
-      const uint4 c = *reinterpret_cast<const uint4*>(c_slice + chunk_offset(chunk));
-      const uint32_t words[] = {c.x, c.y, c.z, c.w};
-#pragma unroll
-      for (int word = 0; word < kChunkColumns / 2; ++word) {
-        const int pair = chunk * (kChunkColumns / 2) + word;
-        const int column = slice * Config::kSliceColumns + 2 * pair;
-        packed[pair] = ptx::pack_bf16x2(
-            fmaf(beta, ptx::unpack_bf16_low(words[word]), accumulator[column]),
-            fmaf(beta, ptx::unpack_bf16_high(words[word]), accumulator[column + 1]));
-      }
-    }
-  }
-
-  /// Puts one slice into the next buffer and starts its store.
-  __device__ __forceinline__ void store_slice(const uint32_t (&packed)[Config::kSliceColumns / 2],
-                                              int32_t row, int32_t column) {
-    uint8_t* buffer = d_slices_ + next_buffer_ * Config::kSliceBytes;
+  /// The next buffer, once its last store has been read out.
+  __device__ __forceinline__ uint8_t* acquire_buffer() {
     if (issues_) ptx::bulk_wait_group_read<Config::kNumOutputBuffers - 1>();
-    EpilogueBarrier::sync();  // the buffer's last store has been read out
+    EpilogueBarrier::sync();
+    uint8_t* buffer = cta_.shared.d_slices[next_buffer_];
+    next_buffer_ = (next_buffer_ + 1) % Config::kNumOutputBuffers;
+    return buffer;
+  }
+
+  /// Puts this thread's columns of slice `slice` into `buffer`.
+  template <bool has_residual>
+  __device__ __forceinline__ void fill(const typename Config::Accumulator& accumulator, int slice,
+                                       const uint8_t* c_slice, uint8_t* buffer) const {
 #pragma unroll
-    for (int chunk = 0; chunk < kChunksPerRow; ++chunk) {
-      const uint32_t* words = packed + chunk * (kChunkColumns / 2);
-      *reinterpret_cast<uint4*>(buffer + chunk_offset(chunk)) =
-          make_uint4(words[0], words[1], words[2], words[3]);
+    for (int group = 0; group < Slice::kColumns / kGroup; ++group) {
+      float values[kGroup];
+#pragma unroll
+      for (int i = 0; i < kGroup; ++i) {
+        values[i] = accumulator[slice * Slice::kColumns + group * kGroup + i];
+      }
+      if constexpr (has_residual) add_residual(values, c_slice, group);
+      put(values, buffer, group);
     }
+  }
+
+  /// values += beta · C, for eight columns of C: one chunk.
+  __device__ __forceinline__ void add_residual(float (&values)[kGroup], const uint8_t* c_slice,
+                                               int group) const {
+    const uint4 c =
+        *reinterpret_cast<const uint4*>(c_slice + chunk_offset<Slice::kCRowBytes>(group));
+    const uint32_t words[] = {c.x, c.y, c.z, c.w};
+#pragma unroll
+    for (int pair = 0; pair < kGroup / 2; ++pair) {
+      float& low = values[2 * pair];
+      float& high = values[2 * pair + 1];
+      low = fmaf(cta_.args.beta, ptx::unpack_bf16_low(words[pair]), low);
+      high = fmaf(cta_.args.beta, ptx::unpack_bf16_high(words[pair]), high);
+    }
+  }
+
+  /// Eight columns of D: one chunk of bf16, two of fp32.
+  __device__ __forceinline__ void put(const float (&v)[kGroup], uint8_t* buffer, int group) const {
+    if constexpr (kBf16Output) {
+      *reinterpret_cast<uint4*>(buffer + chunk_offset<Slice::kDRowBytes>(group)) =
+          make_uint4(ptx::pack_bf16x2(v[0], v[1]), ptx::pack_bf16x2(v[2], v[3]),
+                     ptx::pack_bf16x2(v[4], v[5]), ptx::pack_bf16x2(v[6], v[7]));
+    } else {
+      *reinterpret_cast<float4*>(buffer + chunk_offset<Slice::kDRowBytes>(2 * group)) =
+          make_float4(v[0], v[1], v[2], v[3]);
+      *reinterpret_cast<float4*>(buffer + chunk_offset<Slice::kDRowBytes>(2 * group + 1)) =
+          make_float4(v[4], v[5], v[6], v[7]);
+    }
+  }
+
+  /// Starts the store of a filled buffer to the columns from `column` on.
+  __device__ __forceinline__ void store(const uint8_t* buffer, int32_t row, int32_t column) {
     ptx::fence_proxy_async_shared();
     EpilogueBarrier::sync();  // every row is written and fenced
     if (issues_) {
-      ptx::tma_store_2d(d_map_, column, row, ptx::shared_address(buffer));
+#pragma unroll
+      for (int part = 0; part < Layout::kThreadsPerRow; ++part) {
+        ptx::tma_store_2d(
+            &cta_.args.d, column + part * Layout::kThreadColumns, row,
+            ptx::shared_address(buffer + part * Config::kCtaRows * Slice::kDRowBytes));
+      }
       ptx::bulk_commit_group();
     }
-    next_buffer_ = (next_buffer_ + 1) % Config::kNumOutputBuffers;
+    __syncwarp();
   }
 
-  uint8_t* d_slices_;
-  const CUtensorMap* d_map_;
-  uint32_t row_;
+  const GemmCta<Config>& cta_;
+  uint32_t slice_row_;
   bool issues_;
   uint32_t next_buffer_ = 0;
 };

@@ -27,7 +27,7 @@ BlockwiseFp8GemmArguments good_arguments() {
       .ldb_scales = 2,
       .c = reinterpret_cast<const Bf16*>(address),
       .ldc = 72,
-      .d = reinterpret_cast<Bf16*>(address),
+      .d = reinterpret_cast<Bf16*>(address + 16),
       .ldd = 64,
       .beta = 1.0f,
   };
@@ -38,7 +38,7 @@ void expect_refused(const std::string& part,
   BlockwiseFp8GemmArguments arguments = good_arguments();
   change(arguments);
   try {
-    validate_gemm_arguments(arguments, 128, 128);
+    validate_gemm_arguments(arguments);
     ADD_FAILURE() << "was accepted: " << part;
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
@@ -46,12 +46,12 @@ void expect_refused(const std::string& part,
 }
 
 TEST(GemmArguments, GoodOnesPass) {
-  EXPECT_NO_THROW(validate_gemm_arguments(good_arguments(), 128, 128));
+  EXPECT_NO_THROW(validate_gemm_arguments(good_arguments()));
   BlockwiseFp8GemmArguments without_c = good_arguments();
   without_c.c = nullptr;
   without_c.ldc = 0;
   without_c.beta = 0;
-  EXPECT_NO_THROW(validate_gemm_arguments(without_c, 128, 128));
+  EXPECT_NO_THROW(validate_gemm_arguments(without_c));
 }
 
 TEST(GemmArguments, SizesMustBeAddressable) {
@@ -59,8 +59,8 @@ TEST(GemmArguments, SizesMustBeAddressable) {
   expect_refused("N is -8", [](auto& g) { g.n = -8; });
   expect_refused("K is 4294967296", [](auto& g) { g.k = int64_t{1} << 32; });
   expect_refused("tiles", [](auto& g) {
-    g.m = (int64_t{1} << 31) - 256;
-    g.n = (int64_t{1} << 31) - 256;
+    g.m = (int64_t{1} << 31) - 1024;
+    g.n = (int64_t{1} << 31) - 1024;
   });
 }
 
@@ -76,11 +76,45 @@ TEST(GemmArguments, RowsMustBeAlignedAndLongEnough) {
   expect_refused("below 2^40", [](auto& g) { g.ldd = int64_t{1} << 62; });
 }
 
+TEST(GemmArguments, RowsOfFp32OutputAreMultiplesOf16Bytes) {
+  expect_refused("a multiple of 4: pad", [](auto& g) {
+    g.output = OutputType::kFp32;
+    g.ldd = 66;
+  });
+  BlockwiseFp8GemmArguments arguments = good_arguments();
+  arguments.c = nullptr;
+  arguments.beta = 0;
+  arguments.output = OutputType::kFp32;
+  arguments.ldd = 68;
+  EXPECT_NO_THROW(validate_gemm_arguments(arguments));
+}
+
+TEST(GemmArguments, OutputMayBeResidualOnlyWithTheSameLayout) {
+  const auto in_place = [](auto& g) {
+    g.d = const_cast<Bf16*>(g.c);
+    g.ldc = g.ldd = 64;
+  };
+  BlockwiseFp8GemmArguments arguments = good_arguments();
+  in_place(arguments);
+  EXPECT_NO_THROW(validate_gemm_arguments(arguments));
+  expect_refused("D is C itself", [&](auto& g) {
+    in_place(g);
+    g.ldc = 72;
+  });
+  expect_refused("D is C itself", [&](auto& g) {
+    in_place(g);
+    g.output = OutputType::kFp32;
+  });
+}
+
 TEST(GemmArguments, AddressesMustBeAlignedAndGiven) {
   expect_refused("B starts at", [](auto& g) { ++g.b; });
   expect_refused("D is a null pointer", [](auto& g) { g.d = nullptr; });
   expect_refused("B-scales are a null pointer", [](auto& g) { g.b_scales = nullptr; });
   expect_refused("C is a null pointer", [](auto& g) { g.c = nullptr; });
+  expect_refused("multiples of 4 bytes", [](auto& g) {
+    g.b_scales = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(g.b_scales) + 2);
+  });
 }
 
 }  // namespace

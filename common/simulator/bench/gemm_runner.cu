@@ -1,7 +1,7 @@
 #include "common/simulator/bench/gemm_runner.hpp"
 
 #include "common/host/blockwise_problem.hpp"
-#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.cuh"
+#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 
 namespace bw::bench {

@@ -10,13 +10,22 @@ VERIFIED, BAD_INPUT = 0, 2
 SHAPES = [(128, 128, 128), (256, 512, 1024), (1000, 576, 320), (64, 2112, 7168), (512, 4096, 1024)]
 SCHEDULE_SEEDS = range(10)
 
+# For every configuration: edges in all dimensions, several tiles per cluster of any shape, few
+# rows, the shortest K, and a K whose last block is half empty.
+RAGGED_SHAPES = [(129, 136, 272), (257, 1000, 1040), (1, 8, 16), (8, 264, 128), (64, 136, 7168 + 64)]
+SLOW_SHAPES = [(1024, 1536, 7168), (1000, 576, 7168), (500, 3072, 1536)]
+
 
 def run(environment=None, **options):
     """Runs the program; its exit status and everything it printed."""
-    command = [PROGRAM]
+    arguments = []
     for name, value in options.items():
-        command += [f"--{name}", str(value)]
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        arguments += [f"--{name}", str(value)]
+    return run_command(arguments, environment)
+
+
+def run_command(arguments, environment=None):
+    result = subprocess.run([PROGRAM] + arguments, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                             universal_newlines=True, env={**os.environ, **(environment or {})})
     return result.returncode, result.stdout
 
@@ -27,6 +36,17 @@ class ProgramTest(unittest.TestCase):
             status, output = run(environment, m=m, n=n, k=k, **options)
             self.assertEqual(status, VERIFIED, output)
             self.assertIn(f"verified ({m * n} elements)", output)
+
+
+def output_of(config):
+    return "fp32" if config.endswith("_fp32") else "bf16"
+
+
+def configurations():
+    """Names of all configurations."""
+    status, output = run_command(["--list-configs"])
+    assert status == 0, output
+    return output.split()
 
 
 class Shapes(ProgramTest):
@@ -61,6 +81,62 @@ class Schedules(ProgramTest):
             self.expect_verified(512, 640, 256, environment={"BW_SIM_SMS": str(multiprocessors)})
 
 
+class ConfigurationTest(ProgramTest):
+    def expect_all_verified(self, m, n, k, **options):
+        for config in configurations():
+            self.expect_verified(m, n, k, config=config, output=output_of(config), **options)
+
+
+class Configurations(ConfigurationTest):
+    """Every configuration, by name."""
+
+    def test_names_cover_the_supported_classes(self):
+        names = configurations()
+        self.assertEqual(len(names), len(set(names)))
+        # cta_group and MMA_M, cluster, scheduler, output
+        for part in ("cta1_64x", "cta1_128x", "cta2_128x", "cta2_256x", "_1x1", "_2x1", "_2x2",
+                     "_4x4", "_8x2", "_clc", "_fp32"):
+            self.assertTrue([name for name in names if part in name], part)
+
+    def test_ragged_shapes(self):
+        for (m, n, k), beta in zip(RAGGED_SHAPES, (1, 0.5, 0, 1, -0.5)):
+            self.expect_all_verified(m, n, k, beta=beta)
+
+    def test_residual_is_exact(self):
+        for beta in (0, 1, 0.5):
+            self.expect_all_verified(300, 520, 32, beta=beta, fill="position-c")
+
+    def test_persistent_clusters(self):
+        # One or two clusters resident: every ring goes around several times.
+        for seed in (0, 7):
+            self.expect_all_verified(1100, 1064, 400, beta=1, seed=seed,
+                                     environment={"BW_SIM_SMS": "17", "BW_SIM_SEED": str(seed)})
+
+    def test_automatic_choice(self):
+        chosen = set()
+        for m, n, k in ((1, 4096, 128), (64, 2048, 128), (4096, 1024, 128), (600, 600, 128)):
+            status, output = run(m=m, n=n, k=k)
+            self.assertEqual(status, VERIFIED, output)
+            chosen.add(output.split("config")[1].split()[0])
+        self.assertGreater(len(chosen), 1, "different shapes call for different configurations")
+        status, output = run(m=100, n=200, k=128, output="fp32")
+        self.assertEqual(status, VERIFIED, output)
+        self.assertRegex(output, r"config +\S+_fp32")
+
+
+class ConfigurationsSlow(ConfigurationTest):
+    """The large shapes, and more schedules."""
+
+    def test_large_shapes(self):
+        for (m, n, k), beta in zip(SLOW_SHAPES, (0.5, 1, 0)):
+            self.expect_all_verified(m, n, k, beta=beta)
+
+    def test_schedules(self):
+        for seed in SCHEDULE_SEEDS:
+            self.expect_all_verified(600, 1304, 656, beta=0.5, seed=seed,
+                                     environment={"BW_SIM_SMS": "33", "BW_SIM_SEED": str(seed)})
+
+
 class BadInput(ProgramTest):
     def expect_refused(self, part, **options):
         with self.subTest(**options):
@@ -75,12 +151,22 @@ class BadInput(ProgramTest):
         self.expect_refused("M is 0", m=0)
         self.expect_refused("N is -8", n=-8)
         self.expect_refused("K is 8589934592", k=2**33)
-        self.expect_refused("tiles", m=2**31 - 256, n=2**31 - 256)
-        self.expect_refused("GiB", m=2**31 - 256, k=2**30)
+        self.expect_refused("tiles", m=2**31 - 1024, n=2**31 - 1024)
+        self.expect_refused("GiB", m=2**31 - 1024, k=2**30)
 
     def test_strides(self):
         self.expect_refused("give a multiple of 16", k=1000)
         self.expect_refused("give a multiple of 8", n=100)
+
+    def test_configurations(self):
+        self.expect_refused("no configuration called cta3_128x128", config="cta3_128x128_1x1")
+        self.expect_refused("cta2_256x128_2x1", config="none")  # the names that exist are listed
+        self.expect_refused("doesn't write fp32", config="cta1_128x128_1x1", output="fp32")
+
+    def test_small_devices(self):
+        status, output = run({"BW_SIM_SMS": "8"}, config="cta2_128x128_8x2")
+        self.assertEqual(status, BAD_INPUT, output)
+        self.assertIn("clusters of 16 CTAs", output)
 
     def test_options(self):
         self.expect_refused("isn't a 64-bit integer", m="many")

@@ -1,0 +1,63 @@
+#pragma once
+/// \file
+/// Which part of an accumulator in tensor memory each epilogue thread takes (contract, chapters 4
+/// and 5; PTX ISA, "Data path layout organization" of tcgen05.mma).
+
+#include <cstdint>
+
+#include "solutions/02_tmem_lifecycle/tmem_address.cuh"
+
+namespace bw {
+
+/// Layout of one CTA's part of D: `CtaRows` rows (MMA_M / cta_group) × `MmaN` columns. Every
+/// thread of the 128 gets one row, and `kThreadColumns` consecutive columns of it:
+///
+///     128 rows:            lane i holds row i; thread i takes all of it
+///     64 rows, cta_group 1: the first 16 lanes of each quarter hold 16 rows; threads 0 … 15 of the
+///                           warp take the first half of the columns, threads 16 … 31 the second
+///     64 rows, cta_group 2: lanes 0 … 63 hold the first half of the columns, 64 … 127 the second
+template <int CtaRows, int MmaN, int CtaGroup>
+struct AccumulatorLayout {
+  static_assert(CtaRows == 64 || CtaRows == 128,
+                "a CTA holds 64 or 128 rows: MMA_M is 64 or 128 with cta_group 1, 128 or 256 with"
+                " cta_group 2");
+  static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
+
+  static constexpr int kThreads = 128;
+  static constexpr int kThreadsPerRow = kThreads / CtaRows;
+  static constexpr int kThreadColumns = MmaN / kThreadsPerRow;
+  /// Rows use half of the lanes of each quarter, all of the columns.
+  static constexpr bool kUsesHalfTheLanes = CtaGroup == 1 && CtaRows == 64;
+  /// TMEM columns of one accumulator.
+  static constexpr int kTmemColumns = kUsesHalfTheLanes ? MmaN : kThreadColumns;
+
+  static constexpr uint32_t kWarpThreads = 32;
+  static constexpr uint32_t kHalfWarp = 16;
+
+  /// The calling thread's row of the CTA's tile.
+  static __device__ __forceinline__ uint32_t row() {
+    const uint32_t thread = threadIdx.x % kThreads;
+    return kUsesHalfTheLanes ? thread / kWarpThreads * kHalfWarp + thread % kHalfWarp
+                             : thread % CtaRows;
+  }
+  /// Which part of the row: 0 … kThreadsPerRow - 1, the same in all threads of half a warp.
+  static __device__ __forceinline__ uint32_t part() {
+    const uint32_t thread = threadIdx.x % kThreads;
+    return kUsesHalfTheLanes ? thread % kWarpThreads / kHalfWarp : thread / CtaRows;
+  }
+  /// The first of the calling thread's columns.
+  static __device__ __forceinline__ int first_column() { return part() * kThreadColumns; }
+
+  /// Loads the thread's columns from `column` on, one a register; whole warps.
+  template <int columns>
+  static __device__ __forceinline__ void load(TmemAddress accumulator, int column,
+                                              float (&values)[columns]) {
+    if constexpr (kUsesHalfTheLanes) {
+      (accumulator + column).template load_16x32bx2<kThreadColumns>(values);
+    } else {
+      (accumulator + column).load_32x32b(values);
+    }
+  }
+};
+
+}  // namespace bw

@@ -1,0 +1,73 @@
+#pragma once
+/// \file
+/// What all roles of a CTA share: arguments, shared memory, the rings, the CTA's place.
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "common/device/fence.cuh"
+#include "common/device/tma_load.cuh"
+#include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
+#include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
+
+namespace bw {
+
+/// One CTA. Every role makes its own copies of the rings it uses: they are values in registers
+/// over the same barriers.
+template <class Config>
+struct GemmCta {
+  using Shared = typename Config::SharedStorage;
+
+  const GemmKernelArguments& args;
+  Shared& shared;
+  typename Config::Cluster cluster;
+
+  __device__ __forceinline__ typename Config::InputPipeline input_pipeline() const {
+    return {typename Config::InputPipeline::Pipeline(shared.input_barriers),
+            Config::Payload::of(shared.input)};
+  }
+  __device__ __forceinline__ typename Config::EpiLoad epi_load_pipeline() const {
+    return typename Config::EpiLoad(shared.epi_load_barriers);
+  }
+  __device__ __forceinline__ typename Config::LoadOrder load_order() const {
+    return typename Config::LoadOrder(shared.load_order_barriers);
+  }
+  __device__ __forceinline__ typename Config::TileScheduler tile_scheduler() const {
+    return {shared.schedule_barriers, shared.schedule_messages, args.raster};
+  }
+  __device__ __forceinline__ uint16_t complete_mask() const {
+    return mma_complete_mask<Config::kCtaGroup>(cluster.rank);
+  }
+
+  /// First row and column of D that this CTA computes of `tile`. A pair's two CTAs have the rows
+  /// of their MMA one after the other, and the same columns.
+  __device__ __forceinline__ int32_t row_of(const WorkTile& tile) const {
+    return (tile.m * Config::traits.cluster_m + cluster.rank_m) * Config::kCtaRows;
+  }
+  __device__ __forceinline__ int32_t column_of(const WorkTile& tile) const {
+    return (tile.n * Config::traits.cluster_n + cluster.rank_n) * Config::kMmaN;
+  }
+
+  /// One thread: every barrier of the CTA, by the arrive counts of the contract.
+  __device__ __forceinline__ void init_barriers() const {
+    input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
+    OutputTilePipeline<Config::kOutput>::init_barriers(shared.accumulator_barriers);
+    epi_load_pipeline().init_barriers(1, WarpRoles::kEpilogueThreads);
+    load_order().init_barriers();
+    tile_scheduler().init_barriers();
+    TmemDeallocBarrier<Config::kCtaGroup>{&shared.tmem_dealloc}.init_barrier();
+    ptx::fence_mbarrier_init();
+  }
+
+  /// One thread: brings the tensor maps into the descriptor cache.
+  __device__ __forceinline__ void prefetch_tensor_maps() const {
+    ptx::prefetch_tensormap(&args.a);
+    ptx::prefetch_tensormap(&args.b);
+    ptx::prefetch_tensormap(&args.a_scales);
+    ptx::prefetch_tensormap(&args.d);
+    if (args.has_residual) ptx::prefetch_tensormap(&args.c);
+  }
+};
+
+}  // namespace bw

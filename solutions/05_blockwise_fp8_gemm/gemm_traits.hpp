@@ -1,0 +1,71 @@
+#pragma once
+/// \file
+/// The choices that make one kernel of the GEMM (contract, chapter 5, "Shapes to support").
+
+#include <cstdint>
+
+#include "common/device/scale_block.cuh"
+
+namespace bw {
+
+/// Element type of D.
+enum class OutputType { kBf16, kFp32 };
+
+/// Who decides which tile a cluster computes next.
+enum class TileScheduling {
+  kStatic,         ///< a persistent grid; tile i + round * clusters
+  kLaunchControl,  ///< a grid of all tiles; running clusters take over those that haven't started
+};
+
+/// Compile-time choices of one kernel. `mma_m` × `mma_n` is one MMA: of a CTA with cta_group 1, of
+/// a pair of CTAs with cta_group 2.
+struct GemmTraits {
+  int mma_m = 128;
+  int mma_n = 128;
+  int cta_group = 1;
+  int cluster_m = 1;
+  int cluster_n = 1;
+  TileScheduling scheduling = TileScheduling::kStatic;
+  OutputType output = OutputType::kBf16;
+
+  /// Rows of A, C and D of one CTA.
+  constexpr int cta_rows() const { return mma_m / cta_group; }
+  /// Rows of B that one CTA holds; a pair's MMA takes half from each.
+  constexpr int cta_b_rows() const { return mma_n / cta_group; }
+  constexpr int cluster_size() const { return cluster_m * cluster_n; }
+  /// Rows and columns of D of one cluster.
+  constexpr int cluster_rows() const { return cta_rows() * cluster_m; }
+  constexpr int cluster_columns() const { return mma_n * cluster_n; }
+  /// CTAs that share a tile of A, and a tile of B: each loads a slice and multicasts it.
+  constexpr int a_slices() const { return cluster_n; }
+  constexpr int b_slices() const { return cluster_m / cta_group; }
+  constexpr int output_bytes() const { return output == OutputType::kBf16 ? 2 : 4; }
+
+  constexpr bool operator==(const GemmTraits&) const = default;
+};
+
+/// The tensor core's shapes for e4m3 operands.
+constexpr bool is_mma_shape(const GemmTraits& t) {
+  constexpr int kMostColumns = 256;
+  if (t.mma_n <= 0 || t.mma_n > kMostColumns) return false;
+  if (t.cta_group == 1) return (t.mma_m == 64 || t.mma_m == 128) && t.mma_n % 16 == 0;
+  return t.cta_group == 2 && (t.mma_m == 128 || t.mma_m == 256) && t.mma_n % 32 == 0;
+}
+
+/// The cluster shapes of the contract.
+constexpr bool is_cluster_shape(const GemmTraits& t) {
+  constexpr int kShapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {4, 4}, {8, 2}};
+  for (const auto& shape : kShapes) {
+    if (t.cluster_m == shape[0] && t.cluster_n == shape[1]) return true;
+  }
+  return false;
+}
+
+/// True when the slices that CTAs multicast start at whole repeats of the 128B swizzle.
+constexpr bool slices_keep_the_swizzle(const GemmTraits& t) {
+  constexpr int kRowsPerRepeat = 8;
+  return t.cta_rows() % (t.a_slices() * kRowsPerRepeat) == 0 && t.b_slices() > 0 &&
+         t.cta_b_rows() % (t.b_slices() * kRowsPerRepeat) == 0;
+}
+
+}  // namespace bw
