@@ -1,0 +1,116 @@
+/// \file
+/// Runs the blockwise-scaled FP8 GEMM, one output tile per CTA, on random inputs and verifies it.
+/// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "common/host/blockwise_reference.hpp"
+#include "common/host/dense_gemm.hpp"
+#include "common/host/device_buffer.hpp"
+#include "common/host/event_timer.hpp"
+#include "common/host/program.hpp"
+#include "solutions/04_per_k_contexts/blockwise_tile_kernel.cuh"
+
+namespace {
+
+const std::vector<std::string> kTileNNames = {"64", "96", "128"};
+
+struct ProgramOptions {
+  int64_t m = 512;
+  int64_t n = 512;
+  int64_t k = 1024;
+  int tile_n = 2;  ///< index into kTileNNames
+  int64_t seed = 1;
+};
+
+/// What one run on the device gives.
+struct Run {
+  std::vector<bw::Bf16> d;
+  float milliseconds;
+  double wall_seconds;
+};
+
+/// Copies the problem to the device, poisons D, runs the kernel once.
+template <int TileN>
+Run run_on_device(const bw::BlockwiseProblem& problem) {
+  using Config = bw::BlockwiseTileConfig<TileN>;
+  constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  const bw::WallTimer wall;
+  const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a.values), b(problem.b.values);
+  const bw::DeviceBuffer<float> a_scales(problem.a.scales), b_scales(problem.b.scales);
+  bw::DeviceBuffer<bw::Bf16> d(problem.m * problem.n);
+  d.fill_bytes(kPoisonByte);
+
+  bw::BlockwiseTileArguments arguments{};
+  arguments.a = bw::make_fp8_operand_map("A", a.data(), problem.m, problem.k, Config::kTileM);
+  arguments.b = bw::make_fp8_operand_map("B", b.data(), problem.n, problem.k, Config::kTileN);
+  arguments.k_blocks = static_cast<uint32_t>(bw::ceil_div(problem.k, Config::kTileK));
+  arguments.a_scales =
+      bw::make_tensor_map({"A-scales", a_scales.data(), CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                           sizeof(float), static_cast<uint64_t>(problem.m), arguments.k_blocks,
+                           problem.a.scales_stride * sizeof(float), Config::kTileM, /*box_outer=*/1,
+                           CU_TENSOR_MAP_SWIZZLE_NONE});
+  arguments.b_scales = {b_scales.data(), problem.b.scales_stride,
+                        static_cast<uint32_t>(bw::ceil_div(problem.n, bw::kScaleBlock))};
+  arguments.d = {reinterpret_cast<uint16_t*>(d.data()), static_cast<uint32_t>(problem.m),
+                 static_cast<uint32_t>(problem.n)};
+  arguments.tiles_m = static_cast<uint32_t>(bw::ceil_div(problem.m, Config::kTileM));
+  const auto tiles_n = static_cast<uint32_t>(bw::ceil_div(problem.n, Config::kTileN));
+
+  const auto kernel = bw::blockwise_tile_kernel<Config>;
+  constexpr int kSharedBytes = sizeof(typename Config::SharedStorage);
+  bw::check_cuda(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
+      "give the kernel " + std::to_string(kSharedBytes) + " bytes of shared memory");
+  bw::EventTimer timer;
+  timer.start(kDefaultStream);
+  kernel<<<arguments.tiles_m * tiles_n, bw::TileRoles::kThreads, kSharedBytes, kDefaultStream>>>(
+      arguments);
+  bw::check_cuda(cudaGetLastError(), "launch the kernel");
+  const float milliseconds = timer.stop(kDefaultStream);
+  return Run{d.download(), milliseconds, wall.seconds()};
+}
+
+bw::ExitStatus run_program(const ProgramOptions& options) {
+  constexpr Run (*kRunners[])(const bw::BlockwiseProblem&) = {run_on_device<64>, run_on_device<96>,
+                                                              run_on_device<128>};
+  bw::validate_dense_gemm(options.m, options.n, options.k, bw::BlockwiseTileConfig<64>::kTileM,
+                          std::stoll(kTileNNames[options.tile_n]));
+  bw::require_blackwell();
+  bw::print_machine();
+  std::printf("shape    m %lld, n %lld, k %lld, tiles of 128 x %s, seed %lld\n",
+              static_cast<long long>(options.m), static_cast<long long>(options.n),
+              static_cast<long long>(options.k), kTileNNames[options.tile_n].c_str(),
+              static_cast<long long>(options.seed));
+  const bw::BlockwiseProblem problem =
+      bw::make_blockwise_problem(options.m, options.n, options.k, /*beta=*/0.0f,
+                                 static_cast<uint64_t>(options.seed), bw::Fill::kNormal);
+  const Run run = kRunners[options.tile_n](problem);
+  bw::print_time(run.milliseconds,
+                 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
+                     static_cast<double>(problem.k),
+                 run.wall_seconds);
+  return bw::report(bw::compare_with_reference(run.d, problem.n, bw::blockwise_reference(problem)),
+                    "D");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ProgramOptions options;
+  bw::CommandLine command_line(
+      "D = A * B^T with blockwise-scaled FP8 operands (A 1x128, B 128x128) and bf16 D, one output\n"
+      "tile per CTA, verified against float64.");
+  command_line.add("m", options.m, "rows of A and D");
+  command_line.add("n", options.n, "rows of B, columns of D; a multiple of 8");
+  command_line.add("k", options.k, "columns of A and B; a multiple of 16");
+  command_line.add("tile-n", options.tile_n, kTileNNames,
+                   "columns of a tile; those of 96 straddle two B-scales");
+  command_line.add("seed", options.seed, "seed of the random inputs");
+  return bw::run_main(command_line, "04_per_k_contexts", argc, argv,
+                      [&] { return run_program(options); });
+}
