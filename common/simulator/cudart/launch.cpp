@@ -57,6 +57,13 @@ cudaError_t refusal_code(Runtime& runtime, const Kernel& kernel,
       configuration.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
   if (configuration.cluster.volume() == 0 || configuration.cluster.volume() > most)
     return cudaErrorInvalidClusterSize;
+  const Dim3& cluster = configuration.cluster;
+  const std::uint32_t* const required = kernel.function().directives.required_cluster;
+  const bool differs = required[0] != 0 &&
+                       (required[0] != cluster.x || std::max(required[1], 1u) != cluster.y ||
+                        std::max(required[2], 1u) != cluster.z);
+  if (differs || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
+    return cudaErrorInvalidClusterSize;
   const std::size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
   if (configuration.dynamic_shared_bytes > configuration.dynamic_shared_limit_bytes ||
       static_bytes + configuration.dynamic_shared_bytes > kSharedBytesPerBlock)

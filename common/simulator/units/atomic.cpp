@@ -40,6 +40,11 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     std::byte* const target =
         resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read_write, lane);
+    const bool in_global =
+        detail.space == AddressSpace::global || (detail.space == AddressSpace::generic &&
+                                                 space_of_generic(address) == AddressSpace::global);
+    const AtomicOperation operation =
+        in_global && detail.count == 1 ? in_global_memory(detail.operation) : detail.operation;
     for (int element = 0; element < detail.count; ++element) {
       std::byte* const place = target + element_bytes * static_cast<std::size_t>(element);
       const auto wide = [&](int index) {
@@ -57,7 +62,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
           detail.has_compare ? wide(1 + results + detail.count + element) : AtomicValue{};
       AtomicValue old{};
       std::memcpy(old.words, place, element_bytes);
-      const AtomicValue updated = apply(detail.operation, old, first, second);
+      const AtomicValue updated = apply(operation, old, first, second);
       std::memcpy(place, updated.words, element_bytes);
       if (!detail.has_result) continue;
       const Operand& result = instruction.operands[1 + element];

@@ -56,13 +56,28 @@ AtomicValue bit_xor(AtomicValue old, AtomicValue first, AtomicValue) {
 
 template <class T>
 AtomicValue add(AtomicValue old, AtomicValue first, AtomicValue) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr std::uint64_t kNan = 0x7fffffff;
+    const float sum = from_bits<T>(old) + from_bits<T>(first);
+    return std::isnan(sum) ? AtomicValue{{kNan, 0}} : to_bits(sum);
+  } else if constexpr (std::is_floating_point_v<T>) {
     return to_bits(from_bits<T>(old) + from_bits<T>(first));
   } else {
     using Unsigned = std::make_unsigned_t<T>;
     return to_bits(static_cast<Unsigned>(static_cast<Unsigned>(old.words[0]) +
                                          static_cast<Unsigned>(first.words[0])));
   }
+}
+
+float flushed(float value) {
+  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+}
+
+/// add of f32 in global memory: subnormal operands and sums become zeros of their sign.
+AtomicValue add_flushed(AtomicValue old, AtomicValue first, AtomicValue) {
+  const AtomicValue sum = add<float>(to_bits(flushed(from_bits<float>(old))),
+                                     to_bits(flushed(from_bits<float>(first))), {});
+  return to_bits(flushed(from_bits<float>(sum)));
 }
 
 template <class T>
@@ -148,6 +163,11 @@ Function bitwise(std::string_view name) {
 }
 
 }  // namespace
+
+AtomicOperation in_global_memory(const AtomicOperation& operation) {
+  return operation.function == add<float> ? AtomicOperation{add_flushed, operation.bytes}
+                                          : operation;
+}
 
 AtomicOperation atomic_operation(std::string_view name, ScalarType type) {
   const auto bytes = static_cast<std::uint8_t>(ptx::size_bytes(type));

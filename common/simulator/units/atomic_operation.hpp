@@ -24,6 +24,10 @@ struct AtomicOperation {
 /// follow the PTX rules for NaN (the other operand wins).
 [[nodiscard]] AtomicOperation atomic_operation(std::string_view name, ptx::ScalarType type);
 
+/// The same operation on global memory, where add.f32 flushes subnormals (PTX ISA, atom; a Hopper
+/// GPU does so for single values and keeps them for vectors).
+[[nodiscard]] AtomicOperation in_global_memory(const AtomicOperation& operation);
+
 [[nodiscard]] inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old,
                                        AtomicValue first, AtomicValue second = {}) {
   return operation.function(old, first, second);
