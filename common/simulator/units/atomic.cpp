@@ -44,7 +44,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
         detail.space == AddressSpace::global || (detail.space == AddressSpace::generic &&
                                                  space_of_generic(address) == AddressSpace::global);
     const AtomicOperation operation =
-        in_global && detail.count == 1 ? in_global_memory(detail.operation) : detail.operation;
+        in_global ? in_global_memory(detail.operation) : detail.operation;
     for (int element = 0; element < detail.count; ++element) {
       std::byte* const place = target + element_bytes * static_cast<std::size_t>(element);
       const auto wide = [&](int index) {

@@ -25,7 +25,7 @@ struct AtomicOperation {
 [[nodiscard]] AtomicOperation atomic_operation(std::string_view name, ptx::ScalarType type);
 
 /// The same operation on global memory, where add.f32 flushes subnormals (PTX ISA, atom; a Hopper
-/// GPU does so for single values and keeps them for vectors).
+/// GPU does so too, for vectors as well).
 [[nodiscard]] AtomicOperation in_global_memory(const AtomicOperation& operation);
 
 [[nodiscard]] inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old,
