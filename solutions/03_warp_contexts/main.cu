@@ -84,7 +84,8 @@ Run run_on_device(const bw::BlockwiseProblem& problem, const GemmKernel& kernel,
 bw::ExitStatus run_program(const ProgramOptions& options) {
   constexpr GemmKernel kKernels[] = {kernel_of<1>(), kernel_of<2>(), kernel_of<4>()};
   constexpr int64_t kMaxCtas = (int64_t{1} << 31) - 1;
-  bw::validate_dense_gemm(options.m, options.n, options.k, AnyConfig::kTileM, AnyConfig::kTileN);
+  constexpr size_t kBytesPerD = 2 * sizeof(bw::Bf16);  // on host and device
+  bw::validate_dense_gemm(options.m, options.n, options.k, kBytesPerD);
   bw::require(options.ctas >= 1 && options.ctas <= kMaxCtas, "--ctas ", options.ctas,
               ": a grid has 1 to 2^31 - 1 CTAs.");
   bw::require_blackwell();

@@ -78,8 +78,8 @@ Run run_on_device(const bw::BlockwiseProblem& problem) {
 bw::ExitStatus run_program(const ProgramOptions& options) {
   constexpr Run (*kRunners[])(const bw::BlockwiseProblem&) = {run_on_device<64>, run_on_device<96>,
                                                               run_on_device<128>};
-  bw::validate_dense_gemm(options.m, options.n, options.k, bw::BlockwiseTileConfig<64>::kTileM,
-                          std::stoll(kTileNNames[options.tile_n]));
+  constexpr size_t kBytesPerD = 2 * sizeof(bw::Bf16);  // on host and device
+  bw::validate_dense_gemm(options.m, options.n, options.k, kBytesPerD);
   bw::require_blackwell();
   bw::print_machine();
   std::printf("shape    m %lld, n %lld, k %lld, tiles of 128 x %s, seed %lld\n",

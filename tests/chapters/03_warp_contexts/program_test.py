@@ -51,11 +51,11 @@ class Schedules(GemmTest):
 
 class BadInput(GemmTest):
     def test_sizes(self):
-        self.expect_refused("--m 0", m=0)
-        self.expect_refused("--n -8", n=-8)
-        self.expect_refused("--k 2147483648", k=2**31)
-        self.expect_refused("tiles", m=2**31 - 256, n=2**31 - 256)
-        self.expect_refused("GiB", m=2**31 - 256, k=2**30)
+        self.expect_refused("M is 0", m=0)
+        self.expect_refused("N is -8", n=-8)
+        self.expect_refused("K is 2147483648", k=2**31)
+        self.expect_refused("tiles", m=2**31 - 1024, n=2**31 - 1024)
+        self.expect_refused("GiB", m=2**31 - 1024, k=2**30)
         self.expect_refused("--ctas 0", ctas=0)
 
     def test_strides(self):
