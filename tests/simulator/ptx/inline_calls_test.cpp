@@ -104,7 +104,7 @@ TEST(InlineCalls, NamesTheCallSite) {
   const auto module = inlined(kHelper + ".visible .entry k() {\n.reg .b32 %r<2>;\n.loc 2 40 1\n" +
                               kCall + "ret;\n}\n" + kFiles);
   const Function& k = entry(*module);
-  EXPECT_EQ(module->describe_location(k.instructions[1]), "kernel.cu:40 (helper.cuh:5)");
+  EXPECT_EQ(module->describe_location(k.instructions[1]), "kernel.cu:40 (helper.cuh:5 in helper)");
   EXPECT_EQ(module->describe_location(k.instructions[0]), "kernel.cu:40");
 }
 
