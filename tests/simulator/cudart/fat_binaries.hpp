@@ -4,6 +4,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -55,12 +56,13 @@ class FatBinaryBuilder {
 
   /// The whole image, at an address that stays while the builder lives.
   [[nodiscard]] std::vector<std::byte> bytes() const {
-    std::vector<std::byte> image(16);
+    constexpr std::size_t kFileHeader = 16;
+    std::vector<std::byte> image(kFileHeader + entries_.size());
     put(image, 0, std::uint32_t{0xBA55ED50});
     put(image, 4, std::uint16_t{1});
-    put(image, 6, std::uint16_t{16});
+    put(image, 6, std::uint16_t{kFileHeader});
     put(image, 8, std::uint64_t{entries_.size()});
-    image.insert(image.end(), entries_.begin(), entries_.end());
+    std::copy(entries_.begin(), entries_.end(), image.begin() + kFileHeader);
     return image;
   }
 
