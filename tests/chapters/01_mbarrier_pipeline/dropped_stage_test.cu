@@ -59,12 +59,13 @@ TEST(DroppedStage, ReleasedStagesPass) {
   EXPECT_EQ(run(Ending::kMovedThenReleased), cudaSuccess);
 }
 
-TEST(DroppedStage, DroppedProducerStageTraps) {
-  EXPECT_NE(run(Ending::kProducerDropped), cudaSuccess);
+// The simulator ends a program whose kernel traps, and says where.
+TEST(DroppedStageDeathTest, DroppedProducerStageTraps) {
+  EXPECT_DEATH(static_cast<void>(run(Ending::kProducerDropped)), "trap.*\n.*require_released");
 }
 
-TEST(DroppedStage, DroppedConsumerStageTraps) {
-  EXPECT_NE(run(Ending::kConsumerDropped), cudaSuccess);
+TEST(DroppedStageDeathTest, DroppedConsumerStageTraps) {
+  EXPECT_DEATH(static_cast<void>(run(Ending::kConsumerDropped)), "trap.*\n.*require_released");
 }
 
 }  // namespace
