@@ -11,8 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "common/simulator/bench/gemm_runner.hpp"
 #include "common/simulator/cudart/runtime.hpp"
+#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
+#include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 
 namespace {
 
@@ -60,9 +61,16 @@ struct Simulated {
 };
 
 Simulated simulate(const Shape& shape) {
-  bw::bench::GemmRunner runner(shape.m, shape.n, shape.k);
+  constexpr float kBeta = 0.0f;
+  constexpr std::uint64_t kSeed = 1;
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  const bw::DeviceProblem problem(
+      bw::make_blockwise_problem(shape.m, shape.n, shape.k, kBeta, kSeed, bw::Fill::kNormal));
   Simulated result;
-  result.seconds = median_seconds([&] { runner.run(); });
+  result.seconds = median_seconds([&] {
+    bw::blockwise_fp8_gemm(problem.arguments(), kDefaultStream);
+    bw::check_cuda(cudaStreamSynchronize(kDefaultStream), "run the GEMM");
+  });
   result.launch = bw::sim::cudart::Runtime::instance().device().last_launch();
   return result;
 }
