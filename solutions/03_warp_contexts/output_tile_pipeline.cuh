@@ -31,6 +31,8 @@ template <OutputPipelineConfig opc>
 class OutputProducer;
 template <OutputPipelineConfig opc>
 class OutputConsumer;
+template <OutputPipelineConfig opc>
+class OutputKPipeline;  // chapter 4
 
 /// Accumulators in tensor memory, handed from the MMA warp (producer; full counts one commit) to
 /// 128 epilogue threads (consumer; empty counts 128 · cta_group, in cta_group 2 on the leader).
@@ -55,6 +57,8 @@ struct OutputTilePipeline {
   __device__ OutputProducer<opc> producer();
   /// The epilogue's side, as scopes of one tile. Defined in output_role_views.cuh.
   __device__ OutputConsumer<opc> consumer();
+  /// Both sides as scopes of one K block. Defined in chapter 4's output_k_pipeline.cuh.
+  __device__ OutputKPipeline<opc> per_k();
 
   /// Whole MMA warp: waits until the epilogue has read the next accumulator.
   __device__ __forceinline__ Stage acquire_for_mma() {

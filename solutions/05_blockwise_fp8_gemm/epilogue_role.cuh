@@ -11,20 +11,6 @@
 
 namespace bw {
 
-/// The B-scales of K block `k_block` for the tile that starts at `column`, from global memory;
-/// zeros for columns that B doesn't have.
-template <int tile_n>
-__device__ __forceinline__ BScalePair load_b_scales(const GemmKernelArguments& args,
-                                                    uint32_t column, uint32_t k_block) {
-  const uint32_t scale_row = column / kScaleBlock;
-  const float* scale = args.b_scales + scale_row * args.b_scales_stride + k_block;
-  const int boundary = kScaleBlock - column % kScaleBlock;
-  const bool has_first = scale_row < args.b_scale_rows;
-  const bool has_second = boundary < tile_n && scale_row + 1 < args.b_scale_rows;
-  return BScalePair{has_first ? scale[0] : 0.0f, has_second ? scale[args.b_scales_stride] : 0.0f,
-                    boundary};
-}
-
 /// Epilogue warps: promote every K block by its scales, then write the tile.
 template <class Config>
 __device__ __forceinline__ void write_tiles(const GemmCta<Config>& cta) {
@@ -43,7 +29,8 @@ __device__ __forceinline__ void write_tiles(const GemmCta<Config>& cta) {
     const int32_t row = cta.row_of(tile), column = cta.column_of(tile);
     accumulator.zero();
     for (uint32_t k_block = 0; k_block < cta.args.k_blocks; ++k_block) {
-      const BScalePair b_scales = load_b_scales<Config::kMmaN>(cta.args, column, k_block);
+      const BScalePair b_scales =
+          cta.args.b_scales.template pair_at<Config::kMmaN>(column, k_block);
       auto k_context = epilogue.per_k_stage(input);
       accumulator.promote(k_context.stage(),
                           input.payload.a_scales_tile(k_context.input_stage_index()), b_scales);

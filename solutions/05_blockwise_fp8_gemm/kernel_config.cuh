@@ -77,8 +77,6 @@ struct GemmConfig {
   static constexpr int kCtaRows = traits.cta_rows();
   static constexpr int kMmaN = traits.mma_n;
   static constexpr int kTileK = kScaleBlock;
-  static constexpr int kMmaK = 32;  ///< elements along K of one MMA
-  static constexpr Swizzle kSwizzle = Swizzle::k128B;
 
   using Cluster = ClusterLayout<kCtaGroup, traits.cluster_m, traits.cluster_n>;
   using Payload = BlockwiseFp8TilePayload<kCtaRows, traits.cta_b_rows()>;

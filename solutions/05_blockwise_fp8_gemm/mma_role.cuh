@@ -5,33 +5,12 @@
 #include <cstdint>
 
 #include "common/device/elect.cuh"
-#include "common/device/instruction_descriptor.cuh"
-#include "common/device/shared_address.cuh"
-#include "common/device/shared_descriptor.cuh"
 #include "common/device/tcgen05_commit.cuh"
-#include "common/device/tcgen05_mma.cuh"
+#include "solutions/03_warp_contexts/k_block_mma.cuh"
 #include "solutions/04_per_k_contexts/mma_k_stage.cuh"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cta.cuh"
 
 namespace bw {
-
-/// One lane: the four MMAs of one K block; the first overwrites the accumulator.
-template <class Config>
-__device__ __forceinline__ void multiply_k_block(const typename Config::Payload& payload,
-                                                 uint32_t stage, uint32_t accumulator) {
-  constexpr uint32_t kInstruction =
-      make_e4m3_instruction_descriptor<Config::traits.mma_m, Config::kMmaN, Config::kCtaGroup>();
-  const uint64_t a =
-      make_k_major_descriptor(ptx::shared_address(payload.a_tile(stage)), Config::kSwizzle);
-  const uint64_t b =
-      make_k_major_descriptor(ptx::shared_address(payload.b_tile(stage)), Config::kSwizzle);
-#pragma unroll
-  for (int k = 0; k < Config::kTileK; k += Config::kMmaK) {
-    ptx::tcgen05_mma_f8f6f4<Config::kCtaGroup>(accumulator, advance_descriptor(a, k),
-                                               advance_descriptor(b, k), kInstruction,
-                                               /*accumulate=*/k > 0);
-  }
-}
 
 /// The lane that issued the MMAs: releases the input stage in every CTA that sent part of it.
 template <class Config>
@@ -44,8 +23,9 @@ __device__ __forceinline__ void release_input(const GemmCta<Config>& cta, Shared
   }
 }
 
-/// MMA warp: multiplies one K block into each accumulator stage. In cta_group 2 the leader's warp
-/// does so for both; its peer's owns its tensor memory and takes the tiles' messages.
+/// MMA warp: multiplies one K block into each accumulator stage; while it waits for an empty one,
+/// it already knows whether the operands are there. In cta_group 2 the leader's warp does so for
+/// both; its peer's owns its tensor memory and takes the tiles' messages.
 template <class Config>
 __device__ __forceinline__ void multiply(const GemmCta<Config>& cta) {
   auto mma = Config::MmaWarp::create(&cta.shared.tmem_address, cta.shared.accumulator_barriers,
@@ -57,11 +37,14 @@ __device__ __forceinline__ void multiply(const GemmCta<Config>& cta) {
   while (tiles.next(tile)) {
     if (!cta.cluster.is_leader()) continue;
     for (uint32_t k_block = 0; k_block < cta.args.k_blocks; ++k_block) {
+      const bool ready = consumer.try_acquire();
       auto accumulator = mma.per_k_stage();
-      auto operands = consumer.acquire();
+      auto operands = consumer.acquire_if_needed(ready);
       if (ptx::elect_one()) {
-        multiply_k_block<Config>(operands.payload(), operands.tile_index(),
-                                 accumulator.stage().tmem().offset());
+        const uint32_t index = operands.tile_index();
+        multiply_k_block<Config::traits.mma_m, Config::kMmaN, Config::kCtaGroup>(
+            accumulator.stage().tmem().offset(), operands.payload().a_tile(index),
+            operands.payload().b_tile(index), /*accumulate=*/false);
         release_input(cta, operands.barrier());
       }
       __syncwarp();

@@ -7,12 +7,12 @@
 #include "common/host/device_attribute.hpp"
 #include "common/host/tensor_map.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
+#include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
 
 namespace bw {
 namespace {
 
 constexpr int kTileK = kScaleBlock;
-constexpr uint32_t kThreads = 256;  // WarpRoles::kThreads
 
 uint32_t pieces(int64_t extent, int64_t piece) {
   return static_cast<uint32_t>((extent + piece - 1) / piece);
@@ -69,11 +69,9 @@ GemmKernelArguments make_kernel_arguments(const BlockwiseFp8GemmArguments& g,
     arguments.c = output_map("C", g.c, OutputType::kBf16, g, g.ldc, kernel);
   }
   arguments.d = output_map("D", g.d, g.output, g, g.ldd, kernel);
-  arguments.b_scales = g.b_scales;
-  arguments.b_scales_stride = g.ldb_scales;
+  arguments.b_scales = BScaleMatrix{g.b_scales, g.ldb_scales, pieces(g.n, kScaleBlock)};
   arguments.raster =
       TileRaster{pieces(g.m, traits.cluster_rows()), pieces(g.n, traits.cluster_columns())};
-  arguments.b_scale_rows = pieces(g.n, kScaleBlock);
   arguments.beta = g.beta;
   return arguments;
 }
@@ -133,7 +131,7 @@ void launch(const GemmKernelArguments& arguments, const GemmKernel& kernel, cuda
   cudaLaunchConfig_t configuration{};
   configuration.gridDim =
       dim3(clusters_to_launch(traits, arguments.raster) * cluster_m, cluster_n, 1);
-  configuration.blockDim = dim3(kThreads, 1, 1);
+  configuration.blockDim = dim3(WarpRoles::kThreads, 1, 1);
   configuration.dynamicSmemBytes = kernel.shared_bytes;
   configuration.stream = stream;
   configuration.attrs = attributes;

@@ -1,0 +1,39 @@
+#pragma once
+/// \file
+/// The accumulator ring with one accumulator per K block (contract, chapters 3 and 4:
+/// `OutputTilePipeline::per_k()`).
+
+#include "solutions/03_warp_contexts/output_role_views.cuh"
+#include "solutions/04_per_k_contexts/mma_k_stage.cuh"
+
+namespace bw {
+
+/// View of an OutputTilePipeline whose stages are signalled after every K block instead of after a
+/// whole tile. `MmaWarpContext::per_k_stage` is its `produce`; epilogues that also take A-scales
+/// from the input ring use `EpilogueWarpContext::per_k_stage` in place of `consume`.
+template <OutputPipelineConfig opc>
+class OutputKPipeline {
+ public:
+  __device__ __forceinline__ explicit OutputKPipeline(OutputTilePipeline<opc>& output)
+      : output_(&output) {}
+
+  /// MMA warp: waits for accumulator-empty; at the scope's end one lane commits to
+  /// accumulator-full, and all lanes step.
+  __device__ __forceinline__ MmaKStage<opc> produce() const { return MmaKStage<opc>(*output_); }
+
+  /// 128 epilogue threads: waits for accumulator-full; at the scope's end every thread arrives on
+  /// accumulator-empty (unless it has released it), and steps.
+  __device__ __forceinline__ OutputConsumerStage<opc> consume() const {
+    return OutputConsumerStage<opc>(*output_);
+  }
+
+ private:
+  OutputTilePipeline<opc>* output_;
+};
+
+template <OutputPipelineConfig opc>
+__device__ __forceinline__ OutputKPipeline<opc> OutputTilePipeline<opc>::per_k() {
+  return OutputKPipeline<opc>(*this);
+}
+
+}  // namespace bw

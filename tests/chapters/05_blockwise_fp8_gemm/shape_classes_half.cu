@@ -1,0 +1,21 @@
+/// \file
+/// Every N of MMA_M = 64.
+#include "solutions/05_blockwise_fp8_gemm/instantiate_kernel.cuh"
+#include "tests/chapters/05_blockwise_fp8_gemm/shape_classes.hpp"
+
+namespace bw::test {
+
+namespace {
+
+template <int... mma_n>
+std::vector<GemmKernel> with_columns() {
+  return {detail::instantiate_kernel<GemmTraits{.mma_m = 64, .mma_n = mma_n}>()...};
+}
+
+}  // namespace
+
+std::vector<GemmKernel> half_kernels() {
+  return with_columns<16, 32, 48, 64, 80, 96, 144, 160, 192, 256>();
+}
+
+}  // namespace bw::test
