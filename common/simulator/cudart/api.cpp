@@ -1,5 +1,6 @@
 #include "common/simulator/cudart/api.hpp"
 
+#include <sys/ioctl.h>
 #include <sysexits.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "common/simulator/checks/text_wrap.hpp"
 #include "common/simulator/units/device_calls.hpp"
 
 namespace bw::sim::cudart {
@@ -24,6 +26,13 @@ bool returns_on_fault() {
                "fault, the default) or `return` (return the CUDA error code)\n",
                value);
   std::_Exit(EX_USAGE);
+}
+
+// Columns of the terminal that stderr is, 0 when it is none: logs keep whole lines.
+std::size_t terminal_columns() {
+  winsize size{};
+  return isatty(STDERR_FILENO) != 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col
+                                                                                    : 0;
 }
 
 bool ends_use_of_device(FaultKind kind) {
@@ -65,7 +74,7 @@ cudaError_t error_of(const Report& report) noexcept {
 cudaError_t on_fault(const Report& report) {
   // What the program has printed so far stands before the report.
   std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", report.format().c_str());
+  std::fprintf(stderr, "%s\n", wrap_lines(report.format(), terminal_columns()).c_str());
   std::fflush(stderr);
   if (report.kind != FaultKind::launch && !returns_on_fault()) {
     // Neither exit handlers nor destructors: they could print a result or use the device.

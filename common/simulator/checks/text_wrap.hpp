@@ -1,0 +1,15 @@
+// Lines that fit a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace bw::sim {
+
+/// Breaks the lines of `text` at spaces so that none is wider than `width` columns where that is
+/// possible; continued lines are indented by two more than the line they continue. A width of 0
+/// leaves the text alone.
+[[nodiscard]] std::string wrap_lines(std::string_view text, std::size_t width);
+
+}  // namespace bw::sim
