@@ -41,12 +41,7 @@ struct TmemDeallocBarrier {
       const TmemAllocation<CtaGroup, MaxCols>& tmem) const {
     constexpr uint32_t kOnlyPhase = 0;
     tmem.release_lock();
-    if constexpr (CtaGroup == 2) {
-      while (!ptx::mbarrier_try_wait_parity_cluster(barrier->address(), kOnlyPhase)) {
-      }
-    } else {
-      barrier->wait(kOnlyPhase);
-    }
+    barrier->template wait_for_pair<CtaGroup>(kOnlyPhase);
     __syncwarp();
     ptx::tcgen05_fence_after_thread_sync();
     tmem.deallocate();

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "common/device/elect.cuh"
-#include "common/device/shared_address.cuh"
 #include "common/device/tcgen05_commit.cuh"
 #include "common/device/tcgen05_fence.cuh"
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
@@ -97,12 +96,7 @@ struct OutputTilePipeline {
   /// arrival on empty[index], in cta_group 2 on the leader's.
   static __device__ __forceinline__ void epilogue_arrive(const Stage& stage) {
     ptx::tcgen05_fence_before_thread_sync();
-    SharedMemBarrier* empty = stage.pipeline->consumer_mbar(stage.index);
-    if constexpr (opc.cta_group == 1) {
-      empty->arrive();
-    } else {
-      ptx::mbarrier_arrive_cluster(ptx::leader_address(empty->address()));
-    }
+    stage.pipeline->consumer_mbar(stage.index)->template arrive_on_leader<opc.cta_group>();
   }
 
  private:

@@ -1,4 +1,4 @@
-"""What the tests of the chapters' programs share: main(), run as `<test>.py <program> [<names>]`."""
+"""What the tests of the programs share. A test is run as `<test>.py <program> [<names>]`."""
 
 import os
 import re
