@@ -112,6 +112,11 @@ class Configurations(ConfigurationTest):
             self.expect_all_verified(1100, 1064, 400, beta=1, seed=seed,
                                      environment={"BW_SIM_SMS": "17", "BW_SIM_SEED": str(seed)})
 
+    def test_loader_far_ahead(self):
+        # One K block a tile: the load warp is ahead of the epilogue-load warp by as many tiles as
+        # the scheduler's messages allow.
+        self.expect_all_verified(1100, 1560, 16, beta=1, environment={"BW_SIM_SMS": "17"})
+
     def test_automatic_choice(self):
         chosen = set()
         for m, n, k in ((1, 4096, 128), (64, 2048, 128), (4096, 1024, 128), (600, 600, 128)):
