@@ -132,9 +132,23 @@ std::string Module::describe(const SourceLocation& location) const {
 std::string Module::describe_place(const Instruction& instruction) const {
   const std::vector<const SourceLocation*> chain = call_chain(instruction);
   if (chain.empty()) return name + ":" + std::to_string(instruction.line);
-  // What lies below the file that holds the kernel are headers that the kernel only uses.
-  std::size_t place = chain.size() - 1;
-  while (place > 0 && chain[place - 1]->file == chain.back()->file) --place;
+  // What the kernel only uses lies in other files, so the place is the innermost call in the
+  // kernel's own file, or, where that is only the entry that calls the roles, in the kernel's own
+  // folder.
+  const std::size_t outermost = chain.size() - 1;
+  const auto innermost = [&](const auto& belongs) {
+    std::size_t index = 0;
+    while (index < outermost && !belongs(chain[index]->file)) ++index;
+    return index;
+  };
+  const std::uint32_t kernel_file = chain.back()->file;
+  const auto folder = [this](std::uint32_t file) {
+    const std::string_view path = file < files.size() ? std::string_view(files[file]) : "";
+    return path.substr(0, path.size() - base_name(path).size());
+  };
+  std::size_t place = innermost([&](std::uint32_t file) { return file == kernel_file; });
+  if (place == outermost)
+    place = innermost([&](std::uint32_t file) { return folder(file) == folder(kernel_file); });
   return describe(*chain[place]);
 }
 

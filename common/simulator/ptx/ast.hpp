@@ -184,8 +184,8 @@ struct Module {
   std::vector<std::unique_ptr<Function>> functions;
 
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
-  /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the file that
-  /// holds the kernel. "name.ptx:123" when there is no .loc.
+  /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the
+  /// kernel's file (or else in its folder). "name.ptx:123" when there is no .loc.
   [[nodiscard]] std::string describe_place(const Instruction& instruction) const;
   /// The place and the line that the instruction comes from:
   /// "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in try_wait)".

@@ -38,7 +38,7 @@ const std::string kCall = R"({
 }
 )";
 
-const std::string kFiles = ".file 1 \"helper.cuh\"\n.file 2 \"kernel.cu\"\n";
+const std::string kFiles = ".file 1 \"library/helper.cuh\"\n.file 2 \"kernel.cu\"\n";
 
 std::unique_ptr<Module> inlined(const std::string& text) {
   auto module = parse_text(text);

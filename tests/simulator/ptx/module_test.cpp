@@ -263,6 +263,43 @@ $c:
   EXPECT_EQ(module->locations[static_cast<std::size_t>(i[3].location)].function, "b");
 }
 
+TEST(Locations, PreferTheKernelsFileThenItsFolder) {
+  const auto module = parse_text(R"(
+.visible .entry k() {
+  .reg .b32 %r<2>;
+  .loc 1 99 1
+  mov.b32 %r0, 0;
+  .loc 2 20 1, function_name $dispatch, inlined_at 1 99 1
+  mov.b32 %r0, 1;
+  .loc 1 30 1, function_name $load, inlined_at 2 20 1
+  mov.b32 %r0, 2;
+  .loc 2 8 1, function_name $wait, inlined_at 1 30 1
+  mov.b32 %r0, 3;
+  .loc 3 50 1, function_name $load, inlined_at 1 98 1
+  mov.b32 %r0, 4;
+  .loc 2 9 1, function_name $wait, inlined_at 3 50 1
+  mov.b32 %r0, 5;
+}
+.file 1 "chapter/kernel.cuh"
+.file 2 "library/wait.cuh"
+.file 3 "chapter/roles.cuh"
+.section .debug_str
+{
+$dispatch:
+.b8 100,0
+$load:
+.b8 108,0
+$wait:
+.b8 119,0
+}
+)");
+  const auto& i = entry(*module).instructions;
+  EXPECT_EQ(module->describe_place(i[1]), "kernel.cuh:99");
+  EXPECT_EQ(module->describe_place(i[3]), "kernel.cuh:30 in l");
+  EXPECT_EQ(module->describe_location(i[3]), "kernel.cuh:30 in l (wait.cuh:8 in w)");
+  EXPECT_EQ(module->describe_place(i[5]), "roles.cuh:50 in l");
+}
+
 TEST(Locations, FallBackToTheTextsLine) {
   const auto module = parse_body_text("ret;");
   EXPECT_EQ(module->describe_location(entry(*module).instructions[0]), "test.ptx:6");
