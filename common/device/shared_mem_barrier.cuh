@@ -52,6 +52,12 @@ struct alignas(8) SharedMemBarrier {
     }
   }
 
+  /// The same for phases that threads of other CTAs arrive in: acquires at cluster scope.
+  __device__ __forceinline__ void wait_cluster(uint32_t parity) const {
+    while (!ptx::mbarrier_try_wait_parity_cluster(address(), parity)) {
+    }
+  }
+
   /// As `wait`, for phases that threads of the other CTA of a pair complete too: with cta_group 2
   /// it acquires at cluster scope.
   template <int cta_group>
@@ -60,8 +66,7 @@ struct alignas(8) SharedMemBarrier {
     if constexpr (cta_group == 1) {
       wait(parity);
     } else {
-      while (!ptx::mbarrier_try_wait_parity_cluster(address(), parity)) {
-      }
+      wait_cluster(parity);
     }
   }
 };

@@ -59,6 +59,10 @@ class ProducerConsumerPipeline {
   __device__ __forceinline__ void wait_consumer() const {
     empty_[producer_stage_].wait(producer_parity());
   }
+  /// Producer: the same where consumers of other CTAs of the cluster arrive on `empty`.
+  __device__ __forceinline__ void wait_consumer_cluster() const {
+    empty_[producer_stage_].wait_cluster(producer_parity());
+  }
   /// Consumer: tests once, without blocking, whether the current stage is full.
   __device__ __forceinline__ bool try_wait_producer() const {
     return full_[consumer_stage_].try_wait(consumer_parity());

@@ -61,7 +61,11 @@ struct OutputTilePipeline {
 
   /// Whole MMA warp: waits until the epilogue has read the next accumulator.
   __device__ __forceinline__ Stage acquire_for_mma() {
-    pipeline.wait_consumer();
+    if constexpr (opc.cta_group == 2) {
+      pipeline.wait_consumer_cluster();  // the peer's epilogue arrives too
+    } else {
+      pipeline.wait_consumer();
+    }
     ptx::tcgen05_fence_after_thread_sync();
     return stage_at(pipeline.producer_stage());
   }

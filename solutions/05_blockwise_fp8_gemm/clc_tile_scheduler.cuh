@@ -63,8 +63,9 @@ class ClcTileScheduler {
 
   /// Waits until every role of every CTA has read the slot's last answer, then asks.
   __device__ __forceinline__ void request() {
-    auto slot = pipeline_.produce();
-    const uint32_t full = slot.mbar()->address();
+    pipeline_.wait_consumer_cluster();
+    const uint32_t slot = pipeline_.producer_stage();
+    const uint32_t full = pipeline_.producer_mbar(slot)->address();
     if constexpr (ClusterSize == 1) {
       if (ptx::elect_one()) ptx::mbarrier_arrive_expect_tx(full, kAnswerBytes);
     } else {
@@ -75,10 +76,11 @@ class ClcTileScheduler {
     }
     __syncwarp();
     if (ptx::elect_one()) {
-      ptx::launch_control_try_cancel<(ClusterSize > 1)>(
-          ptx::shared_address(messages_ + slot.index()), full);
+      ptx::launch_control_try_cancel<(ClusterSize > 1)>(ptx::shared_address(messages_ + slot),
+                                                        full);
     }
     __syncwarp();
+    pipeline_.producer_step();
   }
 
   __device__ __forceinline__ bool take_answer(WorkTile& tile) {
