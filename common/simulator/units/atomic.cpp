@@ -145,11 +145,6 @@ void bind_red(Binder& binder) { bind(binder, false); }
 constexpr OpcodeRow kRows[] = {
     {"atom", BW_ATOMIC_MODIFIERS, bind_atom, true, costs::kGlobalAccess,
      "Parallel Synchronization: atom"},
-    {"red.async",
-     "[order=relaxed] [scope=cluster|gpu] [mmio] [space=global|shared::cluster] "
-     "[completion=mbarrier::complete_tx::bytes] op=inc|dec|min|max|and|or|xor|add "
-     "type=u32|s32|u64|s64|b32|b64",
-     nullptr, true, costs::kGlobalAccess, "Parallel Synchronization: red.async"},
     {"red", BW_ATOMIC_MODIFIERS, bind_red, true, costs::kGlobalAccess,
      "Parallel Synchronization: red"},
 };

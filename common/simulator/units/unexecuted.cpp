@@ -49,6 +49,8 @@ constexpr std::array kRows = {
     refused("suq", "*", "suq"),
     refused("istypep", "*", "istypep"),
     // Memory of several devices, tensor-map modification, tile modes of tensor copies.
+    refused("st.async", "*", "st.async"),
+    refused("st.bulk", "*", "st.bulk"),
     refused("multimem.ld_reduce", "*", "multimem.ld_reduce"),
     refused("multimem.st", "*", "multimem.st"),
     refused("multimem.red", "*", "multimem.red"),
