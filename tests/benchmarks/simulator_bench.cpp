@@ -24,7 +24,9 @@ struct Shape {
 
 constexpr Shape kShapes[] = {{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 1024}};
 constexpr Shape kThreadShape = {1024, 1024, 1024};
-constexpr int kRepetitions = 3;
+/// The same for all shapes, so that their times can be compared.
+constexpr const char* kConfiguration = "cta1_128x128_1x1";
+constexpr int kRepetitions = 5;
 
 /// Median wall time in seconds, after one run that is not counted.
 double median_seconds(const std::function<void()>& run) {
@@ -64,11 +66,12 @@ Simulated simulate(const Shape& shape) {
   constexpr float kBeta = 0.0f;
   constexpr std::uint64_t kSeed = 1;
   constexpr cudaStream_t kDefaultStream = nullptr;
+  const bw::GemmKernel& kernel = bw::find_gemm_kernel(kConfiguration);
   const bw::DeviceProblem problem(
       bw::make_blockwise_problem(shape.m, shape.n, shape.k, kBeta, kSeed, bw::Fill::kNormal));
   Simulated result;
   result.seconds = median_seconds([&] {
-    bw::blockwise_fp8_gemm(problem.arguments(), kDefaultStream);
+    bw::blockwise_fp8_gemm(problem.arguments(), kernel, kDefaultStream);
     bw::check_cuda(cudaStreamSynchronize(kDefaultStream), "run the GEMM");
   });
   result.launch = bw::sim::cudart::Runtime::instance().device().last_launch();
