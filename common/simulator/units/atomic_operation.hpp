@@ -1,4 +1,4 @@
-// The arithmetic of read-modify-write operations, shared by atom, red and the bulk reductions.
+// The arithmetic of atom and red. (The bulk reductions differ in rounding and flushing: element_reduction.hpp.)
 #pragma once
 
 #include <cstdint>
