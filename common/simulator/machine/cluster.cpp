@@ -165,13 +165,8 @@ Cluster::Status Cluster::run(Cycle limit) {
     }
     const Cycle next = queue_.next_time();
     if (next >= limit) return Status::reached_limit;
-    if (queue_.actions_in_flight() == 0 && queue_.ready_strands() == 0 &&
-        ordered_operations_.empty() && live_warps_ > 0) {
-      // Only time limits are left: nothing can change what the waiting warps wait for.
-      if (progress_ != progress_seen_) timeouts_since_progress_ = 0;
-      progress_seen_ = progress_;
-      if (++timeouts_since_progress_ > kFruitlessRounds * (live_warps_ + 1)) report_deadlock();
-    }
+    if (only_waits_are_left() && ++timeouts_since_progress_ > kFruitlessRounds * (live_warps_ + 1))
+      report_deadlock();
     const Event event = queue_.pop();
     now_ = std::max(now_, event.time);
     ++statistics_.events;
@@ -193,6 +188,22 @@ Cluster::Status Cluster::run(Cycle limit) {
   }
   statistics_.cycles = std::max(statistics_.cycles, now_ - start_);
   return Status::finished;
+}
+
+bool Cluster::only_waits_are_left() {
+  if (queue_.actions_in_flight() != 0 || queue_.ready_strands() != 0 ||
+      !ordered_operations_.empty() || live_warps_ == 0)
+    return false;
+  // Only time limits are left: nothing changes what the waiting warps wait for, unless one of them
+  // merely sleeps.
+  for (const Cta& cta : ctas_)
+    for (const Warp& warp : cta.warps)
+      for (const auto& strand : warp.strands)
+        if (strand->alive && strand->suspended && strand->wait.kind == WaitKind::sleep)
+          return false;
+  if (progress_ != progress_seen_) timeouts_since_progress_ = 0;
+  progress_seen_ = progress_;
+  return true;
 }
 
 void Cluster::check_progress(Cycle time, const Strand& strand) {

@@ -267,6 +267,8 @@ class Cluster {
   void finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exited, Cycle time);
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time);
   void check_progress(Cycle time, const Strand& strand);
+  /// No event is pending but time limits of waits that only another thread could fulfil.
+  [[nodiscard]] bool only_waits_are_left();
   [[nodiscard]] std::uint64_t next_order();
   [[noreturn]] void report_deadlock();
 

@@ -133,6 +133,45 @@ TEST(Launch, AnEndlessLoopIsALivelock) {
   });
 }
 
+TEST(Launch, ASleeperIsNoDeadlockForThoseWhoWaitForIt) {
+  Runner runner;
+  const auto out = runner.buffer(std::vector<std::uint32_t>(1));
+  runner.run(entry(".param .u64 out", R"(
+    .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %out;
+    .shared .align 8 .b64 bar;
+    ld.param.u64 %out, [out];
+    mov.u32 %r1, %tid.x;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra READY;
+    mbarrier.init.shared::cta.b64 [bar], 1;
+  READY:
+    bar.sync 0;
+    setp.ge.u32 %p2, %r1, 32;
+    @%p2 bra SLEEPER;
+  WAIT:
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [bar], 0;
+    @!%p3 bra WAIT;
+    st.global.u32 [%out], 5;
+    ret;
+  SLEEPER:
+    nanosleep.u32 1000000;
+    setp.ne.u32 %p1, %r1, 32;
+    @%p1 ret;
+    mbarrier.arrive.shared::cta.b64 _, [bar];
+    ret;
+  )"),
+             threads(64), out);
+  EXPECT_EQ(out[0], 5u);
+}
+
+TEST(Launch, SleepingForEverIsALivelock) {
+  Settings settings = test_settings();
+  settings.livelock_cycles = 100'000;
+  Runner runner(settings);
+  expect_fault(FaultKind::livelock, {"test.ptx:"},
+               [&] { runner.run(entry("", "AGAIN: nanosleep.u32 100; bra AGAIN;"), threads(32)); });
+}
+
 TEST(Launch, MoreCtasThanFitRunInTurn) {
   Settings settings = test_settings();
   settings.sm_count = 1;
