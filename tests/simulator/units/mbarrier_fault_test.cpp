@@ -44,6 +44,23 @@ TEST(MbarrierFault, InitCountOutOfRange) {
   EXPECT_NO_THROW(run_body("  mbarrier.init.shared::cta.b64 [%r1], 1048575;\n", 1, 1));
 }
 
+TEST(MbarrierFault, AsynchronousArrivalsBeyondTheCount) {
+  expect_contract(
+      "  mbarrier.init.shared::cta.b64 [%r1], 1048575;\n"
+      "  cp.async.mbarrier.arrive.shared::cta.b64 [%r1];\n",
+      {"would rise from 1048575 by 1", "at most 2^20-1"});
+}
+
+TEST(MbarrierFault, DropOfMoreThanLaterPhasesExpect) {
+  // The copy is in flight, so its arrival still counts as pending: 2 of an expected 1.
+  expect_contract(kInit +
+                      "  .reg .b64 %global;\n  ld.param.u64 %global, [out];\n"
+                      "  cp.async.ca.shared.global [bar+8], [%global], 4;\n"
+                      "  cp.async.mbarrier.arrive.shared::cta.b64 [%r1];\n"
+                      "  mbarrier.arrive_drop.shared::cta.b64 _, [%r1], 2;\n",
+                  {"arrive_drop of 2", "expect only 1 arrival", "drop each participant once"});
+}
+
 TEST(MbarrierFault, Misaligned) {
   expect_contract("  mbarrier.init.shared::cta.b64 [%r1+4], 1;\n", {"misaligned", "8"});
 }
