@@ -93,8 +93,8 @@ void compare_with_openblas(unsigned threads) {
                 static_cast<unsigned long long>(simulated.launch.cycles));
     std::fflush(stdout);
   }
-  std::printf("(%u host threads for both; sgemm is OpenBLAS, %s)\n\n", threads,
-              openblas_get_corename());
+  std::printf("(%u host threads for both; chapter 5's %s; sgemm is OpenBLAS, %s)\n\n", threads,
+              kConfiguration, openblas_get_corename());
 }
 
 void scale_with_threads(unsigned most) {
