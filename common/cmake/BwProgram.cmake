@@ -38,10 +38,6 @@ function(bw_add_program name)
   bw_add_device_objects(${name}_objects SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
                         LIBRARIES ${arg_LIBRARIES})
 
-  if(NOT TARGET simulator_cudart)
-    message(STATUS "${name}: compiled only, the simulator's runtime is not there yet")
-    return()
-  endif()
   bw_link_program(${name} simulator_cudart ${name}_objects ${arg_LIBRARIES})
   if(BW_GPU_PROGRAMS AND NOT arg_NO_GPU)
     bw_link_program(${name}_gpu bw::cudart ${name}_objects ${arg_LIBRARIES})
