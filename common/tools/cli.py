@@ -26,7 +26,7 @@ examples:
   BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup     use a CUDA Toolkit of this checkout's own
 
 A compiler, CMake, Ninja and libraries come from the distribution's packages; a missing or too
-old CUDA Toolkit comes as pinned wheels into .workbook/.""",
+old CUDA Toolkit, or one without a disassembler, is completed by pinned wheels in .workbook/.""",
     "run": """\
 examples:
   ./workbook run 5

@@ -24,10 +24,10 @@ def _only_one(root, console):
         yield
 
 
-def _prepare(root, console, targets=(), title="Building", benchmarks=False):
+def _prepare(root, console, targets=(), title="Building", benchmarks=False, tests=False):
     """Everything up to built targets; returns the Tools."""
     with _only_one(root, console):
-        tools = setup.ensure(root, console, benchmarks)
+        tools = setup.ensure(root, console, benchmarks, tests)
         build.configure(root, tools, console, benchmarks)
         build.build(root, tools, console, targets, title)
     return tools
@@ -35,7 +35,7 @@ def _prepare(root, console, targets=(), title="Building", benchmarks=False):
 
 def do_setup(root, console, _arguments):
     with _only_one(root, console):
-        tools = setup.ensure(root, console)
+        tools = setup.ensure(root, console, tests=True)
     console.say(f"Ready: {tools.toolkit.describe()}.")
     return 0
 
@@ -56,7 +56,7 @@ def do_test(root, console, arguments):
         selection += ["--label-regex", f"^{chapters.find(root, arguments.chapter).label}$"]
     if not arguments.all:
         selection += ["--label-exclude", "^slow$"]
-    tools = _prepare(root, console, title="Building everything")
+    tools = _prepare(root, console, title="Building everything", tests=True)
     command = [tools.ctest, "--test-dir", str(setup.build_folder(root)), "--output-on-failure",
                "--no-tests=error", "--parallel", str(machine.core_count()), *selection,
                *arguments.rest]
@@ -138,6 +138,11 @@ def _toolkit_rows(root, problems):
     rows += [("", f"not used: {other.nvcc}, because {other.reason}") for other in rejected]
     if not found:
         problems.append("CUDA Toolkit 13.0 or newer")
+        return rows
+    nvdisasm = toolkit.find_nvdisasm(root, found.nvcc)
+    rows.append(("nvdisasm", str(nvdisasm) if nvdisasm else "missing, only for tests"))
+    if not nvdisasm:
+        problems.append("nvdisasm")
     return rows
 
 

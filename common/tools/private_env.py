@@ -1,7 +1,8 @@
 """The checkout's private environment, .workbook/: pinned wheels where the machine has too little.
 
 It is a Python virtual environment that holds the CUDA Toolkit's compiler (no Python code of ours
-ever runs in it) and, on distributions whose CMake is too old, CMake.
+ever runs in it), the toolkit's disassembler where the machine's own toolkit has none, and, on
+distributions whose CMake is too old, CMake.
 """
 
 import json
@@ -20,6 +21,8 @@ TOOLKIT_PINS = (
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-cuda-cccl==13.0.85",
 )
+# The oldest release that has a wheel; a disassembler reads the machine code of older compilers.
+DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.2.51",)
 CMAKE_PINS = ("cmake==3.31.10",)
 
 _PROBE = """
@@ -61,9 +64,21 @@ def is_complete(root):
     return _installed(root).issuperset(TOOLKIT_PINS)
 
 
+def _toolkit_program(root, name):
+    """Where the wheels put a program of the toolkit (at most one path exists)."""
+    return [site / "nvidia" / "cu13" / "bin" / name for site in _site_packages(root)]
+
+
 def nvcc_paths(root):
     """Where the wheels put nvcc (at most one path exists)."""
-    return [site / "nvidia" / "cu13" / "bin" / "nvcc" for site in _site_packages(root)]
+    return _toolkit_program(root, "nvcc")
+
+
+def nvdisasm(root):
+    """The private disassembler, or None if it was not installed to the end."""
+    if not _installed(root).issuperset(DISASSEMBLER_PINS):
+        return None
+    return next((path for path in _toolkit_program(root, "nvdisasm") if path.is_file()), None)
 
 
 def cmake_folder(root):
@@ -92,6 +107,16 @@ def install_toolkit(root, console):
     _mark(root, TOOLKIT_PINS)
 
 
+def install_disassembler(root, console):
+    """Installs nvdisasm and checks that it runs."""
+    _install(root, console, DISASSEMBLER_PINS, "Installing the CUDA disassembler")
+    program = next(path for path in _toolkit_program(root, "nvdisasm") if path.is_file())
+    status, output = capture([str(program), "--version"])
+    _require((status, output), "The CUDA disassembler that was just installed does not run. Install"
+                               " nvdisasm of your CUDA Toolkit and put it on PATH.")
+    _mark(root, DISASSEMBLER_PINS)
+
+
 def install_cmake(root, console):
     """Installs a CMake of this checkout's own."""
     _install(root, console, CMAKE_PINS, "Installing CMake")
@@ -113,8 +138,8 @@ def _install(root, console, pins, title):
                              "--disable-pip-version-check", "--only-binary=:all:",
                              "--progress-bar=off", *pins], step),
                  f"pip could not install {', '.join(pins)}. A network connection to a Python "
-                 "package index is needed once; alternatively install CUDA Toolkit 13.0 or newer "
-                 "yourself and set CUDA_HOME to its folder.")
+                 "package index is needed once; alternatively install a whole CUDA Toolkit, 13.0 "
+                 "or newer, yourself and set CUDA_HOME to its folder.")
 
 
 def _complete_layout(toolkit_root):

@@ -24,8 +24,11 @@ class Tools:
     env: dict
 
 
-def ensure(root, console, benchmarks=False):
-    """Installs what is missing and returns the Tools."""
+def ensure(root, console, benchmarks=False, tests=False):
+    """Installs what is missing and returns the Tools.
+
+    What only some of the tests or the benchmarks need is installed only where they are wanted.
+    """
     if platform.system() != "Linux":
         raise WorkbookError(f"The workbook builds on Linux; this is {platform.system()}. Use a "
                             "Linux machine, a virtual machine or a container.")
@@ -44,6 +47,8 @@ def ensure(root, console, benchmarks=False):
                             "first on PATH, or use a newer release of the distribution.")
     cmake_folder = _ensure_cmake(root, console)
     found = _ensure_toolkit(root, console)
+    if tests:
+        _ensure_disassembler(root, found, console)
     env = dict(os.environ)
     if cmake_folder:
         env["PATH"] = f"{cmake_folder}{os.pathsep}{env.get('PATH', '')}"
@@ -80,6 +85,18 @@ def _ensure_toolkit(root, console):
         raise WorkbookError(f"The CUDA compiler was installed but can't be used ({reasons}). "
                             "Delete the folder .workbook and try again.")
     return found
+
+
+def _ensure_disassembler(root, found, console):
+    """nvdisasm, which some toolkits come without; where it can't be had, a few tests fail."""
+    if toolkit.find_nvdisasm(root, found.nvcc):
+        return
+    try:
+        _ensure_venv(console)
+        private_env.install_disassembler(root, console)
+    except WorkbookError as error:
+        console.say(f"{found.describe()} has no nvdisasm, and it could not be installed: {error} "
+                    "The tests that read machine code will fail; nothing else needs it.")
 
 
 def _ensure_venv(console):

@@ -88,6 +88,21 @@ def _examine(nvcc, private):
     return Toolkit(nvcc, text, private)
 
 
+def find_nvdisasm(root, nvcc, env=None):
+    """The disassembler that goes with an nvcc: of its own toolkit, on PATH, or the checkout's.
+
+    None if there is none. Only the tests that read machine code need it.
+    """
+    env = os.environ if env is None else env
+    beside = Path(nvcc).resolve().parent / "nvdisasm"
+    if beside.is_file():
+        return beside
+    in_path = shutil.which("nvdisasm", path=env.get("PATH", ""))
+    if in_path and env.get(IGNORE_SYSTEM) != "1":
+        return Path(in_path)
+    return private_env.nvdisasm(root)
+
+
 def find(root, env=None):
     """(Toolkit or None, [Rejected]): the first usable toolkit of the places where one may be."""
     env = os.environ if env is None else env

@@ -50,7 +50,7 @@ def write_script(path, body):
 def make_toolkit(folder, release="13.0", without=()):
     """A folder that looks like a CUDA Toolkit; `without` names files that it shall lack."""
     write_script(folder / "bin" / "nvcc", f"echo 'Cuda compilation tools, release {release}, V'\n")
-    for name in ("bin/ptxas", "nvvm/bin/cicc", "include/cuda_runtime.h",
+    for name in ("bin/ptxas", "bin/nvdisasm", "nvvm/bin/cicc", "include/cuda_runtime.h",
                  "include/crt/host_config.h", "include/cccl/cuda/std/cstdint"):
         if name not in without:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,9 @@
 
 import json
 import unittest
+import zipfile
 
-from support import CheckoutTest, make_toolkit
+from support import CheckoutTest, make_toolkit, write_script
 
 from tools import private_env, toolkit
 
@@ -86,6 +87,83 @@ class PrivateEnvironment(CheckoutTest):
     def test_every_pin_is_exact_and_of_one_release_line(self):
         for pin in private_env.TOOLKIT_PINS:
             self.assertRegex(pin, r"^[a-z-]+==13\.0\.\d+$")
+
+        for pin in private_env.DISASSEMBLER_PINS:
+            self.assertRegex(pin, r"^nvidia-cuda-nvdisasm==13\.\d+\.\d+$")
+
+
+class Disassembler(CheckoutTest):
+    """nvdisasm comes from the toolkit, PATH, or, where neither has it, from a wheel."""
+
+    def setUp(self):
+        super().setUp()
+        self.empty = self.folder / "empty"
+        self.empty.mkdir()
+
+    def bare_toolkit(self):
+        return make_toolkit(self.folder / "bare", without=("bin/nvdisasm",))
+
+    def find(self, folder, path):
+        return toolkit.find_nvdisasm(self.folder, folder / "bin" / "nvcc", {"PATH": str(path)})
+
+    def put_wheel(self, script):
+        """A package index of one wheel whose nvdisasm is a shell script; its pip settings."""
+        (pin,) = private_env.DISASSEMBLER_PINS
+        name, version = pin.replace("-", "_").split("==")
+        index = self.folder / "index"
+        index.mkdir(exist_ok=True)
+        with zipfile.ZipFile(index / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
+            program = zipfile.ZipInfo("nvidia/cu13/bin/nvdisasm")
+            program.external_attr = 0o100755 << 16
+            wheel.writestr(program, f"#!/bin/sh\n{script}\n")
+            info = f"{name}-{version}.dist-info"
+            wheel.writestr(f"{info}/METADATA",
+                           f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+            wheel.writestr(f"{info}/WHEEL",
+                           "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            wheel.writestr(f"{info}/RECORD", "")
+        return {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(index)}
+
+    def test_the_toolkits_own_comes_before_the_one_on_path(self):
+        other = make_toolkit(self.folder / "other")
+        own = make_toolkit(self.folder / "own")
+        self.assertEqual(self.find(own, other / "bin"), own / "bin" / "nvdisasm")
+
+    def test_path_is_searched(self):
+        script = write_script(self.folder / "path" / "nvdisasm", "exit 0\n")
+        self.assertEqual(self.find(self.bare_toolkit(), script.parent), script)
+        self.assertIsNone(self.find(self.bare_toolkit(), self.empty))
+
+    def test_setup_adds_it_to_a_toolkit_of_the_machine_that_lacks_it(self):
+        root = self.checkout()
+        pip = self.put_wheel("exit 0")
+        before = self.run_workbook(root, "doctor", CUDA_HOME=self.bare_toolkit())
+        self.assertEqual(before.returncode, 1)
+        self.assertIn("Missing: nvdisasm. `./workbook setup` installs it", before.stdout)
+        result = self.run_workbook(root, "setup", CUDA_HOME=self.bare_toolkit(), **pip)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"Ready: CUDA Toolkit 13.0 ({self.folder}/bare)", result.stderr)
+        found = toolkit.find_nvdisasm(root, self.bare_toolkit() / "bin/nvcc", {"PATH": ""})
+        self.assertIn(root / ".workbook", found.parents)
+        after = self.run_workbook(root, "doctor", CUDA_HOME=self.bare_toolkit())
+        self.assertEqual(after.returncode, 0, after.stdout)
+
+    def test_only_tests_ask_for_it_and_run_goes_without(self):
+        root = self.checkout()
+        result = self.run_workbook(root, "run", "5", "--sim", CUDA_HOME=self.bare_toolkit(),
+                                   **self.put_wheel("exit 0"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse((root / ".workbook" / "venv").exists())
+
+    def test_tests_run_without_it_after_a_word_of_warning(self):
+        root = self.checkout()
+        for pip, words in (({"PIP_NO_INDEX": "1"}, "pip could not install nvidia-cuda-nvdisasm"),
+                           (self.put_wheel("exit 1"), "does not run")):
+            result = self.run_workbook(root, "test", "4", CUDA_HOME=self.bare_toolkit(), **pip)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("has no nvdisasm, and it could not be installed", result.stderr)
+            self.assertIn(words, result.stderr)
+            self.assertIsNone(private_env.nvdisasm(root))
 
 
 if __name__ == "__main__":

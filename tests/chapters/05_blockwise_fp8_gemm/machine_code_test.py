@@ -1,8 +1,8 @@
-"""The machine code of the GEMM: machine_code_test.py <program> <ptxas> <nvdisasm, if there is one>.
+"""The machine code of the GEMM: machine_code_test.py <program> <nvcc>.
 
 Assembles the program's PTX and reads the disassembly: every kernel must multiply with the tensor
 core's FP8 instruction, load and store by TMA, read tensor memory, wait for the grid before it, and
-touch no local memory. Exit status 77 (skipped) without a disassembler."""
+touch no local memory. The disassembler is the toolkit's, or what `./workbook setup` installed."""
 
 import re
 import subprocess
@@ -10,10 +10,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / "tests" / "chapters"), str(ROOT / "common")]
 from compiled_code import ptx_modules  # noqa: E402
+from tools import toolkit  # noqa: E402
 
-SKIPPED = 77
 ARCHITECTURE = "sm_100a"
 IN_EVERY_KERNEL = ["UTCQMMA", "UTMALDG", "UTMASTG", "LDTM", "ACQBULK", "PREEXIT", "UTCBAR"]
 IN_NO_KERNEL = ["LDL", "STL"]
@@ -67,7 +68,9 @@ def check(program, ptxas, nvdisasm):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 4 or not Path(sys.argv[3]).exists():
-        print("skipped: no nvdisasm (part of the CUDA Toolkit) was found")
-        sys.exit(SKIPPED)
-    check(Path(sys.argv[1]), sys.argv[2], sys.argv[3])
+    compiler = Path(sys.argv[2])
+    disassembler = toolkit.find_nvdisasm(ROOT, compiler)
+    if not disassembler:
+        sys.exit(f"The CUDA Toolkit of {compiler} has no nvdisasm, and none is on PATH. Install it, "
+                 "or run `./workbook setup`, which puts one into this checkout.")
+    check(Path(sys.argv[1]), compiler.with_name("ptxas"), disassembler)
