@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "common/device/scope_pointer.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 
 namespace bw {
@@ -23,20 +24,19 @@ __device__ __forceinline__ void require_released(bool released) {
   }
 }
 
-/// Producer's scope. Enter: waits for `empty` of the stage. Exit: steps, signals nothing; the
-/// user signals `mbar()` (expected bytes and TMA, tcgen05.commit, or an arrive).
+/// Producer's scope. Enter: waits for `empty` of the stage, unless an earlier try_wait_consumer
+/// found it `ready`. Exit: steps, signals nothing; the user signals `mbar()` (expected bytes and
+/// TMA, tcgen05.commit, or an arrive).
 template <class Pipeline>
 class [[nodiscard]] ProduceContext {
  public:
-  __device__ __forceinline__ explicit ProduceContext(Pipeline& pipeline) : pipeline_(&pipeline) {
-    pipeline.wait_consumer();
+  __device__ __forceinline__ explicit ProduceContext(Pipeline& pipeline, bool ready = false)
+      : pipeline_(pipeline) {
+    pipeline.wait_consumer_if_needed(ready);
   }
-  __device__ __forceinline__ ProduceContext(ProduceContext&& other) : pipeline_(other.pipeline_) {
-    other.pipeline_ = nullptr;
-  }
-  ProduceContext& operator=(ProduceContext&&) = delete;
+  ProduceContext(ProduceContext&&) = default;
   __device__ __forceinline__ ~ProduceContext() {
-    if (pipeline_ != nullptr) pipeline_->producer_step();
+    if (pipeline_) pipeline_->producer_step();
   }
 
   __device__ __forceinline__ uint32_t index() const { return pipeline_->producer_stage(); }
@@ -46,49 +46,22 @@ class [[nodiscard]] ProduceContext {
   }
 
  private:
-  Pipeline* pipeline_;
+  ScopePointer<Pipeline> pipeline_;
 };
 
-/// Consumer's scope. Enter: waits for `full` of the stage. Exit: every calling thread arrives on
-/// `empty`, then steps: `empty` counts threads.
-template <class Pipeline>
-class [[nodiscard]] ConsumeContext {
- public:
-  __device__ __forceinline__ explicit ConsumeContext(Pipeline& pipeline) : pipeline_(&pipeline) {
-    pipeline.wait_producer();
-  }
-  __device__ __forceinline__ ConsumeContext(ConsumeContext&& other) : pipeline_(other.pipeline_) {
-    other.pipeline_ = nullptr;
-  }
-  ConsumeContext& operator=(ConsumeContext&&) = delete;
-  __device__ __forceinline__ ~ConsumeContext() {
-    if (pipeline_ == nullptr) return;
-    pipeline_->consumer_mbar(index())->arrive();
-    pipeline_->consumer_step();
-  }
-
-  __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }
-
- private:
-  Pipeline* pipeline_;
-};
-
-/// Consumer's scope that signals nothing. Enter: waits for `full`. Exit: steps only; the user
-/// arrives on `mbar()` (one lane of a warp, the leader only, or tcgen05.commit).
+/// Consumer's scope that signals nothing. Enter: waits for `full`, unless an earlier
+/// try_wait_producer found the stage `ready`. Exit: steps only; the user arrives on `mbar()` (one
+/// lane of a warp, the leader only, or tcgen05.commit).
 template <class Pipeline>
 class [[nodiscard]] ExplicitConsumeContext {
  public:
-  __device__ __forceinline__ explicit ExplicitConsumeContext(Pipeline& pipeline)
-      : pipeline_(&pipeline) {
-    pipeline.wait_producer();
+  __device__ __forceinline__ explicit ExplicitConsumeContext(Pipeline& pipeline, bool ready = false)
+      : pipeline_(pipeline) {
+    pipeline.wait_producer_if_needed(ready);
   }
-  __device__ __forceinline__ ExplicitConsumeContext(ExplicitConsumeContext&& other)
-      : pipeline_(other.pipeline_) {
-    other.pipeline_ = nullptr;
-  }
-  ExplicitConsumeContext& operator=(ExplicitConsumeContext&&) = delete;
+  ExplicitConsumeContext(ExplicitConsumeContext&&) = default;
   __device__ __forceinline__ ~ExplicitConsumeContext() {
-    if (pipeline_ != nullptr) pipeline_->consumer_step();
+    if (pipeline_) pipeline_->consumer_step();
   }
 
   __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }
@@ -98,7 +71,28 @@ class [[nodiscard]] ExplicitConsumeContext {
   }
 
  private:
-  Pipeline* pipeline_;
+  ScopePointer<Pipeline> pipeline_;
+};
+
+/// Consumer's scope. Enter: waits for `full` of the stage. Exit: every calling thread arrives on
+/// `empty`, then steps: `empty` counts threads.
+template <class Pipeline>
+class [[nodiscard]] ConsumeContext {
+ public:
+  __device__ __forceinline__ explicit ConsumeContext(Pipeline& pipeline) : pipeline_(pipeline) {
+    pipeline.wait_producer();
+  }
+  ConsumeContext(ConsumeContext&&) = default;
+  __device__ __forceinline__ ~ConsumeContext() {
+    if (!pipeline_) return;
+    pipeline_->consumer_mbar(index())->arrive();
+    pipeline_->consumer_step();
+  }
+
+  __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }
+
+ private:
+  ScopePointer<Pipeline> pipeline_;
 };
 
 /// Producer's handle for code in which a scope doesn't fit. Made after `empty` was waited for;
@@ -106,14 +100,11 @@ class [[nodiscard]] ExplicitConsumeContext {
 template <class Pipeline>
 class [[nodiscard]] ProducerStage {
  public:
-  __device__ __forceinline__ explicit ProducerStage(Pipeline& pipeline) : pipeline_(&pipeline) {
+  __device__ __forceinline__ explicit ProducerStage(Pipeline& pipeline) : pipeline_(pipeline) {
     pipeline.wait_consumer();
   }
-  __device__ __forceinline__ ProducerStage(ProducerStage&& other) : pipeline_(other.pipeline_) {
-    other.pipeline_ = nullptr;
-  }
-  ProducerStage& operator=(ProducerStage&&) = delete;
-  __device__ __forceinline__ ~ProducerStage() { require_released(pipeline_ == nullptr); }
+  ProducerStage(ProducerStage&&) = default;
+  __device__ __forceinline__ ~ProducerStage() { require_released(!pipeline_); }
 
   __device__ __forceinline__ uint32_t index() const { return pipeline_->producer_stage(); }
   /// full[index()]
@@ -123,11 +114,11 @@ class [[nodiscard]] ProducerStage {
   /// Steps; signals nothing.
   __device__ __forceinline__ void release() {
     pipeline_->producer_step();
-    pipeline_ = nullptr;
+    pipeline_.clear();
   }
 
  private:
-  Pipeline* pipeline_;
+  ScopePointer<Pipeline> pipeline_;
 };
 
 /// Consumer's handle. Made after `full` was waited for; ends exactly once, by `release()` or
@@ -135,14 +126,11 @@ class [[nodiscard]] ProducerStage {
 template <class Pipeline>
 class [[nodiscard]] ConsumerStage {
  public:
-  __device__ __forceinline__ explicit ConsumerStage(Pipeline& pipeline) : pipeline_(&pipeline) {
+  __device__ __forceinline__ explicit ConsumerStage(Pipeline& pipeline) : pipeline_(pipeline) {
     pipeline.wait_producer();
   }
-  __device__ __forceinline__ ConsumerStage(ConsumerStage&& other) : pipeline_(other.pipeline_) {
-    other.pipeline_ = nullptr;
-  }
-  ConsumerStage& operator=(ConsumerStage&&) = delete;
-  __device__ __forceinline__ ~ConsumerStage() { require_released(pipeline_ == nullptr); }
+  ConsumerStage(ConsumerStage&&) = default;
+  __device__ __forceinline__ ~ConsumerStage() { require_released(!pipeline_); }
 
   __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }
   /// empty[index()]
@@ -159,11 +147,11 @@ class [[nodiscard]] ConsumerStage {
   /// Steps; whoever signals `empty` does so otherwise.
   __device__ __forceinline__ void release_without_signal() {
     pipeline_->consumer_step();
-    pipeline_ = nullptr;
+    pipeline_.clear();
   }
 
  private:
-  Pipeline* pipeline_;
+  ScopePointer<Pipeline> pipeline_;
 };
 
 }  // namespace bw

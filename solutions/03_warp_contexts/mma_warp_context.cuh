@@ -53,7 +53,7 @@ class [[nodiscard]] MmaWarpContext {
   __device__ __forceinline__ const Dealloc& dealloc_barrier() const { return dealloc_barrier_; }
 
   /// Scope of one K block: waits for an empty accumulator; at its end the MMAs are committed.
-  /// Defined with MmaKStage, in solutions/04_per_k_contexts/mma_k_stage.cuh.
+  /// Defined in solutions/04_per_k_contexts/output_k_pipeline.cuh.
   __device__ MmaKStage<opc> per_k_stage();
 
  private:

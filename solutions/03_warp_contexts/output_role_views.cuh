@@ -3,6 +3,7 @@
 /// The two sides of the accumulator ring as scopes of one output tile each (contract, chapter 3:
 /// `OutputTilePipeline::producer()` and `consumer()`).
 
+#include "common/device/scope_pointer.cuh"
 #include "solutions/03_warp_contexts/output_tile_pipeline.cuh"
 
 namespace bw {
@@ -15,25 +16,22 @@ template <OutputPipelineConfig opc>
 class [[nodiscard]] OutputProducerStage {
  public:
   __device__ __forceinline__ explicit OutputProducerStage(OutputTilePipeline<opc>& output)
-      : output_(&output), stage_(output.acquire_for_mma()) {}
-  __device__ __forceinline__ OutputProducerStage(OutputProducerStage&& other)
-      : output_(other.output_), stage_(other.stage_) {
-    other.output_ = nullptr;
-  }
-  OutputProducerStage& operator=(OutputProducerStage&&) = delete;
+      : output_(output), stage_(output.acquire_for_mma()) {}
+  OutputProducerStage(OutputProducerStage&&) = default;
   __device__ __forceinline__ ~OutputProducerStage() {
-    if (output_ != nullptr) output_->release_from_mma(stage_);
+    if (output_) output_->release_from_mma(stage_);
   }
 
+  __device__ __forceinline__ const OutputStage<opc>& stage() const { return stage_; }
   /// Where the accumulator lies: `tmem().offset()` is D of the MMAs.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
 
  private:
-  OutputTilePipeline<opc>* output_;
+  ScopePointer<OutputTilePipeline<opc>> output_;
   OutputStage<opc> stage_;
 };
 
-/// Scope of one tile of the 128 epilogue threads.
+/// Scope of one tile of the epilogue's threads.
 ///
 ///     enter: waits for accumulator-full
 ///     exit:  every thread arrives on accumulator-empty, unless `release_accumulator` did; steps
@@ -41,18 +39,15 @@ template <OutputPipelineConfig opc>
 class [[nodiscard]] OutputConsumerStage {
  public:
   __device__ __forceinline__ explicit OutputConsumerStage(OutputTilePipeline<opc>& output)
-      : output_(&output), stage_(output.acquire_for_epilogue()) {}
-  __device__ __forceinline__ OutputConsumerStage(OutputConsumerStage&& other)
-      : output_(other.output_), stage_(other.stage_), released_(other.released_) {
-    other.output_ = nullptr;
-  }
-  OutputConsumerStage& operator=(OutputConsumerStage&&) = delete;
+      : output_(output), stage_(output.acquire_for_epilogue()) {}
+  OutputConsumerStage(OutputConsumerStage&&) = default;
   __device__ __forceinline__ ~OutputConsumerStage() {
-    if (output_ == nullptr) return;
+    if (!output_) return;
     if (!released_) release_accumulator();
     output_->release_from_epilogue();
   }
 
+  __device__ __forceinline__ const OutputStage<opc>& stage() const { return stage_; }
   /// Where the accumulator lies: `tmem().tensor()` is what the loads take.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
 
@@ -64,7 +59,7 @@ class [[nodiscard]] OutputConsumerStage {
   }
 
  private:
-  OutputTilePipeline<opc>* output_;
+  ScopePointer<OutputTilePipeline<opc>> output_;
   OutputStage<opc> stage_;
   bool released_ = false;
 };
@@ -84,7 +79,7 @@ class OutputProducer {
   OutputTilePipeline<opc>* output_;
 };
 
-/// The epilogue's view of the ring. The 128 threads use it together.
+/// The epilogue's view of the ring. The epilogue's threads use it together.
 template <OutputPipelineConfig opc>
 class OutputConsumer {
  public:

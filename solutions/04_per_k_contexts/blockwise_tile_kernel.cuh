@@ -22,7 +22,7 @@
 #include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
 #include "solutions/04_per_k_contexts/epilogue_k_context.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
-#include "solutions/04_per_k_contexts/mma_k_stage.cuh"
+#include "solutions/04_per_k_contexts/output_k_pipeline.cuh"
 
 namespace bw {
 

@@ -6,6 +6,7 @@
 
 #include "common/device/elect.cuh"
 #include "common/device/fence.cuh"
+#include "common/device/scope_pointer.cuh"
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/output_tile_pipeline.cuh"
@@ -41,7 +42,7 @@ struct EpilogueKStage {
   }
 };
 
-/// Scope of one K block of the 128 epilogue threads.
+/// Scope of one K block of the epilogue's threads.
 ///
 ///     enter: waits for the input stage (its A-scales were written by TMA: the wait that observes
 ///            the completion is what makes them visible to this thread) and for accumulator-full.
@@ -62,19 +63,13 @@ class [[nodiscard]] EpilogueKContext {
 
   __device__ __forceinline__ EpilogueKContext(OutputPipelineType& output_pipeline,
                                               InputPipelineType& input_pipeline)
-      : output_pipeline_ptr_(&output_pipeline),
+      : output_pipeline_ptr_(output_pipeline),
         input_pipeline_ptr_(&input_pipeline),
         stage_{acquire(output_pipeline, input_pipeline), input_pipeline.consumer_stage(),
                &input_pipeline} {}
-  __device__ __forceinline__ EpilogueKContext(EpilogueKContext&& other)
-      : output_pipeline_ptr_(other.output_pipeline_ptr_),
-        input_pipeline_ptr_(other.input_pipeline_ptr_),
-        stage_(other.stage_) {
-    other.output_pipeline_ptr_ = nullptr;
-  }
-  EpilogueKContext& operator=(EpilogueKContext&&) = delete;
+  EpilogueKContext(EpilogueKContext&&) = default;
   __device__ __forceinline__ ~EpilogueKContext() {
-    if (output_pipeline_ptr_ == nullptr) return;
+    if (!output_pipeline_ptr_) return;
     input_pipeline_ptr_->consumer_step();
     if (!stage_.accumulator_released) stage_.release_accumulator();
     output_pipeline_ptr_->release_from_epilogue();
@@ -93,7 +88,7 @@ class [[nodiscard]] EpilogueKContext {
     return output_pipeline.acquire_for_epilogue();
   }
 
-  OutputPipelineType* output_pipeline_ptr_;
+  ScopePointer<OutputPipelineType> output_pipeline_ptr_;
   InputPipelineType* input_pipeline_ptr_;
   CombinedStageType stage_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// The ring of input tiles between the load warp, the MMA warp and the epilogue (contract,
-/// chapter 4).
+/// chapter 4). Its two sides are chapter 1's scopes, with the payload at hand.
 
 #include <cstdint>
 
@@ -39,75 +39,48 @@ struct InputTilePipeline {
   }
 };
 
-/// Scope of one stage of the load warp. Enter: waits until it is empty. Exit: steps.
-template <class InputPipeline>
-class [[nodiscard]] InputProducerStage {
+/// Scope of one stage of either side. Enter: waits for the other side, unless an earlier
+/// `try_acquire` found the stage `ready`. Exit: steps; what signals `barrier()` is the user's.
+template <class InputPipeline, class Context>
+class [[nodiscard]] InputStage {
  public:
-  /// `ready`: the answer of an earlier `try_acquire` for this stage.
-  __device__ __forceinline__ InputProducerStage(InputPipeline& input, bool ready) : input_(&input) {
-    input.pipeline.wait_consumer_if_needed(ready);
-  }
-  __device__ __forceinline__ InputProducerStage(InputProducerStage&& other) : input_(other.input_) {
-    other.input_ = nullptr;
-  }
-  InputProducerStage& operator=(InputProducerStage&&) = delete;
-  __device__ __forceinline__ ~InputProducerStage() {
-    if (input_ != nullptr) input_->pipeline.producer_step();
-  }
+  __device__ __forceinline__ InputStage(InputPipeline& input, bool ready)
+      : context_(input.pipeline, ready), input_(&input) {}
 
   /// Index of the stage's tile `in_group` among the payload's tiles.
   __device__ __forceinline__ uint32_t tile_index(uint32_t in_group = 0) const {
-    return input_->pipeline.producer_stage() * InputPipeline::kGroupSize + in_group;
+    return context_.index() * InputPipeline::kGroupSize + in_group;
   }
   __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
     return input_->payload;
   }
-  /// The full barrier: TMA completes its bytes here.
-  __device__ __forceinline__ SharedMemBarrier* barrier() const {
-    return input_->pipeline.producer_mbar(input_->pipeline.producer_stage());
-  }
+  /// What this side signals. The load warp: the full barrier, where TMA completes its bytes. The
+  /// MMA warp: the empty barrier, where the lane that issued the MMAs commits them.
+  __device__ __forceinline__ SharedMemBarrier* barrier() const { return context_.mbar(); }
+
+ private:
+  Context context_;
+  InputPipeline* input_;
+};
+
+/// Scope of one stage of the load warp.
+template <class InputPipeline>
+class [[nodiscard]] InputProducerStage
+    : public InputStage<InputPipeline, ProduceContext<typename InputPipeline::Pipeline>> {
+ public:
+  using InputStage<InputPipeline, ProduceContext<typename InputPipeline::Pipeline>>::InputStage;
+
   /// One lane (in cta_group 2: of the leader), once per stage: the arrival, with all the bytes
   /// that this stage's copies bring.
   __device__ __forceinline__ void expect_bytes(uint32_t bytes) const {
-    barrier()->arrive_and_expect_bytes(bytes);
+    this->barrier()->arrive_and_expect_bytes(bytes);
   }
-
- private:
-  InputPipeline* input_;
 };
 
-/// Scope of one stage of the MMA warp. Enter: waits until it is full. Exit: steps; the commit of
-/// the MMAs to `barrier()` is what releases the stage.
+/// Scope of one stage of the MMA warp.
 template <class InputPipeline>
-class [[nodiscard]] InputConsumerStage {
- public:
-  /// `ready`: the answer of an earlier `try_acquire` for this stage.
-  __device__ __forceinline__ InputConsumerStage(InputPipeline& input, bool ready) : input_(&input) {
-    input.pipeline.wait_producer_if_needed(ready);
-  }
-  __device__ __forceinline__ InputConsumerStage(InputConsumerStage&& other) : input_(other.input_) {
-    other.input_ = nullptr;
-  }
-  InputConsumerStage& operator=(InputConsumerStage&&) = delete;
-  __device__ __forceinline__ ~InputConsumerStage() {
-    if (input_ != nullptr) input_->pipeline.consumer_step();
-  }
-
-  /// Index of the stage's tile `in_group` among the payload's tiles.
-  __device__ __forceinline__ uint32_t tile_index(uint32_t in_group = 0) const {
-    return input_->pipeline.consumer_stage() * InputPipeline::kGroupSize + in_group;
-  }
-  __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
-    return input_->payload;
-  }
-  /// The empty barrier: the lane that issued the MMAs commits them here.
-  __device__ __forceinline__ SharedMemBarrier* barrier() const {
-    return input_->pipeline.consumer_mbar(input_->pipeline.consumer_stage());
-  }
-
- private:
-  InputPipeline* input_;
-};
+using InputConsumerStage =
+    InputStage<InputPipeline, ExplicitConsumeContext<typename InputPipeline::Pipeline>>;
 
 /// The load warp's view of the ring. The warp's lanes use it together.
 template <class InputPipeline>

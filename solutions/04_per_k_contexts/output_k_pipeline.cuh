@@ -1,8 +1,9 @@
 #pragma once
 /// \file
 /// The accumulator ring with one accumulator per K block (contract, chapters 3 and 4:
-/// `OutputTilePipeline::per_k()`).
+/// `OutputTilePipeline::per_k()`, `MmaWarpContext::per_k_stage()`).
 
+#include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "solutions/03_warp_contexts/output_role_views.cuh"
 #include "solutions/04_per_k_contexts/mma_k_stage.cuh"
 
@@ -34,6 +35,12 @@ class OutputKPipeline {
 template <OutputPipelineConfig opc>
 __device__ __forceinline__ OutputKPipeline<opc> OutputTilePipeline<opc>::per_k() {
   return OutputKPipeline<opc>(*this);
+}
+
+template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
+__device__ __forceinline__ MmaKStage<opc>
+MmaWarpContext<opc, mma_threads, epilogue_threads>::per_k_stage() {
+  return output_pipeline_.per_k().produce();
 }
 
 }  // namespace bw

@@ -7,7 +7,7 @@
 #include "common/device/elect.cuh"
 #include "common/device/tcgen05_commit.cuh"
 #include "solutions/03_warp_contexts/k_block_mma.cuh"
-#include "solutions/04_per_k_contexts/mma_k_stage.cuh"
+#include "solutions/04_per_k_contexts/output_k_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cta.cuh"
 
 namespace bw {
