@@ -5,18 +5,21 @@ include_guard(GLOBAL)
 
 include(BwPackages)
 
-# Dense inner products of the simulated tensor core.
-bw_require_package(Eigen TARGET Eigen3::Eigen DEBIAN libeigen3-dev HEADER Eigen/Dense
-                   CONFIG Eigen3 NO_MODULE)
-# Fat binaries of programs that were built with compression.
-bw_require_package(zstd TARGET bw::zstd DEBIAN libzstd-dev HEADER zstd.h LIBRARY zstd)
-bw_require_package(lz4 TARGET bw::lz4 DEBIAN liblz4-dev HEADER lz4.h LIBRARY lz4)
-if(BW_TESTS)
-  bw_require_package(GoogleTest TARGET GTest::gtest_main DEBIAN libgtest-dev HEADER gtest/gtest.h
-                     CONFIG GTest)
+if(BW_SIMULATOR)
+  # Dense inner products of the simulated tensor core.
+  bw_require_package(Eigen FOR simulator TARGET Eigen3::Eigen DEBIAN libeigen3-dev
+                     HEADER Eigen/Dense CONFIG Eigen3 NO_MODULE)
+  # Fat binaries of programs that were built with compression.
+  bw_require_package(zstd FOR simulator TARGET bw::zstd DEBIAN libzstd-dev HEADER zstd.h
+                     LIBRARY zstd)
+  bw_require_package(lz4 FOR simulator TARGET bw::lz4 DEBIAN liblz4-dev HEADER lz4.h LIBRARY lz4)
 endif()
-if(BW_BENCH)
+if(BW_TESTS)
+  bw_require_package(GoogleTest FOR tests TARGET GTest::gtest_main DEBIAN libgtest-dev
+                     HEADER gtest/gtest.h CONFIG GTest)
+endif()
+if(BW_BENCH AND BW_SIMULATOR)
   # What the simulated GEMM is compared with.
-  bw_require_package(OpenBLAS BENCH TARGET bw::openblas DEBIAN libopenblas-dev HEADER cblas.h
-                     LIBRARY openblas)
+  bw_require_package(OpenBLAS FOR simulator_bench TARGET bw::openblas DEBIAN libopenblas-dev
+                     HEADER cblas.h LIBRARY openblas)
 endif()

@@ -17,9 +17,15 @@ endif()
 
 option(BW_WERROR "Treat warnings as errors" ON)
 option(BW_SANITIZE "Build all host code with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
-option(BW_GPU_PROGRAMS "Build <program>_gpu (the toolkit's runtime) along with <program>"
-       ${bw_gpu_present})
-option(BW_BENCH "Build the benchmarks (the simulator's needs OpenBLAS)" OFF)
+option(BW_SIMULATOR "Build the simulator and the programs that run in it" ON)
+if(BW_SIMULATOR)
+  option(BW_GPU_PROGRAMS "Build <program>_gpu (the toolkit's runtime) along with <program>"
+         ${bw_gpu_present})
+else()
+  # Without the simulator a program has no other runtime.
+  set(BW_GPU_PROGRAMS ON)
+endif()
+option(BW_BENCH "Build the benchmarks (the simulator's needs OpenBLAS, Hopper's cuBLASLt)" OFF)
 option(BW_TESTS "Build the tests (needs GoogleTest)" ON)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -3,16 +3,17 @@
 include_guard(GLOBAL)
 
 # bw_require_package(<name> TARGET <imported target> DEBIAN <package> HEADER <file>
-#                    [CONFIG <find_package arguments>] [LIBRARY <name>] [BENCH])
+#                    [CONFIG <find_package arguments>] [LIBRARY <name>] [FOR <purpose>])
 #
 # Makes sure that <imported target> exists. CONFIG: through the package's own CMake files. LIBRARY:
 # for packages that ship none (or only on newer distributions); the target is defined here then.
 # DEBIAN is the Debian/Ubuntu package that the error names.
 #
 # `./workbook` reads these calls too: it looks for HEADER and installs DEBIAN where it is missing.
-# BENCH says that only a build with BW_BENCH needs the library.
+# FOR says what needs the library, where not every build does: `simulator`, `tests` or
+# `simulator_bench`.
 function(bw_require_package name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BENCH" "TARGET;DEBIAN;HEADER;LIBRARY" "CONFIG")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TARGET;DEBIAN;HEADER;LIBRARY;FOR" "CONFIG")
   if(NOT arg_TARGET OR NOT arg_DEBIAN OR NOT arg_HEADER)
     message(FATAL_ERROR "bw_require_package(${name}) needs TARGET, DEBIAN and HEADER.")
   endif()

@@ -27,19 +27,24 @@ function(bw_add_device_objects name)
     "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;-no-compress;--expt-relaxed-constexpr>")
 endfunction()
 
-# bw_add_program(<name> SOURCES <a.cu>... [ARCHS <100a 90a ...>] [LIBRARIES <target>...] [NO_GPU])
+# bw_add_program(<name> SOURCES <a.cu>... [ARCHS <100a 90a ...>] [LIBRARIES <target>...] [NO_GPU]
+#                [NO_SIMULATOR])
 #
 # Compiles the sources by bw_add_device_objects() and links the objects into
-#   <name>       the simulator's runtime (simulator_cudart): runs on any CPU
-#   <name>_gpu   the toolkit's runtime: runs on a GPU; only with BW_GPU_PROGRAMS and without NO_GPU
+#   <name>       the simulator's runtime (simulator_cudart): runs on any CPU; only with BW_SIMULATOR
+#                and without NO_SIMULATOR
+#   <name>_gpu   the toolkit's runtime: runs on a GPU; only with BW_GPU_PROGRAMS and without NO_GPU;
+#                always with NO_SIMULATOR (it has no other form)
 # Both land in <build>/bin. LIBRARIES are linked to both and give the objects their include folders.
 function(bw_add_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_GPU" "" "SOURCES;ARCHS;LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "NO_GPU;NO_SIMULATOR" "" "SOURCES;ARCHS;LIBRARIES")
   bw_add_device_objects(${name}_objects SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
                         LIBRARIES ${arg_LIBRARIES})
 
-  bw_link_program(${name} simulator_cudart ${name}_objects ${arg_LIBRARIES})
-  if(BW_GPU_PROGRAMS AND NOT arg_NO_GPU)
+  if(BW_SIMULATOR AND NOT arg_NO_SIMULATOR)
+    bw_link_program(${name} simulator_cudart ${name}_objects ${arg_LIBRARIES})
+  endif()
+  if((BW_GPU_PROGRAMS AND NOT arg_NO_GPU) OR arg_NO_SIMULATOR)
     bw_link_program(${name}_gpu bw::cudart ${name}_objects ${arg_LIBRARIES})
   endif()
 endfunction()

@@ -1,6 +1,7 @@
 # Tests and their labels.
 #
-# Labels: `chapterNN` (what `./workbook test NN` runs), `simulator`, `host`, `workbook`, and `slow`
+# Labels: `chapterNN` (what `./workbook test NN` runs), `hopper` (runs on a
+# Hopper GPU, is skipped elsewhere), `simulator`, `host`, `workbook`, and `slow`
 # (left out of `./workbook test` and of the preset; `./workbook test --all` runs them).
 include_guard(GLOBAL)
 
@@ -8,12 +9,13 @@ enable_testing()
 include(GoogleTest)
 
 # bw_add_test(<name> SOURCES <a.cpp | a.cu>... [LIBRARIES <target>...] [LABELS <label>...]
-#             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>])
+#             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>] [ON_GPU])
 #
 # A GoogleTest executable; each of its test cases becomes one ctest test named <name>.<Suite>.<Case>.
-# Sources ending in .cu are compiled as bw_add_program() does and run in the simulator.
+# Sources ending in .cu are compiled as bw_add_program() does and run in the simulator; with ON_GPU
+# on a GPU, one test at a time. Such tests skip themselves where there is none that fits.
 function(bw_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARCHS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_GPU" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARCHS")
   if(NOT BW_TESTS)
     return()
   endif()
@@ -21,7 +23,13 @@ function(bw_add_test name)
     set(arg_TIMEOUT 120)
   endif()
   set(libraries ${arg_LIBRARIES} GTest::gtest_main)
-  if(arg_SOURCES MATCHES "\\.cu(;|$)")
+  set(one_at_a_time "")
+  if(arg_ON_GPU)
+    bw_add_device_objects(${name}_objects SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
+                          LIBRARIES ${libraries})
+    bw_link_program(${name} bw::cudart ${name}_objects ${libraries})
+    set(one_at_a_time RESOURCE_LOCK gpu)
+  elseif(arg_SOURCES MATCHES "\\.cu(;|$)")
     bw_add_program(${name} NO_GPU SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
                    LIBRARIES ${libraries})
   else()
@@ -32,7 +40,7 @@ function(bw_add_test name)
     TEST_PREFIX "${name}."
     WORKING_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}"
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    PROPERTIES TIMEOUT ${arg_TIMEOUT} ${one_at_a_time})
   # gtest_discover_tests() cannot hand over a list, so the labels are set once the tests are known.
   if(arg_LABELS)
     set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")

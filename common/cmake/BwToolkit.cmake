@@ -1,6 +1,7 @@
 # Finds a CUDA Toolkit (nvcc >= 13.0), enables the CUDA language with it, and defines
 #   bw::cuda_headers   the toolkit's host headers (cuda.h, cuda_runtime_api.h, cuda_fp8.h, ...)
 #   bw::cudart         the toolkit's own runtime: what <program>_gpu links
+#   bw::cublaslt       cuBLASLt, where the toolkit has it: what Hopper's GEMM is compared with
 #
 # Places, in this order; the first toolkit that is new enough is taken:
 #   CMAKE_CUDA_COMPILER or CUDACXX (then nothing else is tried), CUDA_HOME, CUDA_PATH,
@@ -127,5 +128,15 @@ elseif(BW_GPU_PROGRAMS)
     "BW_GPU_PROGRAMS is on, but the CUDA Toolkit in ${BW_CUDA_ROOT} has no libcudart.so. Install "
     "the toolkit's runtime, or configure with -DBW_GPU_PROGRAMS=OFF.")
 endif()
-mark_as_advanced(BW_CUDA_INCLUDE BW_CUDART_LIBRARY)
+
+find_path(BW_CUBLASLT_INCLUDE cublasLt.h NO_DEFAULT_PATH HINTS "${BW_CUDA_INCLUDE}")
+find_file(BW_CUBLASLT_LIBRARY NAMES libcublasLt.so libcublasLt.so.13 NO_DEFAULT_PATH
+          HINTS "${BW_CUDA_INCLUDE}/.." "${BW_CUDA_ROOT}" PATH_SUFFIXES lib lib64)
+if(BW_CUBLASLT_INCLUDE AND BW_CUBLASLT_LIBRARY)
+  add_library(bw::cublaslt SHARED IMPORTED)
+  set_target_properties(bw::cublaslt PROPERTIES
+    IMPORTED_LOCATION "${BW_CUBLASLT_LIBRARY}"
+    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${BW_CUBLASLT_INCLUDE}")
+endif()
+mark_as_advanced(BW_CUDA_INCLUDE BW_CUDART_LIBRARY BW_CUBLASLT_INCLUDE BW_CUBLASLT_LIBRARY)
 message(STATUS "CUDA Toolkit ${CMAKE_CUDA_COMPILER_VERSION}: ${BW_CUDA_ROOT}")

@@ -1,40 +1,59 @@
 """Configures and builds with CMake and Ninja; a failed build shows the compiler's own words."""
 
 import re
+from dataclasses import dataclass
 
-from . import machine
+from . import machine, packages
 from .errors import WorkbookError
 from .process import run_logged
-from .setup import build_folder
-
-PRESET = "sim"
 
 
-def cached(root, name):
-    """A variable of the build folder's CMake cache, or None."""
+@dataclass(frozen=True)
+class Configuration:
+    """A build: a CMake preset, what it needs, and the cache variables that it insists on."""
+
+    preset: str
+    purposes: tuple = ()
+    variables: tuple = ()  # (name, value)
+    first_variables: tuple = ()  # for a fresh build folder only
+
+    def folder(self, root):
+        return root / "build" / self.preset
+
+
+SIM = Configuration("sim", (packages.SIMULATOR, packages.TESTS))
+SIM_BENCH = Configuration("sim", (*SIM.purposes, packages.SIMULATOR_BENCH), (("BW_BENCH", "ON"),))
+GPU = Configuration("gpu", first_variables=(("BW_TESTS", "OFF"),))
+GPU_TESTS = Configuration("gpu", (packages.TESTS,), (("BW_TESTS", "ON"),))
+GPU_BENCH = Configuration("gpu", (), (("BW_BENCH", "ON"),), GPU.first_variables)
+
+
+def cached(folder, name):
+    """A variable of a build folder's CMake cache, or None."""
     try:
-        text = (build_folder(root) / "CMakeCache.txt").read_text(encoding="utf-8")
+        text = (folder / "CMakeCache.txt").read_text(encoding="utf-8")
     except OSError:
         return None
     match = re.search(rf"^{re.escape(name)}:\w+=(.*)$", text, re.M)
     return match.group(1) if match else None
 
 
-def configure(root, tools, console, benchmarks=False):
-    """Runs CMake where the build folder is missing, moved, or made with other tools."""
-    moved = cached(root, "CMAKE_HOME_DIRECTORY") not in (None, str(root))
-    other_nvcc = cached(root, "CMAKE_CUDA_COMPILER") not in (None, str(tools.toolkit.nvcc))
-    ready = (build_folder(root) / "build.ninja").is_file()
-    if ready and not moved and not other_nvcc and (not benchmarks
-                                                   or cached(root, "BW_BENCH") == "ON"):
-        return
-    command = [tools.cmake, "--preset", PRESET,
-               f"-DCMAKE_CUDA_COMPILER={tools.toolkit.nvcc}"]
-    if benchmarks:
-        command.append("-DBW_BENCH=ON")
+def configure(root, tools, console, configuration):
+    """Runs CMake where the build folder is missing, moved, or made with other tools or values."""
+    folder = configuration.folder(root)
     # A half-made or moved cache holds paths that are not to be trusted.
-    if moved or other_nvcc or not ready:
+    fresh = (not (folder / "build.ninja").is_file()
+             or cached(folder, "CMAKE_HOME_DIRECTORY") not in (None, str(root))
+             or cached(folder, "CMAKE_CUDA_COMPILER") not in (None, str(tools.toolkit.nvcc)))
+    variables = list(configuration.variables)
+    if not fresh and all(cached(folder, name) == value for name, value in variables):
+        return
+    command = [tools.cmake, "--preset", configuration.preset,
+               f"-DCMAKE_CUDA_COMPILER={tools.toolkit.nvcc}"]
+    if fresh:
         command.append("--fresh")
+        variables += configuration.first_variables
+    command += [f"-D{name}={value}" for name, value in variables]
     with console.step("Configuring") as step:
         status, output = run_logged(command, step, env=tools.env, cwd=root)
         if status != 0:
@@ -43,13 +62,14 @@ def configure(root, tools, console, benchmarks=False):
                                 details=_from_first(output, r"^CMake Error"))
 
 
-def build(root, tools, console, targets=(), title="Building"):
+def build(root, tools, console, configuration, targets=(), title="Building"):
     """Builds targets (all of them if none is given)."""
     jobs = machine.build_jobs()
-    command = [tools.cmake, "--build", str(build_folder(root)), "--parallel", str(jobs)]
+    folder = configuration.folder(root)
+    command = [tools.cmake, "--build", str(folder), "--parallel", str(jobs)]
     if targets:
         command += ["--target", *targets]
-    log = build_folder(root) / "workbook-build.log"
+    log = folder / "workbook-build.log"
     with console.step(title) as step:
         status, output = run_logged(command, step, env=tools.env, cwd=root, log_path=log)
         if status != 0:
@@ -58,9 +78,9 @@ def build(root, tools, console, targets=(), title="Building"):
                                 details=_from_first(output, r"^(FAILED:|ninja: error|CMake Error)"))
 
 
-def program(root, name):
+def program(root, configuration, name):
     """The path of a built program."""
-    return build_folder(root) / "bin" / name
+    return configuration.folder(root) / "bin" / name
 
 
 def _from_first(output, pattern):

@@ -42,7 +42,11 @@ examples:
   ./workbook test -- -R barrier    what follows `--` goes to ctest""",
     "bench": """\
 examples:
-  ./workbook bench simulator       the simulated GEMM against OpenBLAS on the same cores""",
+  ./workbook bench simulator       the simulated GEMM against OpenBLAS on the same cores
+  ./workbook bench hopper          chapter 6's GEMM against cuBLASLt on a Hopper GPU
+  ./workbook bench hopper -- --shapes 8192x8192x8192 --config all
+
+What follows `--` goes to the benchmark's program.""",
     "doctor": """\
 examples:
   ./workbook doctor                exit status 1 if something is missing""",

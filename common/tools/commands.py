@@ -5,10 +5,12 @@ import fcntl
 import sys
 
 from . import build, chapters, machine, packages, private_env, setup, toolkit
-from .errors import WorkbookError
 from .process import run_in_foreground
 
-BENCHMARKS = {"simulator": "simulator_bench"}
+# What `bench` measures: its program and its build.
+BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
+              "hopper": ("hopper_bench_gpu", build.GPU_BENCH)}
+HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 
 
 @contextlib.contextmanager
@@ -24,18 +26,18 @@ def _only_one(root, console):
         yield
 
 
-def _prepare(root, console, targets=(), title="Building", benchmarks=False, tests=False):
+def _prepare(root, console, configuration, targets=(), title="Building", disassembler=False):
     """Everything up to built targets; returns the Tools."""
     with _only_one(root, console):
-        tools = setup.ensure(root, console, benchmarks, tests)
-        build.configure(root, tools, console, benchmarks)
-        build.build(root, tools, console, targets, title)
+        tools = setup.ensure(root, console, configuration.purposes, disassembler)
+        build.configure(root, tools, console, configuration)
+        build.build(root, tools, console, configuration, targets, title)
     return tools
 
 
 def do_setup(root, console, _arguments):
     with _only_one(root, console):
-        tools = setup.ensure(root, console, tests=True)
+        tools = setup.ensure(root, console, disassembler=True)
     console.say(f"Ready: {tools.toolkit.describe()}.")
     return 0
 
@@ -44,20 +46,26 @@ def do_run(root, console, arguments):
     chapter = chapters.find_program(root, arguments.chapter)
     on_gpu, where = chapters.choose_machine(chapter, machine.find_gpus(), arguments.machine)
     name = chapter.name + ("_gpu" if on_gpu else "")
-    tools = _prepare(root, console, [name], f"Building chapter {chapter.number}")
+    configuration = build.GPU if on_gpu else build.SIM
+    tools = _prepare(root, console, configuration, [name], f"Building chapter {chapter.number}")
     console.say(console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold")
                 + f", {where}")
-    return run_in_foreground([str(build.program(root, name)), *arguments.rest], env=tools.env)
+    return run_in_foreground([str(build.program(root, configuration, name)), *arguments.rest],
+                             env=tools.env)
 
 
 def do_test(root, console, arguments):
-    selection = []
+    selection, configuration = [], build.SIM
     if arguments.chapter:
-        selection += ["--label-regex", f"^{chapters.find(root, arguments.chapter).label}$"]
+        chapter = chapters.find(root, arguments.chapter)
+        selection += ["--label-regex", f"^{chapter.label}$"]
+        if not chapter.simulated and any(map(chapter.runs_on, machine.find_gpus())):
+            configuration = build.GPU_TESTS
     if not arguments.all:
         selection += ["--label-exclude", "^slow$"]
-    tools = _prepare(root, console, title="Building everything", tests=True)
-    command = [tools.ctest, "--test-dir", str(setup.build_folder(root)), "--output-on-failure",
+    tools = _prepare(root, console, configuration, title="Building everything",
+                     disassembler=True)
+    command = [tools.ctest, "--test-dir", str(configuration.folder(root)), "--output-on-failure",
                "--no-tests=error", "--parallel", str(machine.core_count()), *selection,
                *arguments.rest]
     if console.live and sys.stdout.isatty():
@@ -66,10 +74,12 @@ def do_test(root, console, arguments):
 
 
 def do_bench(root, console, arguments):
-    target = BENCHMARKS[arguments.subject]
-    tools = _prepare(root, console, [target], f"Building the benchmark of the {arguments.subject}",
-                     benchmarks=True)
-    return run_in_foreground([str(build.program(root, target)), *arguments.rest], env=tools.env)
+    target, configuration = BENCHMARKS[arguments.subject]
+    if arguments.subject == "hopper":
+        chapters.choose_machine(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "gpu")
+    tools = _prepare(root, console, configuration, [target], f"Building {target}")
+    return run_in_foreground([str(build.program(root, configuration, target)), *arguments.rest],
+                             env=tools.env)
 
 
 def do_doctor(root, console, _arguments):
@@ -105,10 +115,7 @@ def _describe_gpu(gpu):
 def _where(root, chapter, gpus):
     if not chapters.written(root, chapter):
         return "not written yet"
-    try:
-        return chapters.choose_machine(chapter, gpus, None)[1]
-    except WorkbookError as error:
-        return str(error)
+    return chapters.describe_machine(chapter, gpus)
 
 
 def _compiler_rows(root, problems):
@@ -157,7 +164,7 @@ def _library_rows(root, problems):
             text = "found"
         else:
             text = f"missing ({library.debian})"
-            if library.for_benchmarks:
+            if library.purpose == packages.SIMULATOR_BENCH:
                 text += ", only for benchmarks"
             else:
                 problems.append(library.debian)

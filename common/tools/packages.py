@@ -14,6 +14,10 @@ MINIMUM_GXX = 11
 APT = ("apt-get", "-o", "DPkg::Lock::Timeout=180")
 
 
+# What a build may be for, as the FOR of bw_require_package() names it.
+SIMULATOR, TESTS, SIMULATOR_BENCH = "simulator", "tests", "simulator_bench"
+
+
 @dataclass(frozen=True)
 class Library:
     """A library as a CMakeLists.txt asks for it with bw_require_package()."""
@@ -21,7 +25,10 @@ class Library:
     name: str
     header: str
     debian: str
-    for_benchmarks: bool
+    purpose: str = ""  # what alone needs it; empty: every build
+
+    def is_for(self, purposes):
+        return not self.purpose or self.purpose in purposes
 
 
 def libraries(root):
@@ -44,7 +51,7 @@ def _parse(words):
 
     if after("HEADER") is None or after("DEBIAN") is None:
         return None
-    return Library(words[0], after("HEADER"), after("DEBIAN"), "BENCH" in words)
+    return Library(words[0], after("HEADER"), after("DEBIAN"), after("FOR") or "")
 
 
 def version_of(command):
@@ -75,8 +82,8 @@ def missing_headers(wanted):
     return [wanted[int(index)] for index in re.findall(r"^bw_missing (\d+)", text, re.M)]
 
 
-def missing_packages(root, benchmarks=False):
-    """The Debian packages that would bring what is missing, in a stable order."""
+def missing_packages(root, purposes=(SIMULATOR, TESTS)):
+    """The Debian packages that would bring what a build misses, in a stable order."""
     packages = []
     if gxx_version() is None:
         packages.append("g++")
@@ -84,7 +91,7 @@ def missing_packages(root, benchmarks=False):
         packages.append("cmake")
     if not shutil.which("ninja"):
         packages.append("ninja-build")
-    wanted = [library for library in libraries(root) if benchmarks or not library.for_benchmarks]
+    wanted = [library for library in libraries(root) if library.is_for(purposes)]
     missing = wanted if "g++" in packages else missing_headers(wanted)
     packages += [library.debian for library in missing]
     return packages

@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 
 from . import packages, private_env, toolkit
 from .errors import WorkbookError
@@ -24,18 +23,18 @@ class Tools:
     env: dict
 
 
-def ensure(root, console, benchmarks=False, tests=False):
-    """Installs what is missing and returns the Tools.
+def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), disassembler=False):
+    """Installs what a build for these purposes misses and returns the Tools.
 
-    What only some of the tests or the benchmarks need is installed only where they are wanted.
+    `disassembler`: also what the tests that read machine code need.
     """
     if platform.system() != "Linux":
         raise WorkbookError(f"The workbook builds on Linux; this is {platform.system()}. Use a "
                             "Linux machine, a virtual machine or a container.")
-    missing = packages.missing_packages(root, benchmarks)
+    missing = packages.missing_packages(root, purposes)
     if missing:
         packages.install(missing, console)
-        still = packages.missing_packages(root, benchmarks)
+        still = packages.missing_packages(root, purposes)
         if still:
             raise WorkbookError("apt-get reported success, but these are still not usable: "
                                 + ", ".join(still) + ". `./workbook doctor` shows what was "
@@ -47,7 +46,7 @@ def ensure(root, console, benchmarks=False, tests=False):
                             "first on PATH, or use a newer release of the distribution.")
     cmake_folder = _ensure_cmake(root, console)
     found = _ensure_toolkit(root, console)
-    if tests:
+    if disassembler:
         _ensure_disassembler(root, found, console)
     env = dict(os.environ)
     if cmake_folder:
@@ -102,7 +101,3 @@ def _ensure_disassembler(root, found, console):
 def _ensure_venv(console):
     if not private_env.venv_module_works():
         packages.install(["python3-venv"], console)
-
-
-def build_folder(root):
-    return Path(root) / "build" / "sim"

@@ -39,8 +39,8 @@ class Machines(unittest.TestCase):
         return chapters.choose_machine(chapter, gpus, wanted)[0]
 
     def test_blackwell_runs_its_chapters_natively(self):
-        self.assertEqual([self.place(n, [B200]) for n in range(1, 7)],
-                         [True, True, True, True, True, False])
+        self.assertEqual([self.place(n, [B200]) for n in range(1, 6)],
+                         [True, True, True, True, True])
 
     def test_hopper_runs_chapters_1_and_6_natively(self):
         self.assertEqual([self.place(n, [H100]) for n in range(1, 7)],
@@ -48,7 +48,26 @@ class Machines(unittest.TestCase):
 
     def test_everything_else_runs_in_the_simulator(self):
         for gpus in ([], [LAPTOP_GPU], [OLD_DRIVER]):
-            self.assertFalse(any(self.place(n, gpus) for n in range(1, 7)), gpus)
+            self.assertFalse(any(self.place(n, gpus) for n in range(1, 6)), gpus)
+
+    def test_chapter_6_without_hopper_says_what_was_found_and_what_to_do(self):
+        for gpus, found in (([], "no NVIDIA GPU"), ([LAPTOP_GPU], "RTX 4060 has compute .* 8.9"),
+                            ([B200], "B200"), ([OLD_DRIVER], "535.104 .* older")):
+            for wanted in (None, "gpu", "sim"):
+                with self.assertRaisesRegex(WorkbookError, found) as caught:
+                    self.place(6, gpus, wanted)
+                for words in ("H100", "580 or newer", "./workbook run 5"):
+                    self.assertIn(words, str(caught.exception))
+
+    def test_chapter_6_is_not_simulated_on_hopper_either(self):
+        with self.assertRaisesRegex(WorkbookError, "leave --sim out"):
+            self.place(6, [H100], "sim")
+
+    def test_the_machine_of_a_chapter_in_one_phrase(self):
+        chapter = chapters.CHAPTERS[5]
+        self.assertEqual(chapters.describe_machine(chapter, [H100]),
+                         "on the GPU (NVIDIA H100 80GB HBM3)")
+        self.assertRegex(chapters.describe_machine(chapter, []), "needs a GPU .no NVIDIA GPU")
 
     def test_one_fitting_gpu_among_several_is_enough(self):
         self.assertTrue(self.place(5, [LAPTOP_GPU, B200]))

@@ -19,26 +19,39 @@ class Lists(CheckoutTest):
     def test_calls_are_read_from_the_build_files(self):
         self.write("bw_require_package(zstd TARGET z::z DEBIAN libzstd-dev HEADER zstd.h\n"
                    "                   LIBRARY zstd)\n"
-                   "bw_require_package(blas BENCH TARGET b DEBIAN libopenblas-dev HEADER cblas.h)\n"
+                   "bw_require_package(blas FOR tests TARGET b DEBIAN libopenblas-dev HEADER cblas.h)\n"
                    "# bw_require_package(no TARGET n DEBIAN libno-dev HEADER no.h)\n"
                    "function(bw_require_package name)\n")
         found = packages.libraries(self.folder)
-        self.assertEqual([(f.name, f.header, f.debian, f.for_benchmarks) for f in found],
-                         [("blas", "cblas.h", "libopenblas-dev", True),
-                          ("zstd", "zstd.h", "libzstd-dev", False)])
+        self.assertEqual([(f.name, f.header, f.debian, f.purpose) for f in found],
+                         [("blas", "cblas.h", "libopenblas-dev", "tests"),
+                          ("zstd", "zstd.h", "libzstd-dev", "")])
 
     def test_this_repository_names_googletest(self):
         self.assertIn("libgtest-dev", [found.debian for found in packages.libraries(ROOT)])
 
     def test_headers_that_the_compiler_lacks_are_found_out(self):
-        present = packages.Library("here", "vector", "libhere-dev", False)
-        absent = packages.Library("gone", "no/such/header.h", "libgone-dev", False)
+        present = packages.Library("here", "vector", "libhere-dev")
+        absent = packages.Library("gone", "no/such/header.h", "libgone-dev")
         self.assertEqual(packages.missing_headers([present, absent, present]), [absent])
 
-    def test_benchmark_libraries_are_asked_for_only_by_benchmarks(self):
-        self.write("bw_require_package(b BENCH TARGET b DEBIAN libb-dev HEADER no/such/b.h)\n")
+    def test_libraries_are_asked_for_only_by_what_needs_them(self):
+        for purpose in (packages.SIMULATOR, packages.TESTS, packages.SIMULATOR_BENCH):
+            with self.subTest(purpose=purpose):
+                library = packages.Library("b", "no/such/b.h", "libb-dev", purpose)
+                self.assertTrue(library.is_for((purpose, "other")))
+                self.assertFalse(library.is_for(("other",)))
+        self.write("bw_require_package(b FOR simulator_bench TARGET b DEBIAN libb-dev\n"
+                   "                   HEADER no/such/b.h)\n")
         self.assertNotIn("libb-dev", packages.missing_packages(self.folder))
-        self.assertIn("libb-dev", packages.missing_packages(self.folder, benchmarks=True))
+        self.assertIn("libb-dev", packages.missing_packages(self.folder,
+                                                            (packages.SIMULATOR_BENCH,)))
+
+    def test_a_build_for_the_gpu_needs_no_library(self):
+        self.assertEqual([found.name for found in packages.libraries(ROOT) if found.is_for(())],
+                         [])
+        self.assertEqual([found.name for found in packages.libraries(ROOT)
+                          if found.is_for((packages.TESTS,))], ["GoogleTest"])
 
     def test_a_bare_machine_misses_everything(self):
         self.write("bw_require_package(z TARGET z DEBIAN libz-dev HEADER vector)\n")
