@@ -64,7 +64,7 @@ profile_legend() {
   local row column metric meaning
   for row in "${METRICS[@]}"; do
     IFS='|' read -r column metric meaning <<<"$row"
-    printf '  %-9s %s: %s\n' "$column" "$metric" "$meaning"
+    printf '  %-10s %s\n%13s(%s)\n' "$column" "$meaning" "" "$metric"
   done
 }
 

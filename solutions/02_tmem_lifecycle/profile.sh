@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# One MMA and the tensor memory around it under the profiler. --help says more.
+. "$(dirname "${BASH_SOURCE[0]}")/../../common/tools/profile.sh"
+
+CHAPTER=02_tmem_lifecycle
+NEEDS="10.0"
+KERNELS="tmem_lifecycle_kernel"
+DEFAULTS=(--cta-group 1)
+SECTIONS=(SpeedOfLight ComputeWorkloadAnalysis WarpStateStats LaunchStats)
+METRICS=("$METRIC_TIME" "$METRIC_CYCLES" "$METRIC_TENSOR" "$METRIC_CONFLICTS" "$METRIC_LOCAL")
+profile_main "$@"
