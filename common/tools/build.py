@@ -23,6 +23,7 @@ class Configuration:
 
 SIM = Configuration("sim", (packages.SIMULATOR, packages.TESTS))
 SIM_BENCH = Configuration("sim", (*SIM.purposes, packages.SIMULATOR_BENCH), (("BW_BENCH", "ON"),))
+SANITIZED = Configuration("sim-sanitize", SIM.purposes)
 GPU = Configuration("gpu", first_variables=(("BW_TESTS", "OFF"),))
 GPU_TESTS = Configuration("gpu", (packages.TESTS,), (("BW_TESTS", "ON"),))
 GPU_BENCH = Configuration("gpu", (), (("BW_BENCH", "ON"),), GPU.first_variables)

@@ -25,8 +25,8 @@ examples:
   ./workbook setup                                install what is missing, build nothing
   BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup     use a CUDA Toolkit of this checkout's own
 
-A compiler, CMake, Ninja and libraries come from the distribution's packages; a missing or too
-old CUDA Toolkit, or one without a disassembler, is completed by pinned wheels in .workbook/.""",
+A compiler, CMake, Ninja and libraries come from the distribution's packages. Instead of a missing
+or too old CUDA Toolkit, or of a missing disassembler, pinned wheels go into .workbook/.""",
     "run": """\
 examples:
   ./workbook run 5
@@ -39,6 +39,7 @@ examples:
   ./workbook test                  every test but the slow ones
   ./workbook test 5                the tests of chapter 5
   ./workbook test --all            the slow ones too
+  ./workbook test --sanitize       the simulator's under AddressSanitizer and UBSan
   ./workbook test -- -R barrier    what follows `--` goes to ctest""",
     "bench": """\
 examples:
@@ -79,6 +80,8 @@ def _parser():
     test = add("test", "Build everything and run the tests.", commands.do_test)
     test.add_argument("chapter", metavar="NN", nargs="?", help="only this chapter's tests")
     test.add_argument("--all", action="store_true", help="run the slow tests too")
+    test.add_argument("--sanitize", action="store_true",
+                      help="run the simulator's tests, built with sanitizers, and no others")
 
     bench = add("bench", "Measure speed.", commands.do_bench)
     bench.add_argument("subject", choices=sorted(commands.BENCHMARKS), help="what to measure")

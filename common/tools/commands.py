@@ -5,6 +5,7 @@ import fcntl
 import sys
 
 from . import build, chapters, machine, packages, private_env, setup, toolkit
+from .errors import WorkbookError
 from .process import run_in_foreground
 
 # What `bench` measures: its program and its build.
@@ -55,7 +56,14 @@ def do_run(root, console, arguments):
 
 
 def do_test(root, console, arguments):
-    selection, configuration = [], build.SIM
+    selection, configuration, targets, title = [], build.SIM, [], "Building everything"
+    if arguments.sanitize:
+        if arguments.chapter:
+            raise WorkbookError("--sanitize runs the simulator's own tests, not those of a chapter. "
+                                "Leave one of the two out.", exit_code=2)
+        configuration, targets = build.SANITIZED, ["simulator_tests"]
+        selection += ["--label-regex", "^simulator$"]
+        title = "Building the simulator with sanitizers"
     if arguments.chapter:
         chapter = chapters.find(root, arguments.chapter)
         selection += ["--label-regex", f"^{chapter.label}$"]
@@ -63,8 +71,8 @@ def do_test(root, console, arguments):
             configuration = build.GPU_TESTS
     if not arguments.all:
         selection += ["--label-exclude", "^slow$"]
-    tools = _prepare(root, console, configuration, title="Building everything",
-                     disassembler=True)
+    tools = _prepare(root, console, configuration, targets, title,
+                     disassembler=not arguments.sanitize)
     command = [tools.ctest, "--test-dir", str(configuration.folder(root)), "--output-on-failure",
                "--no-tests=error", "--parallel", str(machine.core_count()), *selection,
                *arguments.rest]

@@ -74,10 +74,21 @@ class Test(CheckoutTest):
 
     def test_selection_by_chapter_and_slowness(self):
         self.root = self.checkout()
-        self.assertEqual(self.names(), {"five", "four"})
+        self.assertEqual(self.names(), {"five", "four", "unit"})
         self.assertEqual(self.names("5"), {"five"})
         self.assertEqual(self.names("05", "--all"), {"five", "never"})
-        self.assertEqual(self.names("--all"), {"five", "four", "never"})
+        self.assertEqual(self.names("--all"), {"five", "four", "never", "unit"})
+
+    def test_sanitized_tests_are_the_simulators_in_a_build_of_their_own(self):
+        self.root = self.checkout()
+        self.assertEqual(self.names("--sanitize"), {"unit"})
+        result = self.run_workbook(self.root, "test", "--sanitize", "--", "--verbose")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("option sanitized=ON", result.stdout)
+        self.assertTrue((self.root / "build/sim-sanitize/bin/05_blockwise_fp8_gemm").exists())
+        self.assertFalse((self.root / "build/sim").exists())
+        self.assert_clear_error(self.run_workbook(self.root, "test", "5", "--sanitize"),
+                                "not those of a chapter", code=2)
 
     def test_a_failed_test_fails_the_command_and_none_at_all_too(self):
         root = self.checkout()
