@@ -31,7 +31,6 @@ inline constexpr Cycle kTmaLoadBase = 460;     // + 6 per KB
 inline constexpr Cycle kTmaLoadPerKb = 6;
 inline constexpr Cycle kTmaStoreBase = 130;  // + 52 per KB
 inline constexpr Cycle kTmaStorePerKb = 52;
-inline constexpr Cycle kMmaLatencySharedA = 136;      // cta_group::1, M = 128; + N/2
 inline constexpr Cycle kTmemLoadPerColumn = 3;        // 128x64 fp32: 179 cycles
 inline constexpr Cycle kTryWaitLimit = 2'000;         // when try_wait has no time hint
 inline constexpr Cycle kLaunchControlResponse = 700;  // estimate

@@ -126,14 +126,4 @@ std::optional<RowMatch> find_row(std::string_view opcode) {
   return std::nullopt;
 }
 
-std::vector<std::string> rows_with_base_of(std::string_view opcode) {
-  const std::string_view mnemonic = opcode.substr(0, opcode.find('.'));
-  std::vector<std::string> found;
-  for (const std::span<const OpcodeRow> family : opcode_families())
-    for (const OpcodeRow& row : family)
-      if (has_base(row.base, mnemonic))
-        found.push_back(std::string(row.base) + " " + std::string(row.modifiers));
-  return found;
-}
-
 }  // namespace bw::sim

@@ -115,8 +115,6 @@ struct RowMatch {
 
 /// The row for an opcode, or nullopt. The views in the match point into `opcode` and the table.
 [[nodiscard]] std::optional<RowMatch> find_row(std::string_view opcode);
-/// For error texts: the rows that share the opcode's base mnemonic, as "base{.modifiers}".
-[[nodiscard]] std::vector<std::string> rows_with_base_of(std::string_view opcode);
 
 // One function a family; each is defined in units/<name>.cpp (or a file beside it).
 [[nodiscard]] std::span<const OpcodeRow> integer_rows();

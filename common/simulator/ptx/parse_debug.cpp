@@ -39,6 +39,16 @@ void Parser::parse_file() {
   while (accept(",")) (void)expect_number("the file's time stamp or size");
 }
 
+// .pragma "name" {, "name"}... ; in modules and in bodies. No pragma changes what code means.
+void Parser::parse_pragma() {
+  const Construct construct(*this, "a .pragma directive");
+  advance();
+  do {
+    (void)expect_string("a string with the pragma's name");
+  } while (accept(","));
+  expect(";", "at the end of .pragma");
+}
+
 // .loc file line column {, function_name label{+offset}, inlined_at file line column}
 void Parser::parse_location() {
   const Construct construct(*this, "a .loc directive");

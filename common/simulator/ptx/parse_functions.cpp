@@ -249,14 +249,7 @@ void Parser::parse_body_directive() {
   if (is(".loc")) return parse_location();
   if (is(".reg")) return parse_registers();
   if (is(".file")) return parse_file();
-  if (is(".pragma")) {
-    const Construct construct(*this, "a .pragma directive");
-    advance();
-    do {
-      (void)expect_string("a string with the pragma's name");
-    } while (accept(","));
-    return expect(";", "at the end of .pragma");
-  }
+  if (is(".pragma")) return parse_pragma();
   const Construct construct(*this, "a declaration");
   const bool is_extern = accept(".extern");
   if (is(".local")) return parse_variables(StateSpace::local, false);

@@ -78,14 +78,7 @@ void Parser::parse_module_directive() {
   if (is(".file")) return parse_file();
   if (is(".section")) return parse_section();
   if (is(".loc")) return parse_location();
-  if (is(".pragma")) {
-    const Construct construct(*this, "a .pragma directive");
-    advance();
-    do {
-      (void)expect_string("a string with the pragma's name");
-    } while (accept(","));
-    return expect(";", "at the end of .pragma");
-  }
+  if (is(".pragma")) return parse_pragma();
 
   const Construct construct(*this, "a declaration");
   Linkage linkage;

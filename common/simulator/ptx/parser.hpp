@@ -94,6 +94,7 @@ class Parser {
   void parse_module_directive();
   void parse_file();
   void parse_location();
+  void parse_pragma();
   void parse_section();
   void parse_debug_strings();
   void finish_module();

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "common/simulator/units/half_float.hpp"
+#include "common/simulator/units/reduction_arithmetic.hpp"
 
 namespace bw::sim {
 namespace {
@@ -57,27 +58,20 @@ AtomicValue bit_xor(AtomicValue old, AtomicValue first, AtomicValue) {
 template <class T>
 AtomicValue add(AtomicValue old, AtomicValue first, AtomicValue) {
   if constexpr (std::is_same_v<T, float>) {
-    constexpr std::uint64_t kNan = 0x7fffffff;
-    const float sum = from_bits<T>(old) + from_bits<T>(first);
-    return std::isnan(sum) ? AtomicValue{{kNan, 0}} : to_bits(sum);
+    return {{canonical_bits(from_bits<T>(old) + from_bits<T>(first)), 0}};
   } else if constexpr (std::is_floating_point_v<T>) {
     return to_bits(from_bits<T>(old) + from_bits<T>(first));
   } else {
-    using Unsigned = std::make_unsigned_t<T>;
-    return to_bits(static_cast<Unsigned>(static_cast<Unsigned>(old.words[0]) +
-                                         static_cast<Unsigned>(first.words[0])));
+    using Unsigned = std::make_unsigned_t<T>;  // to_bits() shall not extend the sign
+    return to_bits(wrapping_sum(from_bits<Unsigned>(old), from_bits<Unsigned>(first)));
   }
-}
-
-float flushed(float value) {
-  return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
 }
 
 /// add of f32 in global memory: subnormal operands and sums become zeros of their sign.
 AtomicValue add_flushed(AtomicValue old, AtomicValue first, AtomicValue) {
-  const AtomicValue sum = add<float>(to_bits(flushed(from_bits<float>(old))),
-                                     to_bits(flushed(from_bits<float>(first))), {});
-  return to_bits(flushed(from_bits<float>(sum)));
+  const float sum =
+      flush_subnormal(from_bits<float>(old)) + flush_subnormal(from_bits<float>(first));
+  return {{canonical_bits(flush_subnormal(sum)), 0}};
 }
 
 template <class T>
@@ -98,17 +92,12 @@ AtomicValue greatest(AtomicValue old, AtomicValue first, AtomicValue) {
   }
 }
 
-/// d = old >= limit ? 0 : old + 1
 AtomicValue increment(AtomicValue old, AtomicValue first, AtomicValue) {
-  const auto value = from_bits<std::uint32_t>(old);
-  return to_bits(value >= from_bits<std::uint32_t>(first) ? 0u : value + 1);
+  return to_bits(increment_within(from_bits<std::uint32_t>(old), from_bits<std::uint32_t>(first)));
 }
 
-/// d = old == 0 or old > limit ? limit : old - 1
 AtomicValue decrement(AtomicValue old, AtomicValue first, AtomicValue) {
-  const auto value = from_bits<std::uint32_t>(old);
-  const auto limit = from_bits<std::uint32_t>(first);
-  return to_bits(value == 0 || value > limit ? limit : value - 1);
+  return to_bits(decrement_within(from_bits<std::uint32_t>(old), from_bits<std::uint32_t>(first)));
 }
 
 /// Element-wise on `Count` 16-bit floats; Convert names the format.

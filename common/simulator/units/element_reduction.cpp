@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "common/simulator/units/half_float.hpp"
+#include "common/simulator/units/reduction_arithmetic.hpp"
 
 namespace bw::sim {
 namespace {
@@ -22,20 +23,14 @@ struct PlainElement {
 
 struct F32Element {
   using Storage = std::uint32_t;
-  static constexpr Storage kNan = 0x7fffffffu;
   static float load(Storage bits) { return std::bit_cast<float>(bits); }
-  static Storage round(float value) {
-    return std::isnan(value) ? kNan : std::bit_cast<Storage>(value);
-  }
+  static Storage round(float value) { return canonical_bits(value); }
 };
 
 struct F32FlushedElement {
   using Storage = std::uint32_t;
-  static float flush(float value) {
-    return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
-  }
-  static float load(Storage bits) { return flush(std::bit_cast<float>(bits)); }
-  static Storage round(float value) { return F32Element::round(flush(value)); }
+  static float load(Storage bits) { return flush_subnormal(F32Element::load(bits)); }
+  static Storage round(float value) { return F32Element::round(flush_subnormal(value)); }
 };
 
 struct F64Element {
@@ -102,10 +97,7 @@ void reduce_as(Reduction reduction, std::byte* destination, const std::byte* sou
   switch (reduction) {
     case Reduction::add:
       if constexpr (std::is_integral_v<Value>) {
-        using Unsigned = std::make_unsigned_t<Value>;  // signed overflow wraps
-        apply([](Value a, Value b) {
-          return static_cast<Value>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-        });
+        apply(wrapping_sum<Value>);
       } else {
         apply([](Value a, Value b) { return a + b; });
       }
@@ -122,10 +114,10 @@ void reduce_as(Reduction reduction, std::byte* destination, const std::byte* sou
   if constexpr (std::is_integral_v<Value>) {
     switch (reduction) {
       case Reduction::inc:
-        apply([](Value a, Value b) { return a >= b ? Value{0} : static_cast<Value>(a + 1); });
+        apply(increment_within<Value>);
         return;
       case Reduction::dec:
-        apply([](Value a, Value b) { return a == 0 || a > b ? b : static_cast<Value>(a - 1); });
+        apply(decrement_within<Value>);
         return;
       case Reduction::bit_and:
         apply([](Value a, Value b) { return a & b; });
