@@ -107,11 +107,12 @@ std::uint64_t Cluster::next_order() {
 
 void Cluster::make_ready(Strand& strand, Cycle time) {
   strand.time = time;
-  queue_.push_strand(time, next_order(), &strand, strand.wait_token, false);
+  queue_.push_strand({time, next_order()}, &strand);
 }
 
 void Cluster::schedule_timeout(Strand& strand, Cycle time) {
-  queue_.push_strand(time, next_order(), &strand, strand.wait_token, true);
+  strand.time_limit = {time, next_order()};
+  queue_.push_time_limit(strand.time_limit, &strand);
 }
 
 void Cluster::wake(Strand& strand, Cycle time) {
@@ -119,6 +120,8 @@ void Cluster::wake(Strand& strand, Cycle time) {
   strand.suspended = false;
   strand.wake = Wake::event;
   ++strand.wait_token;
+  if (strand.time_limit.time != kNever) queue_.cancel_time_limit(strand.time_limit);
+  strand.time_limit = {};
   make_ready(strand, std::max(time, strand.time) + perturbation(kWakePerturbation));
 }
 
@@ -127,7 +130,7 @@ void Cluster::after(Cycle now, Cycle latency, Action action) {
 }
 
 void Cluster::at(Cycle time, Action action) {
-  queue_.push_action(std::max(time, now_), next_order(), std::move(action));
+  queue_.push_action({std::max(time, now_), next_order()}, std::move(action));
 }
 
 void Cluster::in_global_order(Cycle now, Cycle latency, Action action) {
@@ -168,7 +171,7 @@ Cluster::Status Cluster::run(Cycle limit) {
     if (only_waits_are_left() && ++timeouts_since_progress_ > kFruitlessRounds * (live_warps_ + 1))
       report_deadlock();
     const Event event = queue_.pop();
-    now_ = std::max(now_, event.time);
+    now_ = std::max(now_, event.at.time);
     ++statistics_.events;
     if (event.strand == nullptr) {
       queue_.take_action(event)(now_);
@@ -176,14 +179,14 @@ Cluster::Status Cluster::run(Cycle limit) {
       continue;
     }
     Strand& strand = *event.strand;
-    if (event.wait_token != strand.wait_token || !strand.alive) continue;  // no longer waited for
     if (event.is_timeout) {
       strand.suspended = false;
       strand.wake = Wake::timeout;
-      strand.time = event.time;
+      strand.time = event.at.time;
+      strand.time_limit = {};
       ++strand.wait_token;
     }
-    check_progress(event.time, strand);
+    check_progress(event.at.time, strand);
     run_strand(strand, limit);
   }
   statistics_.cycles = std::max(statistics_.cycles, now_ - start_);

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,32 +19,48 @@ struct Strand;
 /// An action of an asynchronous unit at a time: moves data, arrives on barriers, wakes strands.
 using Action = std::function<void(Cycle now)>;
 
-struct Event {
-  Cycle time = 0;
-  std::uint64_t order = 0;       ///< breaks ties; insertion order, perturbed by the seed
-  Strand* strand = nullptr;      ///< a strand that becomes ready, or
-  std::uint32_t wait_token = 0;  ///< (stale when the strand's token has moved on)
-  bool is_timeout = false;       ///< a wait's time limit: no progress by itself
-  std::uint32_t action = 0;      ///< index of an action when strand is null
+/// When an event happens.
+struct EventTime {
+  Cycle time = kNever;
+  std::uint64_t order = 0;  ///< breaks ties; insertion order, perturbed by the seed
+
+  auto operator<=>(const EventTime&) const = default;
 };
 
-/// A binary heap of events, earliest first.
+struct Event {
+  EventTime at;
+  Strand* strand = nullptr;  ///< a strand that becomes ready, or
+  bool is_timeout = false;   ///< (at its wait's time limit: no progress by itself)
+  std::uint32_t action = 0;  ///< index of an action when strand is null
+
+  bool operator<(const Event& other) const { return at < other.at; }
+  bool operator>(const Event& other) const { return at > other.at; }
+};
+
+/// A binary heap of events, earliest first; the time limits of waits, most of which are cancelled,
+/// stand apart.
 class EventQueue {
  public:
-  [[nodiscard]] bool empty() const { return heap_.empty(); }
-  [[nodiscard]] Cycle next_time() const { return heap_.empty() ? kNever : heap_.front().time; }
+  [[nodiscard]] bool empty() const { return heap_.empty() && time_limits_.empty(); }
+  [[nodiscard]] Cycle next_time() const {
+    const Cycle next = heap_.empty() ? kNever : heap_.front().at.time;
+    return time_limits_.empty() ? next : std::min(next, time_limits_.begin()->at.time);
+  }
   /// Asynchronous actions still to come.
   [[nodiscard]] std::size_t actions_in_flight() const { return actions_in_flight_; }
-  /// Strand events that are not timeouts.
+  /// Strands that will run, those at a time limit not counted.
   [[nodiscard]] std::size_t ready_strands() const { return ready_strands_; }
 
-  void push_strand(Cycle time, std::uint64_t order, Strand* strand, std::uint32_t wait_token,
-                   bool is_timeout) {
-    if (!is_timeout) ++ready_strands_;
-    push({time, order, strand, wait_token, is_timeout, 0});
+  void push_strand(EventTime at, Strand* strand) {
+    ++ready_strands_;
+    push({at, strand, false, 0});
   }
 
-  void push_action(Cycle time, std::uint64_t order, Action action) {
+  /// `strand` shall run at the limit of its wait, unless that is cancelled before.
+  void push_time_limit(EventTime at, Strand* strand) { time_limits_.insert({at, strand, true, 0}); }
+  void cancel_time_limit(EventTime at) { time_limits_.erase({at, nullptr, true, 0}); }
+
+  void push_action(EventTime at, Action action) {
     std::uint32_t slot = 0;
     if (free_slots_.empty()) {
       slot = static_cast<std::uint32_t>(actions_.size());
@@ -53,14 +71,16 @@ class EventQueue {
       actions_[slot] = std::move(action);
     }
     ++actions_in_flight_;
-    push({time, order, nullptr, 0, false, slot});
+    push({at, nullptr, false, slot});
   }
 
   Event pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), later);
+    if (!time_limits_.empty() && (heap_.empty() || *time_limits_.begin() < heap_.front()))
+      return time_limits_.extract(time_limits_.begin()).value();
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
     const Event event = heap_.back();
     heap_.pop_back();
-    if (event.strand != nullptr && !event.is_timeout) --ready_strands_;
+    if (event.strand != nullptr) --ready_strands_;
     return event;
   }
 
@@ -74,15 +94,13 @@ class EventQueue {
   }
 
  private:
-  static bool later(const Event& a, const Event& b) {
-    return a.time != b.time ? a.time > b.time : a.order > b.order;
-  }
   void push(const Event& event) {
     heap_.push_back(event);
-    std::push_heap(heap_.begin(), heap_.end(), later);
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
   }
 
   std::vector<Event> heap_;
+  std::set<Event> time_limits_;
   std::vector<Action> actions_;
   std::vector<std::uint32_t> free_slots_;
   std::size_t actions_in_flight_ = 0;

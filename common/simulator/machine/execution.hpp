@@ -93,6 +93,7 @@ struct Strand {
   bool suspended = false;
   bool alive = false;
   std::uint32_t wait_token = 0;
+  EventTime time_limit;  ///< of the wait, where it has one
   Wait wait;
 
   /// The 32 lanes of an operand.
