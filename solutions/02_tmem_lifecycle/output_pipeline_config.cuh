@@ -10,6 +10,9 @@ struct OutputPipelineConfig {
   int num_stages;         ///< accumulators in tensor memory
   int stage_stride_cols;  ///< columns from one accumulator to the next
   int cta_group;          ///< CTAs that compute one MMA together: 1 or 2
+  /// Threads of a CTA that read an accumulator: 128, or 256 when two groups of four warps share
+  /// its columns. Every arrive count of the epilogue follows from this.
+  int epilogue_threads = 128;
 
   constexpr bool operator==(const OutputPipelineConfig&) const = default;
 };

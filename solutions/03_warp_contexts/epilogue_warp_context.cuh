@@ -11,13 +11,13 @@ namespace bw {
 template <OutputPipelineConfig opc, int NumInputStages>
 class EpilogueKContext;  // chapter 4
 
-/// Scope of the four epilogue warps: the consumer's side of the accumulator ring.
+/// Scope of the epilogue's warps (four, or two groups of four): the consumer's side of the accumulator ring.
 ///
 ///     before create: Sync::wait(), or the TMEM address in shared memory is garbage
 ///     enter: nothing
 ///     exit:  every thread tells the MMA warp that it has read its last accumulator
 ///
-/// All 128 epilogue threads construct and destroy it together.
+/// All epilogue threads construct and destroy it together.
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 class [[nodiscard]] EpilogueWarpContext {
  public:

@@ -34,14 +34,14 @@ template <OutputPipelineConfig opc>
 class OutputKPipeline;  // chapter 4
 
 /// Accumulators in tensor memory, handed from the MMA warp (producer; full counts one commit) to
-/// 128 epilogue threads (consumer; empty counts 128 · cta_group, in cta_group 2 on the leader).
+/// the epilogue (consumer; empty counts its threads · cta_group, in cta_group 2 on the leader).
 template <OutputPipelineConfig opc>
 struct OutputTilePipeline {
   using Pipeline = ProducerConsumerPipeline<opc.num_stages>;
   using Tmem = TmemAllocation<opc.cta_group>;
   using Stage = OutputStage<opc>;
   static constexpr uint32_t kProducerArrivals = 1;
-  static constexpr uint32_t kConsumerArrivals = 128 * opc.cta_group;
+  static constexpr uint32_t kConsumerArrivals = opc.epilogue_threads * opc.cta_group;
 
   Pipeline pipeline;
   Tmem tmem;
@@ -76,7 +76,7 @@ struct OutputTilePipeline {
     pipeline.producer_step();
   }
 
-  /// 128 epilogue threads: waits until the next accumulator is complete.
+  /// Every epilogue thread: waits until the next accumulator is complete.
   __device__ __forceinline__ Stage acquire_for_epilogue() {
     pipeline.wait_producer();
     ptx::tcgen05_fence_after_thread_sync();

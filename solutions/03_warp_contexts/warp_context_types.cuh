@@ -14,12 +14,18 @@ namespace bw {
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 struct WarpContextTypes {
   static_assert(mma_threads == 32, "one warp issues the MMAs and owns the tensor memory");
-  static_assert(epilogue_threads == 128, "four warps read the four lane quarters of TMEM");
+  static_assert(
+      epilogue_threads == 128 || epilogue_threads == 256,
+      "four warps read the four lane quarters of TMEM; two such groups may share the columns");
+  static_assert(
+      epilogue_threads == opc.epilogue_threads,
+      "the barriers are initialised for opc.epilogue_threads arrivals, so that many threads"
+      " must take part");
   static constexpr int kTmemReadyBarrierId = 1;
 
   using Tmem = TmemAllocation<opc.cta_group>;
   using Pipeline = OutputTilePipeline<opc>;
-  using Dealloc = TmemDeallocBarrier<opc.cta_group>;
+  using Dealloc = TmemDeallocBarrier<opc.cta_group, epilogue_threads>;
   using Sync = WarpGroupBarrier<mma_threads + epilogue_threads, kTmemReadyBarrierId>;
 };
 

@@ -10,39 +10,49 @@
 namespace bw {
 
 /// Layout of one CTA's part of D: `CtaRows` rows (MMA_M / cta_group) × `MmaN` columns. Every
-/// thread of the 128 gets one row, and `kThreadColumns` consecutive columns of it:
+/// epilogue thread gets one row, and `kThreadColumns` consecutive columns of it:
 ///
 ///     128 rows:            lane i holds row i; thread i takes all of it
+///     128 rows, 256 threads: threads 0 … 127 take the first half of the columns, 256 … 383 the
+///                           second (warps 4 … 7 have other roles)
 ///     64 rows, cta_group 1: the first 16 lanes of each quarter hold 16 rows; threads 0 … 15 of the
 ///                           warp take the first half of the columns, threads 16 … 31 the second
 ///     64 rows, cta_group 2: lanes 0 … 63 hold the first half of the columns, 64 … 127 the second
-template <int CtaRows, int MmaN, int CtaGroup>
+template <int CtaRows, int MmaN, int CtaGroup, int EpilogueThreads = 128>
 struct AccumulatorLayout {
   static_assert(CtaRows == 64 || CtaRows == 128,
                 "a CTA holds 64 or 128 rows: MMA_M is 64 or 128 with cta_group 1, 128 or 256 with"
                 " cta_group 2");
   static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
 
-  static constexpr int kThreads = 128;
-  static constexpr int kThreadsPerRow = kThreads / CtaRows;
+  static_assert(EpilogueThreads == 128 || (EpilogueThreads == 256 && CtaRows == 128),
+                "four epilogue warps, or eight for 128 rows: fewer rows have two threads each"
+                " already");
+
+  static constexpr int kGroupThreads = 128;  ///< four warps: all lanes of TMEM once
+  static constexpr int kThreadsPerRow = EpilogueThreads / CtaRows;
   static constexpr int kThreadColumns = MmaN / kThreadsPerRow;
   /// Rows use half of the lanes of each quarter, all of the columns.
   static constexpr bool kUsesHalfTheLanes = CtaGroup == 1 && CtaRows == 64;
+  /// Both halves of a row lie in the same lane, and a group of four warps takes each.
+  static constexpr bool kTwoGroups = EpilogueThreads == 256;
+  static constexpr uint32_t kSecondGroupsFirstThread = 256;
   /// TMEM columns of one accumulator.
-  static constexpr int kTmemColumns = kUsesHalfTheLanes ? MmaN : kThreadColumns;
+  static constexpr int kTmemColumns = kUsesHalfTheLanes || kTwoGroups ? MmaN : kThreadColumns;
 
   static constexpr uint32_t kWarpThreads = 32;
   static constexpr uint32_t kHalfWarp = 16;
 
   /// The calling thread's row of the CTA's tile.
   static __device__ __forceinline__ uint32_t row() {
-    const uint32_t thread = threadIdx.x % kThreads;
+    const uint32_t thread = threadIdx.x % kGroupThreads;
     return kUsesHalfTheLanes ? thread / kWarpThreads * kHalfWarp + thread % kHalfWarp
                              : thread % CtaRows;
   }
   /// Which part of the row: 0 … kThreadsPerRow - 1, the same in all threads of half a warp.
   static __device__ __forceinline__ uint32_t part() {
-    const uint32_t thread = threadIdx.x % kThreads;
+    if constexpr (kTwoGroups) return threadIdx.x / kSecondGroupsFirstThread;
+    const uint32_t thread = threadIdx.x % kGroupThreads;
     return kUsesHalfTheLanes ? thread % kWarpThreads / kHalfWarp : thread / CtaRows;
   }
   /// The first of the calling thread's columns.
@@ -52,7 +62,9 @@ struct AccumulatorLayout {
   template <int columns>
   static __device__ __forceinline__ void load(TmemAddress accumulator, int column,
                                               float (&values)[columns]) {
-    if constexpr (kUsesHalfTheLanes) {
+    if constexpr (kTwoGroups) {
+      (accumulator + first_column() + column).load_32x32b(values);
+    } else if constexpr (kUsesHalfTheLanes) {
       (accumulator + column).template load_16x32bx2<kThreadColumns>(values);
     } else {
       (accumulator + column).load_32x32b(values);

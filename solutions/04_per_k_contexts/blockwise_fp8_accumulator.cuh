@@ -11,11 +11,11 @@
 namespace bw {
 
 /// fp32 accumulator of one CTA's part of an output tile: `TileM` rows (of the CTA) × `TileN`
-/// columns, spread over the 128 epilogue threads as AccumulatorLayout says.
-template <int TileM, int TileN, int CtaGroup = 1>
+/// columns, spread over the epilogue threads as AccumulatorLayout says.
+template <int TileM, int TileN, int CtaGroup = 1, int EpilogueThreads = 128>
 class BlockwiseFp8Accumulator {
  public:
-  using Layout = AccumulatorLayout<TileM, TileN, CtaGroup>;
+  using Layout = AccumulatorLayout<TileM, TileN, CtaGroup, EpilogueThreads>;
   static constexpr int kColumns = Layout::kThreadColumns;
 
  private:
@@ -24,8 +24,8 @@ class BlockwiseFp8Accumulator {
   static constexpr int kMostColumns = 192;  ///< with two small fragments, and nothing spills
   static_assert(kColumns <= kMostColumns,
                 "128 rows x more than 192 columns per CTA need so many accumulator registers per"
-                " thread (one a column, of 255) that they would spill: use a smaller N, or 64 rows"
-                " per CTA");
+                " thread (one a column, of 255) that they would spill: use a smaller N, 64 rows per"
+                " CTA, or 256 epilogue threads");
   /// Columns per tcgen05.ld; two loads' registers are in use, beside the accumulator's.
   static constexpr int chunk_columns() {
     if (kColumns > 128) return 8;
@@ -35,8 +35,8 @@ class BlockwiseFp8Accumulator {
   static_assert(kColumns % kChunkColumns == 0,
                 "a thread's columns are a multiple of 8: TileN is a multiple of 16");
   static constexpr int kNumChunks = kColumns / kChunkColumns;
-  /// Tiles that divide the scale block, or are one, never straddle two.
-  static constexpr bool kOneBScale = kScaleBlock % TileN == 0;
+  /// Columns of a thread that divide the scale block, or are one, never straddle two.
+  static constexpr bool kOneBScale = kScaleBlock % kColumns == 0;
   static constexpr int kSharing = 8;  ///< columns for which the scale is chosen together
   static_assert(columns_sharing_b_scale(TileN) % kSharing == 0 && kColumns % kSharing == 0,
                 "the boundary between two B-scales lies at a multiple of 8 columns");
@@ -52,16 +52,16 @@ class BlockwiseFp8Accumulator {
   ///
   /// `epi_stage`: the K block's EpilogueKStage. `a_scales`: its stage's TileM scales in shared
   /// memory. The A-scales are released as soon as they are in a register, the accumulator right
-  /// after the last load from it, before the arithmetic on what was loaded. All 128 epilogue
-  /// threads.
+  /// after the last load from it, before the arithmetic on what was loaded. All epilogue threads.
   template <class EpilogueStage>
   __device__ __forceinline__ void promote(EpilogueStage& epi_stage, const float* a_scales,
                                           const BScalePair& b_scales) {
     const float a_scale = a_scales[Layout::row()];
     epi_stage.arrive_input();
-    float scale_first = a_scale * b_scales.first;
-    float scale_second = kOneBScale ? 0.0f : a_scale * b_scales.second;
     const int boundary = b_scales.boundary - Layout::first_column();
+    const bool starts_in_second = kOneBScale && boundary <= 0;
+    float scale_first = a_scale * (starts_in_second ? b_scales.second : b_scales.first);
+    float scale_second = kOneBScale ? 0.0f : a_scale * b_scales.second;
 
     const TmemAddress tensor = epi_stage.output_stage.tmem().tensor();
     float fragments[2][kChunkColumns];

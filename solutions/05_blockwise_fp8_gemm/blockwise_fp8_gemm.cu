@@ -131,7 +131,7 @@ void launch(const GemmKernelArguments& arguments, const GemmKernel& kernel, cuda
   cudaLaunchConfig_t configuration{};
   configuration.gridDim =
       dim3(clusters_to_launch(traits, arguments.raster) * cluster_m, cluster_n, 1);
-  configuration.blockDim = dim3(WarpRoles::kThreads, 1, 1);
+  configuration.blockDim = dim3(kernel.threads, 1, 1);
   configuration.dynamicSmemBytes = kernel.shared_bytes;
   configuration.stream = stream;
   configuration.attrs = attributes;

@@ -9,7 +9,8 @@
 namespace bw {
 
 /// ProducerConsumerPipeline with fixed roles: producer is the epilogue-load warp (one arrival,
-/// with the bytes of one TMA transaction per stage), consumers are the 128 epilogue threads.
+/// with the bytes of one TMA transaction per stage), consumers are the epilogue threads (128; the
+/// kernel says so when they are more).
 /// A consumer reads C by ordinary loads and TMA overwrites it: fence the async proxy before the
 /// arrival.
 template <int NumStages>

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The four warps that promote the accumulators and write D.
+/// The warps that promote the accumulators and write D.
 
 #include <cstdint>
 

@@ -53,10 +53,10 @@ struct GemmCta {
   __device__ __forceinline__ void init_barriers() const {
     input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
     OutputTilePipeline<Config::kOutput>::init_barriers(shared.accumulator_barriers);
-    epi_load_pipeline().init_barriers(1, WarpRoles::kEpilogueThreads);
+    epi_load_pipeline().init_barriers(1, Config::Roles::kEpilogueThreads);
     load_order().init_barriers();
     tile_scheduler().init_barriers();
-    TmemDeallocBarrier<Config::kCtaGroup>{&shared.tmem_dealloc}.init_barrier();
+    typename Config::MmaWarp::Dealloc{&shared.tmem_dealloc}.init_barrier();
     ptx::fence_mbarrier_init();
   }
 

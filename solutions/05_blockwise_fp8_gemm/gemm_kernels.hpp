@@ -16,6 +16,7 @@ struct GemmKernel {
   std::string name;
   GemmTraits traits;
   int slice_columns;      ///< columns of the boxes of C and D
+  uint32_t threads;       ///< of a CTA
   uint32_t shared_bytes;  ///< dynamic shared memory
   const void* function;   ///< entry, taking GemmKernelArguments
 };

@@ -39,6 +39,12 @@ struct GemmTraits {
   /// CTAs that share a tile of A, and a tile of B: each loads a slice and multicasts it.
   constexpr int a_slices() const { return cluster_n; }
   constexpr int b_slices() const { return cluster_m / cta_group; }
+  /// Groups of four epilogue warps. A thread of one group would promote 256 columns of a 128-row
+  /// tile, in more accumulator registers than the 255 it can have; two groups take half each.
+  constexpr int epilogue_groups() const {
+    constexpr int kMostColumnsPerThread = 192;
+    return cta_rows() == 128 && mma_n > kMostColumnsPerThread ? 2 : 1;
+  }
   constexpr int output_bytes() const { return output == OutputType::kBf16 ? 2 : 4; }
 
   constexpr bool operator==(const GemmTraits&) const = default;

@@ -11,7 +11,10 @@ namespace bw::detail {
 template <GemmTraits traits>
 GemmKernel instantiate_kernel() {
   using Config = GemmConfig<traits>;
-  return GemmKernel{gemm_kernel_name(traits), traits, Config::Slice::kColumns,
+  return GemmKernel{gemm_kernel_name(traits),
+                    traits,
+                    Config::Slice::kColumns,
+                    Config::Roles::kThreads,
                     sizeof(typename Config::SharedStorage),
                     reinterpret_cast<const void*>(blockwise_fp8_gemm_kernel<Config>)};
 }

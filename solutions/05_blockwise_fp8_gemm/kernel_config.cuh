@@ -23,27 +23,52 @@
 namespace bw {
 
 /// Warps of the CTA by role. Warps 0 to 3 are the epilogue: warp w reads TMEM lanes 32w … 32w+31.
-struct WarpRoles {
-  static constexpr uint32_t kEpilogueWarps = 4;
+/// With two epilogue groups warps 8 to 11 are epilogue too: warp w reads the lanes of w % 4.
+///
+/// Every count of epilogue threads or warps in the kernel comes from here.
+template <int EpilogueGroups>
+struct WarpRolesOf {
+  static_assert(EpilogueGroups == 1 || EpilogueGroups == 2, "one or two groups of four warps");
+  static constexpr uint32_t kEpilogueWarps = 4 * EpilogueGroups;
   static constexpr uint32_t kSchedulerWarp = 4;
   static constexpr uint32_t kLoadWarp = 5;
   static constexpr uint32_t kMmaWarp = 6;
   static constexpr uint32_t kEpilogueLoadWarp = 7;
-  static constexpr uint32_t kWarps = 8;
+  static constexpr uint32_t kWarps = 4 + kEpilogueWarps;
   static constexpr uint32_t kThreads = kWarps * 32;
   static constexpr uint32_t kEpilogueThreads = kEpilogueWarps * 32;
   static constexpr uint32_t kMmaThreads = 32;
   /// Threads that take work tiles: load, MMA, epilogue load and the epilogue.
   static constexpr uint32_t kTileConsumerThreads = 3 * 32 + kEpilogueThreads;
+
+  static constexpr bool is_epilogue(uint32_t warp) {
+    return warp < kSchedulerWarp || warp > kEpilogueLoadWarp;
+  }
+
+  /// Registers per thread. The SM has 65536: 8 warps may have 255 each, 12 warps only 168, where
+  /// an epilogue thread needs 128 for its columns, 64 for what it loads and some 30 more. So with
+  /// two groups the four other warps hand most of theirs over.
+  static constexpr bool kMovesRegisters = EpilogueGroups == 2;
+  static constexpr int kEpilogueRegisters = 232;
+  static constexpr int kOtherRegisters = 40;
+  static_assert(!kMovesRegisters ||
+                    (kEpilogueRegisters * kEpilogueThreads + kOtherRegisters * 128 <=
+                     65536 / kThreads / 8 * 8 * kThreads),
+                "setmaxnreg moves registers within what the CTA had at launch");
 };
 
+/// The roles and counts of the contract.
+using WarpRoles = WarpRolesOf<1>;
+
 /// What one epilogue thread's part of a slice of D and C looks like. A slice is what TMA moves at
-/// once: `kColumns` of every thread, 128 rows in shared memory. With two threads to a row of D it
-/// holds two boxes, of the left and of the right half of the tile.
+/// once: `kColumns` of every thread, a row of shared memory for each. With two threads to a row of
+/// D it holds two boxes, of the left and of the right half of the tile.
 template <GemmTraits traits, int ThreadColumns>
 struct OutputSlice {
-  static constexpr int kRows = WarpRoles::kEpilogueThreads;
-  static constexpr int kMostRowBytes = 128;  ///< the widest swizzle
+  static constexpr int kRows = WarpRolesOf<traits.epilogue_groups()>::kEpilogueThreads;
+  static constexpr int kMostBytes = 16 * 1024;  ///< larger ones would cost input stages
+  /// The widest swizzle, or half of it.
+  static constexpr int kMostRowBytes = std::min(128, kMostBytes / kRows);
   static constexpr int kMostColumns = kMostRowBytes / traits.output_bytes();
   /// The widest power of two that divides a thread's columns.
   static constexpr int kColumns = std::min(kMostColumns, ThreadColumns & -ThreadColumns);
@@ -78,20 +103,20 @@ struct GemmConfig {
   static constexpr int kMmaN = traits.mma_n;
   static constexpr int kTileK = kScaleBlock;
 
+  using Roles = WarpRolesOf<traits.epilogue_groups()>;
   using Cluster = ClusterLayout<kCtaGroup, traits.cluster_m, traits.cluster_n>;
   using Payload = BlockwiseFp8TilePayload<kCtaRows, traits.cta_b_rows()>;
-  using Accumulator = BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup>;
+  using Accumulator = BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup, Roles::kEpilogueThreads>;
   using Slice = OutputSlice<traits, Accumulator::kColumns>;
 
   /// Accumulators: as many as tensor memory holds, and no more than keep the MMA warp busy.
   static constexpr int kTmemColumns = 512;
   static constexpr int kNumAccumulatorStages =
       std::min(4, kTmemColumns / Accumulator::Layout::kTmemColumns);
-  static constexpr OutputPipelineConfig kOutput{kNumAccumulatorStages,
-                                                Accumulator::Layout::kTmemColumns, kCtaGroup};
-  using MmaWarp = MmaWarpContext<kOutput, WarpRoles::kMmaThreads, WarpRoles::kEpilogueThreads>;
-  using EpilogueWarp =
-      EpilogueWarpContext<kOutput, WarpRoles::kMmaThreads, WarpRoles::kEpilogueThreads>;
+  static constexpr OutputPipelineConfig kOutput{
+      kNumAccumulatorStages, Accumulator::Layout::kTmemColumns, kCtaGroup, Roles::kEpilogueThreads};
+  using MmaWarp = MmaWarpContext<kOutput, Roles::kMmaThreads, Roles::kEpilogueThreads>;
+  using EpilogueWarp = EpilogueWarpContext<kOutput, Roles::kMmaThreads, Roles::kEpilogueThreads>;
 
   static constexpr int kNumEpiLoadStages = 2;
   static constexpr int kNumOutputBuffers = 2;
@@ -100,8 +125,8 @@ struct GemmConfig {
   static constexpr int kNumScheduleStages = 2;
   using TileScheduler = std::conditional_t<
       traits.scheduling == TileScheduling::kStatic,
-      StaticTileScheduler<kNumScheduleStages, WarpRoles::kTileConsumerThreads, traits.cluster_m>,
-      ClcTileScheduler<kNumScheduleStages, WarpRoles::kTileConsumerThreads, traits.cluster_m,
+      StaticTileScheduler<kNumScheduleStages, Roles::kTileConsumerThreads, traits.cluster_m>,
+      ClcTileScheduler<kNumScheduleStages, Roles::kTileConsumerThreads, traits.cluster_m,
                        Cluster::kSize>>;
   /// The load warp can hold tile t + kNumScheduleStages while the epilogue-load warp, which has
   /// taken no later message than tile t's, still waits for tile t.
@@ -121,7 +146,7 @@ struct GemmConfig {
   /// Input-empty arrivals: one commit of every MMA that reads what this CTA loads, and one per
   /// epilogue warp (A-scales read).
   static constexpr uint32_t kInputConsumerArrivals =
-      traits.b_slices() + traits.a_slices() - 1 + WarpRoles::kEpilogueWarps;
+      traits.b_slices() + traits.a_slices() - 1 + Roles::kEpilogueWarps;
   /// Input-full bytes, of both CTAs of a pair.
   static constexpr uint32_t kInputStageBytes = kCtaGroup * Payload::kStageBytes;
 

@@ -16,7 +16,7 @@
 namespace bw {
 
 /// Writes tiles slice by slice, through two swizzled buffers in shared memory: while TMA stores
-/// one slice, the threads fill the other. The 128 epilogue threads use it together. Bulk groups
+/// one slice, the threads fill the other. All epilogue threads use it together. Bulk groups
 /// belong to a thread, so one elected lane of warp 0 issues, commits and waits, and the named
 /// barrier tells the others.
 template <class Config>
@@ -24,7 +24,7 @@ class OutputTileWriter {
   using Slice = typename Config::Slice;
   using Layout = typename Config::Accumulator::Layout;
   static constexpr int kEpilogueBarrierId = 2;  // 1 is the TMEM hand-over of the warp contexts
-  using EpilogueBarrier = WarpGroupBarrier<WarpRoles::kEpilogueThreads, kEpilogueBarrierId>;
+  using EpilogueBarrier = WarpGroupBarrier<Config::Roles::kEpilogueThreads, kEpilogueBarrierId>;
   static constexpr uint32_t kChunkBytes = 16;  ///< what a swizzle moves as a whole
   static constexpr int kGroup = 8;             ///< columns handled together: 8 bf16 = one chunk
   static constexpr bool kBf16Output = Config::traits.output == OutputType::kBf16;

@@ -68,7 +68,11 @@ TEST(GemmArguments, RowsMustBeAlignedAndLongEnough) {
   expect_refused("A has rows 264", [](auto& g) { g.lda = 264; });
   expect_refused("a multiple of 16: pad", [](auto& g) { g.ldb = 257; });
   expect_refused("only 240", [](auto& g) { g.lda = 240; });
-  expect_refused("A-scales", [](auto& g) { g.lda_scales = 102; });
+  expect_refused("a multiple of 4: pad", [](auto& g) { g.lda_scales = 102; });
+  expect_refused("A-scales has 100 columns", [](auto& g) { g.lda_scales = 96; });
+  expect_refused("B has 256 columns", [](auto& g) { g.ldb = 0; });
+  expect_refused("C has 64 columns", [](auto& g) { g.ldc = 56; });
+  expect_refused("D has 64 columns", [](auto& g) { g.ldd = 56; });
   expect_refused("B-scales have rows 1", [](auto& g) { g.ldb_scales = 1; });
   expect_refused("C has rows 66", [](auto& g) { g.ldc = 66; });
   expect_refused("D has rows 68", [](auto& g) { g.ldd = 68; });
@@ -108,10 +112,18 @@ TEST(GemmArguments, OutputMayBeResidualOnlyWithTheSameLayout) {
 }
 
 TEST(GemmArguments, AddressesMustBeAlignedAndGiven) {
-  expect_refused("B starts at", [](auto& g) { ++g.b; });
+  expect_refused("A is a null pointer", [](auto& g) { g.a = nullptr; });
+  expect_refused("B is a null pointer", [](auto& g) { g.b = nullptr; });
+  expect_refused("matrix of A-scales is a null pointer", [](auto& g) { g.a_scales = nullptr; });
   expect_refused("D is a null pointer", [](auto& g) { g.d = nullptr; });
   expect_refused("B-scales are a null pointer", [](auto& g) { g.b_scales = nullptr; });
   expect_refused("C is a null pointer", [](auto& g) { g.c = nullptr; });
+  // TMA's alignment is 16 bytes, whatever the element.
+  expect_refused("A starts at", [](auto& g) { ++g.a; });
+  expect_refused("B starts at", [](auto& g) { ++g.b; });
+  expect_refused("matrix of A-scales starts at", [](auto& g) { ++g.a_scales; });
+  expect_refused("C starts at", [](auto& g) { ++g.c; });
+  expect_refused("D starts at", [](auto& g) { g.d = static_cast<char*>(g.d) + 8; });
   expect_refused("multiples of 4 bytes", [](auto& g) {
     g.b_scales = reinterpret_cast<const float*>(reinterpret_cast<uintptr_t>(g.b_scales) + 2);
   });

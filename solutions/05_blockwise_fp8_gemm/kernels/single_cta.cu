@@ -9,6 +9,7 @@ std::vector<GemmKernel> single_cta_kernels() {
   return {
       instantiate_kernel<GemmTraits{.mma_m = 128, .mma_n = 128}>(),
       instantiate_kernel<GemmTraits{.mma_m = 128, .mma_n = 96}>(),
+      instantiate_kernel<GemmTraits{.mma_m = 128, .mma_n = 256}>(),
       instantiate_kernel<GemmTraits{
           .mma_m = 128, .mma_n = 128, .scheduling = TileScheduling::kLaunchControl}>(),
   };

@@ -20,7 +20,7 @@ constexpr GemmTraits traits_of(int cta_group, int cluster_m, int cluster_n) {
           .scheduling = TileScheduling::kLaunchControl};
 }
 
-template <GemmTraits traits>
+template <GemmTraits traits, uint32_t kEpilogue = 128>
 struct Cluster {
   using Config = GemmConfig<traits>;
   using Layout = typename Config::Cluster;
@@ -58,16 +58,19 @@ struct Cluster {
       }
     }
     for (const uint32_t count : commits) {
-      EXPECT_EQ(Config::kInputConsumerArrivals, count + WarpRoles::kEpilogueWarps);
+      EXPECT_EQ(Config::kInputConsumerArrivals, count + kEpilogue / 32);
     }
   }
 
   static void check_counts() {
-    constexpr uint32_t kMain = 32, kMma = 32, kEpilogue = 128, kEpilogueLoad = 32, kScheduler = 32;
+    constexpr uint32_t kMain = 32, kMma = 32, kEpilogueLoad = 32, kScheduler = 32;
     EXPECT_EQ(Config::TileScheduler::kConsumerArrivals,
               kScheduler + Layout::kSize * (kMain + kMma + kEpilogue + kEpilogueLoad));
-    EXPECT_EQ(OutputTilePipeline<Config::kOutput>::kConsumerArrivals, 128u * traits.cta_group);
-    EXPECT_EQ(TmemDeallocBarrier<traits.cta_group>::kArrivals, 128u * traits.cta_group);
+    EXPECT_EQ(OutputTilePipeline<Config::kOutput>::kConsumerArrivals, kEpilogue * traits.cta_group);
+    EXPECT_EQ(Config::MmaWarp::Dealloc::kArrivals, kEpilogue * traits.cta_group);
+    EXPECT_EQ(Config::EpilogueWarp::Dealloc::kArrivals, kEpilogue * traits.cta_group);
+    EXPECT_EQ(Config::EpilogueWarp::Sync::kThreads, static_cast<int>(kMma + kEpilogue));
+    EXPECT_EQ(Config::Roles::kThreads, kMain + kMma + kEpilogue + kEpilogueLoad + kScheduler);
     constexpr uint32_t kRows = traits.cta_rows(), kColumns = traits.cta_b_rows();
     EXPECT_EQ(Config::kInputStageBytes,
               traits.cta_group * (kRows * 128 + kColumns * 128 + kRows * 4));
@@ -89,6 +92,30 @@ TEST(ClusterLayout, Pair) { Cluster<traits_of(2, 2, 1)>::check(); }
 TEST(ClusterLayout, TwoPairs) { Cluster<traits_of(2, 2, 2)>::check(); }
 TEST(ClusterLayout, EightPairs) { Cluster<traits_of(2, 4, 4)>::check(); }
 TEST(ClusterLayout, WidePairs) { Cluster<traits_of(2, 8, 2)>::check(); }
+
+// Tiles of 128 rows and 256 columns per CTA have eight epilogue warps, all others four.
+constexpr GemmTraits wide(int cta_group, int cluster_m, int cluster_n) {
+  return {.mma_m = 128 * cta_group,
+          .mma_n = 256,
+          .cta_group = cta_group,
+          .cluster_m = cluster_m,
+          .cluster_n = cluster_n,
+          .scheduling = TileScheduling::kLaunchControl};
+}
+TEST(ClusterLayout, WideTile) { Cluster<wide(1, 1, 1), 256>::check(); }
+TEST(ClusterLayout, WideTilesInSquare) { Cluster<wide(1, 4, 4), 256>::check(); }
+TEST(ClusterLayout, WideTilesOfPairs) { Cluster<wide(2, 2, 2), 256>::check(); }
+
+TEST(WideTile, EpilogueGroupsAreWholeAndShareTheColumns) {
+  using Wide = GemmConfig<wide(1, 1, 1)>;
+  for (uint32_t warp = 0; warp < Wide::Roles::kWarps; ++warp) {
+    EXPECT_EQ(Wide::Roles::is_epilogue(warp), warp < 4 || warp >= 8) << warp;
+  }
+  EXPECT_EQ(Wide::Accumulator::kColumns, 128);
+  EXPECT_EQ(Wide::Accumulator::Layout::kThreadsPerRow, 2);
+  EXPECT_EQ(Wide::Accumulator::Layout::kTmemColumns, 256);
+  EXPECT_EQ(Wide::kNumAccumulatorStages, 2) << "one is multiplied while the other is read";
+}
 
 TEST(TileRaster, VisitsEveryPieceOnce) {
   for (const TileRaster raster :

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Kernels of every supported shape, beyond those that the library ships; one group per file.
+/// Kernels of every supported shape, with those that the library ships; one group per file.
 
 #include <vector>
 

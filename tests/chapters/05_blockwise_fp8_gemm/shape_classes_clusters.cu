@@ -28,6 +28,12 @@ std::vector<GemmKernel> cluster_kernels() {
                                             .output = OutputType::kFp32}>(),
       detail::instantiate_kernel<GemmTraits{
           .mma_m = 64, .mma_n = 128, .cluster_m = 8, .cluster_n = 2}>(),
+      detail::instantiate_kernel<GemmTraits{.mma_m = 128,
+                                            .mma_n = 256,
+                                            .cluster_m = 2,
+                                            .cluster_n = 2,
+                                            .scheduling = TileScheduling::kLaunchControl,
+                                            .output = OutputType::kFp32}>(),
   };
 }
 

@@ -21,6 +21,12 @@ std::vector<GemmKernel> pair_cluster_kernels() {
           .mma_m = 128, .mma_n = 128, .cta_group = 2, .cluster_m = 2, .cluster_n = 2}>(),
       detail::instantiate_kernel<GemmTraits{
           .mma_m = 128, .mma_n = 256, .cta_group = 2, .cluster_m = 4, .cluster_n = 4}>(),
+      detail::instantiate_kernel<GemmTraits{.mma_m = 256,
+                                            .mma_n = 256,
+                                            .cta_group = 2,
+                                            .cluster_m = 2,
+                                            .cluster_n = 2,
+                                            .scheduling = TileScheduling::kLaunchControl}>(),
       detail::instantiate_kernel<GemmTraits{.mma_m = 128,
                                             .mma_n = 192,
                                             .cta_group = 2,

@@ -5,6 +5,7 @@
 
 #include <ostream>
 #include <set>
+#include <utility>
 
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/blockwise_reference.hpp"
@@ -52,6 +53,7 @@ std::vector<GemmKernel> all_classes() {
        {tall_kernels, half_kernels, pair_kernels, cluster_kernels, pair_cluster_kernels}) {
     for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
   }
+  for (const GemmKernel& kernel : gemm_kernels()) all.push_back(kernel);
   return all;
 }
 
@@ -75,9 +77,7 @@ INSTANTIATE_TEST_SUITE_P(All, ShapeClasses, testing::ValuesIn(all_classes()),
 
 TEST(ShippedAndTested, CoverEveryClusterOfEveryMma) {
   std::set<std::string> covered;
-  std::vector<GemmKernel> kernels = all_classes();
-  for (const GemmKernel& kernel : gemm_kernels()) kernels.push_back(kernel);
-  for (const GemmKernel& kernel : kernels) {
+  for (const GemmKernel& kernel : all_classes()) {
     GemmTraits traits = kernel.traits;
     traits.mma_n = 0;
     traits.scheduling = TileScheduling::kStatic;
@@ -91,6 +91,39 @@ TEST(ShippedAndTested, CoverEveryClusterOfEveryMma) {
       EXPECT_EQ(covered.count(name), possible ? 1u : 0u) << name;
     }
   }
+}
+
+/// Most B-scale blocks that a tile of `mma_n` columns touches, wherever it lies.
+int64_t most_b_scale_blocks(int64_t mma_n) {
+  constexpr int64_t kBlock = 128;
+  int64_t most = 0;
+  for (int64_t tile = 0; tile < kBlock; ++tile) {
+    const int64_t first = tile * mma_n, last = first + mma_n - 1;
+    most = std::max(most, last / kBlock - first / kBlock + 1);
+  }
+  return most;
+}
+
+TEST(ShippedAndTested, CoverEveryColumnCountOfEveryMma) {
+  std::set<std::string> covered;
+  for (const GemmKernel& kernel : all_classes()) {
+    covered.insert(gemm_kernel_name({.mma_m = kernel.traits.mma_m,
+                                     .mma_n = kernel.traits.mma_n,
+                                     .cta_group = kernel.traits.cta_group,
+                                     .cluster_m = kernel.traits.cta_group}));
+  }
+  int wanted = 0;
+  for (const auto& [cta_group, mma_m] :
+       {std::pair{1, 64}, std::pair{1, 128}, std::pair{2, 128}, std::pair{2, 256}}) {
+    for (int mma_n = 16 * cta_group; mma_n <= 256; mma_n += 16 * cta_group) {
+      if (most_b_scale_blocks(mma_n) > 2) continue;
+      const std::string name = gemm_kernel_name(
+          {.mma_m = mma_m, .mma_n = mma_n, .cta_group = cta_group, .cluster_m = cta_group});
+      EXPECT_TRUE(covered.count(name)) << name;
+      ++wanted;
+    }
+  }
+  EXPECT_EQ(wanted, 2 * 12 + 2 * 7) << "16 ... 128, 144, 160, 192 and 256; of pairs the even ones";
 }
 
 }  // namespace
