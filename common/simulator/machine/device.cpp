@@ -69,13 +69,15 @@ Occupancy Device::occupancy(const Kernel& kernel, std::uint32_t threads_per_bloc
   constexpr std::uint32_t kMostRegisters = 255;
   std::uint32_t registers =
       std::clamp(kernel.registers_per_thread(), kLeastRegisters, kMostRegisters);
-  // ptxas keeps to the launch bounds by spilling, so a bound is also an upper limit here.
+  // ptxas keeps to the launch bounds by spilling, so a bound is also an upper limit here: what
+  // whole units leave of the register file.
   const ptx::EntryDirectives& directives = kernel.function().directives;
   const std::uint32_t* const most = directives.max_threads;
   if (most[0] != 0) {
     const std::uint32_t bound = most[0] * std::max(1u, most[1]) * std::max(1u, most[2]);
     const std::uint32_t ctas = std::max(1u, directives.min_ctas_per_sm);
-    registers = std::min(registers, std::max(kLeastRegisters, kRegistersPerSm / (bound * ctas)));
+    const std::uint32_t share = kRegistersPerSm / (bound * ctas) / kRegisterUnit * kRegisterUnit;
+    registers = std::min(registers, std::max(kLeastRegisters, share));
   }
   registers = (registers + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
   if (registers > kMostRegisters) registers = kMostRegisters + 1;

@@ -33,6 +33,27 @@ TEST(Launch, RefusesWhatDoesNotFit) {
                [&] { runner.run(entry(".param .u32 n", "ret;"), threads(32)); });
 }
 
+// 384 threads may have 170 registers each, and registers are given out in eights.
+TEST(Launch, RegistersThatALaunchBoundLeavesAreRoundedDown) {
+  constexpr std::uint32_t kLiveRegisters = 190;
+  std::string loads, stores;
+  for (std::uint32_t i = 0; i < kLiveRegisters; ++i) {
+    const std::string value = "%r" + std::to_string(i);
+    const std::string address = "[%d1+" + std::to_string(4 * i) + "]";
+    loads += "ld.global.u32 " + value + ", " + address + ";\n";
+    stores += "st.global.u32 " + address + ", " + value + ";\n";
+  }
+  const std::string parameter = ".param .u64 values";
+  const std::string body =
+      ".reg .b32 %r<190>; .reg .b64 %d<2>; ld.param.u64 %d1, [values];\n" + loads + stores + "ret;";
+  Runner runner;
+  const auto values = runner.buffer(std::vector<std::uint32_t>(kLiveRegisters));
+  runner.run(entry(parameter, body, "", ".maxntid 384, 1, 1 .minnctapersm 1"), threads(384),
+             values);
+  expect_fault(FaultKind::launch, {"no CTA of this kernel fits on an SM", "384 threads"},
+               [&] { runner.run(entry(parameter, body), threads(384), values); });
+}
+
 TEST(Launch, RefusesUnknownInstructionsByName) {
   Runner runner;
   expect_fault(
