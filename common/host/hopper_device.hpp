@@ -1,0 +1,43 @@
+#pragma once
+/// \file
+/// Is the current device a Hopper GPU, and what to tell the reader where it isn't.
+
+#include <cuda_runtime_api.h>
+
+#include <string>
+
+#include "common/host/error.hpp"
+
+namespace bw {
+
+/// What there is instead of a Hopper GPU as the current device; empty where it is one.
+/// Architecture-specific code runs on compute capability 9.0 and on no other (CUDA C++ Programming
+/// Guide, "Architecture-Specific Features").
+inline std::string why_not_hopper() {
+  constexpr int kMajor = 9, kMinor = 0;
+  int device = 0;
+  cudaDeviceProp properties{};
+  cudaError_t status = cudaGetDevice(&device);
+  if (status == cudaSuccess) status = cudaGetDeviceProperties(&properties, device);
+  if (status != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    if (status == cudaErrorInsufficientDriver) return "no NVIDIA driver, or one that is too old";
+    return std::string("no usable GPU (") + cudaGetErrorString(status) + ")";
+  }
+  if (properties.major == kMajor && properties.minor == kMinor) return "";
+  return std::string(properties.name) + " of compute capability " +
+         std::to_string(properties.major) + "." + std::to_string(properties.minor);
+}
+
+/// Throws Error unless the current device runs code for sm_90a: says which device was found, what
+/// is needed and what can be done without it.
+inline void require_hopper() {
+  const std::string found = why_not_hopper();
+  require(found.empty(), "This code is compiled for Hopper's sm_90a and needs a GPU of compute",
+          " capability 9.0 (H100, H200, GH200) with a driver for CUDA 13 (580 or newer); found: ",
+          found,
+          ". CUDA_VISIBLE_DEVICES chooses among several GPUs. Without such a GPU, chapter 5 runs"
+          " the same GEMM, written for Blackwell, in the simulator: ./workbook run 5.");
+}
+
+}  // namespace bw

@@ -1,0 +1,84 @@
+/// \file
+/// Runs the blockwise-scaled FP8 GEMM on a Hopper GPU, verifies it and prints its time.
+/// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "common/host/device_attribute.hpp"
+#include "common/host/event_timer.hpp"
+#include "common/host/hopper_device.hpp"
+#include "common/host/program.hpp"
+#include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+
+namespace {
+
+constexpr cudaStream_t kDefaultStream = nullptr;
+
+/// The configuration that was named, or the one that fits the shape. A wrong name is refused
+/// whatever the machine.
+const bw::hopper::GemmKernel& choose_kernel(const bw::GemmOptions& options) {
+  if (options.chooses_config()) {
+    const bw::hopper::GemmKernel& kernel = bw::hopper::find_gemm_kernel(options.config);
+    bw::require_hopper();
+    return kernel;
+  }
+  bw::require_hopper();
+  return bw::hopper::choose_gemm_kernel(options.m, options.n, options.k,
+                                        bw::device_attribute(cudaDevAttrMultiProcessorCount));
+}
+
+/// Median device time of single launches after warm-ups, in milliseconds.
+float median_time(const bw::BlockwiseFp8GemmArguments& arguments,
+                  const bw::hopper::GemmKernel& kernel) {
+  constexpr int kWarmUps = 5, kLaunches = 30;
+  bw::EventTimer timer;
+  std::vector<float> milliseconds;
+  for (int launch = 0; launch < kWarmUps + kLaunches; ++launch) {
+    timer.start(kDefaultStream);
+    bw::hopper::blockwise_fp8_gemm(arguments, kernel, kDefaultStream);
+    const float time = timer.stop(kDefaultStream);
+    if (launch >= kWarmUps) milliseconds.push_back(time);
+  }
+  std::nth_element(milliseconds.begin(), milliseconds.begin() + kLaunches / 2, milliseconds.end());
+  return milliseconds[kLaunches / 2];
+}
+
+bw::ExitStatus run_program(const bw::GemmOptions& options) {
+  if (options.list_configs) {
+    bw::list_gemm_kernels(bw::hopper::gemm_kernels());
+    return bw::kVerified;
+  }
+  options.validate();
+  const bw::hopper::GemmKernel& kernel = choose_kernel(options);
+  bw::print_machine();
+  options.print(kernel.name);
+  const bw::BlockwiseProblem problem = options.make_problem();
+  const bw::DeviceProblem on_device(problem);
+
+  const bw::WallTimer wall;
+  bw::hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+  const std::vector<bw::Bf16> d = on_device.download_d<bw::Bf16>();
+  const double wall_seconds = wall.seconds();
+  const bw::ExitStatus status = bw::verify_gemm(problem, d, bw::kHopperAccumulationError);
+  if (status != bw::kVerified) return status;  // the time of a wrong result tells nothing
+  bw::print_time(median_time(on_device.arguments(), kernel),
+                 bw::gemm_flops(problem.m, problem.n, problem.k), wall_seconds);
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bw::GemmOptions options;
+  options.m = options.n = options.k = 2048;
+  bw::CommandLine command_line(
+      "D = A * B^T + beta * C with blockwise-scaled FP8 operands (A 1x128, B 128x128) on a Hopper\n"
+      "GPU, verified against a float64 reference; then the median time of 30 launches.");
+  options.add_to(command_line);
+  return bw::run_main(command_line, "06_hopper_fp8_gemm", argc, argv,
+                      [&] { return run_program(options); });
+}
