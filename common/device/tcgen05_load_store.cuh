@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "common/device/tcgen05_registers.cuh"
+#include "common/device/register_lists.cuh"
 
 namespace bw::ptx {
 
@@ -72,22 +72,41 @@ BW_TCGEN05_COPY(16x256b, 32, 128)
 #undef BW_TCGEN05_COPY_OF
 
 // tcgen05.ld.sync.aligned.16x32bx2.num.b32 r, [taddr], immHalfSplitoff;
-/// 16 lanes, two halves: threads 0 … 15 get their lane's columns from the address on, threads
+// tcgen05.st.sync.aligned.16x32bx2.num.b32 [taddr], immHalfSplitoff, r;
+/// 16 lanes, two halves: threads 0 … 15 move their lane's columns from the address on, threads
 /// 16 … 31 those of lane t - 16, `split_columns` further. Register i is column i.
-#define BW_TCGEN05_SPLIT_LOAD(registers, split_operand)                                          \
-  template <int split_columns>                                                                   \
-  __device__ __forceinline__ void tcgen05_ld_16x32bx2(float(&r)[registers], uint32_t tmem) {     \
-    asm volatile("tcgen05.ld.sync.aligned.16x32bx2.x" #registers                                 \
-                 ".b32 {" BW_REGISTER_NAMES_##registers "}, [%" #registers "], %" #split_operand \
-                                                        ";"                                      \
-                 : BW_REGISTER_OPERANDS_##registers("=f", r, 0)                                  \
-                 : "r"(tmem), "n"(split_columns));                                               \
+#define BW_TCGEN05_SPLIT_COPY_OF(type, constraint, registers, split_operand)                      \
+  template <int split_columns>                                                                    \
+  __device__ __forceinline__ void tcgen05_ld_16x32bx2(type(&r)[registers], uint32_t tmem) {       \
+    asm volatile("tcgen05.ld.sync.aligned.16x32bx2.x" #registers                                  \
+                 ".b32 {" BW_REGISTER_NAMES_##registers "}, [%" #registers "], %" #split_operand  \
+                                                        ";"                                       \
+                 : BW_REGISTER_OPERANDS_##registers("=" constraint, r, 0)                         \
+                 : "r"(tmem), "n"(split_columns));                                                \
+  }                                                                                               \
+  template <int split_columns>                                                                    \
+  __device__ __forceinline__ void tcgen05_st_16x32bx2(uint32_t tmem, const type(&r)[registers]) { \
+    asm volatile("tcgen05.st.sync.aligned.16x32bx2.x" #registers ".b32 [%" #registers             \
+                 "], %" #split_operand ", {" BW_REGISTER_NAMES_##registers                        \
+                 "};" ::BW_REGISTER_OPERANDS_##registers(constraint, r, 0),                       \
+                 "r"(tmem), "n"(split_columns)                                                    \
+                 : "memory");                                                                     \
   }
-BW_TCGEN05_SPLIT_LOAD(8, 9)
-BW_TCGEN05_SPLIT_LOAD(16, 17)
-BW_TCGEN05_SPLIT_LOAD(32, 33)
-BW_TCGEN05_SPLIT_LOAD(64, 65)
-#undef BW_TCGEN05_SPLIT_LOAD
+#define BW_TCGEN05_SPLIT_COPY(registers, split_operand)             \
+  BW_TCGEN05_SPLIT_COPY_OF(uint32_t, "r", registers, split_operand) \
+  BW_TCGEN05_SPLIT_COPY_OF(float, "f", registers, split_operand)
+
+BW_TCGEN05_SPLIT_COPY(1, 2)
+BW_TCGEN05_SPLIT_COPY(2, 3)
+BW_TCGEN05_SPLIT_COPY(4, 5)
+BW_TCGEN05_SPLIT_COPY(8, 9)
+BW_TCGEN05_SPLIT_COPY(16, 17)
+BW_TCGEN05_SPLIT_COPY(32, 33)
+BW_TCGEN05_SPLIT_COPY(64, 65)
+BW_TCGEN05_SPLIT_COPY(128, 129)
+
+#undef BW_TCGEN05_SPLIT_COPY
+#undef BW_TCGEN05_SPLIT_COPY_OF
 
 // tcgen05.wait::ld.sync.aligned;
 /// Waits for all earlier tcgen05.ld of this thread. It takes the registers of the loads it

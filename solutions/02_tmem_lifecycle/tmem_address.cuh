@@ -55,8 +55,8 @@ struct TmemAddress {
   }
   /// 16 lanes, registers as many columns: threads 0 … 15 start at this address, threads 16 … 31,
   /// on the same lanes, `split_columns` further.
-  template <int split_columns, int registers>
-  __device__ __forceinline__ void load_16x32bx2(float (&values)[registers]) const {
+  template <int split_columns, class Word, int registers>
+  __device__ __forceinline__ void load_16x32bx2(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x32bx2<split_columns>(values, of_this_warp());
   }
 
@@ -75,6 +75,10 @@ struct TmemAddress {
   template <class Word, int registers>
   __device__ __forceinline__ void store_16x64b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x64b(of_this_warp(), values);
+  }
+  template <int split_columns, class Word, int registers>
+  __device__ __forceinline__ void store_16x32bx2(const Word (&values)[registers]) const {
+    ptx::tcgen05_st_16x32bx2<split_columns>(of_this_warp(), values);
   }
 
   /// Waits for all loads of this thread; `values` are those of the last one.

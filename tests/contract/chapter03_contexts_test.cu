@@ -2,6 +2,9 @@
 /// Contract, chapter 3: what MmaWarpContext and EpilogueWarpContext do on entry and exit.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "tests/contract/observation.cuh"
@@ -9,17 +12,24 @@
 namespace bw::test {
 namespace {
 
-constexpr OutputPipelineConfig kOutput{2, 64, 1};
-using MmaWarp = MmaWarpContext<kOutput, 32, 128>;
-using EpilogueWarp = EpilogueWarpContext<kOutput, 32, 128>;
+template <int CtaGroup>
+constexpr OutputPipelineConfig kOutput{2, 64, CtaGroup};
+template <int CtaGroup>
+using MmaWarpOf = MmaWarpContext<kOutput<CtaGroup>, 32, 128>;
+template <int CtaGroup>
+using EpilogueWarpOf = EpilogueWarpContext<kOutput<CtaGroup>, 32, 128>;
 constexpr uint32_t kMmaWarp = 4;
 constexpr unsigned kThreads = 160;
 constexpr uint32_t kGarbage = 0xdeadbeef;
 constexpr int kDealloc = 4;  ///< the barrier behind those of the two accumulators
-constexpr uint16_t kMask = 1;
+constexpr uint16_t kMask = 3;
 
-/// Which form makes the contexts.
+/// Which form makes the contexts, and for how many CTAs.
 enum class Form { kCreate, kReadyMade };
+struct Making {
+  Form form;
+  int cta_group;
+};
 
 struct ContextSeen {
   uint32_t mma_entered;           ///< 1: when the epilogue's `Sync::wait()` returned
@@ -28,49 +38,59 @@ struct ContextSeen {
   uint32_t mma_address;           ///< tmem() of the MMA warp's context
   uint32_t mma_stage_offset;      ///< of the first stage of its pipeline
   uint32_t mask;                  ///< of its pipeline
-  uint32_t epilogue_left_early;   ///< epilogue threads that had left when MMA's scope began to end
-  uint32_t epilogue_left;         ///< … when it had ended
+  uint32_t epilogue_left;         ///< epilogue threads of the CTA that have left their scope
+  uint32_t left_early;            ///< … of all CTAs, when the MMA warp's scope began to end
+  uint32_t left;                  ///< … when it had ended
   uint32_t dealloc_phase_inside;  ///< in the last epilogue warp, before its exit
   uint32_t dealloc_phase_after;
 };
 
-/// A whole life: the MMA warp allocates late, the epilogue leaves late.
-template <Form form>
+/// A whole life: the MMA warp allocates late, the epilogue leaves late, that of a second CTA last.
+template <Form form, int CtaGroup>
 struct Life {
   using Seen = ContextSeen;
+  using MmaWarp = MmaWarpOf<CtaGroup>;
+  using EpilogueWarp = EpilogueWarpOf<CtaGroup>;
 
-  static __device__ MmaWarp::Pipeline pipeline_of(SharedMemBarrier* barriers,
-                                                  const MmaWarp::Tmem& tmem) {
-    return {MmaWarp::Pipeline::Pipeline(barriers), tmem, kMask};
+  static __device__ uint32_t count_left(Seen& seen) {
+    Seen* const first = &seen - ptx::cluster_cta_rank();
+    uint32_t left = 0;
+    for (int cta = 0; cta < CtaGroup; ++cta) left += atomicAdd(&first[cta].epilogue_left, 0);
+    return left;
   }
 
-  static __device__ void look(MmaWarp& mma, volatile uint32_t& left, Seen& seen) {
+  static __device__ typename MmaWarp::Pipeline pipeline_of(SharedMemBarrier* barriers,
+                                                           const typename MmaWarp::Tmem& tmem) {
+    return {typename MmaWarp::Pipeline::Pipeline(barriers), tmem, kMask};
+  }
+
+  static __device__ void look(MmaWarp& mma, Seen& seen) {
     if (lane_index() == 0) {
       seen.mma_address = mma.tmem().addr;
       seen.mma_stage_offset = mma.output_pipeline().acquire_for_mma().tmem().offset();
       seen.mask = mma.output_pipeline().mma_complete_mask;
-      seen.epilogue_left_early = left;
+      seen.left_early = count_left(seen);
     }
     __syncwarp();
   }
 
   static __device__ void look(const EpilogueWarp& epilogue, SharedMemBarrier& dealloc, Seen& seen) {
-    for (uint32_t i = 0; i <= warp_index(); ++i) come_late();
-    if (threadIdx.x == 96) {
-      seen.epilogue_address = epilogue.tmem().addr;
+    for (uint32_t i = 0; i <= warp_index() + 4 * ptx::cluster_cta_rank(); ++i) come_late();
+    if (threadIdx.x == 96 && ptx::cluster_cta_rank() == CtaGroup - 1) {
       seen.dealloc_phase_inside = current_phase(dealloc);
     }
+    if (threadIdx.x == 96) seen.epilogue_address = epilogue.tmem().addr;
     __syncwarp();
   }
 
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
-    __shared__ uint32_t slot, left;
+    __shared__ uint32_t slot;
     __shared__ volatile uint32_t entered;
     if (threadIdx.x == 0) {
       MmaWarp::Pipeline::init_barriers(barriers);
-      MmaWarp::Dealloc{&barriers[kDealloc]}.init_barrier();
+      typename MmaWarp::Dealloc{&barriers[kDealloc]}.init_barrier();
       slot = kGarbage;
-      left = 0;
+      seen.epilogue_left = 0;
       entered = 0;
     }
     meet();
@@ -79,14 +99,15 @@ struct Life {
       entered = 1;
       if constexpr (form == Form::kCreate) {
         auto mma = MmaWarp::create(&slot, barriers, &barriers[kDealloc], kMask);
-        look(mma, left, seen);
+        look(mma, seen);
       } else {
         const auto tmem = MmaWarp::Tmem::allocate(&slot);
-        MmaWarp mma(tmem, pipeline_of(barriers, tmem), MmaWarp::Dealloc{&barriers[kDealloc]});
-        look(mma, left, seen);
+        MmaWarp mma(tmem, pipeline_of(barriers, tmem),
+                    typename MmaWarp::Dealloc{&barriers[kDealloc]});
+        look(mma, seen);
       }
       if (lane_index() == 0) {
-        seen.epilogue_left = atomicAdd(&left, 0);
+        seen.left = count_left(seen);
         seen.dealloc_phase_after = current_phase(barriers[kDealloc]);
       }
     } else {
@@ -98,66 +119,89 @@ struct Life {
       if constexpr (form == Form::kCreate) {
         auto epilogue = EpilogueWarp::create(&slot, barriers, &barriers[kDealloc], kMask);
         look(epilogue, barriers[kDealloc], seen);
-        atomicAdd(&left, 1);
+        atomicAdd(&seen.epilogue_left, 1);
       } else {
         const auto tmem = EpilogueWarp::Tmem::from_shared(&slot);
         EpilogueWarp epilogue(tmem, pipeline_of(barriers, tmem),
-                              EpilogueWarp::Dealloc{&barriers[kDealloc]});
+                              typename EpilogueWarp::Dealloc{&barriers[kDealloc]});
         look(epilogue, barriers[kDealloc], seen);
-        atomicAdd(&left, 1);
+        atomicAdd(&seen.epilogue_left, 1);
       }
     }
   }
 };
 
-class WarpContext : public testing::TestWithParam<Form> {
+/// Lives of every form and CTA group; the expectations hold in each CTA.
+class WarpContext : public testing::TestWithParam<Making> {
  protected:
-  static ContextSeen life() {
-    return GetParam() == Form::kCreate ? observe<Life<Form::kCreate>>(kThreads)
-                                       : observe<Life<Form::kReadyMade>>(kThreads);
+  static std::vector<ContextSeen> lives() {
+    const auto [form, cta_group] = GetParam();
+    if (cta_group == 1) {
+      return form == Form::kCreate ? observe_cluster<Life<Form::kCreate, 1>>(1, kThreads)
+                                   : observe_cluster<Life<Form::kReadyMade, 1>>(1, kThreads);
+    }
+    return form == Form::kCreate ? observe_cluster<Life<Form::kCreate, 2>>(2, kThreads)
+                                 : observe_cluster<Life<Form::kReadyMade, 2>>(2, kThreads);
   }
 };
 
 TEST_P(WarpContext, MmaAllocatesAndBuildsThePipeline) {
-  const ContextSeen seen = life();
-  EXPECT_EQ(seen.mma_address, 0u) << "all 512 columns start at column 0";
-  EXPECT_EQ(seen.mma_stage_offset, seen.mma_address);
-  EXPECT_EQ(seen.mask, kMask);
+  for (const ContextSeen& seen : lives()) {
+    EXPECT_EQ(seen.mma_address, 0u) << "all 512 columns start at column 0";
+    EXPECT_EQ(seen.mma_stage_offset, seen.mma_address);
+    EXPECT_EQ(seen.mask, kMask);
+  }
 }
-TEST_P(WarpContext, MmaEnterReleasesTheWaitingEpilogue) { EXPECT_EQ(life().mma_entered, 1u); }
-TEST_P(WarpContext, MmaEnterWaitsForNobody) { EXPECT_EQ(life().epilogue_left_early, 0u); }
+TEST_P(WarpContext, MmaEnterReleasesTheWaitingEpilogue) {
+  for (const ContextSeen& seen : lives()) EXPECT_EQ(seen.mma_entered, 1u);
+}
+TEST_P(WarpContext, MmaEnterWaitsForNobody) {
+  for (const ContextSeen& seen : lives()) EXPECT_EQ(seen.left_early, 0u);
+}
 TEST_P(WarpContext, MmaExitWaitsForEveryEpilogueThreadAndDeallocates) {
   // The simulator faults when a CTA exits with tensor memory that is still allocated.
-  const ContextSeen seen = life();
-  EXPECT_EQ(seen.epilogue_left, 128u);
-  EXPECT_EQ(seen.dealloc_phase_after, 1u);
+  for (const ContextSeen& seen : lives()) {
+    EXPECT_EQ(seen.left, 128u * GetParam().cta_group);
+    EXPECT_EQ(seen.dealloc_phase_after, 1u);
+  }
 }
 TEST_P(WarpContext, EpilogueReadsGarbageBeforeSyncTheAddressAfterIt) {
-  const ContextSeen seen = life();
-  EXPECT_EQ(seen.address_before_sync, kGarbage);
-  EXPECT_EQ(seen.epilogue_address, seen.mma_address);
+  for (const ContextSeen& seen : lives()) {
+    EXPECT_EQ(seen.address_before_sync, kGarbage);
+    EXPECT_EQ(seen.epilogue_address, seen.mma_address);
+  }
 }
-TEST_P(WarpContext, EpilogueEnterSignalsNothing) { EXPECT_EQ(life().dealloc_phase_inside, 0u); }
-INSTANTIATE_TEST_SUITE_P(Forms, WarpContext, testing::Values(Form::kCreate, Form::kReadyMade),
-                         [](const testing::TestParamInfo<Form>& form) {
-                           return form.param == Form::kCreate ? "Create" : "ReadyMade";
+TEST_P(WarpContext, EpilogueEnterSignalsNothing) {
+  EXPECT_EQ(lives().back().dealloc_phase_inside, 0u) << "in the warp that leaves last";
+}
+INSTANTIATE_TEST_SUITE_P(Makings, WarpContext,
+                         testing::Values(Making{Form::kCreate, 1}, Making{Form::kReadyMade, 1},
+                                         Making{Form::kCreate, 2}, Making{Form::kReadyMade, 2}),
+                         [](const testing::TestParamInfo<Making>& making) {
+                           return std::string(making.param.form == Form::kCreate ? "Create"
+                                                                                 : "ReadyMade") +
+                                  (making.param.cta_group == 2 ? "OfAPair" : "");
                          });
 
-/// Two epilogue warps enter and leave; nobody else is there.
+/// Two epilogue warps of the last CTA enter and leave; nobody else is there.
+template <int CtaGroup>
 struct EpilogueExit {
   struct Seen {
     BarrierState dealloc;
     BarrierState full[2], empty[2];
   };
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
+    using EpilogueWarp = EpilogueWarpOf<CtaGroup>;
     __shared__ uint32_t slot;
     if (threadIdx.x == 0) {
-      MmaWarp::Pipeline::init_barriers(barriers);
-      MmaWarp::Dealloc{&barriers[kDealloc]}.init_barrier();
+      EpilogueWarp::Pipeline::init_barriers(barriers);
+      typename EpilogueWarp::Dealloc{&barriers[kDealloc]}.init_barrier();
       slot = 0;
     }
     meet();
-    { auto epilogue = EpilogueWarp::create(&slot, barriers, &barriers[kDealloc], kMask); }
+    if (ptx::cluster_cta_rank() == CtaGroup - 1) {
+      auto epilogue = EpilogueWarp::create(&slot, barriers, &barriers[kDealloc], kMask);
+    }
     meet();
     if (threadIdx.x == 0) {
       for (int stage = 0; stage < 2; ++stage) {
@@ -166,14 +210,24 @@ struct EpilogueExit {
       }
       seen.dealloc = complete_and_count(barriers[kDealloc]);
     }
+    meet();
   }
 };
 TEST(EpilogueWarpContext, ExitIsOneArrivalPerThreadOnTheDeallocBarrierOnly) {
-  const auto seen = observe<EpilogueExit>(64);
+  const auto seen = observe<EpilogueExit<1>>(64);
   EXPECT_EQ(seen.dealloc.pending, 128u - 64);
   for (int stage = 0; stage < 2; ++stage) {
     EXPECT_EQ(seen.full[stage].pending, 1u);
     EXPECT_EQ(seen.empty[stage].pending, 128u);
+  }
+}
+TEST(EpilogueWarpContext, ExitInAPairArrivesInBothCtas) {
+  for (const auto& seen : observe_cluster<EpilogueExit<2>>(2, 64)) {
+    EXPECT_EQ(seen.dealloc.pending, 256u - 64);
+    for (int stage = 0; stage < 2; ++stage) {
+      EXPECT_EQ(seen.full[stage].pending, 1u);
+      EXPECT_EQ(seen.empty[stage].pending, 256u);
+    }
   }
 }
 

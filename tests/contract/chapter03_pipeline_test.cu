@@ -261,11 +261,25 @@ TEST(MmaCompleteMask, IsTheCtaOrThePairOfEveryRank) {
   }
 }
 
+/// The types are compared in device code: nvcc can't name them in the host's.
+struct TypesOfContexts {
+  struct Seen {
+    uint32_t tmem, pipeline, dealloc, sync;
+  };
+  static __device__ void run(SharedMemBarrier*, Seen& seen) {
+    using Types = WarpContextTypes<kOutput<2>, 32, 128>;
+    seen = {std::is_same_v<typename Types::Tmem, TmemAllocation<2>>,
+            std::is_same_v<typename Types::Pipeline, OutputTilePipeline<kOutput<2>>>,
+            std::is_same_v<typename Types::Dealloc, TmemDeallocBarrier<2>>,
+            std::is_same_v<typename Types::Sync, WarpGroupBarrier<32 + 128, 1>>};
+  }
+};
 TEST(WarpContextTypes, NamesTheTypesOfBothContexts) {
-  using Types = WarpContextTypes<kOutput<2>, 32, 128>;
-  EXPECT_TRUE((std::is_same_v<Types::Tmem, TmemAllocation<2>>));
-  EXPECT_TRUE((std::is_same_v<Types::Dealloc, TmemDeallocBarrier<2>>));
-  EXPECT_TRUE((std::is_same_v<Types::Sync, WarpGroupBarrier<160, 1>>));
+  const auto seen = observe<TypesOfContexts>(1);
+  EXPECT_EQ(seen.tmem, 1u);
+  EXPECT_EQ(seen.pipeline, 1u);
+  EXPECT_EQ(seen.dealloc, 1u);
+  EXPECT_EQ(seen.sync, 1u);
 }
 
 }  // namespace
