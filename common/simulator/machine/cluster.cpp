@@ -231,6 +231,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       break;
     }
     const Instruction& instruction = code[strand.pc];
+    if (instruction.awaits_loads) strand.time = std::max(strand.time, strand.loads_arrive);
     if (instruction.interacts ? strand.time > bound : executed >= kLongestBurst) {
       make_ready(strand, strand.time);
       break;

@@ -46,6 +46,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     Strand* const other = warp.new_strand();
     other->mask = taken;
     other->pc = instruction.target;
+    other->loads_arrive = strand.loads_arrive;
     set_frame(*other, strand.frame);
     make_ready(*other, strand.time + instruction.cycles);
   }

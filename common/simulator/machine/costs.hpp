@@ -11,19 +11,19 @@ namespace bw::sim::costs {
 // Issue costs.
 inline constexpr std::uint16_t kAlu = 1;
 inline constexpr std::uint16_t kBranch = 2;
-inline constexpr std::uint16_t kSharedAccess = 4;  // pipelined; the load-to-use latency is about 24
-inline constexpr std::uint16_t kGlobalAccess = 8;  // pipelined
+inline constexpr std::uint16_t kSharedAccess = 4;  // loads and stores, which are pipelined
+inline constexpr std::uint16_t kGlobalAccess = 8;  // atomics and copies by threads, likewise
 inline constexpr std::uint16_t kBarrier = 22;  // named barrier, about 22 + kBarrierPerWarp per warp
 inline constexpr Cycle kBarrierPerWarp = 2;
 inline constexpr std::uint16_t kMbarrierArrive = 20;
 inline constexpr std::uint16_t kMbarrierWait = 30;  // a try_wait that succeeds
-inline constexpr std::uint16_t kTmaIssue = 30;
+inline constexpr std::uint16_t kTmaIssue = 30;      // each lane's copy
 inline constexpr std::uint16_t kMmaIssue = 11;
 inline constexpr std::uint16_t kFence = 10;
 
 // Latencies.
-inline constexpr Cycle kSharedLoad = 24;
-inline constexpr Cycle kGlobalLoad = 301;  // L2 hit
+inline constexpr Cycle kSharedLoad = 24;   // see Strand::loads_arrive
+inline constexpr Cycle kGlobalLoad = 301;  // L2 hit; likewise
 inline constexpr Cycle kGlobalAtomic = 700;
 inline constexpr Cycle kRemoteArrive = 200;    // shared::cluster round trip, estimate
 inline constexpr Cycle kClusterBarrier = 200;  // estimate

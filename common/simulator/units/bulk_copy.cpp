@@ -55,7 +55,7 @@ void combine(const BulkForm& form, std::byte* destination, const std::byte* sour
 
 Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
     const std::byte* source = resolve(strand, instruction, AddressSpace::global,
                                       form.source.of(strand, instruction, lane), bytes,
@@ -73,7 +73,7 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
 
 Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
     const SharedPlace source =
         resolve_shared(strand, instruction, AddressSpace::shared_cta,
@@ -99,7 +99,7 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
 
 Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
     std::byte* const destination = resolve(
         strand, instruction, AddressSpace::global, form.destination.of(strand, instruction, lane),
@@ -135,7 +135,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
 /// A hint: only its operands are checked.
 Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
     (void)resolve(strand, instruction, AddressSpace::global,
                   form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/element_reduction.hpp"
 #include "common/simulator/units/tma_engine.hpp"
@@ -91,6 +92,16 @@ std::uint32_t resolve_target(Strand& strand, const Instruction& instruction, int
 template <class Body>
 void for_each_lane(LaneMask active, Body&& body) {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) body(lowest_lane(rest));
+}
+
+/// As for_each_lane, for copies that the engine is given one after the other: each lane's is issued
+/// kTmaIssue cycles after the one before.
+template <class Body>
+void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    if (rest != active) strand.time += costs::kTmaIssue;
+    body(lowest_lane(rest));
+  }
 }
 
 }  // namespace bw::sim

@@ -68,9 +68,9 @@ struct LanePointers {
 };
 
 /// One bounds check for the whole warp where all lanes fall into one CTA's memory or one
-/// allocation; otherwise lane by lane.
-void resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
-                   const AccessDetail& detail, Access access, LanePointers& out) {
+/// allocation; otherwise lane by lane. The space of the addresses, generic if they have several.
+AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
+                           const AccessDetail& detail, Access access, LanePointers& out) {
   const Operand& base = instruction.operands[kAddress];
   const std::size_t bytes = std::size_t{detail.element_bytes} * detail.count;
   std::uint64_t addresses[kWarpLanes];
@@ -112,6 +112,18 @@ void resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask acti
                                          : resolve(strand, instruction, detail.space,
                                                    addresses[lane], bytes, bytes, access, lane);
   }
+  return space;
+}
+
+/// Notes when the values of a load that is issued now arrive. Parameters, constants and the
+/// thread's own memory are taken to be in the nearest cache.
+void note_arrival(Strand& strand, AddressSpace space) {
+  Cycle latency = 0;
+  if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
+    latency = costs::kSharedLoad;
+  else if (space == AddressSpace::global || space == AddressSpace::generic)
+    latency = costs::kGlobalLoad;
+  strand.loads_arrive = std::max(strand.loads_arrive, strand.time + latency);
 }
 
 void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active,
@@ -148,7 +160,7 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
     return strand.block(WaitKind::global_order, 0, 0);
   }
   LanePointers from;
-  resolve_lanes(strand, instruction, active, detail, Access::read, from);
+  note_arrival(strand, resolve_lanes(strand, instruction, active, detail, Access::read, from));
   transfer_in(strand, instruction, active, detail, from);
   return Flow::next;
 }
@@ -165,6 +177,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   LanePointers all;
   std::fill(std::begin(all.pointer), std::end(all.pointer), const_cast<std::byte*>(from));
   transfer_in(strand, instruction, active, detail, all);
+  note_arrival(strand, detail.space);
   return Flow::next;
 }
 
@@ -264,6 +277,7 @@ void bind_load(Binder& binder) {
   const bool uniform =
       base.kind != Kind::reg && detail.space != AddressSpace::local && !detail.ordered;
   binder.out.execute = uniform ? execute_uniform_load : execute_load;
+  binder.out.awaits_loads = false;
   if (detail.space == AddressSpace::local || detail.space == AddressSpace::param ||
       detail.space == AddressSpace::constant)
     binder.out.interacts = false;

@@ -153,7 +153,7 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
 
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
     check_map(strand, instruction, lane, map, form);
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
@@ -172,7 +172,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
 
 Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
     check_map(strand, instruction, lane, map, form);
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
@@ -204,7 +204,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
 /// A hint: only its operands are checked.
 Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
     check_map(strand, instruction, lane, map, form);
     check_global(strand, instruction, lane, read_box(strand, instruction, lane, map, form),
@@ -215,7 +215,7 @@ Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask ac
 
 Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AddressOperand operand{0, instruction.immediate};
-  for_each_lane(active, [&](int lane) {
+  issue_each_lane(strand, active, [&](int lane) {
     (void)read_map(strand, instruction, lane, operand, "prefetch.tensormap");
   });
   return Flow::next;

@@ -1,0 +1,90 @@
+// What costs simulated time: relations that the model promises, not the values of its constants.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/simulator/machine/costs.hpp"
+#include "tests/simulator/harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+Cycle cycles_of(const std::string& text, std::uint32_t thread_count) {
+  Runner runner;
+  auto data = runner.buffer(std::vector<std::uint32_t>(4096, 1));
+  return runner.run(text, threads(thread_count), data).cycles;
+}
+
+/// `count` loads that do not depend on each other, then stores of what they gave.
+std::string loads_then_store(const std::string& space, int count) {
+  std::string body =
+      ".shared .align 16 .b8 tile[1024];\n.reg .u64 p; .reg .u32 s, r<16>, sum;\n"
+      "ld.param.u64 p, [data]; mov.u32 s, tile; mov.u32 sum, 0;\n";
+  const std::string base = space == "global" ? "p" : "s";
+  for (int i = 0; i < count; ++i)
+    body += "ld." + space + ".u32 r" + std::to_string(i) + ", [" + base + "+" +
+            std::to_string(4 * i) + "];\n";
+  for (int i = 0; i < count; ++i) body += "add.u32 sum, sum, r" + std::to_string(i) + ";\n";
+  return entry(".param .u64 data", body + "st.global.u32 [p+512], sum;\nret;\n");
+}
+
+TEST(Timing, AStoreWaitsForWhatWasLoaded) {
+  const Cycle none = cycles_of(loads_then_store("global", 0), 1);
+  const Cycle one = cycles_of(loads_then_store("global", 1), 1);
+  EXPECT_GE(one, none + costs::kGlobalLoad);
+  const Cycle shared = cycles_of(loads_then_store("shared", 1), 1);
+  EXPECT_GE(shared, none + costs::kSharedLoad);
+  EXPECT_LT(shared, one);
+}
+
+TEST(Timing, LoadsOverlap) {
+  const Cycle one = cycles_of(loads_then_store("global", 1), 1);
+  const Cycle eight = cycles_of(loads_then_store("global", 8), 1);
+  EXPECT_GT(eight, one);
+  EXPECT_LT(eight, one + costs::kGlobalLoad);
+}
+
+/// The first `lanes` lanes of a warp copy 16 bytes each.
+std::string bulk_copies(int lanes) {
+  return entry(".param .u64 data",
+               ".shared .align 16 .b8 tile[512];\n.shared .align 8 .b64 bar;\n"
+               ".reg .u64 p, q; .reg .u32 lane, d, b; .reg .pred copies, first, done;\n"
+               "ld.param.u64 p, [data]; mov.u32 lane, %tid.x; mov.u32 d, tile; mov.u32 b, bar;\n"
+               "mad.wide.u32 q, lane, 16, p; mad.lo.u32 d, lane, 16, d;\n"
+               "setp.eq.u32 first, lane, 0; setp.lt.u32 copies, lane, " +
+                   std::to_string(lanes) +
+                   ";\n@first mbarrier.init.shared.b64 [b], 1;\n"
+                   "@first mbarrier.arrive.expect_tx.shared.b64 _, [b], " +
+                   std::to_string(16 * lanes) +
+                   ";\nbar.warp.sync 0xffffffff;\n"
+                   "@copies cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
+                   " [d], [q], 16, [b];\n"
+                   "again: mbarrier.try_wait.parity.shared.b64 done, [b], 0;\n"
+                   "@!done bra again;\nret;\n");
+}
+
+TEST(Timing, TheLanesOfABulkCopyAreIssuedOneAfterTheOther) {
+  const Cycle one = cycles_of(bulk_copies(1), 32);
+  EXPECT_GE(one, costs::kTmaLoadBase);
+  EXPECT_GE(cycles_of(bulk_copies(32), 32), one + 31 * costs::kTmaIssue);
+}
+
+TEST(Timing, TheTimeLimitOfAWaitThatIsOverCostsNothing) {
+  // Warp 1 would wait ten million nanoseconds; warp 0 arrives at once.
+  const std::string text =
+      entry(".param .u64 data",
+            ".shared .align 8 .b64 bar;\n.reg .u32 t, b; .reg .pred first, waits, done;\n"
+            "mov.u32 t, %tid.x; mov.u32 b, bar; setp.eq.u32 first, t, 0;\n"
+            "@first mbarrier.init.shared.b64 [b], 1;\nbar.sync 0;\n"
+            "setp.ge.u32 waits, t, 32; @waits bra wait;\n"
+            "@first nanosleep.u32 100;\n@first mbarrier.arrive.shared.b64 _, [b];\nret;\n"
+            "wait: mbarrier.try_wait.parity.shared.b64 done, [b], 0, 10000000;\n"
+            "@!done bra wait;\nret;\n");
+  constexpr Cycle kFarBelowTheLimit = 2000;
+  EXPECT_LT(cycles_of(text, 64), kFarBelowTheLimit);
+}
+
+}  // namespace
+}  // namespace bw::sim::test
