@@ -1,12 +1,17 @@
 #pragma once
 /// \file
 /// GEMMs over matrices in dense rows, D [M, N] = A [M, K] · B [N, K]ᵀ with e4m3 operands: the
-/// shapes that programs take, and the operands' tensor maps.
+/// options and shapes that programs take, the operands' tensor maps, and the verdict on a bf16 D.
 
 #include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
 
 #include "common/device/scale_block.cuh"
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/blockwise_reference.hpp"
+#include "common/host/command_line.hpp"
 #include "common/host/error.hpp"
 #include "common/host/gemm_checks.hpp"
 #include "common/host/program.hpp"
@@ -33,6 +38,53 @@ inline void validate_dense_gemm(int64_t m, int64_t n, int64_t k, size_t bytes_pe
   const double depth = static_cast<double>(k);
   require_host_memory(kBytesPerA * rows * depth + kBytesPerB * columns * depth +
                       (static_cast<double>(bytes_per_d) + kBytesPerReference) * rows * columns);
+}
+
+/// The options that name a problem.
+struct DenseGemmOptions {
+  int64_t m = 512;
+  int64_t n = 512;
+  int64_t k = 1024;
+  int64_t seed = 1;
+
+  /// Adds the options to a command line; this object must outlive its parsing.
+  void add_to(CommandLine& command_line) {
+    command_line.add("m", m, "rows of A and D");
+    command_line.add("n", n, "rows of B, columns of D; a multiple of 8");
+    command_line.add("k", k, "columns of A and B; a multiple of 16");
+    command_line.add("seed", seed, "seed of the random inputs");
+  }
+
+  /// Throws Error for what the kernel would refuse and for what won't fit.
+  void validate() const {
+    constexpr size_t kBytesPerD = 2 * sizeof(Bf16);  // on host and device
+    validate_dense_gemm(m, n, k, kBytesPerD);
+  }
+
+  /// Prints the problem's line; `choices`: the program's own options, in words.
+  void print(const std::string& choices) const {
+    std::printf("shape    m %lld, n %lld, k %lld, %s, seed %lld\n", static_cast<long long>(m),
+                static_cast<long long>(n), static_cast<long long>(k), choices.c_str(),
+                static_cast<long long>(seed));
+  }
+};
+
+/// Floating-point operations of a problem: one product and one sum for each m, n, k.
+inline double gemm_flops(int64_t m, int64_t n, int64_t k) {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+/// What one run on the device gives.
+struct DenseGemmRun {
+  std::vector<Bf16> d;
+  float milliseconds;
+  double wall_seconds;
+};
+
+/// Prints the time of a run, and the verdict on its D by the float64 reference.
+inline ExitStatus report_run(const BlockwiseProblem& problem, const DenseGemmRun& run) {
+  print_time(run.milliseconds, gemm_flops(problem.m, problem.n, problem.k), run.wall_seconds);
+  return report(compare_with_reference(run.d, problem.n, blockwise_reference(problem)), "D");
 }
 
 /// Map of an e4m3 operand [rows, k] whose tiles are `tile_rows` rows of 128 bytes along K, with

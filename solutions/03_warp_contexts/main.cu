@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
-#include "common/host/blockwise_reference.hpp"
 #include "common/host/dense_gemm.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/event_timer.hpp"
@@ -20,13 +18,9 @@ namespace {
 
 const std::vector<std::string> kAccumulatorNames = {"1", "2", "4"};
 
-struct ProgramOptions {
-  int64_t m = 512;
-  int64_t n = 512;
-  int64_t k = 512;
+struct ProgramOptions : bw::DenseGemmOptions {
   int64_t ctas = 4;
   int accumulators = 1;  ///< index into kAccumulatorNames
-  int64_t seed = 1;
 };
 
 /// A kernel of a number of accumulators, and the shared memory it takes.
@@ -43,15 +37,9 @@ constexpr GemmKernel kernel_of() {
 
 using AnyConfig = bw::Fp8GemmConfig<1>;  // the tiles don't depend on the accumulators
 
-/// What one run on the device gives.
-struct Run {
-  std::vector<bw::Bf16> d;
-  float milliseconds;
-  double wall_seconds;
-};
-
 /// Copies the problem to the device, poisons D, runs the kernel once on a grid of `ctas`.
-Run run_on_device(const bw::BlockwiseProblem& problem, const GemmKernel& kernel, uint32_t ctas) {
+bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem, const GemmKernel& kernel,
+                               uint32_t ctas) {
   constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
   constexpr cudaStream_t kDefaultStream = nullptr;
   const bw::WallTimer wall;
@@ -78,14 +66,13 @@ Run run_on_device(const bw::BlockwiseProblem& problem, const GemmKernel& kernel,
   kernel.entry<<<ctas, bw::TileRoles::kThreads, kernel.shared_bytes, kDefaultStream>>>(arguments);
   bw::check_cuda(cudaGetLastError(), "launch the kernel");
   const float milliseconds = timer.stop(kDefaultStream);
-  return Run{d.download(), milliseconds, wall.seconds()};
+  return {d.download(), milliseconds, wall.seconds()};
 }
 
 bw::ExitStatus run_program(const ProgramOptions& options) {
   constexpr GemmKernel kKernels[] = {kernel_of<1>(), kernel_of<2>(), kernel_of<4>()};
   constexpr int64_t kMaxCtas = (int64_t{1} << 31) - 1;
-  constexpr size_t kBytesPerD = 2 * sizeof(bw::Bf16);  // on host and device
-  bw::validate_dense_gemm(options.m, options.n, options.k, kBytesPerD);
+  options.validate();
   bw::require(options.ctas >= 1 && options.ctas <= kMaxCtas, "--ctas ", options.ctas,
               ": a grid has 1 to 2^31 - 1 CTAs.");
   bw::require_blackwell();
@@ -93,22 +80,12 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
       bw::ceil_div(options.m, AnyConfig::kTileM) * bw::ceil_div(options.n, AnyConfig::kTileN);
   const int64_t ctas = std::min(options.ctas, tiles);
   bw::print_machine();
-  std::printf(
-      "shape    m %lld, n %lld, k %lld, %lld tiles on %lld CTAs, accumulators %s, seed %lld\n",
-      static_cast<long long>(options.m), static_cast<long long>(options.n),
-      static_cast<long long>(options.k), static_cast<long long>(tiles),
-      static_cast<long long>(ctas), kAccumulatorNames[options.accumulators].c_str(),
-      static_cast<long long>(options.seed));
+  options.print(std::to_string(tiles) + " tiles on " + std::to_string(ctas) +
+                " CTAs, accumulators " + kAccumulatorNames[options.accumulators]);
   const bw::BlockwiseProblem problem = bw::make_per_tensor_problem(
       options.m, options.n, options.k, static_cast<uint64_t>(options.seed));
-  const Run run =
-      run_on_device(problem, kKernels[options.accumulators], static_cast<uint32_t>(ctas));
-  bw::print_time(run.milliseconds,
-                 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                     static_cast<double>(problem.k),
-                 run.wall_seconds);
-  return bw::report(bw::compare_with_reference(run.d, problem.n, bw::blockwise_reference(problem)),
-                    "D");
+  return bw::report_run(
+      problem, run_on_device(problem, kKernels[options.accumulators], static_cast<uint32_t>(ctas)));
 }
 
 }  // namespace
@@ -118,14 +95,11 @@ int main(int argc, char** argv) {
   bw::CommandLine command_line(
       "D = scale * A * B^T with FP8 operands, one scale per tensor, and bf16 D, verified against\n"
       "float64.");
-  command_line.add("m", options.m, "rows of A and D");
-  command_line.add("n", options.n, "rows of B, columns of D; a multiple of 8");
-  command_line.add("k", options.k, "columns of A and B; a multiple of 16");
+  options.add_to(command_line);
   command_line.add("ctas", options.ctas,
                    "CTAs that share the tiles of 128 x 128; at most one each");
   command_line.add("accumulators", options.accumulators, kAccumulatorNames,
                    "accumulators in tensor memory; from 2 on, the epilogue overlaps the MMAs");
-  command_line.add("seed", options.seed, "seed of the random inputs");
   return bw::run_main(command_line, "03_warp_contexts", argc, argv,
                       [&] { return run_program(options); });
 }

@@ -3,11 +3,9 @@
 /// Exit status: 0 verified, 1 wrong result, 2 bad input or a failure on the way.
 
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <vector>
 
-#include "common/host/blockwise_reference.hpp"
 #include "common/host/dense_gemm.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/event_timer.hpp"
@@ -18,24 +16,13 @@ namespace {
 
 const std::vector<std::string> kTileNNames = {"64", "96", "128"};
 
-struct ProgramOptions {
-  int64_t m = 512;
-  int64_t n = 512;
-  int64_t k = 1024;
+struct ProgramOptions : bw::DenseGemmOptions {
   int tile_n = 2;  ///< index into kTileNNames
-  int64_t seed = 1;
-};
-
-/// What one run on the device gives.
-struct Run {
-  std::vector<bw::Bf16> d;
-  float milliseconds;
-  double wall_seconds;
 };
 
 /// Copies the problem to the device, poisons D, runs the kernel once.
 template <int TileN>
-Run run_on_device(const bw::BlockwiseProblem& problem) {
+bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
   using Config = bw::BlockwiseTileConfig<TileN>;
   constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
   constexpr cudaStream_t kDefaultStream = nullptr;
@@ -72,30 +59,20 @@ Run run_on_device(const bw::BlockwiseProblem& problem) {
       arguments);
   bw::check_cuda(cudaGetLastError(), "launch the kernel");
   const float milliseconds = timer.stop(kDefaultStream);
-  return Run{d.download(), milliseconds, wall.seconds()};
+  return {d.download(), milliseconds, wall.seconds()};
 }
 
 bw::ExitStatus run_program(const ProgramOptions& options) {
-  constexpr Run (*kRunners[])(const bw::BlockwiseProblem&) = {run_on_device<64>, run_on_device<96>,
-                                                              run_on_device<128>};
-  constexpr size_t kBytesPerD = 2 * sizeof(bw::Bf16);  // on host and device
-  bw::validate_dense_gemm(options.m, options.n, options.k, kBytesPerD);
+  constexpr bw::DenseGemmRun (*kRunners[])(const bw::BlockwiseProblem&) = {
+      run_on_device<64>, run_on_device<96>, run_on_device<128>};
+  options.validate();
   bw::require_blackwell();
   bw::print_machine();
-  std::printf("shape    m %lld, n %lld, k %lld, tiles of 128 x %s, seed %lld\n",
-              static_cast<long long>(options.m), static_cast<long long>(options.n),
-              static_cast<long long>(options.k), kTileNNames[options.tile_n].c_str(),
-              static_cast<long long>(options.seed));
+  options.print("tiles of 128 x " + kTileNNames[options.tile_n]);
   const bw::BlockwiseProblem problem =
       bw::make_blockwise_problem(options.m, options.n, options.k, /*beta=*/0.0f,
                                  static_cast<uint64_t>(options.seed), bw::Fill::kNormal);
-  const Run run = kRunners[options.tile_n](problem);
-  bw::print_time(run.milliseconds,
-                 2.0 * static_cast<double>(problem.m) * static_cast<double>(problem.n) *
-                     static_cast<double>(problem.k),
-                 run.wall_seconds);
-  return bw::report(bw::compare_with_reference(run.d, problem.n, bw::blockwise_reference(problem)),
-                    "D");
+  return bw::report_run(problem, kRunners[options.tile_n](problem));
 }
 
 }  // namespace
@@ -105,12 +82,9 @@ int main(int argc, char** argv) {
   bw::CommandLine command_line(
       "D = A * B^T with blockwise-scaled FP8 operands (A 1x128, B 128x128) and bf16 D, one output\n"
       "tile per CTA, verified against float64.");
-  command_line.add("m", options.m, "rows of A and D");
-  command_line.add("n", options.n, "rows of B, columns of D; a multiple of 8");
-  command_line.add("k", options.k, "columns of A and B; a multiple of 16");
+  options.add_to(command_line);
   command_line.add("tile-n", options.tile_n, kTileNNames,
                    "columns of a tile; those of 96 straddle two B-scales");
-  command_line.add("seed", options.seed, "seed of the random inputs");
   return bw::run_main(command_line, "04_per_k_contexts", argc, argv,
                       [&] { return run_program(options); });
 }

@@ -66,11 +66,6 @@ struct GemmOptions {
   }
 };
 
-/// Floating-point operations of a problem: one product and one sum for each m, n, k.
-inline double gemm_flops(int64_t m, int64_t n, int64_t k) {
-  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-}
-
 /// Compares a position-encoded C exactly, everything else with the float64 reference:
 /// `accumulation_error` is what allowed_error() takes.
 template <class Output>
