@@ -21,7 +21,8 @@ using EpilogueWarpOf = EpilogueWarpContext<kOutput<CtaGroup>, 32, 128>;
 constexpr uint32_t kMmaWarp = 4;
 constexpr unsigned kThreads = 160;
 constexpr uint32_t kGarbage = 0xdeadbeef;
-constexpr int kDealloc = 4;  ///< the barrier behind those of the two accumulators
+constexpr uint32_t kPublished = 96;  ///< a TMEM address
+constexpr int kDealloc = 4;          ///< the barrier behind those of the two accumulators
 constexpr uint16_t kMask = 3;
 
 /// Which form makes the contexts, and for how many CTAs.
@@ -187,6 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Makings, WarpContext,
 template <int CtaGroup>
 struct EpilogueExit {
   struct Seen {
+    uint32_t address, pipeline_address, mask;  ///< of the context
     BarrierState dealloc;
     BarrierState full[2], empty[2];
   };
@@ -196,11 +198,16 @@ struct EpilogueExit {
     if (threadIdx.x == 0) {
       EpilogueWarp::Pipeline::init_barriers(barriers);
       typename EpilogueWarp::Dealloc{&barriers[kDealloc]}.init_barrier();
-      slot = 0;
+      slot = kPublished;
     }
     meet();
     if (ptx::cluster_cta_rank() == CtaGroup - 1) {
       auto epilogue = EpilogueWarp::create(&slot, barriers, &barriers[kDealloc], kMask);
+      if (threadIdx.x == 0) {
+        seen.address = epilogue.tmem().addr;
+        seen.pipeline_address = epilogue.output_pipeline().tmem.addr;
+        seen.mask = epilogue.output_pipeline().mma_complete_mask;
+      }
     }
     meet();
     if (threadIdx.x == 0) {
@@ -213,6 +220,12 @@ struct EpilogueExit {
     meet();
   }
 };
+TEST(EpilogueWarpContext, CreateTakesThePublishedAddressAndTheMask) {
+  const auto seen = observe<EpilogueExit<1>>(64);
+  EXPECT_EQ(seen.address, kPublished);
+  EXPECT_EQ(seen.pipeline_address, kPublished);
+  EXPECT_EQ(seen.mask, kMask);
+}
 TEST(EpilogueWarpContext, ExitIsOneArrivalPerThreadOnTheDeallocBarrierOnly) {
   const auto seen = observe<EpilogueExit<1>>(64);
   EXPECT_EQ(seen.dealloc.pending, 128u - 64);

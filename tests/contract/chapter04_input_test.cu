@@ -38,10 +38,14 @@ struct PayloadLayout {
   static constexpr int kStages = 2;
   struct Seen {
     uint32_t a[kStages], b[kStages], a_scales[kStages];  ///< shared addresses
-    uint32_t end, bytes;
+    uint32_t end;
   };
   static __device__ void run(SharedMemBarrier*, Seen& seen) {
-    __shared__ Fp8Payload::Storage<kStages> storage;
+    __shared__ struct {
+      uint8_t before;  // so that it isn't by chance that the storage is aligned
+      Fp8Payload::Storage<kStages> storage;
+    } shared;
+    auto& storage = shared.storage;
     const auto payload = Fp8Payload::of(storage);
     for (int stage = 0; stage < kStages; ++stage) {
       seen.a[stage] = ptx::shared_address(payload.a_tile(stage));
@@ -49,7 +53,6 @@ struct PayloadLayout {
       seen.a_scales[stage] = ptx::shared_address(payload.a_scales_tile(stage));
     }
     seen.end = ptx::shared_address(&storage) + sizeof(storage);
-    seen.bytes = sizeof(storage);
   }
 };
 TEST(BlockwiseFp8TilePayload, TilesStartAtTheSwizzlesRepeatScalesWhereTmaCanWrite) {
