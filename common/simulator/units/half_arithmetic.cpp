@@ -159,21 +159,21 @@ Handler handler(bool packed) {
 bool is_packed(ScalarType type) { return type == ScalarType::f16x2 || type == ScalarType::bf16x2; }
 bool is_bfloat(ScalarType type) { return type == ScalarType::bf16 || type == ScalarType::bf16x2; }
 
+template <class Operation, class Format, Limit kLimit, int kSources>
+Handler handler(bool ftz, bool packed) {
+  return ftz ? handler<Operation, Format, true, kLimit, kSources>(packed)
+             : handler<Operation, Format, false, kLimit, kSources>(packed);
+}
+
 /// Binds an operation without .sat and .relu.
 template <class Operation, int kSources>
 void bind_plain(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
-  const bool packed = is_packed(type);
+  const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
   lanewise::bind_uniform_operands(binder, type, kSources);
-  const bool ftz = binder.modifiers.has("ftz");
-  Handler& execute = binder.out.execute;
-  if (is_bfloat(type)) {
-    execute = ftz ? handler<Operation, Bfloat, true, Limit::none, kSources>(packed)
-                  : handler<Operation, Bfloat, false, Limit::none, kSources>(packed);
-  } else {
-    execute = ftz ? handler<Operation, Half, true, Limit::none, kSources>(packed)
-                  : handler<Operation, Half, false, Limit::none, kSources>(packed);
-  }
+  binder.out.execute = is_bfloat(type)
+                           ? handler<Operation, Bfloat, Limit::none, kSources>(ftz, packed)
+                           : handler<Operation, Half, Limit::none, kSources>(ftz, packed);
 }
 
 /// Binds an operation that may carry .sat or .relu.
@@ -182,19 +182,15 @@ void bind_arithmetic(Binder& binder) {
   const bool sat = binder.modifiers.has("sat"), relu = binder.modifiers.has("relu");
   if (!sat && !relu) return bind_plain<Operation, kSources>(binder);
   const ScalarType type = binder.modifiers.type();
-  const bool packed = is_packed(type);
+  const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
   lanewise::bind_uniform_operands(binder, type, kSources);
-  const bool ftz = binder.modifiers.has("ftz");
   Handler& execute = binder.out.execute;
-  if (is_bfloat(type)) {
+  if (is_bfloat(type))
     execute = handler<Operation, Bfloat, false, Limit::relu, kSources>(packed);
-  } else if (sat) {
-    execute = ftz ? handler<Operation, Half, true, Limit::sat, kSources>(packed)
-                  : handler<Operation, Half, false, Limit::sat, kSources>(packed);
-  } else {
-    execute = ftz ? handler<Operation, Half, true, Limit::relu, kSources>(packed)
-                  : handler<Operation, Half, false, Limit::relu, kSources>(packed);
-  }
+  else if (sat)
+    execute = handler<Operation, Half, Limit::sat, kSources>(ftz, packed);
+  else
+    execute = handler<Operation, Half, Limit::relu, kSources>(ftz, packed);
 }
 
 template <bool kMaximum>

@@ -39,21 +39,19 @@ void decode_e4m3(const std::uint8_t* __restrict raw, std::uint32_t* __restrict o
   }
 }
 
-void decode_e5m2(const std::uint8_t* __restrict raw, std::uint32_t* __restrict out,
-                 std::size_t count) {
+/// Formats with infinities and NaN as IEEE 754 has them: e5m2, f16.
+template <int ExponentBits, int MantissaBits, class Raw>
+void decode_ieee(const Raw* __restrict raw, std::uint32_t* __restrict out, std::size_t count) {
+  constexpr int kSignBit = ExponentBits + MantissaBits;
+  static_assert(kSignBit + 1 == 8 * sizeof(Raw), "the format fills its container");
+  constexpr std::uint32_t kSign = 1u << kSignBit;
+  constexpr std::uint32_t kInfinityCode = ((1u << ExponentBits) - 1) << MantissaBits;
   for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t code = raw[i], magnitude = code & 0x7fu;
-    out[i] = widen<5, 2>(magnitude) | (all_ones_if(magnitude >= 0x7cu) & kInfinity) |
-             (all_ones_if(magnitude > 0x7cu) & kQuietNan) | (code & 0x80u) << 24;
-  }
-}
-
-void decode_f16(const std::uint16_t* __restrict raw, std::uint32_t* __restrict out,
-                std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t code = raw[i], magnitude = code & 0x7fffu;
-    out[i] = widen<5, 10>(magnitude) | (all_ones_if(magnitude >= 0x7c00u) & kInfinity) |
-             (all_ones_if(magnitude > 0x7c00u) & kQuietNan) | (code & 0x8000u) << 16;
+    const std::uint32_t code = raw[i], magnitude = code & (kSign - 1);
+    out[i] = widen<ExponentBits, MantissaBits>(magnitude) |
+             (all_ones_if(magnitude >= kInfinityCode) & kInfinity) |
+             (all_ones_if(magnitude > kInfinityCode) & kQuietNan) |
+             (code & kSign) << (31 - kSignBit);
   }
 }
 
@@ -126,9 +124,9 @@ void decode_elements(MmaFormat format, const std::byte* raw, float* out, std::si
     case MmaFormat::e4m3:
       return decode_e4m3(bytes, words, count);
     case MmaFormat::e5m2:
-      return decode_e5m2(bytes, words, count);
+      return decode_ieee<5, 2>(bytes, words, count);
     case MmaFormat::f16:
-      return decode_f16(halves, words, count);
+      return decode_ieee<5, 10>(halves, words, count);
     case MmaFormat::bf16:
       for (std::size_t i = 0; i < count; ++i) words[i] = std::uint32_t{halves[i]} << 16;
       return;
@@ -189,7 +187,7 @@ std::uint16_t half_from_float(float value) {
 
 float float_from_half(std::uint16_t bits) {
   std::uint32_t word = 0;
-  decode_f16(&bits, &word, 1);
+  decode_ieee<5, 10>(&bits, &word, 1);
   return std::bit_cast<float>(word);
 }
 

@@ -16,6 +16,16 @@ std::string test_parity(int parity, int index) {
 std::string init(int count) {
   return "  mbarrier.init.shared::cta.b64 [%r1], " + std::to_string(count) + ";\n";
 }
+/// Thread 0 (%p2) initialises bar[0]; then all threads go on.
+std::string init_by_first_thread(int count) {
+  return "  setp.eq.u32 %p2, %r0, 0;\n  @%p2 mbarrier.init.shared::cta.b64 [%r1], " +
+         std::to_string(count) + ";\n  bar.sync 0;\n";
+}
+/// out[thread] = a register.
+std::string store_by_thread(const std::string& value) {
+  return "  mul.wide.u32 %rd4, %r0, 4;\n  add.u64 %rd4, %rd0, %rd4;\n  st.global.u32 [%rd4], " +
+         value + ";\n";
+}
 const std::string kArrive = "  mbarrier.arrive.shared::cta.b64 _, [%r1];\n";
 
 TEST(Mbarrier, FreshBarrierHasCompletedThePhaseOfParityOne) {
@@ -149,91 +159,76 @@ TEST(Mbarrier, MemoryIsFreeForReuseAfterInval) {
 
 TEST(Mbarrier, EveryLaneArrivesOnItsOwn) {
   // 32 lanes on a barrier for 32: each lane's state has its own pending count.
-  const std::string body =
-      "  setp.eq.u32 %p2, %r0, 0;\n"
-      "  @%p2 mbarrier.init.shared::cta.b64 [%r1], 32;\n"
-      "  bar.sync 0;\n"
-      "  mbarrier.arrive.shared::cta.b64 %rd3, [%r1];\n"
-      "  mbarrier.pending_count.b64 %r5, %rd3;\n"
-      "  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n"
-      "  @!%p1 mov.u32 %r5, 99;\n"
-      "  mul.wide.u32 %rd4, %r0, 4;\n  add.u64 %rd4, %rd0, %rd4;\n"
-      "  st.global.u32 [%rd4], %r5;\n";
+  const std::string body = init_by_first_thread(32) +
+                           "  mbarrier.arrive.shared::cta.b64 %rd3, [%r1];\n"
+                           "  mbarrier.pending_count.b64 %r5, %rd3;\n"
+                           "  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n"
+                           "  @!%p1 mov.u32 %r5, 99;\n" +
+                           store_by_thread("%r5");
   Words expected(32);
   std::iota(expected.rbegin(), expected.rend(), 1u);
   EXPECT_EQ(run_body(body, 32, 32), expected);
 }
 
 TEST(Mbarrier, PartialMaskArrivesForItsLanesOnly) {
-  const std::string body =
-      "  setp.eq.u32 %p2, %r0, 0;\n"
-      "  @%p2 mbarrier.init.shared::cta.b64 [%r1], 20;\n"
-      "  bar.sync 0;\n"
-      "  setp.lt.u32 %p3, %r0, 19;\n"
-      "  @%p3 mbarrier.arrive.shared::cta.b64 _, [%r1];\n"
-      "  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n"
-      "  @%p2 mbarrier.arrive.shared::cta.b64 _, [%r1];\n"
-      "  mbarrier.test_wait.parity.shared::cta.b64 %p4, [%r1], 0;\n" +
-      store_predicate("%p1", 0) + store_predicate("%p4", 1);
+  const std::string body = init_by_first_thread(20) +
+                           "  setp.lt.u32 %p3, %r0, 19;\n"
+                           "  @%p3 mbarrier.arrive.shared::cta.b64 _, [%r1];\n"
+                           "  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n"
+                           "  @%p2 mbarrier.arrive.shared::cta.b64 _, [%r1];\n"
+                           "  mbarrier.test_wait.parity.shared::cta.b64 %p4, [%r1], 0;\n" +
+                           store_predicate("%p1", 0) + store_predicate("%p4", 1);
   EXPECT_EQ(run_body(body, 32, 2), (Words{0, 1}));
 }
 
 TEST(Mbarrier, EveryLaneExpectsItsBytes) {
-  const std::string body =
-      "  setp.eq.u32 %p2, %r0, 0;\n"
-      "  @%p2 mbarrier.init.shared::cta.b64 [%r1], 32;\n"
-      "  bar.sync 0;\n"
-      "  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 8;\n"
-      "  @%p2 mbarrier.complete_tx.shared::cta.b64 [%r1], 255;\n" +
-      test_parity(0, 0) + "  @%p2 mbarrier.complete_tx.shared::cta.b64 [%r1], 1;\n" +
-      test_parity(0, 1);
+  const std::string body = init_by_first_thread(32) +
+                           "  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 8;\n"
+                           "  @%p2 mbarrier.complete_tx.shared::cta.b64 [%r1], 255;\n" +
+                           test_parity(0, 0) +
+                           "  @%p2 mbarrier.complete_tx.shared::cta.b64 [%r1], 1;\n" +
+                           test_parity(0, 1);
   EXPECT_EQ(run_body(body, 32, 2), (Words{0, 1}));
 }
 
 TEST(MbarrierWait, TryWaitSuspendsUntilThePhaseCompletes) {
   // Warp 0 stores long after warp 1 has begun to wait; warp 1 sees the data.
-  const std::string body =
-      "  setp.eq.u32 %p2, %r0, 0;\n"
-      "  @%p2 mbarrier.init.shared::cta.b64 [%r1], 1;\n"
-      "  bar.sync 0;\n"
-      "  setp.ge.u32 %p3, %r0, 32;\n"
-      "  @%p3 bra WAIT;\n"
-      "  nanosleep.u32 400;\n"
-      "  mov.u32 %r5, 1234;\n"
-      "  @%p2 st.shared.u32 [data], %r5;\n"
-      "  @%p2 mbarrier.arrive.release.cta.shared::cta.b64 _, [%r1];\n"
-      "  bra END;\n"
-      "WAIT:\n"
-      "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [%r1], 0;\n"
-      "  @!%p1 bra WAIT;\n"
-      "  ld.shared.u32 %r6, [data];\n"
-      "  st.global.u32 [%rd0], %r6;\n"
-      "END:\n";
+  const std::string body = init_by_first_thread(1) +
+                           "  setp.ge.u32 %p3, %r0, 32;\n"
+                           "  @%p3 bra WAIT;\n"
+                           "  nanosleep.u32 400;\n"
+                           "  mov.u32 %r5, 1234;\n"
+                           "  @%p2 st.shared.u32 [data], %r5;\n"
+                           "  @%p2 mbarrier.arrive.release.cta.shared::cta.b64 _, [%r1];\n"
+                           "  bra END;\n"
+                           "WAIT:\n"
+                           "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p1, [%r1], 0;\n"
+                           "  @!%p1 bra WAIT;\n"
+                           "  ld.shared.u32 %r6, [data];\n"
+                           "  st.global.u32 [%rd0], %r6;\n"
+                           "END:\n";
   EXPECT_EQ(run_body(body, 64, 1), (Words{1234}));
 }
 
 TEST(MbarrierWait, ElectedLaneSpinsWhileTheOthersWaitToReconverge) {
-  const std::string body =
-      "  setp.eq.u32 %p2, %r0, 0;\n"
-      "  @%p2 mbarrier.init.shared::cta.b64 [%r1], 1;\n"
-      "  bar.sync 0;\n"
-      "  setp.lt.u32 %p3, %r0, 32;\n"
-      "  @%p3 bra ARRIVE;\n"
-      "  setp.ne.u32 %p4, %r0, 37;\n"
-      "  @%p4 bra JOIN;\n"
-      "SPIN:\n"
-      "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n"
-      "  @!%p1 bra SPIN;\n"
-      "JOIN:\n"
-      "  bar.warp.sync 0xffffffff;\n"
-      "  sub.u32 %r5, %r0, 32;\n"
-      "  mul.wide.u32 %rd4, %r5, 4;\n  add.u64 %rd4, %rd0, %rd4;\n"
-      "  st.global.u32 [%rd4], %r0;\n"
-      "  bra END;\n"
-      "ARRIVE:\n"
-      "  nanosleep.u32 5000;\n"
-      "  @%p2 mbarrier.arrive.shared::cta.b64 _, [%r1];\n"
-      "END:\n";
+  const std::string body = init_by_first_thread(1) +
+                           "  setp.lt.u32 %p3, %r0, 32;\n"
+                           "  @%p3 bra ARRIVE;\n"
+                           "  setp.ne.u32 %p4, %r0, 37;\n"
+                           "  @%p4 bra JOIN;\n"
+                           "SPIN:\n"
+                           "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n"
+                           "  @!%p1 bra SPIN;\n"
+                           "JOIN:\n"
+                           "  bar.warp.sync 0xffffffff;\n"
+                           "  sub.u32 %r5, %r0, 32;\n"
+                           "  mul.wide.u32 %rd4, %r5, 4;\n  add.u64 %rd4, %rd0, %rd4;\n"
+                           "  st.global.u32 [%rd4], %r0;\n"
+                           "  bra END;\n"
+                           "ARRIVE:\n"
+                           "  nanosleep.u32 5000;\n"
+                           "  @%p2 mbarrier.arrive.shared::cta.b64 _, [%r1];\n"
+                           "END:\n";
   Words expected(32);
   std::iota(expected.begin(), expected.end(), 32u);
   EXPECT_EQ(run_body(body, 64, 32), expected);
@@ -277,9 +272,8 @@ TEST(MbarrierWait, LanesWithDifferentBarriersGetTheirOwnResults) {
       "  shl.b32 %r5, %r5, 3;\n"
       "  add.u32 %r5, %r1, %r5;\n"
       "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r5], 0;\n"
-      "  selp.u32 %r6, 1, 0, %p1;\n"
-      "  mul.wide.u32 %rd4, %r0, 4;\n  add.u64 %rd4, %rd0, %rd4;\n"
-      "  st.global.u32 [%rd4], %r6;\n";
+      "  selp.u32 %r6, 1, 0, %p1;\n" +
+      store_by_thread("%r6");
   Words expected(32);
   for (std::size_t lane = 0; lane < 32; ++lane) expected[lane] = lane % 2;
   EXPECT_EQ(run_body(body, 32, 32), expected);
@@ -297,9 +291,8 @@ TEST(MbarrierWait, LanesWithDifferentBarriersSuspendUntilOneCompletes) {
       "  shl.b32 %r5, %r5, 3;\n"
       "  add.u32 %r5, %r1, %r5;\n"
       "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r5], 0, 1000000;\n"
-      "  selp.u32 %r6, 1, 0, %p1;\n"
-      "  mul.wide.u32 %rd4, %r0, 4;\n  add.u64 %rd4, %rd0, %rd4;\n"
-      "  st.global.u32 [%rd4], %r6;\n"
+      "  selp.u32 %r6, 1, 0, %p1;\n" +
+      store_by_thread("%r6") +
       "  bra END;\n"
       "ARRIVE:\n"
       "  setp.eq.u32 %p4, %r0, 32;\n"

@@ -233,13 +233,8 @@ TEST(Tcgen05Copy, PutsEveryShapeWhereTheIsaSays) {
 TEST(Tcgen05Copy, RunsInOrderWithMmas) {
   // A is copied to Tensor Memory and used by the MMA that follows, without a wait in between.
   std::mt19937 random(14);
-  SharedMatrix a{kE4m3, false, Pattern::none, 128, 32, 0, {}};
-  a.randomise(random);
-  SharedMatrix b{kE4m3, false, Pattern::b128, 16, 32, 8192, {}};
-  b.randomise(random);
-  std::vector<std::uint8_t> image;
-  a.place(image);
-  b.place(image);
+  const auto [a, b, image] = random_operands(random, {kE4m3, false, Pattern::none, 128, 32, 0, {}},
+                                             {kE4m3, false, Pattern::b128, 16, 32, 8192, {}});
   MmaProgram program;
   program.columns = 32;
   program.issue =

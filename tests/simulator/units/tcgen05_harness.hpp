@@ -175,6 +175,59 @@ inline std::uint32_t instruction_descriptor(const NumberFormat& a, const NumberF
          (b_mn_major ? 1u << 16 : 0) | n / 8 << 17 | m / 16 << 24;
 }
 
+/// PTX of a warp: `columns` columns of its quarter of Tensor Memory, from %address on, get what %in
+/// points to, where they are `stride_bytes` apart. Counts in %i; uses %p3 and %v.
+inline std::string fill_tensor_memory(std::uint32_t columns, int stride_bytes) {
+  return R"(
+  mov.u32 %i, 0;
+FILL:
+  ld.global.b32 %v, [%in];
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%address], {%v};
+  add.s64 %in, %in, )" +
+         std::to_string(stride_bytes) + R"(;
+  add.u32 %address, %address, 1;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p3, %i, )" +
+         std::to_string(columns) + R"(;
+  @%p3 bra FILL;
+  tcgen05.wait::st.sync.aligned;
+)";
+}
+
+/// The opposite, to where %out points.
+inline std::string drain_tensor_memory(std::uint32_t columns, int stride_bytes) {
+  return R"(
+  mov.u32 %i, 0;
+DRAIN:
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v}, [%address];
+  tcgen05.wait::ld.sync.aligned;
+  st.global.b32 [%out], %v;
+  add.s64 %out, %out, )" +
+         std::to_string(stride_bytes) + R"(;
+  add.u32 %address, %address, 1;
+  add.u32 %i, %i, 1;
+  setp.lt.u32 %p3, %i, )" +
+         std::to_string(columns) + R"(;
+  @%p3 bra DRAIN;
+)";
+}
+
+/// Operands of an MMA, and the shared memory that holds both.
+struct Operands {
+  SharedMatrix a, b;
+  std::vector<std::uint8_t> image;
+};
+
+/// Fills matrices of these shapes at random and places them.
+inline Operands random_operands(std::mt19937& random, SharedMatrix a, SharedMatrix b) {
+  Operands operands{std::move(a), std::move(b), {}};
+  operands.a.randomise(random);
+  operands.b.randomise(random);
+  operands.a.place(operands.image);
+  operands.b.place(operands.image);
+  return operands;
+}
+
 /// What the program does beside the fixed frame.
 struct MmaProgram {
   int group = 1;
@@ -190,7 +243,7 @@ struct MmaProgram {
 inline std::string mma_text(const MmaProgram& program) {
   const std::string group = ".cta_group::" + std::to_string(program.group);
   const bool pair = program.group == 2;
-  const std::string columns = std::to_string(program.columns);
+  constexpr int kColumnBytes = kTmemLanes * 4;
   std::string text = R"(
   .reg .pred %p<8>, %enable, %leader;
   .reg .b32 %r<8>, %t, %warp, %lane, %i, %tmem, %smem, %bar, %idesc, %address, %v, %cta, %bytes;
@@ -242,17 +295,8 @@ ALLOCATED:
   ld.shared.b32 %tmem, [slot];
   shl.b32 %address, %warp, 21;
   add.u32 %address, %address, %tmem;
-  mov.u32 %i, 0;
-FILL:
-  ld.global.b32 %v, [%in];
-  tcgen05.st.sync.aligned.32x32b.x1.b32 [%address], {%v};
-  add.s64 %in, %in, 512;
-  add.u32 %address, %address, 1;
-  add.u32 %i, %i, 1;
-  setp.lt.u32 %p3, %i, )" +
-                     columns + R"(;
-  @%p3 bra FILL;
-  tcgen05.wait::st.sync.aligned;
+)" + fill_tensor_memory(program.columns, kColumnBytes) +
+                     R"(
   tcgen05.fence::before_thread_sync;
   bar.sync 0;
 )";
@@ -287,18 +331,8 @@ ISSUED:
   tcgen05.fence::after_thread_sync;
   shl.b32 %address, %warp, 21;
   add.u32 %address, %address, %tmem;
-  mov.u32 %i, 0;
-DRAIN:
-  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v}, [%address];
-  tcgen05.wait::ld.sync.aligned;
-  st.global.b32 [%out], %v;
-  add.s64 %out, %out, 512;
-  add.u32 %address, %address, 1;
-  add.u32 %i, %i, 1;
-  setp.lt.u32 %p6, %i, )" +
-          columns + R"(;
-  @%p6 bra DRAIN;
-  tcgen05.fence::before_thread_sync;
+)" + drain_tensor_memory(program.columns, kColumnBytes) +
+          R"(  tcgen05.fence::before_thread_sync;
   bar.sync 0;
 )";
   if (pair) text += "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n";

@@ -48,6 +48,7 @@ std::string registers(int count) {
 /// One warp (index `warp`) fills its quarter with `fill`, executes `middle` on %taddr, and copies
 /// its quarter out; `registers` values %d go to `out` after the quarter.
 std::string program(const std::string& middle, int warp, int columns, int data_registers) {
+  constexpr int kQuarterBytes = 32 * 4;  // a column of the warp's lanes
   std::string text = R"(
   .reg .pred %p<4>;
   .reg .b32 %t, %warp, %tmem, %taddr, %address, %i, %v, %d<128>;
@@ -73,34 +74,10 @@ ALLOCATED:
   shl.b32 %taddr, %taddr, 21;
   add.u32 %taddr, %taddr, %tmem;
   mov.b32 %address, %taddr;
-  mov.u32 %i, 0;
-FILL:
-  ld.global.b32 %v, [%in];
-  tcgen05.st.sync.aligned.32x32b.x1.b32 [%address], {%v};
-  add.s64 %in, %in, 128;
-  add.u32 %address, %address, 1;
-  add.u32 %i, %i, 1;
-  setp.lt.u32 %p2, %i, )" +
-                     std::to_string(columns) + R"(;
-  @%p2 bra FILL;
-  tcgen05.wait::st.sync.aligned;
-)";
+)" + fill_tensor_memory(columns, kQuarterBytes);
   for (int r = 0; r < data_registers; ++r)
     text += "  ld.global.b32 %d" + std::to_string(r) + ", [%in+" + std::to_string(r * 128) + "];\n";
-  text += middle + R"(
-  mov.b32 %address, %taddr;
-  mov.u32 %i, 0;
-DRAIN:
-  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%v}, [%address];
-  tcgen05.wait::ld.sync.aligned;
-  st.global.b32 [%out], %v;
-  add.s64 %out, %out, 128;
-  add.u32 %address, %address, 1;
-  add.u32 %i, %i, 1;
-  setp.lt.u32 %p3, %i, )" +
-          std::to_string(columns) + R"(;
-  @%p3 bra DRAIN;
-)";
+  text += middle + "  mov.b32 %address, %taddr;\n" + drain_tensor_memory(columns, kQuarterBytes);
   for (int r = 0; r < data_registers; ++r)
     text +=
         "  st.global.b32 [%out+" + std::to_string(r * 128) + "], %d" + std::to_string(r) + ";\n";

@@ -122,13 +122,8 @@ TEST(Tcgen05Mma, PutsEveryShapeWhereTheIsaSays) {
 std::vector<std::uint32_t> run_chain(std::uint32_t steps, bool apart, std::uint64_t seed = 0) {
   std::mt19937 random(7);
   constexpr std::uint32_t kM = 128, kN = 96;
-  SharedMatrix a{kE4m3, false, Pattern::b128, kM, 128, 0, {}};
-  a.randomise(random);
-  SharedMatrix b{kE4m3, false, Pattern::b128, kN, 128, 16384, {}};
-  b.randomise(random);
-  std::vector<std::uint8_t> image;
-  a.place(image);
-  b.place(image);
+  const auto [a, b, image] = random_operands(random, {kE4m3, false, Pattern::b128, kM, 128, 0, {}},
+                                             {kE4m3, false, Pattern::b128, kN, 128, 16384, {}});
   MmaProgram program;
   program.columns = kN;
   for (std::uint32_t step = 0; step < steps; ++step) {
@@ -215,13 +210,8 @@ TEST(Tcgen05Mma, TakesAFromTensorMemory) {
 TEST(Tcgen05Mma, LeavesDisabledLanesAsTheyAre) {
   std::mt19937 random(5);
   constexpr std::uint32_t kN = 32;
-  SharedMatrix a{kE4m3, false, Pattern::b128, 128, 32, 0, {}};
-  a.randomise(random);
-  SharedMatrix b{kE4m3, false, Pattern::b128, kN, 32, 16384, {}};
-  b.randomise(random);
-  std::vector<std::uint8_t> image;
-  a.place(image);
-  b.place(image);
+  const auto [a, b, image] = random_operands(random, {kE4m3, false, Pattern::b128, 128, 32, 0, {}},
+                                             {kE4m3, false, Pattern::b128, kN, 32, 16384, {}});
   const std::uint32_t disabled[4] = {0x00000001, 0xffff0000, 0, 0x80000001};
   MmaProgram program;
   program.columns = kN;
@@ -249,13 +239,8 @@ TEST(Tcgen05Mma, LeavesDisabledLanesAsTheyAre) {
 TEST(Tcgen05Mma, ScalesInputDByAPowerOfTwoAndNegatesProducts) {
   std::mt19937 random(6);
   constexpr std::uint32_t kN = 16;
-  SharedMatrix a{kBf16, false, Pattern::b32, 128, 16, 0, {}};
-  a.randomise(random);
-  SharedMatrix b{kBf16, false, Pattern::b32, kN, 16, 8192, {}};
-  b.randomise(random);
-  std::vector<std::uint8_t> image;
-  a.place(image);
-  b.place(image);
+  const auto [a, b, image] = random_operands(random, {kBf16, false, Pattern::b32, 128, 16, 0, {}},
+                                             {kBf16, false, Pattern::b32, kN, 16, 8192, {}});
   MmaProgram program;
   program.columns = kN;
   program.issue = "  tcgen05.mma.cta_group::1.kind::f16 [%tmem], %a, %b, %idesc, %enable, 3;\n";
@@ -317,13 +302,9 @@ TEST(Tcgen05Mma, SumsIntegersExactlyWrapsAndSaturates) {
       std::mt19937 random(9);
       const NumberFormat format = is_signed ? kS8 : kU8;
       constexpr std::uint32_t kN = 48;
-      SharedMatrix a{format, false, Pattern::b64, 128, 32, 0, {}};
-      a.randomise(random);
-      SharedMatrix b{format, false, Pattern::b64, kN, 32, 16384, {}};
-      b.randomise(random);
-      std::vector<std::uint8_t> image;
-      a.place(image);
-      b.place(image);
+      const auto [a, b, image] =
+          random_operands(random, {format, false, Pattern::b64, 128, 32, 0, {}},
+                          {format, false, Pattern::b64, kN, 32, 16384, {}});
       MmaProgram program;
       program.columns = kN;
       program.issue = issue_of("i8");
@@ -352,13 +333,9 @@ TEST(Tcgen05Mma, TakesAPatternThatStartsOffItsBoundaryByTheBaseOffset) {
   // The swizzle pattern of A starts 3 * 128 bytes behind a 1024-byte boundary.
   constexpr std::uint32_t kLines = 3, kN = 16;
   std::mt19937 random(10);
-  SharedMatrix a{kE4m3, false, Pattern::b128, 128, 32, 1024 + kLines * 128, {}};
-  a.randomise(random);
-  SharedMatrix b{kE4m3, false, Pattern::b128, kN, 32, 32768, {}};
-  b.randomise(random);
-  std::vector<std::uint8_t> image;
-  a.place(image);
-  b.place(image);
+  const auto [a, b, image] =
+      random_operands(random, {kE4m3, false, Pattern::b128, 128, 32, 1024 + kLines * 128, {}},
+                      {kE4m3, false, Pattern::b128, kN, 32, 32768, {}});
   MmaProgram program;
   program.columns = kN;
   program.issue = issue_of("f8f6f4");

@@ -91,14 +91,10 @@ TEST(Tcgen05Pair, TakesAFromTensorMemory) {
 
 TEST(Tcgen05Pair, LeavesDisabledLanesOfBothCtas) {
   std::mt19937 random(2);
-  SharedMatrix a{kE4m3, false, Pattern::b128, 128, 32, 0, {}};
-  a.randomise(random);
-  SharedMatrix b{kE4m3, false, Pattern::b128, 16, 32, 16384, {}};
-  b.randomise(random);
-  std::vector<std::uint8_t> half, image;
-  a.place(half);
-  b.place(half);
+  auto [a, b, half] = random_operands(random, {kE4m3, false, Pattern::b128, 128, 32, 0, {}},
+                                      {kE4m3, false, Pattern::b128, 16, 32, 16384, {}});
   half.resize(20480);
+  std::vector<std::uint8_t> image;
   for (int cta = 0; cta < 2; ++cta) image.insert(image.end(), half.begin(), half.end());
   MmaProgram program;
   program.group = 2;
