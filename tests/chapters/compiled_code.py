@@ -1,16 +1,21 @@
-"""What the compiler made of a chapter: compiled_code.py <program> <ptxas> <architectures>
+"""What the compiler made of a chapter: compiled_code.py <program> <nvcc> <architectures>
 <expectation>...
 
 Takes the PTX out of the program. Fails unless it is there for each of the comma-separated
-architectures (and no other), each <expectation> (a regular expression, or `not:` and one) holds in
-every one of them, and ptxas makes machine code of it that neither spills registers nor uses local
-memory."""
+architectures (and no other), each <expectation> holds in every one of them, and ptxas makes machine
+code of it that neither spills registers nor uses local memory. An expectation is a regular expression
+that has to match the PTX, `not:` and one that must not, or `sass:` and an instruction of the machine
+code. The disassembler is the toolkit's, or what `./workbook setup` installed."""
 
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "common"))
+from tools import toolkit  # noqa: E402
 
 NO_LOCAL_MEMORY = re.compile(
     r"0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")
@@ -27,38 +32,68 @@ def ptx_modules(program):
     return modules
 
 
-def machine_code_report(ptxas, architecture, text):
-    """What ptxas says of every kernel's registers and local memory."""
+def kernel_count(text):
+    """The kernels of a PTX module."""
+    return len(re.findall(r"\.entry", text))
+
+
+def machine_code(nvcc, architecture, text):
+    """(what ptxas says of every kernel's registers and local memory, the disassembly) of PTX."""
+    nvdisasm = toolkit.find_nvdisasm(ROOT, nvcc)
+    if not nvdisasm:
+        sys.exit(f"The CUDA Toolkit of {nvcc} has no nvdisasm, and none is on PATH. Install it, or "
+                 "run `./workbook setup`, which puts one into this checkout.")
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "kernels.ptx"
+        source, cubin = Path(folder) / "kernels.ptx", Path(folder) / "kernels.cubin"
         source.write_text(text)
-        result = subprocess.run([ptxas, "-v", f"-arch={architecture}", str(source), "-o",
-                                 str(Path(folder) / "kernels.cubin")], stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, universal_newlines=True)
+        report = _output_of([nvcc.with_name("ptxas"), "-v", f"-arch={architecture}", source, "-o",
+                             cubin])
+        return report, _output_of([nvdisasm, "-c", cubin])
+
+
+def _output_of(command):
+    result = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, universal_newlines=True)
     assert result.returncode == 0, result.stdout
     return result.stdout
 
 
-def check(program, ptxas, architectures, expectations):
+def has_instruction(code, instruction):
+    """Whether disassembled code holds an instruction: its name, or a beginning of it that ends
+    before a dot."""
+    return re.search(rf"\b{re.escape(instruction)}\b", code) is not None
+
+
+def check_ptx(name, code, expectation):
+    unwanted = expectation.startswith("not:")
+    pattern = expectation[len("not:"):] if unwanted else expectation
+    assert bool(re.search(pattern, code)) != unwanted, (
+        f"the code of {name} should {'not ' if unwanted else ''}hold {pattern}")
+
+
+def check(program, nvcc, architectures, expectations):
     modules = ptx_modules(program)
     assert set(modules) == set(architectures), (
         f"{program.name} holds PTX for {sorted(modules)}, not for {sorted(architectures)}")
+    instructions = [e[len("sass:"):] for e in expectations if e.startswith("sass:")]
     for architecture, texts in modules.items():
-        code = "\n".join(texts)
+        name = f"{program.name}, {architecture}"
         for expectation in expectations:
-            unwanted = expectation.startswith("not:")
-            pattern = expectation[len("not:"):] if unwanted else expectation
-            assert bool(re.search(pattern, code)) != unwanted, (
-                f"the {architecture} code of {program.name} should "
-                f"{'not ' if unwanted else ''}hold {pattern}")
+            if not expectation.startswith("sass:"):
+                check_ptx(name, "\n".join(texts), expectation)
+        disassemblies = []
         for text in texts:
-            frames = FRAME.findall(machine_code_report(ptxas, architecture, text))
-            kernels = len(re.findall(r"\.entry", text))
+            report, disassembly = machine_code(nvcc, architecture, text)
+            disassemblies.append(disassembly)
+            frames, kernels = FRAME.findall(report), kernel_count(text)
             assert len(frames) >= kernels, f"{kernels} kernels, but ptxas reported {frames}"
             for frame in frames:
-                assert NO_LOCAL_MEMORY.fullmatch(frame), f"{program.name}, {architecture}: {frame}"
-            print(f"{program.name}, {architecture}: {kernels} kernels, no local memory")
+                assert NO_LOCAL_MEMORY.fullmatch(frame), f"{name}: {frame}"
+            print(f"{name}: {kernels} kernels, no local memory")
+        for instruction in instructions:
+            assert has_instruction("\n".join(disassemblies), instruction), (
+                f"the machine code of {name} should hold {instruction}")
 
 
 if __name__ == "__main__":
-    check(Path(sys.argv[1]), sys.argv[2], sys.argv[3].split(","), sys.argv[4:])
+    check(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3].split(","), sys.argv[4:])

@@ -50,6 +50,25 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(f"--{option} ", result.stdout)
 
 
+class GemmTest(ProgramTest):
+    """Tests of a GEMM of one shape, without a residual."""
+
+    def expect_gemm(self, m, n, k, environment=None, **options):
+        return self.expect_verified(m * n, environment, m=m, n=n, k=k, **options)
+
+    def expect_impossible_sizes_refused(self):
+        """Sizes that the API, the tensor maps or the host's memory can't take."""
+        self.expect_refused("M is 0", m=0)
+        self.expect_refused("N is -8", n=-8)
+        self.expect_refused("K is 2147483648", k=2**31)
+        self.expect_refused("tiles", m=2**31 - 1024, n=2**31 - 1024)
+        self.expect_refused("GiB", m=2**31 - 1024, k=2**30)
+        self.expect_refused("give a multiple of 16", k=1000)
+        self.expect_refused("give a multiple of 8", n=100)
+        self.expect_refused("isn't a 64-bit integer", m="many")
+        self.expect_refused("isn't known", beta=1)
+
+
 def field(output, name):
     """The rest of the output's line that begins with `name`."""
     match = re.search(rf"^{re.escape(name)} +(.*)$", output, re.M)
