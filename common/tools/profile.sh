@@ -100,15 +100,16 @@ $(profile_instead)"
 # Sets PROFILE_NCU.
 profile_find_ncu() {
   local place
-  for place in "$(command -v ncu)" "${CUDA_HOME:-}/bin/ncu" /usr/local/cuda/bin/ncu; do
+  for place in "$(command -v ncu)" "${CUDA_HOME:-}/bin/ncu" /usr/local/cuda/bin/ncu \
+    /opt/nvidia/nsight-compute/*/ncu; do
     if [[ -n $place && -x $place ]]; then
       PROFILE_NCU=$place
       return
     fi
   done
-  profile_fail "Nsight Compute (ncu) was not found on PATH, in CUDA_HOME or in /usr/local/cuda. It \
-is part of the CUDA Toolkit; where the toolkit was installed without it, the package is \
-nsight-compute."
+  profile_fail "Nsight Compute (ncu) was not found on PATH, in CUDA_HOME, in /usr/local/cuda or in \
+/opt/nvidia/nsight-compute. It is part of the CUDA Toolkit; where the toolkit was installed without \
+it, the package is nsight-compute. Put its ncu on PATH."
 }
 
 # Prints the path of the newest build of the program.

@@ -147,10 +147,11 @@ class Refusals(ProfileScript):
 
     def test_no_profiler(self):
         self.put_gpu(HOPPER)
-        if Path("/usr/local/cuda/bin/ncu").exists():
+        result = self.profile_program("01")
+        if "was not found" not in result.stderr:
             self.skipTest("the script finds this machine's own")
-        self.expect_error(self.profile_program("01"), "Nsight Compute (ncu) was not found",
-                          "nsight-compute")
+        self.expect_error(result, "Nsight Compute (ncu) was not found", "nsight-compute",
+                          "Put its ncu on PATH")
 
     def test_no_program(self):
         self.put_gpu(BLACKWELL)
