@@ -44,6 +44,7 @@ examples:
     "bench": """\
 examples:
   ./workbook bench simulator       the simulated GEMM against OpenBLAS on the same cores
+  ./workbook bench configs         chapter 5's choice of a configuration, in simulated cycles
   ./workbook bench hopper          chapter 6's GEMM against cuBLASLt on a Hopper GPU
   ./workbook bench hopper -- --shapes 8192x8192x8192 --config all
 

@@ -10,6 +10,7 @@ from .process import run_in_foreground
 
 # What `bench` measures: its program and its build.
 BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
+              "configs": ("05_config_choice", build.SIM),
               "hopper": ("hopper_bench_gpu", build.GPU_BENCH)}
 HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 

@@ -16,6 +16,8 @@ namespace bw {
 ///
 /// The kernel may start while the stream's previous kernel still runs (programmatic dependent
 /// launch); it reads and writes nothing before that one is complete.
+/// The simulator runs grids one after the other, so nothing overlaps there and a missing wait would
+/// not be seen; dependency_wait_test.py looks for one in the PTX instead.
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream);
 
 /// The same with a kernel of the caller's choice. Throws Error also when its output type isn't the

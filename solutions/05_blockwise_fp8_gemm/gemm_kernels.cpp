@@ -1,9 +1,9 @@
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernels.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include "common/host/error.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_cost_model.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernel_groups.hpp"
 
 namespace bw {
@@ -17,20 +17,6 @@ std::vector<GemmKernel> collect_kernels() {
     for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
   }
   return all;
-}
-
-int64_t ceil_divide(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
-
-/// Time of D [m, n], in elements of D that a CTA computes one after the other.
-int64_t model_cost(const GemmTraits& traits, int64_t m, int64_t n, int multiprocessors) {
-  // Filling and emptying the rings at a tile's ends, in elements; chosen, not measured.
-  constexpr int64_t kTileOverhead = 2048;
-  const int64_t resident = multiprocessors / traits.cluster_size();
-  if (resident == 0) return std::numeric_limits<int64_t>::max();
-  const int64_t clusters =
-      ceil_divide(m, traits.cluster_rows()) * ceil_divide(n, traits.cluster_columns());
-  const int64_t per_tile = int64_t{traits.cta_rows()} * traits.mma_n + kTileOverhead;
-  return ceil_divide(clusters, resident) * per_tile;
 }
 
 }  // namespace
@@ -60,12 +46,13 @@ const GemmKernel& find_gemm_kernel(const std::string& name) {
   throw Error("There is no configuration called " + name + "; give one of " + names + ".");
 }
 
-const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, OutputType output, int multiprocessors) {
+const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, OutputType output,
+                                     int multiprocessors) {
   const GemmKernel* best = nullptr;
   int64_t best_cost = std::numeric_limits<int64_t>::max();
   for (const GemmKernel& kernel : gemm_kernels()) {
     if (kernel.traits.output != output) continue;
-    const int64_t cost = model_cost(kernel.traits, m, n, multiprocessors);
+    const int64_t cost = modelled_cycles(kernel, m, n, k, multiprocessors);
     if (cost < best_cost) {
       best = &kernel;
       best_cost = cost;

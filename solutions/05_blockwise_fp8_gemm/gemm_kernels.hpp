@@ -15,10 +15,16 @@ struct GemmKernel {
   /// `<cta_group>_<MMA_M>x<MMA_N>_<cluster M>x<cluster N>[_clc][_fp32]`
   std::string name;
   GemmTraits traits;
-  int slice_columns;      ///< columns of the boxes of C and D
-  uint32_t threads;       ///< of a CTA
-  uint32_t shared_bytes;  ///< dynamic shared memory
-  const void* function;   ///< entry, taking GemmKernelArguments
+  int slice_columns;        ///< columns of the boxes of C and D
+  int slices_per_tile;      ///< that one epilogue thread's columns are written in
+  int accumulator_columns;  ///< of tensor memory, for one K block
+  int accumulator_stages;   ///< K blocks that tensor memory holds
+  uint32_t threads;         ///< of a CTA
+  uint32_t shared_bytes;    ///< dynamic shared memory
+  const void* function;     ///< entry, taking GemmKernelArguments
+
+  /// Columns of D that one epilogue thread has.
+  int thread_columns() const { return slices_per_tile * slice_columns; }
 };
 
 /// The name that `traits` have.
@@ -30,9 +36,9 @@ const std::vector<GemmKernel>& gemm_kernels();
 /// The kernel called `name`. Throws Error, with all names, when there is none.
 const GemmKernel& find_gemm_kernel(const std::string& name);
 
-/// The kernel that a simple model finds fastest for D [m, n] of type `output` on
-/// `multiprocessors` SMs: the time goes with the number of waves and with what a CTA computes in
-/// one. Of equals the first.
-const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, OutputType output, int multiprocessors);
+/// The kernel for D [m, n] of type `output` and K = `k` on `multiprocessors` SMs that
+/// modelled_cycles (gemm_cost_model.hpp) finds fastest. Of equals the first.
+const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, OutputType output,
+                                     int multiprocessors);
 
 }  // namespace bw

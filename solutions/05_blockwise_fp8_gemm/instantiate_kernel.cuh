@@ -14,6 +14,9 @@ GemmKernel instantiate_kernel() {
   return GemmKernel{gemm_kernel_name(traits),
                     traits,
                     Config::Slice::kColumns,
+                    Config::Slice::kPerTile,
+                    Config::Accumulator::Layout::kTmemColumns,
+                    Config::kNumAccumulatorStages,
                     Config::Roles::kThreads,
                     sizeof(typename Config::SharedStorage),
                     reinterpret_cast<const void*>(blockwise_fp8_gemm_kernel<Config>)};

@@ -24,7 +24,7 @@ const std::vector<std::string> kOutputNames = {"bf16", "fp32"};
 /// The configuration that was named, or the one that fits the shape.
 const bw::GemmKernel& choose_kernel(const ProgramOptions& options) {
   if (!options.chooses_config()) {
-    return bw::choose_gemm_kernel(options.m, options.n, options.output_type(),
+    return bw::choose_gemm_kernel(options.m, options.n, options.k, options.output_type(),
                                   bw::device_attribute(cudaDevAttrMultiProcessorCount));
   }
   const bw::GemmKernel& kernel = bw::find_gemm_kernel(options.config);

@@ -106,8 +106,8 @@ TEST(ClusterLayout, WideTile) { Cluster<wide(1, 1, 1), 256>::check(); }
 TEST(ClusterLayout, WideTilesInSquare) { Cluster<wide(1, 4, 4), 256>::check(); }
 TEST(ClusterLayout, WideTilesOfPairs) { Cluster<wide(2, 2, 2), 256>::check(); }
 
+using Wide = Cluster<wide(1, 1, 1), 256>::Config;
 TEST(WideTile, EpilogueGroupsAreWholeAndShareTheColumns) {
-  using Wide = GemmConfig<wide(1, 1, 1)>;
   for (uint32_t warp = 0; warp < Wide::Roles::kWarps; ++warp) {
     EXPECT_EQ(Wide::Roles::is_epilogue(warp), warp < 4 || warp >= 8) << warp;
   }

@@ -135,12 +135,13 @@ TEST(KernelChoice, FollowsTheShapeAndTheOutputType) {
   constexpr int kMultiprocessors = 148;
   for (const int64_t m : {1, 64, 500, 4096}) {
     for (const OutputType output : {OutputType::kBf16, OutputType::kFp32}) {
-      EXPECT_EQ(choose_gemm_kernel(m, 4096, output, kMultiprocessors).traits.output, output);
+      EXPECT_EQ(choose_gemm_kernel(m, 4096, 1024, output, kMultiprocessors).traits.output, output);
     }
   }
-  EXPECT_EQ(choose_gemm_kernel(1, 2048, OutputType::kBf16, kMultiprocessors).traits.cta_rows(), 64)
+  EXPECT_EQ(
+      choose_gemm_kernel(1, 2048, 1024, OutputType::kBf16, kMultiprocessors).traits.cta_rows(), 64)
       << "one row needs no more than half a tile";
-  EXPECT_EQ(choose_gemm_kernel(4096, 4096, OutputType::kBf16, 1).traits.cluster_size(), 1)
+  EXPECT_EQ(choose_gemm_kernel(4096, 4096, 1024, OutputType::kBf16, 1).traits.cluster_size(), 1)
       << "one SM holds no cluster";
   EXPECT_THROW(find_gemm_kernel("none"), Error);
 }

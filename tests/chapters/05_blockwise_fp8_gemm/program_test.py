@@ -14,6 +14,9 @@ SCHEDULE_SEEDS = range(10)
 # rows, the shortest K, and a K whose last block is half empty.
 RAGGED_SHAPES = [(129, 136, 272), (257, 1000, 1040), (1, 8, 16), (8, 264, 128), (64, 136, 7168 + 64)]
 SLOW_SHAPES = [(1024, 1536, 7168), (1000, 576, 7168), (500, 3072, 1536)]
+# N is too long for all configurations: the automatic one, and one of each way to share the work.
+LONG_SHAPE = (500, 24576, 1536)
+LONG_SHAPE_CONFIGS = ["auto", "cta1_128x96_1x1", "cta1_128x256_1x1", "cta2_256x192_2x2_clc"]
 
 
 def run(environment=None, **options):
@@ -135,6 +138,11 @@ class ConfigurationsSlow(ConfigurationTest):
     def test_large_shapes(self):
         for (m, n, k), beta in zip(SLOW_SHAPES, (0.5, 1, 0)):
             self.expect_all_verified(m, n, k, beta=beta)
+
+    def test_long_shape(self):
+        m, n, k = LONG_SHAPE
+        for config in LONG_SHAPE_CONFIGS:
+            self.expect_verified(m, n, k, config=config, beta=0.5)
 
     def test_schedules(self):
         for seed in SCHEDULE_SEEDS:
