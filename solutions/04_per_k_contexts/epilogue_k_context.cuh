@@ -75,6 +75,13 @@ class [[nodiscard]] EpilogueKContext {
     output_pipeline_ptr_->release_from_epilogue();
   }
 
+  /// The pipelines that the exit signals.
+  __device__ __forceinline__ OutputPipelineType* output_pipeline_ptr() const {
+    return &*output_pipeline_ptr_;
+  }
+  __device__ __forceinline__ InputPipelineType* input_pipeline_ptr() const {
+    return input_pipeline_ptr_;
+  }
   __device__ __forceinline__ CombinedStageType& stage() { return stage_; }
   __device__ __forceinline__ const OutputStageType& output_stage() const {
     return stage_.output_stage;

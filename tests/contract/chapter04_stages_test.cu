@@ -218,7 +218,8 @@ struct EnterSeen {
   uint32_t waited;
   uint32_t output_index, offset, input_index;  ///< of the stage
   uint32_t context_output_index, context_input_index;
-  uint32_t own_pipelines;  ///< 1: the stage points to the pipelines it was made from
+  uint32_t own_pipelines;      ///< 1: the stage points to the pipelines it was made from
+  uint32_t context_pipelines;  ///< 1: so does the context
   uint32_t output_stage_inside, input_stage_inside;
 };
 /// Its types, checked in device code: nvcc can't name them in the host's.
@@ -261,6 +262,7 @@ struct Enter {
                 context.output_stage().index,
                 context.input_stage_index(),
                 stage.input_pipeline == &input && stage.output_stage.pipeline == &output.pipeline,
+                context.output_pipeline_ptr() == &output && context.input_pipeline_ptr() == &input,
                 output.pipeline.consumer_stage(),
                 input.consumer_stage()};
       }
@@ -279,6 +281,7 @@ void expect_entered(const EnterSeen& seen) {
   EXPECT_EQ(seen.context_output_index, kOutputStage);
   EXPECT_EQ(seen.context_input_index, kInputStage);
   EXPECT_EQ(seen.own_pipelines, 1u);
+  EXPECT_EQ(seen.context_pipelines, 1u);
   EXPECT_EQ(seen.output_stage_inside, kOutputStage) << "indices move at the end";
   EXPECT_EQ(seen.input_stage_inside, kInputStage);
 }
