@@ -15,22 +15,28 @@ namespace bw {
 /// Guide, "Architecture-Specific Features").
 inline std::string why_not_hopper() {
   constexpr int kMajor = 9, kMinor = 0;
-  int device = 0;
-  cudaDeviceProp properties{};
+  int device = 0, major = 0, minor = 0;
   cudaError_t status = cudaGetDevice(&device);
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  }
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device);
+  }
+  if (status == cudaSuccess && major == kMajor && minor == kMinor) return "";
+  cudaDeviceProp properties{};
   if (status == cudaSuccess) status = cudaGetDeviceProperties(&properties, device);
   if (status != cudaSuccess) {
     static_cast<void>(cudaGetLastError());
     if (status == cudaErrorInsufficientDriver) return "no NVIDIA driver, or one that is too old";
     return std::string("no usable GPU (") + cudaGetErrorString(status) + ")";
   }
-  if (properties.major == kMajor && properties.minor == kMinor) return "";
-  return std::string(properties.name) + " of compute capability " +
-         std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  return std::string(properties.name) + " of compute capability " + std::to_string(major) + "." +
+         std::to_string(minor);
 }
 
 /// Throws Error unless the current device runs code for sm_90a: says which device was found, what
-/// is needed and what can be done without it.
+/// is needed and what can be done without it. Cheap enough for every launch.
 inline void require_hopper() {
   const std::string found = why_not_hopper();
   require(found.empty(), "This code is compiled for Hopper's sm_90a and needs a GPU of compute",

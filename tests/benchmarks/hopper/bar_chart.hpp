@@ -1,0 +1,31 @@
+#pragma once
+/// \file
+/// A bar chart as an SVG file.
+
+#include <string>
+#include <vector>
+
+namespace bw {
+
+/// A horizontal bar with its label at the left and a text after its end.
+struct Bar {
+  std::string label;
+  double value;
+  std::string text;
+};
+
+/// A chart of non-negative values against a reference line.
+struct BarChart {
+  std::string title;
+  std::string subtitle;
+  std::vector<Bar> bars;
+  double reference;  ///< where the line is
+  std::string reference_label;
+  std::string axis_label;
+};
+
+/// The chart as the text of an SVG file. Bars that reach the reference differ in colour from those
+/// that don't; it reads on light and dark pages.
+std::string draw_bar_chart(const BarChart& chart);
+
+}  // namespace bw

@@ -1,0 +1,33 @@
+#pragma once
+/// \file
+/// Device code that the measurements share.
+
+#include <cstdint>
+
+#include "common/device/wgmma.cuh"
+#include "common/device/wgmma_descriptor.cuh"
+
+namespace bw {
+
+constexpr int kRowBytes = 128;  ///< of an operand tile: one K block of e4m3
+
+/// Nanoseconds of the GPU's own wall clock.
+__device__ inline uint64_t global_nanoseconds() {
+  uint64_t value;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(value));
+  return value;
+}
+
+/// The first multiple of 1024 bytes at or after `memory`, as the 128B swizzle wants.
+__device__ inline uint8_t* align_tile(uint8_t* memory) {
+  constexpr uintptr_t kAlignment = 1024;
+  return reinterpret_cast<uint8_t*>((reinterpret_cast<uintptr_t>(memory) + kAlignment - 1) &
+                                    ~(kAlignment - 1));
+}
+
+/// What a CTA measured of itself.
+struct CtaTime {
+  uint64_t cycles, nanoseconds;
+};
+
+}  // namespace bw

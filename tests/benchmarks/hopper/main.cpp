@@ -1,0 +1,126 @@
+/// \file
+/// Measures the chip's floor and compares the Hopper GEMM with cuBLASLt's blockwise-scaled FP8
+/// matmul. Exit status: 0, or 2 for bad input, a wrong result or a failure on the way.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "common/host/hopper_device.hpp"
+#include "common/host/program.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "tests/benchmarks/hopper/report.hpp"
+
+namespace {
+
+struct BenchOptions {
+  std::string shapes = "standard";
+  double residual = 0;
+  std::string config = "auto";
+  int64_t repeats = 30;
+  int64_t seed = 1;
+  int parts = 0;  ///< index into kParts
+  std::string output_dir = "hopper_bench";
+
+  bool measures_floor() const { return parts != 2; }
+  bool compares() const { return parts != 1; }
+};
+const std::vector<std::string> kParts = {"all", "floor", "comparison"};
+
+void print_result(const bw::ContestResult& result) {
+  std::printf("%-18s %-16s %8.1f us %6.0f TFLOP/s (spread %.1f %%)", result.shape.name().c_str(),
+              result.config.c_str(), result.our_time, result.our_tflops(), 100 * result.our_spread);
+  if (result.has_peer()) {
+    std::printf(" | cuBLASLt %8.1f us %6.0f TFLOP/s (spread %.1f %%, best of %d) | ratio %.3f\n",
+                result.peer_time, result.peer_tflops(), 100 * result.peer_spread,
+                result.peer_algorithms, result.ratio());
+  } else {
+    std::printf(" | cuBLASLt finds no algorithm for this shape\n");
+  }
+  for (const bw::ConfigTime& config : result.all_configs) {
+    std::printf("    %-24s %8.1f us\n", config.name.c_str(), config.microseconds);
+  }
+  std::fflush(stdout);
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  bw::require(file.good(), "Could not write ", path.string(),
+              "; give a folder that can be written with --output-dir.");
+  std::printf("written  %s\n", path.c_str());
+}
+
+void validate(const BenchOptions& options) {
+  constexpr int64_t kMostRepeats = 10000;
+  bw::require(options.repeats >= 1 && options.repeats <= kMostRepeats, "--repeats is ",
+              options.repeats, "; give 1 to 10000.");
+  bw::require(std::isfinite(static_cast<float>(options.residual)), "--residual ", options.residual,
+              " is not an fp32 number.");
+  if (options.config != "auto" && options.config != "all") {
+    static_cast<void>(bw::hopper::find_gemm_kernel(options.config));
+  }
+}
+
+bw::ExitStatus run_bench(const BenchOptions& options) {
+  validate(options);
+  const std::vector<bw::Shape> shapes = bw::parse_shapes(options.shapes);
+  bw::require_hopper();
+  bw::print_machine();
+  const std::filesystem::path folder(options.output_dir);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  bw::require(!error, "Could not make the folder ", folder.string(), ": ", error.message(),
+              ". Give another one with --output-dir.");
+
+  bw::Floor floor{};
+  if (options.measures_floor()) {
+    floor = bw::measure_floor();
+    const std::string text = bw::floor_markdown(floor);
+    std::printf("\n%s\n", text.c_str());
+    std::fflush(stdout);
+    write_file(folder / "floor.md", text);
+  }
+  if (!options.compares()) return bw::kVerified;
+
+  bw::ContestOptions contest;
+  contest.beta = options.residual;
+  contest.config = options.config;
+  contest.repeats = static_cast<int>(options.repeats);
+  contest.seed = static_cast<uint64_t>(options.seed);
+  std::vector<bw::ContestResult> results;
+  for (const bw::Shape& shape : shapes) {
+    results.push_back(bw::hold_contest(shape, contest));
+    print_result(results.back());
+  }
+  const bw::MachineInfo machine = bw::read_machine_info();
+  const std::string table = bw::results_markdown(results, floor, machine);
+  std::printf("\n%s\n", table.c_str());
+  write_file(folder / "results.md", table);
+  write_file(folder / "results.csv", bw::results_csv(results, floor, machine));
+  write_file(folder / "results.svg", bw::results_chart(results, machine));
+  return bw::kVerified;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  BenchOptions options;
+  bw::CommandLine command_line(
+      "Measures what the chip can do at most (FP8 wgmma, memory, TMA), then compares the Hopper\n"
+      "GEMM with cuBLASLt's blockwise-scaled FP8 matmul: in turn, on the same inputs, verified.");
+  command_line.add("shapes", options.shapes, "MxNxK,MxNxK,... or: standard");
+  command_line.add("residual", options.residual, "beta: D = A * B^T + beta * C for both; 0: no C");
+  command_line.add("config", options.config,
+                   "a configuration's name, auto (the host API's choice), or all (times each)");
+  command_line.add("repeats", options.repeats, "timed launches of each contestant");
+  command_line.add("seed", options.seed, "seed of the random inputs");
+  command_line.add("parts", options.parts, kParts, "what to do");
+  command_line.add("output-dir", options.output_dir, "folder for tables and plot");
+  return bw::run_main(command_line, "hopper_bench", argc, argv, [&] { return run_bench(options); });
+}
