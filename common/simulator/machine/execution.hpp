@@ -85,9 +85,9 @@ struct Strand {
   LaneMask mask = 0;
   std::uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
   Cycle time = 0;                         ///< "now" for the instruction that executes
-  /// When the last of the values loaded so far arrives. Loads overlap; what others could see of
-  /// them (a store, an arrive, ...) waits. (Arithmetic does not: one comparison an instruction
-  /// would cost more than it tells.)
+  /// When the last of the values loaded so far arrives. Loads overlap, with each other and with
+  /// waits; stores, which write what was made of them, do not start before. (Arithmetic does: one
+  /// comparison for each instruction would cost more than it tells.)
   Cycle loads_arrive = 0;
   Warp* warp = nullptr;
   Cta* cta = nullptr;

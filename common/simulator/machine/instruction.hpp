@@ -53,7 +53,8 @@ struct Instruction {
   bool guard_negated = false;
   /// Touches state that other warps or units see, so it runs in order of simulated time.
   bool interacts = false;
-  /// Starts only when what the strand has loaded is there (see Strand::loads_arrive).
+  /// Starts only when what the strand has loaded is there (see Strand::loads_arrive): stores and
+  /// atomics.
   bool awaits_loads = false;
 };
 

@@ -200,7 +200,6 @@ void KernelBuilder::decode_instructions() {
     out.source_index = static_cast<std::uint32_t>(index);
     out.cycles = match.row->cycles;
     out.interacts = match.row->interacts;
-    out.awaits_loads = match.row->interacts;
     out.reconvergence = reconvergence[index];
     out.has_guard = source.has_guard;
     out.guard_negated = source.guard_negated;

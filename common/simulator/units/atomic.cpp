@@ -131,6 +131,7 @@ void bind(Binder& binder, bool has_result) {
     binder.source_vector(binder.ptx_operand(first + 2), binder.modifiers.type());
   binder.detail(detail);
   binder.out.execute = execute_atomic;
+  binder.out.awaits_loads = true;
 }
 
 void bind_atom(Binder& binder) { bind(binder, true); }

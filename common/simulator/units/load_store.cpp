@@ -277,7 +277,6 @@ void bind_load(Binder& binder) {
   const bool uniform =
       base.kind != Kind::reg && detail.space != AddressSpace::local && !detail.ordered;
   binder.out.execute = uniform ? execute_uniform_load : execute_load;
-  binder.out.awaits_loads = false;
   if (detail.space == AddressSpace::local || detail.space == AddressSpace::param ||
       detail.space == AddressSpace::constant)
     binder.out.interacts = false;
@@ -294,6 +293,7 @@ void bind_store(Binder& binder) {
                       std::to_string(detail.count),
                   "");
   binder.out.execute = execute_store;
+  binder.out.awaits_loads = true;
   if (detail.space == AddressSpace::local) binder.out.interacts = false;
 }
 

@@ -141,6 +141,7 @@ void bind_stmatrix(Binder& binder) {
   check_register_count(binder, binder.source_vector(binder.ptx_operand(1), ScalarType::b32));
   binder.out.flags = matrix_flags(binder.modifiers);
   binder.out.execute = store_matrices;
+  binder.out.awaits_loads = true;
 }
 
 void bind_movmatrix(Binder& binder) {

@@ -257,6 +257,7 @@ void bind_load(Binder& binder) {
 void bind_store(Binder& binder) {
   bind_transfer(binder, false);
   binder.out.execute = execute_store;
+  binder.out.awaits_loads = true;
 }
 void bind_wait_load(Binder& binder) {
   binder.expect_count(0, 0);
