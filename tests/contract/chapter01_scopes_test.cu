@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "tests/contract/observation.cuh"
@@ -70,25 +71,31 @@ struct ScopeOfStage {
 
   static __device__ void use_stage(Pipeline& pipeline, const SharedMemBarrier* barriers,
                                    volatile uint32_t& signalled, Seen& seen) {
+    // Each is handed to another owner before it ends: what was moved from does nothing.
     if constexpr (use == Use::kProduce) {
       auto scope = pipeline.produce();
       look_inside(pipeline, scope, barriers, signalled, seen);
+      const auto owner = std::move(scope);
     } else if constexpr (use == Use::kConsume) {
       auto scope = pipeline.consume();
       look_inside(pipeline, scope, barriers, signalled, seen);
+      const auto owner = std::move(scope);
     } else if constexpr (use == Use::kConsumeExplicit) {
       auto scope = pipeline.consume_explicit();
       look_inside(pipeline, scope, barriers, signalled, seen);
+      const auto owner = std::move(scope);
     } else if constexpr (use == Use::kAcquireProducer) {
       auto stage = pipeline.acquire_producer();
       look_inside(pipeline, stage, barriers, signalled, seen);
-      stage.release();
+      auto owner = std::move(stage);
+      owner.release();
     } else {
       auto stage = pipeline.acquire_consumer();
       look_inside(pipeline, stage, barriers, signalled, seen);
-      if constexpr (use == Use::kAcquireConsumer) stage.release();
-      if constexpr (use == Use::kAcquireConsumerArriveOnly) stage.arrive();
-      if constexpr (use != Use::kAcquireConsumer) stage.release_without_signal();
+      auto owner = std::move(stage);
+      if constexpr (use == Use::kAcquireConsumer) owner.release();
+      if constexpr (use == Use::kAcquireConsumerArriveOnly) owner.arrive();
+      if constexpr (use != Use::kAcquireConsumer) owner.release_without_signal();
     }
   }
 

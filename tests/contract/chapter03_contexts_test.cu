@@ -156,7 +156,7 @@ TEST_P(WarpContext, MmaAllocatesAndBuildsThePipeline) {
 TEST_P(WarpContext, MmaEnterReleasesTheWaitingEpilogue) {
   for (const ContextSeen& seen : lives()) EXPECT_EQ(seen.mma_entered, 1u);
 }
-TEST_P(WarpContext, MmaEnterWaitsForNobody) {
+TEST_P(WarpContext, MmaEnterDoesNotWaitForTheEpiloguesEnd) {
   for (const ContextSeen& seen : lives()) EXPECT_EQ(seen.left_early, 0u);
 }
 TEST_P(WarpContext, MmaExitWaitsForEveryEpilogueThreadAndDeallocates) {
@@ -183,6 +183,36 @@ INSTANTIATE_TEST_SUITE_P(Makings, WarpContext,
                                                                                  : "ReadyMade") +
                                   (making.param.cta_group == 2 ? "OfAPair" : "");
                          });
+
+/// The epilogue comes late to its `Sync::wait()`.
+struct EnterAlone {
+  struct Seen {
+    uint32_t epilogue_waits;  ///< 1: it had reached its wait when the MMA warp had entered
+  };
+  static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
+    __shared__ uint32_t slot;
+    __shared__ volatile uint32_t waits;
+    if (threadIdx.x == 0) {
+      MmaWarpOf<1>::Pipeline::init_barriers(barriers);
+      MmaWarpOf<1>::Dealloc{&barriers[kDealloc]}.init_barrier();
+      waits = 0;
+    }
+    meet();
+    if (warp_index() == kMmaWarp) {
+      auto mma = MmaWarpOf<1>::create(&slot, barriers, &barriers[kDealloc], kMask);
+      if (lane_index() == 0) seen.epilogue_waits = waits;
+      __syncwarp();
+    } else {
+      come_late();
+      waits = 1;
+      EpilogueWarpOf<1>::Sync::wait();
+      auto epilogue = EpilogueWarpOf<1>::create(&slot, barriers, &barriers[kDealloc], kMask);
+    }
+  }
+};
+TEST(MmaWarpContext, EnterArrivesAndDoesNotWaitForTheEpilogue) {
+  EXPECT_EQ(observe<EnterAlone>(kThreads).epilogue_waits, 0u);
+}
 
 /// Two epilogue warps of the last CTA enter and leave; nobody else is there.
 template <int CtaGroup>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <type_traits>
+#include <utility>
 
 #include "solutions/03_warp_contexts/output_role_views.cuh"
 #include "solutions/03_warp_contexts/output_tile_pipeline.cuh"
@@ -198,6 +199,7 @@ struct EndOfEpilogue {
       } else {
         auto scope = output.consumer().acquire();
         if constexpr (end == EpilogueEnd::kScopeReleasedEarly) scope.release_accumulator();
+        const auto owner = std::move(scope);  // what was moved from does nothing
       }
     }
     seen.consumer_stage[threadIdx.x] = output.pipeline.consumer_stage();
