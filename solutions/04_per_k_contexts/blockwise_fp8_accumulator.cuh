@@ -29,6 +29,7 @@ class BlockwiseFp8Accumulator {
   /// Columns per tcgen05.ld; two loads' registers are in use, beside the accumulator's.
   static constexpr int chunk_columns() {
     if (kColumns > 128) return 8;
+    if (kColumns == 128 && EpilogueThreads > 128) return 16;  // more threads have fewer registers
     return kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
   }
   static constexpr int kChunkColumns = chunk_columns();

@@ -26,7 +26,9 @@ struct BlockwiseFp8GemmArguments {
   int64_t ldb_scales;
   const Bf16* c;  ///< [M, ldc], ldc a multiple of 8; not read when beta is 0
   int64_t ldc;
-  void* d;  ///< bf16 or fp32 [M, ldd], rows a multiple of 16 bytes; bf16 D may be C itself
+  /// bf16 or fp32 [M, ldd], rows a multiple of 16 bytes; bf16 D may be C itself. TMA may write what
+  /// lies between a row's last element and the next multiple of 16 bytes.
+  void* d;
   int64_t ldd;
   float beta;
   OutputType output = OutputType::kBf16;  ///< element type of D

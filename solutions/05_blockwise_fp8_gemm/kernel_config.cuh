@@ -46,11 +46,11 @@ struct WarpRolesOf {
   }
 
   /// Registers per thread. The SM has 65536: 8 warps may have 255 each, 12 warps only 168, where
-  /// an epilogue thread needs 128 for its columns, 64 for what it loads and some 30 more. So with
-  /// two groups the four other warps hand most of theirs over.
+  /// an epilogue thread needs 128 for its columns, 32 for what it loads and some 40 more. So with
+  /// two groups the four other warps hand theirs over.
   static constexpr bool kMovesRegisters = EpilogueGroups == 2;
-  static constexpr int kEpilogueRegisters = 232;
-  static constexpr int kOtherRegisters = 40;
+  static constexpr int kEpilogueRegisters = 208;
+  static constexpr int kOtherRegisters = 88;
   static_assert(!kMovesRegisters ||
                     (kEpilogueRegisters * kEpilogueThreads + kOtherRegisters * 128 <=
                      65536 / kThreads / 8 * 8 * kThreads),

@@ -1,7 +1,10 @@
 // The GEMM as a library: leading dimensions, D in place of C, dependent launches, refusals.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
@@ -31,46 +34,93 @@ std::vector<T> with_stride(const std::vector<T>& values, int64_t columns, int64_
   return padded;
 }
 
-TEST(HostInterface, EveryLeadingDimensionCounts) {
-  const BlockwiseProblem problem = small_problem(0.5f);
+/// Leading dimensions of the matrices, in elements.
+struct Strides {
+  int64_t a, b, a_scales, b_scales, c, d;
+};
+
+/// D of the problem with its rows `strides.d` apart, all matrices laid out with these strides. What
+/// lies between the rows is NaN in the inputs and has all bits set in D before the GEMM.
+std::vector<Bf16> padded_result(const BlockwiseProblem& problem, const Strides& strides) {
   const int64_t m = problem.m, n = problem.n, k = problem.k;
-  const int64_t k_blocks = ceil_div(k, 128);
   constexpr Fp8E4m3 kNanFp8{0x7f};
   constexpr Bf16 kNanBf16{0xffff};
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  DeviceBuffer<Fp8E4m3> a(with_stride(problem.a.values, k, k + 16, kNanFp8));
-  DeviceBuffer<Fp8E4m3> b(with_stride(problem.b.values, k, k + 48, kNanFp8));
+  DeviceBuffer<Fp8E4m3> a(with_stride(problem.a.values, k, strides.a, kNanFp8));
+  DeviceBuffer<Fp8E4m3> b(with_stride(problem.b.values, k, strides.b, kNanFp8));
   DeviceBuffer<float> a_scales(
-      with_stride(problem.a.scales, problem.a.scales_stride, problem.a.scales_stride + 4, nan));
-  DeviceBuffer<float> b_scales(with_stride(problem.b.scales, k_blocks, k_blocks + 3, nan));
-  DeviceBuffer<Bf16> c(with_stride(problem.c, n, n + 8, kNanBf16));
-  DeviceBuffer<Bf16> d(m * (n + 24));
+      with_stride(problem.a.scales, problem.a.scales_stride, strides.a_scales, nan));
+  DeviceBuffer<float> b_scales(
+      with_stride(problem.b.scales, ceil_div(k, 128), strides.b_scales, nan));
+  DeviceBuffer<Bf16> c(with_stride(problem.c, n, strides.c, kNanBf16));
+  DeviceBuffer<Bf16> d(m * strides.d);
   d.fill_bytes(0xff);
   blockwise_fp8_gemm({.m = m,
                       .n = n,
                       .k = k,
                       .a = a.data(),
-                      .lda = k + 16,
+                      .lda = strides.a,
                       .b = b.data(),
-                      .ldb = k + 48,
+                      .ldb = strides.b,
                       .a_scales = a_scales.data(),
-                      .lda_scales = problem.a.scales_stride + 4,
+                      .lda_scales = strides.a_scales,
                       .b_scales = b_scales.data(),
-                      .ldb_scales = k_blocks + 3,
+                      .ldb_scales = strides.b_scales,
                       .c = c.data(),
-                      .ldc = n + 8,
+                      .ldc = strides.c,
                       .d = d.data(),
-                      .ldd = n + 24,
+                      .ldd = strides.d,
                       .beta = problem.beta},
                      kDefaultStream);
-  const std::vector<Bf16> padded = d.download();
+  return d.download();
+}
+
+/// `columns` of each row.
+std::vector<Bf16> without_padding(const std::vector<Bf16>& padded, int64_t columns,
+                                  int64_t stride) {
   std::vector<Bf16> dense;
-  for (int64_t row = 0; row < m; ++row) {
-    const auto begin = padded.begin() + row * (n + 24);
-    dense.insert(dense.end(), begin, begin + n);
-    for (int64_t i = n; i < n + 24; ++i) ASSERT_EQ(begin[i].bits, 0xffff) << "padding was written";
+  for (auto row = padded.begin(); row != padded.end(); row += stride) {
+    dense.insert(dense.end(), row, row + columns);
   }
-  EXPECT_TRUE(compare_with_reference(dense, n, blockwise_reference(problem)).verified());
+  return dense;
+}
+
+TEST(HostInterface, EveryLeadingDimensionCounts) {
+  const BlockwiseProblem problem = small_problem(0.5f);
+  const int64_t n = problem.n, k = problem.k, stride = n + 24;
+  const std::vector<Bf16> padded = padded_result(problem, {.a = k + 16,
+                                                           .b = k + 48,
+                                                           .a_scales = problem.a.scales_stride + 4,
+                                                           .b_scales = ceil_div(k, 128) + 3,
+                                                           .c = n + 8,
+                                                           .d = stride});
+  for (int64_t row = 0; row < problem.m; ++row) {
+    for (int64_t i = n; i < stride; ++i) {
+      ASSERT_EQ(padded[row * stride + i].bits, 0xffff) << "padding was written";
+    }
+  }
+  EXPECT_TRUE(
+      compare_with_reference(without_padding(padded, n, stride), n, blockwise_reference(problem))
+          .verified());
+}
+
+TEST(HostInterface, NoExtentHasToBeAMultipleOfAnything) {
+  // Only the rows' distances do.
+  for (const auto& [m, n, k] : {std::tuple{77, 100, 200}, {5, 3, 7}, {1, 257, 129}, {131, 1, 1}}) {
+    const BlockwiseProblem problem =
+        make_blockwise_problem(m, n, k, 0.5f, /*seed=*/7, Fill::kNormal);
+    const int64_t stride = round_up(n, 8);
+    const std::vector<Bf16> padded = padded_result(problem, {.a = round_up(k, 16),
+                                                             .b = round_up(k, 16),
+                                                             .a_scales = problem.a.scales_stride,
+                                                             .b_scales = ceil_div(k, 128),
+                                                             .c = stride,
+                                                             .d = stride});
+    EXPECT_TRUE(
+        compare_with_reference(without_padding(padded, n, stride), n, blockwise_reference(problem))
+            .verified())
+        << m << " x " << n << " x " << k;
+  }
 }
 
 TEST(HostInterface, OutputMayReplaceTheResidual) {

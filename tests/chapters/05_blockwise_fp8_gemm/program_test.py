@@ -186,6 +186,7 @@ class BadInput(ProgramTest):
         self.expect_refused("isn't a finite number", beta="nan")
         self.expect_refused("fp32", beta="1e300")
         self.expect_refused("normal|position-c", fill="ones")
+        self.expect_refused("bf16|fp32", output="int8")
         self.expect_refused("isn't known", colour="red")
 
 
