@@ -31,28 +31,35 @@ const bw::hopper::GemmKernel& choose_kernel(const bw::GemmOptions& options) {
                                         bw::device_attribute(cudaDevAttrMultiProcessorCount));
 }
 
-/// Median device time of single launches after warm-ups, in milliseconds.
+struct ProgramOptions : bw::GemmOptions {
+  int64_t launches = 30;  ///< timed ones
+};
+
+/// Median device time of `launches` single launches after warm-ups, in milliseconds.
 float median_time(const bw::BlockwiseFp8GemmArguments& arguments,
-                  const bw::hopper::GemmKernel& kernel) {
-  constexpr int kWarmUps = 5, kLaunches = 30;
+                  const bw::hopper::GemmKernel& kernel, int64_t launches) {
+  const int64_t warm_ups = std::min<int64_t>(5, launches - 1);
   bw::EventTimer timer;
   std::vector<float> milliseconds;
-  for (int launch = 0; launch < kWarmUps + kLaunches; ++launch) {
+  for (int64_t launch = 0; launch < warm_ups + launches; ++launch) {
     timer.start(kDefaultStream);
     bw::hopper::blockwise_fp8_gemm(arguments, kernel, kDefaultStream);
     const float time = timer.stop(kDefaultStream);
-    if (launch >= kWarmUps) milliseconds.push_back(time);
+    if (launch >= warm_ups) milliseconds.push_back(time);
   }
-  std::nth_element(milliseconds.begin(), milliseconds.begin() + kLaunches / 2, milliseconds.end());
-  return milliseconds[kLaunches / 2];
+  std::nth_element(milliseconds.begin(), milliseconds.begin() + launches / 2, milliseconds.end());
+  return milliseconds[launches / 2];
 }
 
-bw::ExitStatus run_program(const bw::GemmOptions& options) {
+bw::ExitStatus run_program(const ProgramOptions& options) {
   if (options.list_configs) {
     bw::list_gemm_kernels(bw::hopper::gemm_kernels());
     return bw::kVerified;
   }
   options.validate();
+  constexpr int64_t kMostLaunches = 100000;
+  bw::require(options.launches >= 1 && options.launches <= kMostLaunches, "--launches is ",
+              options.launches, "; give 1 to 100000.");
   const bw::hopper::GemmKernel& kernel = choose_kernel(options);
   bw::print_machine();
   options.print(kernel.name);
@@ -65,7 +72,7 @@ bw::ExitStatus run_program(const bw::GemmOptions& options) {
   const double wall_seconds = wall.seconds();
   const bw::ExitStatus status = bw::verify_gemm(problem, d, bw::kHopperAccumulationError);
   if (status != bw::kVerified) return status;  // the time of a wrong result tells nothing
-  bw::print_time(median_time(on_device.arguments(), kernel),
+  bw::print_time(median_time(on_device.arguments(), kernel, options.launches),
                  bw::gemm_flops(problem.m, problem.n, problem.k), wall_seconds);
   return status;
 }
@@ -73,12 +80,13 @@ bw::ExitStatus run_program(const bw::GemmOptions& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bw::GemmOptions options;
+  ProgramOptions options;
   options.m = options.n = options.k = 2048;
   bw::CommandLine command_line(
       "D = A * B^T + beta * C with blockwise-scaled FP8 operands (A 1x128, B 128x128) on a Hopper\n"
-      "GPU, verified against a float64 reference; then the median time of 30 launches.");
+      "GPU, verified against a float64 reference; then the median time of its launches.");
   options.add_to(command_line);
+  command_line.add("launches", options.launches, "how often the kernel is launched to be timed");
   return bw::run_main(command_line, "06_hopper_fp8_gemm", argc, argv,
                       [&] { return run_program(options); });
 }

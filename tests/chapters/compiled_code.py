@@ -19,6 +19,7 @@ from tools import toolkit  # noqa: E402
 
 NO_LOCAL_MEMORY = re.compile(
     r"0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads")
+ADVICE = re.compile(r"^.*\(C7\d{3}\).*$", re.M)
 FRAME = re.compile(r"\d+ bytes stack frame, \d+ bytes spill stores, \d+ bytes spill loads")
 
 
@@ -58,6 +59,17 @@ def _output_of(command):
     return result.stdout
 
 
+def kernels_of(disassembly):
+    """Instructions of each kernel, by its mangled name."""
+    parts = re.split(r"^\.section\s+\.text\.(\S+?),.*$|^//-+ \.text\.(\S+) -+$", disassembly,
+                     flags=re.M)
+    kernels = {}
+    for i in range(1, len(parts), 3):
+        name = parts[i] or parts[i + 1]
+        kernels[name] = kernels.get(name, "") + parts[i + 2]
+    return {name: code for name, code in kernels.items() if "EXIT" in code}
+
+
 def has_instruction(code, instruction):
     """Whether disassembled code holds an instruction: its name, or a beginning of it that ends
     before a dot."""
@@ -69,6 +81,18 @@ def check_ptx(name, code, expectation):
     pattern = expectation[len("not:"):] if unwanted else expectation
     assert bool(re.search(pattern, code)) != unwanted, (
         f"the code of {name} should {'not ' if unwanted else ''}hold {pattern}")
+
+
+def check_report(name, report, kernels):
+    """Fails unless ptxas reported on so many kernels, none of them uses local memory, and it gave
+    no advice: it serialises wgmma or ignores setmaxnreg without failing (C7508, C7510, ...)."""
+    frames = FRAME.findall(report)
+    assert len(frames) >= kernels, f"{kernels} kernels, but ptxas reported {frames}"
+    for frame in frames:
+        assert NO_LOCAL_MEMORY.fullmatch(frame), f"{name}: {frame}"
+    advice = ADVICE.findall(report)
+    assert not advice, name + ":\n" + "\n".join(advice)
+    print(f"{name}: {kernels} kernels, no local memory")
 
 
 def check(program, nvcc, architectures, expectations):
@@ -85,11 +109,7 @@ def check(program, nvcc, architectures, expectations):
         for text in texts:
             report, disassembly = machine_code(nvcc, architecture, text)
             disassemblies.append(disassembly)
-            frames, kernels = FRAME.findall(report), kernel_count(text)
-            assert len(frames) >= kernels, f"{kernels} kernels, but ptxas reported {frames}"
-            for frame in frames:
-                assert NO_LOCAL_MEMORY.fullmatch(frame), f"{name}: {frame}"
-            print(f"{name}: {kernels} kernels, no local memory")
+            check_report(name, report, kernel_count(text))
         for instruction in instructions:
             assert has_instruction("\n".join(disassemblies), instruction), (
                 f"the machine code of {name} should hold {instruction}")

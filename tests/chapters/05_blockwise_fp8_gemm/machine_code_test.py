@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from compiled_code import has_instruction, kernel_count, machine_code, ptx_modules  # noqa: E402
+from compiled_code import (has_instruction, kernel_count, kernels_of, machine_code,  # noqa: E402
+                           ptx_modules)
 
 ARCHITECTURE = "sm_100a"
 IN_EVERY_KERNEL = ["UTCQMMA", "UTMALDG", "UTMASTG", "LDTM", "ACQBULK", "PREEXIT", "UTCBAR"]
@@ -18,17 +19,6 @@ BY_NAME = {  # mangled template arguments of GemmTraits: mma_m, mma_n, cta_group
     r"ELi2ELi\d+ELi\d+ELNS_14Tile": ["UTCQMMA.2CTA"],
     r"TileSchedulingE1": ["UGETNEXTWORKID"],
 }
-
-
-def kernels_of(disassembly):
-    """Instructions of each kernel, by its mangled name."""
-    parts = re.split(r"^\.section\s+\.text\.(\S+?),.*$|^//-+ \.text\.(\S+) -+$", disassembly,
-                     flags=re.M)
-    kernels = {}
-    for i in range(1, len(parts), 3):
-        name = parts[i] or parts[i + 1]
-        kernels[name] = kernels.get(name, "") + parts[i + 2]
-    return {name: code for name, code in kernels.items() if "EXIT" in code}
 
 
 def check(program, nvcc):

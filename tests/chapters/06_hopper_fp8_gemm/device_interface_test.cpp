@@ -1,0 +1,165 @@
+// The GEMM as a library on a GPU: leading dimensions, D in place of C, streams, repeated runs.
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
+
+namespace bw {
+namespace {
+
+constexpr uint16_t kPoison = 0xffff;
+
+/// Row-major `values` [rows, columns], its rows `stride` apart; the gaps hold `padding`.
+template <class T>
+std::vector<T> with_stride(const std::vector<T>& values, int64_t columns, int64_t stride,
+                           T padding) {
+  const int64_t rows = static_cast<int64_t>(values.size()) / columns;
+  std::vector<T> padded(rows * stride, padding);
+  for (int64_t row = 0; row < rows; ++row) {
+    std::copy_n(values.begin() + row * columns, columns, padded.begin() + row * stride);
+  }
+  return padded;
+}
+
+class Interface : public HopperTest {};
+
+TEST_F(Interface, EveryLeadingDimensionCounts) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(200, 264, 272, 0.5f, /*seed=*/5, Fill::kNormal);
+  const int64_t m = problem.m, n = problem.n, k = problem.k;
+  const int64_t k_blocks = ceil_div(k, 128);
+  constexpr Fp8E4m3 kNanFp8{0x7f};
+  constexpr Bf16 kNanBf16{kPoison};
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const DeviceBuffer<Fp8E4m3> a(with_stride(problem.a.values, k, k + 16, kNanFp8));
+  const DeviceBuffer<Fp8E4m3> b(with_stride(problem.b.values, k, k + 48, kNanFp8));
+  const DeviceBuffer<float> a_scales(
+      with_stride(problem.a.scales, problem.a.scales_stride, problem.a.scales_stride + 4, nan));
+  const DeviceBuffer<float> b_scales(with_stride(problem.b.scales, k_blocks, k_blocks + 3, nan));
+  const DeviceBuffer<Bf16> c(with_stride(problem.c, n, n + 8, kNanBf16));
+  DeviceBuffer<Bf16> d(m * (n + 24));
+  const BlockwiseFp8GemmArguments arguments{.m = m,
+                                            .n = n,
+                                            .k = k,
+                                            .a = a.data(),
+                                            .lda = k + 16,
+                                            .b = b.data(),
+                                            .ldb = k + 48,
+                                            .a_scales = a_scales.data(),
+                                            .lda_scales = problem.a.scales_stride + 4,
+                                            .b_scales = b_scales.data(),
+                                            .ldb_scales = k_blocks + 3,
+                                            .c = c.data(),
+                                            .ldc = n + 8,
+                                            .d = d.data(),
+                                            .ldd = n + 24,
+                                            .beta = problem.beta};
+  const DeviceReference reference = float64_reference(arguments);
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    d.fill_bytes(kPoisonByte);
+    hopper::blockwise_fp8_gemm(arguments, kernel, kDefaultStream);
+    const DeviceComparison comparison = compare_on_device(d.data(), n + 24, reference);
+    EXPECT_TRUE(comparison.verified()) << comparison.describe();
+    const std::vector<Bf16> padded = d.download();
+    for (int64_t row = 0; row < m; ++row) {
+      for (int64_t i = n; i < n + 24; ++i) {
+        ASSERT_EQ(padded[row * (n + 24) + i].bits, kPoison) << "the padding was written";
+      }
+    }
+  });
+}
+
+TEST_F(Interface, OutputMayReplaceTheResidual) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(1000, 1160, 400, 1.0f, /*seed=*/6, Fill::kNormal);
+  const DeviceProblem on_device(problem);
+  const DeviceReference reference = float64_reference(on_device.arguments());
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    DeviceBuffer<Bf16> c_and_d(problem.c);
+    BlockwiseFp8GemmArguments arguments = on_device.arguments();
+    arguments.c = c_and_d.data();
+    arguments.d = c_and_d.data();
+    hopper::blockwise_fp8_gemm(arguments, kernel, kDefaultStream);
+    expect_verified(c_and_d.data(), reference);
+  });
+}
+
+TEST_F(Interface, LaunchesOfAStreamSeeEachOthersResults) {
+  // The second GEMM adds the first one's D, which has just been launched.
+  const BlockwiseProblem problem =
+      make_blockwise_problem(1000, 1160, 2048, 1.0f, /*seed=*/7, Fill::kNormal);
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    const DeviceProblem first(problem), second(problem);
+    BlockwiseFp8GemmArguments chained = second.arguments();
+    chained.c = static_cast<const Bf16*>(first.arguments().d);
+    hopper::blockwise_fp8_gemm(first.arguments(), kernel, kDefaultStream);
+    hopper::blockwise_fp8_gemm(chained, kernel, kDefaultStream);
+    expect_verified(second.arguments().d, float64_reference(chained));
+  });
+}
+
+TEST_F(Interface, RepeatedRunsAreBitIdentical) {
+  constexpr int kRuns = 20;
+  for (const auto& [m, n, k] : {std::tuple{1000, 1160, 2064}, std::tuple{64, 2112, 7168}}) {
+    const BlockwiseProblem problem =
+        make_blockwise_problem(m, n, k, 0.5f, /*seed=*/8, Fill::kNormal);
+    DeviceProblem on_device(problem);
+    for_every_config([&](const hopper::GemmKernel& kernel) {
+      const std::vector<Bf16> first = run_once(on_device, kernel);
+      for (int run = 1; run < kRuns; ++run) {
+        const std::vector<Bf16> again = run_once(on_device, kernel);
+        ASSERT_TRUE(std::equal(first.begin(), first.end(), again.begin(),
+                               [](Bf16 x, Bf16 y) { return x.bits == y.bits; }))
+            << "run " << run << " differs from the first";
+      }
+    });
+  }
+}
+
+class Stream {
+ public:
+  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make one"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_{};
+};
+
+TEST_F(Interface, StreamsDoNotDisturbEachOther) {
+  constexpr int kStreams = 4, kRounds = 5;
+  std::vector<std::unique_ptr<DeviceProblem>> problems;
+  std::vector<DeviceReference> references;
+  for (int i = 0; i < kStreams; ++i) {
+    problems.push_back(std::make_unique<DeviceProblem>(make_blockwise_problem(
+        200 + 120 * i, 1000 + 136 * i, 1024 + 528 * i, 0.5f, /*seed=*/i, Fill::kNormal)));
+    references.push_back(float64_reference(problems.back()->arguments()));
+  }
+  check_cuda(cudaDeviceSynchronize(), "finish the references");
+  const std::vector<Stream> streams(kStreams);
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    for (const auto& problem : problems) problem->poison_d();
+    check_cuda(cudaDeviceSynchronize(), "poison");
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kStreams; ++i) {
+        hopper::blockwise_fp8_gemm(problems[i]->arguments(), kernel, streams[i].get());
+      }
+    }
+    check_cuda(cudaDeviceSynchronize(), "finish the streams");
+    for (int i = 0; i < kStreams; ++i) expect_verified(problems[i]->arguments().d, references[i]);
+  });
+}
+
+TEST_F(Interface, EveryConfigurationFitsTheDevice) {
+  for_every_config([](const hopper::GemmKernel& kernel) {
+    cudaFuncAttributes attributes{};
+    ASSERT_EQ(cudaFuncGetAttributes(&attributes, kernel.function), cudaSuccess);
+    EXPECT_EQ(attributes.localSizeBytes, 0u) << "registers were spilled";
+  });
+}
+
+}  // namespace
+}  // namespace bw

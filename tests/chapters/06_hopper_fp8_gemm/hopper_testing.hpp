@@ -1,0 +1,55 @@
+#pragma once
+/// \file
+/// What the tests of the Hopper GEMM share.
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/host/blockwise_problem.hpp"
+#include "common/host/hopper_device.hpp"
+#include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "tests/gpu_reference/float64_reference.hpp"
+
+namespace bw {
+
+constexpr cudaStream_t kDefaultStream = nullptr;
+constexpr int kPoisonByte = 0xff;
+
+/// A test that needs a Hopper GPU, and is skipped without one.
+class HopperTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string found = why_not_hopper();
+    if (!found.empty()) {
+      GTEST_SKIP() << "needs a Hopper GPU (compute capability 9.0); found: " << found;
+    }
+  }
+};
+
+/// Calls `body` for every configuration, with its name in every message.
+inline void for_every_config(const std::function<void(const hopper::GemmKernel&)>& body) {
+  for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
+    SCOPED_TRACE(kernel.name);
+    body(kernel);
+  }
+}
+
+/// D of a problem as it is downloaded.
+inline std::vector<Bf16> run_once(DeviceProblem& on_device, const hopper::GemmKernel& kernel) {
+  on_device.poison_d();
+  hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+  return on_device.download_d<Bf16>();
+}
+
+/// Fails unless D, dense in device memory, is within the tolerance of the reference.
+inline void expect_verified(const void* d, const DeviceReference& reference) {
+  const DeviceComparison comparison =
+      compare_on_device(static_cast<const Bf16*>(d), reference.n, reference);
+  EXPECT_TRUE(comparison.verified()) << comparison.describe();
+}
+
+}  // namespace bw

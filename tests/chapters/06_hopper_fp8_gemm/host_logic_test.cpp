@@ -1,0 +1,111 @@
+// What the host decides before anything reaches a GPU.
+#include <set>
+#include <string>
+
+#include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
+
+namespace bw {
+namespace {
+
+constexpr int kMultiprocessors = 132;
+
+TEST(Configurations, NamesAreDistinctAndFindThemselves) {
+  std::set<std::string> names;
+  for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
+    EXPECT_TRUE(names.insert(kernel.name).second) << kernel.name;
+    EXPECT_EQ(&hopper::find_gemm_kernel(kernel.name), &kernel);
+    EXPECT_NE(kernel.function, nullptr);
+    constexpr uint32_t kMostSharedBytes = 227 * 1024;  // of a CTA of compute capability 9.0
+    EXPECT_LE(kernel.shared_bytes, kMostSharedBytes) << kernel.name;
+  }
+  EXPECT_GE(names.size(), 2u);
+}
+
+TEST(Configurations, AnUnknownNameIsRefusedWithAllNames) {
+  try {
+    hopper::find_gemm_kernel("77x77_1x1");
+    FAIL() << "was found";
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("77x77_1x1"), std::string::npos) << message;
+    for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
+      EXPECT_NE(message.find(kernel.name), std::string::npos) << message;
+    }
+  }
+}
+
+TEST(Choice, EveryShapeGetsAConfigurationOfTheList) {
+  std::set<std::string> chosen;
+  for (const int64_t m : {1, 8, 64, 65, 128, 500, 4096, 16384}) {
+    for (const int64_t n : {8, 576, 2112, 7168, 32768}) {
+      for (const int64_t k : {16, 512, 2048, 7168, 16384}) {
+        for (const int multiprocessors : {1, 78, 114, kMultiprocessors}) {
+          const auto& kernel = hopper::choose_gemm_kernel(m, n, k, multiprocessors);
+          EXPECT_EQ(&hopper::find_gemm_kernel(kernel.name), &kernel);
+          chosen.insert(kernel.name);
+        }
+      }
+    }
+  }
+  EXPECT_GT(chosen.size(), 1u) << "different shapes call for different configurations";
+}
+
+TEST(Choice, DoesNotDependOnEarlierCalls) {
+  const std::string first = hopper::choose_gemm_kernel(4096, 7168, 2048, kMultiprocessors).name;
+  hopper::choose_gemm_kernel(1, 8, 16, kMultiprocessors);
+  EXPECT_EQ(hopper::choose_gemm_kernel(4096, 7168, 2048, kMultiprocessors).name, first);
+}
+
+/// Arguments that would be accepted, with addresses that nobody reads.
+BlockwiseFp8GemmArguments plausible_arguments() {
+  auto* address = reinterpret_cast<void*>(uintptr_t{1} << 20);
+  BlockwiseFp8GemmArguments arguments{};
+  arguments.m = 128;
+  arguments.n = arguments.ldc = arguments.ldd = 256;
+  arguments.k = arguments.lda = arguments.ldb = 512;
+  arguments.a = static_cast<const Fp8E4m3*>(address);
+  arguments.b = static_cast<const Fp8E4m3*>(address);
+  arguments.a_scales = static_cast<const float*>(address);
+  arguments.lda_scales = 128;
+  arguments.b_scales = static_cast<const float*>(address);
+  arguments.ldb_scales = 4;
+  arguments.d = address;
+  return arguments;
+}
+
+void expect_refused(const std::string& part, const BlockwiseFp8GemmArguments& arguments) {
+  try {
+    hopper::blockwise_fp8_gemm(arguments, hopper::gemm_kernels().front(), nullptr);
+    ADD_FAILURE() << "was accepted: " << part;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  }
+}
+
+TEST(Arguments, AreValidatedBeforeTheDevice) {
+  BlockwiseFp8GemmArguments arguments = plausible_arguments();
+  arguments.m = 0;
+  expect_refused("M is 0", arguments);
+  arguments = plausible_arguments();
+  arguments.a = nullptr;
+  expect_refused("A is a null pointer", arguments);
+  arguments = plausible_arguments();
+  arguments.ldd = 260;
+  expect_refused("multiple of 8", arguments);
+  arguments = plausible_arguments();
+  arguments.beta = 1;
+  expect_refused("C is a null pointer", arguments);
+  arguments = plausible_arguments();
+  arguments.output = OutputType::kFp32;
+  expect_refused("bf16", arguments);
+}
+
+TEST(Arguments, WithoutHopperTheDeviceThatWasFoundIsNamed) {
+  const std::string found = why_not_hopper();
+  if (found.empty()) GTEST_SKIP() << "this machine has a Hopper GPU";
+  expect_refused(found, plausible_arguments());
+  expect_refused("H100", plausible_arguments());
+}
+
+}  // namespace
+}  // namespace bw

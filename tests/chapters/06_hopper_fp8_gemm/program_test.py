@@ -1,0 +1,84 @@
+"""The program of chapter 6 as its user sees it: program_test.py <program> [<unittest names>].
+
+Where there is no Hopper GPU the tests of results are skipped, and those of the refusal are not."""
+
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from program_testing import BAD_INPUT, ProgramTest, field  # noqa: E402
+
+SKIPPED = 77
+
+
+def has_hopper():
+    try:
+        result = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                universal_newlines=True)
+    except OSError:
+        return False
+    return result.returncode == 0 and result.stdout.split("\n")[0].strip() == "9.0"
+
+
+@unittest.skipUnless(has_hopper(), "needs a Hopper GPU as the first one")
+class Results(ProgramTest):
+    def test_shapes_and_betas(self):
+        for (m, n, k), beta in (((128, 128, 128), 0), ((1000, 576, 1040), 1), ((1, 8, 16), 0.5),
+                                ((2048, 2048, 2048), -2)):
+            output = self.expect_verified(m * n, m=m, n=n, k=k, beta=beta)
+            self.assertIn("TFLOP/s", field(output, "time"))
+
+    def test_positions_are_exact(self):
+        self.expect_verified(300 * 520, m=300, n=520, k=64, beta=0.5, fill="position-c")
+
+    def test_every_configuration_by_name(self):
+        names = subprocess.run([self.program, "--list-configs"], stdout=subprocess.PIPE,
+                               universal_newlines=True, check=True).stdout.split()
+        for name in names:
+            output = self.expect_verified(200 * 264, m=200, n=264, k=272, config=name)
+            self.assertEqual(field(output, "config"), name)
+
+
+class Refusals(ProgramTest):
+    def test_sizes(self):
+        self.expect_refused("M is 0", m=0)
+        self.expect_refused("N is -8", n=-8)
+        self.expect_refused("K is 8589934592", k=2**33)
+        self.expect_refused("GiB", m=2**31 - 1024, k=2**30)
+        self.expect_refused("give a multiple of 16", k=1000)
+        self.expect_refused("give a multiple of 8", n=100)
+
+    def test_options(self):
+        self.expect_refused("isn't a 64-bit integer", m="many")
+        self.expect_refused("isn't a finite number", beta="nan")
+        self.expect_refused("fp32", beta="1e300")
+        self.expect_refused("normal|position-c", fill="ones")
+        self.expect_refused("isn't known", colour="red")
+        self.expect_refused("no configuration called 3x3_1x1", config="3x3_1x1")
+
+    def test_help_names_the_options(self):
+        self.expect_help("m", "n", "k", "beta", "seed", "fill", "config")
+
+    @unittest.skipIf(has_hopper(), "this machine has a Hopper GPU")
+    def test_without_hopper_it_says_what_was_found_and_what_to_do(self):
+        for words in ("compute capability 9.0", "H100", "found: ", "./workbook run 5"):
+            self.expect_refused(words)
+        status, _ = self.run_program(config="auto")
+        self.assertEqual(status, BAD_INPUT)
+
+    def test_configurations_are_listed_without_a_gpu(self):
+        result = subprocess.run([self.program, "--list-configs"], stdout=subprocess.PIPE,
+                                universal_newlines=True)
+        self.assertEqual(result.returncode, 0)
+        self.assertGreater(len(result.stdout.split()), 1)
+
+
+if __name__ == "__main__":
+    ProgramTest.program = sys.argv.pop(1)
+    outcome = unittest.main(exit=False).result
+    if outcome.testsRun == len(outcome.skipped):
+        sys.exit(SKIPPED)
+    sys.exit(not outcome.wasSuccessful())

@@ -1,0 +1,125 @@
+// Every configuration, over shapes with edges in all dimensions, against float64.
+#include <string>
+
+#include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
+
+namespace bw {
+namespace {
+
+struct Case {
+  int64_t m, n, k;
+  float beta;
+};
+
+std::string name_of(const Case& c) {
+  return std::to_string(c.m) + " x " + std::to_string(c.n) + " x " + std::to_string(c.k) +
+         ", beta " + std::to_string(c.beta);
+}
+
+/// Single rows and columns of tiles and their edges, the shortest K and one that ends inside a
+/// K block, K blocks in odd and even numbers, N that no slice divides, and more tiles than the
+/// device has multiprocessors.
+const Case kCases[] = {
+    {128, 128, 128, 0},      {1, 8, 16, 1},         {1, 4096, 7168, 0},    {8, 264, 128, 0.5f},
+    {64, 2112, 7232, 1},     {129, 136, 272, 0.5f}, {257, 1000, 1040, 1},  {127, 120, 112, -2},
+    {300, 8, 2064, 1},       {1000, 576, 7168, 0},  {65, 1032, 384, 0.5f}, {513, 3080, 16, 1},
+    {4096, 4608, 528, 0.5f}, {2500, 7176, 256, 0},  {200, 200, 4112, 1},   {5000, 40, 1152, 0.5f},
+    {40, 5000, 1152, 0.5f},
+};
+
+class Shapes : public HopperTest {};
+
+TEST_F(Shapes, EveryConfigurationAndTheChosenOneAreVerified) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(name_of(c));
+    const BlockwiseProblem problem =
+        make_blockwise_problem(c.m, c.n, c.k, c.beta, /*seed=*/c.m + c.k, Fill::kNormal);
+    DeviceProblem on_device(problem);
+    const DeviceReference reference = float64_reference(on_device.arguments());
+    for_every_config([&](const hopper::GemmKernel& kernel) {
+      on_device.poison_d();
+      hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+      expect_verified(on_device.arguments().d, reference);
+    });
+    SCOPED_TRACE("the chosen configuration");
+    on_device.poison_d();
+    hopper::blockwise_fp8_gemm(on_device.arguments(), kDefaultStream);
+    expect_verified(on_device.arguments().d, reference);
+  }
+}
+
+class Large : public HopperTest {};
+
+TEST_F(Large, TilesInSeveralRoundsOfEveryRing) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(8192, 7168, 2048, 0.5f, /*seed=*/3, Fill::kNormal);
+  DeviceProblem on_device(problem);
+  const DeviceReference reference = float64_reference(on_device.arguments());
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    on_device.poison_d();
+    hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+    expect_verified(on_device.arguments().d, reference);
+  });
+}
+
+class Positions : public HopperTest {};
+
+TEST_F(Positions, TheResidualIsExact) {
+  for (const Case& c : {Case{128, 128, 128, 0}, Case{1000, 576, 320, 1}, Case{257, 264, 16, 0.5f},
+                        Case{300, 520, 32, 1}, Case{1, 8, 16, 1}, Case{4100, 4104, 128, 0.5f}}) {
+    SCOPED_TRACE(name_of(c));
+    const BlockwiseProblem problem =
+        make_blockwise_problem(c.m, c.n, c.k, c.beta, /*seed=*/1, Fill::kPositionC);
+    DeviceProblem on_device(problem);
+    for_every_config([&](const hopper::GemmKernel& kernel) {
+      const Comparison comparison = compare_with_residual(run_once(on_device, kernel), problem);
+      EXPECT_TRUE(comparison.verified())
+          << comparison.bad_elements << " of " << comparison.elements << " elements differ";
+    });
+  }
+}
+
+class Reference : public HopperTest {};
+
+TEST_F(Reference, TheDevicesAgreesWithTheHosts) {
+  for (const Case& c : {Case{129, 136, 272, 0.5f}, Case{65, 1032, 1040, 0}, Case{1, 8, 16, 1}}) {
+    const BlockwiseProblem problem =
+        make_blockwise_problem(c.m, c.n, c.k, c.beta, /*seed=*/2, Fill::kNormal);
+    const DeviceProblem on_device(problem);
+    const DeviceReference of_device = float64_reference(on_device.arguments());
+    const BlockwiseReference of_host = blockwise_reference(problem);
+    const std::vector<double> d = of_device.d.download();
+    const std::vector<float> magnitude = of_device.magnitude.download();
+    for (size_t i = 0; i < d.size(); ++i) {
+      ASSERT_NEAR(d[i], of_host.d[i], 1e-12 * of_host.magnitude[i]) << i;
+      ASSERT_NEAR(magnitude[i], of_host.magnitude[i], 1e-4 * of_host.magnitude[i]) << i;
+    }
+  }
+}
+
+TEST_F(Reference, TheComparisonSeesOneWrongElementAndPoison) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(100, 136, 272, 0.5f, /*seed=*/2, Fill::kNormal);
+  const DeviceProblem on_device(problem);
+  const DeviceReference reference = float64_reference(on_device.arguments());
+  std::vector<Bf16> d;
+  for (const double value : reference.d.download()) {
+    d.push_back(to_bf16(static_cast<float>(value)));
+  }
+  const auto compare = [&] {
+    const DeviceBuffer<Bf16> copy(d);
+    return compare_on_device(copy.data(), problem.n, reference);
+  };
+  EXPECT_TRUE(compare().verified()) << compare().describe();
+  EXPECT_LE(compare().worst_share, 1);
+  constexpr size_t kPlace = 57 * 136 + 11;
+  d[kPlace].bits = static_cast<uint16_t>(d[kPlace].bits ^ 0x8000);  // the other sign
+  EXPECT_EQ(compare().bad_elements, 1);
+  EXPECT_EQ(compare().first_bad_row, 57);
+  EXPECT_EQ(compare().first_bad_column, 11);
+  d[5].bits = 0xffff;
+  EXPECT_EQ(compare().bad_elements, 2);
+}
+
+}  // namespace
+}  // namespace bw
