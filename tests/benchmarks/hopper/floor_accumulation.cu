@@ -33,8 +33,8 @@ __global__ void __launch_bounds__(kThreads)
   ptx::fence_proxy_async_shared();
   __syncthreads();
   const uint32_t base = ptx::shared_address(tiles);
-  const uint64_t a = make_wgmma_descriptor_128b(base);
-  const uint64_t b = make_wgmma_descriptor_128b(base + kTileBytes);
+  const uint64_t a = tile_descriptor(base);
+  const uint64_t b = tile_descriptor(base + kTileBytes);
   float accumulator[kColumns / 2];
 #pragma unroll
   for (int i = 0; i < kColumns / 2; ++i) accumulator[i] = 0;

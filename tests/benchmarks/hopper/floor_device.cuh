@@ -25,6 +25,11 @@ __device__ inline uint8_t* align_tile(uint8_t* memory) {
                                     ~(kAlignment - 1));
 }
 
+/// Descriptor of an operand tile that begins at a shared-memory address; 16 bytes along K add 1.
+__device__ inline uint64_t tile_descriptor(uint32_t address) {
+  return wgmma_descriptor(wgmma_descriptor_low(address));
+}
+
 /// What a CTA measured of itself.
 struct CtaTime {
   uint64_t cycles, nanoseconds;

@@ -37,9 +37,8 @@ __global__ void __launch_bounds__(kThreads, 1)
 
   const uint32_t warpgroup = threadIdx.x / 128;
   const uint32_t base = ptx::shared_address(tiles);
-  const uint64_t b = make_wgmma_descriptor_128b(base);
-  const uint64_t a =
-      make_wgmma_descriptor_128b(base + n * kRowBytes + warpgroup * kMmaRows * kRowBytes);
+  const uint64_t b = tile_descriptor(base);
+  const uint64_t a = tile_descriptor(base + n * kRowBytes + warpgroup * kMmaRows * kRowBytes);
   uint32_t fragment[kMmasPerBlock][4];
   if constexpr (a_in_registers) {
     const auto* words = reinterpret_cast<const uint32_t*>(tiles) + threadIdx.x;
