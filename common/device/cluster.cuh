@@ -22,6 +22,14 @@ __device__ __forceinline__ uint32_t map_to_cta(uint32_t address, uint32_t rank) 
   return mapped;
 }
 
+// st.shared::cluster.v4.f32 [a], b;
+/// Writes 16 bytes, aligned, to the shared memory of any CTA of the cluster.
+__device__ __forceinline__ void store_shared_cluster(uint32_t address, const float4& value) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value.x),
+               "f"(value.y), "f"(value.z), "f"(value.w)
+               : "memory");
+}
+
 // barrier.cluster.arrive{.sem}{.aligned};   sem = .release
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");

@@ -32,6 +32,14 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(uint32_t barrier) {
                : "memory");
 }
 
+// mbarrier.arrive{.sem.scope}.shared::cluster.b64 _, [addr];   sem = .release, scope = .cta
+/// One arrival on a barrier of any CTA of the cluster that publishes nothing to other CTAs: for
+/// "I have read it". Releasing at cluster scope would wait for all of the thread's earlier memory
+/// operations.
+__device__ __forceinline__ void mbarrier_arrive_remote(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
 // mbarrier.arrive.expect_tx{.sem.scope}{.shared::cta}.b64 state, [addr], tx_count;
 /// Raises the tx-count by `bytes`, then arrives once: call it once per phase with the sum.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(uint32_t barrier, uint32_t bytes) {

@@ -1,0 +1,24 @@
+#pragma once
+/// \file
+/// Loads from shared memory by 32-bit address: loops whose addresses advance by constants keep them
+/// in one register (PTX ISA, "ld").
+
+#include <cstdint>
+
+namespace bw::ptx {
+
+// ld.shared.f32 d, [a];
+__device__ __forceinline__ float load_shared_f32(uint32_t address) {
+  float value;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
+  return value;
+}
+
+// ld.shared.u32 d, [a];
+__device__ __forceinline__ uint32_t load_shared_u32(uint32_t address) {
+  uint32_t value;
+  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
+}  // namespace bw::ptx

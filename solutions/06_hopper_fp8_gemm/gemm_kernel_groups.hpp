@@ -1,0 +1,16 @@
+#pragma once
+/// \file
+/// Where the compiled kernels come from: one function for each file of kernels/.
+
+#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+
+namespace bw::hopper::detail {
+
+GemmKernel wide_tile();             ///< 128 × 256 over clusters of two: large shapes
+GemmKernel wide_tile_single();      ///< 128 × 256, no cluster
+GemmKernel three_warpgroup_tile();  ///< 192 × 128: short K
+GemmKernel narrow_tile();           ///< 128 × 192: shapes whose columns 256 divides badly
+GemmKernel small_tile();            ///< 128 × 64: few rows
+GemmKernel split_tile();            ///< 128 × 128, K split over four CTAs: few tiles
+
+}  // namespace bw::hopper::detail

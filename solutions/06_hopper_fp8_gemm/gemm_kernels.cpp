@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "common/host/error.hpp"
+#include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+
+namespace bw::hopper {
+
+std::string gemm_kernel_name(const GemmTraits& t) {
+  std::string name = std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n);
+  if (t.split_k > 1) return name + "_split" + std::to_string(t.split_k);
+  return name + "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
+}
+
+const std::vector<GemmKernel>& gemm_kernels() {
+  static const std::vector<GemmKernel> kernels{
+      detail::wide_tile(),   detail::wide_tile_single(), detail::three_warpgroup_tile(),
+      detail::narrow_tile(), detail::small_tile(),       detail::split_tile()};
+  return kernels;
+}
+
+const GemmKernel& find_gemm_kernel(std::string_view name) {
+  std::string names;
+  for (const GemmKernel& kernel : gemm_kernels()) {
+    if (kernel.name == name) return kernel;
+    names += (names.empty() ? "" : ", ") + kernel.name;
+  }
+  throw Error("There is no configuration called " + std::string(name) + "; give one of " + names +
+              ".");
+}
+
+const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multiprocessors) {
+  // Limits found on an H100, over the shapes of the chapter's table.
+  constexpr int64_t kFewRows = 64, kTileRows = 128, kShortK = 1024;
+  if (m <= kFewRows) return find_gemm_kernel("128x128_split4");
+  if (m <= kTileRows) return find_gemm_kernel("128x64_1x1");
+  if (k <= kShortK) return find_gemm_kernel("192x128_2x1");
+
+  // Otherwise the tile that leaves the fewest multiprocessors idle in the last round, counted in
+  // elements of D that a CTA computes one after the other; the wide one where they are equal.
+  const GemmKernel* best = nullptr;
+  int64_t best_cost = 0;
+  for (const char* name : {"128x256_2x1", "128x192_2x1"}) {
+    const GemmKernel& kernel = find_gemm_kernel(name);
+    const GemmTraits& t = kernel.traits;
+    const auto pieces = [](int64_t extent, int64_t piece) { return (extent + piece - 1) / piece; };
+    const int64_t clusters = pieces(m, t.cluster_rows()) * pieces(n, t.cluster_columns());
+    const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
+    const int64_t cost = pieces(clusters, resident) * t.tile_m * t.tile_n;
+    if (best == nullptr || cost < best_cost) {
+      best = &kernel;
+      best_cost = cost;
+    }
+  }
+  return *best;
+}
+
+}  // namespace bw::hopper

@@ -1,0 +1,47 @@
+#pragma once
+/// \file
+/// Host interface of the blockwise-scaled FP8 GEMM for Hopper.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
+#include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"
+
+namespace bw::hopper {
+
+/// One compiled configuration of the kernel.
+struct GemmKernel {
+  std::string name;  ///< "128x256_2x1": tile, cluster; "…_split4": K split over a cluster
+  GemmTraits traits;
+  uint32_t shared_bytes;  ///< dynamic shared memory of a CTA
+  const void* function;   ///< the entry, for the runtime's calls
+};
+
+/// The name that these traits give a kernel.
+std::string gemm_kernel_name(const GemmTraits& traits);
+
+/// All configurations, in the order in which `--list-configs` shows them.
+const std::vector<GemmKernel>& gemm_kernels();
+
+/// The configuration of this name. Throws Error that lists the names there are.
+const GemmKernel& find_gemm_kernel(std::string_view name);
+
+/// The configuration expected to be the fastest for a shape, on a GPU of `multiprocessors`.
+const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multiprocessors);
+
+/// Enqueues D = A · Bᵀ (blockwise-scaled) + beta · C on `stream` and returns. The argument type is
+/// chapter 5's; bf16 output only. Throws Error for arguments that validate_gemm_arguments refuses,
+/// for a device that isn't of compute capability 9.0 (naming the one found), and for what CUDA
+/// reports at the launch.
+void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream);
+
+/// The same with a configuration of the caller's choice.
+void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
+                        cudaStream_t stream);
+
+}  // namespace bw::hopper

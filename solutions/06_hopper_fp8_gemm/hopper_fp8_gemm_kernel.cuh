@@ -1,0 +1,56 @@
+#pragma once
+/// \file
+/// The blockwise-scaled FP8 GEMM kernel for Hopper: D = A · Bᵀ (scaled per block) + beta · C.
+///
+///     load warp ──A,B,A-scales──▶ input ring ──▶ two math warpgroups: wgmma, promotion ──▶ slices
+///     output warps ──C──▶ slices;  slices ──D──▶ global memory
+
+#include <cstdint>
+
+#include "common/device/elect.cuh"
+#include "common/device/register_budget.cuh"
+#include "solutions/06_hopper_fp8_gemm/load_roles.cuh"
+#include "solutions/06_hopper_fp8_gemm/math_role.cuh"
+
+namespace bw::hopper {
+
+/// Entry: traits.threads() threads, clusters of Config::kClusterSize CTAs along x. The grid has any
+/// number of clusters (persistent); with split K one for each tile. sizeof(SharedStorage) bytes of
+/// dynamic shared memory, whose base is 1024-byte aligned.
+template <class Config>
+__global__ __launch_bounds__(Config::traits.threads(), 1) void hopper_fp8_gemm_kernel(
+    const __grid_constant__ GemmKernelArguments args) {
+  extern __shared__ __align__(1024) uint8_t dynamic_shared[];
+  const GemmCta<Config> cta{args,
+                            *reinterpret_cast<typename Config::SharedStorage*>(dynamic_shared),
+                            Config::kClusterSize == 1 ? 0 : ptx::cluster_cta_rank()};
+  const uint32_t warp = __shfl_sync(ptx::kFullWarpMask, threadIdx.x / ptx::kWarpThreads, 0);
+  const uint32_t warpgroup = warp / 4;
+
+  if (warp == 0 && ptx::elect_one()) {
+    cta.prefetch_tensor_maps();
+    cta.init_barriers();
+  }
+  cluster_sync<Config::kClusterSize>();  // barriers are initialised in all CTAs
+
+  if (warpgroup == 0) {
+    ptx::decrease_registers<Config::kLoadRegisters>();
+    if (warp == LoadWarps::kLoad) load_operands(cta);
+    if constexpr (Config::kSplitK > 1) {
+      for (int i = 0; i < kSplitKBarriers; ++i) split_k_barrier();
+    }
+    if (warp >= LoadWarps::kFirstOutput &&
+        warp < LoadWarps::kFirstOutput + Config::kMathWarpgroups && ptx::elect_one()) {
+      OutputWarp<Config>(cta, warp - LoadWarps::kFirstOutput).run();
+    }
+    __syncwarp();
+  } else {
+    ptx::increase_registers<Config::kMathRegisters>();
+    MathWarpgroup<Config>(cta, warpgroup - 1).run();
+  }
+
+  // A CTA's shared memory must outlive what others send to it.
+  if constexpr (Config::kClusterSize > 1) cluster_sync<Config::kClusterSize>();
+}
+
+}  // namespace bw::hopper

@@ -1,0 +1,111 @@
+#pragma once
+/// \file
+/// Rings and shared memory of the Hopper GEMM kernel, as GemmTraits determine them.
+
+#include <cstdint>
+#include <numeric>
+
+#include "common/device/scale_block.cuh"
+#include "common/device/shared_mem_barrier.cuh"
+#include "common/device/swizzle.cuh"
+#include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
+#include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
+#include "solutions/05_blockwise_fp8_gemm/cluster_layout.cuh"
+#include "solutions/05_blockwise_fp8_gemm/epi_load_pipeline.cuh"
+#include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"
+
+namespace bw::hopper {
+
+/// Warps of the loading warpgroup by role; warp kFirstOutputWarp + g serves math warpgroup g.
+struct LoadWarps {
+  static constexpr uint32_t kLoad = 0;
+  static constexpr uint32_t kFirstOutput = 1;
+};
+
+/// Everything that follows from `traits_`; each condition on them is a static_assert here.
+template <GemmTraits traits_>
+struct GemmConfig {
+  static constexpr GemmTraits traits = traits_;
+  static constexpr int kTileM = traits.tile_m;
+  static constexpr int kTileN = traits.tile_n;
+  static constexpr int kTileK = kScaleBlock;
+  static constexpr int kMmaN = traits.mma_n;
+  static constexpr int kSplitK = traits.split_k;
+  static constexpr int kMathWarpgroups = traits.math_warpgroups;
+
+  /// A math warpgroup's part of the tile: waves of 64 rows, each of pieces of one wgmma's width.
+  static constexpr int kWaves = kTileM / (kMmaRows * kMathWarpgroups);
+  static constexpr int kPieces = kTileN / kMmaN;
+  static constexpr int kWarpgroupRows = kWaves * kMmaRows;
+  /// Accumulator registers of a thread for one wave, and for one wgmma.
+  static constexpr int kWaveRegisters = kTileN / 2;
+  static constexpr int kMmaRegisters = kMmaN / 2;
+  static_assert(kTileM % (kMmaRows * kMathWarpgroups) == 0 && kWaves >= 1,
+                "two warpgroups of 64-row MMAs: the tile has a multiple of 128 rows");
+  static_assert(kTileN % kMmaN == 0 && kMmaN % 8 == 0 && kMmaN <= 256,
+                "the tile's columns are whole wgmmas, each a multiple of 8 columns up to 256");
+  static_assert(kWaves * kWaveRegisters + kMmaRegisters * (traits.pipelined ? 2 : 1) <=
+                    (kMathWarpgroups == 2 ? 208 : 128),
+                "the accumulator and one wgmma's result must fit into a thread's 240 registers");
+
+  /// Columns that certainly share a B-scale, wherever the tile starts.
+  static constexpr int kScaleColumns = std::gcd(kTileN, kScaleBlock);
+  static constexpr int kScaleGroups = kTileN / kScaleColumns;
+  static_assert(kScaleColumns % 8 == 0, "a B-scale begins at a multiple of 8 columns");
+
+  static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
+                "a cluster either shares operands or splits K, not both");
+  using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
+  static constexpr int kClusterSize = traits.cluster_size();
+  static_assert(kClusterSize <= 8, "clusters of more than 8 CTAs aren't portable");
+  /// CTAs that share a tile of A (of B): each loads a slice and multicasts it.
+  static constexpr int kASlices = traits.cluster_n;
+  static constexpr int kBSlices = traits.cluster_m;
+  static_assert(kTileM % (8 * kASlices) == 0 && kTileN % (8 * kBSlices) == 0,
+                "slices are whole groups of 8 rows, the swizzle's repeat");
+
+  using Payload = BlockwiseFp8TilePayload<kTileM, kTileN>;
+  using InputPipeline = InputTilePipeline<Payload, traits.stages>;
+  /// One arrival of each math warp of each CTA that this CTA sends data to.
+  static constexpr uint32_t kMathWarps = kMathWarpgroups * 4;
+  static constexpr uint32_t kInputConsumerArrivals = kMathWarps * (kASlices + kBSlices - 1);
+
+  /// Slices of D, and of C before: 64 rows, moved by one TMA copy.
+  static constexpr int kSliceColumns = traits.slice_columns();
+  static constexpr uint32_t kSliceRowBytes = kSliceColumns * sizeof(uint16_t);
+  static constexpr uint32_t kSliceBytes = kMmaRows * kSliceRowBytes;
+  static constexpr Swizzle kSliceSwizzle = static_cast<Swizzle>(kSliceRowBytes);
+  /// Columns of the tile that this CTA writes: all, or its part of a split tile.
+  static constexpr int kOutputColumns = kTileN / kSplitK;
+  static constexpr int kSlicesPerWave = kOutputColumns / kSliceColumns;
+  static_assert(kOutputColumns % kSliceColumns == 0 && kSliceColumns >= 16,
+                "each CTA writes whole slices of 16, 32 or 64 columns");
+  static constexpr int kSlots = traits.output_slots;
+  using EpiLoad = EpiLoadPipeline<kSlots>;
+  using StorePipeline = ProducerConsumerPipeline<kSlots>;
+
+  /// Registers per thread after setmaxnreg; at launch each has 65536 / 384, rounded down to 168.
+  static constexpr int kLoadRegisters = 24;
+  static constexpr int kMathRegisters = kMathWarpgroups == 2 ? 240 : 160;
+  static constexpr int kLaunchRegisters = 65536 / traits.threads() / 8 * 8;
+  static_assert(kLoadRegisters + kMathWarpgroups * kMathRegisters <=
+                    (1 + kMathWarpgroups) * kLaunchRegisters,
+                "setmaxnreg moves registers within what the CTA had at launch");
+
+  /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment.
+  struct alignas(1024) SharedStorage {
+    typename Payload::template Storage<traits.stages> input;
+    alignas(1024) uint8_t slots[kMathWarpgroups][kSlots][kSliceBytes];
+    SharedMemBarrier input_barriers[InputPipeline::Pipeline::kNumBarriers];
+    SharedMemBarrier epi_load_barriers[kMathWarpgroups][EpiLoad::kNumBarriers];
+    SharedMemBarrier store_barriers[kMathWarpgroups][StorePipeline::kNumBarriers];
+  };
+  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  // sm_90
+  static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
+                "the rings need more shared memory than a CTA can have: fewer stages or slots");
+  static_assert(kSplitK == 1 || sizeof(float) * kTileM * kTileN <=
+                                    traits.stages * static_cast<int>(Payload::kStageBytes),
+                "the partial sums of a split tile are exchanged in the input ring's memory");
+};
+
+}  // namespace bw::hopper

@@ -1,0 +1,17 @@
+#include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
+#include "solutions/06_hopper_fp8_gemm/instantiate_kernel.cuh"
+
+namespace bw::hopper::detail {
+
+GemmKernel narrow_tile() {
+  constexpr GemmTraits kTraits{.tile_m = 128,
+                               .tile_n = 192,
+                               .mma_n = 96,
+                               .stages = 5,
+                               .cluster_m = 2,
+                               .pipelined = true,
+                               .output_slots = 1};
+  return instantiate_kernel<kTraits>();
+}
+
+}  // namespace bw::hopper::detail

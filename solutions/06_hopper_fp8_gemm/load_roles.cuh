@@ -1,0 +1,125 @@
+#pragma once
+/// \file
+/// The warps that feed TMA: one loads the operands, and for each math warpgroup one loads its
+/// slices of C and stores its slices of D.
+
+#include <cuda.h>
+
+#include <cstdint>
+
+#include "common/device/elect.cuh"
+#include "common/device/fence.cuh"
+#include "common/device/shared_address.cuh"
+#include "common/device/tma_load.cuh"
+#include "common/device/tma_store.cuh"
+#include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
+
+namespace bw::hopper {
+
+/// One copy of an operand: a box at (`k`, `row`) into `destination`, in this CTA, or with `slices`
+/// > 1 in all CTAs of `mask`.
+template <int slices>
+__device__ __forceinline__ void load_operand(const void* destination, const CUtensorMap& map,
+                                             uint32_t full, int32_t k, int32_t row, uint16_t mask) {
+  const uint32_t address = ptx::shared_address(destination);
+  if constexpr (slices == 1) {
+    ptx::tma_load_2d(address, &map, full, k, row);
+  } else {
+    ptx::tma_load_2d_multicast(address, &map, full, k, row, mask);
+  }
+}
+
+/// Load warp: fills the input ring with one K block after the other. Tiles that CTAs of the cluster
+/// share are loaded in slices, one by each, and multicast; the A-scales are this CTA's own.
+template <class Config>
+__device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
+  constexpr int kASliceRows = Config::kTileM / Config::kASlices;
+  constexpr int kBSliceRows = Config::kTileN / Config::kBSlices;
+  const auto cluster = cta.cluster();
+  const uint32_t a_row = cluster.rank_n * kASliceRows, b_row = cluster.rank_m * kBSliceRows;
+  auto input = cta.input_pipeline();
+  auto producer = input.producer();
+  cta.for_each_tile([&](int32_t row, int32_t column) {
+    for (uint32_t k_block = cta.first_k_block(); k_block < cta.end_k_block(); ++k_block) {
+      auto stage = producer.acquire();
+      if (ptx::elect_one()) {
+        // The consumers read the A-scales by ordinary loads, and TMA is about to overwrite them.
+        ptx::fence_proxy_async_shared();
+        const auto& payload = stage.payload();
+        const uint32_t index = stage.tile_index(), full = stage.barrier()->address();
+        const int32_t k = k_block * Config::kTileK;
+        stage.expect_bytes(Config::Payload::kStageBytes);
+        load_operand<Config::kASlices>(payload.a_tile(index) + a_row * Config::kTileK, cta.args.a,
+                                       full, k, row + a_row, cluster.a_multicast_mask());
+        load_operand<Config::kBSlices>(payload.b_tile(index) + b_row * Config::kTileK, cta.args.b,
+                                       full, k, column + b_row, cluster.b_multicast_mask());
+        load_operand<1>(payload.a_scales_tile(index), cta.args.a_scales, full, row, k_block, 0);
+      }
+      __syncwarp();
+    }
+  });
+}
+
+/// Output warp of one math warpgroup. A slot holds a slice of C until the warpgroup has put the
+/// slice of D in its place; the same warp then stores it, and loads the C that comes there next.
+template <class Config>
+class OutputWarp {
+ public:
+  __device__ __forceinline__ OutputWarp(const GemmCta<Config>& cta, uint32_t warpgroup)
+      : cta_(cta),
+        warpgroup_(warpgroup),
+        epi_load_(cta.epi_load_pipeline(warpgroup)),
+        store_(cta.store_pipeline(warpgroup)) {}
+
+  /// The warp's whole life. One lane.
+  __device__ __forceinline__ void run() {
+    cta_.for_each_tile([&](int32_t row, int32_t column) {
+      row += warpgroup_ * Config::kWarpgroupRows;
+      column += cta_.first_output_column();
+      constexpr int kSlices = Config::kWaves * Config::kSlicesPerWave;
+      int next_load = 0;
+      if (cta_.args.has_residual) {
+        for (; next_load < min(kSlices, Config::kSlots); ++next_load) load(row, column, next_load);
+      }
+      for (int slice = 0; slice < kSlices; ++slice) {
+        store(row, column, slice);
+        if (cta_.args.has_residual && next_load < kSlices) load(row, column, next_load++);
+      }
+    });
+    ptx::bulk_wait_group<0>();
+  }
+
+ private:
+  static __device__ __forceinline__ int32_t slice_row(int slice) {
+    return slice / Config::kSlicesPerWave * kMmaRows;
+  }
+  static __device__ __forceinline__ int32_t slice_column(int slice) {
+    return slice % Config::kSlicesPerWave * Config::kSliceColumns;
+  }
+
+  __device__ __forceinline__ void load(int32_t row, int32_t column, int slice) {
+    auto stage = epi_load_.produce();
+    // The warpgroup has read the C that was here, and written D, by ordinary accesses.
+    ptx::fence_proxy_async_shared();
+    stage.mbar()->arrive_and_expect_bytes(Config::kSliceBytes);
+    ptx::tma_load_2d(ptx::shared_address(cta_.shared.slots[warpgroup_][stage.index()]),
+                     &cta_.args.c, stage.mbar()->address(), column + slice_column(slice),
+                     row + slice_row(slice));
+  }
+
+  /// Waits until the slice is in its slot, stores it, waits until the slot has been read.
+  __device__ __forceinline__ void store(int32_t row, int32_t column, int slice) {
+    auto stage = store_.consume();
+    ptx::tma_store_2d(&cta_.args.d, column + slice_column(slice), row + slice_row(slice),
+                      ptx::shared_address(cta_.shared.slots[warpgroup_][stage.index()]));
+    ptx::bulk_commit_group();
+    ptx::bulk_wait_group_read<0>();
+  }
+
+  const GemmCta<Config>& cta_;
+  uint32_t warpgroup_;
+  typename Config::EpiLoad epi_load_;
+  typename Config::StorePipeline store_;
+};
+
+}  // namespace bw::hopper

@@ -1,0 +1,196 @@
+#pragma once
+/// \file
+/// A math warpgroup: wgmma, promotion, output.
+
+#include <cstdint>
+
+#include "common/device/cluster.cuh"
+#include "common/device/elect.cuh"
+#include "common/device/shared_address.cuh"
+#include "common/device/wgmma.cuh"
+#include "common/device/wgmma_descriptor.cuh"
+#include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
+#include "solutions/06_hopper_fp8_gemm/output_slices.cuh"
+#include "solutions/06_hopper_fp8_gemm/promoted_accumulator.cuh"
+#include "solutions/06_hopper_fp8_gemm/split_k_reduction.cuh"
+
+namespace bw::hopper {
+
+/// Tells the compiler that a value is the same in the whole warp, and keeps it from computing the
+/// value again where it is used.
+__device__ __forceinline__ uint32_t uniform(uint32_t value) {
+  return __shfl_sync(ptx::kFullWarpMask, value, 0);
+}
+
+/// Keeps the compiler from computing `value` again where it is used.
+__device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
+
+/// One stage's operands of a math warpgroup, as the low words of their descriptors.
+template <class Config>
+struct StageOperandsOf {
+  uint32_t a, b;
+
+  /// product = A · Bᵀ over the K block, asynchronously, for 64 rows from `row` on of the
+  /// warpgroup's and one wgmma's columns from `column` on: one group of MMAs.
+  template <int row, int column>
+  __device__ __forceinline__ void multiply(float (&product)[Config::kMmaRegisters]) const {
+    constexpr int kMmaK = 32;  // bytes = elements of K of one wgmma
+    constexpr uint32_t kUnit = 16;
+    ptx::wgmma_hold(product);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < Config::kTileK / kMmaK; ++step) {
+      const uint32_t k = step * kMmaK;
+      ptx::wgmma_e4m3(product, wgmma_descriptor(a + (row * Config::kTileK + k) / kUnit),
+                      wgmma_descriptor(b + (column * Config::kTileK + k) / kUnit), step > 0);
+    }
+    ptx::wgmma_commit_group();
+  }
+};
+
+/// One math warpgroup's walk over the K blocks of its tiles.
+template <class Config>
+class MathWarpgroup {
+  using StageOperands = StageOperandsOf<Config>;
+
+ public:
+  __device__ __forceinline__ MathWarpgroup(const GemmCta<Config>& cta, uint32_t warpgroup)
+      : cta_(cta),
+        warpgroup_(warpgroup),
+        thread_(threadIdx.x % kWarpgroupThreads),
+        input_(cta.input_pipeline()) {
+    const uint32_t first_row = warpgroup * Config::kWarpgroupRows;
+    const auto& payload = input_.payload;
+    a_operand_ = uniform(
+        wgmma_descriptor_low(ptx::shared_address(payload.a_tile(0)) + first_row * Config::kTileK));
+    b_operand_ = uniform(wgmma_descriptor_low(ptx::shared_address(payload.b_tile(0))));
+    const uint32_t thread_row = thread_ / ptx::kWarpThreads * 16 + thread_ % ptx::kWarpThreads / 4;
+    a_scales_ =
+        ptx::shared_address(payload.a_scales_tile(0)) + (first_row + thread_row) * sizeof(float);
+    keep(a_scales_);
+    keep(thread_);
+  }
+
+  /// The warpgroup's whole life.
+  __device__ __forceinline__ void run() {
+    OutputSlices<Config> output(cta_, warpgroup_, thread_);
+    cta_.for_each_tile([&](int32_t, int32_t column) {
+      PromotedAccumulator<Config> accumulator;
+      accumulator.zero();
+      accumulate(accumulator, column);
+      if constexpr (Config::kSplitK > 1) {
+        float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
+        reduce_over_cluster(cta_, accumulator, sum);
+#pragma unroll
+        for (int wave = 0; wave < Config::kWaves; ++wave) output.write(sum[wave]);
+      } else {
+#pragma unroll
+        for (int wave = 0; wave < Config::kWaves; ++wave) output.write(accumulator.wave(wave));
+      }
+    });
+  }
+
+ private:
+  /// Sums all K blocks of the tile whose first column is `column`.
+  __device__ __forceinline__ void accumulate(PromotedAccumulator<Config>& accumulator,
+                                             int32_t column) {
+    const uint32_t first = cta_.first_k_block(), end = cta_.end_k_block();
+    const float* b_scales[Config::kScaleGroups];
+    KBlockScales<Config> scales;
+#pragma unroll
+    for (int group = 0; group < Config::kScaleGroups; ++group) {
+      const uint32_t row =
+          min((column + group * Config::kScaleColumns) / kScaleBlock, cta_.args.b_scales.rows - 1);
+      b_scales[group] = cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
+    }
+    float next_b[Config::kScaleGroups];
+#pragma unroll
+    for (int group = 0; group < Config::kScaleGroups; ++group) {
+      next_b[group] = first < end ? __ldg(b_scales[group] + first) : 0.0f;
+    }
+    auto& ring = input_.pipeline;
+    bool ready = false;
+    float products[Config::traits.pipelined ? 2 : 1][Config::kMmaRegisters];
+
+#pragma unroll 1
+    for (uint32_t k_block = first; k_block < end; ++k_block) {
+      ring.wait_producer_if_needed(ready);
+      const uint32_t index = ring.consumer_stage();
+      scales.read_a(a_scales_ + index * Config::Payload::kAScalesBytes);
+#pragma unroll
+      for (int group = 0; group < Config::kScaleGroups; ++group) scales.b[group] = next_b[group];
+      const StageOperands operands{a_operand_ + index * (Config::Payload::kATileBytes / 16),
+                                   b_operand_ + index * (Config::Payload::kBTileBytes / 16)};
+      const auto when_issued = [&] {
+        const uint32_t next = min(k_block + 1, end - 1);
+#pragma unroll
+        for (int group = 0; group < Config::kScaleGroups; ++group) {
+          next_b[group] = __ldg(b_scales[group] + next);
+        }
+      };
+      const auto when_read = [&] {
+        release(ring.consumer_mbar(index));
+        ring.consumer_step();
+        ready = ring.try_wait_producer();
+      };
+      if constexpr (Config::traits.pipelined) {
+        operands.template multiply<0, 0>(products[0]);
+      }
+      multiply_from<0>(accumulator, scales, operands, products, when_issued, when_read);
+    }
+  }
+
+  /// The MMAs of a stage from step `step` on (one step is one wave times one wgmma's columns), each
+  /// promoted while other warpgroups' MMAs run. `when_issued` is called when the last MMA is on its
+  /// way, `when_read` as soon as no MMA reads the stage any more.
+  /// With `pipelined` two products take turns, and the next step's MMAs are issued before a product
+  /// is promoted; the first step's before the call.
+  template <int step, int buffers, class WhenIssued, class WhenRead>
+  __device__ __forceinline__ void multiply_from(PromotedAccumulator<Config>& accumulator,
+                                                const KBlockScales<Config>& scales,
+                                                const StageOperands& operands,
+                                                float (&products)[buffers][Config::kMmaRegisters],
+                                                WhenIssued&& when_issued, WhenRead&& when_read) {
+    constexpr int kSteps = Config::kWaves * Config::kPieces;
+    constexpr bool kLast = step == kSteps - 1;
+    constexpr bool kPipelined = Config::traits.pipelined;
+    constexpr int kIssued = kPipelined ? step + 1 : step;
+    auto& product = products[step % buffers];
+    if constexpr (kIssued < kSteps) {
+      operands.template multiply<kIssued / Config::kPieces * kMmaRows,
+                                 kIssued % Config::kPieces * Config::kMmaN>(
+          products[kIssued % buffers]);
+    }
+    if constexpr (kLast) when_issued();
+    ptx::wgmma_wait_group<kPipelined && !kLast ? 1 : 0>();
+    ptx::wgmma_hold(product);
+    if constexpr (kLast) when_read();
+    accumulator.template promote<step / Config::kPieces, step % Config::kPieces>(product, scales);
+    if constexpr (!kLast) {
+      multiply_from<step + 1>(accumulator, scales, operands, products, when_issued, when_read);
+    }
+  }
+
+  /// One arrival of this warp in every CTA that sends data to this one.
+  __device__ __forceinline__ void release(SharedMemBarrier* empty) {
+    const uint32_t lane = thread_ % ptx::kWarpThreads;
+    if constexpr (Config::kSplitK > 1 || Config::kClusterSize == 1) {
+      if (lane == 0) empty->arrive();
+    } else {
+      const auto cluster = cta_.cluster();
+      if (lane < Config::kClusterSize && (cluster.input_empty_mask() >> lane & 1) != 0) {
+        ptx::mbarrier_arrive_remote(ptx::map_to_cta(empty->address(), lane));
+      }
+    }
+    __syncwarp();
+  }
+
+  const GemmCta<Config>& cta_;
+  uint32_t warpgroup_;
+  uint32_t thread_;
+  uint32_t a_operand_, b_operand_;  ///< descriptors' low words, of the first stage
+  uint32_t a_scales_;               ///< address of this thread's first A-scale in the first stage
+  typename Config::InputPipeline input_;
+};
+
+}  // namespace bw::hopper
