@@ -47,7 +47,8 @@ TEST_P(Feature, WorksUnmodified) {
   if (std::string(BW_UNMODIFIED_PROGRAM).empty()) GTEST_SKIP() << "the toolkit has no libcudart.so";
   const std::string name = GetParam();
   const Ended ended = run(std::string(BW_UNMODIFIED_PROGRAM) + " " + name,
-                          std::string("LD_LIBRARY_PATH=") + BW_SHARED_RUNTIME_FOLDER);
+                          std::string("LD_LIBRARY_PATH=") + BW_SHARED_RUNTIME_FOLDER +
+                              " LD_PRELOAD=" + BW_UNMODIFIED_PRELOAD);
   EXPECT_EQ(ended.status, 0) << ended.output;
   EXPECT_TRUE(contains(ended.output, name + ": ok\n")) << ended.output;
 }
