@@ -23,8 +23,8 @@ struct TensorRate {
 /// Dense e4m3 products a multiprocessor can do in a cycle (4 tensor cores of 1024).
 constexpr double kFp8FmaPerClock = 4096;
 
-/// Rates of every form, for a launch of about the length of a GEMM and for a long one, in which the
-/// clock settles at what the power limit allows.
+/// Rates of every form, for a burst of 0.1 ms, for a launch of about the length of a GEMM and for
+/// one of 0.3 s and more, in which the clock settles at what the power limit allows.
 std::vector<TensorRate> measure_tensor_rates();
 
 /// Bytes per second of device memory.

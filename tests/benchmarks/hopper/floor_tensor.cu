@@ -1,124 +1,75 @@
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/device/fence.cuh"
-#include "common/device/shared_address.cuh"
 #include "common/host/device_attribute.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/event_timer.hpp"
-#include "common/host/number_formats.hpp"
-#include "common/host/random_normal.hpp"
 #include "tests/benchmarks/hopper/floor.hpp"
 #include "tests/benchmarks/hopper/floor_device.cuh"
+#include "tests/benchmarks/hopper/floor_mma.cuh"
+#include "tests/benchmarks/hopper/floor_operands.hpp"
 
 namespace bw {
 namespace {
 
-constexpr int kMmaRows = 64, kMmaDepth = 32, kMmasPerBlock = kRowBytes / kMmaDepth;
-constexpr int kWarpgroups = 2, kThreads = kWarpgroups * 128;
-constexpr int kBlocksPerStep = 4;  // K blocks between two looks at the loop's counter
-
-template <int n>
-constexpr int kTileBytes = (kWarpgroups * kMmaRows + n) * kRowBytes;
-
-/// `blocks` K blocks of 64 × n in each of two warpgroups, each block's accumulation beginning anew,
-/// as the GEMM's does. `operands`: random e4m3, kTileBytes of them.
+/// One CTA on each multiprocessor. `operands`: random e4m3, kMmaTileBytes of them.
 template <int n, bool a_in_registers>
-__global__ void __launch_bounds__(kThreads, 1)
-    mma_loop(const uint4* operands, int blocks, CtaTime* times, float* sink) {
+__global__ void __launch_bounds__(kMathThreads, 1)
+    mma_loop(const uint4* operands, int blocks, int chained, CtaTime* times, float* sink) {
   extern __shared__ uint8_t raw[];
   uint8_t* tiles = align_tile(raw);
-  for (int i = threadIdx.x; i < kTileBytes<n> / 16; i += kThreads) {
-    reinterpret_cast<uint4*>(tiles)[i] = operands[i];
-  }
+  copy_operands(tiles, operands, kMmaTileBytes<n>, kMathThreads);
   ptx::fence_proxy_async_shared();
   __syncthreads();
-
-  const uint32_t warpgroup = threadIdx.x / 128;
-  const uint32_t base = ptx::shared_address(tiles);
-  const uint64_t b = tile_descriptor(base);
-  const uint64_t a = tile_descriptor(base + n * kRowBytes + warpgroup * kMmaRows * kRowBytes);
-  uint32_t fragment[kMmasPerBlock][4];
-  if constexpr (a_in_registers) {
-    const auto* words = reinterpret_cast<const uint32_t*>(tiles) + threadIdx.x;
-    for (int i = 0; i < kMmasPerBlock; ++i) {
-      for (int j = 0; j < 4; ++j) fragment[i][j] = words[(i * 4 + j) * kThreads];
-    }
-  }
-  float accumulator[n / 2];
-#pragma unroll
-  for (int i = 0; i < n / 2; ++i) accumulator[i] = 0;
-
-  const uint64_t begin_nanoseconds = global_nanoseconds();
-  const int64_t begin = clock64();
-  for (int step = 0; step < blocks / kBlocksPerStep; ++step) {
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int block = 0; block < kBlocksPerStep; ++block) {
-#pragma unroll
-      for (int i = 0; i < kMmasPerBlock; ++i) {
-        constexpr int kDescriptorStep = kMmaDepth / 16;
-        if constexpr (a_in_registers) {
-          ptx::wgmma_e4m3(accumulator, fragment[i], b + i * kDescriptorStep, i != 0);
-        } else {
-          ptx::wgmma_e4m3(accumulator, a + i * kDescriptorStep, b + i * kDescriptorStep, i != 0);
-        }
-      }
-    }
-    // While one warpgroup comes around, the other one's group keeps the tensor cores busy.
-    ptx::wgmma_commit_group();
-    ptx::wgmma_wait_group<0>();
-    ptx::wgmma_hold(accumulator);
-  }
-  const int64_t end = clock64();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    times[blockIdx.x] = {static_cast<uint64_t>(end - begin),
-                         global_nanoseconds() - begin_nanoseconds};
-  }
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < n / 2; ++i) sum += accumulator[i];
-  if (sum == 0.123456f) sink[threadIdx.x] = sum;  // never; keeps the accumulator alive
+  const CtaTime time = multiply_blocks<n, a_in_registers>(tiles, blocks, chained, sink);
+  if (threadIdx.x == 0) times[blockIdx.x] = time;
 }
 
-/// Normal numbers as block quantisation leaves them: the largest of 128 is near e4m3's largest.
-std::vector<Fp8E4m3> random_operands(size_t count) {
-  constexpr float kSpread = 160;
-  const RandomNormal normal(/*seed=*/1, /*stream=*/0);
-  std::vector<Fp8E4m3> values(count);
-  for (size_t i = 0; i < count; ++i) values[i] = to_fp8_e4m3(kSpread * normal(i));
-  return values;
-}
+/// A launch's length and how often it is done.
+struct Length {
+  int blocks;  ///< of 2 × 64 × 256 × 128, 1024 cycles each at full rate
+  int warm_ups, launches;
+};
+// At 1.4 to 2.0 GHz: about 0.1 ms, about a GEMM's 0.6 ms, and at least 0.3 s, in which the power
+// limit has settled the clock.
+constexpr Length kLengths[] = {{168, 3, 15}, {1024, 3, 9}, {640 * 1024, 1, 1}};
+constexpr int kWidestMma = 256;
+/// Before each measurement, so that all start from the same temperature and clock.
+constexpr std::chrono::milliseconds kPause{200};
 
 template <int n, bool a_in_registers>
-TensorRate measure(int blocks) {
-  constexpr int kSharedBytes = kTileBytes<n> + 1024;
-  constexpr int kWarmUps = 3, kLaunches = 9;
+TensorRate measure(const Length& length) {
+  constexpr int kSharedBytes = kMmaTileBytes<n> + 1024;
+  const int blocks = length.blocks * kWidestMma / n / kBlocksPerStep * kBlocksPerStep;
   const auto kernel = mma_loop<n, a_in_registers>;
   check_cuda(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
       "give the loop its shared memory");
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  const DeviceBuffer<Fp8E4m3> operands(random_operands(kTileBytes<n>));
+  const DeviceBuffer<Fp8E4m3> operands(random_operands(kMmaTileBytes<n>));
   DeviceBuffer<CtaTime> times(multiprocessors);
-  DeviceBuffer<float> sink(kThreads);
+  DeviceBuffer<float> sink(kMathThreads);
   EventTimer timer;
   std::vector<TensorRate> rates;
-  for (int launch = 0; launch < kWarmUps + kLaunches; ++launch) {
+  std::this_thread::sleep_for(kPause);
+  for (int launch = 0; launch < length.warm_ups + length.launches; ++launch) {
     timer.start(nullptr);
-    kernel<<<multiprocessors, kThreads, kSharedBytes>>>(
-        reinterpret_cast<const uint4*>(operands.data()), blocks, times.data(), sink.data());
+    kernel<<<multiprocessors, kMathThreads, kSharedBytes>>>(
+        reinterpret_cast<const uint4*>(operands.data()), blocks, /*chained=*/0, times.data(),
+        sink.data());
     check_cuda(cudaGetLastError(), "launch a loop of wgmma");
     const double milliseconds = timer.stop(nullptr);
-    if (launch < kWarmUps) continue;
+    if (launch < length.warm_ups) continue;
     double cycles = 0, nanoseconds = 0;
     for (const CtaTime& time : times.download()) {
       cycles = std::max(cycles, static_cast<double>(time.cycles));
       nanoseconds = std::max(nanoseconds, static_cast<double>(time.nanoseconds));
     }
-    const double fma_per_sm = 1.0 * kWarpgroups * kMmaRows * n * kRowBytes * blocks;
+    const double fma_per_sm = 1.0 * kMathWarpgroups * kMmaRows * n * kRowBytes * blocks;
     TensorRate rate;
     rate.form = "m64n" + std::to_string(n) + "k32, A from " +
                 (a_in_registers ? "registers" : "shared memory");
@@ -128,25 +79,24 @@ TensorRate measure(int blocks) {
     rate.clock_ghz = cycles / nanoseconds;
     rates.push_back(rate);
   }
+  const size_t middle = rates.size() / 2;
   std::nth_element(
-      rates.begin(), rates.begin() + kLaunches / 2, rates.end(),
+      rates.begin(), rates.begin() + static_cast<std::ptrdiff_t>(middle), rates.end(),
       [](const TensorRate& x, const TensorRate& y) { return x.milliseconds < y.milliseconds; });
-  return rates[kLaunches / 2];
+  return rates[middle];
 }
 
 }  // namespace
 
 std::vector<TensorRate> measure_tensor_rates() {
-  // A block of 2 × 64 × 256 × 128 takes 1024 cycles at full rate.
-  constexpr int kShort = 1024, kLong = 128 * 1024;
   std::vector<TensorRate> rates;
-  for (const int blocks : {kShort, kLong}) {
-    rates.push_back(measure<256, false>(blocks));
-    rates.push_back(measure<192, false>(blocks));
-    rates.push_back(measure<128, false>(2 * blocks));
-    rates.push_back(measure<64, false>(4 * blocks));
-    rates.push_back(measure<256, true>(blocks));
-    rates.push_back(measure<128, true>(2 * blocks));
+  for (const Length& length : kLengths) {
+    rates.push_back(measure<256, false>(length));
+    rates.push_back(measure<192, false>(length));
+    rates.push_back(measure<128, false>(length));
+    rates.push_back(measure<64, false>(length));
+    rates.push_back(measure<256, true>(length));
+    rates.push_back(measure<128, true>(length));
   }
   return rates;
 }
