@@ -13,8 +13,7 @@
 namespace bw::test {
 namespace {
 
-constexpr uint32_t kMmaWarp = 4;  ///< behind the four warps that copy
-constexpr unsigned kThreads = 160;
+constexpr unsigned kThreads = kContextThreads<128>;
 constexpr uint32_t kWarps = 4, kQuarterLanes = 32;
 constexpr int kRegisters = 8;
 constexpr int kColumns = 32;          ///< of the tile that is looked at

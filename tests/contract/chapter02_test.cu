@@ -12,8 +12,7 @@
 namespace bw::test {
 namespace {
 
-constexpr uint32_t kMmaWarp = 4;  ///< behind the four epilogue warps
-constexpr unsigned kThreads = 160;
+constexpr unsigned kThreads = kContextThreads<128>;
 constexpr int kColumns = 64;
 
 // ---- TmemAllocation
@@ -254,19 +253,23 @@ TEST(TmemStage, FromOffsetFindsTheStage) {
 
 // ---- TmemDeallocBarrier
 
-template <int CtaGroup>
+template <int CtaGroup, int EpilogueThreads = 128>
 struct DeallocInit {
   struct Seen {
     BarrierState barrier;
   };
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
-    TmemDeallocBarrier<CtaGroup>{barriers}.init_barrier();
+    TmemDeallocBarrier<CtaGroup, EpilogueThreads>{barriers}.init_barrier();
     seen.barrier = complete_and_count(barriers[0]);
   }
 };
 TEST(TmemDeallocBarrier, Counts128ThreadsOfEachCtaOfTheGroup) {
   EXPECT_EQ(observe<DeallocInit<1>>(1).barrier.pending, 128u);
   EXPECT_EQ(observe<DeallocInit<2>>(1).barrier.pending, 256u);
+}
+TEST(TmemDeallocBarrier, CountsBothGroupsOfEpilogueWarps) {
+  EXPECT_EQ((observe<DeallocInit<1, 256>>(1).barrier.pending), 256u);
+  EXPECT_EQ((observe<DeallocInit<2, 256>>(1).barrier.pending), 512u);
 }
 
 /// Only the epilogue of CTA 0 signals, half of its warps.
@@ -297,7 +300,7 @@ TEST(TmemDeallocBarrier, SignalCompleteOfAPairArrivesInBothCtas) {
 }
 
 /// The epilogue warps of every CTA read late; the MMA warp must not free before the last of them.
-template <int CtaGroup>
+template <int CtaGroup, int EpilogueThreads = 128>
 struct CompleteDealloc {
   struct Seen {
     uint32_t signalled;         ///< in CTA 0: by epilogue threads of the whole group
@@ -306,7 +309,7 @@ struct CompleteDealloc {
   };
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
     __shared__ uint32_t slot;
-    const TmemDeallocBarrier<CtaGroup> dealloc{barriers};
+    const TmemDeallocBarrier<CtaGroup, EpilogueThreads> dealloc{barriers};
     const uint32_t rank = ptx::cluster_cta_rank();
     uint32_t& signalled = (&seen - rank)->signalled;
     if (threadIdx.x == 0) {
@@ -321,9 +324,9 @@ struct CompleteDealloc {
         seen.signalled_before = atomicAdd(&signalled, 0);
         seen.phase_after = current_phase(barriers[0]);
       }
-    } else {
+    } else if (is_epilogue_warp()) {
       // One warp after the other, those of the second CTA last.
-      for (uint32_t i = 0; i <= warp_index() + 4 * rank; ++i) come_late();
+      for (uint32_t i = 0; i <= (epilogue_thread() + EpilogueThreads * rank) / 32; ++i) come_late();
       atomicAdd(&signalled, 1);
       dealloc.signal_complete();
     }
@@ -340,6 +343,12 @@ TEST(TmemDeallocBarrier, CompleteDeallocOfAPairWaitsForBothEpilogues) {
   for (const auto& seen : observe_cluster<CompleteDealloc<2>>(2, kThreads)) {
     EXPECT_EQ(seen.signalled_before, 256u);
     EXPECT_EQ(seen.phase_after, 1u);
+  }
+}
+TEST(TmemDeallocBarrier, CompleteDeallocWaitsForBothGroupsOfEpilogueWarps) {
+  EXPECT_EQ((observe<CompleteDealloc<1, 256>>(kContextThreads<256>).signalled_before), 256u);
+  for (const auto& seen : observe_cluster<CompleteDealloc<2, 256>>(2, kContextThreads<256>)) {
+    EXPECT_EQ(seen.signalled_before, 512u);
   }
 }
 

@@ -12,24 +12,24 @@
 namespace bw::test {
 namespace {
 
-template <int CtaGroup>
-constexpr OutputPipelineConfig kOutput{2, 64, CtaGroup};
-template <int CtaGroup>
-using MmaWarpOf = MmaWarpContext<kOutput<CtaGroup>, 32, 128>;
-template <int CtaGroup>
-using EpilogueWarpOf = EpilogueWarpContext<kOutput<CtaGroup>, 32, 128>;
-constexpr uint32_t kMmaWarp = 4;
-constexpr unsigned kThreads = 160;
+template <int CtaGroup, int EpilogueThreads>
+constexpr OutputPipelineConfig kOutput{2, 64, CtaGroup, EpilogueThreads};
+template <int CtaGroup, int EpilogueThreads = 128>
+using MmaWarpOf = MmaWarpContext<kOutput<CtaGroup, EpilogueThreads>, 32, EpilogueThreads>;
+template <int CtaGroup, int EpilogueThreads = 128>
+using EpilogueWarpOf = EpilogueWarpContext<kOutput<CtaGroup, EpilogueThreads>, 32, EpilogueThreads>;
+constexpr unsigned kThreads = kContextThreads<128>;
 constexpr uint32_t kGarbage = 0xdeadbeef;
 constexpr uint32_t kPublished = 96;  ///< a TMEM address
 constexpr int kDealloc = 4;          ///< the barrier behind those of the two accumulators
 constexpr uint16_t kMask = 3;
 
-/// Which form makes the contexts, and for how many CTAs.
+/// Which form makes the contexts, and for how many CTAs and epilogue threads.
 enum class Form { kCreate, kReadyMade };
 struct Making {
   Form form;
   int cta_group;
+  int epilogue_threads;
 };
 
 struct ContextSeen {
@@ -47,11 +47,11 @@ struct ContextSeen {
 };
 
 /// A whole life: the MMA warp allocates late, the epilogue leaves late, that of a second CTA last.
-template <Form form, int CtaGroup>
+template <Form form, int CtaGroup, int EpilogueThreads>
 struct Life {
   using Seen = ContextSeen;
-  using MmaWarp = MmaWarpOf<CtaGroup>;
-  using EpilogueWarp = EpilogueWarpOf<CtaGroup>;
+  using MmaWarp = MmaWarpOf<CtaGroup, EpilogueThreads>;
+  using EpilogueWarp = EpilogueWarpOf<CtaGroup, EpilogueThreads>;
 
   static __device__ uint32_t count_left(Seen& seen) {
     Seen* const first = &seen - ptx::cluster_cta_rank();
@@ -76,11 +76,11 @@ struct Life {
   }
 
   static __device__ void look(const EpilogueWarp& epilogue, SharedMemBarrier& dealloc, Seen& seen) {
-    for (uint32_t i = 0; i <= warp_index() + 4 * ptx::cluster_cta_rank(); ++i) come_late();
-    if (threadIdx.x == 96 && ptx::cluster_cta_rank() == CtaGroup - 1) {
-      seen.dealloc_phase_inside = current_phase(dealloc);
-    }
-    if (threadIdx.x == 96) seen.epilogue_address = epilogue.tmem().addr;
+    const uint32_t rank = ptx::cluster_cta_rank();
+    for (uint32_t i = 0; i <= (epilogue_thread() + EpilogueThreads * rank) / 32; ++i) come_late();
+    const bool in_last_warp = epilogue_thread() == EpilogueThreads - 32;
+    if (in_last_warp && rank == CtaGroup - 1) seen.dealloc_phase_inside = current_phase(dealloc);
+    if (in_last_warp) seen.epilogue_address = epilogue.tmem().addr;
     __syncwarp();
   }
 
@@ -111,7 +111,7 @@ struct Life {
         seen.left = count_left(seen);
         seen.dealloc_phase_after = current_phase(barriers[kDealloc]);
       }
-    } else {
+    } else if (is_epilogue_warp()) {
       if (threadIdx.x == 0) seen.address_before_sync = *static_cast<volatile uint32_t*>(&slot);
       __syncwarp();
       EpilogueWarp::Sync::wait();
@@ -132,17 +132,24 @@ struct Life {
   }
 };
 
-/// Lives of every form and CTA group; the expectations hold in each CTA.
+/// Lives of every form, CTA group and number of epilogue threads; the expectations hold in each
+/// CTA.
 class WarpContext : public testing::TestWithParam<Making> {
  protected:
+  template <int CtaGroup, int EpilogueThreads>
+  static std::vector<ContextSeen> lives_of(Form form) {
+    constexpr unsigned kCtaThreads = kContextThreads<EpilogueThreads>;
+    using Created = Life<Form::kCreate, CtaGroup, EpilogueThreads>;
+    using ReadyMade = Life<Form::kReadyMade, CtaGroup, EpilogueThreads>;
+    return form == Form::kCreate ? observe_cluster<Created>(CtaGroup, kCtaThreads)
+                                 : observe_cluster<ReadyMade>(CtaGroup, kCtaThreads);
+  }
   static std::vector<ContextSeen> lives() {
-    const auto [form, cta_group] = GetParam();
+    const auto [form, cta_group, epilogue_threads] = GetParam();
     if (cta_group == 1) {
-      return form == Form::kCreate ? observe_cluster<Life<Form::kCreate, 1>>(1, kThreads)
-                                   : observe_cluster<Life<Form::kReadyMade, 1>>(1, kThreads);
+      return epilogue_threads == 128 ? lives_of<1, 128>(form) : lives_of<1, 256>(form);
     }
-    return form == Form::kCreate ? observe_cluster<Life<Form::kCreate, 2>>(2, kThreads)
-                                 : observe_cluster<Life<Form::kReadyMade, 2>>(2, kThreads);
+    return epilogue_threads == 128 ? lives_of<2, 128>(form) : lives_of<2, 256>(form);
   }
 };
 
@@ -162,7 +169,7 @@ TEST_P(WarpContext, MmaEnterDoesNotWaitForTheEpiloguesEnd) {
 TEST_P(WarpContext, MmaExitWaitsForEveryEpilogueThreadAndDeallocates) {
   // The simulator faults when a CTA exits with tensor memory that is still allocated.
   for (const ContextSeen& seen : lives()) {
-    EXPECT_EQ(seen.left, 128u * GetParam().cta_group);
+    EXPECT_EQ(seen.left, static_cast<uint32_t>(GetParam().epilogue_threads * GetParam().cta_group));
     EXPECT_EQ(seen.dealloc_phase_after, 1u);
   }
 }
@@ -175,14 +182,18 @@ TEST_P(WarpContext, EpilogueReadsGarbageBeforeSyncTheAddressAfterIt) {
 TEST_P(WarpContext, EpilogueEnterSignalsNothing) {
   EXPECT_EQ(lives().back().dealloc_phase_inside, 0u) << "in the warp that leaves last";
 }
-INSTANTIATE_TEST_SUITE_P(Makings, WarpContext,
-                         testing::Values(Making{Form::kCreate, 1}, Making{Form::kReadyMade, 1},
-                                         Making{Form::kCreate, 2}, Making{Form::kReadyMade, 2}),
-                         [](const testing::TestParamInfo<Making>& making) {
-                           return std::string(making.param.form == Form::kCreate ? "Create"
-                                                                                 : "ReadyMade") +
-                                  (making.param.cta_group == 2 ? "OfAPair" : "");
-                         });
+std::string name_of(const testing::TestParamInfo<Making>& making) {
+  return std::string(making.param.form == Form::kCreate ? "Create" : "ReadyMade") +
+         (making.param.cta_group == 2 ? "OfAPair" : "") +
+         (making.param.epilogue_threads == 256 ? "WithTwoEpilogueGroups" : "");
+}
+INSTANTIATE_TEST_SUITE_P(
+    Makings, WarpContext,
+    testing::Values(Making{Form::kCreate, 1, 128}, Making{Form::kReadyMade, 1, 128},
+                    Making{Form::kCreate, 2, 128}, Making{Form::kReadyMade, 2, 128},
+                    Making{Form::kCreate, 1, 256}, Making{Form::kReadyMade, 1, 256},
+                    Making{Form::kCreate, 2, 256}, Making{Form::kReadyMade, 2, 256}),
+    name_of);
 
 /// The epilogue comes late to its `Sync::wait()`.
 struct EnterAlone {

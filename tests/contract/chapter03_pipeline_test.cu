@@ -17,10 +17,10 @@ namespace {
 constexpr int kStages = 2;
 constexpr int kStride = 64;
 constexpr uint32_t kBase = 128;  ///< TMEM address; nothing here reads or writes there
-template <int CtaGroup>
-constexpr OutputPipelineConfig kOutput{kStages, kStride, CtaGroup};
-template <int CtaGroup>
-using Output = OutputTilePipeline<kOutput<CtaGroup>>;
+template <int CtaGroup, int EpilogueThreads = 128>
+constexpr OutputPipelineConfig kOutput{kStages, kStride, CtaGroup, EpilogueThreads};
+template <int CtaGroup, int EpilogueThreads = 128>
+using Output = OutputTilePipeline<kOutput<CtaGroup, EpilogueThreads>>;
 
 template <int CtaGroup>
 __device__ Output<CtaGroup> output_over(SharedMemBarrier* barriers) {
@@ -33,13 +33,13 @@ constexpr uint32_t kProducerArrivals = 40;
 constexpr uint32_t kConsumerArrivals = 300;
 constexpr unsigned kEpilogueThreads = 128;
 
-template <int CtaGroup>
+template <int CtaGroup, int EpilogueThreads = 128>
 struct InitBarriers {
   struct Seen {
     BarrierState full[kStages], empty[kStages];
   };
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
-    Output<CtaGroup>::init_barriers(barriers);
+    Output<CtaGroup, EpilogueThreads>::init_barriers(barriers);
     for (int stage = 0; stage < kStages; ++stage) {
       seen.full[stage] = complete_and_count(barriers[stage]);
       seen.empty[stage] = complete_and_count(barriers[kStages + stage]);
@@ -54,6 +54,16 @@ TEST(OutputTilePipeline, FullCountsOneCommitEmpty128ThreadsOfEachCtaOfTheGroup) 
     EXPECT_EQ(one.empty[stage].pending, 128u);
     EXPECT_EQ(pair.full[stage].pending, 1u);
     EXPECT_EQ(pair.empty[stage].pending, 256u);
+  }
+}
+TEST(OutputTilePipeline, EmptyCountsBothGroupsOfEpilogueWarps) {
+  const auto one = observe<InitBarriers<1, 256>>(1);
+  const auto pair = observe<InitBarriers<2, 256>>(1);
+  for (int stage = 0; stage < kStages; ++stage) {
+    EXPECT_EQ(one.full[stage].pending, 1u);
+    EXPECT_EQ(one.empty[stage].pending, 256u);
+    EXPECT_EQ(pair.full[stage].pending, 1u);
+    EXPECT_EQ(pair.empty[stage].pending, 512u);
   }
 }
 
@@ -264,25 +274,29 @@ TEST(MmaCompleteMask, IsTheCtaOrThePairOfEveryRank) {
 }
 
 /// The types are compared in device code: nvcc can't name them in the host's.
+template <int EpilogueThreads>
 struct TypesOfContexts {
   struct Seen {
     uint32_t tmem, pipeline, dealloc, sync;
   };
   static __device__ void run(SharedMemBarrier*, Seen& seen) {
-    using Types = WarpContextTypes<kOutput<2>, 32, 128>;
+    using Types = WarpContextTypes<kOutput<2, EpilogueThreads>, 32, EpilogueThreads>;
     seen = {std::is_same_v<typename Types::Tmem, TmemAllocation<2>>,
-            std::is_same_v<typename Types::Pipeline, OutputTilePipeline<kOutput<2>>>,
-            std::is_same_v<typename Types::Dealloc, TmemDeallocBarrier<2>>,
-            std::is_same_v<typename Types::Sync, WarpGroupBarrier<32 + 128, 1>>};
+            std::is_same_v<typename Types::Pipeline, Output<2, EpilogueThreads>>,
+            std::is_same_v<typename Types::Dealloc, TmemDeallocBarrier<2, EpilogueThreads>>,
+            std::is_same_v<typename Types::Sync, WarpGroupBarrier<32 + EpilogueThreads, 1>>};
   }
 };
-TEST(WarpContextTypes, NamesTheTypesOfBothContexts) {
-  const auto seen = observe<TypesOfContexts>(1);
+template <int EpilogueThreads>
+void expect_types() {
+  const auto seen = observe<TypesOfContexts<EpilogueThreads>>(1);
   EXPECT_EQ(seen.tmem, 1u);
   EXPECT_EQ(seen.pipeline, 1u);
   EXPECT_EQ(seen.dealloc, 1u);
   EXPECT_EQ(seen.sync, 1u);
 }
+TEST(WarpContextTypes, NamesTheTypesOfBothContexts) { expect_types<128>(); }
+TEST(WarpContextTypes, CountsBothGroupsOfEpilogueWarps) { expect_types<256>(); }
 
 }  // namespace
 }  // namespace bw::test

@@ -14,11 +14,8 @@
 namespace bw::test {
 namespace {
 
-constexpr uint32_t kMmaWarp = 4;
-constexpr unsigned kThreads = 160;
-constexpr uint32_t kEpilogueThreads = 128;
 constexpr int kKBlocks = 3;
-constexpr uint32_t kArrivals = 1500;  ///< more than all threads make in all K blocks
+constexpr uint32_t kArrivals = 3000;  ///< more than all threads make in all K blocks
 constexpr int kInputStages = 1;
 
 /// A float with a full mantissa, in (-1, 1), different for every argument.
@@ -40,11 +37,11 @@ __host__ __device__ inline float b_scale_at(uint32_t k, uint32_t block) {
 }
 
 /// `boundary`: columns of the tile that have the first B-scale.
-template <int Rows, int Columns, int CtaGroup, int boundary>
+template <int Rows, int Columns, int CtaGroup, int boundary, int EpilogueThreads = 128>
 struct Promote {
   static constexpr int kRows = Rows, kColumns = Columns, kBoundary = boundary;
-  static constexpr OutputPipelineConfig kOutput{2, 192, CtaGroup};
-  using Accumulator = BlockwiseFp8Accumulator<Rows, Columns, CtaGroup>;
+  static constexpr OutputPipelineConfig kOutput{2, 256, CtaGroup, EpilogueThreads};
+  using Accumulator = BlockwiseFp8Accumulator<Rows, Columns, CtaGroup, EpilogueThreads>;
   using Stage = EpilogueKStage<kOutput, kInputStages>;
   static constexpr uint32_t kOutputStage = 1;
 
@@ -66,7 +63,9 @@ struct Promote {
   }
   static constexpr int kTmemColumns = Rows == 64 && CtaGroup == 2 ? Columns / 2 : Columns;
 
+  /// The first four warps reach all lanes.
   static __device__ void fill(TmemAddress accumulator, uint32_t k) {
+    if (epilogue_thread() >= 128) return;
     constexpr int kAtOnce = 8;
     const int row = row_in(threadIdx.x);
     for (int column = 0; column < kTmemColumns; column += kAtOnce) {
@@ -87,13 +86,20 @@ struct Promote {
     }
   }
 
+  /// Waits for all epilogue threads; what they did with tensor memory comes before what follows.
+  static __device__ void meet_epilogue() {
+    ptx::tcgen05_fence_before_thread_sync();
+    ptx::bar_sync<1, EpilogueThreads>();
+    ptx::tcgen05_fence_after_thread_sync();
+  }
+
   static __device__ void promote_block(Accumulator& accumulator, Stage stage, uint32_t k) {
     __shared__ float a_scales[Rows];
     fill(stage.output_stage.tmem().tensor(), k);
     if (threadIdx.x < Rows) a_scales[threadIdx.x] = a_scale_at(k, threadIdx.x);
-    ptx::bar_sync<1, kEpilogueThreads>();
+    meet_epilogue();
     accumulator.promote(stage, a_scales, BScalePair{b_scale_at(k, 0), b_scale_at(k, 1), boundary});
-    ptx::bar_sync<1, kEpilogueThreads>();
+    meet_epilogue();
   }
 
   static __device__ void promote_all(SharedMemBarrier* barriers, uint32_t tmem, Seen& seen) {
@@ -119,7 +125,7 @@ struct Promote {
     if (warp_index() == kMmaWarp) Tmem::allocate(&slot);
     __syncthreads();
     const auto tmem = Tmem::from_shared(&slot);
-    if (threadIdx.x < kEpilogueThreads) {
+    if (is_epilogue_warp()) {
       promote_all(barriers, tmem.addr, seen);
       ptx::tcgen05_fence_before_thread_sync();
     }
@@ -161,7 +167,8 @@ bool same_bits(float a, float b) {
 
 template <class Scenario>
 auto promote_in_each_cta() {
-  return observe_cluster<Scenario>(Scenario::kOutput.cta_group, kThreads);
+  return observe_cluster<Scenario>(Scenario::kOutput.cta_group,
+                                   kContextThreads<Scenario::kOutput.epilogue_threads>);
 }
 
 template <class Scenario>
@@ -172,7 +179,9 @@ using Tiles = testing::Types<Promote<128, 64, 1, 64>,   // one B-scale
                              Promote<64, 128, 1, 128>,  // half of the lanes
                              Promote<64, 96, 1, 64>,    // …, the boundary in the first thread's
                              Promote<64, 128, 2, 128>,  // a pair's MMA of 128 rows
-                             Promote<128, 80, 2, 48>>;  // a pair's MMA of 256 rows
+                             Promote<128, 80, 2, 48>,   // a pair's MMA of 256 rows
+                             Promote<128, 256, 1, 128, 256>,   // two groups of epilogue warps
+                             Promote<128, 256, 2, 128, 256>>;  // … of each CTA of a pair
 TYPED_TEST_SUITE(BlockwiseFp8AccumulatorOf, Tiles);
 
 TYPED_TEST(BlockwiseFp8AccumulatorOf, PromoteFormsTheScaleProductFirst) {
@@ -205,6 +214,7 @@ TYPED_TEST(BlockwiseFp8AccumulatorOf, PromoteReleasesAccumulatorAndInputOncePerK
   constexpr uint32_t kPromotions = kKBlocks + 1;
   const auto seen = promote_in_each_cta<TypeParam>();
   constexpr uint32_t kCtas = TypeParam::kOutput.cta_group;
+  constexpr uint32_t kEpilogueThreads = TypeParam::kOutput.epilogue_threads;
   EXPECT_EQ(seen[0].output_empty.pending, kArrivals - kPromotions * kEpilogueThreads * kCtas);
   for (const auto& cta : seen) {
     EXPECT_EQ(cta.input_empty.pending, kArrivals - kPromotions * kEpilogueThreads / 32);

@@ -16,16 +16,10 @@ namespace {
 
 constexpr int kOutputStages = 2, kInputStages = 3, kStride = 64;
 constexpr uint32_t kKBlocks = 2 * kInputStages + 1;
-constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, 1};
-using MmaWarp = MmaWarpContext<kOutput, 32, 128>;
-using EpilogueWarp = EpilogueWarpContext<kOutput, 32, 128>;
 using Payload = BlockwiseFp8TilePayload<32, 8>;
 using Input = InputTilePipeline<Payload, kInputStages>;
 
-constexpr uint32_t kMmaWarp = 4, kLoadWarp = 5;
-constexpr unsigned kThreads = 192;
-constexpr uint32_t kEpilogueThreads = 128;
-constexpr uint32_t kInputConsumers = 1 + kEpilogueThreads / 32;  ///< the MMAs' commit, four warps
+constexpr uint32_t kLoadWarp = kMmaWarp + 1;
 constexpr int kInputBarriers = 2 * kOutputStages;
 constexpr int kDealloc = kInputBarriers + 2 * kInputStages;
 constexpr uint16_t kMask = 1;
@@ -43,9 +37,16 @@ struct LifeSeen {
   uint32_t read_before_drained;
 };
 
-template <Late late>
+template <Late late, int EpilogueThreads = 128>
 struct Life {
   using Seen = LifeSeen;
+  static constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, 1, EpilogueThreads};
+  using MmaWarp = MmaWarpContext<kOutput, 32, EpilogueThreads>;
+  using EpilogueWarp = EpilogueWarpContext<kOutput, 32, EpilogueThreads>;
+  /// The MMAs' commit, and every epilogue warp.
+  static constexpr uint32_t kInputConsumers = 1 + EpilogueThreads / 32;
+  /// The load warp comes behind the MMA warp.
+  static constexpr unsigned kThreads = EpilogueThreads == 256 ? kContextThreads<256> : 6 * 32;
   struct Progress {
     uint32_t loaded, multiplied, accumulators_read, scales_read;
   };
@@ -101,7 +102,7 @@ struct Life {
     auto input = input_over(barriers);
     for (uint32_t k = 0; k < kKBlocks; ++k) {
       auto context = epilogue.per_k_stage(input);
-      if (threadIdx.x == kEpilogueThreads - 1) {
+      if (epilogue_thread() == EpilogueThreads - 1) {
         seen.epilogue_offset[k] = context.output_stage().tmem().offset() - epilogue.tmem().addr;
         seen.epilogue_input[k] = context.input_stage_index();
         seen.loaded_before_epilogue[k] = look(progress.loaded);
@@ -120,7 +121,7 @@ struct Life {
     __shared__ Progress progress;
     if (threadIdx.x == 0) {
       MmaWarp::Pipeline::init_barriers(barriers);
-      MmaWarp::Dealloc{&barriers[kDealloc]}.init_barrier();
+      typename MmaWarp::Dealloc{&barriers[kDealloc]}.init_barrier();
       input_over(barriers).pipeline.init_barriers(1, kInputConsumers);
       progress = {};
     }
@@ -129,7 +130,7 @@ struct Life {
       load(barriers, progress, seen);
     } else if (warp_index() == kMmaWarp) {
       multiply(barriers, &slot, progress, seen);
-    } else {
+    } else if (is_epilogue_warp()) {
       write(barriers, &slot, progress, seen);
     }
   }
@@ -145,34 +146,63 @@ void expect_stages(const LifeSeen& seen) {
 }
 /// Reads by all epilogue threads of the K blocks that must have left a ring of `stages` before the
 /// producer may enter K block `k` of it.
-uint32_t reads_due(uint32_t k, uint32_t stages) {
-  return k < stages ? 0 : (k - stages + 1) * kEpilogueThreads;
+uint32_t reads_due(uint32_t k, uint32_t stages, uint32_t epilogue_threads) {
+  return k < stages ? 0 : (k - stages + 1) * epilogue_threads;
 }
-TEST(MmaWarpContext, PerKStageTakesOneAccumulatorPerKBlock) {
-  expect_stages(observe<Life<Late::kLoader>>(kThreads));
+
+template <class Scenario>
+LifeSeen live() {
+  return observe<Scenario>(Scenario::kThreads);
 }
-TEST(MmaWarpContext, PerKStageWaitsUntilEveryEpilogueThreadHasReadTheAccumulator) {
-  const LifeSeen seen = observe<Life<Late::kEpilogue>>(kThreads);
+template <int EpilogueThreads>
+void expect_that_mma_waits_for_every_reader() {
+  const LifeSeen seen = live<Life<Late::kEpilogue, EpilogueThreads>>();
   expect_stages(seen);
   for (uint32_t k = 0; k < kKBlocks; ++k) {
-    EXPECT_GE(seen.read_before_mma[k], reads_due(k, kOutputStages)) << "K block " << k;
-    EXPECT_LT(seen.read_before_mma[k], (k + 1) * kEpilogueThreads) << "it runs ahead of the reader";
+    EXPECT_GE(seen.read_before_mma[k], reads_due(k, kOutputStages, EpilogueThreads))
+        << "K block " << k;
+    EXPECT_LT(seen.read_before_mma[k], (k + 1) * EpilogueThreads) << "it runs ahead of the reader";
   }
 }
-TEST(EpilogueWarpContext, PerKStageWaitsForTheCommitOfItsKBlock) {
-  const LifeSeen seen = observe<Life<Late::kMma>>(kThreads);
+template <int EpilogueThreads>
+void expect_that_the_epilogue_waits_for_the_commit() {
+  const LifeSeen seen = live<Life<Late::kMma, EpilogueThreads>>();
   expect_stages(seen);
   for (uint32_t k = 0; k < kKBlocks; ++k) {
     EXPECT_EQ(seen.multiplied_before_epilogue[k], k + 1);
     EXPECT_GE(seen.loaded_before_epilogue[k], k + 1);
   }
 }
-TEST(EpilogueWarpContext, PerKStageHandsTheInputStageBackWhenAllWarpsHaveReadTheScales) {
-  const LifeSeen seen = observe<Life<Late::kEpilogue>>(kThreads);
+template <int EpilogueThreads>
+void expect_that_the_loader_waits_for_every_warp() {
+  const LifeSeen seen = live<Life<Late::kEpilogue, EpilogueThreads>>();
   for (uint32_t k = 0; k < kKBlocks; ++k) {
-    EXPECT_GE(seen.read_before_load[k], reads_due(k, kInputStages)) << "K block " << k;
+    EXPECT_GE(seen.read_before_load[k], reads_due(k, kInputStages, EpilogueThreads))
+        << "K block " << k;
   }
-  EXPECT_EQ(seen.read_before_drained, kKBlocks * kEpilogueThreads);
+  EXPECT_EQ(seen.read_before_drained, kKBlocks * EpilogueThreads);
+}
+
+TEST(MmaWarpContext, PerKStageTakesOneAccumulatorPerKBlock) {
+  expect_stages(live<Life<Late::kLoader>>());
+}
+TEST(MmaWarpContext, PerKStageWaitsUntilEveryEpilogueThreadHasReadTheAccumulator) {
+  expect_that_mma_waits_for_every_reader<128>();
+}
+TEST(MmaWarpContext, PerKStageWaitsForBothGroupsOfEpilogueWarps) {
+  expect_that_mma_waits_for_every_reader<256>();
+}
+TEST(EpilogueWarpContext, PerKStageWaitsForTheCommitOfItsKBlock) {
+  expect_that_the_epilogue_waits_for_the_commit<128>();
+}
+TEST(EpilogueWarpContext, PerKStageOfTwoGroupsWaitsForTheCommitOfItsKBlock) {
+  expect_that_the_epilogue_waits_for_the_commit<256>();
+}
+TEST(EpilogueWarpContext, PerKStageHandsTheInputStageBackWhenAllWarpsHaveReadTheScales) {
+  expect_that_the_loader_waits_for_every_warp<128>();
+}
+TEST(EpilogueWarpContext, PerKStageHandsTheInputStageBackWhenBothGroupsHaveReadTheScales) {
+  expect_that_the_loader_waits_for_every_warp<256>();
 }
 
 }  // namespace

@@ -16,17 +16,17 @@ namespace {
 constexpr int kOutputStages = 2, kInputStages = 3;
 constexpr int kStride = 64;
 constexpr uint32_t kBase = 128;  ///< TMEM address; nothing here reads or writes there
-template <int CtaGroup>
-constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, CtaGroup};
-template <int CtaGroup>
-using Output = OutputTilePipeline<kOutput<CtaGroup>>;
+template <int CtaGroup, int EpilogueThreads = 128>
+constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, CtaGroup, EpilogueThreads};
+template <int CtaGroup, int EpilogueThreads = 128>
+using Output = OutputTilePipeline<kOutput<CtaGroup, EpilogueThreads>>;
 using Input = ProducerConsumerPipeline<kInputStages>;
 constexpr uint32_t kArrivals = 300;  ///< more than all threads make
 constexpr unsigned kEpilogueThreads = 128;
 constexpr int kInputBarriers = 2 * kOutputStages;  ///< they lie behind those of the accumulators
 
-template <int CtaGroup>
-__device__ Output<CtaGroup> output_over(SharedMemBarrier* barriers) {
+template <int CtaGroup, int EpilogueThreads = 128>
+__device__ Output<CtaGroup, EpilogueThreads> output_over(SharedMemBarrier* barriers) {
   return {ProducerConsumerPipeline<kOutputStages>(barriers), TmemAllocation<CtaGroup>{kBase},
           mma_complete_mask<CtaGroup>(ptx::cluster_cta_rank())};
 }
@@ -206,8 +206,8 @@ constexpr uint32_t kInputStage = 2, kOutputStage = 1;
 constexpr int kInputFull = kInputBarriers + kInputStage;
 constexpr int kInputEmpty = kInputFull + kInputStages;
 
-template <int CtaGroup>
-__device__ void go_to_stages(Output<CtaGroup>& output, Input& input) {
+template <OutputPipelineConfig opc>
+__device__ void go_to_stages(OutputTilePipeline<opc>& output, Input& input) {
   for (uint32_t i = 0; i < kInputStage; ++i) input.consumer_step();
   for (uint32_t i = 0; i < kOutputStage; ++i) output.pipeline.consumer_step();
 }
@@ -251,7 +251,7 @@ struct Enter {
     }
     meet();
     if (threadIdx.x < kEpilogueThreads) {
-      go_to_stages<CtaGroup>(output, input);
+      go_to_stages(output, input);
       EpilogueKContext<kOutput<CtaGroup>, kInputStages> context(output, input);
       const auto& stage = context.stage();
       if (threadIdx.x == 0) {
@@ -307,24 +307,25 @@ TEST(EpilogueKContext, EnterOfAPairLeavesTheInputsWaitToTheLeadersMmaWarp) {
 
 /// What the epilogue does inside the scope.
 enum class Inside { kNothing, kReleaseAccumulator, kArriveInput, kMove };
+template <int EpilogueThreads>
 struct ExitSeen {
-  uint32_t output_stage[kEpilogueThreads], input_stage[kEpilogueThreads];
+  uint32_t output_stage[EpilogueThreads], input_stage[EpilogueThreads];
   uint32_t producer_stages;  ///< of both pipelines, added
   BarrierState output_full, output_empty, input_full, input_empty;
   BarrierState other_output_empty, other_input_empty;  ///< of the stages before
 };
 /// The epilogue of the last CTA takes its stages, which are ready, and ends its scope.
-template <int CtaGroup, Inside inside>
+template <int CtaGroup, Inside inside, int EpilogueThreads = 128>
 struct Exit {
-  using Seen = ExitSeen;
-  static __device__ void use_stages(Output<CtaGroup>& output, Input& input) {
-    EpilogueKContext<kOutput<CtaGroup>, kInputStages> context(output, input);
+  using Seen = ExitSeen<EpilogueThreads>;
+  static __device__ void use_stages(Output<CtaGroup, EpilogueThreads>& output, Input& input) {
+    EpilogueKContext<kOutput<CtaGroup, EpilogueThreads>, kInputStages> context(output, input);
     if constexpr (inside == Inside::kReleaseAccumulator) context.stage().release_accumulator();
     if constexpr (inside == Inside::kArriveInput) context.stage().arrive_input();
     if constexpr (inside == Inside::kMove) auto owner = std::move(context);
   }
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
-    auto output = output_over<CtaGroup>(barriers);
+    auto output = output_over<CtaGroup, EpilogueThreads>(barriers);
     Input input(barriers + kInputBarriers);
     if (threadIdx.x == 0) {
       output.pipeline.init_barriers(1, kArrivals);
@@ -333,7 +334,7 @@ struct Exit {
       barriers[kInputFull].arrive();
     }
     meet();
-    go_to_stages<CtaGroup>(output, input);
+    go_to_stages(output, input);
     if (ptx::cluster_cta_rank() == CtaGroup - 1) use_stages(output, input);
     seen.output_stage[threadIdx.x] = output.pipeline.consumer_stage();
     seen.input_stage[threadIdx.x] = input.consumer_stage();
@@ -350,7 +351,8 @@ struct Exit {
     meet();
   }
 };
-void expect_left(const ExitSeen& seen) {
+template <int EpilogueThreads>
+void expect_left(const ExitSeen<EpilogueThreads>& seen) {
   for (const uint32_t stage : seen.output_stage) EXPECT_EQ(stage, 0u) << "after stage 1 of 2";
   for (const uint32_t stage : seen.input_stage) EXPECT_EQ(stage, 0u) << "after stage 2 of 3";
   EXPECT_EQ(seen.producer_stages, 0u);
@@ -371,7 +373,7 @@ TEST(EpilogueKContext, ExitOfThePeerArrivesOnTheLeader) {
   expect_left(seen[1]);
   EXPECT_EQ(seen[0].output_empty.pending, kArrivals - kEpilogueThreads);
   EXPECT_EQ(seen[1].output_empty.pending, kArrivals);
-  for (const ExitSeen& cta : seen) EXPECT_EQ(cta.input_empty.pending, kArrivals);
+  for (const auto& cta : seen) EXPECT_EQ(cta.input_empty.pending, kArrivals);
 }
 TEST(EpilogueKContext, ExitAfterAMoveSignalsOnce) {
   const auto seen = observe<Exit<1, Inside::kMove>>(kEpilogueThreads);
@@ -395,6 +397,20 @@ TEST(EpilogueKStage, ArriveInputOfAPairStaysInTheCta) {
   EXPECT_EQ(seen[0].input_empty.pending, kArrivals);
   EXPECT_EQ(seen[1].input_empty.pending, kArrivals - kEpilogueThreads / 32);
 }
+TEST(EpilogueKContext, ExitOfTwoEpilogueGroupsArrivesPerThread) {
+  const auto one = observe<Exit<1, Inside::kNothing, 256>>(256);
+  expect_left(one);
+  EXPECT_EQ(one.output_empty.pending, kArrivals - 256);
+  const auto pair = observe_cluster<Exit<2, Inside::kNothing, 256>>(2, 256);
+  expect_left(pair[1]);
+  EXPECT_EQ(pair[0].output_empty.pending, kArrivals - 256);
+  EXPECT_EQ(pair[1].output_empty.pending, kArrivals);
+}
+TEST(EpilogueKStage, ArriveInputOfTwoEpilogueGroupsIsOneArrivalPerWarp) {
+  const auto seen = observe<Exit<1, Inside::kArriveInput, 256>>(256);
+  expect_left(seen);
+  EXPECT_EQ(seen.input_empty.pending, kArrivals - 256 / 32);
+}
 
 /// `arrive_input` signals inside the scope already, and without stepping.
 struct ArriveInputEarly {
@@ -411,7 +427,7 @@ struct ArriveInputEarly {
       barriers[kInputFull].arrive();
     }
     meet();
-    go_to_stages<1>(output, input);
+    go_to_stages(output, input);
     EpilogueKContext<kOutput<1>, kInputStages> context(output, input);
     if (threadIdx.x == 0) seen.phase_before = current_phase(barriers[kInputEmpty]);
     __syncthreads();

@@ -29,6 +29,37 @@ TEST(WarpRoles, AreTheContracts) {
   EXPECT_EQ(WarpRoles::kThreads, 256u);
 }
 
+/// A tile of 128 x 256 for each CTA: two groups of epilogue warps.
+constexpr GemmTraits wide_traits(int cta_group, TileScheduling scheduling) {
+  GemmTraits wide = traits(cta_group, cta_group, 1, scheduling);
+  wide.mma_n = 256;
+  return wide;
+}
+template <int CtaGroup>
+using Wide = GemmConfig<wide_traits(CtaGroup, TileScheduling::kLaunchControl)>;
+
+TEST(WarpRoles, SecondGroupOfEpilogueWarpsComesBehindTheOthers) {
+  using Roles = Wide<1>::Roles;
+  EXPECT_EQ(Roles::kEpilogueWarps, 8u);
+  EXPECT_EQ(Roles::kThreads, 384u);
+  for (uint32_t warp = 0; warp < 12; ++warp) {
+    EXPECT_EQ(Roles::is_epilogue(warp), warp < 4 || warp >= 8) << "warp " << warp;
+  }
+  EXPECT_EQ(Wide<1>::kOutput.epilogue_threads, 256);
+  EXPECT_EQ(GemmConfig<traits(1, 1, 1)>::kOutput.epilogue_threads, 128);
+}
+
+TEST(ArriveCounts, CountBothGroupsOfEpilogueWarps) {
+  EXPECT_EQ(Wide<1>::kInputConsumerArrivals, 1u + 8);
+  EXPECT_EQ(Wide<2>::kInputConsumerArrivals, 1u + 8);
+  EXPECT_EQ(Wide<1>::TileScheduler::kConsumerArrivals, 32u + 1 * (32 + 32 + 256 + 32));
+  EXPECT_EQ(Wide<2>::TileScheduler::kConsumerArrivals, 32u + 2 * (32 + 32 + 256 + 32));
+  EXPECT_EQ(Wide<1>::MmaWarp::Dealloc::kArrivals, 256u);
+  EXPECT_EQ(Wide<2>::MmaWarp::Dealloc::kArrivals, 2u * 256);
+  EXPECT_EQ(Wide<1>::MmaWarp::Pipeline::kConsumerArrivals, 256u);
+  EXPECT_EQ(Wide<2>::MmaWarp::Pipeline::kConsumerArrivals, 2u * 256);
+}
+
 template <int CtaGroup, int ClusterM, int ClusterN>
 void expect_input_arrivals() {
   EXPECT_EQ((GemmConfig<traits(CtaGroup, ClusterM, ClusterN)>::kInputConsumerArrivals),

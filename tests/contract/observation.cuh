@@ -48,6 +48,20 @@ __device__ __forceinline__ BarrierState complete_and_count(SharedMemBarrier& bar
 __device__ __forceinline__ uint32_t warp_index() { return threadIdx.x / ptx::kWarpThreads; }
 __device__ __forceinline__ uint32_t lane_index() { return threadIdx.x % ptx::kWarpThreads; }
 
+/// A CTA of the contract's contexts: warps 0 to 3 are the epilogue, warp 4 multiplies. A second
+/// group of epilogue warps are warps 8 to 11, as in chapter 5's kernel; 5 to 7 have other roles.
+constexpr uint32_t kMmaWarp = 4;
+template <int EpilogueThreads>
+constexpr unsigned kContextThreads = EpilogueThreads == 256 ? 12 * 32 : 5 * 32;
+constexpr uint32_t kSecondGroupsFirstWarp = 8;
+__device__ __forceinline__ bool is_epilogue_warp() {
+  return warp_index() < kMmaWarp || warp_index() >= kSecondGroupsFirstWarp;
+}
+/// The calling thread's number among the epilogue's.
+__device__ __forceinline__ uint32_t epilogue_thread() {
+  return warp_index() < kMmaWarp ? threadIdx.x : threadIdx.x - 128;
+}
+
 /// A side that comes late on purpose: the others have reached what they wait for long before.
 __device__ __forceinline__ void come_late() { __nanosleep(5000); }
 
