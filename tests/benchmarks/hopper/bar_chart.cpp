@@ -9,8 +9,9 @@ namespace bw {
 namespace {
 
 // Sizes in pixels.
-constexpr double kWidth = 860, kMargin = 28, kLabelWidth = 150, kTextWidth = 190;
-constexpr double kHeaderHeight = 92, kFooterHeight = 58, kRowHeight = 30, kBarHeight = 20;
+constexpr double kWidth = 900, kMargin = 28, kLabelWidth = 150, kTextWidth = 200;
+constexpr double kHeaderHeight = 92, kFooterHeight = 86, kRowHeight = 30, kBarHeight = 15;
+constexpr double kSecondHeight = 5, kSecondGap = 1, kLegendMark = 22, kLegendStep = 230;
 constexpr double kBarLeft = kMargin + kLabelWidth;
 constexpr double kBarSpace = kWidth - kMargin - kTextWidth - kBarLeft;
 
@@ -77,18 +78,30 @@ constexpr const char* kStyle =
     ".reference { stroke: #24292f; stroke-width: 1.5; stroke-dasharray: 5 3; }\n"
     ".reached { fill: #1a7f5a; }\n"
     ".missed { fill: #c2571a; }\n"
+    ".bar-mark { fill: #1a7f5a; }\n"
+    ".second, .second-mark { fill: #8c959f; }\n"
+    ".legend { font-size: 12px; fill: #57606a; }\n"
     "</style>\n";
 
 }  // namespace
 
 std::string draw_bar_chart(const BarChart& chart) {
   double largest = chart.reference;
-  for (const Bar& bar : chart.bars) largest = std::max(largest, bar.value);
+  bool has_second = false;
+  for (const Bar& bar : chart.bars) {
+    largest = std::max({largest, bar.value, bar.second.value_or(0)});
+    has_second = has_second || bar.second;
+  }
   const double step = tick_step(largest > 0 ? largest : 1.0);
   const double end = std::ceil(largest / step - 1e-9) * step;
   const auto place = [&](double value) { return kBarLeft + kBarSpace * value / end; };
   const double rows_bottom = kHeaderHeight + kRowHeight * static_cast<double>(chart.bars.size());
   const double height = rows_bottom + kFooterHeight;
+  const auto bar_at = [&](double left, double top, double width, double bar_height,
+                          const std::string& style) {
+    return "<rect x=\"" + number(left) + "\" y=\"" + number(top) + "\" width=\"" + number(width) +
+           "\" height=\"" + number(bar_height) + "\" rx=\"2\" class=\"" + style + "\"/>\n";
+  };
 
   std::ostringstream svg;
   svg << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << number(kWidth) << "\" height=\""
@@ -101,24 +114,35 @@ std::string draw_bar_chart(const BarChart& chart) {
     svg << line_at(place(i * step), kHeaderHeight, rows_bottom, "grid")
         << text_at(place(i * step), rows_bottom + 18, "tick", tick_text(i * step));
   }
-  for (size_t i = 0; i < chart.bars.size(); ++i) {
-    const Bar& bar = chart.bars[i];
-    const double top = kHeaderHeight + kRowHeight * static_cast<double>(i);
-    const double middle = top + kRowHeight / 2 + 4.5;
-    svg << "<rect x=\"" << number(kBarLeft) << "\" y=\""
-        << number(top + (kRowHeight - kBarHeight) / 2) << "\" width=\""
-        << number(place(bar.value) - kBarLeft) << "\" height=\"" << number(kBarHeight)
-        << "\" rx=\"3\" class=\"" << (bar.value >= chart.reference ? "reached" : "missed")
-        << "\"/>\n"
-        << text_at(kBarLeft - 10, middle, "label", bar.label)
-        << text_at(std::max(place(bar.value), place(chart.reference)) + 10, middle, "value",
-                   bar.text);
-  }
   svg << line_at(place(chart.reference), kHeaderHeight - 6, rows_bottom + 4, "reference")
       << text_at(place(chart.reference), kHeaderHeight - 12, "reference-label",
-                 chart.reference_label)
-      << text_at(kBarLeft + kBarSpace / 2, rows_bottom + 42, "tick", chart.axis_label)
-      << "</svg>\n";
+                 chart.reference_label);
+  for (size_t i = 0; i < chart.bars.size(); ++i) {
+    const Bar& bar = chart.bars[i];
+    const double row = kHeaderHeight + kRowHeight * static_cast<double>(i);
+    const double used = kBarHeight + (has_second ? kSecondGap + kSecondHeight : 0);
+    const double top = row + (kRowHeight - used) / 2;
+    const double middle = row + kRowHeight / 2 + 4.5;
+    svg << bar_at(kBarLeft, top, place(bar.value) - kBarLeft, kBarHeight,
+                  bar.value >= chart.reference ? "reached" : "missed");
+    double right = std::max(bar.value, chart.reference);
+    if (bar.second) {
+      svg << bar_at(kBarLeft, top + kBarHeight + kSecondGap, place(*bar.second) - kBarLeft,
+                    kSecondHeight, "second");
+      right = std::max(right, *bar.second);
+    }
+    svg << text_at(kBarLeft - 10, middle, "label", bar.label)
+        << text_at(place(right) + 10, middle, "value", bar.text);
+  }
+  svg << text_at(kBarLeft + kBarSpace / 2, rows_bottom + 42, "tick", chart.axis_label);
+  const double legend = rows_bottom + 68;
+  svg << bar_at(kBarLeft, legend - 10, kLegendMark, 11, "bar-mark")
+      << text_at(kBarLeft + kLegendMark + 8, legend, "legend", chart.bar_legend);
+  if (has_second) {
+    svg << bar_at(kBarLeft + kLegendStep, legend - 7, kLegendMark, kSecondHeight, "second-mark")
+        << text_at(kBarLeft + kLegendStep + kLegendMark + 8, legend, "legend", chart.second_legend);
+  }
+  svg << "</svg>\n";
   return svg.str();
 }
 

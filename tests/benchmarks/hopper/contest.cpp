@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/host/device_attribute.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
@@ -18,6 +21,9 @@ namespace {
 constexpr int kTrialWarmUps = 2, kTrialRepeats = 7;
 constexpr int kPoisonByte = 0xff;
 
+MedianTime median_of(const Times& times) { return {times.median(), times.spread()}; }
+
+/// Through the public API: arguments are validated and tensor maps encoded at every launch.
 Launch our_launch(const BlockwiseFp8GemmArguments& arguments, const hopper::GemmKernel& kernel) {
   return [&arguments, &kernel] { hopper::blockwise_fp8_gemm(arguments, kernel, nullptr); };
 }
@@ -55,7 +61,7 @@ std::vector<ConfigTime> rank_configs(std::vector<const hopper::GemmKernel*>& ker
                                      const BlockwiseFp8GemmArguments& arguments) {
   std::vector<Launch> launches;
   for (const auto* kernel : kernels) launches.push_back(our_launch(arguments, *kernel));
-  const std::vector<Times> times = time_in_turn(launches, kTrialWarmUps, kTrialRepeats);
+  const std::vector<Times> times = time_queued_launches(launches, kTrialWarmUps, kTrialRepeats);
   std::vector<std::pair<double, const hopper::GemmKernel*>> ranked;
   for (size_t i = 0; i < kernels.size(); ++i) ranked.emplace_back(times[i].median(), kernels[i]);
   std::stable_sort(ranked.begin(), ranked.end(),
@@ -89,21 +95,67 @@ std::vector<PeerAlgorithm> usable_algorithms(const CublasLtMatmul& peer, const S
   return usable;
 }
 
-/// The fastest of them.
-const PeerAlgorithm& fastest_algorithm(const CublasLtMatmul& peer,
-                                       const std::vector<PeerAlgorithm>& usable) {
+/// cuBLASLt's algorithms one after the other, of which the fastest counts, then ours.
+TimePair compare_single_launches(const CublasLtMatmul& peer,
+                                 const std::vector<PeerAlgorithm>& usable, const Launch& ours,
+                                 const ContestOptions& options) {
+  TimePair comparison{};
+  for (const PeerAlgorithm& algorithm : usable) {
+    const MedianTime time = median_of(time_single_launches(peer_launch(peer, algorithm.place),
+                                                           options.warm_ups, options.repeats));
+    const bool first = &algorithm == &usable.front();
+    if (!first && time.microseconds >= comparison.peer.microseconds) continue;
+    comparison.peer = time;
+    comparison.peer_algorithm = algorithm.place;
+  }
+  comparison.ours = median_of(time_single_launches(ours, options.warm_ups, options.repeats));
+  return comparison;
+}
+
+/// The fastest algorithm, found by a few launches of each.
+int fastest_queued(const CublasLtMatmul& peer, const std::vector<PeerAlgorithm>& usable) {
   std::vector<Launch> launches;
   for (const PeerAlgorithm& algorithm : usable) {
     launches.push_back(peer_launch(peer, algorithm.place));
   }
-  const std::vector<Times> times = time_in_turn(launches, kTrialWarmUps, kTrialRepeats);
+  const std::vector<Times> times = time_queued_launches(launches, kTrialWarmUps, kTrialRepeats);
   const auto best =
       std::min_element(times.begin(), times.end(),
                        [](const Times& x, const Times& y) { return x.median() < y.median(); });
-  return usable[best - times.begin()];
+  return usable[best - times.begin()].place;
+}
+
+/// Ours and cuBLASLt's fastest algorithm take turns.
+TimePair compare_queued_launches(const CublasLtMatmul& peer,
+                                 const std::vector<PeerAlgorithm>& usable, const Launch& ours,
+                                 const ContestOptions& options) {
+  TimePair comparison{};
+  std::vector<Launch> finalists = {ours};
+  if (!usable.empty()) {
+    comparison.peer_algorithm = fastest_queued(peer, usable);
+    finalists.push_back(peer_launch(peer, comparison.peer_algorithm));
+  }
+  const std::vector<Times> times =
+      time_queued_launches(finalists, options.warm_ups, options.repeats);
+  comparison.ours = median_of(times.front());
+  if (!usable.empty()) comparison.peer = median_of(times.back());
+  return comparison;
 }
 
 }  // namespace
+
+EmptyLaunch time_empty_launch(const ContestOptions& options) {
+  EmptyLaunch empty;
+  if (options.times_single()) {
+    empty.single =
+        median_of(time_single_launches(empty_launch(), options.warm_ups, options.repeats));
+  }
+  if (options.times_queued()) {
+    empty.queued = median_of(
+        time_queued_launches({empty_launch()}, options.warm_ups, options.repeats).front());
+  }
+  return empty;
+}
 
 ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   const BlockwiseProblem problem = make_blockwise_problem(
@@ -118,12 +170,13 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   result.shape = shape;
   result.beta = options.beta;
   std::vector<PeerAlgorithm> algorithms;
+  std::map<const hopper::GemmKernel*, double> our_errors;
   std::vector<const hopper::GemmKernel*> kernels = candidates(shape, options.config);
   {
     const DeviceReference reference = float64_reference(arguments);
     for (const auto* kernel : kernels) {
-      result.our_error = verify("The configuration " + kernel->name, shape,
-                                our_launch(arguments, *kernel), our_d, reference);
+      our_errors[kernel] = verify("The configuration " + kernel->name, shape,
+                                  our_launch(arguments, *kernel), our_d, reference);
     }
     algorithms = usable_algorithms(peer, shape, peer_d.data(), reference);
   }
@@ -131,20 +184,20 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   result.peer_failures = peer.algorithms() - result.peer_algorithms;
   if (kernels.size() > 1) result.all_configs = rank_configs(kernels, arguments);
   result.config = kernels.front()->name;
+  result.our_error = our_errors.at(kernels.front());
 
-  std::vector<Launch> finalists = {our_launch(arguments, *kernels.front())};
-  if (result.has_peer()) {
-    const PeerAlgorithm& fastest = fastest_algorithm(peer, algorithms);
-    result.peer_algorithm = fastest.place;
-    result.peer_error = fastest.error;
-    finalists.push_back(peer_launch(peer, result.peer_algorithm));
+  // "auto" is timed as a caller without a configuration in mind would call it.
+  const Launch ours = options.config == "auto"
+                          ? Launch([&arguments] { hopper::blockwise_fp8_gemm(arguments, nullptr); })
+                          : our_launch(arguments, *kernels.front());
+  if (options.times_single()) {
+    result.single = compare_single_launches(peer, algorithms, ours, options);
   }
-  const std::vector<Times> times = time_in_turn(finalists, options.warm_ups, options.repeats);
-  result.our_time = times[0].median();
-  result.our_spread = times[0].spread();
-  if (result.has_peer()) {
-    result.peer_time = times[1].median();
-    result.peer_spread = times[1].spread();
+  if (options.times_queued()) {
+    result.queued = compare_queued_launches(peer, algorithms, ours, options);
+  }
+  for (const PeerAlgorithm& algorithm : algorithms) {
+    if (algorithm.place == result.headline().peer_algorithm) result.peer_error = algorithm.error;
   }
   return result;
 }

@@ -34,14 +34,31 @@ struct MemoryRate {
 };
 MemoryRate measure_memory_rate();
 
-/// TMA from an L2-resident matrix into shared memory, all multiprocessors at once.
+/// TMA from an L2-resident matrix into shared memory.
 struct TmaRate {
   int cluster;                       ///< CTAs that a box is multicast to; 1: no multicast
+  int multiprocessors;               ///< that load at once
+  int bytes_under_way;               ///< per multiprocessor, at most: the ring
   double bytes_per_clock_per_sm;     ///< that arrive in a multiprocessor's shared memory
   double l2_bytes_per_clock_per_sm;  ///< that are read from L2 for it
   double terabytes_per_second;       ///< arriving, all multiprocessors together
 };
+/// On all multiprocessors, and on so few that L2 isn't what limits them.
 std::vector<TmaRate> measure_tma_rates();
+
+/// The wgmma loop while TMA writes into the same shared memory (multicast to pairs of CTAs).
+struct SharedRate {
+  std::string form;
+  int multiprocessors;             ///< that do so at once
+  double read_bytes_per_clock;     ///< by wgmma at its full rate
+  double wanted_bytes_per_clock;   ///< by TMA: the pace that was set
+  double written_bytes_per_clock;  ///< by TMA: what arrived
+  double pipe_share;               ///< of kFp8FmaPerClock
+  double clock_ghz;                ///< while it ran
+};
+/// Whether shared memory's bandwidth limits the tensor cores: on few multiprocessors, where neither
+/// L2 nor power does, and on all.
+std::vector<SharedRate> measure_shared_rates();
 
 /// What becomes of a small product beside a large one, 2^distance apart, in an FP8 accumulation
 /// that ends with the large one's negative: the small one's share that is left (1: exact, 0: lost).
@@ -60,6 +77,7 @@ struct Floor {
   std::vector<TensorRate> tensor;
   MemoryRate memory;
   std::vector<TmaRate> tma;
+  std::vector<SharedRate> shared;
   std::vector<AccumulationBits> accumulation;
 
   double best_tflops() const;  ///< of any form and length
@@ -69,7 +87,7 @@ struct Floor {
 
 inline Floor measure_floor() {
   return Floor{measure_tensor_rates(), measure_memory_rate(), measure_tma_rates(),
-               measure_accumulation()};
+               measure_shared_rates(), measure_accumulation()};
 }
 
 }  // namespace bw

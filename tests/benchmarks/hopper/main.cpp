@@ -23,26 +23,48 @@ struct BenchOptions {
   std::string config = "auto";
   int64_t repeats = 30;
   int64_t seed = 1;
-  int parts = 0;  ///< index into kParts
+  int parts = 0;   ///< index into kParts
+  int timing = 2;  ///< index into kTimings
   std::string output_dir = "hopper_bench";
 
   bool measures_floor() const { return parts != 2; }
   bool compares() const { return parts != 1; }
 };
 const std::vector<std::string> kParts = {"all", "floor", "comparison"};
+const std::vector<std::string> kTimings = {"single", "queued", "both"};
+static_assert(static_cast<int>(bw::Timing::kSingle) == 0 &&
+                  static_cast<int>(bw::Timing::kQueued) == 1 &&
+                  static_cast<int>(bw::Timing::kBoth) == 2,
+              "the option's choices are in the order of the enumerators");
+
+void print_comparison(const char* timing, const bw::ContestResult& result,
+                      const bw::TimePair& comparison) {
+  const auto tflops = [&](const bw::MedianTime& time) {
+    return result.shape.flops() / time.microseconds * 1e-6;
+  };
+  std::printf("    %-7s %8.1f us %6.0f TFLOP/s (spread %.1f %%)", timing,
+              comparison.ours.microseconds, tflops(comparison.ours), 100 * comparison.ours.spread);
+  if (result.has_peer()) {
+    std::printf(" | cuBLASLt %8.1f us %6.0f TFLOP/s (spread %.1f %%, algorithm %d of %d) | %.3f",
+                comparison.peer.microseconds, tflops(comparison.peer), 100 * comparison.peer.spread,
+                comparison.peer_algorithm, result.peer_algorithms + result.peer_failures,
+                comparison.ratio());
+  }
+  std::printf("\n");
+}
 
 void print_result(const bw::ContestResult& result) {
-  std::printf("%-18s %-16s %8.1f us %6.0f TFLOP/s (spread %.1f %%)", result.shape.name().c_str(),
-              result.config.c_str(), result.our_time, result.our_tflops(), 100 * result.our_spread);
+  std::printf("%-18s %-16s error %.3e", result.shape.name().c_str(), result.config.c_str(),
+              result.our_error);
   if (result.has_peer()) {
-    std::printf(" | cuBLASLt %8.1f us %6.0f TFLOP/s (spread %.1f %%, best of %d) | ratio %.3f\n",
-                result.peer_time, result.peer_tflops(), 100 * result.peer_spread,
-                result.peer_algorithms, result.ratio());
+    std::printf(", cuBLASLt's %.3e\n", result.peer_error);
   } else {
-    std::printf(" | cuBLASLt finds no algorithm for this shape\n");
+    std::printf(", cuBLASLt finds no algorithm for this shape\n");
   }
+  if (result.single) print_comparison("single", result, *result.single);
+  if (result.queued) print_comparison("queued", result, *result.queued);
   for (const bw::ConfigTime& config : result.all_configs) {
-    std::printf("    %-24s %8.1f us\n", config.name.c_str(), config.microseconds);
+    std::printf("        %-24s %8.1f us\n", config.name.c_str(), config.microseconds);
   }
   std::fflush(stdout);
 }
@@ -93,17 +115,22 @@ bw::ExitStatus run_bench(const BenchOptions& options) {
   contest.config = options.config;
   contest.repeats = static_cast<int>(options.repeats);
   contest.seed = static_cast<uint64_t>(options.seed);
-  std::vector<bw::ContestResult> results;
+  contest.timing = static_cast<bw::Timing>(options.timing);
+  bw::Results results;
+  results.floor = floor;
+  results.machine = bw::read_machine_info();
+  results.empty = bw::time_empty_launch(contest);
+  std::printf("%s\n", bw::empty_launch_text(results.empty).c_str());
   for (const bw::Shape& shape : shapes) {
-    results.push_back(bw::hold_contest(shape, contest));
-    print_result(results.back());
+    results.shapes.push_back(bw::hold_contest(shape, contest));
+    print_result(results.shapes.back());
   }
-  const bw::MachineInfo machine = bw::read_machine_info();
-  const std::string table = bw::results_markdown(results, floor, machine);
+  const std::string table = bw::results_markdown(results);
   std::printf("\n%s\n", table.c_str());
-  write_file(folder / "results.md", table);
-  write_file(folder / "results.csv", bw::results_csv(results, floor, machine));
-  write_file(folder / "results.svg", bw::results_chart(results, machine));
+  const std::string name = options.residual == 0 ? "results" : "results_residual";
+  write_file(folder / (name + ".md"), table);
+  write_file(folder / (name + ".csv"), bw::results_csv(results));
+  write_file(folder / (name + ".svg"), bw::results_chart(results));
   return bw::kVerified;
 }
 
@@ -113,12 +140,16 @@ int main(int argc, char** argv) {
   BenchOptions options;
   bw::CommandLine command_line(
       "Measures what the chip can do at most (FP8 wgmma, memory, TMA), then compares the Hopper\n"
-      "GEMM with cuBLASLt's blockwise-scaled FP8 matmul: in turn, on the same inputs, verified.");
+      "GEMM with cuBLASLt's blockwise-scaled FP8 matmul: on the same inputs, verified first.");
   command_line.add("shapes", options.shapes, "MxNxK,MxNxK,... or: standard");
   command_line.add("residual", options.residual, "beta: D = A * B^T + beta * C for both; 0: no C");
   command_line.add("config", options.config,
                    "a configuration's name, auto (the host API's choice), or all (times each)");
-  command_line.add("repeats", options.repeats, "timed launches of each contestant");
+  command_line.add("timing", options.timing, kTimings,
+                   "single: each launch alone, from event to event; queued: behind a waiting\n"
+                   "kernel, in turn: device time only");
+  command_line.add("repeats", options.repeats,
+                   "timed launches of each contestant, by each way of timing");
   command_line.add("seed", options.seed, "seed of the random inputs");
   command_line.add("parts", options.parts, kParts, "what to do");
   command_line.add("output-dir", options.output_dir, "folder for tables and plot");

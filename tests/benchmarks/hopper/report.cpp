@@ -26,10 +26,13 @@ std::string machine_line(const MachineInfo& machine) {
                 machine.cublaslt.c_str(), machine.date.c_str(), machine.clocks.c_str());
 }
 
-double smallest_ratio(const std::vector<ContestResult>& results) {
+double smallest_ratio(const std::vector<ContestResult>& results, Method method) {
   double smallest = HUGE_VAL;
   for (const ContestResult& result : results) {
-    if (result.has_peer()) smallest = std::min(smallest, result.ratio());
+    const TimePair* comparison = method(result);
+    if (result.has_peer() && comparison != nullptr) {
+      smallest = std::min(smallest, comparison->ratio());
+    }
   }
   return smallest;
 }
@@ -48,14 +51,28 @@ std::string tensor_markdown(const std::vector<TensorRate>& rates) {
 
 std::string tma_markdown(const std::vector<TmaRate>& rates) {
   std::string text =
-      "| TMA from L2 | arriving, bytes per clock and SM | read from L2, bytes per clock and SM |"
-      " arriving, TB/s |\n|---|---|---|---|\n";
+      "| TMA from L2 | SMs | under way per SM | arriving, bytes per clock and SM | read from L2,"
+      " bytes per clock and SM | arriving, TB/s |\n|---|---|---|---|---|---|\n";
   for (const TmaRate& rate : rates) {
     const std::string name = rate.cluster == 1
                                  ? "no multicast"
                                  : "multicast to " + std::to_string(rate.cluster) + " CTAs";
-    text += format("| %s | %.1f | %.1f | %.2f |\n", name.c_str(), rate.bytes_per_clock_per_sm,
+    text += format("| %s | %d | %d KiB | %.1f | %.1f | %.2f |\n", name.c_str(),
+                   rate.multiprocessors, rate.bytes_under_way / 1024, rate.bytes_per_clock_per_sm,
                    rate.l2_bytes_per_clock_per_sm, rate.terabytes_per_second);
+  }
+  return text;
+}
+
+std::string shared_markdown(const std::vector<SharedRate>& rates) {
+  std::string text =
+      "The wgmma loop while TMA writes boxes into the same shared memory; bytes per clock and SM."
+      "\n\n| wgmma | SMs | TMA should write | TMA wrote | wgmma reads at full rate | of the tensor"
+      " pipe | clock while it ran |\n|---|---|---|---|---|---|---|\n";
+  for (const SharedRate& rate : rates) {
+    text += format("| %s | %d | %.0f | %.1f | %.0f | %.1f %% | %.3f GHz |\n", rate.form.c_str(),
+                   rate.multiprocessors, rate.wanted_bytes_per_clock, rate.written_bytes_per_clock,
+                   rate.read_bytes_per_clock, 100 * rate.pipe_share, rate.clock_ghz);
   }
   return text;
 }
@@ -86,12 +103,13 @@ double Floor::limit(const Shape& shape, bool residual) const {
   return 1e6 * std::max(multiply, move);
 }
 
-double geometric_mean(const std::vector<ContestResult>& results) {
+double geometric_mean(const std::vector<ContestResult>& results, Method method) {
   double logarithms = 0;
   int count = 0;
   for (const ContestResult& result : results) {
-    if (!result.has_peer()) continue;
-    logarithms += std::log(result.ratio());
+    const TimePair* comparison = method(result);
+    if (!result.has_peer() || comparison == nullptr) continue;
+    logarithms += std::log(comparison->ratio());
     ++count;
   }
   return count == 0 ? 0.0 : std::exp(logarithms / count);
@@ -103,81 +121,133 @@ std::string floor_markdown(const Floor& floor) {
       "\n| device memory | TB/s |\n|---|---|\n| copy, read and written | %.2f |\n"
       "| read | %.2f |\n\n",
       floor.memory.copy * 1e-12, floor.memory.read * 1e-12);
-  return text + tma_markdown(floor.tma) + "\n" + accumulation_markdown(floor.accumulation);
+  return text + tma_markdown(floor.tma) + "\n" + shared_markdown(floor.shared) + "\n" +
+         accumulation_markdown(floor.accumulation);
 }
 
-std::string results_markdown(const std::vector<ContestResult>& results, const Floor& floor,
-                             const MachineInfo& machine) {
-  const bool has_floor = floor.best_tflops() > 0;
-  std::string text = machine_line(machine) + "\n\n";
+std::string empty_launch_text(const EmptyLaunch& empty) {
+  std::string text = "An empty kernel:";
+  if (empty.single) text += format(" %.1f us alone", empty.single->microseconds);
+  if (empty.single && empty.queued) text += ",";
+  if (empty.queued) text += format(" %.1f us queued", empty.queued->microseconds);
+  return text + ".";
+}
+
+std::string results_markdown(const Results& results) {
+  const bool has_floor = results.floor.best_tflops() > 0;
+  const auto both_timed = [](const ContestResult& result) {
+    return result.single && result.queued;
+  };
+  const bool has_second = std::any_of(results.shapes.begin(), results.shapes.end(), both_timed);
+  std::string text = machine_line(results.machine) + "\n\n" + empty_launch_text(results.empty);
+  text += has_second ? " The first columns are of single launches.\n\n" : "\n\n";
   text +=
       "| M | N | K | beta | configuration | ours | TFLOP/s | spread | cuBLASLt | TFLOP/s | spread |"
-      " ratio | of the floor | error, ours / cuBLASLt |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
-  for (const ContestResult& result : results) {
+      " ratio | of the floor | error, ours / cuBLASLt |";
+  if (has_second) text += " queued: ours | cuBLASLt | ratio |";
+  text += "\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
+  text += has_second ? "---|---|---|\n" : "\n";
+  for (const ContestResult& result : results.shapes) {
+    const TimePair& first = result.headline();
     text += format("| %lld | %lld | %lld | %g | %s | %.1f us | %.0f | %.1f %% |",
                    static_cast<long long>(result.shape.m), static_cast<long long>(result.shape.n),
                    static_cast<long long>(result.shape.k), result.beta, result.config.c_str(),
-                   result.our_time, result.our_tflops(), 100 * result.our_spread);
+                   first.ours.microseconds, result.our_tflops(), 100 * first.ours.spread);
     text += result.has_peer()
-                ? format(" %.1f us | %.0f | %.1f %% | %.3f |", result.peer_time,
-                         result.peer_tflops(), 100 * result.peer_spread, result.ratio())
+                ? format(" %.1f us | %.0f | %.1f %% | %.3f |", first.peer.microseconds,
+                         result.peer_tflops(), 100 * first.peer.spread, first.ratio())
                 : std::string(" no algorithm | | | |");
-    text += has_floor ? format(" %.1f %% |",
-                               100 * floor.limit(result.shape, result.beta != 0) / result.our_time)
-                      : std::string(" |");
-    text += result.has_peer() ? format(" %.4f |\n", result.our_error / result.peer_error)
-                              : std::string(" |\n");
+    text += has_floor
+                ? format(" %.1f %% |", 100 * results.floor.limit(result.shape, result.beta != 0) /
+                                           first.ours.microseconds)
+                : std::string(" |");
+    text += result.has_peer() ? format(" %.4f |", result.our_error / result.peer_error)
+                              : std::string(" |");
+    if (both_timed(result)) {
+      text += format(" %.1f us |", result.queued->ours.microseconds);
+      text += result.has_peer() ? format(" %.1f us | %.3f |", result.queued->peer.microseconds,
+                                         result.queued->ratio())
+                                : std::string(" | |");
+    }
+    text += "\n";
   }
-  const double mean = geometric_mean(results);
-  if (mean > 0) {
-    text += format("\nGeometric mean of the ratios: %.3f; the smallest: %.3f.\n", mean,
-                   smallest_ratio(results));
-  }
-  return text;
+  const auto mean_text = [&](const char* name, Method method) {
+    const double mean = geometric_mean(results.shapes, method);
+    if (mean == 0) return std::string();
+    return format("\nGeometric mean of the ratios, %s launches: %.3f; the smallest: %.3f.\n", name,
+                  mean, smallest_ratio(results.shapes, method));
+  };
+  return text + mean_text("single", single_launches) + mean_text("queued", queued_launches);
 }
 
-std::string results_csv(const std::vector<ContestResult>& results, const Floor& floor,
-                        const MachineInfo& machine) {
+std::string results_csv(const Results& results) {
   std::string text =
-      "date,gpu,driver,cuda,cublaslt,m,n,k,beta,config,our_us,our_tflops,our_spread,our_error,"
-      "peer_algorithms,peer_algorithm,peer_us,peer_tflops,peer_spread,peer_error,ratio,limit_us\n";
-  for (const ContestResult& result : results) {
-    text += format(
-        "%s,%s,%s,%s,%s,%s,%g,%s,%.3f,%.2f,%.4f,%.8f,%d,", machine.date.c_str(),
-        machine.gpu.c_str(), machine.driver.c_str(), machine.cuda_runtime.c_str(),
-        machine.cublaslt.c_str(),
-        format("%lld,%lld,%lld", static_cast<long long>(result.shape.m),
-               static_cast<long long>(result.shape.n), static_cast<long long>(result.shape.k))
-            .c_str(),
-        result.beta, result.config.c_str(), result.our_time, result.our_tflops(), result.our_spread,
-        result.our_error, result.peer_algorithms);
-    text += result.has_peer() ? format("%d,%.3f,%.2f,%.4f,%.8f,%.4f,", result.peer_algorithm,
-                                       result.peer_time, result.peer_tflops(), result.peer_spread,
-                                       result.peer_error, result.ratio())
-                              : std::string(",,,,,,");
-    text += floor.best_tflops() > 0 ? format("%.3f\n", floor.limit(result.shape, result.beta != 0))
-                                    : std::string("\n");
+      "date,gpu,driver,cuda,cublaslt,m,n,k,beta,config,our_error,peer_error,peer_algorithms,"
+      "limit_us";
+  for (const char* method : {"single", "queued"}) {
+    for (const char* column :
+         {"our_us", "our_spread", "peer_us", "peer_spread", "peer_algorithm", "ratio"}) {
+      text += format(",%s_%s", method, column);
+    }
+  }
+  text += "\n";
+  const MachineInfo& machine = results.machine;
+  for (const ContestResult& result : results.shapes) {
+    text += format("%s,%s,%s,%s,%s,", machine.date.c_str(), machine.gpu.c_str(),
+                   machine.driver.c_str(), machine.cuda_runtime.c_str(), machine.cublaslt.c_str());
+    text += format("%lld,%lld,%lld,%g,%s,%.8f,", static_cast<long long>(result.shape.m),
+                   static_cast<long long>(result.shape.n), static_cast<long long>(result.shape.k),
+                   result.beta, result.config.c_str(), result.our_error);
+    text += result.has_peer() ? format("%.8f,", result.peer_error) : std::string(",");
+    text += format("%d,", result.peer_algorithms);
+    if (results.floor.best_tflops() > 0) {
+      text += format("%.3f", results.floor.limit(result.shape, result.beta != 0));
+    }
+    for (const TimePair* comparison : {single_launches(result), queued_launches(result)}) {
+      if (comparison == nullptr) {
+        text += ",,,,,,";
+        continue;
+      }
+      text += format(",%.3f,%.4f", comparison->ours.microseconds, comparison->ours.spread);
+      text += result.has_peer()
+                  ? format(",%.3f,%.4f,%d,%.4f", comparison->peer.microseconds,
+                           comparison->peer.spread, comparison->peer_algorithm, comparison->ratio())
+                  : std::string(",,,,");
+    }
+    text += "\n";
   }
   return text;
 }
 
-std::string results_chart(const std::vector<ContestResult>& results, const MachineInfo& machine) {
+std::string results_chart(const Results& results) {
   BarChart chart;
-  chart.title = "Blockwise FP8 GEMM: speed relative to cuBLASLt";
-  chart.subtitle = format("%s, driver %s, CUDA %s, cuBLASLt %s, %s; geometric mean %.2f",
-                          machine.gpu.c_str(), machine.driver.c_str(), machine.cuda_runtime.c_str(),
-                          machine.cublaslt.c_str(), machine.date.c_str(), geometric_mean(results));
-  for (const ContestResult& result : results) {
+  chart.title = "Blockwise FP8 GEMM on Hopper: speed relative to cuBLASLt";
+  const MachineInfo& machine = results.machine;
+  const double single = geometric_mean(results.shapes, single_launches);
+  const double queued = geometric_mean(results.shapes, queued_launches);
+  std::string means = "geometric mean";
+  if (single > 0) means += format(" %.3f", single);
+  if (single > 0 && queued > 0) means += ", queued";
+  if (queued > 0) means += format(" %.3f", queued);
+  const double beta = results.shapes.empty() ? 0 : results.shapes.front().beta;
+  if (beta != 0) means += format("; D = A x B + %g x C", beta);
+  chart.subtitle = format("%s, driver %s, CUDA %s, cuBLASLt %s, %s; %s", machine.gpu.c_str(),
+                          machine.driver.c_str(), machine.cuda_runtime.c_str(),
+                          machine.cublaslt.c_str(), machine.date.c_str(), means.c_str());
+  for (const ContestResult& result : results.shapes) {
     if (!result.has_peer()) continue;
-    chart.bars.push_back({result.shape.name(), result.ratio(),
-                          format("%.2f  (%.0f vs %.0f TFLOP/s)", result.ratio(),
-                                 result.our_tflops(), result.peer_tflops())});
+    Bar bar{result.shape.name(), result.ratio(),
+            format("%.2f  (%.0f vs %.0f TFLOP/s)", result.ratio(), result.our_tflops(),
+                   result.peer_tflops()),
+            std::nullopt};
+    if (result.single && result.queued) bar.second = result.queued->ratio();
+    chart.bars.push_back(bar);
   }
   chart.reference = 1;
   chart.reference_label = "cuBLASLt";
-  chart.axis_label =
-      "time of cuBLASLt / time of this kernel (M x N x K, median of single launches)";
+  chart.axis_label = "time of cuBLASLt / time of this kernel (M x N x K)";
+  chart.bar_legend = single > 0 ? "single launches, median" : "queued launches, median";
+  chart.second_legend = "queued launches";
   return draw_bar_chart(chart);
 }
 

@@ -1,8 +1,10 @@
 #include "tests/benchmarks/hopper/timing.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <thread>
 #include <utility>
 
 #include "common/host/cuda_check.hpp"
@@ -13,6 +15,11 @@ namespace {
 
 /// Longer than the host takes to enqueue a launch and its two events.
 constexpr uint64_t kHeadStartNanoseconds = 40'000;
+
+/// Before the first launch of a contestant that is timed alone.
+constexpr std::chrono::milliseconds kRest{200};
+
+__global__ void do_nothing() {}
 
 __global__ void wait_a_while(uint64_t nanoseconds) {
   const uint64_t begin = global_nanoseconds();
@@ -60,7 +67,22 @@ double Times::quantile(double share) const {
   return std::lerp(sorted_[below], sorted_[above], place - static_cast<double>(below));
 }
 
-std::vector<Times> time_in_turn(const std::vector<Launch>& contestants, int warm_ups, int repeats) {
+Times time_single_launches(const Launch& contestant, int warm_ups, int repeats) {
+  std::this_thread::sleep_for(kRest);
+  for (int i = 0; i < warm_ups; ++i) contestant();
+  check_cuda(cudaDeviceSynchronize(), "finish the warm-ups");
+  Span span;
+  std::vector<double> microseconds;
+  for (int i = 0; i < repeats; ++i) {
+    span.enqueue(contestant);
+    check_cuda(cudaDeviceSynchronize(), "finish a launch");
+    microseconds.push_back(span.microseconds());
+  }
+  return Times(std::move(microseconds));
+}
+
+std::vector<Times> time_queued_launches(const std::vector<Launch>& contestants, int warm_ups,
+                                        int repeats) {
   for (int i = 0; i < warm_ups; ++i) {
     for (const Launch& launch : contestants) launch();
   }
@@ -81,6 +103,13 @@ std::vector<Times> time_in_turn(const std::vector<Launch>& contestants, int warm
     times.emplace_back(std::move(microseconds));
   }
   return times;
+}
+
+Launch empty_launch() {
+  return [] {
+    do_nothing<<<1, 1>>>();
+    check_cuda(cudaGetLastError(), "launch an empty kernel");
+  };
 }
 
 }  // namespace bw

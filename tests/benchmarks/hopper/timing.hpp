@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Fair timing of several contestants: single launches, interleaved, on the device's clock.
+/// Two ways to time launches, both on the device's clock.
 
 #include <functional>
 #include <vector>
@@ -25,10 +25,20 @@ class Times {
 /// Something that enqueues one launch on the default stream.
 using Launch = std::function<void()>;
 
-/// Runs every contestant `warm_ups` times, then `repeats` rounds in which each of them is launched
-/// once, in turn, so that all see the same clocks and temperatures. Each launch stands alone
-/// between two events; a kernel that only waits precedes it, so that the host's part of a launch is
-/// never measured.
-std::vector<Times> time_in_turn(const std::vector<Launch>& contestants, int warm_ups, int repeats);
+/// Lets the device rest for 0.2 s, so that every contestant starts from the same temperature and
+/// clock, runs `contestant` `warm_ups` times, then `repeats` times alone: an event is recorded, the
+/// launch made, another event recorded, and the host waits. What the host does between the events
+/// counts as far as the device waits for it.
+Times time_single_launches(const Launch& contestant, int warm_ups, int repeats);
+
+/// Device time only: runs every contestant `warm_ups` times, then `repeats` rounds in which each of
+/// them is launched once, in turn, so that all see the same clocks and temperatures. Each launch
+/// stands alone between two events, queued behind a kernel that only waits, so that the host's part
+/// of a launch isn't measured.
+std::vector<Times> time_queued_launches(const std::vector<Launch>& contestants, int warm_ups,
+                                        int repeats);
+
+/// A kernel that does nothing, on one thread: what each method adds.
+Launch empty_launch();
 
 }  // namespace bw

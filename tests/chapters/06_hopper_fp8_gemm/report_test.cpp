@@ -1,9 +1,12 @@
 // What the benchmark of the Hopper GEMM computes and writes, without a GPU.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/host/error.hpp"
 #include "tests/benchmarks/hopper/bar_chart.hpp"
@@ -12,15 +15,17 @@
 namespace bw {
 namespace {
 
+/// Timed in both ways; queued launches take 4 us less each. `peer` 0: it has no algorithm.
 ContestResult result_of(Shape shape, double ours, double peer) {
   ContestResult result{};
   result.shape = shape;
   result.config = "128x256_2x1";
-  result.our_time = ours;
   result.our_error = 0.0017;
   result.peer_algorithms = peer > 0 ? 3 : 0;
-  result.peer_time = peer;
   result.peer_error = 0.0017;
+  const double less = 4;
+  result.single = TimePair{{ours, 0.01}, {peer, 0.02}, 1};
+  result.queued = TimePair{{ours - less, 0.01}, {peer > 0 ? peer - less : 0, 0.02}, 2};
   return result;
 }
 
@@ -58,48 +63,127 @@ TEST(Limit, IsTheSlowerOfTensorCoresAndMemory) {
 
 TEST(Report, GeometricMeanLeavesOutWhatHasNoPeer) {
   const Shape shape{4096, 4096, 4096};
-  EXPECT_NEAR(geometric_mean({result_of(shape, 100, 200), result_of(shape, 100, 50),
-                              result_of(shape, 100, 0)}),
-              1.0, 1e-12);
-  EXPECT_EQ(geometric_mean({result_of(shape, 100, 0)}), 0.0);
+  const std::vector<ContestResult> results = {result_of(shape, 100, 200), result_of(shape, 100, 50),
+                                              result_of(shape, 100, 0)};
+  EXPECT_NEAR(geometric_mean(results, single_launches), 1.0, 1e-12);
+  EXPECT_NEAR(geometric_mean(results, queued_launches), std::sqrt(196.0 / 96 * 46 / 96), 1e-12);
+  EXPECT_EQ(geometric_mean({result_of(shape, 100, 0)}, single_launches), 0.0);
 }
 
-TEST(Report, TablesHoldEveryShape) {
-  const std::vector<ContestResult> results = {result_of({4096, 4096, 4096}, 100, 120),
-                                              result_of({64, 2112, 7168}, 26, 0)};
-  const MachineInfo machine{"2026-01-01", "GPU", 132, "580.1", "13.0", "13.1.0", "unknown"};
-  const std::string table = results_markdown(results, floor_of(1500, 3e12), machine);
-  EXPECT_NE(table.find("| 4096 | 4096 | 4096 | 0 | 128x256_2x1 | 100.0 us | 1374 |"),
+TEST(Report, GeometricMeanLeavesOutWhatWasNotTimedSo) {
+  ContestResult result = result_of({4096, 4096, 4096}, 100, 200);
+  result.queued.reset();
+  EXPECT_NEAR(geometric_mean({result}, single_launches), 2.0, 1e-12);
+  EXPECT_EQ(geometric_mean({result}, queued_launches), 0.0);
+}
+
+Results results_of(std::vector<ContestResult> shapes) {
+  Results results;
+  results.shapes = std::move(shapes);
+  results.empty = {MedianTime{5.5, 0.1}, MedianTime{1.5, 0.1}};
+  results.floor = floor_of(1500, 3e12);
+  results.machine = {"2026-01-01", "GPU", 132, "580.1", "13.0", "13.1.0", "unknown"};
+  return results;
+}
+
+int64_t occurrences(const std::string& text, const std::string& what) {
+  int64_t found = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+  return found;
+}
+
+/// The lines that begin with `start`.
+std::vector<std::string> lines_with(const std::string& text, const std::string& start) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.rfind(start, 0) == 0) lines.push_back(line);
+  }
+  return lines;
+}
+
+TEST(Report, TableHoldsEveryShapeByBothTimings) {
+  const std::string table = results_markdown(
+      results_of({result_of({4096, 4096, 4096}, 100, 120), result_of({64, 2112, 7168}, 26, 0)}));
+  EXPECT_NE(table.find("| 4096 | 4096 | 4096 | 0 | 128x256_2x1 | 100.0 us | 1374 | 1.0 % | 120.0 us"
+                       " | 1145 | 2.0 % | 1.200 |"),
             std::string::npos)
       << table;
-  EXPECT_NE(table.find("| 1.200 |"), std::string::npos) << table;
+  EXPECT_NE(table.find("| 96.0 us | 116.0 us | 1.208 |"), std::string::npos) << table;
   EXPECT_NE(table.find("no algorithm"), std::string::npos) << table;
   EXPECT_NE(table.find("driver 580.1"), std::string::npos) << table;
+  EXPECT_NE(table.find("An empty kernel: 5.5 us alone, 1.5 us queued."), std::string::npos);
+  EXPECT_NE(table.find("single launches: 1.200; the smallest: 1.200."), std::string::npos) << table;
+  EXPECT_NE(table.find("queued launches: 1.208; the smallest: 1.208."), std::string::npos) << table;
+  const auto rows = lines_with(table, "|");
+  ASSERT_EQ(rows.size(), 4u) << table;
+  for (const std::string& row : rows) {
+    EXPECT_EQ(occurrences(row, "|"), occurrences(rows[0], "|")) << row;
+  }
+}
 
-  const std::string csv = results_csv(results, floor_of(1500, 3e12), machine);
-  const auto commas_of_line = [&](int line) {
-    size_t begin = 0;
-    for (int i = 0; i < line; ++i) begin = csv.find('\n', begin) + 1;
-    const size_t end = csv.find('\n', begin);
-    return std::count(csv.begin() + static_cast<int64_t>(begin),
-                      csv.begin() + static_cast<int64_t>(end), ',');
-  };
-  EXPECT_EQ(commas_of_line(1), commas_of_line(0)) << csv;
-  EXPECT_EQ(commas_of_line(2), commas_of_line(0)) << csv;
+TEST(Report, OneTimingAloneIsTheHeadline) {
+  ContestResult result = result_of({4096, 4096, 4096}, 100, 120);
+  result.single.reset();
+  Results results = results_of({result});
+  results.empty.single.reset();
+  const std::string table = results_markdown(results);
+  EXPECT_NE(table.find("| 96.0 us | 1432 | 1.0 % | 116.0 us |"), std::string::npos) << table;
+  EXPECT_EQ(table.find("single"), std::string::npos) << table;
+  const auto rows = lines_with(table, "|");
+  ASSERT_EQ(rows.size(), 3u) << table;
+  for (const std::string& row : rows) {
+    EXPECT_EQ(occurrences(row, "|"), occurrences(rows[0], "|")) << row;
+  }
+}
+
+TEST(Report, EveryLineOfTheCsvHasAllFields) {
+  ContestResult single_only = result_of({128, 256, 512}, 10, 20);
+  single_only.queued.reset();
+  const std::string csv = results_csv(results_of(
+      {result_of({4096, 4096, 4096}, 100, 120), result_of({64, 2112, 7168}, 26, 0), single_only}));
+  const auto lines = lines_with(csv, "");
+  ASSERT_EQ(lines.size(), 4u) << csv;
+  for (const std::string& line : lines) {
+    EXPECT_EQ(occurrences(line, ","), occurrences(lines[0], ",")) << line;
+  }
+  EXPECT_NE(lines[0].find("queued_ratio"), std::string::npos);
+  EXPECT_NE(lines[1].find(",1.2000,96.000,"), std::string::npos) << lines[1];
+}
+
+TEST(Report, FloorShowsEveryMeasurement) {
+  Floor floor = floor_of(1500, 3e12);
+  floor.tma = {{2, 132, 196608, 44.4, 22.2, 9.9}};
+  floor.shared = {{"m64n128k32", 16, 96, 48, 47.5, 0.891, 1.7}};
+  floor.accumulation = {{13, 1, 1, 1, -1, 1}};
+  const std::string text = floor_markdown(floor);
+  EXPECT_NE(text.find("| multicast to 2 CTAs | 132 | 192 KiB | 44.4 | 22.2 | 9.90 |"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("| m64n128k32 | 16 | 48 | 47.5 | 96 | 89.1 % | 1.700 GHz |"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("| 2^13 | 1 | 1 | 1 | -1 | 1 |"), std::string::npos) << text;
+}
+
+TEST(Report, ChartShowsBothTimings) {
+  const std::string svg = results_chart(
+      results_of({result_of({4096, 4096, 4096}, 100, 120), result_of({64, 2112, 7168}, 26, 20)}));
+  EXPECT_EQ(occurrences(svg, "class=\"second\""), 2);
+  EXPECT_EQ(occurrences(svg, "class=\"reached\""), 1);
+  EXPECT_EQ(occurrences(svg, "class=\"missed\""), 1);
+  EXPECT_NE(svg.find("queued launches"), std::string::npos);
 }
 
 TEST(Chart, HoldsEveryBarOnceAndEscapesItsTexts) {
-  BarChart chart{"A < B & C", "subtitle", {}, 1.0, "reference", "axis"};
-  chart.bars = {{"first", 0.5, "half"}, {"second", 2.0, "double"}};
+  BarChart chart{"A < B & C", "subtitle", {}, 1.0, "reference", "axis", "bars", "thin"};
+  chart.bars = {{"first", 0.5, "half", {}}, {"second", 2.0, "double", {}}};
   const std::string svg = draw_bar_chart(chart);
   EXPECT_NE(svg.find("A &lt; B &amp; C"), std::string::npos);
-  const auto count = [&](const std::string& text) {
-    int found = 0;
-    for (size_t at = svg.find(text); at != std::string::npos; at = svg.find(text, at + 1)) ++found;
-    return found;
-  };
-  EXPECT_EQ(count("class=\"reached\""), 1);
-  EXPECT_EQ(count("class=\"missed\""), 1);
+  EXPECT_EQ(occurrences(svg, "class=\"reached\""), 1);
+  EXPECT_EQ(occurrences(svg, "class=\"missed\""), 1);
+  EXPECT_EQ(occurrences(svg, "class=\"second\""), 0);
+  EXPECT_EQ(svg.find("thin"), std::string::npos);
   EXPECT_EQ(svg.rfind("<svg", 0), 0u);
   EXPECT_EQ(svg.substr(svg.size() - 7), "</svg>\n");
 }
