@@ -9,9 +9,10 @@ namespace bw {
 namespace {
 
 // Sizes in pixels.
-constexpr double kWidth = 900, kMargin = 28, kLabelWidth = 150, kTextWidth = 200;
+constexpr double kWidth = 900, kMargin = 28, kLabelWidth = 150, kTextWidth = 210;
 constexpr double kHeaderHeight = 92, kFooterHeight = 86, kRowHeight = 30, kBarHeight = 15;
-constexpr double kSecondHeight = 5, kSecondGap = 1, kLegendMark = 22, kLegendStep = 230;
+constexpr double kSecondHeight = 5, kSecondGap = 1, kLegendMark = 22, kLegendStep = 230,
+                 kTextGap = 24;
 constexpr double kBarLeft = kMargin + kLabelWidth;
 constexpr double kBarSpace = kWidth - kMargin - kTextWidth - kBarLeft;
 
@@ -71,7 +72,7 @@ constexpr const char* kStyle =
     ".title { font-size: 19px; font-weight: 600; }\n"
     ".subtitle { font-size: 12.5px; fill: #57606a; }\n"
     ".label { font-size: 13px; text-anchor: end; }\n"
-    ".value { font-size: 13px; paint-order: stroke; stroke: #ffffff; stroke-width: 4px; }\n"
+    ".value { font-size: 13px; }\n"
     ".tick { font-size: 12px; text-anchor: middle; fill: #57606a; }\n"
     ".reference-label { font-size: 12px; text-anchor: middle; fill: #24292f; }\n"
     ".grid { stroke: #d0d7de; stroke-width: 1; }\n"
@@ -114,9 +115,6 @@ std::string draw_bar_chart(const BarChart& chart) {
     svg << line_at(place(i * step), kHeaderHeight, rows_bottom, "grid")
         << text_at(place(i * step), rows_bottom + 18, "tick", tick_text(i * step));
   }
-  svg << line_at(place(chart.reference), kHeaderHeight - 6, rows_bottom + 4, "reference")
-      << text_at(place(chart.reference), kHeaderHeight - 12, "reference-label",
-                 chart.reference_label);
   for (size_t i = 0; i < chart.bars.size(); ++i) {
     const Bar& bar = chart.bars[i];
     const double row = kHeaderHeight + kRowHeight * static_cast<double>(i);
@@ -125,15 +123,16 @@ std::string draw_bar_chart(const BarChart& chart) {
     const double middle = row + kRowHeight / 2 + 4.5;
     svg << bar_at(kBarLeft, top, place(bar.value) - kBarLeft, kBarHeight,
                   bar.value >= chart.reference ? "reached" : "missed");
-    double right = std::max(bar.value, chart.reference);
     if (bar.second) {
       svg << bar_at(kBarLeft, top + kBarHeight + kSecondGap, place(*bar.second) - kBarLeft,
                     kSecondHeight, "second");
-      right = std::max(right, *bar.second);
     }
     svg << text_at(kBarLeft - 10, middle, "label", bar.label)
-        << text_at(place(right) + 10, middle, "value", bar.text);
+        << text_at(kWidth - kMargin - kTextWidth + kTextGap, middle, "value", bar.text);
   }
+  svg << line_at(place(chart.reference), kHeaderHeight - 6, rows_bottom + 4, "reference")
+      << text_at(place(chart.reference), kHeaderHeight - 12, "reference-label",
+                 chart.reference_label);
   svg << text_at(kBarLeft + kBarSpace / 2, rows_bottom + 42, "tick", chart.axis_label);
   const double legend = rows_bottom + 68;
   svg << bar_at(kBarLeft, legend - 10, kLegendMark, 11, "bar-mark")

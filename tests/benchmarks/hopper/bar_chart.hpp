@@ -8,8 +8,8 @@
 
 namespace bw {
 
-/// A horizontal bar with its label at the left and a text after its end; perhaps with a second,
-/// thin one below it.
+/// A horizontal bar with its label at the left and a text at the right; perhaps with a second, thin
+/// one below it.
 struct Bar {
   std::string label;
   double value;

@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   command_line.add("config", options.config,
                    "a configuration's name, auto (the host API's choice), or all (times each)");
   command_line.add("timing", options.timing, kTimings,
-                   "single: each launch alone, from event to event; queued: behind a waiting\n"
+                   "single: each launch alone between its events; queued: behind a waiting "
                    "kernel, in turn: device time only");
   command_line.add("repeats", options.repeats,
                    "timed launches of each contestant, by each way of timing");

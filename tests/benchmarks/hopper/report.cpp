@@ -221,7 +221,9 @@ std::string results_csv(const Results& results) {
 
 std::string results_chart(const Results& results) {
   BarChart chart;
-  chart.title = "Blockwise FP8 GEMM on Hopper: speed relative to cuBLASLt";
+  const double beta = results.shapes.empty() ? 0 : results.shapes.front().beta;
+  chart.title = "Blockwise FP8 GEMM on Hopper" + (beta == 0 ? "" : format(", plus %g x C", beta)) +
+                ": speed relative to cuBLASLt";
   const MachineInfo& machine = results.machine;
   const double single = geometric_mean(results.shapes, single_launches);
   const double queued = geometric_mean(results.shapes, queued_launches);
@@ -229,8 +231,6 @@ std::string results_chart(const Results& results) {
   if (single > 0) means += format(" %.3f", single);
   if (single > 0 && queued > 0) means += ", queued";
   if (queued > 0) means += format(" %.3f", queued);
-  const double beta = results.shapes.empty() ? 0 : results.shapes.front().beta;
-  if (beta != 0) means += format("; D = A x B + %g x C", beta);
   chart.subtitle = format("%s, driver %s, CUDA %s, cuBLASLt %s, %s; %s", machine.gpu.c_str(),
                           machine.driver.c_str(), machine.cuda_runtime.c_str(),
                           machine.cublaslt.c_str(), machine.date.c_str(), means.c_str());
