@@ -21,6 +21,19 @@ inline std::vector<float> make_normal_matrix(int64_t rows, int64_t columns, uint
   return matrix;
 }
 
+/// Column sums in fp32, from the first row to the last: the kernels add in this order too, so that
+/// every machine gets these very bits.
+inline std::vector<float> fp32_column_sums(const std::vector<float>& matrix, int64_t rows,
+                                           int64_t columns) {
+  std::vector<float> sums(columns);
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      sums[column] += matrix[row * columns + column];
+    }
+  }
+  return sums;
+}
+
 /// Column sums in float64, and what a sum in fp32 from the first row to the last may be off.
 struct ColumnSums {
   std::vector<double> sums;

@@ -3,27 +3,14 @@
 Where there is no Hopper GPU the tests of results are skipped, and those of the refusal are not."""
 
 import subprocess
-import sys
 import unittest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from program_testing import BAD_INPUT, ProgramTest, field  # noqa: E402
+from program_testing import BAD_INPUT, ProgramTest, field, gpu_capability, main
 
-SKIPPED = 77
+HAS_HOPPER = gpu_capability() == "9.0"
 
 
-def has_hopper():
-    try:
-        result = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"],
-                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                universal_newlines=True)
-    except OSError:
-        return False
-    return result.returncode == 0 and result.stdout.split("\n")[0].strip() == "9.0"
-
-
-@unittest.skipUnless(has_hopper(), "needs a Hopper GPU as the first one")
+@unittest.skipUnless(HAS_HOPPER, "needs a Hopper GPU as the first one")
 class Results(ProgramTest):
     def test_shapes_and_betas(self):
         for (m, n, k), beta in (((128, 128, 128), 0), ((1000, 576, 1040), 1), ((1, 8, 16), 0.5),
@@ -62,7 +49,7 @@ class Refusals(ProgramTest):
     def test_help_names_the_options(self):
         self.expect_help("m", "n", "k", "beta", "seed", "fill", "config")
 
-    @unittest.skipIf(has_hopper(), "this machine has a Hopper GPU")
+    @unittest.skipIf(HAS_HOPPER, "this machine has a Hopper GPU")
     def test_without_hopper_it_says_what_was_found_and_what_to_do(self):
         for words in ("compute capability 9.0", "H100", "found: ", "./workbook run 5"):
             self.expect_refused(words)
@@ -77,8 +64,4 @@ class Refusals(ProgramTest):
 
 
 if __name__ == "__main__":
-    ProgramTest.program = sys.argv.pop(1)
-    outcome = unittest.main(exit=False).result
-    if outcome.testsRun == len(outcome.skipped):
-        sys.exit(SKIPPED)
-    sys.exit(not outcome.wasSuccessful())
+    main()
