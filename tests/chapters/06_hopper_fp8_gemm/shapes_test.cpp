@@ -1,6 +1,9 @@
-// Every configuration, over shapes with edges in all dimensions, against float64.
+// Every configuration, over shapes with edges in all dimensions, against float64 and against the
+// model of the tensor cores.
+#include <map>
 #include <string>
 
+#include "common/host/device_attribute.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
 namespace bw {
@@ -39,12 +42,42 @@ TEST_F(Shapes, EveryConfigurationAndTheChosenOneAreVerified) {
     for_every_config([&](const hopper::GemmKernel& kernel) {
       on_device.poison_d();
       hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
-      expect_verified(on_device.arguments().d, reference);
+      expect_verified_or_modelled(on_device.arguments(), kernel.traits.split_k, reference);
     });
     SCOPED_TRACE("the chosen configuration");
     on_device.poison_d();
     hopper::blockwise_fp8_gemm(on_device.arguments(), kDefaultStream);
-    expect_verified(on_device.arguments().d, reference);
+    const hopper::GemmKernel& chosen =
+        hopper::choose_gemm_kernel(c.m, c.n, c.k, device_attribute(cudaDevAttrMultiProcessorCount));
+    expect_verified_or_modelled(on_device.arguments(), chosen.traits.split_k, reference);
+  }
+}
+
+TEST_F(Shapes, EveryElementIsBitForBitWhatTheTensorCoresGive) {
+  for (const Case& c :
+       {Case{2500, 7176, 256, 0}, Case{2500, 7176, 128, 0}, Case{1000, 576, 7168, 0},
+        Case{257, 1000, 1040, 1}, Case{65, 1032, 384, 0.5f}, Case{8, 264, 16, -2}}) {
+    SCOPED_TRACE(name_of(c));
+    const BlockwiseProblem problem =
+        make_blockwise_problem(c.m, c.n, c.k, c.beta, /*seed=*/c.m + c.k, Fill::kNormal);
+    DeviceProblem on_device(problem);
+    const DeviceReference reference = float64_reference(on_device.arguments());
+    std::map<int, DeviceBuffer<Bf16>> models;  // by the parts of K
+    for_every_config([&](const hopper::GemmKernel& kernel) {
+      const int split_k = kernel.traits.split_k;
+      if (!models.contains(split_k)) {
+        models[split_k] = tensor_core_model(on_device.arguments(), split_k);
+      }
+      on_device.poison_d();
+      hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+      const ModelComparison found = compare_with_model(
+          static_cast<const Bf16*>(on_device.arguments().d), c.n, models.at(split_k), reference);
+      EXPECT_EQ(found.different, 0) << found.describe();
+      if (found.outside > 0) {
+        std::printf("%s, %s: %s\n", name_of(c).c_str(), kernel.name.c_str(),
+                    found.describe().c_str());
+      }
+    });
   }
 }
 

@@ -1,0 +1,141 @@
+// The model of the tensor cores against a GPU: single wgmma steps, and whole matrices.
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <vector>
+
+#include "common/host/parallel_for.hpp"
+#include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
+#include "tests/gpu_reference/mma_steps.hpp"
+#include "tests/gpu_reference/tensor_core_arithmetic.hpp"
+#include "tests/gpu_reference/tensor_core_sum.hpp"
+
+namespace bw {
+namespace {
+
+class TensorCores : public HopperTest {};
+
+constexpr int kTileElements = MmaTiles::kRows * MmaTiles::kColumns;
+
+bool same_bits(float x, float y) {
+  return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
+}
+
+/// Counts the steps of a tile for which `predict(a, b, accumulator)` is not the GPU's result.
+template <class Predict>
+int count_different(const MmaTiles& tiles, const MmaResults& results, int tile, int every,
+                    const Predict& predict) {
+  int different = 0;
+  for (int i = tile % every; i < kTileElements; i += every) {
+    const int row = i / MmaTiles::kColumns, column = i % MmaTiles::kColumns;
+    for (int step = 0; step < MmaTiles::kSteps; ++step) {
+      const auto after = [&](int s) {
+        return results.after[(int64_t{tile} * MmaTiles::kSteps + s) * kTileElements + i];
+      };
+      const float before =
+          step == 0 ? tiles.initial[int64_t{tile} * kTileElements + i] : after(step - 1);
+      const float predicted =
+          predict(tiles.a_step(tile, row, step), tiles.b_step(tile, column, step), before);
+      different += !same_bits(predicted, after(step));
+    }
+  }
+  return different;
+}
+
+TEST_F(TensorCores, EveryStepIsBitForBitTheModels) {
+  constexpr int kTiles = 240;  // of 16,384 steps each
+  const MmaTiles tiles = random_mma_tiles(kTiles, /*seed=*/7);
+  const MmaResults results = run_mma_steps(tiles);
+  std::vector<int> different(kTiles);
+  parallel_for(kTiles, [&](int64_t tile) {
+    different[tile] = count_different(tiles, results, static_cast<int>(tile), 1,
+                                      [](auto a, auto b, float accumulator) {
+                                        return tensor_core_step(a.data(), b.data(), accumulator);
+                                      });
+  });
+  for (int tile = 0; tile < kTiles; ++tile) EXPECT_EQ(different[tile], 0) << "tile " << tile;
+}
+
+TEST_F(TensorCores, AGroupOfStepsIsTheStepsOneAfterTheOther) {
+  constexpr int kTiles = 240;
+  const MmaResults results = run_mma_steps(random_mma_tiles(kTiles, /*seed=*/8));
+  int different = 0;
+  for (int tile = 0; tile < kTiles; ++tile) {
+    const float* last =
+        &results.after[(int64_t{tile} * MmaTiles::kSteps + MmaTiles::kSteps - 1) * kTileElements];
+    for (int i = 0; i < kTileElements; ++i) {
+      different += !same_bits(results.chained[int64_t{tile} * kTileElements + i], last[i]);
+    }
+  }
+  EXPECT_EQ(different, 0);
+}
+
+TEST_F(TensorCores, NoOtherArithmeticDoes) {
+  constexpr int kTiles = 240, kEvery = 16;
+  const MmaTiles tiles = random_mma_tiles(kTiles, /*seed=*/9);
+  const MmaResults results = run_mma_steps(tiles);
+  const std::vector<NamedArithmetic> candidates = tensor_core_candidates();
+  std::vector<int> different(candidates.size() * kTiles);
+  parallel_for(kTiles, [&](int64_t tile) {
+    for (size_t c = 0; c < candidates.size(); ++c) {
+      different[c * kTiles + tile] = count_different(
+          tiles, results, static_cast<int>(tile), kEvery, [&](auto a, auto b, float accumulator) {
+            return candidates[c].arithmetic.step(a, b, accumulator);
+          });
+    }
+  });
+  constexpr int kSteps = kTiles * kTileElements / kEvery * MmaTiles::kSteps;
+  for (size_t c = 0; c < candidates.size(); ++c) {
+    int total = 0;
+    for (int tile = 0; tile < kTiles; ++tile) total += different[c * kTiles + tile];
+    std::printf("%-50s %7d of %d steps differ\n", candidates[c].name.c_str(), total, kSteps);
+    if (c == 0) {
+      EXPECT_EQ(total, 0);
+    } else {
+      EXPECT_GT(total, 0) << candidates[c].name;
+    }
+  }
+}
+
+TEST_F(TensorCores, TheDevicesModelOfTheGemmIsTheHosts) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(65, 136, 1040, 0.5f, /*seed=*/2, Fill::kNormal);
+  const DeviceProblem on_device(problem);
+  for (const int split_k : {1, 4}) {
+    const std::vector<Bf16> d = tensor_core_model(on_device.arguments(), split_k).download();
+    for (int64_t i = 0; i < static_cast<int64_t>(d.size()); ++i) {
+      ASSERT_EQ(d[i], tensor_core_element(problem, i / problem.n, i % problem.n, split_k)) << i;
+    }
+  }
+}
+
+TEST_F(TensorCores, TheComparisonWithTheModelSeesEveryKindOfElement) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(64, 128, 256, 0, /*seed=*/3, Fill::kNormal);
+  const DeviceProblem on_device(problem);
+  const DeviceReference reference = float64_reference(on_device.arguments());
+  DeviceBuffer<Bf16> model = tensor_core_model(on_device.arguments());
+  std::vector<Bf16> d = model.download();
+  const auto compare = [&] {
+    return compare_with_model(DeviceBuffer<Bf16>(d).data(), problem.n, model, reference);
+  };
+  EXPECT_EQ(compare().different, 0);
+  EXPECT_EQ(compare().outside, 0);
+  const uint16_t of_model = d[100].bits;
+  d[100].bits = static_cast<uint16_t>(of_model ^ 1);  // a unit in the last place
+  EXPECT_EQ(compare().different, 1);
+  d[100].bits = of_model;
+  d[200].bits = 0xffff;  // NaN
+  EXPECT_EQ(compare().different, 1);
+  EXPECT_EQ(compare().outside, 1);
+  EXPECT_EQ(compare().unexplained, 1);
+  EXPECT_EQ(compare().model_outside, 0);
+  model = DeviceBuffer<Bf16>(d);  // the model has the same elements now
+  EXPECT_EQ(compare().different, 0);
+  EXPECT_EQ(compare().outside, 1);
+  EXPECT_EQ(compare().unexplained, 0);
+  EXPECT_EQ(compare().model_outside, 1);
+}
+
+}  // namespace
+}  // namespace bw

@@ -1,0 +1,113 @@
+#include "tests/gpu_reference/tensor_core_model.hpp"
+
+#include <cuda_bf16.h>
+
+#include <vector>
+
+#include "common/host/cuda_check.hpp"
+#include "tests/gpu_reference/tensor_core_sum.hpp"
+
+namespace bw {
+namespace {
+
+constexpr int kTile = 16;        // rows and columns of D that a CTA computes, one per thread
+constexpr int kPaddedRow = 132;  // bytes: rows begin in different banks
+
+__device__ Fp8E4m3 element(const Fp8E4m3* data, int64_t stride, int64_t rows, int64_t columns,
+                           int64_t row, int64_t column) {
+  return row < rows && column < columns ? data[row * stride + column] : Fp8E4m3{0};
+}
+
+__global__ void __launch_bounds__(kTile* kTile)
+    model_kernel(BlockwiseFp8GemmArguments g, int split_k, Bf16* d) {
+  __shared__ Fp8E4m3 a[kTile][kPaddedRow], b[kTile][kPaddedRow];
+  const int64_t row0 = int64_t{blockIdx.y} * kTile, column0 = int64_t{blockIdx.x} * kTile;
+  const int64_t row = row0 + threadIdx.y, column = column0 + threadIdx.x;
+  const bool inside = row < g.m && column < g.n;
+  const int64_t k_blocks = (g.k + kPromotedProducts - 1) / kPromotedProducts;
+  float total = 0;
+  for (int part = 0; part < split_k; ++part) {
+    float sum = 0;
+    for (int64_t block = k_blocks * part / split_k; block < k_blocks * (part + 1) / split_k;
+         ++block) {
+      __syncthreads();
+      for (int i = threadIdx.y * kTile + threadIdx.x; i < kTile * kPromotedProducts;
+           i += kTile * kTile) {
+        const int place = i / kPromotedProducts, k = i % kPromotedProducts;
+        const int64_t depth = block * kPromotedProducts + k;
+        a[place][k] = element(g.a, g.lda, g.m, g.k, row0 + place, depth);
+        b[place][k] = element(g.b, g.ldb, g.n, g.k, column0 + place, depth);
+      }
+      __syncthreads();
+      if (!inside) continue;
+      const float product = tensor_core_block(a[threadIdx.y], b[threadIdx.x], kPromotedProducts);
+      const float scale = g.a_scales[block * g.lda_scales + row] *
+                          g.b_scales[column / kPromotedProducts * g.ldb_scales + block];
+      sum = fmaf(product, scale, sum);
+    }
+    total = part == 0 ? sum : total + sum;
+  }
+  if (!inside) return;
+  if (g.beta != 0) {
+    const uint32_t c = g.c[row * g.ldc + column].bits;
+    total = fmaf(g.beta, __uint_as_float(c << 16), total);
+  }
+  d[row * g.n + column].bits = __bfloat16_as_ushort(__float2bfloat16_rn(total));
+}
+
+/// Counts of a comparison, in the order of ModelComparison's.
+enum Count { kDifferent, kOutside, kUnexplained, kModelOutside, kCounts };
+
+__device__ bool is_outside(Bf16 value, double expected, double magnitude,
+                           double accumulation_error) {
+  constexpr int kSmallestExponent = -126, kFractionBits = 7;
+  int exponent = 0;
+  frexp(expected, &exponent);  // expected = fraction in [0.5, 1) times 2^exponent
+  const double unit = ldexp(1.0, max(exponent - 1, kSmallestExponent) - kFractionBits);
+  const double got = __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
+  return !(fabs(got - expected) <= unit + accumulation_error * magnitude);
+}
+
+__global__ void compare_kernel(const Bf16* d, int64_t ldd, const Bf16* model, int64_t m, int64_t n,
+                               const double* reference, const float* magnitude,
+                               double accumulation_error, unsigned long long* counts) {
+  for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < m * n;
+       i += int64_t{gridDim.x} * blockDim.x) {
+    const Bf16 value = d[i / n * ldd + i % n];
+    const bool different = value.bits != model[i].bits;
+    const bool outside = is_outside(value, reference[i], magnitude[i], accumulation_error);
+    if (different) atomicAdd(counts + kDifferent, 1);
+    if (outside) atomicAdd(counts + kOutside, 1);
+    if (outside && different) atomicAdd(counts + kUnexplained, 1);
+    if (is_outside(model[i], reference[i], magnitude[i], accumulation_error)) {
+      atomicAdd(counts + kModelOutside, 1);
+    }
+  }
+}
+
+}  // namespace
+
+DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm, int split_k) {
+  DeviceBuffer<Bf16> d(gemm.m * gemm.n);
+  const dim3 grid(static_cast<unsigned>(ceil_div(gemm.n, kTile)),
+                  static_cast<unsigned>(ceil_div(gemm.m, kTile)));
+  model_kernel<<<grid, dim3(kTile, kTile)>>>(gemm, split_k, d.data());
+  check_cuda(cudaGetLastError(), "launch the model of the tensor cores");
+  return d;
+}
+
+ModelComparison compare_with_model(const Bf16* d, int64_t ldd, const DeviceBuffer<Bf16>& model,
+                                   const DeviceReference& reference, double accumulation_error) {
+  constexpr int kGrid = 1024, kThreads = 256;
+  DeviceBuffer<unsigned long long> counts(std::vector<unsigned long long>(kCounts, 0));
+  compare_kernel<<<kGrid, kThreads>>>(d, ldd, model.data(), reference.m, reference.n,
+                                      reference.d.data(), reference.magnitude.data(),
+                                      accumulation_error, counts.data());
+  check_cuda(cudaGetLastError(), "launch the comparison with the model");
+  const std::vector<unsigned long long> found = counts.download();
+  return {reference.m * reference.n, static_cast<int64_t>(found[kDifferent]),
+          static_cast<int64_t>(found[kOutside]), static_cast<int64_t>(found[kUnexplained]),
+          static_cast<int64_t>(found[kModelOutside])};
+}
+
+}  // namespace bw
