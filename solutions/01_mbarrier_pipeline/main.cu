@@ -15,9 +15,9 @@
 
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/device_buffer.hpp"
-#include "common/host/event_timer.hpp"
 #include "common/host/program.hpp"
 #include "common/host/tensor_map.hpp"
+#include "common/host/timed_launch.hpp"
 #include "solutions/01_mbarrier_pipeline/column_sums.hpp"
 #include "solutions/01_mbarrier_pipeline/column_sums_kernel.cuh"
 
@@ -39,7 +39,7 @@ struct ProgramOptions {
 /// A kernel of a stage count, and the shared memory it takes.
 struct StreamKernel {
   void (*entry)(bw::ColumnSumArguments);
-  size_t shared_bytes;
+  uint32_t shared_bytes;
 };
 
 /// The kernels of one way to copy; index = stages - 1.
@@ -87,22 +87,14 @@ class Stream {
 
   Run run(int stages) {
     constexpr int kPoisonByte = 0xff;  // every float a NaN
-    constexpr cudaStream_t kDefaultStream = nullptr;
     const StreamKernel kernel = find_kernel(options_.produce, stages);
-    bw::check_cuda(
-        cudaFuncSetAttribute(kernel.entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(kernel.shared_bytes)),
-        "give the kernel " + std::to_string(kernel.shared_bytes) + " bytes of shared memory");
+    const bw::LaunchShape shape{static_cast<uint32_t>(ctas_), bw::StreamRoles::kThreads,
+                                kernel.shared_bytes};
     Run run;
     run.stages = stages;
     for (int64_t i = 0; i < options_.runs; ++i) {
       sums_.fill_bytes(kPoisonByte);
-      bw::EventTimer timer;
-      timer.start(kDefaultStream);
-      kernel.entry<<<static_cast<uint32_t>(ctas_), bw::StreamRoles::kThreads, kernel.shared_bytes,
-                     kDefaultStream>>>(arguments_);
-      bw::check_cuda(cudaGetLastError(), "launch the kernel");
-      run.milliseconds = std::min(run.milliseconds, timer.stop(kDefaultStream));
+      run.milliseconds = std::min(run.milliseconds, bw::run_timed(kernel.entry, shape, arguments_));
       const std::vector<uint64_t> cycles = cycles_.download();
       run.cycles = std::min(run.cycles, *std::max_element(cycles.begin(), cycles.end()));
     }

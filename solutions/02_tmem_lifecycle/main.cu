@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "common/host/device_buffer.hpp"
-#include "common/host/event_timer.hpp"
 #include "common/host/number_formats.hpp"
 #include "common/host/program.hpp"
 #include "common/host/random_normal.hpp"
+#include "common/host/timed_launch.hpp"
 #include "solutions/02_tmem_lifecycle/tmem_lifecycle_kernel.cuh"
 
 namespace {
@@ -92,7 +92,6 @@ template <int CtaGroup, int N>
 Run run_on_device(const Problem& problem) {
   using Config = bw::TmemLifecycleConfig<CtaGroup, N>;
   constexpr int kPoisonByte = 0xff;  // every float a NaN
-  constexpr cudaStream_t kDefaultStream = nullptr;
   const bw::WallTimer wall;
   const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a), b(problem.b);
   const bw::DeviceBuffer<float> c(problem.c);
@@ -102,12 +101,9 @@ Run run_on_device(const Problem& problem) {
   const bw::TmemLifecycleArguments arguments{reinterpret_cast<const uint8_t*>(a.data()),
                                              reinterpret_cast<const uint8_t*>(b.data()), c.data(),
                                              d.data(), descriptors.data()};
-  bw::EventTimer timer;
-  timer.start(kDefaultStream);
-  bw::tmem_lifecycle_kernel<CtaGroup, N>
-      <<<CtaGroup, Config::kThreads, 0, kDefaultStream>>>(arguments);
-  bw::check_cuda(cudaGetLastError(), "launch the kernel");
-  const float milliseconds = timer.stop(kDefaultStream);
+  const float milliseconds =
+      bw::run_timed(bw::tmem_lifecycle_kernel<CtaGroup, N>,
+                    {.ctas = CtaGroup, .threads = Config::kThreads, .shared_bytes = 0}, arguments);
   return Run{d.download(), descriptors.download().front(), milliseconds, wall.seconds()};
 }
 

@@ -9,8 +9,8 @@
 
 #include "common/host/dense_gemm.hpp"
 #include "common/host/device_buffer.hpp"
-#include "common/host/event_timer.hpp"
 #include "common/host/program.hpp"
+#include "common/host/timed_launch.hpp"
 #include "solutions/03_warp_contexts/fp8_gemm_kernel.cuh"
 #include "solutions/03_warp_contexts/per_tensor_problem.hpp"
 
@@ -26,7 +26,7 @@ struct ProgramOptions : bw::DenseGemmOptions {
 /// A kernel of a number of accumulators, and the shared memory it takes.
 struct GemmKernel {
   void (*entry)(bw::Fp8GemmArguments);
-  int shared_bytes;
+  uint32_t shared_bytes;
 };
 
 template <int NumAccumulators>
@@ -41,7 +41,6 @@ using AnyConfig = bw::Fp8GemmConfig<1>;  // the tiles don't depend on the accumu
 bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem, const GemmKernel& kernel,
                                uint32_t ctas) {
   constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
-  constexpr cudaStream_t kDefaultStream = nullptr;
   const bw::WallTimer wall;
   const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a.values), b(problem.b.values);
   bw::DeviceBuffer<bw::Bf16> d(problem.m * problem.n);
@@ -57,15 +56,8 @@ bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem, const GemmKe
   arguments.k_blocks = static_cast<uint32_t>(bw::ceil_div(problem.k, AnyConfig::kTileK));
   arguments.scale = problem.a.scales.front() * problem.b.scales.front();
 
-  bw::check_cuda(
-      cudaFuncSetAttribute(kernel.entry, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                           kernel.shared_bytes),
-      "give the kernel " + std::to_string(kernel.shared_bytes) + " bytes of shared memory");
-  bw::EventTimer timer;
-  timer.start(kDefaultStream);
-  kernel.entry<<<ctas, bw::TileRoles::kThreads, kernel.shared_bytes, kDefaultStream>>>(arguments);
-  bw::check_cuda(cudaGetLastError(), "launch the kernel");
-  const float milliseconds = timer.stop(kDefaultStream);
+  const float milliseconds =
+      bw::run_timed(kernel.entry, {ctas, bw::TileRoles::kThreads, kernel.shared_bytes}, arguments);
   return {d.download(), milliseconds, wall.seconds()};
 }
 

@@ -18,13 +18,14 @@ class MmaKStage;  // chapter 4
 ///
 /// All 32 lanes of the MMA warp construct and destroy it together.
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
-class [[nodiscard]] MmaWarpContext {
+class [[nodiscard]] MmaWarpContext : public WarpContextParts<opc, mma_threads, epilogue_threads> {
+  using Parts = WarpContextParts<opc, mma_threads, epilogue_threads>;
+
  public:
-  using Types = WarpContextTypes<opc, mma_threads, epilogue_threads>;
-  using Tmem = typename Types::Tmem;
-  using Pipeline = typename Types::Pipeline;
-  using Dealloc = typename Types::Dealloc;
-  using Sync = typename Types::Sync;
+  using typename Parts::Dealloc;
+  using typename Parts::Pipeline;
+  using typename Parts::Sync;
+  using typename Parts::Tmem;
 
   /// Allocates tensor memory through the shared word `tmem_addr_storage`, builds the pipeline
   /// over `2 * opc.num_stages` barriers at `accum_barriers_ptr`, and enters.
@@ -33,33 +34,23 @@ class [[nodiscard]] MmaWarpContext {
                                                           SharedMemBarrier* dealloc_mbar,
                                                           uint16_t mma_complete_mask) {
     const Tmem tmem = Tmem::allocate(tmem_addr_storage);
-    return MmaWarpContext(
-        tmem, Pipeline{typename Pipeline::Pipeline(accum_barriers_ptr), tmem, mma_complete_mask},
-        Dealloc{dealloc_mbar});
+    return MmaWarpContext(tmem, Parts::pipeline_over(accum_barriers_ptr, tmem, mma_complete_mask),
+                          Dealloc{dealloc_mbar});
   }
 
   /// From ready-made parts; enters.
   __device__ __forceinline__ MmaWarpContext(const Tmem& tmem, const Pipeline& output_pipeline,
                                             const Dealloc& dealloc_barrier)
-      : tmem_(tmem), output_pipeline_(output_pipeline), dealloc_barrier_(dealloc_barrier) {
+      : Parts(tmem, output_pipeline, dealloc_barrier) {
     Sync::arrive();
   }
-  MmaWarpContext(const MmaWarpContext&) = delete;
-  MmaWarpContext& operator=(const MmaWarpContext&) = delete;
-  __device__ __forceinline__ ~MmaWarpContext() { dealloc_barrier_.complete_dealloc(tmem_); }
-
-  __device__ __forceinline__ const Tmem& tmem() const { return tmem_; }
-  __device__ __forceinline__ Pipeline& output_pipeline() { return output_pipeline_; }
-  __device__ __forceinline__ const Dealloc& dealloc_barrier() const { return dealloc_barrier_; }
+  __device__ __forceinline__ ~MmaWarpContext() {
+    this->dealloc_barrier().complete_dealloc(this->tmem());
+  }
 
   /// Scope of one K block: waits for an empty accumulator; at its end the MMAs are committed.
   /// Defined in solutions/04_per_k_contexts/output_k_pipeline.cuh.
   __device__ MmaKStage<opc> per_k_stage();
-
- private:
-  Tmem tmem_;
-  Pipeline output_pipeline_;
-  Dealloc dealloc_barrier_;
 };
 
 }  // namespace bw

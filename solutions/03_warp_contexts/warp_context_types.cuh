@@ -29,6 +29,42 @@ struct WarpContextTypes {
   using Sync = WarpGroupBarrier<mma_threads + epilogue_threads, kTmemReadyBarrierId>;
 };
 
+/// What both contexts hold. Each is made once and ends once, by its destructor.
+template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
+class WarpContextParts {
+ public:
+  using Types = WarpContextTypes<opc, mma_threads, epilogue_threads>;
+  using Tmem = typename Types::Tmem;
+  using Pipeline = typename Types::Pipeline;
+  using Dealloc = typename Types::Dealloc;
+  using Sync = typename Types::Sync;
+
+  WarpContextParts(const WarpContextParts&) = delete;
+  WarpContextParts& operator=(const WarpContextParts&) = delete;
+
+  __device__ __forceinline__ const Tmem& tmem() const { return tmem_; }
+  __device__ __forceinline__ Pipeline& output_pipeline() { return output_pipeline_; }
+  __device__ __forceinline__ const Dealloc& dealloc_barrier() const { return dealloc_barrier_; }
+
+ protected:
+  __device__ __forceinline__ WarpContextParts(const Tmem& tmem, const Pipeline& output_pipeline,
+                                              const Dealloc& dealloc_barrier)
+      : tmem_(tmem), output_pipeline_(output_pipeline), dealloc_barrier_(dealloc_barrier) {}
+  ~WarpContextParts() = default;
+
+  /// The accumulator ring over `2 * opc.num_stages` barriers.
+  static __device__ __forceinline__ Pipeline pipeline_over(SharedMemBarrier* accum_barriers_ptr,
+                                                           const Tmem& tmem,
+                                                           uint16_t mma_complete_mask) {
+    return {typename Pipeline::Pipeline(accum_barriers_ptr), tmem, mma_complete_mask};
+  }
+
+ private:
+  Tmem tmem_;
+  Pipeline output_pipeline_;
+  Dealloc dealloc_barrier_;
+};
+
 /// CTAs whose accumulator-full barrier a commit of this CTA's MMA warp signals: with cta_group 2
 /// the pair (rank and rank ^ 1), with cta_group 1 itself.
 template <int cta_group>

@@ -107,7 +107,7 @@ EpilogueWarpContext<opc, mma_threads, epilogue_threads>::per_k_stage(
     InputPipeline& input_pipeline) {
   static_assert(InputPipeline::kGroupSize == 1,
                 "the per-K epilogue takes one K block per input stage");
-  return EpilogueKContext<opc, InputPipeline::kNumGroupStages>(output_pipeline_,
+  return EpilogueKContext<opc, InputPipeline::kNumGroupStages>(this->output_pipeline(),
                                                                input_pipeline.pipeline);
 }
 

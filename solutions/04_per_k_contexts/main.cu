@@ -8,8 +8,8 @@
 
 #include "common/host/dense_gemm.hpp"
 #include "common/host/device_buffer.hpp"
-#include "common/host/event_timer.hpp"
 #include "common/host/program.hpp"
+#include "common/host/timed_launch.hpp"
 #include "solutions/04_per_k_contexts/blockwise_tile_kernel.cuh"
 
 namespace {
@@ -25,7 +25,6 @@ template <int TileN>
 bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
   using Config = bw::BlockwiseTileConfig<TileN>;
   constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
-  constexpr cudaStream_t kDefaultStream = nullptr;
   const bw::WallTimer wall;
   const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a.values), b(problem.b.values);
   const bw::DeviceBuffer<float> a_scales(problem.a.scales), b_scales(problem.b.scales);
@@ -48,17 +47,11 @@ bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
   arguments.tiles_m = static_cast<uint32_t>(bw::ceil_div(problem.m, Config::kTileM));
   const auto tiles_n = static_cast<uint32_t>(bw::ceil_div(problem.n, Config::kTileN));
 
-  const auto kernel = bw::blockwise_tile_kernel<Config>;
-  constexpr int kSharedBytes = sizeof(typename Config::SharedStorage);
-  bw::check_cuda(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-      "give the kernel " + std::to_string(kSharedBytes) + " bytes of shared memory");
-  bw::EventTimer timer;
-  timer.start(kDefaultStream);
-  kernel<<<arguments.tiles_m * tiles_n, bw::TileRoles::kThreads, kSharedBytes, kDefaultStream>>>(
-      arguments);
-  bw::check_cuda(cudaGetLastError(), "launch the kernel");
-  const float milliseconds = timer.stop(kDefaultStream);
+  const float milliseconds = bw::run_timed(bw::blockwise_tile_kernel<Config>,
+                                           {.ctas = arguments.tiles_m * tiles_n,
+                                            .threads = bw::TileRoles::kThreads,
+                                            .shared_bytes = sizeof(typename Config::SharedStorage)},
+                                           arguments);
   return {d.download(), milliseconds, wall.seconds()};
 }
 

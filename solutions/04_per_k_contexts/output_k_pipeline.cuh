@@ -22,7 +22,7 @@ class OutputKPipeline {
   /// accumulator-full, and all lanes step.
   __device__ __forceinline__ MmaKStage<opc> produce() const { return MmaKStage<opc>(*output_); }
 
-  /// 128 epilogue threads: waits for accumulator-full; at the scope's end every thread arrives on
+  /// Every epilogue thread: waits for accumulator-full; at the scope's end every thread arrives on
   /// accumulator-empty (unless it has released it), and steps.
   __device__ __forceinline__ OutputConsumerStage<opc> consume() const {
     return OutputConsumerStage<opc>(*output_);
@@ -40,7 +40,7 @@ __device__ __forceinline__ OutputKPipeline<opc> OutputTilePipeline<opc>::per_k()
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 __device__ __forceinline__ MmaKStage<opc>
 MmaWarpContext<opc, mma_threads, epilogue_threads>::per_k_stage() {
-  return output_pipeline_.per_k().produce();
+  return this->output_pipeline().per_k().produce();
 }
 
 }  // namespace bw
