@@ -26,6 +26,11 @@ __device__ inline void copy_operands(uint8_t* tiles, const uint4* operands, int 
   }
 }
 
+/// Threads 0 to 255, with their own time: each warpgroup's into the CTA's two elements of `times`.
+__device__ inline void record_math_time(const CtaTime& time, CtaTime* times) {
+  if (threadIdx.x % 128 == 0) times[blockIdx.x * kMathWarpgroups + threadIdx.x / 128] = time;
+}
+
 /// `blocks` K blocks of 64 × n in each of two warpgroups (threads 0 to 255 of the CTA); its time.
 ///
 /// `chained` is 0 at run time, so each block begins a new sum, as the GEMM's does. The compiler

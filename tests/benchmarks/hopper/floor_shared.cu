@@ -40,8 +40,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   ptx::cluster_arrive();
   ptx::cluster_wait();
   if (threadIdx.x < kMathThreads) {
-    const CtaTime time = multiply_blocks<n, a_in_registers>(tiles, blocks, chained, sink);
-    if (threadIdx.x == 0) math_times[blockIdx.x] = time;
+    record_math_time(multiply_blocks<n, a_in_registers>(tiles, blocks, chained, sink), math_times);
   } else if (threadIdx.x == kMathThreads) {
     ring.produce(&map);
   } else if (threadIdx.x == kMathThreads + 32) {
@@ -66,7 +65,7 @@ SharedRate measure(const BoxMatrix& matrix, int bytes_per_clock, int most_ctas) 
     options.boxes = kCycles / options.interval_cycles * 3 / 2;  // the loop may be this much slower
   }
   const DeviceBuffer<Fp8E4m3> operands(random_operands(kMmaTileBytes<n>));
-  DeviceBuffer<CtaTime> math_times(launch.ctas()), box_times(launch.ctas());
+  DeviceBuffer<CtaTime> math_times(launch.ctas() * kMathWarpgroups), box_times(launch.ctas());
   DeviceBuffer<float> sink(kMathThreads);
   SharedRate rate{};
   rate.form = "m64n" + std::to_string(n) + "k32, A from " +
@@ -75,19 +74,25 @@ SharedRate measure(const BoxMatrix& matrix, int bytes_per_clock, int most_ctas) 
   rate.wanted_bytes_per_clock = bytes_per_clock;
   constexpr double kPerMma = 4096.0 / n;  // bytes of A per clock beside 64 of B
   rate.read_bytes_per_clock = 64 + (a_in_registers ? 0 : kPerMma);
-  for (int i = 0; i < kWarmUps + kLaunches; ++i) {
+  for (int run = 0; run < kWarmUps + kLaunches; ++run) {
     launch.run(matrix.map(kCluster), options, reinterpret_cast<const uint4*>(operands.data()),
                kBlocks, /*chained=*/0, math_times.data(), box_times.data(), sink.data());
     double cycles = 0, nanoseconds = 0, box_cycles = 0;
-    for (const CtaTime& time : math_times.download()) {
-      cycles += static_cast<double>(time.cycles) / launch.ctas();
-      nanoseconds += static_cast<double>(time.nanoseconds) / launch.ctas();
+    const std::vector<CtaTime> of_warpgroups = math_times.download();
+    for (size_t cta = 0; cta < of_warpgroups.size(); cta += kMathWarpgroups) {
+      CtaTime last{};  // the slower warpgroup's
+      for (int i = 0; i < kMathWarpgroups; ++i) {
+        const CtaTime& time = of_warpgroups[cta + i];
+        if (time.cycles > last.cycles) last = time;
+      }
+      cycles += static_cast<double>(last.cycles) / launch.ctas();
+      nanoseconds += static_cast<double>(last.nanoseconds) / launch.ctas();
     }
     for (const CtaTime& time : box_times.download()) {
       box_cycles += static_cast<double>(time.cycles) / launch.ctas();
     }
     const double share = 1.0 * kBlockCycles * kBlocks / cycles;
-    if (i < kWarmUps || share <= rate.pipe_share) continue;
+    if (run < kWarmUps || share <= rate.pipe_share) continue;
     rate.pipe_share = share;
     rate.clock_ghz = cycles / nanoseconds;
     if (options.boxes > 0) {

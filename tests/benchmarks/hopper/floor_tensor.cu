@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kMathThreads, 1)
   ptx::fence_proxy_async_shared();
   __syncthreads();
   const CtaTime time = multiply_blocks<n, a_in_registers>(tiles, blocks, chained, sink);
-  if (threadIdx.x == 0) times[blockIdx.x] = time;
+  record_math_time(time, times);
 }
 
 /// A launch's length and how often it is done.
@@ -51,7 +51,7 @@ TensorRate measure(const Length& length) {
       "give the loop its shared memory");
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   const DeviceBuffer<Fp8E4m3> operands(random_operands(kMmaTileBytes<n>));
-  DeviceBuffer<CtaTime> times(multiprocessors);
+  DeviceBuffer<CtaTime> times(multiprocessors * kMathWarpgroups);
   DeviceBuffer<float> sink(kMathThreads);
   EventTimer timer;
   std::vector<TensorRate> rates;

@@ -117,6 +117,8 @@ double geometric_mean(const std::vector<ContestResult>& results, Method method) 
 
 std::string floor_markdown(const Floor& floor) {
   std::string text = tensor_markdown(floor.tensor);
+  text += format("\nShares of the floor are of the highest rate here: %.0f TFLOP/s.\n",
+                 floor.best_tflops());
   text += format(
       "\n| device memory | TB/s |\n|---|---|\n| copy, read and written | %.2f |\n"
       "| read | %.2f |\n\n",

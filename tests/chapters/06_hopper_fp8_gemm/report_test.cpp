@@ -157,6 +157,7 @@ TEST(Report, FloorShowsEveryMeasurement) {
   floor.shared = {{"m64n128k32", 16, 96, 48, 47.5, 0.891, 1.7}};
   floor.accumulation = {{13, 1, 1, 1, -1, 1}};
   const std::string text = floor_markdown(floor);
+  EXPECT_NE(text.find("of the highest rate here: 1500 TFLOP/s."), std::string::npos) << text;
   EXPECT_NE(text.find("| multicast to 2 CTAs | 132 | 192 KiB | 44.4 | 22.2 | 9.90 |"),
             std::string::npos)
       << text;
