@@ -6,7 +6,7 @@
 
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
 #include "solutions/04_per_k_contexts/accumulator_layout.cuh"
-#include "solutions/04_per_k_contexts/b_scale_pair.cuh"
+#include "solutions/04_per_k_contexts/b_scales.cuh"
 
 namespace bw {
 

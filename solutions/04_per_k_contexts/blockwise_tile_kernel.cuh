@@ -18,7 +18,7 @@
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "solutions/03_warp_contexts/output_row_writer.cuh"
 #include "solutions/03_warp_contexts/tile_roles.cuh"
-#include "solutions/04_per_k_contexts/b_scale_matrix.cuh"
+#include "solutions/04_per_k_contexts/b_scales.cuh"
 #include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
 #include "solutions/04_per_k_contexts/epilogue_k_context.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"

@@ -1,13 +1,24 @@
 #pragma once
 /// \file
-/// The accumulator ring with one accumulator per K block (contract, chapters 3 and 4:
+/// The accumulator ring with one accumulator per K block (contract, chapters 3 and 4: MmaKStage,
 /// `OutputTilePipeline::per_k()`, `MmaWarpContext::per_k_stage()`).
 
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "solutions/03_warp_contexts/output_role_views.cuh"
-#include "solutions/04_per_k_contexts/mma_k_stage.cuh"
 
 namespace bw {
+
+/// Scope of one K block of the MMA warp (all 32 lanes): blockwise scaling promotes every K block
+/// by its own scales, so that each has an accumulator stage of its own, and is handed over as
+/// chapter 3 hands over a whole tile.
+///
+///     enter: waits for accumulator-empty; `stage().tmem().offset()` is D of the MMAs
+///     exit:  one elected lane commits to accumulator-full; all lanes step
+template <OutputPipelineConfig opc>
+class [[nodiscard]] MmaKStage : public OutputProducerStage<opc> {
+ public:
+  using OutputProducerStage<opc>::OutputProducerStage;
+};
 
 /// View of an OutputTilePipeline whose stages are signalled after every K block instead of after a
 /// whole tile. `MmaWarpContext::per_k_stage` is its `produce`; epilogues that also take A-scales

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "solutions/04_per_k_contexts/b_scale_matrix.cuh"
+#include "solutions/04_per_k_contexts/b_scales.cuh"
 #include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"
 
 namespace bw {

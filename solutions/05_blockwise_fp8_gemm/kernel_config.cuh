@@ -8,7 +8,7 @@
 
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/swizzle.cuh"
-#include "solutions/02_tmem_lifecycle/output_pipeline_config.cuh"
+#include "solutions/02_tmem_lifecycle/tmem_stage.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
