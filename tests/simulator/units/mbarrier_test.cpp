@@ -250,6 +250,28 @@ TEST(MbarrierWait, TryWaitReturnsFalseAfterItsTimeLimit) {
   EXPECT_LT(out[1], 2100u);
 }
 
+TEST(MbarrierWait, LimitOfAWaitThatIsOverDoesNotProlongTheKernel) {
+  // A second warp completes the phase after 500 ns; the limits of the waits before are a second.
+  const std::string body =
+      init_by_first_thread(1) +
+      "  setp.ge.u32 %p3, %r0, 32;\n"
+      "  @%p3 bra ARRIVE;\n"
+      "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0, 1000000000;\n" +
+      store_predicate("%p1", 0) +
+      "  bra END;\n"
+      "ARRIVE:\n"
+      "  nanosleep.u32 500;\n"
+      "  setp.eq.u32 %p4, %r0, 32;\n"
+      "  @%p4 mbarrier.arrive.shared::cta.b64 _, [%r1];\n"
+      "END:\n";
+  Runner runner;
+  auto out = runner.buffer(Words{0});
+  const Cycle cycles = runner.run(synchronisation_kernel(body), threads(64), out).cycles;
+  EXPECT_EQ(out[0], 1u);
+  EXPECT_GT(cycles, 900u);
+  EXPECT_LT(cycles, 10000u) << "the limit counted, though nobody waited any more";
+}
+
 TEST(MbarrierWait, TryWaitByStateTakesATimeHint) {
   const std::string body =
       init(2) +
