@@ -4,15 +4,16 @@
 
 #include <cuda_runtime_api.h>
 
-#include <string>
-
 #include "common/host/error.hpp"
 
 namespace bw {
 
-/// Throws Error when `status` isn't success. `action` completes "could not …".
-inline void check_cuda(cudaError_t status, const std::string& action) {
-  require(status == cudaSuccess, "Could not ", action, ": ", cudaGetErrorString(status), " (",
+/// Throws Error when `status` isn't success. The parts of `action` complete "could not …"; they are
+/// put together only then.
+template <class... Action>
+void check_cuda(cudaError_t status, const Action&... action) {
+  if (status == cudaSuccess) return;
+  require(false, "Could not ", action..., ": ", cudaGetErrorString(status), " (",
           cudaGetErrorName(status), ").");
 }
 

@@ -7,7 +7,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <string>
 
 #include "common/host/cuda_check.hpp"
 
@@ -15,7 +14,7 @@ namespace bw {
 
 /// A row-major matrix and the box that one copy moves. "Inner" is the contiguous dimension.
 struct TensorMapSpec {
-  std::string name;  ///< for errors: "A", "D", …
+  const char* name;  ///< for errors: "A", "D", …
   const void* data;
   CUtensorMapDataType type;
   uint32_t element_bytes;
@@ -27,10 +26,10 @@ struct TensorMapSpec {
   CUtensorMapSwizzle swizzle;
 };
 
-/// The driver's encoder, found through the runtime, so that no program links libcuda.
 using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
 
-inline TensorMapEncoder tensor_map_encoder() {
+/// The driver's encoder, found through the runtime, so that no program links libcuda.
+inline TensorMapEncoder find_tensor_map_encoder() {
   constexpr unsigned kCudaVersion = 12000;  // the version that introduced the function
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
@@ -40,6 +39,12 @@ inline TensorMapEncoder tensor_map_encoder() {
   require(found == cudaDriverEntryPointSuccess && function != nullptr,
           "The CUDA driver has no cuTensorMapEncodeTiled; it must be of version 12.0 or newer.");
   return reinterpret_cast<TensorMapEncoder>(function);
+}
+
+/// The same, looked up once: the search takes longer than encoding a map.
+inline TensorMapEncoder tensor_map_encoder() {
+  static const TensorMapEncoder encoder = find_tensor_map_encoder();
+  return encoder;
 }
 
 /// Encodes a map whose out-of-bounds elements read as zero and aren't written. Throws Error when

@@ -20,9 +20,11 @@ const std::vector<GemmKernel>& gemm_kernels() {
 }
 
 const GemmKernel& find_gemm_kernel(std::string_view name) {
-  std::string names;
   for (const GemmKernel& kernel : gemm_kernels()) {
     if (kernel.name == name) return kernel;
+  }
+  std::string names;
+  for (const GemmKernel& kernel : gemm_kernels()) {
     names += (names.empty() ? "" : ", ") + kernel.name;
   }
   throw Error("There is no configuration called " + std::string(name) + "; give one of " + names +

@@ -21,7 +21,6 @@ struct GemmTraits {
   int cluster_m = 1;
   int cluster_n = 1;
   int split_k = 1;  ///< CTAs that share a tile, each with a part of K; then the cluster is theirs
-  bool pipelined = false;  ///< two products take turns: one is promoted while the other's MMAs run
   int output_slots = 2;    ///< slices of D (and C) in shared memory per math warpgroup
 
   constexpr int threads() const { return (1 + math_warpgroups) * kWarpgroupThreads; }

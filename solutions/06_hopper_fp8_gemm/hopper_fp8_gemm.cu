@@ -87,7 +87,7 @@ cudaLaunchConfig_t launch_configuration(const GemmKernel& kernel, cudaLaunchAttr
 uint32_t prepare_kernel(const GemmKernel& kernel) {
   check_cuda(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(kernel.shared_bytes)),
-             "give the kernel " + std::to_string(kernel.shared_bytes) + " bytes of shared memory");
+             "give the kernel ", kernel.shared_bytes, " bytes of shared memory");
   const auto cluster_size = static_cast<uint32_t>(kernel.traits.cluster_size());
   const auto multiprocessors =
       static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
@@ -98,7 +98,7 @@ uint32_t prepare_kernel(const GemmKernel& kernel) {
   configuration.gridDim = dim3(multiprocessors / cluster_size * cluster_size, 1, 1);
   int resident = 0;
   check_cuda(cudaOccupancyMaxActiveClusters(&resident, kernel.function, &configuration),
-             "ask how many clusters of " + kernel.name + " fit");
+             "ask how many clusters of ", kernel.name, " fit");
   require(resident > 0, "No cluster of ", cluster_size, " CTAs of the configuration ", kernel.name,
           " fits on this device: choose one with smaller clusters.");
   return static_cast<uint32_t>(resident);
@@ -127,7 +127,7 @@ void launch(const GemmKernelArguments& arguments, const GemmKernel& kernel, cuda
   configuration.stream = stream;
   void* parameters[] = {const_cast<GemmKernelArguments*>(&arguments)};
   check_cuda(cudaLaunchKernelExC(&configuration, kernel.function, parameters),
-             "launch the configuration " + kernel.name);
+             "launch the configuration ", kernel.name);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ struct GemmConfig {
                 "two warpgroups of 64-row MMAs: the tile has a multiple of 128 rows");
   static_assert(kTileN % kMmaN == 0 && kMmaN % 8 == 0 && kMmaN <= 256,
                 "the tile's columns are whole wgmmas, each a multiple of 8 columns up to 256");
-  static_assert(kWaves * kWaveRegisters + kMmaRegisters * (traits.pipelined ? 2 : 1) <=
+  static_assert(kWaves * kWaveRegisters + kMmaRegisters <=
                     (kMathWarpgroups == 2 ? 208 : 128),
                 "the accumulator and one wgmma's result must fit into a thread's 240 registers");
 

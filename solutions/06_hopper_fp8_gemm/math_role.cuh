@@ -71,103 +71,113 @@ class MathWarpgroup {
     keep(thread_);
   }
 
-  /// The warpgroup's whole life.
+  /// The warpgroup's whole life. A tile is written while the first product of the next is being
+  /// computed.
   __device__ __forceinline__ void run() {
     OutputSlices<Config> output(cta_, warpgroup_, thread_);
+    PromotedAccumulator<Config> accumulator;
+    const uint32_t first = cta_.first_k_block(), end = cta_.end_k_block();
+    bool finished = false;  // does the accumulator hold a tile?
     cta_.for_each_tile([&](int32_t, int32_t column) {
-      PromotedAccumulator<Config> accumulator;
-      accumulator.zero();
-      accumulate(accumulator, column);
-      if constexpr (Config::kSplitK > 1) {
-        float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
-        reduce_over_cluster(cta_, accumulator, sum);
-#pragma unroll
-        for (int wave = 0; wave < Config::kWaves; ++wave) output.write(sum[wave]);
+      begin_tile(column, first, end);
+      uint32_t k_block = first;
+      if constexpr (Config::kSplitK == 1) {
+        accumulate_block(accumulator, k_block++, end, [&] {
+          if (finished) write(output, accumulator);
+          accumulator.zero();
+        });
       } else {
-#pragma unroll
-        for (int wave = 0; wave < Config::kWaves; ++wave) output.write(accumulator.wave(wave));
+        accumulator.zero();
       }
+#pragma unroll 1
+      for (; k_block < end; ++k_block) accumulate_block(accumulator, k_block, end, [] {});
+      finished = true;
     });
+    if constexpr (Config::kSplitK > 1) {
+      float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
+      reduce_over_cluster(cta_, accumulator, sum);
+#pragma unroll
+      for (int wave = 0; wave < Config::kWaves; ++wave) output.write(sum[wave]);
+    } else if (finished) {
+      write(output, accumulator);
+    }
   }
 
  private:
-  /// Sums all K blocks of the tile whose first column is `column`.
-  __device__ __forceinline__ void accumulate(PromotedAccumulator<Config>& accumulator,
-                                             int32_t column) {
-    const uint32_t first = cta_.first_k_block(), end = cta_.end_k_block();
-    const float* b_scales[Config::kScaleGroups];
-    KBlockScales<Config> scales;
+  /// Steps of a K block: each is the MMAs of one wave times one wgmma's columns.
+  static constexpr int kSteps = Config::kWaves * Config::kPieces;
+  using Product = float[Config::kMmaRegisters];
+
+  static __device__ __forceinline__ void write(OutputSlices<Config>& output,
+                                               const PromotedAccumulator<Config>& accumulator) {
+#pragma unroll
+    for (int wave = 0; wave < Config::kWaves; ++wave) output.write(accumulator.wave(wave));
+  }
+
+  /// Points to the B-scales of the tile whose first column is `column`, and reads those of its
+  /// first K block, if it has one.
+  __device__ __forceinline__ void begin_tile(int32_t column, uint32_t first, uint32_t end) {
 #pragma unroll
     for (int group = 0; group < Config::kScaleGroups; ++group) {
       const uint32_t row =
           min((column + group * Config::kScaleColumns) / kScaleBlock, cta_.args.b_scales.rows - 1);
-      b_scales[group] = cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
-    }
-    float next_b[Config::kScaleGroups];
-#pragma unroll
-    for (int group = 0; group < Config::kScaleGroups; ++group) {
-      next_b[group] = first < end ? __ldg(b_scales[group] + first) : 0.0f;
-    }
-    auto& ring = input_.pipeline;
-    bool ready = false;
-    float products[Config::traits.pipelined ? 2 : 1][Config::kMmaRegisters];
-
-#pragma unroll 1
-    for (uint32_t k_block = first; k_block < end; ++k_block) {
-      ring.wait_producer_if_needed(ready);
-      const uint32_t index = ring.consumer_stage();
-      scales.read_a(a_scales_ + index * Config::Payload::kAScalesBytes);
-#pragma unroll
-      for (int group = 0; group < Config::kScaleGroups; ++group) scales.b[group] = next_b[group];
-      const StageOperands operands{a_operand_ + index * (Config::Payload::kATileBytes / 16),
-                                   b_operand_ + index * (Config::Payload::kBTileBytes / 16)};
-      const auto when_issued = [&] {
-        const uint32_t next = min(k_block + 1, end - 1);
-#pragma unroll
-        for (int group = 0; group < Config::kScaleGroups; ++group) {
-          next_b[group] = __ldg(b_scales[group] + next);
-        }
-      };
-      const auto when_read = [&] {
-        release(ring.consumer_mbar(index));
-        ring.consumer_step();
-        ready = ring.try_wait_producer();
-      };
-      if constexpr (Config::traits.pipelined) {
-        operands.template multiply<0, 0>(products[0]);
-      }
-      multiply_from<0>(accumulator, scales, operands, products, when_issued, when_read);
+      b_scales_[group] = cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
+      next_b_[group] = first < end ? __ldg(b_scales_[group] + first) : 0.0f;
     }
   }
 
-  /// The MMAs of a stage from step `step` on (one step is one wave times one wgmma's columns), each
-  /// promoted while other warpgroups' MMAs run. `when_issued` is called when the last MMA is on its
-  /// way, `when_read` as soon as no MMA reads the stage any more.
-  /// With `pipelined` two products take turns, and the next step's MMAs are issued before a product
-  /// is promoted; the first step's before the call.
-  template <int step, int buffers, class WhenIssued, class WhenRead>
+  /// Adds K block `k_block` of those before `end`. `when_begun` is called when its first MMAs have
+  /// been issued and nothing has been added yet.
+  template <class WhenBegun>
+  __device__ __forceinline__ void accumulate_block(PromotedAccumulator<Config>& accumulator,
+                                                   uint32_t k_block, uint32_t end,
+                                                   WhenBegun&& when_begun) {
+    auto& ring = input_.pipeline;
+    ring.wait_producer_if_needed(ready_);
+    const uint32_t index = ring.consumer_stage();
+    KBlockScales<Config> scales;
+    scales.read_a(a_scales_ + index * Config::Payload::kAScalesBytes);
+#pragma unroll
+    for (int group = 0; group < Config::kScaleGroups; ++group) scales.b[group] = next_b_[group];
+    const StageOperands operands{a_operand_ + index * (Config::Payload::kATileBytes / 16),
+                                 b_operand_ + index * (Config::Payload::kBTileBytes / 16)};
+    const auto when_issued = [&] {
+      const uint32_t next = min(k_block + 1, end - 1);
+#pragma unroll
+      for (int group = 0; group < Config::kScaleGroups; ++group) {
+        next_b_[group] = __ldg(b_scales_[group] + next);
+      }
+    };
+    const auto when_read = [&] {
+      release(ring.consumer_mbar(index));
+      ring.consumer_step();
+      ready_ = ring.try_wait_producer();
+    };
+    Product product;
+    multiply_from<0>(accumulator, scales, operands, product, when_begun, when_issued, when_read);
+  }
+
+  /// The MMAs of a stage from step `step` on, each promoted while other warpgroups' MMAs run.
+  /// `when_issued` is called when the last MMA is on its way, `when_read` as soon as no MMA reads
+  /// the stage any more.
+  template <int step, class WhenBegun, class WhenIssued, class WhenRead>
   __device__ __forceinline__ void multiply_from(PromotedAccumulator<Config>& accumulator,
                                                 const KBlockScales<Config>& scales,
-                                                const StageOperands& operands,
-                                                float (&products)[buffers][Config::kMmaRegisters],
-                                                WhenIssued&& when_issued, WhenRead&& when_read) {
-    constexpr int kSteps = Config::kWaves * Config::kPieces;
+                                                const StageOperands& operands, Product& product,
+                                                WhenBegun&& when_begun, WhenIssued&& when_issued,
+                                                WhenRead&& when_read) {
     constexpr bool kLast = step == kSteps - 1;
-    constexpr bool kPipelined = Config::traits.pipelined;
-    constexpr int kIssued = kPipelined ? step + 1 : step;
-    auto& product = products[step % buffers];
-    if constexpr (kIssued < kSteps) {
-      operands.template multiply<kIssued / Config::kPieces * kMmaRows,
-                                 kIssued % Config::kPieces * Config::kMmaN>(
-          products[kIssued % buffers]);
-    }
+    operands.template multiply<step / Config::kPieces * kMmaRows,
+                               step % Config::kPieces * Config::kMmaN>(product);
     if constexpr (kLast) when_issued();
-    ptx::wgmma_wait_group<kPipelined && !kLast ? 1 : 0>();
+    if constexpr (step == 0) when_begun();
+    ptx::wgmma_wait_group<0>();
     ptx::wgmma_hold(product);
     if constexpr (kLast) when_read();
     accumulator.template promote<step / Config::kPieces, step % Config::kPieces>(product, scales);
     if constexpr (!kLast) {
-      multiply_from<step + 1>(accumulator, scales, operands, products, when_issued, when_read);
+      multiply_from<step + 1>(accumulator, scales, operands, product, when_begun, when_issued,
+                              when_read);
     }
   }
 
@@ -191,6 +201,9 @@ class MathWarpgroup {
   uint32_t a_operand_, b_operand_;  ///< descriptors' low words, of the first stage
   uint32_t a_scales_;               ///< address of this thread's first A-scale in the first stage
   typename Config::InputPipeline input_;
+  bool ready_ = false;                           ///< is the next stage known to be full?
+  const float* b_scales_[Config::kScaleGroups];  ///< of the tile, by K block
+  float next_b_[Config::kScaleGroups];           ///< B-scales of the next K block
 };
 
 }  // namespace bw::hopper

@@ -59,6 +59,9 @@ class OutputSlices {
  private:
   template <bool has_residual>
   __device__ __forceinline__ void fill(const float* values, uint32_t slot) const {
+    // Kept from being computed ahead: addresses would occupy registers during the whole main loop.
+    uint32_t lane = lane_;
+    asm volatile("" : "+r"(lane));
 #pragma unroll
     for (int copy = 0; copy < kCopies; ++copy) {
       uint32_t packed[4];  // rows 0-7 and 8-15 of columns 0-7, then of columns 8-15
@@ -67,17 +70,17 @@ class OutputSlices {
         float low = values[copy * kRegistersPerCopy + 2 * matrix];
         float high = values[copy * kRegistersPerCopy + 2 * matrix + 1];
         if constexpr (has_residual) {
-          const uint32_t row = warp_row_ + matrix % 2 * 8 + lane_ / 4;
+          const uint32_t row = warp_row_ + matrix % 2 * 8 + lane / 4;
           const uint32_t chunk = copy * 2 + matrix / 2;
-          const uint32_t c = ptx::load_shared_u32(slot + offset(row, chunk) + lane_ % 4 * 4);
+          const uint32_t c = ptx::load_shared_u32(slot + offset(row, chunk) + lane % 4 * 4);
           low = fmaf(cta_.args.beta, ptx::unpack_bf16_low(c), low);
           high = fmaf(cta_.args.beta, ptx::unpack_bf16_high(c), high);
         }
         packed[matrix] = ptx::pack_bf16x2(low, high);
       }
       if constexpr (has_residual) __syncwarp();  // every lane has read the C that is overwritten
-      const uint32_t row = warp_row_ + lane_ % 16;
-      const uint32_t chunk = copy * 2 + lane_ / 16;
+      const uint32_t row = warp_row_ + lane % 16;
+      const uint32_t chunk = copy * 2 + lane / 16;
       ptx::stmatrix_x4(slot + offset(row, chunk), packed[0], packed[1], packed[2], packed[3]);
     }
   }

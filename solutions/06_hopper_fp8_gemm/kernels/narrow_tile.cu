@@ -6,11 +6,10 @@ namespace bw::hopper::detail {
 GemmKernel narrow_tile() {
   constexpr GemmTraits kTraits{.tile_m = 128,
                                .tile_n = 192,
-                               .mma_n = 96,
-                               .stages = 5,
+                               .mma_n = 192,
+                               .stages = 4,
                                .cluster_m = 2,
-                               .pipelined = true,
-                               .output_slots = 1};
+                               .output_slots = 3};
   return instantiate_kernel<kTraits>();
 }
 
