@@ -103,6 +103,11 @@ class BadInput(ProgramTest):
         self.expect_refused("isn't a 64-bit integer", rows="many")
         self.expect_refused("isn't known", colour="red")
 
+    def test_without_a_gpu_it_says_what_runs_without_one(self):
+        if not self.program.endswith("_gpu") or gpu_capability():
+            self.skipTest("needs the program for a GPU, and no GPU")
+        self.expect_refused("./workbook run, with the chapter's number and --sim")
+
 
 if __name__ == "__main__":
     main()

@@ -6,6 +6,7 @@ from program_testing import BAD_INPUT, GemmTest, field, main
 
 SHAPES = [(128, 128, 128), (256, 512, 1024), (1000, 576, 320), (64, 2112, 7168), (512, 4096, 1024)]
 SCHEDULE_SEEDS = range(10)
+FEW_SCHEDULE_SEEDS = (11, 12, 13)
 
 # For every configuration: edges in all dimensions, several tiles per cluster of any shape, few
 # rows, the shortest K, and a K whose last block is half empty.
@@ -110,6 +111,18 @@ class ConfigurationsSlow(ConfigurationTest):
     def test_large_shapes(self):
         for (m, n, k), beta in zip(SLOW_SHAPES, (0.5, 1, 0)):
             self.expect_all_verified(m, n, k, beta=beta)
+
+    def test_large_shapes_under_several_schedules(self):
+        for (m, n, k), beta in zip(SLOW_SHAPES, (1, 0.5, -0.5)):
+            for seed in FEW_SCHEDULE_SEEDS:
+                self.expect_gemm(m, n, k, environment={"BW_SIM_SEED": str(seed)}, beta=beta,
+                                 seed=seed)
+
+    def test_ragged_shapes_under_several_schedules(self):
+        for (m, n, k), beta in zip(RAGGED_SHAPES, (0.5, 1, 1, -0.5, 1)):
+            for seed in FEW_SCHEDULE_SEEDS:
+                self.expect_all_verified(m, n, k, environment={"BW_SIM_SEED": str(seed)},
+                                         beta=beta, seed=seed)
 
     def test_long_shape(self):
         m, n, k = LONG_SHAPE
