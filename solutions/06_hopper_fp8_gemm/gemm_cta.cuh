@@ -62,16 +62,23 @@ struct GemmCta {
     }
   }
 
-  /// First column, within the tile, of what this CTA writes.
-  __device__ __forceinline__ int32_t first_output_column() const {
-    return Config::kSplitK == 1 ? 0 : rank * Config::kOutputColumns;
+  /// Where, within the tile, the part of a math warpgroup begins.
+  static __device__ __forceinline__ int32_t warpgroup_row(uint32_t warpgroup) {
+    return warpgroup / Config::kWarpgroupsAlongN * Config::kWarpgroupRows;
+  }
+  static __device__ __forceinline__ int32_t warpgroup_column(uint32_t warpgroup) {
+    return warpgroup % Config::kWarpgroupsAlongN * Config::kWarpgroupColumns;
+  }
+  /// First column, within the tile, of what a math warpgroup of this CTA writes.
+  __device__ __forceinline__ int32_t first_output_column(uint32_t warpgroup) const {
+    return warpgroup_column(warpgroup) + (Config::kSplitK == 1 ? 0 : rank * Config::kOutputColumns);
   }
 
   /// One thread: every barrier of the CTA.
   __device__ __forceinline__ void init_barriers() const {
     input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
 #pragma unroll
-    for (uint32_t warpgroup = 0; warpgroup < Config::kMathWarpgroups; ++warpgroup) {
+    for (uint32_t warpgroup = 0; warpgroup < kMathWarpgroups; ++warpgroup) {
       epi_load_pipeline(warpgroup).init_barriers(1, kWarpgroupThreads);
       store_pipeline(warpgroup).init_barriers(kWarpgroupThreads, 1);
     }

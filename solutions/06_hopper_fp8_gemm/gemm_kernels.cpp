@@ -9,13 +9,14 @@ namespace bw::hopper {
 std::string gemm_kernel_name(const GemmTraits& t) {
   std::string name = std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n);
   if (t.split_k > 1) return name + "_split" + std::to_string(t.split_k);
-  return name + "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
+  name += "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
+  return t.cluster_size() > 1 && !t.writes_behind ? name + "_short_k" : name;
 }
 
 const std::vector<GemmKernel>& gemm_kernels() {
   static const std::vector<GemmKernel> kernels{
-      detail::wide_tile(),   detail::wide_tile_single(), detail::three_warpgroup_tile(),
-      detail::narrow_tile(), detail::small_tile(),       detail::split_tile()};
+      detail::wide_tile(),   detail::wide_tile_short_k(), detail::wide_tile_single(),
+      detail::narrow_tile(), detail::small_tile(),        detail::split_tile()};
   return kernels;
 }
 
@@ -34,9 +35,13 @@ const GemmKernel& find_gemm_kernel(std::string_view name) {
 const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multiprocessors) {
   // Limits found on an H100, over the shapes of the chapter's table.
   constexpr int64_t kFewRows = 64, kTileRows = 128, kShortK = 1024;
-  if (m <= kFewRows) return find_gemm_kernel("128x128_split4");
+  const auto pieces = [](int64_t extent, int64_t piece) { return (extent + piece - 1) / piece; };
+  if (m <= kFewRows) {
+    const GemmKernel& split = find_gemm_kernel("64x128_split4");
+    if (pieces(n, split.traits.tile_n) * split.traits.split_k <= multiprocessors) return split;
+  }
   if (m <= kTileRows) return find_gemm_kernel("128x64_1x1");
-  if (k <= kShortK) return find_gemm_kernel("192x128_2x1");
+  if (k <= kShortK) return find_gemm_kernel("128x256_2x1_short_k");
 
   // Otherwise the tile that leaves the fewest multiprocessors idle in the last round, counted in
   // elements of D that a CTA computes one after the other. The wide one moves fewer bytes for each
@@ -47,7 +52,6 @@ const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multip
   for (const char* name : {"128x256_2x1", "128x192_2x1"}) {
     const GemmKernel& kernel = find_gemm_kernel(name);
     const GemmTraits& t = kernel.traits;
-    const auto pieces = [](int64_t extent, int64_t piece) { return (extent + piece - 1) / piece; };
     const int64_t clusters = pieces(m, t.cluster_rows()) * pieces(n, t.cluster_columns());
     const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
     const int64_t percent = best == nullptr ? kWidePercent : kNarrowPercent;

@@ -75,7 +75,7 @@ cudaLaunchConfig_t launch_configuration(const GemmKernel& kernel, cudaLaunchAttr
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {static_cast<uint32_t>(kernel.traits.cluster_size()), 1, 1};
   cudaLaunchConfig_t configuration{};
-  configuration.blockDim = dim3(kernel.traits.threads(), 1, 1);
+  configuration.blockDim = dim3(kThreads, 1, 1);
   configuration.dynamicSmemBytes = kernel.shared_bytes;
   configuration.attrs = &attribute;
   configuration.numAttrs = 1;

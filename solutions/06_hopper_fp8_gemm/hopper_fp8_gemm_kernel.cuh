@@ -14,11 +14,11 @@
 
 namespace bw::hopper {
 
-/// Entry: traits.threads() threads, clusters of Config::kClusterSize CTAs along x. The grid has any
+/// Entry: kThreads threads, clusters of Config::kClusterSize CTAs along x. The grid has any
 /// number of clusters (persistent); with split K one for each tile. sizeof(SharedStorage) bytes of
 /// dynamic shared memory, whose base is 1024-byte aligned.
 template <class Config>
-__global__ __launch_bounds__(Config::traits.threads(), 1) void hopper_fp8_gemm_kernel(
+__global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     const __grid_constant__ GemmKernelArguments args) {
   extern __shared__ __align__(1024) uint8_t dynamic_shared[];
   const GemmCta<Config> cta{args,
@@ -39,8 +39,8 @@ __global__ __launch_bounds__(Config::traits.threads(), 1) void hopper_fp8_gemm_k
     if constexpr (Config::kSplitK > 1) {
       for (int i = 0; i < kSplitKBarriers; ++i) split_k_barrier();
     }
-    if (warp >= LoadWarps::kFirstOutput &&
-        warp < LoadWarps::kFirstOutput + Config::kMathWarpgroups && ptx::elect_one()) {
+    if (warp >= LoadWarps::kFirstOutput && warp < LoadWarps::kFirstOutput + kMathWarpgroups &&
+        ptx::elect_one()) {
       OutputWarp<Config>(cta, warp - LoadWarps::kFirstOutput).run();
     }
     __syncwarp();

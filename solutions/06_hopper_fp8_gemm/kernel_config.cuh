@@ -31,30 +31,36 @@ struct GemmConfig {
   static constexpr int kTileK = kScaleBlock;
   static constexpr int kMmaN = traits.mma_n;
   static constexpr int kSplitK = traits.split_k;
-  static constexpr int kMathWarpgroups = traits.math_warpgroups;
 
   /// A math warpgroup's part of the tile: waves of 64 rows, each of pieces of one wgmma's width.
-  static constexpr int kWaves = kTileM / (kMmaRows * kMathWarpgroups);
-  static constexpr int kPieces = kTileN / kMmaN;
-  static constexpr int kWarpgroupRows = kWaves * kMmaRows;
+  static constexpr int kWarpgroupsAlongN = traits.warpgroups_along_n;
+  static constexpr int kWarpgroupsAlongM = kMathWarpgroups / kWarpgroupsAlongN;
+  static constexpr int kWarpgroupRows = kTileM / kWarpgroupsAlongM;
+  static constexpr int kWarpgroupColumns = kTileN / kWarpgroupsAlongN;
+  static constexpr int kWaves = kWarpgroupRows / kMmaRows;
+  static constexpr int kPieces = kWarpgroupColumns / kMmaN;
   /// Accumulator registers of a thread for one wave, and for one wgmma.
-  static constexpr int kWaveRegisters = kTileN / 2;
+  static constexpr int kWaveRegisters = kWarpgroupColumns / 2;
   static constexpr int kMmaRegisters = kMmaN / 2;
-  static_assert(kTileM % (kMmaRows * kMathWarpgroups) == 0 && kWaves >= 1,
-                "two warpgroups of 64-row MMAs: the tile has a multiple of 128 rows");
-  static_assert(kTileN % kMmaN == 0 && kMmaN % 8 == 0 && kMmaN <= 256,
-                "the tile's columns are whole wgmmas, each a multiple of 8 columns up to 256");
-  static_assert(kWaves * kWaveRegisters + kMmaRegisters <=
-                    (kMathWarpgroups == 2 ? 208 : 128),
+  static_assert(kWarpgroupsAlongM * kWarpgroupsAlongN == kMathWarpgroups,
+                "the math warpgroups form a rectangle");
+  static_assert(kTileM % (kMmaRows * kWarpgroupsAlongM) == 0 && kWaves >= 1,
+                "each warpgroup has whole 64-row MMAs");
+  static_assert(kTileN % (kMmaN * kWarpgroupsAlongN) == 0 && kMmaN % 8 == 0 && kMmaN <= 256,
+                "a warpgroup's columns are whole wgmmas, each a multiple of 8 columns up to 256");
+  static constexpr int kFragmentRegisters = 208;
+  static_assert(kWaves * kWaveRegisters + kMmaRegisters <= kFragmentRegisters,
                 "the accumulator and one wgmma's result must fit into a thread's 240 registers");
 
-  /// Columns that certainly share a B-scale, wherever the tile starts.
-  static constexpr int kScaleColumns = std::gcd(kTileN, kScaleBlock);
-  static constexpr int kScaleGroups = kTileN / kScaleColumns;
+  /// Columns that certainly share a B-scale, wherever the warpgroup's part starts.
+  static constexpr int kScaleColumns = std::gcd(kWarpgroupColumns, kScaleBlock);
+  static constexpr int kScaleGroups = kWarpgroupColumns / kScaleColumns;
   static_assert(kScaleColumns % 8 == 0, "a B-scale begins at a multiple of 8 columns");
 
   static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
                 "a cluster either shares operands or splits K, not both");
+  static_assert(kSplitK == 1 || !traits.writes_behind,
+                "a cluster that splits K computes one tile: there is no next one to hide behind");
   using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
   static constexpr int kClusterSize = traits.cluster_size();
   static_assert(kClusterSize <= 8, "clusters of more than 8 CTAs aren't portable");
@@ -75,19 +81,19 @@ struct GemmConfig {
   static constexpr uint32_t kSliceRowBytes = kSliceColumns * sizeof(uint16_t);
   static constexpr uint32_t kSliceBytes = kMmaRows * kSliceRowBytes;
   static constexpr Swizzle kSliceSwizzle = static_cast<Swizzle>(kSliceRowBytes);
-  /// Columns of the tile that this CTA writes: all, or its part of a split tile.
-  static constexpr int kOutputColumns = kTileN / kSplitK;
+  /// Columns that a warpgroup writes: all of its part, or its share of a split tile.
+  static constexpr int kOutputColumns = kWarpgroupColumns / kSplitK;
   static constexpr int kSlicesPerWave = kOutputColumns / kSliceColumns;
   static_assert(kOutputColumns % kSliceColumns == 0 && kSliceColumns >= 16,
-                "each CTA writes whole slices of 16, 32 or 64 columns");
+                "each warpgroup writes whole slices of 16, 32 or 64 columns");
   static constexpr int kSlots = traits.output_slots;
   using EpiLoad = EpiLoadPipeline<kSlots>;
   using StorePipeline = ProducerConsumerPipeline<kSlots>;
 
   /// Registers per thread after setmaxnreg; at launch each has 65536 / 384, rounded down to 168.
   static constexpr int kLoadRegisters = 24;
-  static constexpr int kMathRegisters = kMathWarpgroups == 2 ? 240 : 160;
-  static constexpr int kLaunchRegisters = 65536 / traits.threads() / 8 * 8;
+  static constexpr int kMathRegisters = 240;
+  static constexpr int kLaunchRegisters = 65536 / kThreads / 8 * 8;
   static_assert(kLoadRegisters + kMathWarpgroups * kMathRegisters <=
                     (1 + kMathWarpgroups) * kLaunchRegisters,
                 "setmaxnreg moves registers within what the CTA had at launch");

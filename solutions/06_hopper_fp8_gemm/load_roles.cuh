@@ -69,13 +69,15 @@ class OutputWarp {
       : cta_(cta),
         warpgroup_(warpgroup),
         epi_load_(cta.epi_load_pipeline(warpgroup)),
-        store_(cta.store_pipeline(warpgroup)) {}
+        store_(cta.store_pipeline(warpgroup)),
+        handed_back_(store_) {}
 
-  /// The warp's whole life. One lane.
+  /// The warp's whole life. One lane. (The grid isn't complete before the last stores are; they
+  /// needn't be waited for.)
   __device__ __forceinline__ void run() {
     cta_.for_each_tile([&](int32_t row, int32_t column) {
-      row += warpgroup_ * Config::kWarpgroupRows;
-      column += cta_.first_output_column();
+      row += GemmCta<Config>::warpgroup_row(warpgroup_);
+      column += cta_.first_output_column(warpgroup_);
       constexpr int kSlices = Config::kWaves * Config::kSlicesPerWave;
       int next_load = 0;
       if (cta_.args.has_residual) {
@@ -83,13 +85,19 @@ class OutputWarp {
       }
       for (int slice = 0; slice < kSlices; ++slice) {
         store(row, column, slice);
+        if (slice < kUnderWay) continue;
+        hand_back<kUnderWay>();
         if (cta_.args.has_residual && next_load < kSlices) load(row, column, next_load++);
       }
+      if (kUnderWay > 0) hand_back<0>();
     });
-    ptx::bulk_wait_group<0>();
   }
 
  private:
+  /// Stores that may be under way when a slot is handed back: the next slice's, where it has a
+  /// slot.
+  static constexpr int kUnderWay = Config::kSlots > 1 ? 1 : 0;
+
   static __device__ __forceinline__ int32_t slice_row(int slice) {
     return slice / Config::kSlicesPerWave * kMmaRows;
   }
@@ -107,19 +115,29 @@ class OutputWarp {
                      row + slice_row(slice));
   }
 
-  /// Waits until the slice is in its slot, stores it, waits until the slot has been read.
+  /// Waits until the slice is in its slot, and starts to store it.
   __device__ __forceinline__ void store(int32_t row, int32_t column, int slice) {
-    auto stage = store_.consume();
+    store_.wait_producer();
     ptx::tma_store_2d(&cta_.args.d, column + slice_column(slice), row + slice_row(slice),
-                      ptx::shared_address(cta_.shared.slots[warpgroup_][stage.index()]));
+                      ptx::shared_address(cta_.shared.slots[warpgroup_][store_.consumer_stage()]));
     ptx::bulk_commit_group();
-    ptx::bulk_wait_group_read<0>();
+    store_.consumer_step();
+  }
+
+  /// Waits until all but the last `under_way` stores have read their slots; gives the oldest slot
+  /// back to the warpgroup.
+  template <int under_way>
+  __device__ __forceinline__ void hand_back() {
+    ptx::bulk_wait_group_read<under_way>();
+    handed_back_.consumer_mbar(handed_back_.consumer_stage())->arrive();
+    handed_back_.consumer_step();
   }
 
   const GemmCta<Config>& cta_;
   uint32_t warpgroup_;
   typename Config::EpiLoad epi_load_;
   typename Config::StorePipeline store_;
+  typename Config::StorePipeline handed_back_;  ///< the same ring, behind by what is under way
 };
 
 }  // namespace bw::hopper

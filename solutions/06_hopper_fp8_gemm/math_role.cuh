@@ -59,11 +59,13 @@ class MathWarpgroup {
         warpgroup_(warpgroup),
         thread_(threadIdx.x % kWarpgroupThreads),
         input_(cta.input_pipeline()) {
-    const uint32_t first_row = warpgroup * Config::kWarpgroupRows;
+    const uint32_t first_row = GemmCta<Config>::warpgroup_row(warpgroup);
+    const uint32_t first_column = GemmCta<Config>::warpgroup_column(warpgroup);
     const auto& payload = input_.payload;
     a_operand_ = uniform(
         wgmma_descriptor_low(ptx::shared_address(payload.a_tile(0)) + first_row * Config::kTileK));
-    b_operand_ = uniform(wgmma_descriptor_low(ptx::shared_address(payload.b_tile(0))));
+    b_operand_ = uniform(wgmma_descriptor_low(ptx::shared_address(payload.b_tile(0)) +
+                                              first_column * Config::kTileK));
     const uint32_t thread_row = thread_ / ptx::kWarpThreads * 16 + thread_ % ptx::kWarpThreads / 4;
     a_scales_ =
         ptx::shared_address(payload.a_scales_tile(0)) + (first_row + thread_row) * sizeof(float);
@@ -71,19 +73,19 @@ class MathWarpgroup {
     keep(thread_);
   }
 
-  /// The warpgroup's whole life. A tile is written while the first product of the next is being
-  /// computed.
+  /// The warpgroup's whole life. With `writes_behind` a tile is written while the first product of
+  /// the next is being computed, else as soon as it is finished.
   __device__ __forceinline__ void run() {
     OutputSlices<Config> output(cta_, warpgroup_, thread_);
     PromotedAccumulator<Config> accumulator;
     const uint32_t first = cta_.first_k_block(), end = cta_.end_k_block();
-    bool finished = false;  // does the accumulator hold a tile?
+    bool pending = false;  // does the accumulator hold a tile that hasn't been written?
     cta_.for_each_tile([&](int32_t, int32_t column) {
-      begin_tile(column, first, end);
+      begin_tile(column + GemmCta<Config>::warpgroup_column(warpgroup_), first, end);
       uint32_t k_block = first;
-      if constexpr (Config::kSplitK == 1) {
+      if constexpr (Config::traits.writes_behind) {
         accumulate_block(accumulator, k_block++, end, [&] {
-          if (finished) write(output, accumulator);
+          if (pending) write(output, accumulator);
           accumulator.zero();
         });
       } else {
@@ -91,16 +93,18 @@ class MathWarpgroup {
       }
 #pragma unroll 1
       for (; k_block < end; ++k_block) accumulate_block(accumulator, k_block, end, [] {});
-      finished = true;
-    });
-    if constexpr (Config::kSplitK > 1) {
-      float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
-      reduce_over_cluster(cta_, accumulator, sum);
+      if constexpr (Config::kSplitK > 1) {
+        float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
+        reduce_over_cluster(cta_, accumulator, sum);
 #pragma unroll
-      for (int wave = 0; wave < Config::kWaves; ++wave) output.write(sum[wave]);
-    } else if (finished) {
-      write(output, accumulator);
-    }
+        for (int wave = 0; wave < Config::kWaves; ++wave) output.write(sum[wave]);
+      } else if constexpr (Config::traits.writes_behind) {
+        pending = true;
+      } else {
+        write(output, accumulator);
+      }
+    });
+    if (pending) write(output, accumulator);
   }
 
  private:
@@ -114,8 +118,8 @@ class MathWarpgroup {
     for (int wave = 0; wave < Config::kWaves; ++wave) output.write(accumulator.wave(wave));
   }
 
-  /// Points to the B-scales of the tile whose first column is `column`, and reads those of its
-  /// first K block, if it has one.
+  /// Points to the B-scales of the warpgroup's part of a tile, whose first column is `column`, and
+  /// reads those of its first K block, if it has one.
   __device__ __forceinline__ void begin_tile(int32_t column, uint32_t first, uint32_t end) {
 #pragma unroll
     for (int group = 0; group < Config::kScaleGroups; ++group) {

@@ -9,7 +9,8 @@ GemmKernel narrow_tile() {
                                .mma_n = 192,
                                .stages = 4,
                                .cluster_m = 2,
-                               .output_slots = 3};
+                               .output_slots = 3,
+                               .writes_behind = true};
   return instantiate_kernel<kTraits>();
 }
 

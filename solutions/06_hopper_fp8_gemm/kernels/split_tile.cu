@@ -4,8 +4,13 @@
 namespace bw::hopper::detail {
 
 GemmKernel split_tile() {
-  constexpr GemmTraits kTraits{
-      .tile_m = 128, .tile_n = 128, .mma_n = 128, .stages = 6, .split_k = 4, .output_slots = 1};
+  constexpr GemmTraits kTraits{.tile_m = 64,
+                               .tile_n = 128,
+                               .mma_n = 64,
+                               .warpgroups_along_n = 2,
+                               .stages = 8,
+                               .split_k = 4,
+                               .output_slots = 1};
   return instantiate_kernel<kTraits>();
 }
 

@@ -4,8 +4,13 @@
 namespace bw::hopper::detail {
 
 GemmKernel wide_tile() {
-  constexpr GemmTraits kTraits{
-      .tile_m = 128, .tile_n = 256, .mma_n = 128, .stages = 4, .cluster_m = 2};
+  constexpr GemmTraits kTraits{.tile_m = 128,
+                               .tile_n = 256,
+                               .mma_n = 128,
+                               .stages = 4,
+                               .cluster_m = 2,
+                               .output_slots = 2,
+                               .writes_behind = true};
   return instantiate_kernel<kTraits>();
 }
 

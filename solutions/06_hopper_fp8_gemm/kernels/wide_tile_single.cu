@@ -4,7 +4,12 @@
 namespace bw::hopper::detail {
 
 GemmKernel wide_tile_single() {
-  constexpr GemmTraits kTraits{.tile_m = 128, .tile_n = 256, .mma_n = 128, .stages = 4};
+  constexpr GemmTraits kTraits{.tile_m = 128,
+                               .tile_n = 256,
+                               .mma_n = 128,
+                               .stages = 4,
+                               .output_slots = 2,
+                               .writes_behind = true};
   return instantiate_kernel<kTraits>();
 }
 

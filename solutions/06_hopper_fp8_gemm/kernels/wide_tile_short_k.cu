@@ -1,0 +1,12 @@
+#include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
+#include "solutions/06_hopper_fp8_gemm/instantiate_kernel.cuh"
+
+namespace bw::hopper::detail {
+
+GemmKernel wide_tile_short_k() {
+  constexpr GemmTraits kTraits{
+      .tile_m = 128, .tile_n = 256, .mma_n = 128, .stages = 3, .cluster_m = 2, .output_slots = 4};
+  return instantiate_kernel<kTraits>();
+}
+
+}  // namespace bw::hopper::detail
