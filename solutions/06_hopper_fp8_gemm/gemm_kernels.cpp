@@ -9,14 +9,13 @@ namespace bw::hopper {
 std::string gemm_kernel_name(const GemmTraits& t) {
   std::string name = std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n);
   if (t.split_k > 1) return name + "_split" + std::to_string(t.split_k);
-  name += "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
-  return t.cluster_size() > 1 && !t.writes_behind ? name + "_short_k" : name;
+  return name + "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
 }
 
 const std::vector<GemmKernel>& gemm_kernels() {
-  static const std::vector<GemmKernel> kernels{
-      detail::wide_tile(),   detail::wide_tile_short_k(), detail::wide_tile_single(),
-      detail::narrow_tile(), detail::small_tile(),        detail::split_tile()};
+  static const std::vector<GemmKernel> kernels{detail::wide_tile(),  detail::wide_tile_single(),
+                                               detail::tall_tile(),  detail::narrow_tile(),
+                                               detail::small_tile(), detail::split_tile()};
   return kernels;
 }
 
@@ -41,20 +40,24 @@ const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multip
     if (pieces(n, split.traits.tile_n) * split.traits.split_k <= multiprocessors) return split;
   }
   if (m <= kTileRows) return find_gemm_kernel("128x64_1x1");
-  if (k <= kShortK) return find_gemm_kernel("128x256_2x1_short_k");
 
   // Otherwise the tile that leaves the fewest multiprocessors idle in the last round, counted in
-  // elements of D that a CTA computes one after the other. The wide one moves fewer bytes for each
-  // multiplication, and large shapes are limited by power: the narrow one must save 5 %.
-  constexpr int64_t kWidePercent = 95, kNarrowPercent = 100;
+  // elements of D that a CTA computes one after the other; `percent` is what such an element takes.
+  // The wide tile moves fewer bytes for each multiplication, and large shapes are limited by power.
+  // Where a tile has few K blocks its output counts: the tall one has all slices in memory at once.
+  struct Candidate {
+    const char* name;
+    int64_t percent;
+  };
+  const Candidate candidates[] = {
+      {"128x256_2x1", 95}, {"128x192_2x1", 100}, {"256x128_2x1", k <= kShortK ? 90 : 100}};
   const GemmKernel* best = nullptr;
   int64_t best_cost = 0;
-  for (const char* name : {"128x256_2x1", "128x192_2x1"}) {
+  for (const auto& [name, percent] : candidates) {
     const GemmKernel& kernel = find_gemm_kernel(name);
     const GemmTraits& t = kernel.traits;
     const int64_t clusters = pieces(m, t.cluster_rows()) * pieces(n, t.cluster_columns());
     const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
-    const int64_t percent = best == nullptr ? kWidePercent : kNarrowPercent;
     const int64_t cost = pieces(clusters, resident) * t.tile_m * t.tile_n * percent;
     if (best == nullptr || cost < best_cost) {
       best = &kernel;

@@ -16,9 +16,7 @@ namespace bw::hopper {
 
 /// One compiled configuration of the kernel.
 struct GemmKernel {
-  /// "128x256_2x1": tile, cluster; "…_split4": K split over a cluster; "…_short_k": a tile is
-  /// written before the next begins.
-  std::string name;
+  std::string name;  ///< "128x256_2x1": tile, cluster; "…_split4": K split over a cluster
   GemmTraits traits;
   uint32_t shared_bytes;  ///< dynamic shared memory of a CTA
   const void* function;   ///< the entry, for the runtime's calls

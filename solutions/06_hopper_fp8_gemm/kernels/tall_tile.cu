@@ -3,9 +3,9 @@
 
 namespace bw::hopper::detail {
 
-GemmKernel wide_tile_short_k() {
+GemmKernel tall_tile() {
   constexpr GemmTraits kTraits{
-      .tile_m = 128, .tile_n = 256, .mma_n = 128, .stages = 3, .cluster_m = 2, .output_slots = 4};
+      .tile_m = 256, .tile_n = 128, .mma_n = 128, .stages = 3, .cluster_m = 2, .output_slots = 4};
   return instantiate_kernel<kTraits>();
 }
 
