@@ -1,6 +1,7 @@
 #include "tests/benchmarks/hopper/contest.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -19,6 +20,8 @@ namespace {
 
 /// Launches with which the candidates for the final are chosen.
 constexpr int kTrialWarmUps = 2, kTrialRepeats = 7;
+/// Blocks of single launches for each contestant; odd, so that there is a middle one.
+constexpr int kBlocks = 3;
 constexpr int kPoisonByte = 0xff;
 
 MedianTime median_of(const Times& times) { return {times.median(), times.spread()}; }
@@ -95,23 +98,6 @@ std::vector<PeerAlgorithm> usable_algorithms(const CublasLtMatmul& peer, const S
   return usable;
 }
 
-/// cuBLASLt's algorithms one after the other, of which the fastest counts, then ours.
-TimePair compare_single_launches(const CublasLtMatmul& peer,
-                                 const std::vector<PeerAlgorithm>& usable, const Launch& ours,
-                                 const ContestOptions& options) {
-  TimePair comparison{};
-  for (const PeerAlgorithm& algorithm : usable) {
-    const MedianTime time = median_of(time_single_launches(peer_launch(peer, algorithm.place),
-                                                           options.warm_ups, options.repeats));
-    const bool first = &algorithm == &usable.front();
-    if (!first && time.microseconds >= comparison.peer.microseconds) continue;
-    comparison.peer = time;
-    comparison.peer_algorithm = algorithm.place;
-  }
-  comparison.ours = median_of(time_single_launches(ours, options.warm_ups, options.repeats));
-  return comparison;
-}
-
 /// The fastest algorithm, found by a few launches of each.
 int fastest_queued(const CublasLtMatmul& peer, const std::vector<PeerAlgorithm>& usable) {
   std::vector<Launch> launches;
@@ -123,6 +109,33 @@ int fastest_queued(const CublasLtMatmul& peer, const std::vector<PeerAlgorithm>&
       std::min_element(times.begin(), times.end(),
                        [](const Times& x, const Times& y) { return x.median() < y.median(); });
   return usable[best - times.begin()].place;
+}
+
+/// The block whose median is the middle one: a block disturbed as a whole doesn't decide.
+MedianTime middle_block(std::vector<MedianTime> blocks) {
+  const auto middle = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2);
+  std::nth_element(blocks.begin(), middle, blocks.end(),
+                   [](const auto& x, const auto& y) { return x.microseconds < y.microseconds; });
+  return *middle;
+}
+
+/// Blocks of single launches, cuBLASLt's fastest algorithm and ours in turn.
+TimePair compare_single_launches(const CublasLtMatmul& peer,
+                                 const std::vector<PeerAlgorithm>& usable, const Launch& ours,
+                                 const ContestOptions& options) {
+  TimePair comparison{};
+  if (!usable.empty()) comparison.peer_algorithm = fastest_queued(peer, usable);
+  std::vector<MedianTime> of_peer, of_ours;
+  for (int block = 0; block < kBlocks; ++block) {
+    if (!usable.empty()) {
+      of_peer.push_back(median_of(time_single_launches(peer_launch(peer, comparison.peer_algorithm),
+                                                       options.warm_ups, options.repeats)));
+    }
+    of_ours.push_back(median_of(time_single_launches(ours, options.warm_ups, options.repeats)));
+  }
+  if (!usable.empty()) comparison.peer = middle_block(std::move(of_peer));
+  comparison.ours = middle_block(std::move(of_ours));
+  return comparison;
 }
 
 /// Ours and cuBLASLt's fastest algorithm take turns.
