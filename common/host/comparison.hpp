@@ -29,7 +29,7 @@ inline float value_of(float value) { return value; }
 
 }  // namespace detail
 
-/// The first element that is off by more than is allowed.
+/// An element that is off by more than is allowed.
 struct BadElement {
   int64_t row, column;
   double got, expected, allowed;
@@ -60,18 +60,24 @@ double allowed_error(double reference, double magnitude,
   return detail::unit_in_last_place(Output{}, reference) + accumulation_error * magnitude;
 }
 
+/// Visitor of bad elements that does nothing: the figures say enough.
+struct OnlyFigures {
+  void operator()(const BadElement&) const {}
+};
+
 namespace detail {
 
 /// Adds one element to the figures. NaN (poison that was never overwritten) is bad.
-inline void add_element(Comparison& comparison, int64_t row, int64_t column, double got,
-                        double expected, double allowed) {
+template <class OnBad>
+void add_element(Comparison& comparison, int64_t row, int64_t column, double got, double expected,
+                 double allowed, const OnBad& on_bad) {
   const double error = std::fabs(got - expected);
   ++comparison.elements;
   if (!(error <= allowed)) {
+    const BadElement bad{row, column, got, expected, allowed};
     ++comparison.bad_elements;
-    if (!comparison.first_bad) {
-      comparison.first_bad = BadElement{row, column, got, expected, allowed};
-    }
+    if (!comparison.first_bad) comparison.first_bad = bad;
+    on_bad(bad);
   }
   if (std::isnan(error)) return;
   comparison.max_error = std::fmax(comparison.max_error, error);
@@ -83,15 +89,16 @@ inline void add_element(Comparison& comparison, int64_t row, int64_t column, dou
 }  // namespace detail
 
 /// Compares `rows` x `columns` values: element (row, column) is `got(i)`, should be `expected(i)`
-/// and may be off by `allowed(i)`, where i = row * columns + column.
-template <class Got, class Expected, class Allowed>
+/// and may be off by `allowed(i)`, where i = row * columns + column. `on_bad(BadElement)` is called
+/// for every element that isn't right, in their order, as they are found.
+template <class Got, class Expected, class Allowed, class OnBad = OnlyFigures>
 Comparison compare_elements(int64_t rows, int64_t columns, const Got& got, const Expected& expected,
-                            const Allowed& allowed) {
+                            const Allowed& allowed, const OnBad& on_bad = {}) {
   Comparison comparison;
   double error_squares = 0, reference_squares = 0;
   for (int64_t i = 0; i < rows * columns; ++i) {
     const double value = got(i), reference = expected(i);
-    detail::add_element(comparison, i / columns, i % columns, value, reference, allowed(i));
+    detail::add_element(comparison, i / columns, i % columns, value, reference, allowed(i), on_bad);
     if (!std::isnan(value)) error_squares += (value - reference) * (value - reference);
     reference_squares += reference * reference;
   }
@@ -101,11 +108,13 @@ Comparison compare_elements(int64_t rows, int64_t columns, const Got& got, const
   return comparison;
 }
 
-/// Compares `d` [M, N] with the reference by `allowed_error`.
-template <class Output>
+/// Compares `d` [M, N] with the reference by `allowed_error`; `on_bad` as compare_elements() has
+/// it.
+template <class Output, class OnBad = OnlyFigures>
 Comparison compare_with_reference(const std::vector<Output>& d, int64_t n,
                                   const BlockwiseReference& reference,
-                                  double accumulation_error = kFp32AccumulationError) {
+                                  double accumulation_error = kFp32AccumulationError,
+                                  const OnBad& on_bad = {}) {
   require(d.size() == reference.d.size() && n > 0, "D has ", d.size(), " elements, its reference ",
           reference.d.size(), ": they can't be compared.");
   return compare_elements(
@@ -113,7 +122,8 @@ Comparison compare_with_reference(const std::vector<Output>& d, int64_t n,
       [&](int64_t i) { return reference.d[i]; },
       [&](int64_t i) {
         return allowed_error<Output>(reference.d[i], reference.magnitude[i], accumulation_error);
-      });
+      },
+      on_bad);
 }
 
 /// Compares `d` [M, N] exactly with beta · C, rounded to fp32 and, for bf16, then to bf16. Without
@@ -128,7 +138,8 @@ Comparison compare_with_residual(const std::vector<Output>& d, const BlockwisePr
     const float product = problem.beta == 0 ? 0.0f : problem.beta * to_float(problem.c[i]);
     const float expected = std::is_same_v<Output, Bf16> ? to_float(to_bf16(product)) : product;
     detail::add_element(comparison, static_cast<int64_t>(i) / problem.n,
-                        static_cast<int64_t>(i) % problem.n, detail::value_of(d[i]), expected, 0.0);
+                        static_cast<int64_t>(i) % problem.n, detail::value_of(d[i]), expected, 0.0,
+                        OnlyFigures{});
   }
   return comparison;
 }

@@ -37,6 +37,27 @@ TEST(Comparison, RefusesTwoUnitsAndNamesTheElement) {
   EXPECT_EQ(comparison.first_bad->expected, 1.0);
 }
 
+TEST(Comparison, ShowsAVisitorEveryBadElementInOrder) {
+  const BlockwiseReference reference = constant_reference(1.0, 10.0);
+  std::vector<Bf16> d(kElements, to_bf16(1.0f));
+  d[1] = Bf16{0xffff};
+  d[2] = to_bf16(1.0f + 1.0f / 128);
+  d[7] = to_bf16(-1.0f);
+  std::vector<BadElement> bad;
+  const Comparison comparison =
+      compare_with_reference(d, kColumns, reference, kHopperAccumulationError,
+                             [&](const BadElement& element) { bad.push_back(element); });
+  EXPECT_EQ(comparison.bad_elements, 2);
+  ASSERT_EQ(bad.size(), 2u);
+  EXPECT_EQ(bad[0].row, 0);
+  EXPECT_EQ(bad[0].column, 1);
+  EXPECT_EQ(bad[1].row, 1);
+  EXPECT_EQ(bad[1].column, 3);
+  EXPECT_EQ(bad[1].got, -1.0);
+  EXPECT_EQ(bad[1].expected, 1.0);
+  EXPECT_DOUBLE_EQ(bad[1].allowed, 1.0 / 128 + 1e-3);
+}
+
 TEST(Comparison, AllowsAccumulationErrorBySumOfMagnitudes) {
   EXPECT_DOUBLE_EQ(allowed_error(1.0, 1000.0), 1.0 / 128 + 1e-3);
   EXPECT_DOUBLE_EQ(allowed_error(-3.0, 0.0), 1.0 / 64);
