@@ -94,14 +94,17 @@ inline void print_time(float milliseconds, double flops, double wall_seconds) {
   std::printf("), wall %.3f s\n", wall_seconds);
 }
 
-/// Prints the error figures and the verdict. `result` is the name of what was compared, such
-/// as "D".
-inline ExitStatus report(const Comparison& comparison, const std::string& result) {
+/// Prints the error figures. `result` is the name of what was compared, such as "D".
+inline void print_error_figures(const Comparison& comparison, const std::string& result) {
   std::printf(
       "error    max |%s - reference| %.3g, worst share of the allowed error %.3f, "
       "relative rms %.3g\n",
       result.c_str(), comparison.max_error, comparison.max_error_to_allowed,
       comparison.relative_rms_error);
+}
+
+/// Prints the verdict, with the first bad element.
+inline ExitStatus print_verdict(const Comparison& comparison, const std::string& result) {
   if (comparison.verified()) {
     std::printf("verified (%lld elements)\n", static_cast<long long>(comparison.elements));
     return kVerified;
@@ -117,6 +120,12 @@ inline ExitStatus report(const Comparison& comparison, const std::string& result
   }
   std::printf("\n");
   return kWrongResult;
+}
+
+/// Prints the error figures and the verdict.
+inline ExitStatus report(const Comparison& comparison, const std::string& result) {
+  print_error_figures(comparison, result);
+  return print_verdict(comparison, result);
 }
 
 }  // namespace bw

@@ -66,14 +66,11 @@ struct GemmOptions {
   }
 };
 
-/// Compares a position-encoded C exactly, everything else with the float64 reference:
-/// `accumulation_error` is what allowed_error() takes.
+/// Compares a position-encoded C exactly, everything else with the float64 reference.
 template <class Output>
-ExitStatus verify_gemm(const BlockwiseProblem& problem, const std::vector<Output>& d,
-                       double accumulation_error = kFp32AccumulationError) {
+ExitStatus verify_gemm(const BlockwiseProblem& problem, const std::vector<Output>& d) {
   if (problem.fill == Fill::kPositionC) return report(compare_with_residual(d, problem), "D");
-  return report(
-      compare_with_reference(d, problem.n, blockwise_reference(problem), accumulation_error), "D");
+  return report(compare_with_reference(d, problem.n, blockwise_reference(problem)), "D");
 }
 
 /// Prints one name a line.

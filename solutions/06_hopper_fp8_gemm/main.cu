@@ -13,6 +13,7 @@
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
 
 namespace {
 
@@ -70,7 +71,7 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   bw::hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
   const std::vector<bw::Bf16> d = on_device.download_d<bw::Bf16>();
   const double wall_seconds = wall.seconds();
-  const bw::ExitStatus status = bw::verify_gemm(problem, d, bw::kHopperAccumulationError);
+  const bw::ExitStatus status = bw::hopper::verify(problem, d, kernel.traits.split_k);
   if (status != bw::kVerified) return status;  // the time of a wrong result tells nothing
   bw::print_time(median_time(on_device.arguments(), kernel, options.launches),
                  bw::gemm_flops(problem.m, problem.n, problem.k), wall_seconds);

@@ -2,10 +2,12 @@
 
 #include <cuda_bf16.h>
 
+#include <cstdio>
 #include <vector>
 
 #include "common/host/cuda_check.hpp"
-#include "tests/gpu_reference/tensor_core_sum.hpp"
+#include "common/host/tensor_core_sum.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
 
 namespace bw {
 namespace {
@@ -108,6 +110,21 @@ ModelComparison compare_with_model(const Bf16* d, int64_t ldd, const DeviceBuffe
   return {reference.m * reference.n, static_cast<int64_t>(found[kDifferent]),
           static_cast<int64_t>(found[kOutside]), static_cast<int64_t>(found[kUnexplained]),
           static_cast<int64_t>(found[kModelOutside])};
+}
+
+bool ModelComparison::verified() const {
+  return elements > 0 && unexplained == 0 && outside <= hopper::most_outside(elements);
+}
+
+std::string ModelComparison::describe() const {
+  char text[320];
+  std::snprintf(text, sizeof(text),
+                "%lld elements: %lld off by more than is allowed (the model of the tensor cores: "
+                "%lld), %lld of them not as the model has it; %lld of all not as the model has it",
+                static_cast<long long>(elements), static_cast<long long>(outside),
+                static_cast<long long>(model_outside), static_cast<long long>(unexplained),
+                static_cast<long long>(different));
+  return text;
 }
 
 }  // namespace bw

@@ -1,23 +1,17 @@
 #pragma once
 /// \file
-/// The blockwise-scaled FP8 GEMM in the arithmetic of Hopper's tensor cores: what a kernel gives,
-/// bit for bit, that sums every K block by one chain of wgmma, promotes it by one fp32 FMA and
-/// rounds to bf16 at the end.
+/// tensor_core_element() (common/host/tensor_core_element.hpp) of a whole matrix, on a GPU, and the
+/// comparison with it.
 
 #include <cstdint>
 #include <string>
 
-#include "common/host/blockwise_problem.hpp"
 #include "tests/gpu_reference/float64_reference.hpp"
 
 namespace bw {
 
-/// Element (row, column) of D, on the host. `split_k`: ranges of K blocks that are summed on their
-/// own and then added in order, as kernels do that split K.
-Bf16 tensor_core_element(const BlockwiseProblem& problem, int64_t row, int64_t column,
-                         int split_k = 1);
-
-/// D of `gemm`, dense [m, n], on the device (its D is not touched), on the default stream.
+/// The model's D of `gemm`, dense [m, n], on the device (its own D is not touched), on the default
+/// stream. `split_k` as tensor_core_element() has it.
 DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm, int split_k = 1);
 
 /// D against the model and against the float64 reference.
@@ -28,6 +22,9 @@ struct ModelComparison {
   int64_t unexplained = 0;    ///< both
   int64_t model_outside = 0;  ///< elements of the model off by more than is allowed
 
+  /// Whether every element outside is the model's, and there are no more than there may be: the
+  /// rule of solutions/06_hopper_fp8_gemm/hopper_verification.hpp.
+  bool verified() const;
   /// The figures, for messages.
   std::string describe() const;
 };

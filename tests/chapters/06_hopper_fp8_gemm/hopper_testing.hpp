@@ -13,6 +13,7 @@
 #include "common/host/hopper_device.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
 #include "tests/gpu_reference/float64_reference.hpp"
 #include "tests/gpu_reference/tensor_core_model.hpp"
 
@@ -54,14 +55,6 @@ inline void expect_verified(const void* d, const DeviceReference& reference) {
   EXPECT_TRUE(comparison.verified()) << comparison.describe();
 }
 
-/// Most elements that may be off by more than is allowed because the tensor cores keep 13 fraction
-/// bits. With normal random inputs K = 128 is the worst length of K: 10 of 29.4 million elements,
-/// of the model as of cuBLASLt on an H100. Three times that share, and one where that is none.
-inline int64_t most_outside(int64_t elements) {
-  constexpr int64_t kElementsPerOutside = 1000000;
-  return 1 + elements / kElementsPerOutside;
-}
-
 /// Fails unless every element of D is within the tolerance of the reference, or is, bit for bit,
 /// what the tensor cores' own arithmetic gives; the latter may be a few only, and are reported.
 inline void expect_verified_or_modelled(const BlockwiseFp8GemmArguments& gemm, int split_k,
@@ -73,7 +66,7 @@ inline void expect_verified_or_modelled(const BlockwiseFp8GemmArguments& gemm, i
   const ModelComparison found =
       compare_with_model(d, gemm.ldd, tensor_core_model(gemm, split_k), reference);
   EXPECT_EQ(found.unexplained, 0) << found.describe() << "\n" << comparison.describe();
-  EXPECT_LE(found.outside, most_outside(found.elements)) << found.describe();
+  EXPECT_LE(found.outside, hopper::most_outside(found.elements)) << found.describe();
   std::printf("%lld x %lld x %lld: %s\n", static_cast<long long>(gemm.m),
               static_cast<long long>(gemm.n), static_cast<long long>(gemm.k),
               found.describe().c_str());

@@ -68,7 +68,7 @@ TEST_F(PeerError, IsNoWorseThanCublasLts) {
     const DeviceComparison of_peer = compare_on_device(peer_d.data(), c.n, reference);
     const ModelComparison peer_allowed = against_model(peer_d.data(), kHopperAccumulationError);
     const ModelComparison peer_strict = against_model(peer_d.data(), kStrictAccumulationError);
-    ASSERT_LE(of_peer.bad_elements, most_outside(of_peer.elements))
+    ASSERT_LE(of_peer.bad_elements, hopper::most_outside(of_peer.elements))
         << "cuBLASLt: " << of_peer.describe();
     const auto print = [&](const char* name, const DeviceComparison& comparison,
                            const ModelComparison& allowed, const ModelComparison& strict) {

@@ -21,6 +21,11 @@ class Results(ProgramTest):
     def test_positions_are_exact(self):
         self.expect_verified(300 * 520, m=300, n=520, k=64, beta=0.5, fill="position-c")
 
+    def test_short_k_has_elements_that_only_the_tensor_cores_explain(self):
+        for beta, explained in ((0, 9), (0.5, 12)):  # as the model has it
+            output = self.expect_verified(4096 * 7168, m=4096, n=7168, k=128, beta=beta)
+            self.assertIn(f"\nexplained {explained} elements outside are, bit for bit", output)
+
     def test_every_configuration_by_name(self):
         names = subprocess.run([self.program, "--list-configs"], stdout=subprocess.PIPE,
                                universal_newlines=True, check=True).stdout.split()

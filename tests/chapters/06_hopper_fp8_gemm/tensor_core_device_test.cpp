@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "common/host/parallel_for.hpp"
+#include "common/host/tensor_core_element.hpp"
+#include "common/host/tensor_core_sum.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 #include "tests/gpu_reference/mma_steps.hpp"
 #include "tests/gpu_reference/tensor_core_arithmetic.hpp"
-#include "tests/gpu_reference/tensor_core_sum.hpp"
 
 namespace bw {
 namespace {
@@ -130,11 +131,17 @@ TEST_F(TensorCores, TheComparisonWithTheModelSeesEveryKindOfElement) {
   EXPECT_EQ(compare().outside, 1);
   EXPECT_EQ(compare().unexplained, 1);
   EXPECT_EQ(compare().model_outside, 0);
+  EXPECT_FALSE(compare().verified());
   model = DeviceBuffer<Bf16>(d);  // the model has the same elements now
   EXPECT_EQ(compare().different, 0);
   EXPECT_EQ(compare().outside, 1);
   EXPECT_EQ(compare().unexplained, 0);
   EXPECT_EQ(compare().model_outside, 1);
+  EXPECT_TRUE(compare().verified());
+  d[300].bits = 0xffff;
+  model = DeviceBuffer<Bf16>(d);
+  EXPECT_EQ(compare().unexplained, 0);
+  EXPECT_FALSE(compare().verified());  // two of 8192 are too many
 }
 
 }  // namespace

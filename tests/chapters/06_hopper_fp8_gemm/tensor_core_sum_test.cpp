@@ -1,6 +1,6 @@
 // The model of Hopper's FP8 tensor cores, on the host: its rules one by one, results recorded on an
 // H100, and the element of a GEMM that is off by more than is allowed.
-#include "tests/gpu_reference/tensor_core_sum.hpp"
+#include "common/host/tensor_core_sum.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "common/host/comparison.hpp"
+#include "common/host/tensor_core_element.hpp"
 #include "tests/gpu_reference/mma_steps.hpp"
 #include "tests/gpu_reference/tensor_core_arithmetic.hpp"
-#include "tests/gpu_reference/tensor_core_model.hpp"
 
 namespace bw {
 namespace {
