@@ -8,16 +8,12 @@
 #include <vector>
 
 #include "common/device/scale_block.cuh"
+#include "common/host/ceil_div.hpp"
 #include "common/host/number_formats.hpp"
 #include "common/host/parallel_for.hpp"
 #include "common/host/random_normal.hpp"
 
 namespace bw {
-
-constexpr int64_t ceil_div(int64_t value, int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
-constexpr int64_t round_up(int64_t value, int64_t unit) { return ceil_div(value, unit) * unit; }
 
 /// An FP8 matrix [rows, k], row-major, dense, with one fp32 scale per block.
 struct QuantisedMatrix {

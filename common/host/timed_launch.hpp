@@ -5,9 +5,9 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
-#include <string>
 
 #include "common/host/cuda_check.hpp"
+#include "common/host/dynamic_shared_memory.hpp"
 #include "common/host/event_timer.hpp"
 
 namespace bw {
@@ -25,9 +25,7 @@ template <class Arguments>
 float run_timed(void (*kernel)(Arguments), const LaunchShape& shape, Arguments arguments) {
   constexpr cudaStream_t kDefaultStream = nullptr;
   const void* const function = reinterpret_cast<const void*>(kernel);
-  check_cuda(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shape.shared_bytes)),
-             "give the kernel " + std::to_string(shape.shared_bytes) + " bytes of shared memory");
+  allow_dynamic_shared_memory(function, shape.shared_bytes);
   void* parameters[] = {&arguments};
   EventTimer timer;
   timer.start(kDefaultStream);

@@ -1,79 +1,26 @@
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 
 #include <algorithm>
-#include <string>
+#include <iterator>
 
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
-#include "common/host/tensor_map.hpp"
-#include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
+#include "common/host/dynamic_shared_memory.hpp"
 #include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
+#include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
 
 namespace bw {
 namespace {
 
-constexpr int kTileK = kScaleBlock;
-
-uint32_t pieces(int64_t extent, int64_t piece) {
-  return static_cast<uint32_t>((extent + piece - 1) / piece);
-}
-
-CUtensorMap operand_map(const char* name, const Fp8E4m3* data, int64_t rows, int64_t k,
-                        int64_t stride, int box_rows) {
-  return make_tensor_map({name, data, CU_TENSOR_MAP_DATA_TYPE_UINT8, sizeof(Fp8E4m3),
-                          static_cast<uint64_t>(k), static_cast<uint64_t>(rows),
-                          static_cast<uint64_t>(stride), kTileK, static_cast<uint32_t>(box_rows),
-                          CU_TENSOR_MAP_SWIZZLE_128B});
-}
-
-/// The swizzle whose width is a row of the box.
-CUtensorMapSwizzle swizzle_of_row(int row_bytes) {
-  switch (row_bytes) {
-    case 128:
-      return CU_TENSOR_MAP_SWIZZLE_128B;
-    case 64:
-      return CU_TENSOR_MAP_SWIZZLE_64B;
-    case 32:
-      return CU_TENSOR_MAP_SWIZZLE_32B;
-    default:
-      return CU_TENSOR_MAP_SWIZZLE_NONE;
-  }
-}
-
-CUtensorMap output_map(const char* name, const void* data, OutputType type,
-                       const BlockwiseFp8GemmArguments& g, int64_t stride,
-                       const GemmKernel& kernel) {
-  const bool is_bf16 = type == OutputType::kBf16;
-  const uint32_t element_bytes = is_bf16 ? sizeof(Bf16) : sizeof(float);
-  const auto columns = static_cast<uint32_t>(kernel.slice_columns);
-  return make_tensor_map(
-      {name, data, is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-       element_bytes, static_cast<uint64_t>(g.n), static_cast<uint64_t>(g.m),
-       static_cast<uint64_t>(stride) * element_bytes, columns,
-       static_cast<uint32_t>(kernel.traits.cta_rows()), swizzle_of_row(columns * element_bytes)});
-}
-
-GemmKernelArguments make_kernel_arguments(const BlockwiseFp8GemmArguments& g,
-                                          const GemmKernel& kernel) {
+GemmBoxes boxes_of(const GemmKernel& kernel) {
   const GemmTraits& traits = kernel.traits;
-  GemmKernelArguments arguments{};
-  arguments.k_blocks = pieces(g.k, kTileK);
-  arguments.a = operand_map("A", g.a, g.m, g.k, g.lda, traits.cta_rows() / traits.a_slices());
-  arguments.b = operand_map("B", g.b, g.n, g.k, g.ldb, traits.cta_b_rows() / traits.b_slices());
-  arguments.a_scales = make_tensor_map(
-      {"A-scales", g.a_scales, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float),
-       static_cast<uint64_t>(g.m), arguments.k_blocks, g.lda_scales * sizeof(float),
-       static_cast<uint32_t>(traits.cta_rows()), /*box_outer=*/1, CU_TENSOR_MAP_SWIZZLE_NONE});
-  arguments.has_residual = g.beta != 0;
-  if (arguments.has_residual) {
-    arguments.c = output_map("C", g.c, OutputType::kBf16, g, g.ldc, kernel);
-  }
-  arguments.d = output_map("D", g.d, g.output, g, g.ldd, kernel);
-  arguments.b_scales = BScaleMatrix{g.b_scales, g.ldb_scales, pieces(g.n, kScaleBlock)};
-  arguments.raster =
-      TileRaster{pieces(g.m, traits.cluster_rows()), pieces(g.n, traits.cluster_columns())};
-  arguments.beta = g.beta;
-  return arguments;
+  return {.a_rows = traits.cta_rows() / traits.a_slices(),
+          .b_rows = traits.cta_b_rows() / traits.b_slices(),
+          .a_scales = traits.cta_rows(),
+          .slice_rows = traits.cta_rows(),
+          .slice_columns = kernel.slice_columns,
+          .cluster_rows = traits.cluster_rows(),
+          .cluster_columns = traits.cluster_columns()};
 }
 
 /// Refuses a device or a kernel that can't do it.
@@ -97,13 +44,11 @@ void validate_device(const GemmKernel& kernel) {
 /// What the runtime must know about the kernel before its first launch.
 void set_attributes(const GemmKernel& kernel) {
   constexpr int kMostPortableClusterSize = 8;
-  check_cuda(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(kernel.shared_bytes)),
-             "give the kernel " + std::to_string(kernel.shared_bytes) + " bytes of shared memory");
+  allow_dynamic_shared_memory(kernel.function, kernel.shared_bytes);
   if (kernel.traits.cluster_size() > kMostPortableClusterSize) {
     check_cuda(
         cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-        "allow clusters of " + std::to_string(kernel.traits.cluster_size()) + " CTAs");
+        "allow clusters of ", kernel.traits.cluster_size(), " CTAs");
   }
 }
 
@@ -138,7 +83,7 @@ void launch(const GemmKernelArguments& arguments, const GemmKernel& kernel, cuda
   configuration.numAttrs = std::size(attributes);
   void* parameters[] = {const_cast<GemmKernelArguments*>(&arguments)};
   check_cuda(cudaLaunchKernelExC(&configuration, kernel.function, parameters),
-             "launch the configuration " + kernel.name);
+             "launch the configuration ", kernel.name);
 }
 
 }  // namespace
@@ -158,7 +103,7 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel&
           ", but the arguments ask for the other type: choose one whose output they name.");
   validate_device(kernel);
   set_attributes(kernel);
-  launch(make_kernel_arguments(gemm, kernel), kernel, stream);
+  launch(make_kernel_arguments(gemm, boxes_of(kernel)), kernel, stream);
 }
 
 }  // namespace bw

@@ -52,7 +52,7 @@ __global__ __launch_bounds__(Config::Roles::kThreads, 1) void blockwise_fp8_gemm
 
   using Roles = typename Config::Roles;
   if (warp == Roles::kSchedulerWarp && ptx::elect_one()) cta.init_barriers();
-  if (warp == Roles::kLoadWarp && ptx::elect_one()) cta.prefetch_tensor_maps();
+  if (warp == Roles::kLoadWarp && ptx::elect_one()) cta.args.prefetch_tensor_maps();
   cluster_sync<Config::Cluster::kSize>();  // barriers are initialised in all CTAs
 
   run_role(cta, warp);

@@ -4,13 +4,10 @@
 #include <limits>
 
 #include "common/device/scale_block.cuh"
+#include "common/host/ceil_div.hpp"
 
 namespace bw {
 namespace {
-
-constexpr int64_t ceil_divide(int64_t value, int64_t divisor) {
-  return (value + divisor - 1) / divisor;
-}
 
 /// The epilogue promotes an accumulator: tensor memory is read column by column.
 int64_t promote_cycles(const GemmKernel& kernel) {
@@ -81,10 +78,10 @@ int64_t modelled_cycles(const GemmKernel& kernel, int64_t m, int64_t n, int64_t 
   const int64_t resident = multiprocessors / traits.cluster_size();
   if (resident == 0) return std::numeric_limits<int64_t>::max();
   const int64_t clusters =
-      ceil_divide(m, traits.cluster_rows()) * ceil_divide(n, traits.cluster_columns());
+      ceil_div(m, traits.cluster_rows()) * ceil_div(n, traits.cluster_columns());
   const GemmCost cost = gemm_cost(kernel);
   return cost.start +
-         ceil_divide(clusters, resident) * (cost.tile + ceil_divide(k, kScaleBlock) * cost.k_block);
+         ceil_div(clusters, resident) * (cost.tile + ceil_div(k, kScaleBlock) * cost.k_block);
 }
 
 }  // namespace bw

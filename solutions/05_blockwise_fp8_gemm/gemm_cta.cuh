@@ -59,15 +59,6 @@ struct GemmCta {
     typename Config::MmaWarp::Dealloc{&shared.tmem_dealloc}.init_barrier();
     ptx::fence_mbarrier_init();
   }
-
-  /// One thread: brings the tensor maps into the descriptor cache.
-  __device__ __forceinline__ void prefetch_tensor_maps() const {
-    ptx::prefetch_tensormap(&args.a);
-    ptx::prefetch_tensormap(&args.b);
-    ptx::prefetch_tensormap(&args.a_scales);
-    ptx::prefetch_tensormap(&args.d);
-    if (args.has_residual) ptx::prefetch_tensormap(&args.c);
-  }
 };
 
 }  // namespace bw

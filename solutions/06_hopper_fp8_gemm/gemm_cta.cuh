@@ -8,7 +8,7 @@
 
 #include "common/device/fence.cuh"
 #include "common/device/tma_load.cuh"
-#include "solutions/06_hopper_fp8_gemm/gemm_kernel_arguments.cuh"
+#include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
 #include "solutions/06_hopper_fp8_gemm/kernel_config.cuh"
 
 namespace bw::hopper {
@@ -83,15 +83,6 @@ struct GemmCta {
       store_pipeline(warpgroup).init_barriers(kWarpgroupThreads, 1);
     }
     ptx::fence_mbarrier_init();
-  }
-
-  /// One thread: brings the tensor maps into the descriptor cache.
-  __device__ __forceinline__ void prefetch_tensor_maps() const {
-    ptx::prefetch_tensormap(&args.a);
-    ptx::prefetch_tensormap(&args.b);
-    ptx::prefetch_tensormap(&args.a_scales);
-    ptx::prefetch_tensormap(&args.d);
-    if (args.has_residual) ptx::prefetch_tensormap(&args.c);
   }
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "common/host/ceil_div.hpp"
 #include "common/host/error.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
@@ -34,10 +35,9 @@ const GemmKernel& find_gemm_kernel(std::string_view name) {
 const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multiprocessors) {
   // Limits found on an H100, over the shapes of the chapter's table.
   constexpr int64_t kFewRows = 64, kTileRows = 128, kShortK = 1024;
-  const auto pieces = [](int64_t extent, int64_t piece) { return (extent + piece - 1) / piece; };
   if (m <= kFewRows) {
     const GemmKernel& split = find_gemm_kernel("64x128_split4");
-    if (pieces(n, split.traits.tile_n) * split.traits.split_k <= multiprocessors) return split;
+    if (ceil_div(n, split.traits.tile_n) * split.traits.split_k <= multiprocessors) return split;
   }
   if (m <= kTileRows) return find_gemm_kernel("128x64_1x1");
 
@@ -56,9 +56,9 @@ const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multip
   for (const auto& [name, percent] : candidates) {
     const GemmKernel& kernel = find_gemm_kernel(name);
     const GemmTraits& t = kernel.traits;
-    const int64_t clusters = pieces(m, t.cluster_rows()) * pieces(n, t.cluster_columns());
+    const int64_t clusters = ceil_div(m, t.cluster_rows()) * ceil_div(n, t.cluster_columns());
     const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
-    const int64_t cost = pieces(clusters, resident) * t.tile_m * t.tile_n * percent;
+    const int64_t cost = ceil_div(clusters, resident) * t.tile_m * t.tile_n * percent;
     if (best == nullptr || cost < best_cost) {
       best = &kernel;
       best_cost = cost;

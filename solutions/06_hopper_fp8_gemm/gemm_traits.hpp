@@ -36,8 +36,6 @@ struct GemmTraits {
     const int columns = tile_n / warpgroups_along_n / split_k;
     return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16;
   }
-
-  constexpr bool operator==(const GemmTraits&) const = default;
 };
 
 }  // namespace bw::hopper

@@ -28,7 +28,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
   const uint32_t warpgroup = warp / 4;
 
   if (warp == 0 && ptx::elect_one()) {
-    cta.prefetch_tensor_maps();
+    args.prefetch_tensor_maps();
     cta.init_barriers();
   }
   cluster_sync<Config::kClusterSize>();  // barriers are initialised in all CTAs

@@ -13,17 +13,9 @@
 #include "solutions/06_hopper_fp8_gemm/output_slices.cuh"
 #include "solutions/06_hopper_fp8_gemm/promoted_accumulator.cuh"
 #include "solutions/06_hopper_fp8_gemm/split_k_reduction.cuh"
+#include "solutions/06_hopper_fp8_gemm/value_hints.cuh"
 
 namespace bw::hopper {
-
-/// Tells the compiler that a value is the same in the whole warp, and keeps it from computing the
-/// value again where it is used.
-__device__ __forceinline__ uint32_t uniform(uint32_t value) {
-  return __shfl_sync(ptx::kFullWarpMask, value, 0);
-}
-
-/// Keeps the compiler from computing `value` again where it is used.
-__device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
 
 /// One stage's operands of a math warpgroup, as the low words of their descriptors.
 template <class Config>

@@ -13,6 +13,7 @@
 #include "common/device/shared_load.cuh"
 #include "common/device/swizzle.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
+#include "solutions/06_hopper_fp8_gemm/value_hints.cuh"
 
 namespace bw::hopper {
 
@@ -61,7 +62,7 @@ class OutputSlices {
   __device__ __forceinline__ void fill(const float* values, uint32_t slot) const {
     // Kept from being computed ahead: addresses would occupy registers during the whole main loop.
     uint32_t lane = lane_;
-    asm volatile("" : "+r"(lane));
+    keep(lane);
 #pragma unroll
     for (int copy = 0; copy < kCopies; ++copy) {
       uint32_t packed[4];  // rows 0-7 and 8-15 of columns 0-7, then of columns 8-15

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/host/cuda_check.hpp"
+#include "tests/gpu_reference/device_bf16.cuh"
 
 namespace bw {
 namespace {
@@ -19,10 +20,6 @@ constexpr int kScaleDepth = 128;  // columns of A and B that share a scale
 
 __device__ double decode(Fp8E4m3 value) {
   return static_cast<double>(__half2float(__half(__nv_cvt_fp8_to_halfraw(value.bits, __NV_E4M3))));
-}
-
-__device__ float bf16_value(Bf16 value) {
-  return __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
 }
 
 /// Element (row, column) of an operand, zero outside.
@@ -90,14 +87,6 @@ struct Partial {
   double error_squares, reference_squares, worst_share;
   unsigned long long bad_elements, first_bad;  ///< index of the element
 };
-
-/// One unit in the last place of `value` as bf16 (8 significant bits; subnormals as fp32's).
-__device__ double bf16_unit(double value) {
-  constexpr int kSmallestExponent = -126, kFractionBits = 7;
-  int exponent = 0;
-  frexp(value, &exponent);  // value = fraction in [0.5, 1) times 2^exponent
-  return ldexp(1.0, max(exponent - 1, kSmallestExponent) - kFractionBits);
-}
 
 __global__ void __launch_bounds__(kThreads)
     comparison_kernel(const Bf16* d, int64_t ldd, int64_t m, int64_t n, const double* reference,

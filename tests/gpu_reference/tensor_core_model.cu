@@ -8,6 +8,7 @@
 #include "common/host/cuda_check.hpp"
 #include "common/host/tensor_core_sum.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
+#include "tests/gpu_reference/device_bf16.cuh"
 
 namespace bw {
 namespace {
@@ -26,7 +27,7 @@ __global__ void __launch_bounds__(kTile* kTile)
   const int64_t row0 = int64_t{blockIdx.y} * kTile, column0 = int64_t{blockIdx.x} * kTile;
   const int64_t row = row0 + threadIdx.y, column = column0 + threadIdx.x;
   const bool inside = row < g.m && column < g.n;
-  const int64_t k_blocks = (g.k + kPromotedProducts - 1) / kPromotedProducts;
+  const int64_t k_blocks = ceil_div(g.k, kPromotedProducts);
   float total = 0;
   for (int part = 0; part < split_k; ++part) {
     float sum = 0;
@@ -51,8 +52,7 @@ __global__ void __launch_bounds__(kTile* kTile)
   }
   if (!inside) return;
   if (g.beta != 0) {
-    const uint32_t c = g.c[row * g.ldc + column].bits;
-    total = fmaf(g.beta, __uint_as_float(c << 16), total);
+    total = fmaf(g.beta, bf16_value(g.c[row * g.ldc + column]), total);
   }
   d[row * g.n + column].bits = __bfloat16_as_ushort(__float2bfloat16_rn(total));
 }
@@ -62,12 +62,8 @@ enum Count { kDifferent, kOutside, kUnexplained, kModelOutside, kCounts };
 
 __device__ bool is_outside(Bf16 value, double expected, double magnitude,
                            double accumulation_error) {
-  constexpr int kSmallestExponent = -126, kFractionBits = 7;
-  int exponent = 0;
-  frexp(expected, &exponent);  // expected = fraction in [0.5, 1) times 2^exponent
-  const double unit = ldexp(1.0, max(exponent - 1, kSmallestExponent) - kFractionBits);
-  const double got = __uint_as_float(static_cast<uint32_t>(value.bits) << 16);
-  return !(fabs(got - expected) <= unit + accumulation_error * magnitude);
+  const double allowed = bf16_unit(expected) + accumulation_error * magnitude;
+  return !(fabs(bf16_value(value) - expected) <= allowed);
 }
 
 __global__ void compare_kernel(const Bf16* d, int64_t ldd, const Bf16* model, int64_t m, int64_t n,

@@ -1,0 +1,92 @@
+#pragma once
+/// \file
+/// From what the caller gives to what the kernel gets, for the GEMMs of chapters 5 and 6.
+
+#include <cstdint>
+
+#include "common/host/ceil_div.hpp"
+#include "common/host/tensor_map.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
+#include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
+
+namespace bw {
+
+/// Rows and columns of what a configuration's copies move, and of a cluster's output.
+struct GemmBoxes {
+  int a_rows, b_rows;  ///< of the slice of a tile that one CTA loads
+  int a_scales;
+  int slice_rows, slice_columns;  ///< of C and D
+  int cluster_rows, cluster_columns;
+};
+
+namespace detail {
+
+constexpr int kTileK = kScaleBlock;
+
+inline uint32_t pieces(int64_t extent, int64_t piece) {
+  return static_cast<uint32_t>(ceil_div(extent, piece));
+}
+
+inline CUtensorMap operand_map(const char* name, const Fp8E4m3* data, int64_t rows, int64_t k,
+                               int64_t stride, int box_rows) {
+  return make_tensor_map({name, data, CU_TENSOR_MAP_DATA_TYPE_UINT8, sizeof(Fp8E4m3),
+                          static_cast<uint64_t>(k), static_cast<uint64_t>(rows),
+                          static_cast<uint64_t>(stride), kTileK, static_cast<uint32_t>(box_rows),
+                          CU_TENSOR_MAP_SWIZZLE_128B});
+}
+
+/// The swizzle whose width is a row of the box.
+constexpr CUtensorMapSwizzle swizzle_of_row(uint32_t row_bytes) {
+  switch (row_bytes) {
+    case 128:
+      return CU_TENSOR_MAP_SWIZZLE_128B;
+    case 64:
+      return CU_TENSOR_MAP_SWIZZLE_64B;
+    case 32:
+      return CU_TENSOR_MAP_SWIZZLE_32B;
+    default:
+      return CU_TENSOR_MAP_SWIZZLE_NONE;
+  }
+}
+
+inline CUtensorMap output_map(const char* name, const void* data, OutputType type,
+                              const BlockwiseFp8GemmArguments& g, int64_t stride,
+                              const GemmBoxes& boxes) {
+  const bool is_bf16 = type == OutputType::kBf16;
+  const uint32_t element_bytes = is_bf16 ? sizeof(Bf16) : sizeof(float);
+  const auto columns = static_cast<uint32_t>(boxes.slice_columns);
+  return make_tensor_map(
+      {name, data, is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+       element_bytes, static_cast<uint64_t>(g.n), static_cast<uint64_t>(g.m),
+       static_cast<uint64_t>(stride) * element_bytes, columns,
+       static_cast<uint32_t>(boxes.slice_rows), swizzle_of_row(columns * element_bytes)});
+}
+
+}  // namespace detail
+
+/// The arguments of a kernel whose copies move `boxes`. `g` has been validated. Throws Error when
+/// the driver refuses a tensor map.
+inline GemmKernelArguments make_kernel_arguments(const BlockwiseFp8GemmArguments& g,
+                                                 const GemmBoxes& boxes) {
+  using detail::pieces;
+  GemmKernelArguments arguments{};
+  arguments.k_blocks = pieces(g.k, detail::kTileK);
+  arguments.a = detail::operand_map("A", g.a, g.m, g.k, g.lda, boxes.a_rows);
+  arguments.b = detail::operand_map("B", g.b, g.n, g.k, g.ldb, boxes.b_rows);
+  arguments.a_scales = make_tensor_map(
+      {"A-scales", g.a_scales, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float),
+       static_cast<uint64_t>(g.m), arguments.k_blocks, g.lda_scales * sizeof(float),
+       static_cast<uint32_t>(boxes.a_scales), /*box_outer=*/1, CU_TENSOR_MAP_SWIZZLE_NONE});
+  arguments.has_residual = g.beta != 0;
+  if (arguments.has_residual) {
+    arguments.c = detail::output_map("C", g.c, OutputType::kBf16, g, g.ldc, boxes);
+  }
+  arguments.d = detail::output_map("D", g.d, g.output, g, g.ldd, boxes);
+  arguments.b_scales = BScaleMatrix{g.b_scales, g.ldb_scales, pieces(g.n, kScaleBlock)};
+  arguments.raster =
+      TileRaster{pieces(g.m, boxes.cluster_rows), pieces(g.n, boxes.cluster_columns)};
+  arguments.beta = g.beta;
+  return arguments;
+}
+
+}  // namespace bw

@@ -1,0 +1,21 @@
+#pragma once
+/// \file
+/// What the compiler can't know, or must not make use of, about a value.
+
+#include <cstdint>
+
+#include "common/device/elect.cuh"
+
+namespace bw::hopper {
+
+/// Tells the compiler that a value is the same in the whole warp, and keeps it from computing the
+/// value again where it is used. All lanes.
+__device__ __forceinline__ uint32_t uniform(uint32_t value) {
+  return __shfl_sync(ptx::kFullWarpMask, value, 0);
+}
+
+/// Keeps the compiler from computing `value` again where it is used, and what follows from it ahead
+/// of this point.
+__device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
+
+}  // namespace bw::hopper
