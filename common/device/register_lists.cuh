@@ -20,9 +20,6 @@
 #define BW_REGISTER_NAMES_32 \
   BW_REGISTER_NAMES_16       \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define BW_REGISTER_NAMES_48 \
-  BW_REGISTER_NAMES_32       \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define BW_REGISTER_NAMES_64                                                         \
   BW_REGISTER_NAMES_32                                                               \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
@@ -50,8 +47,6 @@
   BW_REGISTER_OPERANDS_8(constraint, r, i), BW_REGISTER_OPERANDS_8(constraint, r, (i) + 8)
 #define BW_REGISTER_OPERANDS_32(constraint, r, i) \
   BW_REGISTER_OPERANDS_16(constraint, r, i), BW_REGISTER_OPERANDS_16(constraint, r, (i) + 16)
-#define BW_REGISTER_OPERANDS_48(constraint, r, i) \
-  BW_REGISTER_OPERANDS_32(constraint, r, i), BW_REGISTER_OPERANDS_16(constraint, r, (i) + 32)
 #define BW_REGISTER_OPERANDS_64(constraint, r, i) \
   BW_REGISTER_OPERANDS_32(constraint, r, i), BW_REGISTER_OPERANDS_32(constraint, r, (i) + 32)
 #define BW_REGISTER_OPERANDS_96(constraint, r, i) \
