@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -113,8 +114,10 @@ std::vector<PeerAlgorithm> usable_algorithms(const CublasLtMatmul& peer, const S
   return usable;
 }
 
-/// The fastest algorithm, found by a few launches of each.
-int fastest_queued(const CublasLtMatmul& peer, const std::vector<PeerAlgorithm>& usable) {
+/// The fastest algorithm, found by a few launches of each; none where none is usable.
+std::optional<PeerAlgorithm> fastest_queued(const CublasLtMatmul& peer,
+                                            const std::vector<PeerAlgorithm>& usable) {
+  if (usable.empty()) return std::nullopt;
   std::vector<Launch> launches;
   for (const PeerAlgorithm& algorithm : usable) {
     launches.push_back(peer_launch(peer, algorithm.place));
@@ -123,7 +126,7 @@ int fastest_queued(const CublasLtMatmul& peer, const std::vector<PeerAlgorithm>&
   const auto best =
       std::min_element(times.begin(), times.end(),
                        [](const Times& x, const Times& y) { return x.median() < y.median(); });
-  return usable[best - times.begin()].place;
+  return usable[best - times.begin()];
 }
 
 /// The block whose median is the middle one: a block disturbed as a whole doesn't decide.
@@ -134,39 +137,32 @@ MedianTime middle_block(std::vector<MedianTime> blocks) {
   return *middle;
 }
 
-/// Blocks of single launches, cuBLASLt's fastest algorithm and ours in turn.
-TimePair compare_single_launches(const CublasLtMatmul& peer,
-                                 const std::vector<PeerAlgorithm>& usable, const Launch& ours,
+/// Blocks of single launches, cuBLASLt's (if there is one) and ours in turn.
+TimePair compare_single_launches(const std::optional<Launch>& peer, const Launch& ours,
                                  const ContestOptions& options) {
   TimePair comparison{};
-  if (!usable.empty()) comparison.peer_algorithm = fastest_queued(peer, usable);
   std::vector<MedianTime> of_peer, of_ours;
   for (int block = 0; block < kBlocks; ++block) {
-    if (!usable.empty()) {
-      of_peer.push_back(median_of(time_single_launches(peer_launch(peer, comparison.peer_algorithm),
-                                                       options.warm_ups, options.repeats)));
+    if (peer) {
+      of_peer.push_back(median_of(time_single_launches(*peer, options.warm_ups, options.repeats)));
     }
     of_ours.push_back(median_of(time_single_launches(ours, options.warm_ups, options.repeats)));
   }
-  if (!usable.empty()) comparison.peer = middle_block(std::move(of_peer));
+  if (peer) comparison.peer = middle_block(std::move(of_peer));
   comparison.ours = middle_block(std::move(of_ours));
   return comparison;
 }
 
-/// Ours and cuBLASLt's fastest algorithm take turns.
-TimePair compare_queued_launches(const CublasLtMatmul& peer,
-                                 const std::vector<PeerAlgorithm>& usable, const Launch& ours,
+/// Ours and cuBLASLt's, if there is one, take turns.
+TimePair compare_queued_launches(const std::optional<Launch>& peer, const Launch& ours,
                                  const ContestOptions& options) {
   TimePair comparison{};
   std::vector<Launch> finalists = {ours};
-  if (!usable.empty()) {
-    comparison.peer_algorithm = fastest_queued(peer, usable);
-    finalists.push_back(peer_launch(peer, comparison.peer_algorithm));
-  }
+  if (peer) finalists.push_back(*peer);
   const std::vector<Times> times =
       time_queued_launches(finalists, options.warm_ups, options.repeats);
   comparison.ours = median_of(times.front());
-  if (!usable.empty()) comparison.peer = median_of(times.back());
+  if (peer) comparison.peer = median_of(times.back());
   return comparison;
 }
 
@@ -219,14 +215,19 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   const Launch ours = options.config == "auto"
                           ? Launch([&arguments] { hopper::blockwise_fp8_gemm(arguments, nullptr); })
                           : our_launch(arguments, *kernels.front());
+  const std::optional<PeerAlgorithm> fastest = fastest_queued(peer, algorithms);
+  const std::optional<Launch> theirs =
+      fastest ? std::optional(peer_launch(peer, fastest->place)) : std::nullopt;
+  if (fastest) result.peer_error = fastest->error;
+  const auto by_fastest = [&](TimePair comparison) {
+    if (fastest) comparison.peer_algorithm = fastest->place;
+    return comparison;
+  };
   if (options.times_single()) {
-    result.single = compare_single_launches(peer, algorithms, ours, options);
+    result.single = by_fastest(compare_single_launches(theirs, ours, options));
   }
   if (options.times_queued()) {
-    result.queued = compare_queued_launches(peer, algorithms, ours, options);
-  }
-  for (const PeerAlgorithm& algorithm : algorithms) {
-    if (algorithm.place == result.headline().peer_algorithm) result.peer_error = algorithm.error;
+    result.queued = by_fastest(compare_queued_launches(theirs, ours, options));
   }
   return result;
 }

@@ -54,7 +54,7 @@ struct ContestResult {
   double beta;
   std::string config;   ///< of our kernel
   double our_error;     ///< relative Frobenius error against float64
-  double peer_error;    ///< of the algorithm in the headline
+  double peer_error;    ///< of cuBLASLt's fastest algorithm
   int peer_algorithms;  ///< of cuBLASLt that ran and were right; 0: it has none for this shape
   int peer_failures;    ///< that it proposed, but that failed or were wrong
   std::optional<TimePair> single, queued;

@@ -11,6 +11,7 @@
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/dynamic_shared_memory.hpp"
 #include "common/host/tensor_map.hpp"
 #include "tests/benchmarks/hopper/floor_operands.hpp"
 #include "tests/benchmarks/hopper/floor_ring.cuh"
@@ -24,9 +25,7 @@ class ClusterLaunch {
   /// more than `most_ctas`, if that isn't 0.
   ClusterLaunch(const void* kernel, int threads, int shared_bytes, int cluster, int most_ctas)
       : kernel_(kernel) {
-    check_cuda(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
-        "give the measurement its shared memory");
+    allow_dynamic_shared_memory(kernel, static_cast<uint32_t>(shared_bytes));
     attribute_.id = cudaLaunchAttributeClusterDimension;
     attribute_.val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
     launch_.blockDim = dim3(static_cast<unsigned>(threads));

@@ -1,8 +1,10 @@
 #pragma once
 /// \file
-/// Device code that the measurements share.
+/// Device code that the measurements share, and the times that it writes.
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "common/device/wgmma.cuh"
 #include "common/device/wgmma_descriptor.cuh"
@@ -34,5 +36,18 @@ __device__ inline uint64_t tile_descriptor(uint32_t address) {
 struct CtaTime {
   uint64_t cycles, nanoseconds;
 };
+
+/// The longest that any CTA took.
+struct LongestTimes {
+  double cycles = 0, nanoseconds = 0;
+};
+inline LongestTimes longest_times(const std::vector<CtaTime>& times) {
+  LongestTimes longest;
+  for (const CtaTime& time : times) {
+    longest.cycles = std::max(longest.cycles, static_cast<double>(time.cycles));
+    longest.nanoseconds = std::max(longest.nanoseconds, static_cast<double>(time.nanoseconds));
+  }
+  return longest;
+}
 
 }  // namespace bw

@@ -7,6 +7,7 @@
 #include "common/device/fence.cuh"
 #include "common/host/device_attribute.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/dynamic_shared_memory.hpp"
 #include "common/host/event_timer.hpp"
 #include "tests/benchmarks/hopper/floor.hpp"
 #include "tests/benchmarks/hopper/floor_device.cuh"
@@ -46,9 +47,7 @@ TensorRate measure(const Length& length) {
   constexpr int kSharedBytes = kMmaTileBytes<n> + 1024;
   const int blocks = length.blocks * kWidestMma / n / kBlocksPerStep * kBlocksPerStep;
   const auto kernel = mma_loop<n, a_in_registers>;
-  check_cuda(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes),
-      "give the loop its shared memory");
+  allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kSharedBytes);
   const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
   const DeviceBuffer<Fp8E4m3> operands(random_operands(kMmaTileBytes<n>));
   DeviceBuffer<CtaTime> times(multiprocessors * kMathWarpgroups);
@@ -64,11 +63,7 @@ TensorRate measure(const Length& length) {
     check_cuda(cudaGetLastError(), "launch a loop of wgmma");
     const double milliseconds = timer.stop(nullptr);
     if (launch < length.warm_ups) continue;
-    double cycles = 0, nanoseconds = 0;
-    for (const CtaTime& time : times.download()) {
-      cycles = std::max(cycles, static_cast<double>(time.cycles));
-      nanoseconds = std::max(nanoseconds, static_cast<double>(time.nanoseconds));
-    }
+    const auto [cycles, nanoseconds] = longest_times(times.download());
     const double fma_per_sm = 1.0 * kMathWarpgroups * kMmaRows * n * kRowBytes * blocks;
     TensorRate rate;
     rate.form = "m64n" + std::to_string(n) + "k32, A from " +

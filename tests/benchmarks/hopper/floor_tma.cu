@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <vector>
 
 #include "common/device/cluster.cuh"
@@ -41,11 +40,7 @@ TmaRate measure(const BoxMatrix& matrix, int cluster, int stages, int most_ctas)
   best.bytes_under_way = stages * kBoxBytes;
   for (int i = 0; i < kLaunches; ++i) {
     launch.run(matrix.map(cluster), RingOptions{cluster, stages, kBoxes, 0}, times.data());
-    double cycles = 0, nanoseconds = 0;
-    for (const CtaTime& time : times.download()) {
-      cycles = std::max(cycles, static_cast<double>(time.cycles));
-      nanoseconds = std::max(nanoseconds, static_cast<double>(time.nanoseconds));
-    }
+    const auto [cycles, nanoseconds] = longest_times(times.download());
     const double bytes = 1.0 * kBoxBytes * kBoxes;
     if (bytes / cycles <= best.bytes_per_clock_per_sm) continue;
     best.bytes_per_clock_per_sm = bytes / cycles;
