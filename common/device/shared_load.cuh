@@ -21,4 +21,14 @@ __device__ __forceinline__ uint32_t load_shared_u32(uint32_t address) {
   return value;
 }
 
+// ld.shared.v4.u32 d, [a];
+__device__ __forceinline__ uint4 load_shared_v4(uint32_t address) {
+  uint4 value;
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+               : "r"(address)
+               : "memory");
+  return value;
+}
+
 }  // namespace bw::ptx

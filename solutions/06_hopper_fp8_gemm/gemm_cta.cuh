@@ -8,10 +8,20 @@
 
 #include "common/device/fence.cuh"
 #include "common/device/tma_load.cuh"
-#include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
+#include "solutions/06_hopper_fp8_gemm/hopper_gemm_arguments.cuh"
 #include "solutions/06_hopper_fp8_gemm/kernel_config.cuh"
 
 namespace bw::hopper {
+
+/// What a CTA computes at a time: K blocks `first` to `end` - 1 of the tile whose first element is
+/// (row, column). `piece`: its cluster's, in the raster.
+struct TilePart {
+  int32_t row;
+  int32_t column;
+  uint32_t first;
+  uint32_t end;
+  uint32_t piece;
+};
 
 /// One CTA. Every role makes its own copies of the rings it uses: they are values in registers
 /// over the same barriers.
@@ -19,7 +29,7 @@ template <class Config>
 struct GemmCta {
   using Shared = typename Config::SharedStorage;
 
-  const GemmKernelArguments& args;
+  const HopperGemmArguments& args;
   Shared& shared;
   uint32_t rank;  ///< in the cluster
 
@@ -38,28 +48,48 @@ struct GemmCta {
     return Config::Cluster::of_rank(Config::kSplitK > 1 ? 0 : rank);
   }
 
-  /// The K blocks of this CTA: all, or its part of a split tile.
-  __device__ __forceinline__ uint32_t first_k_block() const {
-    return Config::kSplitK == 1 ? 0 : args.k_blocks * rank / Config::kSplitK;
-  }
-  __device__ __forceinline__ uint32_t end_k_block() const {
-    return Config::kSplitK == 1 ? args.k_blocks : args.k_blocks * (rank + 1) / Config::kSplitK;
+  __device__ __forceinline__ uint32_t cluster_index() const {
+    return blockIdx.x / Config::kClusterSize;
   }
 
-  /// Calls `body(row, column)` for each of this CTA's tiles with its first element: cluster i of G
-  /// computes pieces i, i + G, i + 2G, … of the raster. All roles walk the same way.
+  /// Calls `body(part)` for all that this CTA computes; every role walks the same way.
   template <class Body>
-  __device__ __forceinline__ void for_each_tile(Body&& body) const {
-    const auto place = cluster();
-    const uint32_t clusters = gridDim.x / Config::kClusterSize;
-    for (uint32_t piece = blockIdx.x / Config::kClusterSize; piece < args.raster.size();
-         piece += clusters) {
-      const WorkTile tile = args.raster.tile(piece);
-      body(
-          static_cast<int32_t>((tile.m * Config::traits.cluster_m + place.rank_m) * Config::kTileM),
-          static_cast<int32_t>((tile.n * Config::traits.cluster_n + place.rank_n) *
-                               Config::kTileN));
+  __device__ __forceinline__ void for_each_part(Body&& body) const {
+    for_each_whole_tile(body);
+    if constexpr (Config::kStreamK) for_each_split_part(body);
+  }
+
+  /// The tiles that this CTA writes, in the order in which it does.
+  template <class Body>
+  __device__ __forceinline__ void for_each_output_tile(Body&& body) const {
+    for_each_whole_tile(body);
+    if constexpr (Config::kStreamK) {
+      const StreamKSchedule& schedule = args.stream_k.schedule;
+      if (schedule.is_owner(cluster_index())) {
+        body(tile_part({schedule.owned_piece(cluster_index()), 0, schedule.owned}));
+      }
     }
+  }
+
+  /// The tiles that this cluster computes alone: cluster i of G the pieces i, i + G, i + 2G, … of
+  /// the raster. Each CTA all of their K blocks, or with split_k its part.
+  template <class Body>
+  __device__ __forceinline__ void for_each_whole_tile(Body&& body) const {
+    const uint32_t first = Config::kSplitK == 1 ? 0 : args.k_blocks * rank / Config::kSplitK;
+    const uint32_t end =
+        Config::kSplitK == 1 ? args.k_blocks : args.k_blocks * (rank + 1) / Config::kSplitK;
+    const uint32_t pieces = Config::kStreamK ? args.stream_k.schedule.whole : args.raster.size();
+    const uint32_t clusters = gridDim.x / Config::kClusterSize;
+    for (uint32_t piece = cluster_index(); piece < pieces; piece += clusters) {
+      body(tile_part({piece, first, end}));
+    }
+  }
+
+  /// With stream_k: its parts of tiles that are split along K.
+  template <class Body>
+  __device__ __forceinline__ void for_each_split_part(Body&& body) const {
+    args.stream_k.schedule.for_each_split_part(
+        cluster_index(), [&](const PiecePart& part) { body(tile_part(part)); });
   }
 
   /// Where, within the tile, the part of a math warpgroup begins.
@@ -72,6 +102,16 @@ struct GemmCta {
   /// First column, within the tile, of what a math warpgroup of this CTA writes.
   __device__ __forceinline__ int32_t first_output_column(uint32_t warpgroup) const {
     return warpgroup_column(warpgroup) + (Config::kSplitK == 1 ? 0 : rank * Config::kOutputColumns);
+  }
+
+  /// This CTA's tile in a piece.
+  __device__ __forceinline__ TilePart tile_part(const PiecePart& part) const {
+    const auto place = cluster();
+    const WorkTile tile = args.raster.tile(part.piece);
+    return {
+        static_cast<int32_t>((tile.m * Config::traits.cluster_m + place.rank_m) * Config::kTileM),
+        static_cast<int32_t>((tile.n * Config::traits.cluster_n + place.rank_n) * Config::kTileN),
+        part.first, part.end, part.piece};
   }
 
   /// One thread: every barrier of the CTA.

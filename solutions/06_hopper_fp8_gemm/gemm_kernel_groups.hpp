@@ -6,11 +6,13 @@
 
 namespace bw::hopper::detail {
 
-GemmKernel wide_tile();         ///< 128 × 256 over clusters of two: large shapes
-GemmKernel wide_tile_single();  ///< 128 × 256, no cluster
-GemmKernel tall_tile();         ///< 256 × 128, each written before the next begins: few K blocks
-GemmKernel narrow_tile();       ///< 128 × 192: shapes whose columns 256 divides badly
-GemmKernel small_tile();        ///< 128 × 64: up to 128 rows
-GemmKernel split_tile();        ///< 64 × 128, K split over four CTAs: few rows and few tiles
+GemmKernel wide_tile();           ///< 128 × 256 over clusters of two: large shapes
+GemmKernel wide_tile_single();    ///< 128 × 256, no cluster
+GemmKernel tall_tile();           ///< 256 × 128, each written before the next begins: few K blocks
+GemmKernel wide_tile_stream_k();  ///< 128 × 256, the last round divided along K
+GemmKernel narrow_tile_stream_k();  ///< the same of 128 × 192
+GemmKernel narrow_tile();           ///< 128 × 192: shapes whose columns 256 divides badly
+GemmKernel small_tile();            ///< 128 × 64: up to 128 rows
+GemmKernel split_tile();            ///< 64 × 128, K split over four CTAs: few rows and few tiles
 
 }  // namespace bw::hopper::detail

@@ -4,19 +4,22 @@
 #include "common/host/error.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
 
 namespace bw::hopper {
 
 std::string gemm_kernel_name(const GemmTraits& t) {
   std::string name = std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n);
   if (t.split_k > 1) return name + "_split" + std::to_string(t.split_k);
-  return name + "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
+  name += "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
+  return t.stream_k ? name + "_streamk" : name;
 }
 
 const std::vector<GemmKernel>& gemm_kernels() {
-  static const std::vector<GemmKernel> kernels{detail::wide_tile(),  detail::wide_tile_single(),
-                                               detail::tall_tile(),  detail::narrow_tile(),
-                                               detail::small_tile(), detail::split_tile()};
+  static const std::vector<GemmKernel> kernels{
+      detail::wide_tile(),  detail::wide_tile_stream_k(), detail::wide_tile_single(),
+      detail::tall_tile(),  detail::narrow_tile(),        detail::narrow_tile_stream_k(),
+      detail::small_tile(), detail::split_tile()};
   return kernels;
 }
 
@@ -32,8 +35,33 @@ const GemmKernel& find_gemm_kernel(std::string_view name) {
               ".");
 }
 
-const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multiprocessors) {
-  // Limits found on an H100, over the shapes of the chapter's table.
+namespace {
+
+/// What a tile's computation takes beside its K blocks, where its part is split: waiting for
+/// partial sums and adding them, in K blocks.
+constexpr double kMergeBlocks = 6;
+
+/// Time in which a GEMM's last CTA is finished, in units of a K block of one element of D.
+double cost(const GemmTraits& t, int64_t m, int64_t n, int64_t k, int multiprocessors) {
+  const int64_t clusters = ceil_div(m, t.cluster_rows()) * ceil_div(n, t.cluster_columns());
+  const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
+  const auto k_blocks = static_cast<double>(ceil_div(k, kScaleBlock));
+  const auto rounds = static_cast<double>(ceil_div(clusters, resident));
+  double blocks = rounds * k_blocks;
+  if (t.stream_k) {
+    const StreamKSchedule schedule =
+        make_stream_k_schedule(static_cast<uint32_t>(clusters), static_cast<uint32_t>(resident),
+                               static_cast<uint32_t>(k_blocks));
+    if (schedule.split > 0) blocks = (rounds - 1) * k_blocks + schedule.owned + kMergeBlocks;
+  }
+  return blocks * t.tile_m * t.tile_n;
+}
+
+}  // namespace
+
+const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, bool has_residual,
+                                     int multiprocessors, Workspace workspace) {
+  // Limits and factors found on an H100, over the shapes of the chapter's table.
   constexpr int64_t kFewRows = 64, kTileRows = 128, kShortK = 1024;
   if (m <= kFewRows) {
     const GemmKernel& split = find_gemm_kernel("64x128_split4");
@@ -41,27 +69,31 @@ const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multip
   }
   if (m <= kTileRows) return find_gemm_kernel("128x64_1x1");
 
-  // Otherwise the tile that leaves the fewest multiprocessors idle in the last round, counted in
-  // elements of D that a CTA computes one after the other; `percent` is what such an element takes.
-  // The wide tile moves fewer bytes for each multiplication, and large shapes are limited by power.
-  // Where a tile has few K blocks its output counts: the tall one has all slices in memory at once.
+  // Otherwise the tile that leaves the fewest multiprocessors idle in the last round; `factor` is
+  // what an element's K block takes in it. The wide tile moves fewer bytes for each multiplication,
+  // and large shapes are limited by power and by L2. Where a tile has few K blocks, its output
+  // counts: the tall one has all slices in memory at once, the narrow one the most slots for C.
+  const bool is_short = k <= kShortK;
   struct Candidate {
     const char* name;
-    int64_t percent;
+    double factor;
   };
   const Candidate candidates[] = {
-      {"128x256_2x1", 95}, {"128x192_2x1", 100}, {"256x128_2x1", k <= kShortK ? 90 : 100}};
+      {"128x256_2x1", 0.95},
+      {"128x192_2x1", is_short && has_residual ? 0.87 : 1},
+      {"256x128_2x1", is_short ? 0.9 : 1},
+      {"128x256_2x1_streamk", 0.95},
+      {"128x192_2x1_streamk", 1},
+  };
   const GemmKernel* best = nullptr;
-  int64_t best_cost = 0;
-  for (const auto& [name, percent] : candidates) {
+  double best_cost = 0;
+  for (const auto& [name, factor] : candidates) {
     const GemmKernel& kernel = find_gemm_kernel(name);
-    const GemmTraits& t = kernel.traits;
-    const int64_t clusters = ceil_div(m, t.cluster_rows()) * ceil_div(n, t.cluster_columns());
-    const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
-    const int64_t cost = ceil_div(clusters, resident) * t.tile_m * t.tile_n * percent;
-    if (best == nullptr || cost < best_cost) {
+    if (kernel.traits.stream_k && workspace == Workspace::kNone) continue;
+    const double kernel_cost = factor * cost(kernel.traits, m, n, k, multiprocessors);
+    if (best == nullptr || kernel_cost < best_cost) {
       best = &kernel;
-      best_cost = cost;
+      best_cost = kernel_cost;
     }
   }
   return *best;

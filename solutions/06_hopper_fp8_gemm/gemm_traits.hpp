@@ -13,6 +13,8 @@ constexpr int kWarpgroupThreads = 128;
 /// Warpgroups of a CTA that do the math, each on its part of the tile, in waves of 64 rows. One
 /// more loads and stores.
 constexpr int kMathWarpgroups = 2;
+/// Warps that do the math.
+constexpr int kMathWarps = kMathWarpgroups * kWarpgroupThreads / 32;
 constexpr int kThreads = (1 + kMathWarpgroups) * kWarpgroupThreads;
 
 /// Compile-time choices of one kernel.
@@ -26,7 +28,9 @@ struct GemmTraits {
   int cluster_n = 1;
   int split_k = 1;  ///< CTAs that share a tile, each with a part of K; then the cluster is theirs
   int output_slots = 2;        ///< slices of D (and C) in shared memory per math warpgroup
+  bool direct_output = false;  ///< without a residual, warps store D themselves instead of by TMA
   bool writes_behind = false;  ///< a tile is written while the next one's first MMAs run
+  bool stream_k = false;       ///< the last round of tiles is divided along K: StreamKSchedule
 
   constexpr int cluster_size() const { return cluster_m * cluster_n * split_k; }
   constexpr int cluster_rows() const { return tile_m * cluster_m; }

@@ -1,113 +1,78 @@
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 
-#include <algorithm>
-#include <map>
-#include <mutex>
-#include <utility>
-
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
-#include "common/host/dynamic_shared_memory.hpp"
+#include "common/host/device_buffer.hpp"
 #include "common/host/hopper_device.hpp"
-#include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
+#include "common/host/stream_buffer.hpp"
+#include "solutions/06_hopper_fp8_gemm/gemm_launch.hpp"
 
 namespace bw::hopper {
 namespace {
 
-GemmBoxes boxes_of(const GemmTraits& traits) {
-  return {.a_rows = traits.tile_m / traits.cluster_n,
-          .b_rows = traits.tile_n / traits.cluster_m,
-          .a_scales = traits.tile_m,
-          .slice_rows = kMmaRows,
-          .slice_columns = traits.slice_columns(),
-          .cluster_rows = traits.cluster_rows(),
-          .cluster_columns = traits.cluster_columns()};
-}
-
-/// Everything about a launch but its grid and stream; `attribute` outlives the configuration.
-cudaLaunchConfig_t launch_configuration(const GemmKernel& kernel, cudaLaunchAttribute& attribute) {
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {static_cast<uint32_t>(kernel.traits.cluster_size()), 1, 1};
-  cudaLaunchConfig_t configuration{};
-  configuration.blockDim = dim3(kThreads, 1, 1);
-  configuration.dynamicSmemBytes = kernel.shared_bytes;
-  configuration.attrs = &attribute;
-  configuration.numAttrs = 1;
-  return configuration;
-}
-
-/// Tells the runtime what it must know before the first launch, and returns how many clusters the
-/// device holds at once: GPCs don't all have the same number of multiprocessors.
-uint32_t prepare_kernel(const GemmKernel& kernel) {
-  allow_dynamic_shared_memory(kernel.function, kernel.shared_bytes);
-  const auto cluster_size = static_cast<uint32_t>(kernel.traits.cluster_size());
-  const auto multiprocessors =
-      static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-  if (cluster_size == 1) return multiprocessors;
-
-  cudaLaunchAttribute attribute{};
-  cudaLaunchConfig_t configuration = launch_configuration(kernel, attribute);
-  configuration.gridDim = dim3(multiprocessors / cluster_size * cluster_size, 1, 1);
-  int resident = 0;
-  check_cuda(cudaOccupancyMaxActiveClusters(&resident, kernel.function, &configuration),
-             "ask how many clusters of ", kernel.name, " fit");
-  require(resident > 0, "No cluster of ", cluster_size, " CTAs of the configuration ", kernel.name,
-          " fits on this device: choose one with smaller clusters.");
-  return static_cast<uint32_t>(resident);
-}
-
-/// The same, once for each kernel and device: the questions take longer than a small GEMM.
-uint32_t resident_clusters(const GemmKernel& kernel) {
-  static std::mutex mutex;
-  static std::map<std::pair<int, const void*>, uint32_t> known;
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  const std::scoped_lock lock(mutex);
-  const auto key = std::pair(device, kernel.function);
-  if (const auto found = known.find(key); found != known.end()) return found->second;
-  return known[key] = prepare_kernel(kernel);
-}
-
-void launch(const GemmKernelArguments& arguments, const GemmKernel& kernel, cudaStream_t stream) {
-  // A cluster that splits K lives for one tile; the others stay for all they get.
-  const uint32_t resident = resident_clusters(kernel);
-  const uint32_t clusters = kernel.traits.split_k > 1 ? arguments.raster.size()
-                                                      : std::min(arguments.raster.size(), resident);
-  cudaLaunchAttribute attribute{};
-  cudaLaunchConfig_t configuration = launch_configuration(kernel, attribute);
-  configuration.gridDim = dim3(clusters * attribute.val.clusterDim.x, 1, 1);
-  configuration.stream = stream;
-  void* parameters[] = {const_cast<GemmKernelArguments*>(&arguments)};
-  check_cuda(cudaLaunchKernelExC(&configuration, kernel.function, parameters),
-             "launch the configuration ", kernel.name);
-}
-
-void require_bf16_output(const BlockwiseFp8GemmArguments& gemm) {
+void check_call(const BlockwiseFp8GemmArguments& gemm) {
+  validate_gemm_arguments(gemm);
   require(gemm.output == OutputType::kBf16,
           "The arguments ask for fp32 output; the Hopper kernel writes bf16.");
+  require_hopper();
 }
 
-/// The last step of both calls, whose arguments and device have been checked.
+const GemmKernel& choose_for(const BlockwiseFp8GemmArguments& gemm, Workspace workspace) {
+  return choose_gemm_kernel(gemm.m, gemm.n, gemm.k, gemm.beta != 0,
+                            device_attribute(cudaDevAttrMultiProcessorCount), workspace);
+}
+
 void enqueue(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel, cudaStream_t stream) {
-  launch(make_kernel_arguments(gemm, boxes_of(kernel.traits)), kernel, stream);
+  PreparedGemm prepared = prepare_gemm(gemm, kernel);
+  const StreamBuffer workspace(workspace_bytes(prepared), stream);
+  if (workspace.data() != nullptr) attach_workspace(prepared, workspace.data(), stream);
+  launch_gemm(prepared, stream);
 }
 
 }  // namespace
 
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream) {
-  validate_gemm_arguments(gemm);
-  require_hopper();
-  require_bf16_output(gemm);
-  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  enqueue(gemm, choose_gemm_kernel(gemm.m, gemm.n, gemm.k, multiprocessors), stream);
+  check_call(gemm);
+  enqueue(gemm, choose_for(gemm, Workspace::kNone), stream);
 }
 
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
                         cudaStream_t stream) {
-  validate_gemm_arguments(gemm);
-  require_bf16_output(gemm);
-  require_hopper();
+  check_call(gemm);
   enqueue(gemm, kernel, stream);
 }
+
+struct GemmPlan::Prepared {
+  PreparedGemm launch;
+  DeviceBuffer<uint8_t> workspace;
+
+  explicit Prepared(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel)
+      : launch(prepare_gemm(gemm, kernel)), workspace(workspace_bytes(launch)) {
+    if (workspace.size() == 0) return;
+    attach_workspace(launch, workspace.data(), kDefaultStream);
+    check_cuda(cudaStreamSynchronize(kDefaultStream), "wait for the cleared flags");
+  }
+
+ private:
+  static constexpr cudaStream_t kDefaultStream = nullptr;
+};
+
+GemmPlan::GemmPlan(const BlockwiseFp8GemmArguments& gemm) {
+  check_call(gemm);
+  prepared_ = std::make_unique<Prepared>(gemm, choose_for(gemm, Workspace::kOfPlan));
+}
+
+GemmPlan::GemmPlan(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
+  check_call(gemm);
+  prepared_ = std::make_unique<Prepared>(gemm, kernel);
+}
+
+GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
+GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
+GemmPlan::~GemmPlan() = default;
+
+const GemmKernel& GemmPlan::kernel() const { return *prepared_->launch.kernel; }
+
+void GemmPlan::launch(cudaStream_t stream) const { launch_gemm(prepared_->launch, stream); }
 
 }  // namespace bw::hopper

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,17 +32,51 @@ const std::vector<GemmKernel>& gemm_kernels();
 /// The configuration of this name. Throws Error that lists the names there are.
 const GemmKernel& find_gemm_kernel(std::string_view name);
 
-/// The configuration expected to be the fastest for a shape, on a GPU of `multiprocessors`.
-const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, int multiprocessors);
+/// Whether a launch may need device memory of its own.
+enum class Workspace {
+  kNone,    ///< no: the kernels that split the last round of tiles along K don't take part
+  kOfPlan,  ///< yes: a GemmPlan has it
+};
+
+/// The configuration expected to be the fastest for a shape, with or without a residual, on a GPU
+/// of `multiprocessors`.
+const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, bool has_residual,
+                                     int multiprocessors, Workspace workspace);
 
 /// Enqueues D = A · Bᵀ (blockwise-scaled) + beta · C on `stream` and returns. The argument type is
 /// chapter 5's; bf16 output only. Throws Error for arguments that validate_gemm_arguments refuses,
 /// for a device that isn't of compute capability 9.0 (naming the one found), and for what CUDA
-/// reports at the launch.
+/// reports at the launch. Who calls it often with the same arguments makes a GemmPlan instead.
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream);
 
-/// The same with a configuration of the caller's choice.
+/// The same with a configuration of the caller's choice. Workspace, where it needs one, is
+/// allocated and freed in the order of the stream.
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
                         cudaStream_t stream);
+
+/// A GEMM made ready once, to be launched often: arguments are validated, tensor maps encoded, the
+/// configuration chosen, its workspace allocated. It belongs to the device that was current, and to
+/// the addresses given; what lies there may change between launches. Move-only.
+class GemmPlan {
+ public:
+  /// Errors are those of blockwise_fp8_gemm().
+  explicit GemmPlan(const BlockwiseFp8GemmArguments& gemm);
+  /// With a configuration of the caller's choice, one of gemm_kernels().
+  GemmPlan(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel);
+  GemmPlan(GemmPlan&& other) noexcept;
+  GemmPlan& operator=(GemmPlan&& other) noexcept;
+  ~GemmPlan();
+
+  const GemmKernel& kernel() const;
+
+  /// Enqueues the GEMM on `stream` and returns. Launches of one plan share its workspace: one must
+  /// be complete, or earlier in the same stream, before the next begins. Throws Error for what CUDA
+  /// reports.
+  void launch(cudaStream_t stream) const;
+
+ private:
+  struct Prepared;
+  std::unique_ptr<Prepared> prepared_;
+};
 
 }  // namespace bw::hopper

@@ -19,7 +19,7 @@ namespace bw::hopper {
 /// dynamic shared memory, whose base is 1024-byte aligned.
 template <class Config>
 __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
-    const __grid_constant__ GemmKernelArguments args) {
+    const __grid_constant__ HopperGemmArguments args) {
   extern __shared__ __align__(1024) uint8_t dynamic_shared[];
   const GemmCta<Config> cta{args,
                             *reinterpret_cast<typename Config::SharedStorage*>(dynamic_shared),

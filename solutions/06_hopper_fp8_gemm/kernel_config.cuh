@@ -61,6 +61,9 @@ struct GemmConfig {
                 "a cluster either shares operands or splits K, not both");
   static_assert(kSplitK == 1 || !traits.writes_behind,
                 "a cluster that splits K computes one tile: there is no next one to hide behind");
+  static constexpr bool kStreamK = traits.stream_k;
+  static_assert(!kStreamK || traits.writes_behind,
+                "parts of a piece come together where a tile is finished but not yet written");
   using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
   static constexpr int kClusterSize = traits.cluster_size();
   static_assert(kClusterSize <= 8, "clusters of more than 8 CTAs aren't portable");
@@ -73,7 +76,6 @@ struct GemmConfig {
   using Payload = BlockwiseFp8TilePayload<kTileM, kTileN>;
   using InputPipeline = InputTilePipeline<Payload, traits.stages>;
   /// One arrival of each math warp of each CTA that this CTA sends data to.
-  static constexpr uint32_t kMathWarps = kMathWarpgroups * 4;
   static constexpr uint32_t kInputConsumerArrivals = kMathWarps * (kASlices + kBSlices - 1);
 
   /// Slices of D, and of C before: 64 rows, moved by one TMA copy.

@@ -39,8 +39,8 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   const uint32_t a_row = cluster.rank_n * kASliceRows, b_row = cluster.rank_m * kBSliceRows;
   auto input = cta.input_pipeline();
   auto producer = input.producer();
-  cta.for_each_tile([&](int32_t row, int32_t column) {
-    for (uint32_t k_block = cta.first_k_block(); k_block < cta.end_k_block(); ++k_block) {
+  cta.for_each_part([&](const TilePart& part) {
+    for (uint32_t k_block = part.first; k_block < part.end; ++k_block) {
       auto stage = producer.acquire();
       if (ptx::elect_one()) {
         // The consumers read the A-scales by ordinary loads, and TMA is about to overwrite them.
@@ -50,10 +50,11 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
         const int32_t k = k_block * Config::kTileK;
         stage.expect_bytes(Config::Payload::kStageBytes);
         load_operand<Config::kASlices>(payload.a_tile(index) + a_row * Config::kTileK, cta.args.a,
-                                       full, k, row + a_row, cluster.a_multicast_mask());
+                                       full, k, part.row + a_row, cluster.a_multicast_mask());
         load_operand<Config::kBSlices>(payload.b_tile(index) + b_row * Config::kTileK, cta.args.b,
-                                       full, k, column + b_row, cluster.b_multicast_mask());
-        load_operand<1>(payload.a_scales_tile(index), cta.args.a_scales, full, row, k_block, 0);
+                                       full, k, part.column + b_row, cluster.b_multicast_mask());
+        load_operand<1>(payload.a_scales_tile(index), cta.args.a_scales, full, part.row, k_block,
+                        0);
       }
       __syncwarp();
     }
@@ -75,9 +76,10 @@ class OutputWarp {
   /// The warp's whole life. One lane. (The grid isn't complete before the last stores are; they
   /// needn't be waited for.)
   __device__ __forceinline__ void run() {
-    cta_.for_each_tile([&](int32_t row, int32_t column) {
-      row += GemmCta<Config>::warpgroup_row(warpgroup_);
-      column += cta_.first_output_column(warpgroup_);
+    if (Config::traits.direct_output && !cta_.args.has_residual) return;
+    cta_.for_each_output_tile([&](const TilePart& part) {
+      const int32_t row = part.row + GemmCta<Config>::warpgroup_row(warpgroup_);
+      const int32_t column = part.column + cta_.first_output_column(warpgroup_);
       constexpr int kSlices = Config::kWaves * Config::kSlicesPerWave;
       int next_load = 0;
       if (cta_.args.has_residual) {

@@ -28,8 +28,9 @@ const bw::hopper::GemmKernel& choose_kernel(const bw::GemmOptions& options) {
     return kernel;
   }
   bw::require_hopper();
-  return bw::hopper::choose_gemm_kernel(options.m, options.n, options.k,
-                                        bw::device_attribute(cudaDevAttrMultiProcessorCount));
+  return bw::hopper::choose_gemm_kernel(options.m, options.n, options.k, options.beta != 0,
+                                        bw::device_attribute(cudaDevAttrMultiProcessorCount),
+                                        bw::hopper::Workspace::kOfPlan);
 }
 
 struct ProgramOptions : bw::GemmOptions {
@@ -37,14 +38,13 @@ struct ProgramOptions : bw::GemmOptions {
 };
 
 /// Median device time of `launches` single launches after warm-ups, in milliseconds.
-float median_time(const bw::BlockwiseFp8GemmArguments& arguments,
-                  const bw::hopper::GemmKernel& kernel, int64_t launches) {
+float median_time(const bw::hopper::GemmPlan& plan, int64_t launches) {
   const int64_t warm_ups = std::min<int64_t>(5, launches - 1);
   bw::EventTimer timer;
   std::vector<float> milliseconds;
   for (int64_t launch = 0; launch < warm_ups + launches; ++launch) {
     timer.start(kDefaultStream);
-    bw::hopper::blockwise_fp8_gemm(arguments, kernel, kDefaultStream);
+    plan.launch(kDefaultStream);
     const float time = timer.stop(kDefaultStream);
     if (launch >= warm_ups) milliseconds.push_back(time);
   }
@@ -67,13 +67,15 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   const bw::BlockwiseProblem problem = options.make_problem();
   const bw::DeviceProblem on_device(problem);
 
+  const bw::hopper::GemmPlan plan(on_device.arguments(), kernel);
+
   const bw::WallTimer wall;
-  bw::hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+  plan.launch(kDefaultStream);
   const std::vector<bw::Bf16> d = on_device.download_d<bw::Bf16>();
   const double wall_seconds = wall.seconds();
   const bw::ExitStatus status = bw::hopper::verify(problem, d, kernel.traits.split_k);
   if (status != bw::kVerified) return status;  // the time of a wrong result tells nothing
-  bw::print_time(median_time(on_device.arguments(), kernel, options.launches),
+  bw::print_time(median_time(plan, options.launches),
                  bw::gemm_flops(problem.m, problem.n, problem.k), wall_seconds);
   return status;
 }

@@ -3,6 +3,7 @@
 /// A math warpgroup: wgmma, promotion, output.
 
 #include <cstdint>
+#include <type_traits>
 
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
@@ -11,6 +12,7 @@
 #include "common/device/wgmma_descriptor.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
 #include "solutions/06_hopper_fp8_gemm/output_slices.cuh"
+#include "solutions/06_hopper_fp8_gemm/partial_sums.cuh"
 #include "solutions/06_hopper_fp8_gemm/promoted_accumulator.cuh"
 #include "solutions/06_hopper_fp8_gemm/split_k_reduction.cuh"
 #include "solutions/06_hopper_fp8_gemm/value_hints.cuh"
@@ -70,33 +72,33 @@ class MathWarpgroup {
   __device__ __forceinline__ void run() {
     OutputSlices<Config> output(cta_, warpgroup_, thread_);
     PromotedAccumulator<Config> accumulator;
-    const uint32_t first = cta_.first_k_block(), end = cta_.end_k_block();
-    bool pending = false;  // does the accumulator hold a tile that hasn't been written?
-    cta_.for_each_tile([&](int32_t, int32_t column) {
-      begin_tile(column + GemmCta<Config>::warpgroup_column(warpgroup_), first, end);
-      uint32_t k_block = first;
+    TilePart pending{};  // the tile in the accumulator that hasn't been written
+    bool is_pending = false;
+    cta_.for_each_whole_tile([&](const TilePart& part) {
+      begin_part(part);
+      uint32_t k_block = part.first;
       if constexpr (Config::traits.writes_behind) {
-        accumulate_block(accumulator, k_block++, end, [&] {
-          if (pending) write(output, accumulator);
-          accumulator.zero();
+        accumulate_block(accumulator, k_block++, part.end, [&](auto wave, auto piece) {
+          if (is_pending) output.template write<wave, piece>(accumulator, pending);
+          accumulator.template zero<wave, piece>();
         });
       } else {
         accumulator.zero();
       }
-#pragma unroll 1
-      for (; k_block < end; ++k_block) accumulate_block(accumulator, k_block, end, [] {});
+      accumulate_blocks(accumulator, k_block, part.end);
       if constexpr (Config::kSplitK > 1) {
         float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
         reduce_over_cluster(cta_, accumulator, sum);
-#pragma unroll
-        for (int wave = 0; wave < Config::kWaves; ++wave) output.write(sum[wave]);
+        output.write(sum, part);
       } else if constexpr (Config::traits.writes_behind) {
-        pending = true;
+        is_pending = true;
+        pending = part;
       } else {
-        write(output, accumulator);
+        output.write(accumulator.values(), part);
       }
     });
-    if (pending) write(output, accumulator);
+    if (is_pending) output.write(accumulator.values(), pending);
+    if constexpr (Config::kStreamK) compute_split_parts(output, accumulator);
   }
 
  private:
@@ -104,26 +106,50 @@ class MathWarpgroup {
   static constexpr int kSteps = Config::kWaves * Config::kPieces;
   using Product = float[Config::kMmaRegisters];
 
-  static __device__ __forceinline__ void write(OutputSlices<Config>& output,
-                                               const PromotedAccumulator<Config>& accumulator) {
-#pragma unroll
-    for (int wave = 0; wave < Config::kWaves; ++wave) output.write(accumulator.wave(wave));
+  /// This cluster's parts of pieces that are split along K: leaves their sums for the owner of the
+  /// piece, or adds what others have left and writes the output.
+  __device__ __forceinline__ void compute_split_parts(OutputSlices<Config>& output,
+                                                      PromotedAccumulator<Config>& accumulator) {
+    const StreamKSchedule& schedule = cta_.args.stream_k.schedule;
+    const PartialSums<Config> partial_sums(cta_);
+    cta_.for_each_split_part([&](const TilePart& part) {
+      begin_part(part);
+      accumulator.zero();
+      accumulate_blocks(accumulator, part.first, part.end);
+      const uint32_t cluster = cta_.cluster_index();
+      if (schedule.is_helper(cluster)) {
+        partial_sums.leave(schedule.partial_sum(cluster, part.piece), accumulator);
+      } else {
+        schedule.for_each_helper(part.piece, [&](uint32_t helper) {
+          partial_sums.add(schedule.partial_sum(helper, part.piece), accumulator);
+        });
+        output.write(accumulator.values(), part);
+      }
+    });
   }
 
-  /// Points to the B-scales of the warpgroup's part of a tile, whose first column is `column`, and
-  /// reads those of its first K block, if it has one.
-  __device__ __forceinline__ void begin_tile(int32_t column, uint32_t first, uint32_t end) {
+  /// Points to the B-scales of the warpgroup's columns of a tile, and reads those of its first K
+  /// block, if it has one.
+  __device__ __forceinline__ void begin_part(const TilePart& part) {
+    const int32_t column = part.column + GemmCta<Config>::warpgroup_column(warpgroup_);
 #pragma unroll
     for (int group = 0; group < Config::kScaleGroups; ++group) {
       const uint32_t row =
           min((column + group * Config::kScaleColumns) / kScaleBlock, cta_.args.b_scales.rows - 1);
       b_scales_[group] = cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
-      next_b_[group] = first < end ? __ldg(b_scales_[group] + first) : 0.0f;
+      next_b_[group] = part.first < part.end ? __ldg(b_scales_[group] + part.first) : 0.0f;
     }
   }
 
-  /// Adds K block `k_block` of those before `end`. `when_begun` is called when its first MMAs have
-  /// been issued and nothing has been added yet.
+  /// Adds K blocks `k_block` to `end` - 1.
+  __device__ __forceinline__ void accumulate_blocks(PromotedAccumulator<Config>& accumulator,
+                                                    uint32_t k_block, uint32_t end) {
+#pragma unroll 1
+    for (; k_block < end; ++k_block) accumulate_block(accumulator, k_block, end, [](auto, auto) {});
+  }
+
+  /// Adds K block `k_block` of those before `end`. `when_begun` is called for each piece of each
+  /// wave, when its MMAs have been issued and nothing has been added to it yet.
   template <class WhenBegun>
   __device__ __forceinline__ void accumulate_block(PromotedAccumulator<Config>& accumulator,
                                                    uint32_t k_block, uint32_t end,
@@ -166,7 +192,8 @@ class MathWarpgroup {
     operands.template multiply<step / Config::kPieces * kMmaRows,
                                step % Config::kPieces * Config::kMmaN>(product);
     if constexpr (kLast) when_issued();
-    if constexpr (step == 0) when_begun();
+    when_begun(std::integral_constant<int, step / Config::kPieces>{},
+               std::integral_constant<int, step % Config::kPieces>{});
     ptx::wgmma_wait_group<0>();
     ptx::wgmma_hold(product);
     if constexpr (kLast) when_read();

@@ -13,6 +13,7 @@
 #include "common/device/shared_load.cuh"
 #include "common/device/swizzle.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
+#include "solutions/06_hopper_fp8_gemm/promoted_accumulator.cuh"
 #include "solutions/06_hopper_fp8_gemm/value_hints.cuh"
 
 namespace bw::hopper {
@@ -36,28 +37,90 @@ class OutputSlices {
         epi_load_(cta.epi_load_pipeline(warpgroup)),
         store_(cta.store_pipeline(warpgroup)) {}
 
-  /// `values`: the wave's registers, in the layout of wgmma's fragments, of all columns that this
-  /// CTA writes.
-  __device__ __forceinline__ void write(const float* values) {
+  /// One piece of one wave of `tile`.
+  template <int wave, int piece>
+  __device__ __forceinline__ void write(const PromotedAccumulator<Config>& accumulator,
+                                        const TilePart& tile) {
+    constexpr int kSlices = Config::kMmaN / Config::kSliceColumns;
+    static_assert(Config::kMmaN % Config::kSliceColumns == 0, "a piece is whole slices");
+    write_slices<kSlices>(accumulator.wave(wave) + piece * Config::kMmaRegisters, tile, wave,
+                          piece * kSlices);
+  }
+
+  /// All that this CTA writes of `tile`: the registers of each wave, in the layout of wgmma's
+  /// fragments.
+  template <int registers>
+  __device__ __forceinline__ void write(const float (&values)[Config::kWaves][registers],
+                                        const TilePart& tile) {
 #pragma unroll
-    for (int slice = 0; slice < Config::kSlicesPerWave; ++slice) {
-      store_.wait_consumer();
-      const uint32_t index = store_.producer_stage();
-      const uint32_t slot = ptx::shared_address(cta_.shared.slots[warpgroup_][index]);
-      const float* of_slice = values + slice * kSliceRegisters;
-      if (cta_.args.has_residual) {
-        auto c = epi_load_.consume();
-        fill<true>(of_slice, slot);
-      } else {
-        fill<false>(of_slice, slot);
-      }
-      ptx::fence_proxy_async_shared();  // TMA reads the slot next
-      store_.producer_mbar(index)->arrive();
-      store_.producer_step();
+    for (int wave = 0; wave < Config::kWaves; ++wave) {
+      write_slices<Config::kSlicesPerWave>(values[wave], tile, wave, 0);
     }
   }
 
  private:
+  /// `count` slices of a wave from slice `first` on.
+  template <int count>
+  __device__ __forceinline__ void write_slices(const float* values, const TilePart& tile, int wave,
+                                               int first) {
+    if (!Config::traits.direct_output || cta_.args.has_residual) {
+#pragma unroll
+      for (int i = 0; i < count; ++i) write_by_tma(values + i * kSliceRegisters);
+    } else {
+#pragma unroll
+      for (int i = 0; i < count; ++i) {
+        write_directly(values + i * kSliceRegisters, tile, wave, first + i);
+      }
+    }
+  }
+
+  /// With a residual: puts the slice of D where the slice of C is, and hands it to the output warp.
+  __device__ __forceinline__ void write_by_tma(const float* values) {
+    store_.wait_consumer();
+    const uint32_t index = store_.producer_stage();
+    const uint32_t slot = ptx::shared_address(cta_.shared.slots[warpgroup_][index]);
+    if (cta_.args.has_residual) {
+      auto c = epi_load_.consume();
+      fill<true>(values, slot);
+    } else {
+      fill<false>(values, slot);
+    }
+    ptx::fence_proxy_async_shared();  // TMA reads the slot next
+    store_.producer_mbar(index)->arrive();
+    store_.producer_step();
+  }
+
+  /// Without: each warp turns its 16 rows of the slice in shared memory into whole rows, and stores
+  /// them itself. Nobody waits for anybody but the warp for its own lanes.
+  __device__ __forceinline__ void write_directly(const float* values, const TilePart& tile,
+                                                 int wave, int slice) {
+    const uint32_t slot =
+        ptx::shared_address(cta_.shared.slots[warpgroup_][slice % Config::kSlots]);
+    fill<false>(values, slot);
+    __syncwarp();
+    constexpr uint32_t kChunks = Config::kSliceRowBytes / kChunkBytes;
+    constexpr uint32_t kRowsPerCopy = ptx::kWarpThreads / kChunks;
+    constexpr uint32_t kElementsPerChunk = kChunkBytes / sizeof(uint16_t);
+    uint32_t lane = lane_;
+    keep(lane);
+    const uint32_t chunk = lane % kChunks;
+    const uint32_t first_row = warp_row_ + lane / kChunks;
+    const auto& d = cta_.args.direct;
+    const uint32_t d_row =
+        tile.row + GemmCta<Config>::warpgroup_row(warpgroup_) + wave * kMmaRows + first_row;
+    const uint32_t d_column = tile.column + cta_.first_output_column(warpgroup_) +
+                              slice * Config::kSliceColumns + chunk * kElementsPerChunk;
+    uint16_t* pointer = d.d + d_row * d.ldd + d_column;
+#pragma unroll
+    for (uint32_t row = 0; row < kMmaRows / 4; row += kRowsPerCopy) {
+      const uint4 elements = ptx::load_shared_v4(slot + offset(first_row + row, chunk));
+      if (d_row + row < d.m && d_column < d.n) {
+        *reinterpret_cast<uint4*>(pointer + row * d.ldd) = elements;
+      }
+    }
+    __syncwarp();
+  }
+
   template <bool has_residual>
   __device__ __forceinline__ void fill(const float* values, uint32_t slot) const {
     // Kept from being computed ahead: addresses would occupy registers during the whole main loop.

@@ -37,11 +37,22 @@ struct KBlockScales {
 template <class Config>
 class PromotedAccumulator {
  public:
+  using Values = float[Config::kWaves][Config::kWaveRegisters];
+
   __device__ __forceinline__ void zero() {
 #pragma unroll
     for (int wave = 0; wave < Config::kWaves; ++wave) {
 #pragma unroll
       for (int i = 0; i < Config::kWaveRegisters; ++i) values_[wave][i] = 0.0f;
+    }
+  }
+
+  /// One piece of one wave.
+  template <int wave, int piece>
+  __device__ __forceinline__ void zero() {
+#pragma unroll
+    for (int i = 0; i < Config::kMmaRegisters; ++i) {
+      values_[wave][piece * Config::kMmaRegisters + i] = 0.0f;
     }
   }
 
@@ -61,11 +72,12 @@ class PromotedAccumulator {
     }
   }
 
+  __device__ __forceinline__ const Values& values() const { return values_; }
   __device__ __forceinline__ float* wave(int wave) { return values_[wave]; }
   __device__ __forceinline__ const float* wave(int wave) const { return values_[wave]; }
 
  private:
-  float values_[Config::kWaves][Config::kWaveRegisters];
+  Values values_;
 };
 
 }  // namespace bw::hopper

@@ -4,8 +4,12 @@
 namespace bw::hopper::detail {
 
 GemmKernel small_tile() {
-  constexpr GemmTraits kTraits{
-      .tile_m = 128, .tile_n = 64, .mma_n = 64, .stages = 8, .output_slots = 1};
+  constexpr GemmTraits kTraits{.tile_m = 128,
+                               .tile_n = 64,
+                               .mma_n = 64,
+                               .stages = 8,
+                               .output_slots = 1,
+                               .direct_output = true};
   return instantiate_kernel<kTraits>();
 }
 

@@ -10,7 +10,8 @@ GemmKernel split_tile() {
                                .warpgroups_along_n = 2,
                                .stages = 8,
                                .split_k = 4,
-                               .output_slots = 1};
+                               .output_slots = 1,
+                               .direct_output = true};
   return instantiate_kernel<kTraits>();
 }
 

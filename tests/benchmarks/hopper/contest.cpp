@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdio>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/host/device_attribute.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "tests/benchmarks/hopper/timing.hpp"
@@ -28,9 +28,9 @@ constexpr int kPoisonByte = 0xff;
 
 MedianTime median_of(const Times& times) { return {times.median(), times.spread()}; }
 
-/// Through the public API: arguments are validated and tensor maps encoded at every launch.
-Launch our_launch(const BlockwiseFp8GemmArguments& arguments, const hopper::GemmKernel& kernel) {
-  return [&arguments, &kernel] { hopper::blockwise_fp8_gemm(arguments, kernel, nullptr); };
+/// By a plan, as cuBLASLt's descriptors and algorithm are prepared once, too.
+Launch our_launch(const hopper::GemmPlan& plan) {
+  return [&plan] { plan.launch(nullptr); };
 }
 
 Launch peer_launch(const CublasLtMatmul& peer, int algorithm) {
@@ -60,33 +60,38 @@ double verify(const std::string& who, const Shape& shape, const Launch& launch, 
   return comparison.relative_frobenius_error;
 }
 
-/// The configurations that take part in the trial, by the option's value.
-std::vector<const hopper::GemmKernel*> candidates(const Shape& shape, const std::string& config) {
+/// Plans of the configurations that take part in the trial, by the option's value.
+std::vector<hopper::GemmPlan> make_plans(const BlockwiseFp8GemmArguments& arguments,
+                                         const std::string& config) {
+  std::vector<hopper::GemmPlan> plans;
   if (config == "auto") {
-    return {&hopper::choose_gemm_kernel(shape.m, shape.n, shape.k,
-                                        device_attribute(cudaDevAttrMultiProcessorCount))};
+    plans.emplace_back(arguments);
+  } else if (config == "all") {
+    for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
+      plans.emplace_back(arguments, kernel);
+    }
+  } else {
+    plans.emplace_back(arguments, hopper::find_gemm_kernel(config));
   }
-  if (config != "all") return {&hopper::find_gemm_kernel(config)};
-  std::vector<const hopper::GemmKernel*> all;
-  for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) all.push_back(&kernel);
-  return all;
+  return plans;
 }
 
 /// Times every candidate and puts the fastest first.
-std::vector<ConfigTime> rank_configs(std::vector<const hopper::GemmKernel*>& kernels,
-                                     const BlockwiseFp8GemmArguments& arguments) {
+std::vector<ConfigTime> rank_configs(std::vector<hopper::GemmPlan>& plans) {
   std::vector<Launch> launches;
-  for (const auto* kernel : kernels) launches.push_back(our_launch(arguments, *kernel));
+  for (const hopper::GemmPlan& plan : plans) launches.push_back(our_launch(plan));
   const std::vector<Times> times = time_queued_launches(launches, kTrialWarmUps, kTrialRepeats);
-  std::vector<std::pair<double, const hopper::GemmKernel*>> ranked;
-  for (size_t i = 0; i < kernels.size(); ++i) ranked.emplace_back(times[i].median(), kernels[i]);
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const auto& x, const auto& y) { return x.first < y.first; });
+  std::vector<size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t x, size_t y) { return times[x].median() < times[y].median(); });
+  std::vector<hopper::GemmPlan> sorted;
   std::vector<ConfigTime> result;
-  for (size_t i = 0; i < ranked.size(); ++i) {
-    kernels[i] = ranked[i].second;
-    result.push_back({ranked[i].second->name, ranked[i].first});
+  for (const size_t i : order) {
+    result.push_back({plans[i].kernel().name, times[i].median()});
+    sorted.push_back(std::move(plans[i]));
   }
+  plans = std::move(sorted);
   return result;
 }
 
@@ -195,26 +200,23 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   result.beta = options.beta;
   std::vector<PeerAlgorithm> algorithms;
   std::map<const hopper::GemmKernel*, double> our_errors;
-  std::vector<const hopper::GemmKernel*> kernels = candidates(shape, options.config);
+  std::vector<hopper::GemmPlan> plans = make_plans(arguments, options.config);
   {
     const DeviceReference reference = float64_reference(arguments);
-    for (const auto* kernel : kernels) {
-      our_errors[kernel] =
-          verify("The configuration " + kernel->name, shape, our_launch(arguments, *kernel), our_d,
-                 arguments, kernel->traits.split_k, reference);
+    for (const hopper::GemmPlan& plan : plans) {
+      const hopper::GemmKernel& kernel = plan.kernel();
+      our_errors[&kernel] = verify("The configuration " + kernel.name, shape, our_launch(plan),
+                                   our_d, arguments, kernel.traits.split_k, reference);
     }
     algorithms = usable_algorithms(peer, shape, peer_d.data(), arguments, reference);
   }
   result.peer_algorithms = static_cast<int>(algorithms.size());
   result.peer_failures = peer.algorithms() - result.peer_algorithms;
-  if (kernels.size() > 1) result.all_configs = rank_configs(kernels, arguments);
-  result.config = kernels.front()->name;
-  result.our_error = our_errors.at(kernels.front());
-
-  // "auto" is timed as a caller without a configuration in mind would call it.
-  const Launch ours = options.config == "auto"
-                          ? Launch([&arguments] { hopper::blockwise_fp8_gemm(arguments, nullptr); })
-                          : our_launch(arguments, *kernels.front());
+  if (plans.size() > 1) result.all_configs = rank_configs(plans);
+  const hopper::GemmPlan& plan = plans.front();
+  result.config = plan.kernel().name;
+  result.our_error = our_errors.at(&plan.kernel());
+  const Launch ours = our_launch(plan);
   const std::optional<PeerAlgorithm> fastest = fastest_queued(peer, algorithms);
   const std::optional<Launch> theirs =
       fastest ? std::optional(peer_launch(peer, fastest->place)) : std::nullopt;

@@ -7,6 +7,8 @@
 namespace bw {
 namespace {
 
+using hopper::Workspace;
+
 constexpr int kMultiprocessors = 132;
 
 TEST(Configurations, NamesAreDistinctAndFindThemselves) {
@@ -40,9 +42,15 @@ TEST(Choice, EveryShapeGetsAConfigurationOfTheList) {
     for (const int64_t n : {8, 576, 2112, 7168, 32768}) {
       for (const int64_t k : {16, 512, 2048, 7168, 16384}) {
         for (const int multiprocessors : {1, 78, 114, kMultiprocessors}) {
-          const auto& kernel = hopper::choose_gemm_kernel(m, n, k, multiprocessors);
-          EXPECT_EQ(&hopper::find_gemm_kernel(kernel.name), &kernel);
-          chosen.insert(kernel.name);
+          for (const bool has_residual : {false, true}) {
+            for (const Workspace workspace : {Workspace::kNone, Workspace::kOfPlan}) {
+              const auto& kernel =
+                  hopper::choose_gemm_kernel(m, n, k, has_residual, multiprocessors, workspace);
+              EXPECT_EQ(&hopper::find_gemm_kernel(kernel.name), &kernel);
+              EXPECT_FALSE(kernel.traits.stream_k && workspace == Workspace::kNone) << kernel.name;
+              chosen.insert(kernel.name);
+            }
+          }
         }
       }
     }
@@ -51,9 +59,14 @@ TEST(Choice, EveryShapeGetsAConfigurationOfTheList) {
 }
 
 TEST(Choice, DoesNotDependOnEarlierCalls) {
-  const std::string first = hopper::choose_gemm_kernel(4096, 7168, 2048, kMultiprocessors).name;
-  hopper::choose_gemm_kernel(1, 8, 16, kMultiprocessors);
-  EXPECT_EQ(hopper::choose_gemm_kernel(4096, 7168, 2048, kMultiprocessors).name, first);
+  const auto choose = [](int64_t m, int64_t n, int64_t k) {
+    return hopper::choose_gemm_kernel(m, n, k, /*has_residual=*/false, kMultiprocessors,
+                                      Workspace::kOfPlan)
+        .name;
+  };
+  const std::string first = choose(4096, 7168, 2048);
+  choose(1, 8, 16);
+  EXPECT_EQ(choose(4096, 7168, 2048), first);
 }
 
 /// Arguments that would be accepted, with addresses that nobody reads.

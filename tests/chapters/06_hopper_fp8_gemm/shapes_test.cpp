@@ -47,8 +47,9 @@ TEST_F(Shapes, EveryConfigurationAndTheChosenOneAreVerified) {
     SCOPED_TRACE("the chosen configuration");
     on_device.poison_d();
     hopper::blockwise_fp8_gemm(on_device.arguments(), kDefaultStream);
-    const hopper::GemmKernel& chosen =
-        hopper::choose_gemm_kernel(c.m, c.n, c.k, device_attribute(cudaDevAttrMultiProcessorCount));
+    const hopper::GemmKernel& chosen = hopper::choose_gemm_kernel(
+        c.m, c.n, c.k, c.beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
+        hopper::Workspace::kNone);
     expect_verified_or_modelled(on_device.arguments(), chosen.traits.split_k, reference);
   }
 }

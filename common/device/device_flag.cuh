@@ -1,0 +1,28 @@
+#pragma once
+/// \file
+/// Flags in global memory by which threads of different CTAs hand over data: what was written
+/// before a release is seen after the acquire that reads its value (PTX ISA, "ld", "st", and
+/// "Memory Consistency Model").
+
+#include <cstdint>
+
+namespace bw::ptx {
+
+// st.release.gpu.global.u32 [a], b;
+__device__ __forceinline__ void store_release_gpu(uint32_t* flag, uint32_t value) {
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)),
+               "r"(value)
+               : "memory");
+}
+
+// ld.acquire.gpu.global.u32 d, [a];
+__device__ __forceinline__ uint32_t load_acquire_gpu(const uint32_t* flag) {
+  uint32_t value;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+               : "=r"(value)
+               : "l"(__cvta_generic_to_global(flag))
+               : "memory");
+  return value;
+}
+
+}  // namespace bw::ptx

@@ -1,0 +1,121 @@
+#include "solutions/06_hopper_fp8_gemm/gemm_launch.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "common/host/cuda_check.hpp"
+#include "common/host/device_attribute.hpp"
+#include "common/host/dynamic_shared_memory.hpp"
+#include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
+
+namespace bw::hopper {
+namespace {
+
+GemmBoxes boxes_of(const GemmTraits& traits) {
+  return {.a_rows = traits.tile_m / traits.cluster_n,
+          .b_rows = traits.tile_n / traits.cluster_m,
+          .a_scales = traits.tile_m,
+          .slice_rows = kMmaRows,
+          .slice_columns = traits.slice_columns(),
+          .cluster_rows = traits.cluster_rows(),
+          .cluster_columns = traits.cluster_columns()};
+}
+
+/// Everything about a launch but its grid and stream; `attribute` outlives the configuration.
+cudaLaunchConfig_t launch_configuration(const GemmKernel& kernel, cudaLaunchAttribute& attribute) {
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {static_cast<uint32_t>(kernel.traits.cluster_size()), 1, 1};
+  cudaLaunchConfig_t configuration{};
+  configuration.blockDim = dim3(kThreads, 1, 1);
+  configuration.dynamicSmemBytes = kernel.shared_bytes;
+  configuration.attrs = &attribute;
+  configuration.numAttrs = 1;
+  return configuration;
+}
+
+/// Tells the runtime what it must know before the first launch, and returns how many clusters the
+/// device holds at once: GPCs don't all have the same number of multiprocessors.
+uint32_t prepare_kernel(const GemmKernel& kernel) {
+  allow_dynamic_shared_memory(kernel.function, kernel.shared_bytes);
+  const auto cluster_size = static_cast<uint32_t>(kernel.traits.cluster_size());
+  const auto multiprocessors =
+      static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  if (cluster_size == 1) return multiprocessors;
+
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t configuration = launch_configuration(kernel, attribute);
+  configuration.gridDim = dim3(multiprocessors / cluster_size * cluster_size, 1, 1);
+  int resident = 0;
+  check_cuda(cudaOccupancyMaxActiveClusters(&resident, kernel.function, &configuration),
+             "ask how many clusters of ", kernel.name, " fit");
+  require(resident > 0, "No cluster of ", cluster_size, " CTAs of the configuration ", kernel.name,
+          " fits on this device: choose one with smaller clusters.");
+  return static_cast<uint32_t>(resident);
+}
+
+/// The same, once for each kernel and device: the questions take longer than a small GEMM.
+uint32_t resident_clusters(const GemmKernel& kernel) {
+  static std::mutex mutex;
+  static std::map<std::pair<int, const void*>, uint32_t> known;
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  const std::scoped_lock lock(mutex);
+  const auto key = std::pair(device, kernel.function);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  return known[key] = prepare_kernel(kernel);
+}
+
+/// Sizes of the parts of a StreamKWorkspace, which lie one after the other.
+size_t partial_sums_bytes(const PreparedGemm& prepared) {
+  const GemmTraits& traits = prepared.kernel->traits;
+  return sizeof(float) * prepared.clusters * traits.cluster_size() * traits.tile_m * traits.tile_n;
+}
+size_t flags_bytes(const PreparedGemm& prepared) {
+  return sizeof(uint32_t) * prepared.clusters * prepared.kernel->traits.cluster_size() * kMathWarps;
+}
+
+}  // namespace
+
+PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
+  PreparedGemm prepared{{make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}}, &kernel, 0};
+  prepared.arguments.direct = {static_cast<uint16_t*>(gemm.d), static_cast<uint64_t>(gemm.ldd),
+                               static_cast<uint32_t>(gemm.m), static_cast<uint32_t>(gemm.n)};
+  const uint32_t pieces = prepared.arguments.raster.size();
+  const uint32_t resident = resident_clusters(kernel);
+  // A cluster that splits K lives for one tile; the others stay for all they get.
+  prepared.clusters = kernel.traits.split_k > 1 ? pieces : std::min(pieces, resident);
+  if (kernel.traits.stream_k) {
+    StreamKSchedule& schedule = prepared.arguments.stream_k.schedule;
+    schedule = make_stream_k_schedule(pieces, resident, prepared.arguments.k_blocks);
+    if (schedule.split > 0) prepared.clusters = resident;
+  }
+  return prepared;
+}
+
+size_t workspace_bytes(const PreparedGemm& prepared) {
+  if (prepared.arguments.stream_k.schedule.split == 0) return 0;
+  return partial_sums_bytes(prepared) + flags_bytes(prepared);
+}
+
+void attach_workspace(PreparedGemm& prepared, void* memory, cudaStream_t stream) {
+  auto* const bytes = static_cast<uint8_t*>(memory);
+  uint8_t* const flags = bytes + partial_sums_bytes(prepared);
+  prepared.arguments.stream_k.workspace = {reinterpret_cast<float*>(bytes),
+                                           reinterpret_cast<uint32_t*>(flags)};
+  check_cuda(cudaMemsetAsync(flags, 0, flags_bytes(prepared), stream), "clear the flags");
+}
+
+void launch_gemm(const PreparedGemm& prepared, cudaStream_t stream) {
+  const GemmKernel& kernel = *prepared.kernel;
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t configuration = launch_configuration(kernel, attribute);
+  configuration.gridDim = dim3(prepared.clusters * attribute.val.clusterDim.x, 1, 1);
+  configuration.stream = stream;
+  void* parameters[] = {const_cast<HopperGemmArguments*>(&prepared.arguments)};
+  check_cuda(cudaLaunchKernelExC(&configuration, kernel.function, parameters),
+             "launch the configuration ", kernel.name);
+}
+
+}  // namespace bw::hopper

@@ -1,0 +1,38 @@
+#pragma once
+/// \file
+/// What the host hands to the Hopper kernel.
+
+#include <cstdint>
+
+#include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
+#include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
+
+namespace bw::hopper {
+
+/// Global memory of a kernel with `stream_k`, for one launch at a time.
+struct StreamKWorkspace {
+  float* partial_sums =
+      nullptr;                ///< [CTAs of the grid][tile_m · tile_n], in the kernel's own order
+  uint32_t* flags = nullptr;  ///< [CTAs][math warps]: 0 before a launch, and after it
+};
+
+/// What a kernel with `stream_k` gets beside the rest.
+struct StreamKArguments {
+  StreamKSchedule schedule;
+  StreamKWorkspace workspace;
+};
+
+/// Where D is, for stores that don't go through TMA.
+struct DirectOutput {
+  uint16_t* d = nullptr;  ///< bf16 [m, ldd]
+  uint64_t ldd = 0;
+  uint32_t m = 0;
+  uint32_t n = 0;
+};
+
+struct HopperGemmArguments : GemmKernelArguments {
+  DirectOutput direct;
+  StreamKArguments stream_k;
+};
+
+}  // namespace bw::hopper

@@ -1,0 +1,126 @@
+#pragma once
+/// \file
+/// Which K blocks of which pieces of the output a cluster computes when the last, incomplete round
+/// of pieces is divided along K ("stream-K").
+
+#include <cstdint>
+
+#include "common/device/host_device.cuh"
+
+namespace bw::hopper {
+
+/// K blocks `first` to `end` - 1 of the raster's piece `piece`.
+struct PiecePart {
+  uint32_t piece;
+  uint32_t first;
+  uint32_t end;
+};
+
+/// What `clusters` clusters, all at work at once, do with a raster of pieces of `k_blocks` K
+/// blocks.
+///
+/// The first `whole` pieces fill whole rounds: cluster i computes the pieces i, i + clusters, … The
+/// `split` pieces that are left would occupy as many clusters for a whole round. Each of them has
+/// an owner, one of the last clusters, which computes its first `owned` K blocks only. The rest of
+/// all of them, piece after piece, is one line of K blocks, divided evenly among `helpers`, the
+/// first clusters. A helper leaves its partial sums in memory; the owner adds them and writes the
+/// output.
+///
+/// All owners begin at K block 0, so that they walk along K together: what one reads, others find
+/// in L2. Helpers come first because the hardware starts clusters in order: nobody waits for a
+/// cluster that can't start before others have finished.
+struct StreamKSchedule {
+  uint32_t clusters = 0;
+  uint32_t k_blocks = 0;
+  uint32_t whole = 0;
+  uint32_t split = 0;
+  uint32_t owned = 0;
+  uint32_t helpers = 0;
+
+  BW_HOST_DEVICE constexpr uint32_t first_owner() const { return clusters - split; }
+  BW_HOST_DEVICE constexpr bool is_owner(uint32_t cluster) const {
+    return cluster >= first_owner();
+  }
+  BW_HOST_DEVICE constexpr bool is_helper(uint32_t cluster) const { return cluster < helpers; }
+  /// The split piece that `owner` owns.
+  BW_HOST_DEVICE constexpr uint32_t owned_piece(uint32_t owner) const {
+    return whole + owner - first_owner();
+  }
+
+  /// Where the share of a helper begins on the line; it ends where the next one's begins.
+  BW_HOST_DEVICE constexpr uint32_t share_begin(uint32_t helper) const {
+    return split * helped() * helper / helpers;
+  }
+
+  /// Calls `body(part)` for the parts of split pieces that `cluster` computes, after its whole
+  /// ones.
+  template <class Body>
+  BW_HOST_DEVICE constexpr void for_each_split_part(uint32_t cluster, Body&& body) const {
+    // One loop for owners and helpers: the kernel's code for a part is there once. `place` runs
+    // from `begin` to `end` in steps that end with a piece; `origin` is the piece's K block
+    // `first`.
+    const bool owns = is_owner(cluster);
+    if (!owns && !is_helper(cluster)) return;
+    const uint32_t first = owns ? 0 : owned;
+    const uint32_t step = owns ? owned : helped();
+    const uint32_t begin = owns ? 0 : share_begin(cluster);
+    const uint32_t end = owns ? owned : share_begin(cluster + 1);
+    uint32_t piece = owns ? owned_piece(cluster) : whole + begin / step;
+    uint32_t origin = owns ? 0 : begin / step * step;
+    for (uint32_t place = begin; place < end; ++piece) {
+      const uint32_t next = origin + step < end ? origin + step : end;
+      body(PiecePart{piece, first + place - origin, first + next - origin});
+      place = origin = next;
+    }
+  }
+
+  /// Calls `body(helper)` for each helper with a part of a split piece, in the order of K blocks.
+  template <class Body>
+  BW_HOST_DEVICE constexpr void for_each_helper(uint32_t piece, Body&& body) const {
+    const uint32_t begin = (piece - whole) * helped(), end = begin + helped();
+    uint32_t helper = (piece - whole) * helpers / split;
+    for (; helper < helpers && share_begin(helper) < end; ++helper) {
+      const uint32_t share_end = share_begin(helper + 1);
+      if (share_end > begin && share_end > share_begin(helper)) body(helper);
+    }
+  }
+
+  /// Number of the partial sum that `helper` leaves of a split piece, below `clusters`: from one
+  /// partial sum on the line to the next, either the helper or the piece is another.
+  BW_HOST_DEVICE constexpr uint32_t partial_sum(uint32_t helper, uint32_t piece) const {
+    return helper + piece - whole;
+  }
+
+ private:
+  /// K blocks of a split piece that its owner leaves to others.
+  BW_HOST_DEVICE constexpr uint32_t helped() const { return k_blocks - owned; }
+};
+
+/// The schedule in which all finish at about the same time. What can't be gained by splitting, or
+/// is too large to be counted, isn't split.
+constexpr StreamKSchedule make_stream_k_schedule(uint32_t pieces, uint32_t clusters,
+                                                 uint32_t k_blocks) {
+  // More helpers for a piece would save little: its owner adds one partial sum after the other.
+  constexpr uint32_t kMostHelpersOfPiece = 3;
+  // What a partial sum costs its helper, in K blocks; found on an H100.
+  constexpr uint64_t kPartialSumBlocks = 5;
+  StreamKSchedule schedule{clusters, k_blocks, pieces, 0, k_blocks, 0};
+  const uint32_t split = pieces % clusters;
+  if (split == 0) return schedule;
+  const uint32_t idle = clusters - split;
+  const uint32_t helpers = idle < kMostHelpersOfPiece * split ? idle : kMostHelpersOfPiece * split;
+  // owned = split · (k_blocks - owned) / helpers + what the helper's partial sums cost
+  const uint64_t cost = kPartialSumBlocks * (1 + split / helpers) * helpers;
+  const uint64_t owned =
+      (uint64_t{split} * k_blocks + cost + split + helpers - 1) / (split + helpers);
+  if (owned >= k_blocks) return schedule;
+  const uint64_t line = split * (k_blocks - owned);
+  if (line * (helpers + 1) > UINT32_MAX) return schedule;  // share_begin() would overflow
+  schedule.whole = pieces - split;
+  schedule.split = split;
+  schedule.owned = static_cast<uint32_t>(owned);
+  schedule.helpers = helpers;
+  return schedule;
+}
+
+}  // namespace bw::hopper
