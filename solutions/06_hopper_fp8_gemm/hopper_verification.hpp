@@ -55,9 +55,10 @@ inline Verification verify_elements(const BlockwiseProblem& problem, const std::
                                           outside.push_back(element);
                                         }
                                       });
+  const KParts parts = equal_k_parts(problem.k, split_k);
   const auto is_explained = [&](const BadElement& element) {
     return d[element.row * problem.n + element.column] ==
-           tensor_core_element(problem, element.row, element.column, split_k);
+           tensor_core_element(problem, element.row, element.column, parts);
   };
   const auto first_unexplained = std::find_if_not(outside.begin(), outside.end(), is_explained);
   if (first_unexplained != outside.end()) comparison.first_bad = *first_unexplained;

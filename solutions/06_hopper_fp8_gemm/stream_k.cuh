@@ -37,6 +37,10 @@ struct StreamKSchedule {
   uint32_t owned = 0;
   uint32_t helpers = 0;
 
+  /// What its owner pays for a split piece beside its K blocks, in K blocks: it waits for partial
+  /// sums and adds them. Found on an H100, as kPartialSumBlocks below.
+  static constexpr uint32_t kMergeBlocks = 6;
+
   BW_HOST_DEVICE constexpr uint32_t first_owner() const { return clusters - split; }
   BW_HOST_DEVICE constexpr bool is_owner(uint32_t cluster) const {
     return cluster >= first_owner();
@@ -102,7 +106,7 @@ constexpr StreamKSchedule make_stream_k_schedule(uint32_t pieces, uint32_t clust
                                                  uint32_t k_blocks) {
   // More helpers for a piece would save little: its owner adds one partial sum after the other.
   constexpr uint32_t kMostHelpersOfPiece = 3;
-  // What a partial sum costs its helper, in K blocks; found on an H100.
+  // What a partial sum costs its helper, in K blocks.
   constexpr uint64_t kPartialSumBlocks = 5;
   StreamKSchedule schedule{clusters, k_blocks, pieces, 0, k_blocks, 0};
   const uint32_t split = pieces % clusters;
@@ -113,7 +117,7 @@ constexpr StreamKSchedule make_stream_k_schedule(uint32_t pieces, uint32_t clust
   const uint64_t cost = kPartialSumBlocks * (1 + split / helpers) * helpers;
   const uint64_t owned =
       (uint64_t{split} * k_blocks + cost + split + helpers - 1) / (split + helpers);
-  if (owned >= k_blocks) return schedule;
+  if (owned + StreamKSchedule::kMergeBlocks >= k_blocks) return schedule;
   const uint64_t line = split * (k_blocks - owned);
   if (line * (helpers + 1) > UINT32_MAX) return schedule;  // share_begin() would overflow
   schedule.whole = pieces - split;
