@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/number_formats.hpp"
@@ -14,19 +15,53 @@
 
 namespace bw {
 
-/// Element (row, column) of D. `split_k`: ranges of K blocks that are summed on their own and then
-/// added in order, as kernels do that split K.
+/// Ranges of K blocks that are summed on their own, and whose sums are then added in order, as
+/// kernels do that split K. Without more: one range, all of K.
+class KParts {
+ public:
+  static constexpr int kMost = 8;
+
+  constexpr KParts() = default;
+
+  constexpr int count() const { return count_; }
+  constexpr int64_t begin(int part) const { return part == 0 ? 0 : ends_[part - 1]; }
+  /// Where it ends, in a K of `k_blocks`; the last part goes to the end of any K.
+  constexpr int64_t end(int part, int64_t k_blocks) const {
+    return ends_[part] < k_blocks ? ends_[part] : k_blocks;
+  }
+
+  /// Ends the last part at K block `end`, where another one begins. There are `kMost` at most.
+  constexpr void split_at(int64_t end) {
+    ends_[count_ - 1] = end;
+    ends_[count_++] = kNoEnd;
+  }
+
+ private:
+  static constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
+
+  int count_ = 1;
+  int64_t ends_[kMost] = {kNoEnd};
+};
+
+/// `count` parts of a K of `k` columns that are as equal as whole K blocks allow.
+constexpr KParts equal_k_parts(int64_t k, int count) {
+  const int64_t k_blocks = ceil_div(k, kPromotedProducts);
+  KParts parts;
+  for (int part = 1; part < count; ++part) parts.split_at(k_blocks * part / count);
+  return parts;
+}
+
+/// Element (row, column) of D, with K summed in `parts`.
 inline Bf16 tensor_core_element(const BlockwiseProblem& problem, int64_t row, int64_t column,
-                                int split_k = 1) {
+                                const KParts& parts = {}) {
   static_assert(kPromotedProducts == kScaleBlock, "a promoted sum has one scale of A and one of B");
   const QuantisedMatrix& a = problem.a;
   const QuantisedMatrix& b = problem.b;
   const int64_t k_blocks = ceil_div(problem.k, kPromotedProducts);
   float total = 0;
-  for (int part = 0; part < split_k; ++part) {
+  for (int part = 0; part < parts.count(); ++part) {
     float sum = 0;
-    for (int64_t block = k_blocks * part / split_k; block < k_blocks * (part + 1) / split_k;
-         ++block) {
+    for (int64_t block = parts.begin(part); block < parts.end(part, k_blocks); ++block) {
       const int64_t first = block * kPromotedProducts;
       const float product = tensor_core_block(
           a.values.data() + row * a.k + first, b.values.data() + column * b.k + first,

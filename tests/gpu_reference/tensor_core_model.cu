@@ -22,17 +22,18 @@ __device__ Fp8E4m3 element(const Fp8E4m3* data, int64_t stride, int64_t rows, in
 }
 
 __global__ void __launch_bounds__(kTile* kTile)
-    model_kernel(BlockwiseFp8GemmArguments g, int split_k, Bf16* d) {
+    model_kernel(BlockwiseFp8GemmArguments g, KParts parts, OutputWindow window, Bf16* d) {
   __shared__ Fp8E4m3 a[kTile][kPaddedRow], b[kTile][kPaddedRow];
-  const int64_t row0 = int64_t{blockIdx.y} * kTile, column0 = int64_t{blockIdx.x} * kTile;
+  const int64_t row0 = window.row + int64_t{blockIdx.y} * kTile;
+  const int64_t column0 = window.column + int64_t{blockIdx.x} * kTile;
   const int64_t row = row0 + threadIdx.y, column = column0 + threadIdx.x;
-  const bool inside = row < g.m && column < g.n;
+  const bool inside = row < g.m && column < g.n && row < window.row + window.rows &&
+                      column < window.column + window.columns;
   const int64_t k_blocks = ceil_div(g.k, kPromotedProducts);
   float total = 0;
-  for (int part = 0; part < split_k; ++part) {
+  for (int part = 0; part < parts.count(); ++part) {
     float sum = 0;
-    for (int64_t block = k_blocks * part / split_k; block < k_blocks * (part + 1) / split_k;
-         ++block) {
+    for (int64_t block = parts.begin(part); block < parts.end(part, k_blocks); ++block) {
       __syncthreads();
       for (int i = threadIdx.y * kTile + threadIdx.x; i < kTile * kPromotedProducts;
            i += kTile * kTile) {
@@ -85,12 +86,17 @@ __global__ void compare_kernel(const Bf16* d, int64_t ldd, const Bf16* model, in
 
 }  // namespace
 
-DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm, int split_k) {
-  DeviceBuffer<Bf16> d(gemm.m * gemm.n);
-  const dim3 grid(static_cast<unsigned>(ceil_div(gemm.n, kTile)),
-                  static_cast<unsigned>(ceil_div(gemm.m, kTile)));
-  model_kernel<<<grid, dim3(kTile, kTile)>>>(gemm, split_k, d.data());
+void overwrite_with_model(const BlockwiseFp8GemmArguments& gemm, const KParts& parts,
+                          const OutputWindow& window, DeviceBuffer<Bf16>& d) {
+  const dim3 grid(static_cast<unsigned>(ceil_div(window.columns, kTile)),
+                  static_cast<unsigned>(ceil_div(window.rows, kTile)));
+  model_kernel<<<grid, dim3(kTile, kTile)>>>(gemm, parts, window, d.data());
   check_cuda(cudaGetLastError(), "launch the model of the tensor cores");
+}
+
+DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm, const KParts& parts) {
+  DeviceBuffer<Bf16> d(gemm.m * gemm.n);
+  overwrite_with_model(gemm, parts, {0, 0, gemm.m, gemm.n}, d);
   return d;
 }
 

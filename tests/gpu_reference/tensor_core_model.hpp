@@ -6,13 +6,25 @@
 #include <cstdint>
 #include <string>
 
+#include "common/host/tensor_core_element.hpp"
 #include "tests/gpu_reference/float64_reference.hpp"
 
 namespace bw {
 
 /// The model's D of `gemm`, dense [m, n], on the device (its own D is not touched), on the default
-/// stream. `split_k` as tensor_core_element() has it.
-DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm, int split_k = 1);
+/// stream, with K summed in `parts`.
+DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm,
+                                     const KParts& parts = {});
+
+/// Rows and columns of D; what lies outside of D doesn't count.
+struct OutputWindow {
+  int64_t row, column;
+  int64_t rows, columns;
+};
+
+/// The same of a window of `d`, dense [m, n]: for kernels that don't split K everywhere alike.
+void overwrite_with_model(const BlockwiseFp8GemmArguments& gemm, const KParts& parts,
+                          const OutputWindow& window, DeviceBuffer<Bf16>& d);
 
 /// D against the model and against the float64 reference.
 struct ModelComparison {

@@ -8,8 +8,6 @@
 namespace bw {
 namespace {
 
-constexpr uint16_t kPoison = 0xffff;
-
 /// Row-major `values` [rows, columns], its rows `stride` apart; the gaps hold `padding`.
 template <class T>
 std::vector<T> with_stride(const std::vector<T>& values, int64_t columns, int64_t stride,
@@ -108,26 +106,12 @@ TEST_F(Interface, RepeatedRunsAreBitIdentical) {
     for_every_config([&](const hopper::GemmKernel& kernel) {
       const std::vector<Bf16> first = run_once(on_device, kernel);
       for (int run = 1; run < kRuns; ++run) {
-        const std::vector<Bf16> again = run_once(on_device, kernel);
-        ASSERT_TRUE(std::equal(first.begin(), first.end(), again.begin(),
-                               [](Bf16 x, Bf16 y) { return x.bits == y.bits; }))
+        ASSERT_TRUE(same_bits(run_once(on_device, kernel), first))
             << "run " << run << " differs from the first";
       }
     });
   }
 }
-
-class Stream {
- public:
-  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make one"); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_{};
-};
 
 TEST_F(Interface, StreamsDoNotDisturbEachOther) {
   constexpr int kStreams = 4, kRounds = 5;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -15,12 +17,14 @@
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
 #include "tests/gpu_reference/float64_reference.hpp"
+#include "tests/gpu_reference/kernel_model.hpp"
 #include "tests/gpu_reference/tensor_core_model.hpp"
 
 namespace bw {
 
 constexpr cudaStream_t kDefaultStream = nullptr;
 constexpr int kPoisonByte = 0xff;
+constexpr uint16_t kPoison = 0xffff;  ///< an element of D that nobody has written
 
 /// A test that needs a Hopper GPU, and is skipped without one.
 class HopperTest : public testing::Test {
@@ -41,6 +45,29 @@ inline void for_every_config(const std::function<void(const hopper::GemmKernel&)
   }
 }
 
+/// A stream that doesn't wait for the default stream.
+class Stream {
+ public:
+  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make one"); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_{};
+};
+
+/// Whether `kernel` divides tiles of `gemm` along K among clusters.
+inline bool splits_tiles(const BlockwiseFp8GemmArguments& gemm, const hopper::GemmKernel& kernel) {
+  return schedule_of(gemm, kernel).split > 0;
+}
+
+inline bool same_bits(const std::vector<Bf16>& x, const std::vector<Bf16>& y) {
+  return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                    [](Bf16 a, Bf16 b) { return a.bits == b.bits; });
+}
+
 /// D of a problem as it is downloaded.
 inline std::vector<Bf16> run_once(DeviceProblem& on_device, const hopper::GemmKernel& kernel) {
   on_device.poison_d();
@@ -57,14 +84,15 @@ inline void expect_verified(const void* d, const DeviceReference& reference) {
 
 /// Fails unless every element of D is within the tolerance of the reference, or is, bit for bit,
 /// what the tensor cores' own arithmetic gives; the latter may be a few only, and are reported.
-inline void expect_verified_or_modelled(const BlockwiseFp8GemmArguments& gemm, int split_k,
+inline void expect_verified_or_modelled(const BlockwiseFp8GemmArguments& gemm,
+                                        const hopper::GemmKernel& kernel,
                                         const DeviceReference& reference) {
   const auto* d = static_cast<const Bf16*>(gemm.d);
   const DeviceComparison comparison = compare_on_device(d, gemm.ldd, reference);
   EXPECT_EQ(comparison.elements, gemm.m * gemm.n);
   if (comparison.verified()) return;
   const ModelComparison found =
-      compare_with_model(d, gemm.ldd, tensor_core_model(gemm, split_k), reference);
+      compare_with_model(d, gemm.ldd, model_of_kernel(gemm, kernel), reference);
   EXPECT_EQ(found.unexplained, 0) << found.describe() << "\n" << comparison.describe();
   EXPECT_LE(found.outside, hopper::most_outside(found.elements)) << found.describe();
   std::printf("%lld x %lld x %lld: %s\n", static_cast<long long>(gemm.m),

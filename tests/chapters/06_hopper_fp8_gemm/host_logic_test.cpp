@@ -1,6 +1,8 @@
 // What the host decides before anything reaches a GPU.
+#include <functional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
@@ -58,6 +60,15 @@ TEST(Choice, EveryShapeGetsAConfigurationOfTheList) {
   EXPECT_GT(chosen.size(), 1u) << "different shapes call for different configurations";
 }
 
+TEST(Choice, SplitsTheLastRoundOfTilesWhereAPlanHasTheMemory) {
+  const auto choose = [](Workspace workspace) -> const hopper::GemmKernel& {
+    return hopper::choose_gemm_kernel(4096, 2112, 7168, /*has_residual=*/false, kMultiprocessors,
+                                      workspace);
+  };
+  EXPECT_TRUE(choose(Workspace::kOfPlan).traits.stream_k) << choose(Workspace::kOfPlan).name;
+  EXPECT_FALSE(choose(Workspace::kNone).traits.stream_k) << choose(Workspace::kNone).name;
+}
+
 TEST(Choice, DoesNotDependOnEarlierCalls) {
   const auto choose = [](int64_t m, int64_t n, int64_t k) {
     return hopper::choose_gemm_kernel(m, n, k, /*has_residual=*/false, kMultiprocessors,
@@ -86,12 +97,23 @@ BlockwiseFp8GemmArguments plausible_arguments() {
   return arguments;
 }
 
+/// Fails unless every entry point refuses `arguments`, with `part` in the message.
 void expect_refused(const std::string& part, const BlockwiseFp8GemmArguments& arguments) {
-  try {
-    hopper::blockwise_fp8_gemm(arguments, hopper::gemm_kernels().front(), nullptr);
-    ADD_FAILURE() << "was accepted: " << part;
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
+  const hopper::GemmKernel& kernel = hopper::gemm_kernels().front();
+  const std::pair<const char*, std::function<void()>> entries[] = {
+      {"the call", [&] { hopper::blockwise_fp8_gemm(arguments, kDefaultStream); }},
+      {"the call with a configuration",
+       [&] { hopper::blockwise_fp8_gemm(arguments, kernel, kDefaultStream); }},
+      {"the plan", [&] { hopper::GemmPlan{arguments}; }},
+      {"the plan with a configuration", [&] { hopper::GemmPlan(arguments, kernel); }}};
+  for (const auto& [entry, call] : entries) {
+    try {
+      call();
+      ADD_FAILURE() << entry << " accepted it: " << part;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(part), std::string::npos)
+          << entry << ": " << error.what();
+    }
   }
 }
 

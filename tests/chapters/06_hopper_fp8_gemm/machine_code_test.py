@@ -4,9 +4,13 @@ Assembles the program's PTX and reads the disassembly: every kernel must multipl
 cores' FP8 instruction, load and store by TMA, hand registers from the loading to the multiplying
 warps, spill none, and must not be one whose wgmma ptxas had to serialise. The promotion's FMAs must
 alternate their operand reuse, so that warps take turns: ptxas sees to it only in loops of a shape
-that it knows, and without it the kernel takes 10 % longer."""
+that it knows, and without it the kernel takes 10 % longer.
+
+Kernels that divide tiles along K hand over partial sums by flags in global memory: each must hold a
+store that releases and a load that acquires for the whole GPU, and no other kernel has either."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -22,6 +26,40 @@ IN_NO_KERNEL = ["LDL", "STL", "HMMA", "IMMA"]
 # sum = product * scale + sum, in place; the second operand may be kept for the next instruction.
 PROMOTION = re.compile(r"FFMA (R\d+), R\d+(?:\.reuse)?, R\d+(\.reuse)?, \1\b")
 LEAST_ALTERNATING = 0.75
+
+
+# A store that releases comes behind a barrier; after a load that acquires, L1 is forgotten.
+RELEASE = (r"MEMBAR\.\w+\.GPU\b", r"STG\.E\.STRONG\.GPU\b")
+ACQUIRE = (r"LDG\.E\.STRONG\.GPU\b", r"CCTL\.IVALL\b")
+MOST_BETWEEN = 3  # instructions
+
+
+def holds_pair(code, pair):
+    """Whether an instruction like pair[1] comes shortly after one like pair[0]."""
+    instructions = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(.*?);", code)
+    for i, instruction in enumerate(instructions):
+        if re.search(pair[0], instruction):
+            behind = instructions[i + 1:i + 2 + MOST_BETWEEN]
+            if any(re.search(pair[1], other) for other in behind):
+                return True
+    return False
+
+
+def has_flags(name, code):
+    """Whether a kernel hands over data by flags, which it must do by a release and an acquire."""
+    releases, acquires = holds_pair(code, RELEASE), holds_pair(code, ACQUIRE)
+    assert releases == acquires, (
+        f"{name}: stores that release: {releases}, loads that acquire: {acquires}")
+    strong = re.search(r"\b(LDG|STG)\S*\.STRONG\b", code)
+    assert releases or not strong, f"{name} holds {strong.group(0)}, but no release and acquire"
+    return releases
+
+
+def count_dividing_configs(program):
+    """Of the program's configurations those that divide tiles along K."""
+    result = subprocess.run([str(program), "--list-configs"], stdout=subprocess.PIPE, check=True,
+                            universal_newlines=True)
+    return sum(name.endswith("_streamk") for name in result.stdout.split())
 
 
 def serialised_mmas(code):
@@ -48,7 +86,7 @@ def alternating_share(code):
 def check(program, nvcc):
     modules = ptx_modules(program)
     assert set(modules) == {ARCHITECTURE}, sorted(modules)
-    count = 0
+    count = with_flags = 0
     for text in modules[ARCHITECTURE]:
         report, disassembly = machine_code(nvcc, ARCHITECTURE, text)
         check_report(program.name, report, kernel_count(text))
@@ -64,9 +102,13 @@ def check(program, nvcc):
             share = alternating_share(code)
             assert share >= LEAST_ALTERNATING, (
                 f"{name}: only {share:.0%} of neighbouring FMAs alternate their operand reuse")
+            with_flags += has_flags(name, code)
             count += 1
     assert count > 0
-    print(f"{count} kernels: as they should be")
+    expected = count_dividing_configs(program)
+    assert with_flags == expected > 0, (
+        f"{with_flags} kernels release and acquire; {expected} configurations divide tiles")
+    print(f"{count} kernels: as they should be; {with_flags} hand over partial sums")
 
 
 if __name__ == "__main__":

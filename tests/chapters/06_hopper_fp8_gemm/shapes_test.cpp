@@ -1,6 +1,5 @@
 // Every configuration, over shapes with edges in all dimensions, against float64 and against the
 // model of the tensor cores.
-#include <map>
 #include <string>
 
 #include "common/host/device_attribute.hpp"
@@ -42,7 +41,7 @@ TEST_F(Shapes, EveryConfigurationAndTheChosenOneAreVerified) {
     for_every_config([&](const hopper::GemmKernel& kernel) {
       on_device.poison_d();
       hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
-      expect_verified_or_modelled(on_device.arguments(), kernel.traits.split_k, reference);
+      expect_verified_or_modelled(on_device.arguments(), kernel, reference);
     });
     SCOPED_TRACE("the chosen configuration");
     on_device.poison_d();
@@ -50,29 +49,30 @@ TEST_F(Shapes, EveryConfigurationAndTheChosenOneAreVerified) {
     const hopper::GemmKernel& chosen = hopper::choose_gemm_kernel(
         c.m, c.n, c.k, c.beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
         hopper::Workspace::kNone);
-    expect_verified_or_modelled(on_device.arguments(), chosen.traits.split_k, reference);
+    expect_verified_or_modelled(on_device.arguments(), chosen, reference);
   }
 }
 
+/// Shapes of whole tiles, of tiles that are all split into the same parts, of tiles split at places
+/// of their own, and of both kinds in one launch.
+const Case kModelledCases[] = {
+    {2500, 7176, 256, 0},  {2500, 7176, 128, 0}, {1000, 576, 7168, 0},    {257, 1000, 1040, 1},
+    {65, 1032, 384, 0.5f}, {8, 264, 16, -2},     {300, 520, 7184, 0.5f},  {2000, 2056, 3600, 0},
+    {4096, 2112, 4096, 0}, {1, 8, 4000, 1},      {2100, 1900, 2320, 0.5f}};
+
 TEST_F(Shapes, EveryElementIsBitForBitWhatTheTensorCoresGive) {
-  for (const Case& c :
-       {Case{2500, 7176, 256, 0}, Case{2500, 7176, 128, 0}, Case{1000, 576, 7168, 0},
-        Case{257, 1000, 1040, 1}, Case{65, 1032, 384, 0.5f}, Case{8, 264, 16, -2}}) {
+  for (const Case& c : kModelledCases) {
     SCOPED_TRACE(name_of(c));
     const BlockwiseProblem problem =
         make_blockwise_problem(c.m, c.n, c.k, c.beta, /*seed=*/c.m + c.k, Fill::kNormal);
     DeviceProblem on_device(problem);
     const DeviceReference reference = float64_reference(on_device.arguments());
-    std::map<int, DeviceBuffer<Bf16>> models;  // by the parts of K
     for_every_config([&](const hopper::GemmKernel& kernel) {
-      const int split_k = kernel.traits.split_k;
-      if (!models.contains(split_k)) {
-        models[split_k] = tensor_core_model(on_device.arguments(), split_k);
-      }
+      const DeviceBuffer<Bf16> model = model_of_kernel(on_device.arguments(), kernel);
       on_device.poison_d();
       hopper::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
       const ModelComparison found = compare_with_model(
-          static_cast<const Bf16*>(on_device.arguments().d), c.n, models.at(split_k), reference);
+          static_cast<const Bf16*>(on_device.arguments().d), c.n, model, reference);
       EXPECT_EQ(found.different, 0) << found.describe();
       if (found.outside > 0) {
         std::printf("%s, %s: %s\n", name_of(c).c_str(), kernel.name.c_str(),
@@ -80,6 +80,42 @@ TEST_F(Shapes, EveryElementIsBitForBitWhatTheTensorCoresGive) {
       }
     });
   }
+}
+
+TEST_F(Shapes, SplitTilesAreAmongThem) {
+  // Of each kernel that splits: tiles with the same parts, with parts of their own, and whole ones
+  // in the same launch.
+  constexpr uint32_t kMostHelpers = 3;
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    bool same = false, own = false, both = false;
+    for (const Case& c : kModelledCases) {
+      const BlockwiseProblem problem =
+          make_blockwise_problem(c.m, c.n, c.k, c.beta, /*seed=*/1, Fill::kNormal);
+      const DeviceProblem on_device(problem);
+      const hopper::StreamKSchedule schedule = schedule_of(on_device.arguments(), kernel);
+      if (schedule.split == 0) continue;
+      const bool is_even = schedule.helpers == kMostHelpers * schedule.split;
+      (is_even ? same : own) = true;
+      both |= schedule.whole > 0;
+    }
+    EXPECT_EQ(same && own && both, kernel.traits.stream_k)
+        << "same parts: " << same << ", own: " << own << ", beside whole tiles: " << both;
+  });
+}
+
+TEST_F(Shapes, TheModelTellsTheOrderOfTheSum) {
+  // The comparison above would see another split of K.
+  const BlockwiseProblem problem =
+      make_blockwise_problem(300, 520, 7184, 0.5f, /*seed=*/1, Fill::kNormal);
+  const DeviceProblem on_device(problem);
+  const DeviceReference reference = float64_reference(on_device.arguments());
+  const DeviceBuffer<Bf16> unsplit = tensor_core_model(on_device.arguments());
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    const DeviceBuffer<Bf16> model = model_of_kernel(on_device.arguments(), kernel);
+    const ModelComparison found = compare_with_model(model.data(), problem.n, unsplit, reference);
+    const bool splits = kernel.traits.split_k > 1 || splits_tiles(on_device.arguments(), kernel);
+    EXPECT_EQ(found.different > 0, splits) << found.describe();
+  });
 }
 
 class Large : public HopperTest {};

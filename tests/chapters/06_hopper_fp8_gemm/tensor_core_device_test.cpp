@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <initializer_list>
+#include <iterator>
 #include <vector>
 
 #include "common/host/parallel_for.hpp"
@@ -17,6 +19,13 @@ namespace {
 class TensorCores : public HopperTest {};
 
 constexpr int kTileElements = MmaTiles::kRows * MmaTiles::kColumns;
+
+/// Parts of K that end at these K blocks, and one more.
+KParts parts_at(std::initializer_list<int64_t> ends) {
+  KParts parts;
+  for (const int64_t end : ends) parts.split_at(end);
+  return parts;
+}
 
 bool same_bits(float x, float y) {
   return std::bit_cast<uint32_t>(x) == std::bit_cast<uint32_t>(y);
@@ -102,11 +111,34 @@ TEST_F(TensorCores, TheDevicesModelOfTheGemmIsTheHosts) {
   const BlockwiseProblem problem =
       make_blockwise_problem(65, 136, 1040, 0.5f, /*seed=*/2, Fill::kNormal);
   const DeviceProblem on_device(problem);
-  for (const int split_k : {1, 4}) {
-    const std::vector<Bf16> d = tensor_core_model(on_device.arguments(), split_k).download();
+  for (const KParts& parts : {KParts(), equal_k_parts(problem.k, 4), parts_at({1, 6, 7})}) {
+    const std::vector<Bf16> d = tensor_core_model(on_device.arguments(), parts).download();
     for (int64_t i = 0; i < static_cast<int64_t>(d.size()); ++i) {
-      ASSERT_EQ(d[i], tensor_core_element(problem, i / problem.n, i % problem.n, split_k)) << i;
+      ASSERT_EQ(d[i], tensor_core_element(problem, i / problem.n, i % problem.n, parts)) << i;
     }
+  }
+}
+
+TEST_F(TensorCores, TheModelOfAWindowChangesNothingElse) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(65, 136, 1040, 0.5f, /*seed=*/2, Fill::kNormal);
+  const DeviceProblem on_device(problem);
+  const OutputWindow windows[] = {{33, 50, 19, 40}, {60, 130, 128, 192}};
+  DeviceBuffer<Bf16> d = tensor_core_model(on_device.arguments());
+  const KParts parts = parts_at({1, 6, 7});
+  for (const OutputWindow& window : windows) {
+    overwrite_with_model(on_device.arguments(), parts, window, d);
+  }
+  const std::vector<Bf16> found = d.download();
+  for (int64_t i = 0; i < static_cast<int64_t>(found.size()); ++i) {
+    const int64_t row = i / problem.n, column = i % problem.n;
+    const bool is_inside =
+        std::any_of(std::begin(windows), std::end(windows), [&](const OutputWindow& window) {
+          return row >= window.row && row < window.row + window.rows && column >= window.column &&
+                 column < window.column + window.columns;
+        });
+    ASSERT_EQ(found[i], tensor_core_element(problem, row, column, is_inside ? parts : KParts()))
+        << row << ", " << column;
   }
 }
 

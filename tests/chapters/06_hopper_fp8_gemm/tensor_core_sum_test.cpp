@@ -179,6 +179,28 @@ TEST(TensorCoreModel, ExplainsTheElementThatIsOffByMoreThanIsAllowed) {
   EXPECT_GT(error, allowed_error(expected, magnitude, kHopperAccumulationError));
 }
 
+TEST(KParts, AreAllOfKUnlessItIsSplit) {
+  constexpr KParts kAll;
+  EXPECT_EQ(kAll.count(), 1);
+  EXPECT_EQ(kAll.begin(0), 0);
+  EXPECT_EQ(kAll.end(0, 56), 56);
+}
+
+TEST(KParts, OfEqualSizeAreAsEqualAsBlocksAllow) {
+  constexpr KParts kParts = equal_k_parts(9 * kPromotedProducts - 100, 4);
+  EXPECT_EQ(kParts.count(), 4);
+  const int64_t ends[] = {2, 4, 6, 9};
+  for (int part = 0; part < 4; ++part) {
+    EXPECT_EQ(kParts.begin(part), part == 0 ? 0 : ends[part - 1]);
+    EXPECT_EQ(kParts.end(part, 9), ends[part]);
+  }
+  // More parts than blocks: some are empty.
+  constexpr KParts kShort = equal_k_parts(kPromotedProducts, 4);
+  EXPECT_EQ(kShort.end(2, 1), 0);
+  EXPECT_EQ(kShort.begin(3), 0);
+  EXPECT_EQ(kShort.end(3, 1), 1);
+}
+
 TEST(TensorCoreModel, AddsPartsOfKInOrderAndTheResidualLast) {
   const BlockwiseProblem problem =
       make_blockwise_problem(2, 8, 4 * kPromotedProducts, 0.5f, /*seed=*/1, Fill::kNormal);
@@ -195,7 +217,14 @@ TEST(TensorCoreModel, AddsPartsOfKInOrderAndTheResidualLast) {
   EXPECT_EQ(tensor_core_element(problem, 1, 3), to_bf16(std::fma(0.5f, c, whole)));
   const float first = std::fma(blocks[1], scales[1], blocks[0] * scales[0]);
   const float second = std::fma(blocks[3], scales[3], blocks[2] * scales[2]);
-  EXPECT_EQ(tensor_core_element(problem, 1, 3, 2), to_bf16(std::fma(0.5f, c, first + second)));
+  EXPECT_EQ(tensor_core_element(problem, 1, 3, equal_k_parts(problem.k, 2)),
+            to_bf16(std::fma(0.5f, c, first + second)));
+  KParts unequal;
+  unequal.split_at(1);
+  float rest = blocks[1] * scales[1];
+  for (int block = 2; block < 4; ++block) rest = std::fma(blocks[block], scales[block], rest);
+  EXPECT_EQ(tensor_core_element(problem, 1, 3, unequal),
+            to_bf16(std::fma(0.5f, c, blocks[0] * scales[0] + rest)));
 }
 
 }  // namespace

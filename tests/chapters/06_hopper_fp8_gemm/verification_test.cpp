@@ -61,10 +61,11 @@ std::vector<int64_t> neighbouring_rows() {
 }
 
 std::vector<Bf16> model_of(const BlockwiseProblem& problem, int split_k = 1) {
+  const KParts parts = equal_k_parts(problem.k, split_k);
   std::vector<Bf16> d(problem.m * problem.n);
   parallel_for(problem.m, [&](int64_t row) {
     for (int64_t column = 0; column < problem.n; ++column) {
-      d[row * problem.n + column] = tensor_core_element(problem, row, column, split_k);
+      d[row * problem.n + column] = tensor_core_element(problem, row, column, parts);
     }
   });
   return d;

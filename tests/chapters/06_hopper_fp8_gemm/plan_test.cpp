@@ -1,0 +1,181 @@
+// A plan: prepared once, launched often.
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "common/host/device_attribute.hpp"
+#include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
+
+namespace bw {
+namespace {
+
+using hopper::GemmPlan;
+
+class Plan : public HopperTest {};
+
+std::vector<Bf16> launch_once(DeviceProblem& on_device, const GemmPlan& plan) {
+  on_device.poison_d();
+  plan.launch(kDefaultStream);
+  return on_device.download_d<Bf16>();
+}
+
+TEST_F(Plan, LaunchesAreBitIdentical) {
+  constexpr int kLaunches = 20;
+  for (const auto& [m, n, k] : {std::tuple{1000, 1160, 2064}, std::tuple{4096, 2112, 7168}}) {
+    const BlockwiseProblem problem =
+        make_blockwise_problem(m, n, k, 0.5f, /*seed=*/8, Fill::kNormal);
+    DeviceProblem on_device(problem);
+    const DeviceReference reference = float64_reference(on_device.arguments());
+    for_every_config([&](const hopper::GemmKernel& kernel) {
+      EXPECT_EQ(splits_tiles(on_device.arguments(), kernel), kernel.traits.stream_k);
+      const GemmPlan plan(on_device.arguments(), kernel);
+      const std::vector<Bf16> first = launch_once(on_device, plan);
+      expect_verified_or_modelled(on_device.arguments(), kernel, reference);
+      for (int launch = 1; launch < kLaunches; ++launch) {
+        ASSERT_TRUE(same_bits(launch_once(on_device, plan), first))
+            << "launch " << launch << " differs from the first";
+      }
+      // One behind the other, with nothing between them.
+      on_device.poison_d();
+      for (int launch = 0; launch < kLaunches; ++launch) plan.launch(kDefaultStream);
+      ASSERT_TRUE(same_bits(on_device.download_d<Bf16>(), first));
+      // The call gives the same bits.
+      ASSERT_TRUE(same_bits(run_once(on_device, kernel), first));
+    });
+  }
+}
+
+TEST_F(Plan, HasTheChosenConfiguration) {
+  for (const auto& [m, n, k, beta] :
+       {std::tuple{64, 2112, 7168, 0.0f}, std::tuple{128, 512, 512, 1.0f},
+        std::tuple{4096, 2112, 7168, 0.0f}, std::tuple{1000, 1160, 512, 0.5f}}) {
+    const BlockwiseProblem problem =
+        make_blockwise_problem(m, n, k, beta, /*seed=*/9, Fill::kNormal);
+    DeviceProblem on_device(problem);
+    const hopper::GemmKernel& expected = hopper::choose_gemm_kernel(
+        m, n, k, beta != 0, device_attribute(cudaDevAttrMultiProcessorCount),
+        hopper::Workspace::kOfPlan);
+    const GemmPlan plan(on_device.arguments());
+    EXPECT_EQ(&plan.kernel(), &expected) << plan.kernel().name << ", not " << expected.name;
+    launch_once(on_device, plan);
+    expect_verified_or_modelled(on_device.arguments(), expected,
+                                float64_reference(on_device.arguments()));
+  }
+}
+
+TEST_F(Plan, Moves) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(300, 520, 7168, 0.5f, /*seed=*/10, Fill::kNormal);
+  const BlockwiseProblem other_problem =
+      make_blockwise_problem(200, 264, 4096, 0, /*seed=*/11, Fill::kNormal);
+  DeviceProblem on_device(problem), other(other_problem);
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    const std::vector<Bf16> expected = run_once(on_device, kernel);
+    GemmPlan first(on_device.arguments(), kernel);
+    GemmPlan moved(std::move(first));
+    EXPECT_EQ(&moved.kernel(), &kernel);
+    EXPECT_TRUE(same_bits(launch_once(on_device, moved), expected));
+    // Over a plan with a workspace of its own, which has been launched.
+    GemmPlan target(other.arguments(), kernel);
+    target.launch(kDefaultStream);
+    target = std::move(moved);
+    EXPECT_EQ(&target.kernel(), &kernel);
+    EXPECT_TRUE(same_bits(launch_once(on_device, target), expected));
+    // As elements of a vector that grows.
+    std::vector<GemmPlan> plans;
+    plans.push_back(std::move(target));
+    for (int i = 0; i < 4; ++i) plans.emplace_back(other.arguments(), kernel);
+    EXPECT_TRUE(same_bits(launch_once(on_device, plans.front()), expected));
+  });
+}
+
+TEST_F(Plan, SeesWhatHasChangedBetweenLaunches) {
+  constexpr int64_t kM = 1000, kN = 1160, kK = 2064;
+  constexpr float kBeta = 0.5f;
+  constexpr int kProblems = 3;
+  std::vector<BlockwiseProblem> problems;
+  for (int i = 0; i < kProblems; ++i) {
+    problems.push_back(make_blockwise_problem(kM, kN, kK, kBeta, /*seed=*/20 + i, Fill::kNormal));
+  }
+  const DeviceProblem on_device(problems.front());
+  DeviceBuffer<Fp8E4m3> a(problems.front().a.values);
+  DeviceBuffer<float> a_scales(problems.front().a.scales), b_scales(problems.front().b.scales);
+  DeviceBuffer<Bf16> c(problems.front().c);
+  BlockwiseFp8GemmArguments arguments = on_device.arguments();
+  arguments.a = a.data();
+  arguments.a_scales = a_scales.data();
+  arguments.b_scales = b_scales.data();
+  arguments.c = c.data();
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    const GemmPlan plan(arguments, kernel);
+    for (const BlockwiseProblem& problem : problems) {
+      // D isn't poisoned: it holds the result of the launch before.
+      a.upload(problem.a.values);
+      a_scales.upload(problem.a.scales);
+      b_scales.upload(problem.b.scales);
+      c.upload(problem.c);
+      plan.launch(kDefaultStream);
+      expect_verified(arguments.d, float64_reference(arguments));
+    }
+  });
+}
+
+TEST_F(Plan, OutputMayReplaceTheResidualAgainAndAgain) {
+  // D = A · Bᵀ + D, three times.
+  const BlockwiseProblem problem =
+      make_blockwise_problem(1000, 1160, 2064, 1.0f, /*seed=*/6, Fill::kNormal);
+  const DeviceProblem on_device(problem);
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    DeviceBuffer<Bf16> c_and_d(problem.c);
+    BlockwiseFp8GemmArguments arguments = on_device.arguments();
+    arguments.c = c_and_d.data();
+    arguments.d = c_and_d.data();
+    const GemmPlan plan(arguments, kernel);
+    for (int launch = 0; launch < 3; ++launch) {
+      const DeviceReference reference = float64_reference(arguments);
+      plan.launch(kDefaultStream);
+      expect_verified(arguments.d, reference);
+    }
+  });
+}
+
+TEST_F(Plan, PlansInSeveralStreamsDoNotDisturbEachOther) {
+  constexpr int kStreams = 4, kRounds = 10;
+  std::vector<std::unique_ptr<DeviceProblem>> problems;
+  std::vector<DeviceReference> references;
+  for (int i = 0; i < kStreams; ++i) {
+    problems.push_back(std::make_unique<DeviceProblem>(make_blockwise_problem(
+        200 + 220 * i, 1000 + 136 * i, 4096 + 528 * i, 0.5f, /*seed=*/i, Fill::kNormal)));
+    references.push_back(float64_reference(problems.back()->arguments()));
+  }
+  const std::vector<Stream> streams(kStreams);
+  const auto expect_undisturbed = [&](const std::vector<GemmPlan>& plans) {
+    for (const auto& problem : problems) problem->poison_d();
+    check_cuda(cudaDeviceSynchronize(), "poison");
+    for (int round = 0; round < kRounds; ++round) {
+      for (int i = 0; i < kStreams; ++i) plans[i].launch(streams[i].get());
+    }
+    check_cuda(cudaDeviceSynchronize(), "finish the streams");
+    for (int i = 0; i < kStreams; ++i) expect_verified(problems[i]->arguments().d, references[i]);
+  };
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    std::vector<GemmPlan> plans;
+    for (const auto& problem : problems) {
+      EXPECT_EQ(splits_tiles(problem->arguments(), kernel), kernel.traits.stream_k);
+      plans.emplace_back(problem->arguments(), kernel);
+    }
+    expect_undisturbed(plans);
+  });
+  SCOPED_TRACE("a configuration of its own in each stream");
+  const auto& kernels = hopper::gemm_kernels();
+  for (size_t first = 0; first < kernels.size(); ++first) {
+    std::vector<GemmPlan> plans;
+    for (int i = 0; i < kStreams; ++i) {
+      plans.emplace_back(problems[i]->arguments(), kernels[(first + i) % kernels.size()]);
+    }
+    expect_undisturbed(plans);
+  }
+}
+
+}  // namespace
+}  // namespace bw
