@@ -120,7 +120,7 @@ struct GemmCta {
 #pragma unroll
     for (uint32_t warpgroup = 0; warpgroup < kMathWarpgroups; ++warpgroup) {
       epi_load_pipeline(warpgroup).init_barriers(1, kWarpgroupThreads);
-      store_pipeline(warpgroup).init_barriers(kWarpgroupThreads, 1);
+      store_pipeline(warpgroup).init_barriers(kWarpgroupWarps, 1);
     }
     ptx::fence_mbarrier_init();
   }

@@ -9,12 +9,13 @@ namespace bw::hopper {
 /// Rows that one wgmma multiplies.
 constexpr int kMmaRows = 64;
 constexpr int kWarpgroupThreads = 128;
+constexpr int kWarpgroupWarps = kWarpgroupThreads / 32;
 
 /// Warpgroups of a CTA that do the math, each on its part of the tile, in waves of 64 rows. One
 /// more loads and stores.
 constexpr int kMathWarpgroups = 2;
 /// Warps that do the math.
-constexpr int kMathWarps = kMathWarpgroups * kWarpgroupThreads / 32;
+constexpr int kMathWarps = kMathWarpgroups * kWarpgroupWarps;
 constexpr int kThreads = (1 + kMathWarpgroups) * kWarpgroupThreads;
 
 /// Compile-time choices of one kernel.
@@ -28,6 +29,7 @@ struct GemmTraits {
   int cluster_n = 1;
   int split_k = 1;  ///< CTAs that share a tile, each with a part of K; then the cluster is theirs
   int output_slots = 2;        ///< slices of D (and C) in shared memory per math warpgroup
+  int output_group = 1;        ///< of them, those that are handed to TMA, and given back, together
   bool direct_output = false;  ///< without a residual, warps store D themselves instead of by TMA
   bool writes_behind = false;  ///< a tile is written while the next one's first MMAs run
   bool stream_k = false;       ///< the last round of tiles is divided along K: StreamKSchedule

@@ -89,6 +89,10 @@ struct GemmConfig {
   static_assert(kOutputColumns % kSliceColumns == 0 && kSliceColumns >= 16,
                 "each warpgroup writes whole slices of 16, 32 or 64 columns");
   static constexpr int kSlots = traits.output_slots;
+  static constexpr int kSliceGroup = traits.output_group;
+  static_assert(kSliceGroup >= 1 && kSliceGroup <= kSlots &&
+                    kMmaN / kSliceColumns % kSliceGroup == 0,
+                "a group of slices has a slot for each, and one wgmma's slices are whole groups");
   using EpiLoad = EpiLoadPipeline<kSlots>;
   using StorePipeline = ProducerConsumerPipeline<kSlots>;
 

@@ -85,20 +85,27 @@ class OutputWarp {
       if (cta_.args.has_residual) {
         for (; next_load < min(kSlices, Config::kSlots); ++next_load) load(row, column, next_load);
       }
-      for (int slice = 0; slice < kSlices; ++slice) {
-        store(row, column, slice);
-        if (slice < kUnderWay) continue;
-        hand_back<kUnderWay>();
-        if (cta_.args.has_residual && next_load < kSlices) load(row, column, next_load++);
+      for (int first = 0; first < kSlices; first += Config::kSliceGroup) {
+        const int end = min(first + Config::kSliceGroup, kSlices);
+        for (int slice = first; slice < end; ++slice) store(row, column, slice);
+        if (first < kUnderWay) continue;
+        ptx::bulk_wait_group_read<kUnderWay>();
+        for (int slice = first; slice < end; ++slice) {
+          hand_back();
+          if (cta_.args.has_residual && next_load < kSlices) load(row, column, next_load++);
+        }
       }
-      if (kUnderWay > 0) hand_back<0>();
+      if (kUnderWay > 0) {
+        ptx::bulk_wait_group_read<0>();
+        hand_back();
+      }
     });
   }
 
  private:
-  /// Stores that may be under way when a slot is handed back: the next slice's, where it has a
-  /// slot.
-  static constexpr int kUnderWay = Config::kSlots > 1 ? 1 : 0;
+  /// Stores that may be under way when a slot is handed back: the next slice's, where slices go one
+  /// by one and it has a slot. (The warpgroup fills a group only when it has all slots for it.)
+  static constexpr int kUnderWay = Config::kSliceGroup == 1 && Config::kSlots > 1 ? 1 : 0;
 
   static __device__ __forceinline__ int32_t slice_row(int slice) {
     return slice / Config::kSlicesPerWave * kMmaRows;
@@ -126,11 +133,8 @@ class OutputWarp {
     store_.consumer_step();
   }
 
-  /// Waits until all but the last `under_way` stores have read their slots; gives the oldest slot
-  /// back to the warpgroup.
-  template <int under_way>
+  /// Gives the oldest slot back to the warpgroup; its store has read it.
   __device__ __forceinline__ void hand_back() {
-    ptx::bulk_wait_group_read<under_way>();
     handed_back_.consumer_mbar(handed_back_.consumer_stage())->arrive();
     handed_back_.consumer_step();
   }

@@ -43,8 +43,8 @@ class OutputSlices {
                                         const TilePart& tile) {
     constexpr int kSlices = Config::kMmaN / Config::kSliceColumns;
     static_assert(Config::kMmaN % Config::kSliceColumns == 0, "a piece is whole slices");
-    write_slices<kSlices>(accumulator.wave(wave) + piece * Config::kMmaRegisters, tile, wave,
-                          piece * kSlices);
+    write_slices<wave * Config::kSlicesPerWave + piece * kSlices, kSlices>(accumulator.values(),
+                                                                           tile);
   }
 
   /// All that this CTA writes of `tile`: the registers of each wave, in the layout of wgmma's
@@ -52,48 +52,73 @@ class OutputSlices {
   template <int registers>
   __device__ __forceinline__ void write(const float (&values)[Config::kWaves][registers],
                                         const TilePart& tile) {
-#pragma unroll
-    for (int wave = 0; wave < Config::kWaves; ++wave) {
-      write_slices<Config::kSlicesPerWave>(values[wave], tile, wave, 0);
-    }
+    write_slices<0, Config::kWaves * Config::kSlicesPerWave>(values, tile);
   }
 
  private:
-  /// `count` slices of a wave from slice `first` on.
-  template <int count>
-  __device__ __forceinline__ void write_slices(const float* values, const TilePart& tile, int wave,
-                                               int first) {
-    if (!Config::traits.direct_output || cta_.args.has_residual) {
+  /// `count` slices from slice `first` on, counted over all waves.
+  template <int first, int count, int registers>
+  __device__ __forceinline__ void write_slices(const float (&values)[Config::kWaves][registers],
+                                               const TilePart& tile) {
+    if (Config::traits.direct_output && !cta_.args.has_residual) {
 #pragma unroll
-      for (int i = 0; i < count; ++i) write_by_tma(values + i * kSliceRegisters);
+      for (int slice = first; slice < first + count; ++slice) {
+        write_directly(of_slice(values, slice), tile, slice);
+      }
     } else {
 #pragma unroll
-      for (int i = 0; i < count; ++i) {
-        write_directly(values + i * kSliceRegisters, tile, wave, first + i);
+      for (int slice = first; slice < first + count; slice += Config::kSliceGroup) {
+        write_by_tma(values, slice, first + count);
       }
     }
   }
 
-  /// With a residual: puts the slice of D where the slice of C is, and hands it to the output warp.
-  __device__ __forceinline__ void write_by_tma(const float* values) {
-    store_.wait_consumer();
-    const uint32_t index = store_.producer_stage();
-    const uint32_t slot = ptx::shared_address(cta_.shared.slots[warpgroup_][index]);
-    if (cta_.args.has_residual) {
-      auto c = epi_load_.consume();
-      fill<true>(values, slot);
-    } else {
-      fill<false>(values, slot);
+  /// The registers of one slice.
+  template <int registers>
+  static __device__ __forceinline__ const float* of_slice(
+      const float (&values)[Config::kWaves][registers], int slice) {
+    return values[slice / Config::kSlicesPerWave] +
+           slice % Config::kSlicesPerWave * kSliceRegisters;
+  }
+
+  /// Puts a group of slices, from `first` to before `end`, into slots (where C is, if there is a
+  /// residual) and hands them to the output warp. One fence for all, and one arrival of each warp:
+  /// the tensor cores wait for whatever is waited for here.
+  template <int registers>
+  __device__ __forceinline__ void write_by_tma(const float (&values)[Config::kWaves][registers],
+                                               int first, int end) {
+    constexpr int kGroup = Config::kSliceGroup;
+    SharedMemBarrier* full[kGroup];
+#pragma unroll
+    for (int i = 0; i < kGroup; ++i) {
+      if (first + i >= end) break;
+      store_.wait_consumer();
+      const uint32_t index = store_.producer_stage();
+      const uint32_t slot = ptx::shared_address(cta_.shared.slots[warpgroup_][index]);
+      full[i] = store_.producer_mbar(index);
+      store_.producer_step();
+      if (cta_.args.has_residual) {
+        auto c = epi_load_.consume();
+        fill<true>(of_slice(values, first + i), slot);
+      } else {
+        fill<false>(of_slice(values, first + i), slot);
+      }
     }
-    ptx::fence_proxy_async_shared();  // TMA reads the slot next
-    store_.producer_mbar(index)->arrive();
-    store_.producer_step();
+    ptx::fence_proxy_async_shared();  // TMA reads the slots next
+    __syncwarp();
+    if (lane_ == 0) {
+#pragma unroll
+      for (int i = 0; i < kGroup; ++i) {
+        if (first + i < end) full[i]->arrive();
+      }
+    }
+    __syncwarp();
   }
 
   /// Without: each warp turns its 16 rows of the slice in shared memory into whole rows, and stores
   /// them itself. Nobody waits for anybody but the warp for its own lanes.
   __device__ __forceinline__ void write_directly(const float* values, const TilePart& tile,
-                                                 int wave, int slice) {
+                                                 int slice) {
     const uint32_t slot =
         ptx::shared_address(cta_.shared.slots[warpgroup_][slice % Config::kSlots]);
     fill<false>(values, slot);
@@ -106,10 +131,11 @@ class OutputSlices {
     const uint32_t chunk = lane % kChunks;
     const uint32_t first_row = warp_row_ + lane / kChunks;
     const auto& d = cta_.args.direct;
-    const uint32_t d_row =
-        tile.row + GemmCta<Config>::warpgroup_row(warpgroup_) + wave * kMmaRows + first_row;
+    const uint32_t d_row = tile.row + GemmCta<Config>::warpgroup_row(warpgroup_) +
+                           slice / Config::kSlicesPerWave * kMmaRows + first_row;
     const uint32_t d_column = tile.column + cta_.first_output_column(warpgroup_) +
-                              slice * Config::kSliceColumns + chunk * kElementsPerChunk;
+                              slice % Config::kSlicesPerWave * Config::kSliceColumns +
+                              chunk * kElementsPerChunk;
     uint16_t* pointer = d.d + d_row * d.ldd + d_column;
 #pragma unroll
     for (uint32_t row = 0; row < kMmaRows / 4; row += kRowsPerCopy) {

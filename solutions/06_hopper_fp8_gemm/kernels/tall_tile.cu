@@ -4,8 +4,13 @@
 namespace bw::hopper::detail {
 
 GemmKernel tall_tile() {
-  constexpr GemmTraits kTraits{
-      .tile_m = 256, .tile_n = 128, .mma_n = 128, .stages = 3, .cluster_m = 2, .output_slots = 4};
+  constexpr GemmTraits kTraits{.tile_m = 256,
+                               .tile_n = 128,
+                               .mma_n = 128,
+                               .stages = 3,
+                               .cluster_m = 2,
+                               .output_slots = 4,
+                               .output_group = 2};
   return instantiate_kernel<kTraits>();
 }
 
