@@ -31,13 +31,19 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     args.prefetch_tensor_maps();
     cta.init_barriers();
   }
-  cluster_sync<Config::kClusterSize>();  // barriers are initialised in all CTAs
+  if constexpr (Config::kSplitK > 1) {
+    __syncthreads();  // its barriers are nobody else's
+    ptx::cluster_arrive();
+  } else {
+    cluster_sync<Config::kClusterSize>();  // barriers are initialised in all CTAs
+  }
 
   if (warpgroup == 0) {
     ptx::decrease_registers<Config::kLoadRegisters>();
     if (warp == LoadWarps::kLoad) load_operands(cta);
     if constexpr (Config::kSplitK > 1) {
-      for (int i = 0; i < kSplitKBarriers; ++i) split_k_barrier();
+      wait_for_split_k_ctas();
+      wait_for_split_k_sums();
     }
     if (warp >= LoadWarps::kFirstOutput && warp < LoadWarps::kFirstOutput + kMathWarpgroups &&
         ptx::elect_one()) {
@@ -50,7 +56,9 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
   }
 
   // A CTA's shared memory must outlive what others send to it.
-  if constexpr (Config::kClusterSize > 1) cluster_sync<Config::kClusterSize>();
+  if constexpr (Config::kClusterSize > 1 && Config::kSplitK == 1) {
+    cluster_sync<Config::kClusterSize>();
+  }
 }
 
 }  // namespace bw::hopper

@@ -111,13 +111,12 @@ struct GemmConfig {
     SharedMemBarrier input_barriers[InputPipeline::Pipeline::kNumBarriers];
     SharedMemBarrier epi_load_barriers[kMathWarpgroups][EpiLoad::kNumBarriers];
     SharedMemBarrier store_barriers[kMathWarpgroups][StorePipeline::kNumBarriers];
+    /// With split_k: what all CTAs have summed up for this one's columns.
+    alignas(16) float partial_sums[kSplitK > 1 ? kTileM* kTileN : 1];
   };
   static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  // sm_90
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
                 "the rings need more shared memory than a CTA can have: fewer stages or slots");
-  static_assert(kSplitK == 1 || sizeof(float) * kTileM * kTileN <=
-                                    traits.stages * static_cast<int>(Payload::kStageBytes),
-                "the partial sums of a split tile are exchanged in the input ring's memory");
 };
 
 }  // namespace bw::hopper

@@ -11,18 +11,19 @@
 
 namespace bw::hopper {
 
-/// Meets all threads of the cluster; those without a part in the sum call it as often as
-/// `reduce_over_cluster` does.
-__device__ __forceinline__ void split_k_barrier() {
+/// Two meetings of all threads of a cluster that splits K; those without a part in the sum take
+/// part in both. For the first they have arrived at the kernel's beginning: all CTAs have begun,
+/// and their shared memory can be written.
+__device__ __forceinline__ void wait_for_split_k_ctas() { ptx::cluster_wait(); }
+/// The second: all partial sums have arrived. No CTA touches another one's memory after it.
+__device__ __forceinline__ void wait_for_split_k_sums() {
   ptx::cluster_arrive();
   ptx::cluster_wait();
 }
-constexpr int kSplitKBarriers = 2;
 
 /// Every CTA of the cluster holds a partial sum of the whole tile; CTA r gets the sum of the r-th
-/// part of its columns, added in the order of ranks, whatever the order of arrival. The partial
-/// sums travel through the input ring's memory, whose last stage everyone has consumed. The two
-/// math warpgroups of all CTAs.
+/// part of its columns, added in the order of ranks, whatever the order of arrival. The two math
+/// warpgroups of all CTAs.
 template <class Config>
 __device__ __forceinline__ void reduce_over_cluster(
     const GemmCta<Config>& cta, const PromotedAccumulator<Config>& accumulator,
@@ -32,13 +33,13 @@ __device__ __forceinline__ void reduce_over_cluster(
   static_assert(kPartRegisters % 4 == 0, "partial sums travel in vectors of four");
   constexpr uint32_t kMathThreads = kMathWarpgroups * kWarpgroupThreads;
   const uint32_t thread = threadIdx.x - kWarpgroupThreads;
-  float4* const exchange = reinterpret_cast<float4*>(&cta.shared.input);
+  float4* const exchange = reinterpret_cast<float4*>(cta.shared.partial_sums);
   // Of rank `source`'s partial sum, vector `vector` of wave `wave` of this thread.
   const auto slot = [&](uint32_t source, int wave, int vector) {
     return ((source * Config::kWaves + wave) * kVectors + vector) * kMathThreads + thread;
   };
 
-  split_k_barrier();  // nobody reads an operand in any of the rings any more
+  wait_for_split_k_ctas();
 #pragma unroll
   for (int part = 0; part < Config::kSplitK; ++part) {
 #pragma unroll
@@ -52,7 +53,7 @@ __device__ __forceinline__ void reduce_over_cluster(
       }
     }
   }
-  split_k_barrier();  // all partial sums have arrived
+  wait_for_split_k_sums();
 #pragma unroll
   for (int wave = 0; wave < Config::kWaves; ++wave) {
 #pragma unroll

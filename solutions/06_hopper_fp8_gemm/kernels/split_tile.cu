@@ -8,7 +8,7 @@ GemmKernel split_tile() {
                                .tile_n = 128,
                                .mma_n = 64,
                                .warpgroups_along_n = 2,
-                               .stages = 8,
+                               .stages = 7,
                                .split_k = 4,
                                .output_slots = 1,
                                .direct_output = true};
