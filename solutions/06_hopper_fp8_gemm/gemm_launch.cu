@@ -94,6 +94,12 @@ PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKerne
   return prepared;
 }
 
+SummationOrder summation_order(const PreparedGemm& prepared) {
+  const HopperGemmArguments& arguments = prepared.arguments;
+  return {prepared.kernel->traits, arguments.k_blocks, arguments.raster,
+          arguments.stream_k.schedule};
+}
+
 size_t workspace_bytes(const PreparedGemm& prepared) {
   if (prepared.arguments.stream_k.schedule.split == 0) return 0;
   return partial_sums_bytes(prepared) + flags_bytes(prepared);

@@ -9,6 +9,7 @@
 
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_gemm_arguments.cuh"
+#include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
 
 namespace bw::hopper {
 
@@ -22,6 +23,9 @@ struct PreparedGemm {
 /// Encodes the tensor maps and sizes the grid for the current device. `gemm` has been validated.
 /// Throws Error for what CUDA reports.
 PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel);
+
+/// In which parts of K it sums the elements of D.
+SummationOrder summation_order(const PreparedGemm& prepared);
 
 /// Bytes of device memory that a launch needs for itself: 0 without stream_k.
 size_t workspace_bytes(const PreparedGemm& prepared);

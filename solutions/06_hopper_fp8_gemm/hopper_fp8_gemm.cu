@@ -6,6 +6,7 @@
 #include "common/host/hopper_device.hpp"
 #include "common/host/stream_buffer.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_launch.hpp"
+#include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
 
 namespace bw::hopper {
 namespace {
@@ -72,6 +73,10 @@ GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 GemmPlan::~GemmPlan() = default;
 
 const GemmKernel& GemmPlan::kernel() const { return *prepared_->launch.kernel; }
+
+SummationOrder GemmPlan::summation_order() const {
+  return hopper::summation_order(prepared_->launch);
+}
 
 void GemmPlan::launch(cudaStream_t stream) const { launch_gemm(prepared_->launch, stream); }
 

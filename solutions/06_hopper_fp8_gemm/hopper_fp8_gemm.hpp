@@ -15,6 +15,8 @@
 
 namespace bw::hopper {
 
+class SummationOrder;
+
 /// One compiled configuration of the kernel.
 struct GemmKernel {
   std::string name;  ///< "128x256_2x1": tile, cluster; "…_split4": K split over a cluster
@@ -56,7 +58,12 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel&
 
 /// A GEMM made ready once, to be launched often: arguments are validated, tensor maps encoded, the
 /// configuration chosen, its workspace allocated. It belongs to the device that was current, and to
-/// the addresses given; what lies there may change between launches. Move-only.
+/// the addresses given; what lies there may change between launches. It outlives its launches.
+/// Move-only.
+///
+/// A plan with a workspace clears its flags once, on the legacy default stream, and waits for that
+/// stream. So don't make one while a stream is being captured into a graph; launch() may be
+/// captured.
 class GemmPlan {
  public:
   /// Errors are those of blockwise_fp8_gemm().
@@ -68,6 +75,10 @@ class GemmPlan {
   ~GemmPlan();
 
   const GemmKernel& kernel() const;
+
+  /// In which parts of K a launch sums the elements of D (summation_order.hpp): for who wants to
+  /// know what it computes, bit for bit.
+  SummationOrder summation_order() const;
 
   /// Enqueues the GEMM on `stream` and returns. Launches of one plan share its workspace: one must
   /// be complete, or earlier in the same stream, before the next begins. Throws Error for what CUDA

@@ -17,6 +17,7 @@
 #include "common/host/comparison.hpp"
 #include "common/host/program.hpp"
 #include "common/host/tensor_core_element.hpp"
+#include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
 
 namespace bw::hopper {
 
@@ -41,10 +42,11 @@ struct Verification {
   bool too_many_explained = false;
 };
 
-/// Verifies `d` [M, N] of a kernel that splits K into `split_k` parts. Throws Error if D hasn't the
-/// reference's size.
+/// Verifies `d` [M, N] of a kernel that sums K in `order`. Throws Error if D hasn't the reference's
+/// size.
 inline Verification verify_elements(const BlockwiseProblem& problem, const std::vector<Bf16>& d,
-                                    int split_k, const BlockwiseReference& reference) {
+                                    const SummationOrder& order,
+                                    const BlockwiseReference& reference) {
   const int64_t most = most_outside(static_cast<int64_t>(d.size()));
   std::vector<BadElement> outside;  // the first ones: one more than there may be
   Verification result;
@@ -55,10 +57,10 @@ inline Verification verify_elements(const BlockwiseProblem& problem, const std::
                                           outside.push_back(element);
                                         }
                                       });
-  const KParts parts = equal_k_parts(problem.k, split_k);
   const auto is_explained = [&](const BadElement& element) {
     return d[element.row * problem.n + element.column] ==
-           tensor_core_element(problem, element.row, element.column, parts);
+           tensor_core_element(problem, element.row, element.column,
+                               order.parts_of(element.row, element.column));
   };
   const auto first_unexplained = std::find_if_not(outside.begin(), outside.end(), is_explained);
   if (first_unexplained != outside.end()) comparison.first_bad = *first_unexplained;
@@ -94,9 +96,10 @@ inline ExitStatus report(const Verification& verification) {
 
 /// Verifies D and prints what came out: a position-encoded C exactly, everything else as
 /// verify_elements() does.
-inline ExitStatus verify(const BlockwiseProblem& problem, const std::vector<Bf16>& d, int split_k) {
+inline ExitStatus verify(const BlockwiseProblem& problem, const std::vector<Bf16>& d,
+                         const SummationOrder& order) {
   if (problem.fill == Fill::kPositionC) return bw::report(compare_with_residual(d, problem), "D");
-  return report(verify_elements(problem, d, split_k, blockwise_reference(problem)));
+  return report(verify_elements(problem, d, order, blockwise_reference(problem)));
 }
 
 }  // namespace bw::hopper

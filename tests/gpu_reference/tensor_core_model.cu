@@ -22,7 +22,7 @@ __device__ Fp8E4m3 element(const Fp8E4m3* data, int64_t stride, int64_t rows, in
 }
 
 __global__ void __launch_bounds__(kTile* kTile)
-    model_kernel(BlockwiseFp8GemmArguments g, KParts parts, OutputWindow window, Bf16* d) {
+    model_kernel(BlockwiseFp8GemmArguments g, KParts parts, hopper::OutputWindow window, Bf16* d) {
   __shared__ Fp8E4m3 a[kTile][kPaddedRow], b[kTile][kPaddedRow];
   const int64_t row0 = window.row + int64_t{blockIdx.y} * kTile;
   const int64_t column0 = window.column + int64_t{blockIdx.x} * kTile;
@@ -87,7 +87,7 @@ __global__ void compare_kernel(const Bf16* d, int64_t ldd, const Bf16* model, in
 }  // namespace
 
 void overwrite_with_model(const BlockwiseFp8GemmArguments& gemm, const KParts& parts,
-                          const OutputWindow& window, DeviceBuffer<Bf16>& d) {
+                          const hopper::OutputWindow& window, DeviceBuffer<Bf16>& d) {
   const dim3 grid(static_cast<unsigned>(ceil_div(window.columns, kTile)),
                   static_cast<unsigned>(ceil_div(window.rows, kTile)));
   model_kernel<<<grid, dim3(kTile, kTile)>>>(gemm, parts, window, d.data());

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/host/tensor_core_element.hpp"
+#include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
 #include "tests/gpu_reference/float64_reference.hpp"
 
 namespace bw {
@@ -16,15 +17,9 @@ namespace bw {
 DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm,
                                      const KParts& parts = {});
 
-/// Rows and columns of D; what lies outside of D doesn't count.
-struct OutputWindow {
-  int64_t row, column;
-  int64_t rows, columns;
-};
-
 /// The same of a window of `d`, dense [m, n]: for kernels that don't split K everywhere alike.
 void overwrite_with_model(const BlockwiseFp8GemmArguments& gemm, const KParts& parts,
-                          const OutputWindow& window, DeviceBuffer<Bf16>& d);
+                          const hopper::OutputWindow& window, DeviceBuffer<Bf16>& d);
 
 /// D against the model and against the float64 reference.
 struct ModelComparison {

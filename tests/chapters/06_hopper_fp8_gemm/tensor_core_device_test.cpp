@@ -123,20 +123,18 @@ TEST_F(TensorCores, TheModelOfAWindowChangesNothingElse) {
   const BlockwiseProblem problem =
       make_blockwise_problem(65, 136, 1040, 0.5f, /*seed=*/2, Fill::kNormal);
   const DeviceProblem on_device(problem);
-  const OutputWindow windows[] = {{33, 50, 19, 40}, {60, 130, 128, 192}};
+  const hopper::OutputWindow windows[] = {{33, 50, 19, 40}, {60, 130, 128, 192}};
   DeviceBuffer<Bf16> d = tensor_core_model(on_device.arguments());
   const KParts parts = parts_at({1, 6, 7});
-  for (const OutputWindow& window : windows) {
+  for (const hopper::OutputWindow& window : windows) {
     overwrite_with_model(on_device.arguments(), parts, window, d);
   }
   const std::vector<Bf16> found = d.download();
   for (int64_t i = 0; i < static_cast<int64_t>(found.size()); ++i) {
     const int64_t row = i / problem.n, column = i % problem.n;
-    const bool is_inside =
-        std::any_of(std::begin(windows), std::end(windows), [&](const OutputWindow& window) {
-          return row >= window.row && row < window.row + window.rows && column >= window.column &&
-                 column < window.column + window.columns;
-        });
+    const bool is_inside = std::any_of(
+        std::begin(windows), std::end(windows),
+        [&](const hopper::OutputWindow& window) { return window.contains(row, column); });
     ASSERT_EQ(found[i], tensor_core_element(problem, row, column, is_inside ? parts : KParts()))
         << row << ", " << column;
   }

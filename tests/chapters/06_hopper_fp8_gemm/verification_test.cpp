@@ -60,20 +60,26 @@ std::vector<int64_t> neighbouring_rows() {
   return rows;
 }
 
-std::vector<Bf16> model_of(const BlockwiseProblem& problem, int split_k = 1) {
-  const KParts parts = equal_k_parts(problem.k, split_k);
+/// The order of a kernel that splits K in every tile, or in none.
+hopper::SummationOrder order_of(int split_k) {
+  return hopper::SummationOrder(equal_k_parts(kK, split_k));
+}
+
+std::vector<Bf16> model_of(const BlockwiseProblem& problem,
+                           const hopper::SummationOrder& order = order_of(1)) {
   std::vector<Bf16> d(problem.m * problem.n);
   parallel_for(problem.m, [&](int64_t row) {
     for (int64_t column = 0; column < problem.n; ++column) {
-      d[row * problem.n + column] = tensor_core_element(problem, row, column, parts);
+      d[row * problem.n + column] =
+          tensor_core_element(problem, row, column, order.parts_of(row, column));
     }
   });
   return d;
 }
 
 hopper::Verification verification_of(const BlockwiseProblem& problem, const std::vector<Bf16>& d,
-                                     int split_k = 1) {
-  return hopper::verify_elements(problem, d, split_k, blockwise_reference(problem));
+                                     const hopper::SummationOrder& order = order_of(1)) {
+  return hopper::verify_elements(problem, d, order, blockwise_reference(problem));
 }
 
 void expect_wrong_at(int64_t row, int64_t column, const hopper::Verification& verification) {
@@ -163,10 +169,40 @@ TEST(Verification, TakesTheModelInTheKernelsOrder) {
   // With the K blocks swapped, the sum of the rounded parts is one bf16 below the chain's.
   const BlockwiseProblem problem = cut_out(neighbouring_rows(), {1, 0});
   for (const int split_k : {1, 2}) {
-    const std::vector<Bf16> d = model_of(problem, split_k);
-    EXPECT_EQ(verification_of(problem, d, split_k).explained, 1);
-    EXPECT_TRUE(verification_of(problem, d, split_k).comparison.verified());
-    expect_wrong_at(kRow, kColumn, verification_of(problem, d, /*split_k=*/3 - split_k));
+    const hopper::SummationOrder order = order_of(split_k), other = order_of(3 - split_k);
+    const std::vector<Bf16> d = model_of(problem, order);
+    EXPECT_EQ(verification_of(problem, d, order).explained, 1);
+    EXPECT_TRUE(verification_of(problem, d, order).comparison.verified());
+    expect_wrong_at(kRow, kColumn, verification_of(problem, d, other));
+  }
+}
+
+TEST(Verification, TakesAnElementOfASplitTileInTheOrderOfThatTile) {
+  // Five pieces of 64 rows on four clusters: the last one is split, K block by K block.
+  constexpr int kTileRows = 64, kPieces = 5;
+  constexpr uint32_t kWhole = kPieces - 1;
+  const hopper::GemmTraits traits{.tile_m = kTileRows, .tile_n = kColumns};
+  const hopper::StreamKSchedule schedule{.clusters = kWhole,
+                                         .k_blocks = kBlocks,
+                                         .whole = kWhole,
+                                         .split = 1,
+                                         .owned = 1,
+                                         .helpers = 1};
+  const hopper::SummationOrder streamed(traits, kBlocks, TileRaster{kPieces, 1}, schedule);
+  const hopper::SummationOrder whole = order_of(1), split = order_of(2);
+  for (const int64_t row : {kWhole * kTileRows - 1, kWhole * kTileRows}) {
+    SCOPED_TRACE(row);
+    std::vector<int64_t> rows(kPieces * kTileRows);
+    for (size_t i = 0; i < rows.size(); ++i) rows[i] = kFirstRow + static_cast<int64_t>(i) % kRow;
+    rows[row] = kOutsideRow;
+    const BlockwiseProblem problem = cut_out(rows, {1, 0});
+    const bool is_split = row >= kWhole * kTileRows;
+    const std::vector<Bf16> right = model_of(problem, is_split ? split : whole);
+    EXPECT_EQ(verification_of(problem, right, streamed).explained, 1);
+    EXPECT_TRUE(verification_of(problem, right, streamed).comparison.verified());
+    expect_wrong_at(row, kColumn, verification_of(problem, right, is_split ? whole : split));
+    const std::vector<Bf16> wrong = model_of(problem, is_split ? whole : split);
+    expect_wrong_at(row, kColumn, verification_of(problem, wrong, streamed));
   }
 }
 
@@ -198,7 +234,7 @@ struct Printed {
 
 Printed print_verification(const BlockwiseProblem& problem, const std::vector<Bf16>& d) {
   testing::internal::CaptureStdout();
-  const ExitStatus status = hopper::verify(problem, d, /*split_k=*/1);
+  const ExitStatus status = hopper::verify(problem, d, order_of(1));
   return {status, testing::internal::GetCapturedStdout()};
 }
 
