@@ -1,13 +1,20 @@
-// One use of every wrapper in common/device: building this file is the test, because ptxas checks
-// each instruction's syntax, types and target. The kernels aren't meant to be run.
+// One use of every instruction that common/device wraps, but for wgmma, which Blackwell doesn't
+// have: building this file is the test, because ptxas checks each instruction's syntax, types and
+// target. The kernels aren't meant to be run.
 #include "common/device/bulk_copy.cuh"
 #include "common/device/cluster.cuh"
+#include "common/device/cluster_launch_control.cuh"
 #include "common/device/convert.cuh"
+#include "common/device/device_flag.cuh"
 #include "common/device/elect.cuh"
 #include "common/device/fence.cuh"
+#include "common/device/grid_dependency.cuh"
+#include "common/device/matrix_copy.cuh"
 #include "common/device/mbarrier.cuh"
 #include "common/device/named_barrier.cuh"
+#include "common/device/register_budget.cuh"
 #include "common/device/shared_address.cuh"
+#include "common/device/shared_load.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/tcgen05_alloc.cuh"
 #include "common/device/tcgen05_commit.cuh"
@@ -30,7 +37,9 @@ __global__ void barriers(uint32_t* result) {
   __syncthreads();
   ptx::mbarrier_arrive(address);
   ptx::mbarrier_arrive_cluster(ptx::map_to_cta(address, ptx::cluster_cta_rank() ^ 1));
+  ptx::mbarrier_arrive_remote(ptx::map_to_cta(address, 0));
   ptx::mbarrier_arrive_expect_tx(address, 16);
+  ptx::mbarrier_arrive_expect_tx_cluster(ptx::map_to_cta(address, 0), 16);
   ptx::mbarrier_expect_tx(address, 16);
   uint32_t done = ptx::mbarrier_test_wait_parity(address, 0);
   done += ptx::mbarrier_try_wait_parity(address, 0);
@@ -44,6 +53,31 @@ __global__ void barriers(uint32_t* result) {
   result[1] = ptx::pack_bf16x2(ptx::unpack_bf16_low(done), ptx::unpack_bf16_high(done));
 }
 
+__global__ void shared_and_global_words(uint32_t* flag, float* result) {
+  __shared__ alignas(16) uint8_t tile[512];
+  const uint32_t address = ptx::shared_address(tile);
+  ptx::stmatrix_x4(address + threadIdx.x * 16, 1, 2, 3, 4);
+  ptx::store_shared_cluster(ptx::map_to_cta(address, 0), make_float4(1, 2, 3, 4));
+  const uint4 words = ptx::load_shared_v4(address);
+  result[0] = ptx::load_shared_f32(address);
+  ptx::store_release_gpu(flag, words.x + words.y + words.z + words.w);
+  ptx::store_release_gpu(flag + 1, ptx::load_acquire_gpu(flag) + ptx::load_shared_u32(address));
+}
+
+__global__ void __launch_bounds__(128, 1) launches_and_registers(uint32_t* result) {
+  __shared__ ptx::LaunchControlResponse response;
+  __shared__ SharedMemBarrier barrier;
+  const uint32_t address = ptx::shared_address(&response);
+  ptx::grid_dependency_wait();
+  ptx::grid_dependency_launch_dependents();
+  ptx::launch_control_try_cancel<false>(address, barrier.address());
+  ptx::launch_control_try_cancel<true>(address, barrier.address());
+  const ptx::CanceledCluster cluster = ptx::launch_control_query(address);
+  ptx::decrease_registers<24>();
+  ptx::increase_registers<240>();
+  if (cluster.is_canceled) result[0] = cluster.first_cta_x;
+}
+
 __global__ void copies(const __grid_constant__ CUtensorMap map, void* global) {
   __shared__ alignas(1024) uint8_t tile[1024];
   __shared__ SharedMemBarrier barrier;
@@ -51,6 +85,8 @@ __global__ void copies(const __grid_constant__ CUtensorMap map, void* global) {
   ptx::prefetch_tensormap(&map);
   ptx::tma_load_2d(address, &map, barrier.address(), 1, 2);
   ptx::tma_load_2d_multicast(address, &map, barrier.address(), 1, 2, 3);
+  ptx::tma_load_2d_pair(address, &map, barrier.address(), 1, 2);
+  ptx::tma_load_2d_multicast_pair(address, &map, barrier.address(), 1, 2, 3);
   ptx::bulk_load(address, global, 16, barrier.address());
   ptx::fence_proxy_async_shared();
   ptx::tma_store_2d(&map, 1, 2, address);
@@ -91,6 +127,9 @@ __device__ void copy_tensor_memory() {
   ptx::tcgen05_ld_16x64b(r, 0);
   ptx::tcgen05_wait_ld(r);
   ptx::tcgen05_st_16x64b(0, r);
+  ptx::tcgen05_ld_16x32bx2<registers>(r, 0);
+  ptx::tcgen05_wait_ld(r);
+  ptx::tcgen05_st_16x32bx2<registers>(0, r);
   if constexpr (registers >= 2) {
     ptx::tcgen05_ld_16x128b(r, 0);
     ptx::tcgen05_wait_ld(r);
