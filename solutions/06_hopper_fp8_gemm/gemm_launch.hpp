@@ -30,8 +30,8 @@ SummationOrder summation_order(const PreparedGemm& prepared);
 /// Bytes of device memory that a launch needs for itself: 0 without stream_k.
 size_t workspace_bytes(const PreparedGemm& prepared);
 
-/// Gives it that memory, `workspace_bytes` at `memory`, and clears in the order of `stream` what
-/// must be clear before the first launch.
+/// Gives it that memory, `workspace_bytes` at `memory`, 16-byte aligned, and clears in the order of
+/// `stream` what must be clear before the first launch.
 void attach_workspace(PreparedGemm& prepared, void* memory, cudaStream_t stream);
 
 /// Enqueues the kernel. Throws Error for what CUDA reports.

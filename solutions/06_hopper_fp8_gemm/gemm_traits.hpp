@@ -6,10 +6,12 @@
 
 namespace bw::hopper {
 
-/// Rows that one wgmma multiplies.
+/// A warpgroup: four warps of 32 threads.
+constexpr int kWarpgroupWarps = 4;
+constexpr int kWarpgroupThreads = kWarpgroupWarps * 32;
+/// Rows that one wgmma multiplies, and those of them whose sums a warp holds.
 constexpr int kMmaRows = 64;
-constexpr int kWarpgroupThreads = 128;
-constexpr int kWarpgroupWarps = kWarpgroupThreads / 32;
+constexpr int kWarpRows = kMmaRows / kWarpgroupWarps;
 
 /// Warpgroups of a CTA that do the math, each on its part of the tile, in waves of 64 rows. One
 /// more loads and stores.
@@ -25,8 +27,8 @@ struct GemmTraits {
   int mma_n = 128;   ///< columns of one wgmma; tile_n is a multiple
   int warpgroups_along_n = 1;  ///< 2: the math warpgroups' parts lie side by side, 1: one below
   int stages = 4;              ///< K blocks in the input ring
-  int cluster_m = 1;
-  int cluster_n = 1;
+  int cluster_m = 1;           ///< CTAs of a cluster below each other: they share tiles of B
+  int cluster_n = 1;           ///< side by side: they share tiles of A
   int split_k = 1;  ///< CTAs that share a tile, each with a part of K; then the cluster is theirs
   int output_slots = 2;        ///< slices of D (and C) in shared memory per math warpgroup
   int output_group = 1;        ///< of them, those that are handed to TMA, and given back, together

@@ -3,7 +3,10 @@
 /// The blockwise-scaled FP8 GEMM kernel for Hopper: D = A · Bᵀ (scaled per block) + beta · C.
 ///
 ///     load warp ──A,B,A-scales──▶ input ring ──▶ two math warpgroups: wgmma, promotion ──▶ slices
-///     output warps ──C──▶ slices;  slices ──D──▶ global memory
+///     output warps ──C──▶ slices;  slices ──D──▶ output warps ──▶ global memory
+///
+/// With direct_output and without C the math warps store D themselves. With split_k partial sums go
+/// from CTA to CTA of a cluster, with stream_k from cluster to cluster through global memory.
 
 #include <cstdint>
 
@@ -14,9 +17,10 @@
 
 namespace bw::hopper {
 
-/// Entry: kThreads threads, clusters of Config::kClusterSize CTAs along x. The grid has any
-/// number of clusters (persistent); with split K one for each tile. sizeof(SharedStorage) bytes of
-/// dynamic shared memory, whose base is 1024-byte aligned.
+/// Entry: kThreads threads, clusters of Config::kClusterSize CTAs along x. The grid has any number
+/// of clusters (persistent); with split_k one for each tile; with stream_k, where tiles are split,
+/// the schedule's, all resident at once. Dynamic shared memory: sizeof(SharedStorage) bytes, whose
+/// base is 1024-byte aligned.
 template <class Config>
 __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     const __grid_constant__ HopperGemmArguments args) {
@@ -25,7 +29,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
                             *reinterpret_cast<typename Config::SharedStorage*>(dynamic_shared),
                             Config::kClusterSize == 1 ? 0 : ptx::cluster_cta_rank()};
   const uint32_t warp = __shfl_sync(ptx::kFullWarpMask, threadIdx.x / ptx::kWarpThreads, 0);
-  const uint32_t warpgroup = warp / 4;
+  const uint32_t warpgroup = warp / kWarpgroupWarps;
 
   if (warp == 0 && ptx::elect_one()) {
     args.prefetch_tensor_maps();

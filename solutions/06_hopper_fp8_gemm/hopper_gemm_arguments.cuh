@@ -11,9 +11,10 @@ namespace bw::hopper {
 
 /// Global memory of a kernel with `stream_k`, for one launch at a time.
 struct StreamKWorkspace {
-  float* partial_sums =
-      nullptr;                ///< [CTAs of the grid][tile_m · tile_n], in the kernel's own order
-  uint32_t* flags = nullptr;  ///< [CTAs][math warps]: 0 before a launch, and after it
+  /// [CTAs of the grid][tile_m · tile_n], in the kernel's own order; 16-byte aligned.
+  float* partial_sums = nullptr;
+  /// [CTAs][math warps]: 0 before a launch, and after it.
+  uint32_t* flags = nullptr;
 };
 
 /// What a kernel with `stream_k` gets beside the rest.
@@ -30,6 +31,7 @@ struct DirectOutput {
   uint32_t n = 0;
 };
 
+/// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.
 struct HopperGemmArguments : GemmKernelArguments {
   DirectOutput direct;
   StreamKArguments stream_k;

@@ -16,7 +16,7 @@
 
 namespace bw::hopper {
 
-/// Warps of the loading warpgroup by role; warp kFirstOutputWarp + g serves math warpgroup g.
+/// Warps of the loading warpgroup by role; warp kFirstOutput + g serves math warpgroup g.
 struct LoadWarps {
   static constexpr uint32_t kLoad = 0;
   static constexpr uint32_t kFirstOutput = 1;
@@ -90,9 +90,9 @@ struct GemmConfig {
                 "each warpgroup writes whole slices of 16, 32 or 64 columns");
   static constexpr int kSlots = traits.output_slots;
   static constexpr int kSliceGroup = traits.output_group;
-  static_assert(kSliceGroup >= 1 && kSliceGroup <= kSlots &&
-                    kMmaN / kSliceColumns % kSliceGroup == 0,
-                "a group of slices has a slot for each, and one wgmma's slices are whole groups");
+  static_assert(kSliceGroup >= 1 && kSliceGroup <= kSlots, "a group of slices has a slot for each");
+  static_assert(kSlicesPerWave % kSliceGroup == 0 && kMmaN / kSliceColumns % kSliceGroup == 0,
+                "the slices of a wave, and those of one wgmma, are whole groups");
   using EpiLoad = EpiLoadPipeline<kSlots>;
   using StorePipeline = ProducerConsumerPipeline<kSlots>;
 

@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// The warps that feed TMA: one loads the operands, and for each math warpgroup one loads its
-/// slices of C and stores its slices of D.
+/// slices of C and stores its slices of D, unless the warpgroup stores them itself.
 
 #include <cuda.h>
 
@@ -86,7 +86,7 @@ class OutputWarp {
         for (; next_load < min(kSlices, Config::kSlots); ++next_load) load(row, column, next_load);
       }
       for (int first = 0; first < kSlices; first += Config::kSliceGroup) {
-        const int end = min(first + Config::kSliceGroup, kSlices);
+        const int end = first + Config::kSliceGroup;
         for (int slice = first; slice < end; ++slice) store(row, column, slice);
         if (first < kUnderWay) continue;
         ptx::bulk_wait_group_read<kUnderWay>();
@@ -95,7 +95,7 @@ class OutputWarp {
           if (cta_.args.has_residual && next_load < kSlices) load(row, column, next_load++);
         }
       }
-      if (kUnderWay > 0) {
+      if constexpr (kUnderWay > 0) {
         ptx::bulk_wait_group_read<0>();
         hand_back();
       }

@@ -22,6 +22,9 @@ namespace bw::hopper {
 /// One stage's operands of a math warpgroup, as the low words of their descriptors.
 template <class Config>
 struct StageOperandsOf {
+  /// Bytes: what the addresses in descriptors count.
+  static constexpr uint32_t kUnit = 16;
+
   uint32_t a, b;
 
   /// product = A · Bᵀ over the K block, asynchronously, for 64 rows from `row` on of the
@@ -29,7 +32,6 @@ struct StageOperandsOf {
   template <int row, int column>
   __device__ __forceinline__ void multiply(float (&product)[Config::kMmaRegisters]) const {
     constexpr int kMmaK = 32;  // bytes = elements of K of one wgmma
-    constexpr uint32_t kUnit = 16;
     ptx::wgmma_hold(product);
     ptx::wgmma_fence();
 #pragma unroll
@@ -60,7 +62,8 @@ class MathWarpgroup {
         wgmma_descriptor_low(ptx::shared_address(payload.a_tile(0)) + first_row * Config::kTileK));
     b_operand_ = uniform(wgmma_descriptor_low(ptx::shared_address(payload.b_tile(0)) +
                                               first_column * Config::kTileK));
-    const uint32_t thread_row = thread_ / ptx::kWarpThreads * 16 + thread_ % ptx::kWarpThreads / 4;
+    const uint32_t thread_row =
+        thread_ / ptx::kWarpThreads * kWarpRows + thread_ % ptx::kWarpThreads / 4;
     a_scales_ =
         ptx::shared_address(payload.a_scales_tile(0)) + (first_row + thread_row) * sizeof(float);
     keep(a_scales_);
@@ -161,8 +164,9 @@ class MathWarpgroup {
     scales.read_a(a_scales_ + index * Config::Payload::kAScalesBytes);
 #pragma unroll
     for (int group = 0; group < Config::kScaleGroups; ++group) scales.b[group] = next_b_[group];
-    const StageOperands operands{a_operand_ + index * (Config::Payload::kATileBytes / 16),
-                                 b_operand_ + index * (Config::Payload::kBTileBytes / 16)};
+    const StageOperands operands{
+        a_operand_ + index * (Config::Payload::kATileBytes / StageOperands::kUnit),
+        b_operand_ + index * (Config::Payload::kBTileBytes / StageOperands::kUnit)};
     const auto when_issued = [&] {
       const uint32_t next = min(k_block + 1, end - 1);
 #pragma unroll

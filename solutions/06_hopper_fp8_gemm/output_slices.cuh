@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// A math warpgroup's way out: slices of D = accumulator + beta · C into shared memory, from where
-/// the output warp stores them.
+/// the output warp stores them; with direct_output and without C each warp stores its rows itself.
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@
 
 namespace bw::hopper {
 
-/// Writes one wave (64 rows) after the other. The 128 threads of a warpgroup use it together.
+/// Writes slices, wave (64 rows) after wave. The 128 threads of a warpgroup use it together.
 template <class Config>
 class OutputSlices {
   static constexpr int kColumnsPerCopy = 16;  ///< of one stmatrix: 16 rows × 16 columns per warp
@@ -32,7 +32,7 @@ class OutputSlices {
                                           uint32_t thread)
       : cta_(cta),
         warpgroup_(warpgroup),
-        warp_row_(thread / ptx::kWarpThreads * 16),
+        warp_row_(thread / ptx::kWarpThreads * kWarpRows),
         lane_(thread % ptx::kWarpThreads),
         epi_load_(cta.epi_load_pipeline(warpgroup)),
         store_(cta.store_pipeline(warpgroup)) {}
@@ -68,7 +68,7 @@ class OutputSlices {
     } else {
 #pragma unroll
       for (int slice = first; slice < first + count; slice += Config::kSliceGroup) {
-        write_by_tma(values, slice, first + count);
+        write_by_tma(values, slice);
       }
     }
   }
@@ -81,17 +81,16 @@ class OutputSlices {
            slice % Config::kSlicesPerWave * kSliceRegisters;
   }
 
-  /// Puts a group of slices, from `first` to before `end`, into slots (where C is, if there is a
-  /// residual) and hands them to the output warp. One fence for all, and one arrival of each warp:
-  /// the tensor cores wait for whatever is waited for here.
+  /// Puts a group of slices, from slice `first` on, into slots (where C is, if there is a residual)
+  /// and hands them to the output warp. One fence for all, and one arrival of each warp: the tensor
+  /// cores wait for whatever is waited for here.
   template <int registers>
   __device__ __forceinline__ void write_by_tma(const float (&values)[Config::kWaves][registers],
-                                               int first, int end) {
+                                               int first) {
     constexpr int kGroup = Config::kSliceGroup;
     SharedMemBarrier* full[kGroup];
 #pragma unroll
     for (int i = 0; i < kGroup; ++i) {
-      if (first + i >= end) break;
       store_.wait_consumer();
       const uint32_t index = store_.producer_stage();
       const uint32_t slot = ptx::shared_address(cta_.shared.slots[warpgroup_][index]);
@@ -108,15 +107,13 @@ class OutputSlices {
     __syncwarp();
     if (lane_ == 0) {
 #pragma unroll
-      for (int i = 0; i < kGroup; ++i) {
-        if (first + i < end) full[i]->arrive();
-      }
+      for (SharedMemBarrier* barrier : full) barrier->arrive();
     }
     __syncwarp();
   }
 
-  /// Without: each warp turns its 16 rows of the slice in shared memory into whole rows, and stores
-  /// them itself. Nobody waits for anybody but the warp for its own lanes.
+  /// Without TMA: each warp turns its 16 rows of the slice in shared memory into whole rows, and
+  /// stores them itself. Nobody waits for anybody but the warp for its own lanes.
   __device__ __forceinline__ void write_directly(const float* values, const TilePart& tile,
                                                  int slice) {
     const uint32_t slot =
@@ -138,7 +135,7 @@ class OutputSlices {
                               chunk * kElementsPerChunk;
     uint16_t* pointer = d.d + d_row * d.ldd + d_column;
 #pragma unroll
-    for (uint32_t row = 0; row < kMmaRows / 4; row += kRowsPerCopy) {
+    for (uint32_t row = 0; row < kWarpRows; row += kRowsPerCopy) {
       const uint4 elements = ptx::load_shared_v4(slot + offset(first_row + row, chunk));
       if (d_row + row < d.m && d_column < d.n) {
         *reinterpret_cast<uint4*>(pointer + row * d.ldd) = elements;

@@ -1,4 +1,5 @@
 // A plan: prepared once, launched often.
+#include <functional>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -117,6 +118,52 @@ TEST_F(Plan, SeesWhatHasChangedBetweenLaunches) {
       plan.launch(kDefaultStream);
       expect_verified(arguments.d, float64_reference(arguments));
     }
+  });
+}
+
+/// What is enqueued on a stream while it is captured.
+class Graph {
+ public:
+  Graph(const Stream& stream, const std::function<void()>& enqueue) {
+    check_cuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal), "capture");
+    enqueue();
+    check_cuda(cudaStreamEndCapture(stream.get(), &graph_), "end the capture");
+    check_cuda(cudaGraphInstantiateWithFlags(&executable_, graph_, 0), "instantiate the graph");
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() {
+    static_cast<void>(cudaGraphExecDestroy(executable_));
+    static_cast<void>(cudaGraphDestroy(graph_));
+  }
+  void launch(const Stream& stream) const {
+    check_cuda(cudaGraphLaunch(executable_, stream.get()), "launch the graph");
+  }
+
+ private:
+  cudaGraph_t graph_{};
+  cudaGraphExec_t executable_{};
+};
+
+TEST_F(Plan, LaunchesMayBeCapturedIntoAGraph) {
+  const BlockwiseProblem problem =
+      make_blockwise_problem(1000, 1160, 3088, 0.5f, /*seed=*/12, Fill::kNormal);
+  DeviceProblem on_device(problem);
+  const Stream stream;
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    EXPECT_EQ(splits_tiles(on_device.arguments(), kernel), kernel.traits.stream_k);
+    const GemmPlan plan(on_device.arguments(), kernel);
+    const std::vector<Bf16> expected = launch_once(on_device, plan);
+    const Graph graph(stream, [&] {
+      plan.launch(stream.get());
+      plan.launch(stream.get());
+    });
+    on_device.poison_d();
+    check_cuda(cudaDeviceSynchronize(), "poison");
+    EXPECT_FALSE(same_bits(on_device.download_d<Bf16>(), expected)) << "was launched, not captured";
+    for (int launch = 0; launch < 2; ++launch) graph.launch(stream);
+    check_cuda(cudaDeviceSynchronize(), "finish the graph");
+    EXPECT_TRUE(same_bits(on_device.download_d<Bf16>(), expected));
   });
 }
 
