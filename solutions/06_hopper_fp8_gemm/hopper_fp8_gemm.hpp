@@ -19,7 +19,9 @@ class SummationOrder;
 
 /// One compiled configuration of the kernel.
 struct GemmKernel {
-  std::string name;  ///< "128x256_2x1": tile, cluster; "…_split4": K split over a cluster
+  /// "128x256_2x1": tile, cluster; "…_split4": K split over a cluster; "…_streamk": the last round
+  /// of tiles divided along K.
+  std::string name;
   GemmTraits traits;
   uint32_t shared_bytes;  ///< dynamic shared memory of a CTA
   const void* function;   ///< the entry, for the runtime's calls
