@@ -84,8 +84,8 @@ struct StreamKSchedule {
     const uint32_t begin = (piece - whole) * helped(), end = begin + helped();
     uint32_t helper = (piece - whole) * helpers / split;
     for (; helper < helpers && share_begin(helper) < end; ++helper) {
-      // The first one's share may end where the piece begins; no share is empty.
-      if (share_begin(helper + 1) > begin) body(helper);
+      const uint32_t share_end = share_begin(helper + 1);
+      if (share_end > begin && share_end > share_begin(helper)) body(helper);
     }
   }
 
@@ -118,8 +118,6 @@ constexpr StreamKSchedule make_stream_k_schedule(uint32_t pieces, uint32_t clust
   const uint64_t owned =
       (uint64_t{split} * k_blocks + cost + split + helpers - 1) / (split + helpers);
   if (owned + StreamKSchedule::kMergeBlocks >= k_blocks) return schedule;
-  static_assert(StreamKSchedule::kMergeBlocks + 1 >= kMostHelpersOfPiece,
-                "a split piece leaves a K block to each of its helpers: no share is empty");
   const uint64_t line = split * (k_blocks - owned);
   if (line * (helpers + 1) > UINT32_MAX) return schedule;  // share_begin() would overflow
   schedule.whole = pieces - split;
