@@ -26,7 +26,9 @@ class PartialSums {
  public:
   __device__ __forceinline__ explicit PartialSums(const GemmCta<Config>& cta) : cta_(cta) {}
 
-  /// Leaves `accumulator` for whoever owns the piece.
+  /// Leaves `accumulator` for whoever owns the piece. (Neighbours change places within a vector: a
+  /// vector's registers are consecutive, and in natural order every sum would be in the register
+  /// bank of its product.)
   __device__ __forceinline__ void leave(uint32_t number,
                                         const PromotedAccumulator<Config>& accumulator) const {
     float4* const vectors = vectors_of(number);
