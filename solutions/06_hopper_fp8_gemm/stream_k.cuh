@@ -27,8 +27,8 @@ struct PiecePart {
 /// output.
 ///
 /// All owners begin at K block 0, so that they walk along K together: what one reads, others find
-/// in L2. Helpers come first because the hardware starts clusters in order: nobody waits for a
-/// cluster that can't start before others have finished.
+/// in L2. Helpers wait for nobody and come first: the grid fits the GPU, but beside other kernels
+/// it may not, and GPUs start clusters in the order of their indices (CUDA doesn't promise it).
 struct StreamKSchedule {
   uint32_t clusters = 0;
   uint32_t k_blocks = 0;
