@@ -16,8 +16,9 @@ constexpr int kWarpRows = kMmaRows / kWarpgroupWarps;
 /// Warpgroups of a CTA that do the math, each on its part of the tile, in waves of 64 rows. One
 /// more loads and stores.
 constexpr int kMathWarpgroups = 2;
-/// Warps that do the math.
+/// Warps and threads that do the math.
 constexpr int kMathWarps = kMathWarpgroups * kWarpgroupWarps;
+constexpr int kMathThreads = kMathWarpgroups * kWarpgroupThreads;
 constexpr int kThreads = (1 + kMathWarpgroups) * kWarpgroupThreads;
 
 /// Compile-time choices of one kernel.

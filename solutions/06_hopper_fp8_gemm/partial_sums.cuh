@@ -18,7 +18,6 @@ namespace bw::hopper {
 /// index wrote; each warp has its own flag. All threads of a warp call each function together.
 template <class Config>
 class PartialSums {
-  static constexpr uint32_t kMathThreads = kMathWarpgroups * kWarpgroupThreads;
   static constexpr int kVectorsOfWave = Config::kWaveRegisters / 4;
   static constexpr int kVectors = Config::kWaves * kVectorsOfWave;
   static_assert(Config::kWaveRegisters % 4 == 0, "partial sums travel in vectors of four");

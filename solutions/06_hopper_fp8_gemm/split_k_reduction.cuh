@@ -31,7 +31,6 @@ __device__ __forceinline__ void reduce_over_cluster(
   constexpr int kPartRegisters = Config::kWaveRegisters / Config::kSplitK;
   constexpr int kVectors = kPartRegisters / 4;
   static_assert(kPartRegisters % 4 == 0, "partial sums travel in vectors of four");
-  constexpr uint32_t kMathThreads = kMathWarpgroups * kWarpgroupThreads;
   const uint32_t thread = threadIdx.x - kWarpgroupThreads;
   float4* const exchange = reinterpret_cast<float4*>(cta.shared.partial_sums);
   // Of rank `source`'s partial sum, vector `vector` of wave `wave` of this thread.

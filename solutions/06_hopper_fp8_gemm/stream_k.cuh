@@ -40,6 +40,8 @@ struct StreamKSchedule {
   /// What its owner pays for a split piece beside its K blocks, in K blocks: it waits for partial
   /// sums and adds them. Found on an H100, as kPartialSumBlocks below.
   static constexpr uint32_t kMergeBlocks = 6;
+  /// More helpers for a piece would save little: its owner adds one partial sum after the other.
+  static constexpr uint32_t kMostHelpersOfPiece = 3;
 
   BW_HOST_DEVICE constexpr uint32_t first_owner() const { return clusters - split; }
   BW_HOST_DEVICE constexpr bool is_owner(uint32_t cluster) const {
@@ -104,15 +106,14 @@ struct StreamKSchedule {
 /// is too large to be counted, isn't split.
 constexpr StreamKSchedule make_stream_k_schedule(uint32_t pieces, uint32_t clusters,
                                                  uint32_t k_blocks) {
-  // More helpers for a piece would save little: its owner adds one partial sum after the other.
-  constexpr uint32_t kMostHelpersOfPiece = 3;
   // What a partial sum costs its helper, in K blocks.
   constexpr uint64_t kPartialSumBlocks = 5;
   StreamKSchedule schedule{clusters, k_blocks, pieces, 0, k_blocks, 0};
   const uint32_t split = pieces % clusters;
   if (split == 0) return schedule;
   const uint32_t idle = clusters - split;
-  const uint32_t helpers = idle < kMostHelpersOfPiece * split ? idle : kMostHelpersOfPiece * split;
+  const uint32_t most = StreamKSchedule::kMostHelpersOfPiece * split;
+  const uint32_t helpers = idle < most ? idle : most;
   // owned = split · (k_blocks - owned) / helpers + what the helper's partial sums cost
   const uint64_t cost = kPartialSumBlocks * (1 + split / helpers) * helpers;
   const uint64_t owned =

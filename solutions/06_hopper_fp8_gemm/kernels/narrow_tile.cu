@@ -1,17 +1,9 @@
 #include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
 #include "solutions/06_hopper_fp8_gemm/instantiate_kernel.cuh"
+#include "solutions/06_hopper_fp8_gemm/kernels/tile_traits.hpp"
 
 namespace bw::hopper::detail {
 
-GemmKernel narrow_tile() {
-  constexpr GemmTraits kTraits{.tile_m = 128,
-                               .tile_n = 192,
-                               .mma_n = 192,
-                               .stages = 4,
-                               .cluster_m = 2,
-                               .output_slots = 3,
-                               .writes_behind = true};
-  return instantiate_kernel<kTraits>();
-}
+GemmKernel narrow_tile() { return instantiate_kernel<kNarrowTile>(); }
 
 }  // namespace bw::hopper::detail
