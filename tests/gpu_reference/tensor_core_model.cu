@@ -100,6 +100,15 @@ DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm, cons
   return d;
 }
 
+DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm,
+                                     const hopper::SummationOrder& order) {
+  DeviceBuffer<Bf16> d = tensor_core_model(gemm, order.elsewhere());
+  for (const hopper::SplitPiece& piece : order.split_pieces()) {
+    overwrite_with_model(gemm, piece.parts, piece.window, d);
+  }
+  return d;
+}
+
 ModelComparison compare_with_model(const Bf16* d, int64_t ldd, const DeviceBuffer<Bf16>& model,
                                    const DeviceReference& reference, double accumulation_error) {
   constexpr int kGrid = 1024, kThreads = 256;

@@ -17,6 +17,10 @@ namespace bw {
 DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm,
                                      const KParts& parts = {});
 
+/// The same with K summed in the order of a kernel, piece by piece.
+DeviceBuffer<Bf16> tensor_core_model(const BlockwiseFp8GemmArguments& gemm,
+                                     const hopper::SummationOrder& order);
+
 /// The same of a window of `d`, dense [m, n]: for kernels that don't split K everywhere alike.
 void overwrite_with_model(const BlockwiseFp8GemmArguments& gemm, const KParts& parts,
                           const hopper::OutputWindow& window, DeviceBuffer<Bf16>& d);

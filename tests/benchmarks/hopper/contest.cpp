@@ -12,10 +12,10 @@
 
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
 #include "tests/benchmarks/hopper/timing.hpp"
 #include "tests/gpu_reference/cublaslt_matmul.hpp"
 #include "tests/gpu_reference/float64_reference.hpp"
-#include "tests/gpu_reference/kernel_model.hpp"
 #include "tests/gpu_reference/tensor_core_model.hpp"
 
 namespace bw {
@@ -40,19 +40,17 @@ Launch peer_launch(const CublasLtMatmul& peer, int algorithm) {
 
 /// Runs once into a poisoned D, dense [m, n]; its relative error. Throws Error when it is wrong:
 /// when elements are off by more than is allowed that aren't, bit for bit, what the tensor cores
-/// compute for `gemm` in the order of `kernel` (null: K is one chain), or when there are too many
-/// of them.
+/// compute for `gemm` in `order`, or when there are too many of them.
 double verify(const std::string& who, const Shape& shape, const Launch& launch, Bf16* d,
-              const BlockwiseFp8GemmArguments& gemm, const hopper::GemmKernel* kernel,
+              const BlockwiseFp8GemmArguments& gemm, const hopper::SummationOrder& order,
               const DeviceReference& reference) {
   const size_t bytes = sizeof(Bf16) * reference.m * reference.n;
   check_cuda(cudaMemset(d, kPoisonByte, bytes), "poison D");
   launch();
   const DeviceComparison comparison = compare_on_device(d, reference.n, reference);
   if (!comparison.verified()) {
-    const DeviceBuffer<Bf16> model =
-        kernel == nullptr ? tensor_core_model(gemm) : model_of_kernel(gemm, *kernel);
-    const ModelComparison found = compare_with_model(d, reference.n, model, reference);
+    const ModelComparison found =
+        compare_with_model(d, reference.n, tensor_core_model(gemm, order), reference);
     require(found.verified(), who, " is wrong for ", shape.name(), ": ", comparison.describe(),
             ". (", found.describe(), ".) Nothing is timed.");
     std::fprintf(stderr,
@@ -109,12 +107,12 @@ struct PeerAlgorithm {
 std::vector<PeerAlgorithm> usable_algorithms(const CublasLtMatmul& peer, const Shape& shape,
                                              Bf16* d, const BlockwiseFp8GemmArguments& gemm,
                                              const DeviceReference& reference) {
-  constexpr hopper::GemmKernel* kOneChain = nullptr;
+  const hopper::SummationOrder one_chain{KParts()};
   std::vector<PeerAlgorithm> usable;
   for (int i = 0; i < peer.algorithms(); ++i) {
     try {
       usable.push_back({i, verify("cuBLASLt's algorithm " + std::to_string(i), shape,
-                                  peer_launch(peer, i), d, gemm, kOneChain, reference)});
+                                  peer_launch(peer, i), d, gemm, one_chain, reference)});
     } catch (const Error& error) {
       std::fprintf(stderr, "note: %s\n", error.what());
     }
@@ -209,7 +207,7 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
     for (const hopper::GemmPlan& plan : plans) {
       const hopper::GemmKernel& kernel = plan.kernel();
       our_errors[&kernel] = verify("The configuration " + kernel.name, shape, our_launch(plan),
-                                   our_d, arguments, &kernel, reference);
+                                   our_d, arguments, plan.summation_order(), reference);
     }
     algorithms = usable_algorithms(peer, shape, peer_d.data(), arguments, reference);
   }

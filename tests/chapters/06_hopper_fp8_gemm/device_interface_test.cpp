@@ -125,15 +125,9 @@ TEST_F(Interface, StreamsDoNotDisturbEachOther) {
   check_cuda(cudaDeviceSynchronize(), "finish the references");
   const std::vector<Stream> streams(kStreams);
   for_every_config([&](const hopper::GemmKernel& kernel) {
-    for (const auto& problem : problems) problem->poison_d();
-    check_cuda(cudaDeviceSynchronize(), "poison");
-    for (int round = 0; round < kRounds; ++round) {
-      for (int i = 0; i < kStreams; ++i) {
-        hopper::blockwise_fp8_gemm(problems[i]->arguments(), kernel, streams[i].get());
-      }
-    }
-    check_cuda(cudaDeviceSynchronize(), "finish the streams");
-    for (int i = 0; i < kStreams; ++i) expect_verified(problems[i]->arguments().d, references[i]);
+    expect_undisturbed(problems, references, streams, kRounds, [&](size_t i, cudaStream_t stream) {
+      hopper::blockwise_fp8_gemm(problems[i]->arguments(), kernel, stream);
+    });
   });
 }
 

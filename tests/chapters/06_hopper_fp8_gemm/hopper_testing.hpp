@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,23 @@ inline void expect_verified(const void* d, const DeviceReference& reference) {
   const DeviceComparison comparison =
       compare_on_device(static_cast<const Bf16*>(d), reference.n, reference);
   EXPECT_TRUE(comparison.verified()) << comparison.describe();
+}
+
+/// Launches every problem, `rounds` times in a stream of its own, all at once by `launch(problem's
+/// index, stream)`; fails unless each D is within the tolerance.
+inline void expect_undisturbed(const std::vector<std::unique_ptr<DeviceProblem>>& problems,
+                               const std::vector<DeviceReference>& references,
+                               const std::vector<Stream>& streams, int rounds,
+                               const std::function<void(size_t, cudaStream_t)>& launch) {
+  for (const auto& problem : problems) problem->poison_d();
+  check_cuda(cudaDeviceSynchronize(), "poison");
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < problems.size(); ++i) launch(i, streams[i].get());
+  }
+  check_cuda(cudaDeviceSynchronize(), "finish the streams");
+  for (size_t i = 0; i < problems.size(); ++i) {
+    expect_verified(problems[i]->arguments().d, references[i]);
+  }
 }
 
 /// Fails unless every element of D is within the tolerance of the reference, or is, bit for bit,

@@ -64,14 +64,14 @@ const Case kModelledCases[] = {
 
 /// How a kernel has split tiles in the shapes that it has computed so far.
 struct SplitsSeen {
-  bool alike = false;         ///< all into the same parts: three helpers for each
+  bool alike = false;         ///< all into the same parts: each with helpers of its own
   bool differently = false;   ///< at places of their own
   bool beside_whole = false;  ///< after whole tiles
 
   void add(const hopper::StreamKSchedule& schedule) {
-    constexpr uint32_t kMostHelpers = 3;
     if (schedule.split == 0) return;
-    (schedule.helpers == kMostHelpers * schedule.split ? alike : differently) = true;
+    const uint32_t most = hopper::StreamKSchedule::kMostHelpersOfPiece * schedule.split;
+    (schedule.helpers == most ? alike : differently) = true;
     beside_whole |= schedule.whole > 0;
   }
 };
