@@ -1,9 +1,13 @@
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 
+#include <mutex>
+
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/executable_graph.hpp"
 #include "common/host/hopper_device.hpp"
+#include "common/host/stream.hpp"
 #include "common/host/stream_buffer.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_launch.hpp"
 #include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
@@ -30,6 +34,19 @@ void enqueue(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel, cu
   launch_gemm(prepared, stream);
 }
 
+/// What a plan launches, with `workspace` allocated for it.
+PreparedGemm prepare_with_workspace(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
+                                    DeviceBuffer<uint8_t>& workspace) {
+  PreparedGemm prepared = prepare_gemm(gemm, kernel);
+  workspace = DeviceBuffer<uint8_t>(workspace_bytes(prepared));
+  if (workspace.size() > 0) {
+    constexpr cudaStream_t kDefaultStream = nullptr;
+    attach_workspace(prepared, workspace.data(), kDefaultStream);
+    check_cuda(cudaStreamSynchronize(kDefaultStream), "wait for the cleared flags");
+  }
+  return prepared;
+}
+
 }  // namespace
 
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream) {
@@ -44,18 +61,26 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel&
 }
 
 struct GemmPlan::Prepared {
-  PreparedGemm launch;
-  DeviceBuffer<uint8_t> workspace;
+  Prepared(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel)
+      : gemm_(prepare_with_workspace(gemm, kernel, workspace_)),
+        graph_([&](cudaStream_t stream) { launch_gemm(gemm_, stream); }) {}
 
-  explicit Prepared(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel)
-      : launch(prepare_gemm(gemm, kernel)), workspace(workspace_bytes(launch)) {
-    if (workspace.size() == 0) return;
-    attach_workspace(launch, workspace.data(), kDefaultStream);
-    check_cuda(cudaStreamSynchronize(kDefaultStream), "wait for the cleared flags");
+  const PreparedGemm& gemm() const { return gemm_; }
+
+  void launch(cudaStream_t stream) {
+    if (is_being_captured(stream)) {
+      launch_gemm(gemm_, stream);  // becomes a part of the caller's graph
+    } else {
+      const std::scoped_lock lock(mutex_);  // a graph is for one thread at a time
+      graph_.launch(stream);
+    }
   }
 
  private:
-  static constexpr cudaStream_t kDefaultStream = nullptr;
+  DeviceBuffer<uint8_t> workspace_;
+  PreparedGemm gemm_;
+  std::mutex mutex_;
+  ExecutableGraph graph_;
 };
 
 GemmPlan::GemmPlan(const BlockwiseFp8GemmArguments& gemm) {
@@ -72,12 +97,12 @@ GemmPlan::GemmPlan(GemmPlan&&) noexcept = default;
 GemmPlan& GemmPlan::operator=(GemmPlan&&) noexcept = default;
 GemmPlan::~GemmPlan() = default;
 
-const GemmKernel& GemmPlan::kernel() const { return *prepared_->launch.kernel; }
+const GemmKernel& GemmPlan::kernel() const { return *prepared_->gemm().kernel; }
 
 SummationOrder GemmPlan::summation_order() const {
-  return hopper::summation_order(prepared_->launch);
+  return hopper::summation_order(prepared_->gemm());
 }
 
-void GemmPlan::launch(cudaStream_t stream) const { launch_gemm(prepared_->launch, stream); }
+void GemmPlan::launch(cudaStream_t stream) const { prepared_->launch(stream); }
 
 }  // namespace bw::hopper

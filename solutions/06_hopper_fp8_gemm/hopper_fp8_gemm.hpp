@@ -59,9 +59,9 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel&
                         cudaStream_t stream);
 
 /// A GEMM made ready once, to be launched often: arguments are validated, tensor maps encoded, the
-/// configuration chosen, its workspace allocated. It belongs to the device that was current, and to
-/// the addresses given; what lies there may change between launches. It outlives its launches.
-/// Move-only.
+/// configuration chosen, its workspace allocated, and the launch recorded as a graph. It belongs to
+/// the device that was current, and to the addresses given; what lies there may change between
+/// launches. It outlives its launches. Move-only.
 ///
 /// A plan with a workspace clears its flags once, on the legacy default stream, and waits for that
 /// stream. So don't make one while a stream is being captured into a graph; launch() may be
@@ -82,9 +82,10 @@ class GemmPlan {
   /// know what it computes, bit for bit.
   SummationOrder summation_order() const;
 
-  /// Enqueues the GEMM on `stream` and returns. Launches of one plan share its workspace: one must
-  /// be complete, or earlier in the same stream, before the next begins. Throws Error for what CUDA
-  /// reports.
+  /// Enqueues the GEMM on `stream` and returns; any thread. Launches of one plan run one after the
+  /// other, whatever their streams: plans are what runs side by side. (Those that were captured into
+  /// a graph of the caller's aren't held apart from others, but share the plan's workspace: there
+  /// the caller sees to it.) Throws Error for what CUDA reports.
   void launch(cudaStream_t stream) const;
 
  private:

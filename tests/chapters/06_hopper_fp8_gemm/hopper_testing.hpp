@@ -14,6 +14,7 @@
 
 #include "common/host/blockwise_problem.hpp"
 #include "common/host/hopper_device.hpp"
+#include "common/host/stream.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
@@ -45,19 +46,6 @@ inline void for_every_config(const std::function<void(const hopper::GemmKernel&)
     body(kernel);
   }
 }
-
-/// A stream that doesn't wait for the default stream.
-class Stream {
- public:
-  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make one"); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  ~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
-  cudaStream_t get() const { return stream_; }
-
- private:
-  cudaStream_t stream_{};
-};
 
 /// Whether `kernel` divides tiles of `gemm` along K among clusters.
 inline bool splits_tiles(const BlockwiseFp8GemmArguments& gemm, const hopper::GemmKernel& kernel) {

@@ -1,10 +1,10 @@
 // A plan: prepared once, launched often.
-#include <functional>
 #include <memory>
 #include <tuple>
 #include <utility>
 
 #include "common/host/device_attribute.hpp"
+#include "common/host/executable_graph.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
 namespace bw {
@@ -121,30 +121,6 @@ TEST_F(Plan, SeesWhatHasChangedBetweenLaunches) {
   });
 }
 
-/// What is enqueued on a stream while it is captured.
-class Graph {
- public:
-  Graph(const Stream& stream, const std::function<void()>& enqueue) {
-    check_cuda(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeGlobal), "capture");
-    enqueue();
-    check_cuda(cudaStreamEndCapture(stream.get(), &graph_), "end the capture");
-    check_cuda(cudaGraphInstantiateWithFlags(&executable_, graph_, 0), "instantiate the graph");
-  }
-  Graph(const Graph&) = delete;
-  Graph& operator=(const Graph&) = delete;
-  ~Graph() {
-    static_cast<void>(cudaGraphExecDestroy(executable_));
-    static_cast<void>(cudaGraphDestroy(graph_));
-  }
-  void launch(const Stream& stream) const {
-    check_cuda(cudaGraphLaunch(executable_, stream.get()), "launch the graph");
-  }
-
- private:
-  cudaGraph_t graph_{};
-  cudaGraphExec_t executable_{};
-};
-
 TEST_F(Plan, LaunchesMayBeCapturedIntoAGraph) {
   const BlockwiseProblem problem =
       make_blockwise_problem(1000, 1160, 3088, 0.5f, /*seed=*/12, Fill::kNormal);
@@ -154,14 +130,14 @@ TEST_F(Plan, LaunchesMayBeCapturedIntoAGraph) {
     EXPECT_EQ(splits_tiles(on_device.arguments(), kernel), kernel.traits.stream_k);
     const GemmPlan plan(on_device.arguments(), kernel);
     const std::vector<Bf16> expected = launch_once(on_device, plan);
-    const Graph graph(stream, [&] {
-      plan.launch(stream.get());
-      plan.launch(stream.get());
+    const ExecutableGraph graph([&](cudaStream_t captured) {
+      plan.launch(captured);
+      plan.launch(captured);
     });
     on_device.poison_d();
     check_cuda(cudaDeviceSynchronize(), "poison");
     EXPECT_FALSE(same_bits(on_device.download_d<Bf16>(), expected)) << "was launched, not captured";
-    for (int launch = 0; launch < 2; ++launch) graph.launch(stream);
+    for (int launch = 0; launch < 2; ++launch) graph.launch(stream.get());
     check_cuda(cudaDeviceSynchronize(), "finish the graph");
     EXPECT_TRUE(same_bits(on_device.download_d<Bf16>(), expected));
   });
