@@ -35,6 +35,14 @@ __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
 
+// barrier.cluster.arrive.relaxed.aligned;
+/// The same without a promise about memory: `cluster_arrive` first waits for all that the thread
+/// has written. After `fence_mbarrier_init` it is enough for barriers that the thread has
+/// initialised.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
 // barrier.cluster.wait{.acquire}{.aligned};
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");

@@ -52,44 +52,36 @@ struct GemmCta {
     return blockIdx.x / Config::kClusterSize;
   }
 
-  /// Calls `body(part)` for all that this CTA computes; every role walks the same way.
+  /// Calls `body(part)` for all that this CTA computes; every role walks the same way. Cluster i of
+  /// G: the pieces i, i + G, i + 2G, … of the raster, with stream_k then its parts of split ones.
+  /// Of each all K blocks, or with split_k the CTA's part.
   template <class Body>
   __device__ __forceinline__ void for_each_part(Body&& body) const {
-    for_each_whole_tile(body);
-    if constexpr (Config::kStreamK) for_each_split_part(body);
-  }
-
-  /// The tiles that this CTA writes, in the order in which it does.
-  template <class Body>
-  __device__ __forceinline__ void for_each_output_tile(Body&& body) const {
-    for_each_whole_tile(body);
     if constexpr (Config::kStreamK) {
-      const StreamKSchedule& schedule = args.stream_k.schedule;
-      if (schedule.is_owner(cluster_index())) {
-        body(tile_part({schedule.owned_piece(cluster_index()), 0, schedule.owned}));
+      args.stream_k.schedule.for_each_part(cluster_index(),
+                                           [&](const PiecePart& part) { body(tile_part(part)); });
+    } else {
+      const uint32_t first = Config::kSplitK == 1 ? 0 : args.k_blocks * rank / Config::kSplitK;
+      const uint32_t end =
+          Config::kSplitK == 1 ? args.k_blocks : args.k_blocks * (rank + 1) / Config::kSplitK;
+      const uint32_t clusters = gridDim.x / Config::kClusterSize;
+      for (uint32_t piece = cluster_index(); piece < args.fast_raster.size(); piece += clusters) {
+        body(tile_part({piece, first, end}));
       }
     }
   }
 
-  /// The tiles that this cluster computes alone: cluster i of G the pieces i, i + G, i + 2G, … of
-  /// the raster. Each CTA all of their K blocks, or with split_k its part.
+  /// The tiles of which this CTA writes all or its share, in the order in which it does: with
+  /// stream_k not those of which it leaves a partial sum to the owner.
   template <class Body>
-  __device__ __forceinline__ void for_each_whole_tile(Body&& body) const {
-    const uint32_t first = Config::kSplitK == 1 ? 0 : args.k_blocks * rank / Config::kSplitK;
-    const uint32_t end =
-        Config::kSplitK == 1 ? args.k_blocks : args.k_blocks * (rank + 1) / Config::kSplitK;
-    const uint32_t pieces = Config::kStreamK ? args.stream_k.schedule.whole : args.raster.size();
-    const uint32_t clusters = gridDim.x / Config::kClusterSize;
-    for (uint32_t piece = cluster_index(); piece < pieces; piece += clusters) {
-      body(tile_part({piece, first, end}));
+  __device__ __forceinline__ void for_each_output_tile(Body&& body) const {
+    if constexpr (Config::kStreamK) {
+      args.stream_k.schedule.for_each_output_piece(cluster_index(), [&](uint32_t piece) {
+        body(tile_part({piece, 0, args.k_blocks}));
+      });
+    } else {
+      for_each_part(body);
     }
-  }
-
-  /// With stream_k: its parts of tiles that are split along K.
-  template <class Body>
-  __device__ __forceinline__ void for_each_split_part(Body&& body) const {
-    args.stream_k.schedule.for_each_split_part(
-        cluster_index(), [&](const PiecePart& part) { body(tile_part(part)); });
   }
 
   /// Where, within the tile, the part of a math warpgroup begins.
@@ -107,21 +99,22 @@ struct GemmCta {
   /// This CTA's tile in a piece.
   __device__ __forceinline__ TilePart tile_part(const PiecePart& part) const {
     const auto place = cluster();
-    const WorkTile tile = args.raster.tile(part.piece);
+    const WorkTile tile = args.fast_raster.tile(part.piece);
     return {
         static_cast<int32_t>((tile.m * Config::traits.cluster_m + place.rank_m) * Config::kTileM),
         static_cast<int32_t>((tile.n * Config::traits.cluster_n + place.rank_n) * Config::kTileN),
         part.first, part.end, part.piece};
   }
 
-  /// One thread: every barrier of the CTA.
-  __device__ __forceinline__ void init_barriers() const {
+  /// One thread: the input ring's barriers.
+  __device__ __forceinline__ void init_input_barriers() const {
     input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
-#pragma unroll
-    for (uint32_t warpgroup = 0; warpgroup < kMathWarpgroups; ++warpgroup) {
-      epi_load_pipeline(warpgroup).init_barriers(1, kWarpgroupThreads);
-      store_pipeline(warpgroup).init_barriers(kWarpgroupWarps, 1);
-    }
+    ptx::fence_mbarrier_init();
+  }
+  /// One thread: the barriers of a math warpgroup's slots.
+  __device__ __forceinline__ void init_slot_barriers(uint32_t warpgroup) const {
+    epi_load_pipeline(warpgroup).init_barriers(1, kWarpgroupThreads);
+    store_pipeline(warpgroup).init_barriers(kWarpgroupWarps, 1);
     ptx::fence_mbarrier_init();
   }
 };

@@ -79,7 +79,9 @@ size_t flags_bytes(const PreparedGemm& prepared) {
 }  // namespace
 
 PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
-  PreparedGemm prepared{{make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}}, &kernel, 0};
+  PreparedGemm prepared{
+      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}}, &kernel, 0};
+  prepared.arguments.fast_raster = FastRaster(prepared.arguments.raster);
   prepared.arguments.direct = {static_cast<uint16_t*>(gemm.d), static_cast<uint64_t>(gemm.ldd),
                                static_cast<uint32_t>(gemm.m), static_cast<uint32_t>(gemm.n)};
   const uint32_t pieces = prepared.arguments.raster.size();

@@ -83,9 +83,9 @@ class GemmPlan {
   SummationOrder summation_order() const;
 
   /// Enqueues the GEMM on `stream` and returns; any thread. Launches of one plan run one after the
-  /// other, whatever their streams: plans are what runs side by side. (Those that were captured into
-  /// a graph of the caller's aren't held apart from others, but share the plan's workspace: there
-  /// the caller sees to it.) Throws Error for what CUDA reports.
+  /// other, whatever their streams: plans are what runs side by side. (Those that were captured
+  /// into a graph of the caller's aren't held apart from others, but share the plan's workspace:
+  /// there the caller sees to it.) Throws Error for what CUDA reports.
   void launch(cudaStream_t stream) const;
 
  private:

@@ -12,6 +12,7 @@
 
 #include "common/device/elect.cuh"
 #include "common/device/register_budget.cuh"
+#include "solutions/06_hopper_fp8_gemm/cta_start.cuh"
 #include "solutions/06_hopper_fp8_gemm/load_roles.cuh"
 #include "solutions/06_hopper_fp8_gemm/math_role.cuh"
 
@@ -31,20 +32,14 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
   const uint32_t warp = __shfl_sync(ptx::kFullWarpMask, threadIdx.x / ptx::kWarpThreads, 0);
   const uint32_t warpgroup = warp / kWarpgroupWarps;
 
-  if (warp == 0 && ptx::elect_one()) {
-    args.prefetch_tensor_maps();
-    cta.init_barriers();
-  }
-  if constexpr (Config::kSplitK > 1) {
-    __syncthreads();  // its barriers are nobody else's
-    ptx::cluster_arrive();
-  } else {
-    cluster_sync<Config::kClusterSize>();  // barriers are initialised in all CTAs
-  }
-
+  begin_cta(cta, warp);
   if (warpgroup == 0) {
     ptx::decrease_registers<Config::kLoadRegisters>();
-    if (warp == LoadWarps::kLoad) load_operands(cta);
+    if (warp == LoadWarps::kLoad) {
+      load_operands(cta);
+    } else {
+      wait_for_barriers<Config>();
+    }
     if constexpr (Config::kSplitK > 1) {
       wait_for_split_k_ctas();
       wait_for_split_k_sums();
@@ -56,12 +51,8 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     __syncwarp();
   } else {
     ptx::increase_registers<Config::kMathRegisters>();
+    wait_for_barriers<Config>();
     MathWarpgroup<Config>(cta, warpgroup - 1).run();
-  }
-
-  // A CTA's shared memory must outlive what others send to it.
-  if constexpr (Config::kClusterSize > 1 && Config::kSplitK == 1) {
-    cluster_sync<Config::kClusterSize>();
   }
 }
 

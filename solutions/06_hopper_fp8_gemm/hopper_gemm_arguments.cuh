@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
+#include "solutions/06_hopper_fp8_gemm/fast_raster.cuh"
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
 
 namespace bw::hopper {
@@ -33,6 +34,7 @@ struct DirectOutput {
 
 /// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.
 struct HopperGemmArguments : GemmKernelArguments {
+  FastRaster fast_raster;  ///< of `raster`
   DirectOutput direct;
   StreamKArguments stream_k;
 };

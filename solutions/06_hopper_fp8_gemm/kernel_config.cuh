@@ -20,7 +20,10 @@ namespace bw::hopper {
 struct LoadWarps {
   static constexpr uint32_t kLoad = 0;
   static constexpr uint32_t kFirstOutput = 1;
+  static constexpr uint32_t kInitialise = kFirstOutput + kMathWarpgroups;
 };
+static_assert(LoadWarps::kInitialise < kWarpgroupWarps,
+              "the loading warpgroup has a warp for each");
 
 /// Everything that follows from `traits_`; each condition on them is a static_assert here.
 template <GemmTraits traits_>

@@ -12,6 +12,7 @@
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
 #include "common/device/tma_store.cuh"
+#include "solutions/06_hopper_fp8_gemm/cta_start.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
 
 namespace bw::hopper {
@@ -30,7 +31,9 @@ __device__ __forceinline__ void load_operand(const void* destination, const CUte
 }
 
 /// Load warp: fills the input ring with one K block after the other. Tiles that CTAs of the cluster
-/// share are loaded in slices, one by each, and multicast; the A-scales are this CTA's own.
+/// share are loaded in slices, one by each, and multicast; the A-scales are this CTA's own. It
+/// waits for the barriers when it knows its first tile, and ends when all stages have been
+/// released.
 template <class Config>
 __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   constexpr int kASliceRows = Config::kTileM / Config::kASlices;
@@ -39,7 +42,10 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   const uint32_t a_row = cluster.rank_n * kASliceRows, b_row = cluster.rank_m * kBSliceRows;
   auto input = cta.input_pipeline();
   auto producer = input.producer();
+  bool has_begun = false;
   cta.for_each_part([&](const TilePart& part) {
+    if (!has_begun) wait_for_barriers<Config>();
+    has_begun = true;
     for (uint32_t k_block = part.first; k_block < part.end; ++k_block) {
       auto stage = producer.acquire();
       if (ptx::elect_one()) {
@@ -59,6 +65,10 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
       __syncwarp();
     }
   });
+  if (!has_begun) wait_for_barriers<Config>();
+  // A CTA's shared memory must outlive what others send to it: operands, which its own math warps
+  // have waited for, and releases of stages.
+  if constexpr (Config::kClusterSize > 1 && Config::kSplitK == 1) producer.drain();
 }
 
 /// Output warp of one math warpgroup. A slot holds a slice of C until the warpgroup has put the

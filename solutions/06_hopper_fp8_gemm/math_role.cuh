@@ -77,7 +77,7 @@ class MathWarpgroup {
     PromotedAccumulator<Config> accumulator;
     TilePart pending{};  // the tile in the accumulator that hasn't been written
     bool is_pending = false;
-    cta_.for_each_whole_tile([&](const TilePart& part) {
+    cta_.for_each_part([&](const TilePart& part) {
       begin_part(part);
       uint32_t k_block = part.first;
       if constexpr (Config::traits.writes_behind) {
@@ -94,14 +94,13 @@ class MathWarpgroup {
         reduce_over_cluster(cta_, accumulator, sum);
         output.write(sum, part);
       } else if constexpr (Config::traits.writes_behind) {
-        is_pending = true;
+        is_pending = !Config::kStreamK || complete(accumulator, part);
         pending = part;
       } else {
         output.write(accumulator.values(), part);
       }
     });
     if (is_pending) output.write(accumulator.values(), pending);
-    if constexpr (Config::kStreamK) compute_split_parts(output, accumulator);
   }
 
  private:
@@ -109,26 +108,22 @@ class MathWarpgroup {
   static constexpr int kSteps = Config::kWaves * Config::kPieces;
   using Product = float[Config::kMmaRegisters];
 
-  /// This cluster's parts of pieces that are split along K: leaves their sums for the owner of the
-  /// piece, or adds what others have left and writes the output.
-  __device__ __forceinline__ void compute_split_parts(OutputSlices<Config>& output,
-                                                      PromotedAccumulator<Config>& accumulator) {
+  /// With stream_k, after the K blocks of `part`: leaves a helper's partial sum, or adds to an
+  /// owner's what the helpers have left. Whether the tile is this CTA's to write.
+  __device__ __forceinline__ bool complete(PromotedAccumulator<Config>& accumulator,
+                                           const TilePart& part) {
     const StreamKSchedule& schedule = cta_.args.stream_k.schedule;
     const PartialSums<Config> partial_sums(cta_);
-    cta_.for_each_split_part([&](const TilePart& part) {
-      begin_part(part);
-      accumulator.zero();
-      accumulate_blocks(accumulator, part.first, part.end);
-      const uint32_t cluster = cta_.cluster_index();
-      if (schedule.is_helper(cluster)) {
-        partial_sums.leave(schedule.partial_sum(cluster, part.piece), accumulator);
-      } else {
-        schedule.for_each_helper(part.piece, [&](uint32_t helper) {
-          partial_sums.add(schedule.partial_sum(helper, part.piece), accumulator);
-        });
-        output.write(accumulator.values(), part);
-      }
-    });
+    if (part.first > 0) {
+      partial_sums.leave(schedule.partial_sum(cta_.cluster_index(), part.piece), accumulator);
+      return false;
+    }
+    if (part.piece >= schedule.whole) {
+      schedule.for_each_helper(part.piece, [&](uint32_t helper) {
+        partial_sums.add(schedule.partial_sum(helper, part.piece), accumulator);
+      });
+    }
+    return true;
   }
 
   /// Points to the B-scales of the warpgroup's columns of a tile, and reads those of its first K

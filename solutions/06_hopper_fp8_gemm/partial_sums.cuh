@@ -44,12 +44,11 @@ class PartialSums {
   /// Waits for a partial sum, adds it, and clears its flag for the next launch.
   __device__ __forceinline__ void add(uint32_t number,
                                       PromotedAccumulator<Config>& accumulator) const {
-    if (thread() % ptx::kWarpThreads == 0) {
-      while (ptx::load_acquire_gpu(flag_of(number)) == 0) {
-      }
-      *flag_of(number) = 0;
+    // Every lane looks, and the warp decides: to the compiler the branch is then the same in all
+    // lanes, and the ring's stages stay in uniform registers.
+    while (!__all_sync(ptx::kFullWarpMask, ptx::load_acquire_gpu(flag_of(number)) != 0)) {
     }
-    __syncwarp();
+    if (thread() % ptx::kWarpThreads == 0) *flag_of(number) = 0;
     const float4* const vectors = vectors_of(number);
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "common/device/fast_divisor.cuh"
 #include "common/device/host_device.cuh"
 
 namespace bw::hopper {
@@ -36,6 +37,8 @@ struct StreamKSchedule {
   uint32_t split = 0;
   uint32_t owned = 0;
   uint32_t helpers = 0;
+  // By these it divides, so that all it computes stays in a warp's uniform registers.
+  FastDivisor by_split{}, by_helpers{}, by_helped{};
 
   /// What its owner pays for a split piece beside its K blocks, in K blocks: it waits for partial
   /// sums and adds them. Found on an H100, as kPartialSumBlocks below.
@@ -55,28 +58,34 @@ struct StreamKSchedule {
 
   /// Where the share of a helper begins on the line; it ends where the next one's begins.
   BW_HOST_DEVICE constexpr uint32_t share_begin(uint32_t helper) const {
-    return split * helped() * helper / helpers;
+    return by_helpers.quotient(split * helped() * helper);
   }
 
-  /// Calls `body(part)` for the parts of split pieces that `cluster` computes, after its whole
-  /// ones.
+  /// Calls `body(part)` for all that `cluster` computes: its whole pieces, then its parts of split
+  /// ones. (One loop, so that the kernel's code for a part is there once.)
   template <class Body>
-  BW_HOST_DEVICE constexpr void for_each_split_part(uint32_t cluster, Body&& body) const {
-    // One loop for owners and helpers: the kernel's code for a part is there once. `place` runs
-    // from `begin` to `end` in steps that end with a piece; `origin` is the piece's K block
-    // `first`.
-    const bool owns = is_owner(cluster);
-    if (!owns && !is_helper(cluster)) return;
-    const uint32_t first = owns ? 0 : owned;
-    const uint32_t step = owns ? owned : helped();
-    const uint32_t begin = owns ? 0 : share_begin(cluster);
-    const uint32_t end = owns ? owned : share_begin(cluster + 1);
-    uint32_t piece = owns ? owned_piece(cluster) : whole + begin / step;
-    uint32_t origin = owns ? 0 : begin / step * step;
-    for (uint32_t place = begin; place < end; ++piece) {
-      const uint32_t next = origin + step < end ? origin + step : end;
-      body(PiecePart{piece, first + place - origin, first + next - origin});
-      place = origin = next;
+  BW_HOST_DEVICE constexpr void for_each_part(uint32_t cluster, Body&& body) const {
+    uint32_t piece = cluster, place = 0;
+    while (true) {
+      PiecePart part{piece, 0, k_blocks};
+      if (piece < whole) {
+        piece += clusters;
+      } else if (!next_split_part(cluster, place, part)) {
+        return;
+      }
+      body(part);
+    }
+  }
+
+  /// Calls `body(piece)` for all pieces that `cluster` writes: its whole ones, then the one it
+  /// owns.
+  template <class Body>
+  BW_HOST_DEVICE constexpr void for_each_output_piece(uint32_t cluster, Body&& body) const {
+    for (uint32_t piece = cluster;; piece += clusters) {
+      const bool is_whole = piece < whole;
+      if (!is_whole && !is_owner(cluster)) return;
+      body(is_whole ? piece : owned_piece(cluster));
+      if (!is_whole) return;
     }
   }
 
@@ -84,10 +93,9 @@ struct StreamKSchedule {
   template <class Body>
   BW_HOST_DEVICE constexpr void for_each_helper(uint32_t piece, Body&& body) const {
     const uint32_t begin = (piece - whole) * helped(), end = begin + helped();
-    uint32_t helper = (piece - whole) * helpers / split;
+    uint32_t helper = by_split.quotient((piece - whole) * helpers);
     for (; helper < helpers && share_begin(helper) < end; ++helper) {
-      const uint32_t share_end = share_begin(helper + 1);
-      if (share_end > begin && share_end > share_begin(helper)) body(helper);
+      if (share_begin(helper + 1) > begin) body(helper);
     }
   }
 
@@ -97,9 +105,29 @@ struct StreamKSchedule {
     return helper + piece - whole;
   }
 
- private:
   /// K blocks of a split piece that its owner leaves to others.
   BW_HOST_DEVICE constexpr uint32_t helped() const { return k_blocks - owned; }
+
+ private:
+  /// The next part of a split piece that `cluster` computes, if there is one. `place` is 0 before
+  /// the first, then where the last one ended: on the line for a helper.
+  BW_HOST_DEVICE constexpr bool next_split_part(uint32_t cluster, uint32_t& place,
+                                                PiecePart& part) const {
+    if (is_owner(cluster)) {
+      if (place > 0) return false;
+      part = {owned_piece(cluster), 0, owned};
+      place = owned;
+      return true;
+    }
+    if (!is_helper(cluster)) return false;
+    const uint32_t share = share_begin(cluster), end = share_begin(cluster + 1);
+    const uint32_t begin = place > share ? place : share;
+    if (begin >= end) return false;
+    const uint32_t index = by_helped.quotient(begin), origin = index * helped();
+    place = origin + helped() < end ? origin + helped() : end;
+    part = {whole + index, owned + begin - origin, owned + place - origin};
+    return true;
+  }
 };
 
 /// The schedule in which all finish at about the same time. What can't be gained by splitting, or
@@ -108,7 +136,8 @@ constexpr StreamKSchedule make_stream_k_schedule(uint32_t pieces, uint32_t clust
                                                  uint32_t k_blocks) {
   // What a partial sum costs its helper, in K blocks.
   constexpr uint64_t kPartialSumBlocks = 5;
-  StreamKSchedule schedule{clusters, k_blocks, pieces, 0, k_blocks, 0};
+  StreamKSchedule schedule{
+      .clusters = clusters, .k_blocks = k_blocks, .whole = pieces, .owned = k_blocks};
   const uint32_t split = pieces % clusters;
   if (split == 0) return schedule;
   const uint32_t idle = clusters - split;
@@ -120,11 +149,15 @@ constexpr StreamKSchedule make_stream_k_schedule(uint32_t pieces, uint32_t clust
       (uint64_t{split} * k_blocks + cost + split + helpers - 1) / (split + helpers);
   if (owned + StreamKSchedule::kMergeBlocks >= k_blocks) return schedule;
   const uint64_t line = split * (k_blocks - owned);
-  if (line * (helpers + 1) > UINT32_MAX) return schedule;  // share_begin() would overflow
+  constexpr uint64_t kDivisible = uint64_t{1} << 31;  // FastDivisor's limit
+  if (line * (helpers + 1) >= kDivisible) return schedule;
   schedule.whole = pieces - split;
   schedule.split = split;
   schedule.owned = static_cast<uint32_t>(owned);
   schedule.helpers = helpers;
+  schedule.by_split = FastDivisor(split);
+  schedule.by_helpers = FastDivisor(helpers);
+  schedule.by_helped = FastDivisor(schedule.helped());
   return schedule;
 }
 

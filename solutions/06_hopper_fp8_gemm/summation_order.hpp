@@ -70,7 +70,7 @@ class SummationOrder {
     KParts parts;
     int64_t end = schedule.owned;
     schedule.for_each_helper(piece, [&](uint32_t helper) {
-      schedule.for_each_split_part(helper, [&](const PiecePart& part) {
+      schedule.for_each_part(helper, [&](const PiecePart& part) {
         if (part.piece != piece) return;
         require(part.first == end, "Helper ", helper, "'s part of piece ", piece,
                 " begins at K block ", part.first, ", but the one before it ends at ", end, ".");

@@ -49,6 +49,8 @@ __global__ void barriers(uint32_t* result) {
   ptx::bar_sync<4, 64>();
   ptx::cluster_arrive();
   ptx::cluster_wait();
+  ptx::cluster_arrive_relaxed();
+  ptx::cluster_wait();
   if (ptx::elect_one()) result[0] = done;
   result[1] = ptx::pack_bf16x2(ptx::unpack_bf16_low(done), ptx::unpack_bf16_high(done));
 }

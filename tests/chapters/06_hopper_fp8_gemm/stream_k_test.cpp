@@ -29,15 +29,11 @@ struct Share {
   uint64_t first, end;
 };
 
-/// All that is computed, piece by piece, each in the order of K; by the schedule's rule for whole
-/// pieces (cluster i has the pieces i, i + clusters, …) and what it says about the others.
+/// All that is computed, piece by piece, each in the order of K.
 std::vector<std::vector<Share>> shares_of_pieces(const Case& c, const StreamKSchedule& schedule) {
   std::vector<std::vector<Share>> pieces(c.pieces);
   for (uint32_t cluster = 0; cluster < c.clusters; ++cluster) {
-    for (uint64_t piece = cluster; piece < schedule.whole; piece += c.clusters) {
-      pieces.at(piece).push_back({cluster, 0, c.k_blocks});
-    }
-    schedule.for_each_split_part(cluster, [&](const PiecePart& part) {
+    schedule.for_each_part(cluster, [&](const PiecePart& part) {
       pieces.at(part.piece).push_back({cluster, part.first, part.end});
     });
   }
@@ -88,6 +84,25 @@ std::string fault_of_roles(const Case& c, const StreamKSchedule& schedule) {
   return *owned.begin() == schedule.whole ? "" : "the owned pieces aren't those that are split";
 }
 
+/// What is wrong with the order in which the clusters compute and write pieces.
+std::string fault_of_order(const Case& c, const StreamKSchedule& schedule) {
+  for (uint32_t cluster = 0; cluster < c.clusters; ++cluster) {
+    std::vector<uint32_t> begun, written;
+    uint32_t next_whole = cluster;
+    bool in_order = true;
+    schedule.for_each_part(cluster, [&](const PiecePart& part) {
+      const bool is_next = part.piece == next_whole && part.first == 0 && part.end == c.k_blocks;
+      if (next_whole < schedule.whole && !is_next) in_order = false;
+      next_whole += c.clusters;
+      if (part.first == 0) begun.push_back(part.piece);
+    });
+    if (!in_order) return "a cluster's whole pieces aren't first, a round apart";
+    schedule.for_each_output_piece(cluster, [&](uint32_t piece) { written.push_back(piece); });
+    if (begun != written) return "a cluster doesn't write the pieces whose K block 0 it computes";
+  }
+  return "";
+}
+
 /// What is wrong with the numbers of partial sums, and with how much each cluster has to do.
 std::string fault_of_shares(const Case& c, const StreamKSchedule& schedule) {
   std::set<uint32_t> numbers;
@@ -95,7 +110,8 @@ std::string fault_of_shares(const Case& c, const StreamKSchedule& schedule) {
   std::string fault;
   for (uint32_t cluster = 0; cluster < c.clusters; ++cluster) {
     uint64_t blocks = 0;
-    schedule.for_each_split_part(cluster, [&](const PiecePart& part) {
+    schedule.for_each_part(cluster, [&](const PiecePart& part) {
+      if (part.piece < schedule.whole) return;
       blocks += part.end - part.first;
       if (!schedule.is_helper(cluster)) return;
       const uint32_t number = schedule.partial_sum(cluster, part.piece);
@@ -116,6 +132,7 @@ std::string fault_of(const Case& c) {
   const StreamKSchedule schedule = c.schedule();
   std::string fault = fault_of_roles(c, schedule);
   if (fault.empty()) fault = fault_of_shares(c, schedule);
+  if (fault.empty()) fault = fault_of_order(c, schedule);
   const auto pieces = shares_of_pieces(c, schedule);
   for (uint32_t piece = 0; piece < c.pieces && fault.empty(); ++piece) {
     fault = fault_of_piece(c, schedule, piece, pieces[piece]);

@@ -21,9 +21,8 @@ std::set<int64_t> begins_of(const KParts& parts) {
 /// The same, piece by piece, of all parts that the clusters compute.
 std::vector<std::set<int64_t>> begins_of_pieces(const StreamKSchedule& schedule, uint32_t pieces) {
   std::vector<std::set<int64_t>> begins(pieces);
-  for (uint32_t piece = 0; piece < schedule.whole; ++piece) begins[piece].insert(0);
   for (uint32_t cluster = 0; cluster < schedule.clusters; ++cluster) {
-    schedule.for_each_split_part(
+    schedule.for_each_part(
         cluster, [&](const PiecePart& part) { begins.at(part.piece).insert(part.first); });
   }
   return begins;
