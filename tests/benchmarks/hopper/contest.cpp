@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/host/executable_graph.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
@@ -143,32 +144,48 @@ MedianTime middle_block(std::vector<MedianTime> blocks) {
   return *middle;
 }
 
-/// Blocks of single launches, cuBLASLt's (if there is one) and ours in turn.
-TimePair compare_single_launches(const std::optional<Launch>& peer, const Launch& ours,
-                                 const ContestOptions& options) {
-  TimePair comparison{};
-  std::vector<MedianTime> of_peer, of_ours;
+/// Blocks of single launches, the contestants in turn; of each the middle block.
+std::vector<MedianTime> time_in_turn(const std::vector<Launch>& contestants,
+                                     const ContestOptions& options) {
+  std::vector<std::vector<MedianTime>> blocks(contestants.size());
   for (int block = 0; block < kBlocks; ++block) {
-    if (peer) {
-      of_peer.push_back(median_of(time_single_launches(*peer, options.warm_ups, options.repeats)));
+    for (size_t i = 0; i < contestants.size(); ++i) {
+      blocks[i].push_back(
+          median_of(time_single_launches(contestants[i], options.warm_ups, options.repeats)));
     }
-    of_ours.push_back(median_of(time_single_launches(ours, options.warm_ups, options.repeats)));
   }
-  if (peer) comparison.peer = middle_block(std::move(of_peer));
-  comparison.ours = middle_block(std::move(of_ours));
-  return comparison;
+  std::vector<MedianTime> middle;
+  for (auto& of_contestant : blocks) middle.push_back(middle_block(std::move(of_contestant)));
+  return middle;
 }
 
-/// Ours and cuBLASLt's, if there is one, take turns.
-TimePair compare_queued_launches(const std::optional<Launch>& peer, const Launch& ours,
-                                 const ContestOptions& options) {
-  TimePair comparison{};
+/// Times ours, and cuBLASLt's algorithm `place` (if there is one) by its call and as a graph.
+void compare_single_launches(const CublasLtMatmul& peer, std::optional<int> place,
+                             const Launch& ours, const ContestOptions& options,
+                             ContestResult& result) {
+  if (!place) {
+    result.single = result.graph = TimePair{time_in_turn({ours}, options).front(), {}, 0};
+    return;
+  }
+  const ExecutableGraph graph([&](cudaStream_t stream) { peer.run(*place, stream); });
+  const std::vector<MedianTime> times =
+      time_in_turn({peer_launch(peer, *place), ours, [&graph] { graph.launch(nullptr); }}, options);
+  result.single = TimePair{times[1], times[0], *place};
+  result.graph = TimePair{times[1], times[2], *place};
+}
+
+/// Ours and cuBLASLt's algorithm `place`, if there is one, take turns.
+TimePair compare_queued_launches(const CublasLtMatmul& peer, std::optional<int> place,
+                                 const Launch& ours, const ContestOptions& options) {
   std::vector<Launch> finalists = {ours};
-  if (peer) finalists.push_back(*peer);
+  if (place) finalists.push_back(peer_launch(peer, *place));
   const std::vector<Times> times =
       time_queued_launches(finalists, options.warm_ups, options.repeats);
-  comparison.ours = median_of(times.front());
-  if (peer) comparison.peer = median_of(times.back());
+  TimePair comparison{median_of(times.front()), {}, 0};
+  if (place) {
+    comparison.peer = median_of(times.back());
+    comparison.peer_algorithm = *place;
+  }
   return comparison;
 }
 
@@ -177,12 +194,16 @@ TimePair compare_queued_launches(const std::optional<Launch>& peer, const Launch
 EmptyLaunch time_empty_launch(const ContestOptions& options) {
   EmptyLaunch empty;
   if (options.times_single()) {
-    empty.single =
-        median_of(time_single_launches(empty_launch(), options.warm_ups, options.repeats));
+    const ExecutableGraph graph([](cudaStream_t stream) { launch_empty(stream); });
+    const std::vector<MedianTime> times =
+        time_in_turn({[] { launch_empty(nullptr); }, [&graph] { graph.launch(nullptr); }}, options);
+    empty.single = times[0];
+    empty.graph = times[1];
   }
   if (options.times_queued()) {
     empty.queued = median_of(
-        time_queued_launches({empty_launch()}, options.warm_ups, options.repeats).front());
+        time_queued_launches({[] { launch_empty(nullptr); }}, options.warm_ups, options.repeats)
+            .front());
   }
   return empty;
 }
@@ -219,19 +240,10 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   result.our_error = our_errors.at(&plan.kernel());
   const Launch ours = our_launch(plan);
   const std::optional<PeerAlgorithm> fastest = fastest_queued(peer, algorithms);
-  const std::optional<Launch> theirs =
-      fastest ? std::optional(peer_launch(peer, fastest->place)) : std::nullopt;
   if (fastest) result.peer_error = fastest->error;
-  const auto by_fastest = [&](TimePair comparison) {
-    if (fastest) comparison.peer_algorithm = fastest->place;
-    return comparison;
-  };
-  if (options.times_single()) {
-    result.single = by_fastest(compare_single_launches(theirs, ours, options));
-  }
-  if (options.times_queued()) {
-    result.queued = by_fastest(compare_queued_launches(theirs, ours, options));
-  }
+  const std::optional<int> place = fastest ? std::optional(fastest->place) : std::nullopt;
+  if (options.times_single()) compare_single_launches(peer, place, ours, options, result);
+  if (options.times_queued()) result.queued = compare_queued_launches(peer, place, ours, options);
   return result;
 }
 

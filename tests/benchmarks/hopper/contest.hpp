@@ -57,7 +57,10 @@ struct ContestResult {
   double peer_error;    ///< of cuBLASLt's fastest algorithm
   int peer_algorithms;  ///< of cuBLASLt that ran and were right; 0: it has none for this shape
   int peer_failures;    ///< that it proposed, but that failed or were wrong
-  std::optional<TimePair> single, queued;
+  std::optional<TimePair> single;  ///< each by the call of its interface
+  std::optional<TimePair> graph;   ///< the same times of ours, whose plan is a graph; cuBLASLt's
+                                   ///< call captured in a graph, too
+  std::optional<TimePair> queued;
   std::vector<ConfigTime> all_configs;  ///< with config "all", the fastest first
 
   bool has_peer() const { return peer_algorithms > 0; }
@@ -70,7 +73,7 @@ struct ContestResult {
 
 /// What the ways of timing add: an empty kernel's time.
 struct EmptyLaunch {
-  std::optional<MedianTime> single, queued;
+  std::optional<MedianTime> single, graph, queued;
 };
 EmptyLaunch time_empty_launch(const ContestOptions& options);
 

@@ -62,6 +62,7 @@ void print_result(const bw::ContestResult& result) {
     std::printf(", cuBLASLt finds no algorithm for this shape\n");
   }
   if (result.single) print_comparison("single", result, *result.single);
+  if (result.graph && result.has_peer()) print_comparison("graph", result, *result.graph);
   if (result.queued) print_comparison("queued", result, *result.queued);
   for (const bw::ConfigTime& config : result.all_configs) {
     std::printf("        %-24s %8.1f us\n", config.name.c_str(), config.microseconds);
@@ -146,8 +147,8 @@ int main(int argc, char** argv) {
   command_line.add("config", options.config,
                    "a configuration's name, auto (the host API's choice), or all (times each)");
   command_line.add("timing", options.timing, kTimings,
-                   "single: each launch alone between its events; queued: behind a waiting "
-                   "kernel, in turn: device time only");
+                   "single: each launch alone between its events, cuBLASLt's also from a graph; "
+                   "queued: behind a waiting kernel, in turn: device time only");
   command_line.add("repeats", options.repeats,
                    "timed launches of each contestant, by each way of timing");
   command_line.add("seed", options.seed, "seed of the random inputs");

@@ -128,26 +128,36 @@ std::string floor_markdown(const Floor& floor) {
 }
 
 std::string empty_launch_text(const EmptyLaunch& empty) {
-  std::string text = "An empty kernel:";
-  if (empty.single) text += format(" %.1f us alone", empty.single->microseconds);
-  if (empty.single && empty.queued) text += ",";
-  if (empty.queued) text += format(" %.1f us queued", empty.queued->microseconds);
-  return text + ".";
+  std::string text;
+  const auto add = [&](const std::optional<MedianTime>& time, const char* how) {
+    if (!time) return;
+    text += format("%s %.1f us %s", text.empty() ? "" : ",", time->microseconds, how);
+  };
+  add(empty.single, "launched alone");
+  add(empty.graph, "alone as a graph");
+  add(empty.queued, "queued");
+  return "An empty kernel:" + text + ".";
 }
 
 std::string results_markdown(const Results& results) {
   const bool has_floor = results.floor.best_tflops() > 0;
-  const auto both_timed = [](const ContestResult& result) {
-    return result.single && result.queued;
+  const auto any_has = [&](Method method) {
+    return std::any_of(results.shapes.begin(), results.shapes.end(),
+                       [&](const ContestResult& result) { return method(result) != nullptr; });
   };
-  const bool has_second = std::any_of(results.shapes.begin(), results.shapes.end(), both_timed);
+  const bool has_graph = any_has(graph_launches);
+  const bool has_second = any_has(single_launches) && any_has(queued_launches);
   std::string text = machine_line(results.machine) + "\n\n" + empty_launch_text(results.empty);
-  text += has_second ? " The first columns are of single launches.\n\n" : "\n\n";
+  text += has_graph ? " The first columns are of single launches, ours by a plan, cuBLASLt's by its"
+                      " call. \"As a graph\": that call captured in a graph, as our plan is.\n\n"
+                    : "\n\n";
   text +=
       "| M | N | K | beta | configuration | ours | TFLOP/s | spread | cuBLASLt | TFLOP/s | spread |"
       " ratio | of the floor | error, ours / cuBLASLt |";
+  if (has_graph) text += " cuBLASLt as a graph | ratio |";
   if (has_second) text += " queued: ours | cuBLASLt | ratio |";
   text += "\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
+  if (has_graph) text += "---|---|";
   text += has_second ? "---|---|---|\n" : "\n";
   for (const ContestResult& result : results.shapes) {
     const TimePair& first = result.headline();
@@ -165,7 +175,12 @@ std::string results_markdown(const Results& results) {
                 : std::string(" |");
     text += result.has_peer() ? format(" %.4f |", result.our_error / result.peer_error)
                               : std::string(" |");
-    if (both_timed(result)) {
+    if (has_graph) {
+      text += result.has_peer() ? format(" %.1f us | %.3f |", result.graph->peer.microseconds,
+                                         result.graph->ratio())
+                                : std::string(" | |");
+    }
+    if (has_second) {
       text += format(" %.1f us |", result.queued->ours.microseconds);
       text += result.has_peer() ? format(" %.1f us | %.3f |", result.queued->peer.microseconds,
                                          result.queued->ratio())
@@ -176,17 +191,19 @@ std::string results_markdown(const Results& results) {
   const auto mean_text = [&](const char* name, Method method) {
     const double mean = geometric_mean(results.shapes, method);
     if (mean == 0) return std::string();
-    return format("\nGeometric mean of the ratios, %s launches: %.3f; the smallest: %.3f.\n", name,
-                  mean, smallest_ratio(results.shapes, method));
+    return format("\nGeometric mean of the ratios, %s: %.3f; the smallest: %.3f.\n", name, mean,
+                  smallest_ratio(results.shapes, method));
   };
-  return text + mean_text("single", single_launches) + mean_text("queued", queued_launches);
+  return text + mean_text("single launches", single_launches) +
+         mean_text("single launches, cuBLASLt as a graph", graph_launches) +
+         mean_text("queued launches", queued_launches);
 }
 
 std::string results_csv(const Results& results) {
   std::string text =
       "date,gpu,driver,cuda,cublaslt,m,n,k,beta,config,our_error,peer_error,peer_algorithms,"
       "limit_us";
-  for (const char* method : {"single", "queued"}) {
+  for (const char* method : {"single", "graph", "queued"}) {
     for (const char* column :
          {"our_us", "our_spread", "peer_us", "peer_spread", "peer_algorithm", "ratio"}) {
       text += format(",%s_%s", method, column);
@@ -205,7 +222,8 @@ std::string results_csv(const Results& results) {
     if (results.floor.best_tflops() > 0) {
       text += format("%.3f", results.floor.limit(result.shape, result.beta != 0));
     }
-    for (const TimePair* comparison : {single_launches(result), queued_launches(result)}) {
+    for (const Method method : {single_launches, graph_launches, queued_launches}) {
+      const TimePair* comparison = method(result);
       if (comparison == nullptr) {
         text += ",,,,,,";
         continue;
@@ -229,8 +247,10 @@ std::string results_chart(const Results& results) {
   const MachineInfo& machine = results.machine;
   const double single = geometric_mean(results.shapes, single_launches);
   const double queued = geometric_mean(results.shapes, queued_launches);
+  const double graph = geometric_mean(results.shapes, graph_launches);
   std::string means = "geometric mean";
   if (single > 0) means += format(" %.3f", single);
+  if (graph > 0) means += format(", cuBLASLt as a graph %.3f", graph);
   if (single > 0 && queued > 0) means += ", queued";
   if (queued > 0) means += format(" %.3f", queued);
   chart.subtitle = format("%s, driver %s, CUDA %s, cuBLASLt %s, %s; %s", machine.gpu.c_str(),

@@ -24,6 +24,9 @@ using Method = const TimePair* (*)(const ContestResult&);
 inline const TimePair* single_launches(const ContestResult& result) {
   return result.single ? &*result.single : nullptr;
 }
+inline const TimePair* graph_launches(const ContestResult& result) {
+  return result.graph ? &*result.graph : nullptr;
+}
 inline const TimePair* queued_launches(const ContestResult& result) {
   return result.queued ? &*result.queued : nullptr;
 }

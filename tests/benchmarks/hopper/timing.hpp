@@ -2,6 +2,8 @@
 /// \file
 /// Two ways to time launches, both on the device's clock.
 
+#include <cuda_runtime_api.h>
+
 #include <functional>
 #include <vector>
 
@@ -38,7 +40,7 @@ Times time_single_launches(const Launch& contestant, int warm_ups, int repeats);
 std::vector<Times> time_queued_launches(const std::vector<Launch>& contestants, int warm_ups,
                                         int repeats);
 
-/// A kernel that does nothing, on one thread: what each method adds.
-Launch empty_launch();
+/// Enqueues a kernel that does nothing, on one thread: what each method adds.
+void launch_empty(cudaStream_t stream);
 
 }  // namespace bw

@@ -15,7 +15,8 @@
 namespace bw {
 namespace {
 
-/// Timed in both ways; queued launches take 4 us less each. `peer` 0: it has no algorithm.
+/// Timed in all ways; queued launches take 4 us less each, the peer's graph 3 us less. `peer` 0: it
+/// has no algorithm.
 ContestResult result_of(Shape shape, double ours, double peer) {
   ContestResult result{};
   result.shape = shape;
@@ -25,6 +26,7 @@ ContestResult result_of(Shape shape, double ours, double peer) {
   result.peer_error = 0.0017;
   const double less = 4;
   result.single = TimePair{{ours, 0.01}, {peer, 0.02}, 1};
+  result.graph = TimePair{{ours, 0.01}, {peer > 0 ? peer - 3 : 0, 0.02}, 1};
   result.queued = TimePair{{ours - less, 0.01}, {peer > 0 ? peer - less : 0, 0.02}, 2};
   return result;
 }
@@ -80,7 +82,7 @@ TEST(Report, GeometricMeanLeavesOutWhatWasNotTimedSo) {
 Results results_of(std::vector<ContestResult> shapes) {
   Results results;
   results.shapes = std::move(shapes);
-  results.empty = {MedianTime{5.5, 0.1}, MedianTime{1.5, 0.1}};
+  results.empty = {MedianTime{5.5, 0.1}, MedianTime{3.5, 0.1}, MedianTime{1.5, 0.1}};
   results.floor = floor_of(1500, 3e12);
   results.machine = {"2026-01-01", "GPU", 132, "580.1", "13.0", "13.1.0", "unknown"};
   return results;
@@ -102,18 +104,24 @@ std::vector<std::string> lines_with(const std::string& text, const std::string& 
   return lines;
 }
 
-TEST(Report, TableHoldsEveryShapeByBothTimings) {
+TEST(Report, TableHoldsEveryShapeByAllTimings) {
   const std::string table = results_markdown(
       results_of({result_of({4096, 4096, 4096}, 100, 120), result_of({64, 2112, 7168}, 26, 0)}));
   EXPECT_NE(table.find("| 4096 | 4096 | 4096 | 0 | 128x256_2x1 | 100.0 us | 1374 | 1.0 % | 120.0 us"
                        " | 1145 | 2.0 % | 1.200 |"),
             std::string::npos)
       << table;
-  EXPECT_NE(table.find("| 96.0 us | 116.0 us | 1.208 |"), std::string::npos) << table;
+  EXPECT_NE(table.find("| 117.0 us | 1.170 | 96.0 us | 116.0 us | 1.208 |"), std::string::npos)
+      << table;
   EXPECT_NE(table.find("no algorithm"), std::string::npos) << table;
   EXPECT_NE(table.find("driver 580.1"), std::string::npos) << table;
-  EXPECT_NE(table.find("An empty kernel: 5.5 us alone, 1.5 us queued."), std::string::npos);
+  EXPECT_NE(table.find("An empty kernel: 5.5 us launched alone, 3.5 us alone as a graph, 1.5 us "
+                       "queued."),
+            std::string::npos)
+      << table;
   EXPECT_NE(table.find("single launches: 1.200; the smallest: 1.200."), std::string::npos) << table;
+  EXPECT_NE(table.find("cuBLASLt as a graph: 1.170; the smallest: 1.170."), std::string::npos)
+      << table;
   EXPECT_NE(table.find("queued launches: 1.208; the smallest: 1.208."), std::string::npos) << table;
   const auto rows = lines_with(table, "|");
   ASSERT_EQ(rows.size(), 4u) << table;
@@ -125,11 +133,14 @@ TEST(Report, TableHoldsEveryShapeByBothTimings) {
 TEST(Report, OneTimingAloneIsTheHeadline) {
   ContestResult result = result_of({4096, 4096, 4096}, 100, 120);
   result.single.reset();
+  result.graph.reset();
   Results results = results_of({result});
   results.empty.single.reset();
+  results.empty.graph.reset();
   const std::string table = results_markdown(results);
   EXPECT_NE(table.find("| 96.0 us | 1432 | 1.0 % | 116.0 us |"), std::string::npos) << table;
   EXPECT_EQ(table.find("single"), std::string::npos) << table;
+  EXPECT_EQ(table.find("graph"), std::string::npos) << table;
   const auto rows = lines_with(table, "|");
   ASSERT_EQ(rows.size(), 3u) << table;
   for (const std::string& row : rows) {
@@ -147,8 +158,10 @@ TEST(Report, EveryLineOfTheCsvHasAllFields) {
   for (const std::string& line : lines) {
     EXPECT_EQ(occurrences(line, ","), occurrences(lines[0], ",")) << line;
   }
+  EXPECT_NE(lines[0].find("graph_ratio"), std::string::npos);
   EXPECT_NE(lines[0].find("queued_ratio"), std::string::npos);
-  EXPECT_NE(lines[1].find(",1.2000,96.000,"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find(",1.2000,100.000,"), std::string::npos) << lines[1];
+  EXPECT_NE(lines[1].find(",1.1700,96.000,"), std::string::npos) << lines[1];
 }
 
 TEST(Report, FloorShowsEveryMeasurement) {
@@ -174,6 +187,7 @@ TEST(Report, ChartShowsBothTimings) {
   EXPECT_EQ(occurrences(svg, "class=\"reached\""), 1);
   EXPECT_EQ(occurrences(svg, "class=\"missed\""), 1);
   EXPECT_NE(svg.find("queued launches"), std::string::npos);
+  EXPECT_NE(svg.find("cuBLASLt as a graph"), std::string::npos);
 }
 
 TEST(Chart, HoldsEveryBarOnceAndEscapesItsTexts) {
