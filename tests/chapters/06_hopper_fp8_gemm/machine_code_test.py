@@ -4,7 +4,9 @@ Assembles the program's PTX and reads the disassembly: every kernel must multipl
 cores' FP8 instruction, load and store by TMA, hand registers from the loading to the multiplying
 warps, spill none, and must not be one whose wgmma ptxas had to serialise. The promotion's FMAs must
 alternate their operand reuse, so that warps take turns: ptxas sees to it only in loops of a shape
-that it knows, and without it the kernel takes 10 % longer.
+that it knows, and without it the kernel takes 10 % longer. And few of them may have product, scale
+and sum in registers of one bank (of two: even and odd), since they take a clock longer: half of them
+there cost 4 %. Which registers ptxas takes can change with code that is far away.
 
 Kernels that divide tiles along K hand over partial sums by flags in global memory: each must hold a
 store that releases and a load that acquires for the whole GPU, and no other kernel has either."""
@@ -26,6 +28,11 @@ IN_NO_KERNEL = ["LDL", "STL", "HMMA", "IMMA"]
 # sum = product * scale + sum, in place; the second operand may be kept for the next instruction.
 PROMOTION = re.compile(r"FFMA (R\d+), R\d+(?:\.reuse)?, R\d+(\.reuse)?, \1\b")
 LEAST_ALTERNATING = 0.75
+OPERANDS = re.compile(r"FFMA R(\d+), R(\d+)(?:\.reuse)?, R(\d+)(?:\.reuse)?, R\1\b")
+BANKS = 2
+# Small tiles wait for memory.
+WIDE_MMA = re.compile(r"QGMMA\.64x(128|192|256)x32")
+MOST_IN_ONE_BANK = 0.3
 
 
 # A store that releases comes behind a barrier; after a load that acquires, L1 is forgotten.
@@ -83,6 +90,14 @@ def alternating_share(code):
     return sum(a != b for a, b in zip(reuse, reuse[1:])) / (len(reuse) - 1)
 
 
+def share_in_one_bank(code):
+    """Of the promotion's FMAs, the share of which all operands are in one bank."""
+    found = [{int(register) % BANKS for register in match.groups()}
+             for match in OPERANDS.finditer(code)]
+    assert found, "no promotion found"
+    return sum(len(banks) == 1 for banks in found) / len(found)
+
+
 def check(program, nvcc):
     modules = ptx_modules(program)
     assert set(modules) == {ARCHITECTURE}, sorted(modules)
@@ -102,6 +117,10 @@ def check(program, nvcc):
             share = alternating_share(code)
             assert share >= LEAST_ALTERNATING, (
                 f"{name}: only {share:.0%} of neighbouring FMAs alternate their operand reuse")
+            if WIDE_MMA.search(code):
+                share = share_in_one_bank(code)
+                assert share <= MOST_IN_ONE_BANK, (
+                    f"{name}: {share:.0%} of the FMAs have all operands in one register bank")
             with_flags += has_flags(name, code)
             count += 1
     assert count > 0

@@ -1,7 +1,10 @@
 // A plan: prepared once, launched often.
 #include <memory>
+#include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "common/host/device_attribute.hpp"
 #include "common/host/executable_graph.hpp"
@@ -139,6 +142,39 @@ TEST_F(Plan, LaunchesMayBeCapturedIntoAGraph) {
     EXPECT_FALSE(same_bits(on_device.download_d<Bf16>(), expected)) << "was launched, not captured";
     for (int launch = 0; launch < 2; ++launch) graph.launch(stream.get());
     check_cuda(cudaDeviceSynchronize(), "finish the graph");
+    EXPECT_TRUE(same_bits(on_device.download_d<Bf16>(), expected));
+  });
+}
+
+TEST_F(Plan, LaunchesInSeveralStreamsByAsManyThreadsRunOneAfterTheOther) {
+  constexpr int kThreads = 4, kLaunches = 10;
+  const BlockwiseProblem problem =
+      make_blockwise_problem(1000, 1160, 3088, 0.5f, /*seed=*/13, Fill::kNormal);
+  DeviceProblem on_device(problem);
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  for_every_config([&](const hopper::GemmKernel& kernel) {
+    EXPECT_EQ(splits_tiles(on_device.arguments(), kernel), kernel.traits.stream_k);
+    const GemmPlan plan(on_device.arguments(), kernel);
+    const std::vector<Bf16> expected = launch_once(on_device, plan);
+    on_device.poison_d();
+    check_cuda(cudaDeviceSynchronize(), "poison");
+    const std::vector<Stream> streams(kThreads);
+    std::vector<std::string> errors(kThreads);
+    std::vector<std::thread> threads;
+    for (int i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          check_cuda(cudaSetDevice(device), "use the device");
+          for (int launch = 0; launch < kLaunches; ++launch) plan.launch(streams[i].get());
+        } catch (const Error& error) {
+          errors[i] = error.what();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& error : errors) EXPECT_EQ(error, "");
+    check_cuda(cudaDeviceSynchronize(), "finish the launches");
     EXPECT_TRUE(same_bits(on_device.download_d<Bf16>(), expected));
   });
 }
