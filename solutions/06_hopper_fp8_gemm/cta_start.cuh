@@ -7,13 +7,9 @@
 
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
-#include "common/device/named_barrier.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_cta.cuh"
 
 namespace bw::hopper {
-
-/// Named barrier of the CTAs whose barriers are nobody else's.
-constexpr int kStartBarrier = 1;
 
 /// All threads, first of all. Each warp of the loading warpgroup has a part; then the thread tells
 /// the cluster that it has begun, and that its barriers can be used. (Relaxed: the fence after the
@@ -27,18 +23,11 @@ __device__ __forceinline__ void begin_cta(const GemmCta<Config>& cta, uint32_t w
   const uint32_t warpgroup = warp - LoadWarps::kFirstOutput;
   if (warpgroup < kMathWarpgroups && ptx::elect_one()) cta.init_slot_barriers(warpgroup);
   __syncwarp();
-  if constexpr (Config::kClusterSize > 1) ptx::cluster_arrive_relaxed();
+  ptx::cluster_arrive_relaxed();
 }
 
-/// All threads, once, before they use a barrier: waits until all barriers of the CTA are
-/// initialised, and, where CTAs share operands, those of all CTAs of the cluster.
-template <class Config>
-__device__ __forceinline__ void wait_for_barriers() {
-  if constexpr (Config::kClusterSize > 1 && Config::kSplitK == 1) {
-    ptx::cluster_wait();
-  } else {
-    ptx::bar_sync<kStartBarrier, kThreads>();
-  }
-}
+/// All threads, once, before they use a barrier: waits until all CTAs of the cluster have begun and
+/// all their barriers are initialised.
+__device__ __forceinline__ void wait_for_barriers() { ptx::cluster_wait(); }
 
 }  // namespace bw::hopper

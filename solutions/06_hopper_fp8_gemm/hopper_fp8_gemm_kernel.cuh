@@ -38,12 +38,9 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     if (warp == LoadWarps::kLoad) {
       load_operands(cta);
     } else {
-      wait_for_barriers<Config>();
+      wait_for_barriers();
     }
-    if constexpr (Config::kSplitK > 1) {
-      wait_for_split_k_ctas();
-      wait_for_split_k_sums();
-    }
+    if constexpr (Config::kSplitK > 1) wait_for_split_k_sums();
     if (warp >= LoadWarps::kFirstOutput && warp < LoadWarps::kFirstOutput + kMathWarpgroups &&
         ptx::elect_one()) {
       OutputWarp<Config>(cta, warp - LoadWarps::kFirstOutput).run();
@@ -51,7 +48,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     __syncwarp();
   } else {
     ptx::increase_registers<Config::kMathRegisters>();
-    wait_for_barriers<Config>();
+    wait_for_barriers();
     MathWarpgroup<Config>(cta, warpgroup - 1).run();
   }
 }

@@ -44,7 +44,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   auto producer = input.producer();
   bool has_begun = false;
   cta.for_each_part([&](const TilePart& part) {
-    if (!has_begun) wait_for_barriers<Config>();
+    if (!has_begun) wait_for_barriers();
     has_begun = true;
     for (uint32_t k_block = part.first; k_block < part.end; ++k_block) {
       auto stage = producer.acquire();
@@ -65,7 +65,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
       __syncwarp();
     }
   });
-  if (!has_begun) wait_for_barriers<Config>();
+  if (!has_begun) wait_for_barriers();
   // A CTA's shared memory must outlive what others send to it: operands, which its own math warps
   // have waited for, and releases of stages.
   if constexpr (Config::kClusterSize > 1 && Config::kSplitK == 1) producer.drain();

@@ -11,11 +11,8 @@
 
 namespace bw::hopper {
 
-/// Two meetings of all threads of a cluster that splits K; those without a part in the sum take
-/// part in both. For the first they have arrived at the kernel's beginning: all CTAs have begun,
-/// and their shared memory can be written.
-__device__ __forceinline__ void wait_for_split_k_ctas() { ptx::cluster_wait(); }
-/// The second: all partial sums have arrived. No CTA touches another one's memory after it.
+/// All threads of a cluster that splits K, those without a part in the sum, too: all partial sums
+/// have arrived. No CTA touches another one's memory after it.
 __device__ __forceinline__ void wait_for_split_k_sums() {
   ptx::cluster_arrive();
   ptx::cluster_wait();
@@ -23,7 +20,7 @@ __device__ __forceinline__ void wait_for_split_k_sums() {
 
 /// Every CTA of the cluster holds a partial sum of the whole tile; CTA r gets the sum of the r-th
 /// part of its columns, added in the order of ranks, whatever the order of arrival. The two math
-/// warpgroups of all CTAs.
+/// warpgroups of all CTAs, which have all begun.
 template <class Config>
 __device__ __forceinline__ void reduce_over_cluster(
     const GemmCta<Config>& cta, const PromotedAccumulator<Config>& accumulator,
@@ -38,7 +35,6 @@ __device__ __forceinline__ void reduce_over_cluster(
     return ((source * Config::kWaves + wave) * kVectors + vector) * kMathThreads + thread;
   };
 
-  wait_for_split_k_ctas();
 #pragma unroll
   for (int part = 0; part < Config::kSplitK; ++part) {
 #pragma unroll
