@@ -11,7 +11,7 @@ namespace {
 // Sizes in pixels.
 constexpr double kWidth = 900, kMargin = 28, kLabelWidth = 150, kTextWidth = 210;
 constexpr double kHeaderHeight = 92, kFooterHeight = 86, kRowHeight = 30, kBarHeight = 15;
-constexpr double kSecondHeight = 5, kSecondGap = 1, kLegendMark = 22, kLegendStep = 230,
+constexpr double kSecondHeight = 5, kSecondGap = 1, kLegendMark = 22, kLegendStep = 290,
                  kTextGap = 24;
 constexpr double kBarLeft = kMargin + kLabelWidth;
 constexpr double kBarSpace = kWidth - kMargin - kTextWidth - kBarLeft;
