@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// How a CTA begins: warps initialise barriers side by side, and nobody waits for them before he
+/// How a CTA begins: warps initialise barriers side by side, and no role waits for them before it
 /// needs them.
 
 #include <cstdint>
