@@ -1,9 +1,9 @@
 #pragma once
 /// \file
-/// stmatrix: 8 × 8 matrices of 16-bit elements from a warp's registers to shared memory (PTX ISA,
-/// "stmatrix"). Register i of lane l holds elements 2 (l % 4) and the next of row l / 4 of matrix
-/// i; lane l gives the address of row l % 8 of matrix l / 8, 16 bytes long and aligned. All 32
-/// lanes.
+/// stmatrix and ldmatrix: 8 × 8 matrices of 16-bit elements from a warp's registers to shared
+/// memory and back (PTX ISA, "stmatrix", "ldmatrix"). Register i of lane l holds elements 2 (l % 4)
+/// and the next of row l / 4 of matrix i; lane l gives the address of row l % 8 of matrix l / 8, 16
+/// bytes long and aligned. All 32 lanes.
 
 #include <cstdint>
 
@@ -16,6 +16,14 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t r0, uint3
       "stmatrix.sync.aligned.m8n8.x4.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
       "r"(r0), "r"(r1), "r"(r2), "r"(r3)
       : "memory");
+}
+
+// ldmatrix.sync.aligned.m8n8.x4.shared.b16 r, [p];
+__device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
 }
 
 }  // namespace bw::ptx

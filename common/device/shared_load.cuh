@@ -14,13 +14,6 @@ __device__ __forceinline__ float load_shared_f32(uint32_t address) {
   return value;
 }
 
-// ld.shared.u32 d, [a];
-__device__ __forceinline__ uint32_t load_shared_u32(uint32_t address) {
-  uint32_t value;
-  asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
-  return value;
-}
-
 // ld.shared.v4.u32 d, [a];
 __device__ __forceinline__ uint4 load_shared_v4(uint32_t address) {
   uint4 value;

@@ -64,8 +64,8 @@ void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel&
 /// launches. It outlives its launches. Move-only.
 ///
 /// A plan with a workspace clears its flags once, on the legacy default stream, and waits for that
-/// stream. So don't make one while a stream is being captured into a graph; launch() may be
-/// captured.
+/// stream; every plan captures a stream of its own. So don't make one while a stream is being
+/// captured into a graph; launch() may be captured.
 class GemmPlan {
  public:
   /// Errors are those of blockwise_fp8_gemm().

@@ -135,6 +135,8 @@ class MathWarpgroup {
       const uint32_t row =
           min((column + group * Config::kScaleColumns) / kScaleBlock, cta_.args.b_scales.rows - 1);
       b_scales_[group] = cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
+      // Else ptxas computes it at each K block.
+      if constexpr (Config::kStreamK) keep(b_scales_[group]);
       next_b_[group] = part.first < part.end ? __ldg(b_scales_[group] + part.first) : 0.0f;
     }
   }
@@ -162,12 +164,18 @@ class MathWarpgroup {
     const StageOperands operands{
         a_operand_ + index * (Config::Payload::kATileBytes / StageOperands::kUnit),
         b_operand_ + index * (Config::Payload::kBTileBytes / StageOperands::kUnit)};
-    const auto when_issued = [&] {
+    const auto read_next_b = [&] {
       const uint32_t next = min(k_block + 1, end - 1);
 #pragma unroll
       for (int group = 0; group < Config::kScaleGroups; ++group) {
         next_b_[group] = __ldg(b_scales_[group] + next);
       }
+    };
+    // Early enough to be there with the next K block, and not where MMAs would wait: behind the
+    // last step's MMAs, or before them if they are the only ones.
+    if constexpr (kSteps == 1) read_next_b();
+    const auto when_issued = [&] {
+      if constexpr (kSteps > 1) read_next_b();
     };
     const auto when_read = [&] {
       release(ring.consumer_mbar(index));

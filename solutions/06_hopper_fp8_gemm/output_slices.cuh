@@ -7,7 +7,6 @@
 
 #include "common/device/convert.cuh"
 #include "common/device/elect.cuh"
-#include "common/device/fence.cuh"
 #include "common/device/matrix_copy.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/shared_load.cuh"
@@ -82,8 +81,8 @@ class OutputSlices {
   }
 
   /// Puts a group of slices, from slice `first` on, into slots (where C is, if there is a residual)
-  /// and hands them to the output warp. One fence for all, and one arrival of each warp: the tensor
-  /// cores wait for whatever is waited for here.
+  /// and hands them to the output warp. One arrival of each warp for all of them: the tensor cores
+  /// wait for whatever is waited for here.
   template <int registers>
   __device__ __forceinline__ void write_by_tma(const float (&values)[Config::kWaves][registers],
                                                int first) {
@@ -103,8 +102,7 @@ class OutputSlices {
         fill<false>(of_slice(values, first + i), slot);
       }
     }
-    ptx::fence_proxy_async_shared();  // TMA reads the slots next
-    __syncwarp();
+    __syncwarp();  // (The output warp has the fence that orders all this before TMA's reads.)
     if (lane_ == 0) {
 #pragma unroll
       for (SharedMemBarrier* barrier : full) barrier->arrive();
@@ -151,24 +149,23 @@ class OutputSlices {
     keep(lane);
 #pragma unroll
     for (int copy = 0; copy < kCopies; ++copy) {
-      uint32_t packed[4];  // rows 0-7 and 8-15 of columns 0-7, then of columns 8-15
+      // Four matrices: rows 0-7 and 8-15 of columns 0-7, then of columns 8-15; C lies where D goes.
+      const uint32_t address = slot + offset(warp_row_ + lane % 16, copy * 2 + lane / 16);
+      uint32_t c[4];
+      if constexpr (has_residual) ptx::ldmatrix_x4(c, address);
+      uint32_t packed[4];
 #pragma unroll
       for (int matrix = 0; matrix < 4; ++matrix) {
         float low = values[copy * kRegistersPerCopy + 2 * matrix];
         float high = values[copy * kRegistersPerCopy + 2 * matrix + 1];
         if constexpr (has_residual) {
-          const uint32_t row = warp_row_ + matrix % 2 * 8 + lane / 4;
-          const uint32_t chunk = copy * 2 + matrix / 2;
-          const uint32_t c = ptx::load_shared_u32(slot + offset(row, chunk) + lane % 4 * 4);
-          low = fmaf(cta_.args.beta, ptx::unpack_bf16_low(c), low);
-          high = fmaf(cta_.args.beta, ptx::unpack_bf16_high(c), high);
+          low = fmaf(cta_.args.beta, ptx::unpack_bf16_low(c[matrix]), low);
+          high = fmaf(cta_.args.beta, ptx::unpack_bf16_high(c[matrix]), high);
         }
         packed[matrix] = ptx::pack_bf16x2(low, high);
       }
       if constexpr (has_residual) __syncwarp();  // every lane has read the C that is overwritten
-      const uint32_t row = warp_row_ + lane % 16;
-      const uint32_t chunk = copy * 2 + lane / 16;
-      ptx::stmatrix_x4(slot + offset(row, chunk), packed[0], packed[1], packed[2], packed[3]);
+      ptx::stmatrix_x4(address, packed[0], packed[1], packed[2], packed[3]);
     }
   }
 

@@ -17,5 +17,9 @@ __device__ __forceinline__ uint32_t uniform(uint32_t value) {
 /// Keeps the compiler from computing `value` again where it is used, and what follows from it ahead
 /// of this point.
 __device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
+template <class T>
+__device__ __forceinline__ void keep(T*& pointer) {
+  asm volatile("" : "+l"(pointer));
+}
 
 }  // namespace bw::hopper

@@ -63,7 +63,10 @@ __global__ void shared_and_global_words(uint32_t* flag, float* result) {
   const uint4 words = ptx::load_shared_v4(address);
   result[0] = ptx::load_shared_f32(address);
   ptx::store_release_gpu(flag, words.x + words.y + words.z + words.w);
-  ptx::store_release_gpu(flag + 1, ptx::load_acquire_gpu(flag) + ptx::load_shared_u32(address));
+  uint32_t matrices[4];
+  ptx::ldmatrix_x4(matrices, address + threadIdx.x * 16);
+  ptx::store_release_gpu(flag + 1, ptx::load_acquire_gpu(flag) + matrices[0] + matrices[1] +
+                                       matrices[2] + matrices[3]);
 }
 
 __global__ void __launch_bounds__(128, 1) launches_and_registers(uint32_t* result) {
