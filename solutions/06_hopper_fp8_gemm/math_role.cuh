@@ -160,22 +160,18 @@ class MathWarpgroup {
     KBlockScales<Config> scales;
     scales.read_a(a_scales_ + index * Config::Payload::kAScalesBytes);
 #pragma unroll
-    for (int group = 0; group < Config::kScaleGroups; ++group) scales.b[group] = next_b_[group];
+    for (int group = 0; group < Config::kScaleGroups; ++group) {
+      scales.b[group] = uniform(next_b_[group]);
+    }
     const StageOperands operands{
         a_operand_ + index * (Config::Payload::kATileBytes / StageOperands::kUnit),
         b_operand_ + index * (Config::Payload::kBTileBytes / StageOperands::kUnit)};
-    const auto read_next_b = [&] {
+    const auto when_issued = [&] {
       const uint32_t next = min(k_block + 1, end - 1);
 #pragma unroll
       for (int group = 0; group < Config::kScaleGroups; ++group) {
         next_b_[group] = __ldg(b_scales_[group] + next);
       }
-    };
-    // Early enough to be there with the next K block, and not where MMAs would wait: behind the
-    // last step's MMAs, or before them if they are the only ones.
-    if constexpr (kSteps == 1) read_next_b();
-    const auto when_issued = [&] {
-      if constexpr (kSteps > 1) read_next_b();
     };
     const auto when_read = [&] {
       release(ring.consumer_mbar(index));

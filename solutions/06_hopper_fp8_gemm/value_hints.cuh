@@ -13,6 +13,9 @@ namespace bw::hopper {
 __device__ __forceinline__ uint32_t uniform(uint32_t value) {
   return __shfl_sync(ptx::kFullWarpMask, value, 0);
 }
+__device__ __forceinline__ float uniform(float value) {
+  return __shfl_sync(ptx::kFullWarpMask, value, 0);
+}
 
 /// Keeps the compiler from computing `value` again where it is used, and what follows from it ahead
 /// of this point.
