@@ -26,6 +26,14 @@ std::string machine_line(const MachineInfo& machine) {
                 machine.cublaslt.c_str(), machine.date.c_str(), machine.clocks.c_str());
 }
 
+/// All ways of comparing, with their names in the CSV file.
+struct NamedMethod {
+  const char* name;
+  Method method;
+};
+constexpr NamedMethod kMethods[] = {
+    {"single", single_launches}, {"graph", graph_launches}, {"queued", queued_launches}};
+
 double smallest_ratio(const std::vector<ContestResult>& results, Method method) {
   double smallest = HUGE_VAL;
   for (const ContestResult& result : results) {
@@ -203,10 +211,10 @@ std::string results_csv(const Results& results) {
   std::string text =
       "date,gpu,driver,cuda,cublaslt,m,n,k,beta,config,our_error,peer_error,peer_algorithms,"
       "limit_us";
-  for (const char* method : {"single", "graph", "queued"}) {
+  for (const auto& [name, method] : kMethods) {
     for (const char* column :
          {"our_us", "our_spread", "peer_us", "peer_spread", "peer_algorithm", "ratio"}) {
-      text += format(",%s_%s", method, column);
+      text += format(",%s_%s", name, column);
     }
   }
   text += "\n";
@@ -222,7 +230,7 @@ std::string results_csv(const Results& results) {
     if (results.floor.best_tflops() > 0) {
       text += format("%.3f", results.floor.limit(result.shape, result.beta != 0));
     }
-    for (const Method method : {single_launches, graph_launches, queued_launches}) {
+    for (const auto& [name, method] : kMethods) {
       const TimePair* comparison = method(result);
       if (comparison == nullptr) {
         text += ",,,,,,";

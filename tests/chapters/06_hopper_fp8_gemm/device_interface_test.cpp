@@ -1,7 +1,6 @@
 // The GEMM as a library on a GPU: leading dimensions, D in place of C, streams, repeated runs.
 #include <algorithm>
 #include <limits>
-#include <memory>
 
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
@@ -114,19 +113,12 @@ TEST_F(Interface, RepeatedRunsAreBitIdentical) {
 }
 
 TEST_F(Interface, StreamsDoNotDisturbEachOther) {
-  constexpr int kStreams = 4, kRounds = 5;
-  std::vector<std::unique_ptr<DeviceProblem>> problems;
-  std::vector<DeviceReference> references;
-  for (int i = 0; i < kStreams; ++i) {
-    problems.push_back(std::make_unique<DeviceProblem>(make_blockwise_problem(
-        200 + 120 * i, 1000 + 136 * i, 1024 + 528 * i, 0.5f, /*seed=*/i, Fill::kNormal)));
-    references.push_back(float64_reference(problems.back()->arguments()));
-  }
-  check_cuda(cudaDeviceSynchronize(), "finish the references");
-  const std::vector<Stream> streams(kStreams);
+  constexpr int kRounds = 5;
+  ProblemsInStreams problems(
+      {{200, 1000, 1024}, {320, 1136, 1552}, {440, 1272, 2080}, {560, 1408, 2608}});
   for_every_config([&](const hopper::GemmKernel& kernel) {
-    expect_undisturbed(problems, references, streams, kRounds, [&](size_t i, cudaStream_t stream) {
-      hopper::blockwise_fp8_gemm(problems[i]->arguments(), kernel, stream);
+    problems.expect_undisturbed(kRounds, [&](size_t i, cudaStream_t stream) {
+      hopper::blockwise_fp8_gemm(problems.arguments(i), kernel, stream);
     });
   });
 }

@@ -71,22 +71,44 @@ inline void expect_verified(const void* d, const DeviceReference& reference) {
   EXPECT_TRUE(comparison.verified()) << comparison.describe();
 }
 
-/// Launches every problem, `rounds` times in a stream of its own, all at once by `launch(problem's
-/// index, stream)`; fails unless each D is within the tolerance.
-inline void expect_undisturbed(const std::vector<std::unique_ptr<DeviceProblem>>& problems,
-                               const std::vector<DeviceReference>& references,
-                               const std::vector<Stream>& streams, int rounds,
-                               const std::function<void(size_t, cudaStream_t)>& launch) {
-  for (const auto& problem : problems) problem->poison_d();
-  check_cuda(cudaDeviceSynchronize(), "poison");
-  for (int round = 0; round < rounds; ++round) {
-    for (size_t i = 0; i < problems.size(); ++i) launch(i, streams[i].get());
+/// Problems of different shapes, each with a stream of its own.
+class ProblemsInStreams {
+ public:
+  struct Size {
+    int64_t m, n, k;
+  };
+
+  explicit ProblemsInStreams(const std::vector<Size>& sizes) : streams_(sizes.size()) {
+    constexpr float kBeta = 0.5f;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const auto& [m, n, k] = sizes[i];
+      problems_.push_back(std::make_unique<DeviceProblem>(
+          make_blockwise_problem(m, n, k, kBeta, /*seed=*/i, Fill::kNormal)));
+      references_.push_back(float64_reference(arguments(i)));
+    }
+    check_cuda(cudaDeviceSynchronize(), "finish the references");
   }
-  check_cuda(cudaDeviceSynchronize(), "finish the streams");
-  for (size_t i = 0; i < problems.size(); ++i) {
-    expect_verified(problems[i]->arguments().d, references[i]);
+
+  size_t count() const { return problems_.size(); }
+  const BlockwiseFp8GemmArguments& arguments(size_t i) const { return problems_[i]->arguments(); }
+
+  /// Launches every problem, `rounds` times in its stream, all at once by `launch(problem's index,
+  /// stream)`; fails unless each D is within the tolerance.
+  void expect_undisturbed(int rounds, const std::function<void(size_t, cudaStream_t)>& launch) {
+    for (const auto& problem : problems_) problem->poison_d();
+    check_cuda(cudaDeviceSynchronize(), "poison");
+    for (int round = 0; round < rounds; ++round) {
+      for (size_t i = 0; i < count(); ++i) launch(i, streams_[i].get());
+    }
+    check_cuda(cudaDeviceSynchronize(), "finish the streams");
+    for (size_t i = 0; i < count(); ++i) expect_verified(arguments(i).d, references_[i]);
   }
-}
+
+ private:
+  std::vector<Stream> streams_;
+  std::vector<std::unique_ptr<DeviceProblem>> problems_;
+  std::vector<DeviceReference> references_;
+};
 
 /// Fails unless every element of D is within the tolerance of the reference, or is, bit for bit,
 /// what the tensor cores' own arithmetic gives; the latter may be a few only, and are reported.

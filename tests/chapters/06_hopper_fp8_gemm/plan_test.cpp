@@ -1,5 +1,4 @@
 // A plan: prepared once, launched often.
-#include <memory>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -199,24 +198,18 @@ TEST_F(Plan, OutputMayReplaceTheResidualAgainAndAgain) {
 }
 
 TEST_F(Plan, PlansInSeveralStreamsDoNotDisturbEachOther) {
-  constexpr int kStreams = 4, kRounds = 10;
-  std::vector<std::unique_ptr<DeviceProblem>> problems;
-  std::vector<DeviceReference> references;
-  for (int i = 0; i < kStreams; ++i) {
-    problems.push_back(std::make_unique<DeviceProblem>(make_blockwise_problem(
-        200 + 220 * i, 1000 + 136 * i, 4096 + 528 * i, 0.5f, /*seed=*/i, Fill::kNormal)));
-    references.push_back(float64_reference(problems.back()->arguments()));
-  }
-  const std::vector<Stream> streams(kStreams);
+  constexpr int kRounds = 10;
+  ProblemsInStreams problems(
+      {{200, 1000, 4096}, {420, 1136, 4624}, {640, 1272, 5152}, {860, 1408, 5680}});
   const auto launch_all = [&](const std::vector<GemmPlan>& plans) {
-    expect_undisturbed(problems, references, streams, kRounds,
-                       [&](size_t i, cudaStream_t stream) { plans[i].launch(stream); });
+    problems.expect_undisturbed(kRounds,
+                                [&](size_t i, cudaStream_t stream) { plans[i].launch(stream); });
   };
   for_every_config([&](const hopper::GemmKernel& kernel) {
     std::vector<GemmPlan> plans;
-    for (const auto& problem : problems) {
-      EXPECT_EQ(splits_tiles(problem->arguments(), kernel), kernel.traits.stream_k);
-      plans.emplace_back(problem->arguments(), kernel);
+    for (size_t i = 0; i < problems.count(); ++i) {
+      EXPECT_EQ(splits_tiles(problems.arguments(i), kernel), kernel.traits.stream_k);
+      plans.emplace_back(problems.arguments(i), kernel);
     }
     launch_all(plans);
   });
@@ -224,8 +217,8 @@ TEST_F(Plan, PlansInSeveralStreamsDoNotDisturbEachOther) {
   const auto& kernels = hopper::gemm_kernels();
   for (size_t first = 0; first < kernels.size(); ++first) {
     std::vector<GemmPlan> plans;
-    for (int i = 0; i < kStreams; ++i) {
-      plans.emplace_back(problems[i]->arguments(), kernels[(first + i) % kernels.size()]);
+    for (size_t i = 0; i < problems.count(); ++i) {
+      plans.emplace_back(problems.arguments(i), kernels[(first + i) % kernels.size()]);
     }
     launch_all(plans);
   }
