@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/device.hpp"
 
 namespace bw::sim::test {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "common/simulator/checks/text_wrap.hpp"
-#include "common/simulator/units/device_calls.hpp"
+#include "common/simulator/base/text_wrap.hpp"
+#include "common/simulator/units/control/device_calls.hpp"
 
 namespace bw::sim::cudart {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/device_attributes.hpp"
-#include "common/simulator/units/tensor_map.hpp"
+#include "common/simulator/units/copies/tensor_map.hpp"
 
 namespace bw::sim::cudart {
 namespace {

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/device.hpp"
 
 namespace bw::sim::cudart {

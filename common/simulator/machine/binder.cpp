@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 

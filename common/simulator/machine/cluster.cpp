@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstring>
 
-#include "common/simulator/checks/deadlock.hpp"
+#include "common/simulator/diagnosis/deadlock.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
@@ -11,10 +11,10 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
-#include "common/simulator/units/cluster_barrier.hpp"
-#include "common/simulator/units/named_barriers.hpp"
-#include "common/simulator/units/tensor_memory.hpp"
-#include "common/simulator/units/warp_sync.hpp"
+#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
+#include "common/simulator/units/synchronisation/named_barriers.hpp"
+#include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/synchronisation/warp_sync.hpp"
 
 namespace bw::sim {
 namespace {

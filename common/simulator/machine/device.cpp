@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/ptx/ast.hpp"
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/event_queue.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/settings.hpp"

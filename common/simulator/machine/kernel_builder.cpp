@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/ptx/demangle.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 
 namespace bw::sim {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/ptx/ast.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 
 namespace bw::sim::ptx {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "tests/simulator/cudart/fat_binaries.hpp"
 
 namespace bw::sim::cudart {

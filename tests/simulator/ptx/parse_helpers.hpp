@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "common/simulator/checks/error.hpp"
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/ptx/ast.hpp"
 
 namespace bw::sim::ptx {

@@ -1,7 +1,7 @@
 // vprintf and __assertfail as nvcc calls them. Written from the CUDA C++ Programming Guide,
 // "Formatted Output" and "Assertion"; the expected text is what C's printf gives for the same
 // values.
-#include "common/simulator/units/device_calls.hpp"
+#include "common/simulator/units/control/device_calls.hpp"
 
 #include <gtest/gtest.h>
 

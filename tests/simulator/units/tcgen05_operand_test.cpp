@@ -5,8 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "common/simulator/units/matrix_product.hpp"
-#include "common/simulator/units/operand_decode.hpp"
+#include "common/simulator/units/tensor_core/matrix_product.hpp"
+#include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "common/simulator/units/tensor_box.hpp"
+#include "common/simulator/units/copies/tensor_box.hpp"
 #include "tests/simulator/units/tensor_map_fixture.hpp"
 
 namespace bw::sim::test {

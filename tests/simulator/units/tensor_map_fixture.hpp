@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/simulator/units/tensor_map.hpp"
+#include "common/simulator/units/copies/tensor_map.hpp"
 
 namespace bw::sim::test {
 

@@ -1,0 +1,190 @@
+#include "common/simulator/diagnosis/deadlock.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+#include "common/simulator/diagnosis/waiting.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr std::size_t kMostRoles = 8;
+constexpr std::size_t kMostCauses = 4;
+
+/// Warps that are at the same place for the same reason.
+struct Role {
+  const Strand* first = nullptr;
+  waiting::Facts facts;
+  Cycle since = kNever;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> warps;  ///< by CTA rank, ascending
+  LaneMask waiting_lanes = 0;                                 ///< of the first strand
+  LaneMask parted_lanes = 0;  ///< of the first strand's warp: wait to reconverge with it
+};
+
+/// Lanes of a warp that no strand runs: they are at a reconvergence point.
+LaneMask lanes_at_meeting_point(const Warp& warp) {
+  LaneMask lanes = warp.live;
+  for (const auto& strand : warp.strands)
+    if (strand->alive) lanes &= ~strand->mask;
+  return lanes;
+}
+
+/// What a strand that runs in a loop tests: the mbarrier that its warp waited on last.
+waiting::Facts facts_of_running(Cluster& cluster, const Strand& strand) {
+  const Mbarrier* latest = nullptr;
+  for (const Mbarrier* barrier : strand.cta->mbarriers->objects()) {
+    const Actor& waiter = barrier->last_waiter;
+    if (waiter.instruction == nullptr || waiter.warp != strand.warp->index) continue;
+    if (latest == nullptr || waiter.time > latest->last_waiter.time) latest = barrier;
+  }
+  if (latest == nullptr) return {"runs without changing anything that others can see", {}, ""};
+  waiting::Facts facts =
+      waiting::mbarrier_facts(cluster, *strand.cta, latest->offset_bytes, latest->phase & 1);
+  facts.summary = "spins; its last test, at " +
+                  waiting::location(cluster, *latest->last_waiter.instruction) + ", " +
+                  facts.summary;
+  return facts;
+}
+
+std::vector<Role> collect_roles(Cluster& cluster) {
+  std::vector<Role> roles;
+  for (Cta& cta : cluster.ctas()) {
+    for (const Warp& warp : cta.warps) {
+      for (const auto& strand : warp.strands) {
+        if (!strand->alive) continue;
+        waiting::Facts facts = strand->suspended ? waiting::facts_of(cluster, *strand)
+                                                 : facts_of_running(cluster, *strand);
+        auto same = std::find_if(roles.begin(), roles.end(), [&](const Role& role) {
+          return role.first->pc == strand->pc && role.first->suspended == strand->suspended &&
+                 role.first->wait.kind == strand->wait.kind &&
+                 role.facts.summary == facts.summary && role.facts.lines == facts.lines;
+        });
+        if (same == roles.end()) {
+          Role role;
+          role.first = strand.get();
+          role.facts = std::move(facts);
+          role.waiting_lanes = strand->mask;
+          role.parted_lanes = lanes_at_meeting_point(warp);
+          roles.push_back(std::move(role));
+          same = roles.end() - 1;
+        }
+        same->since = std::min(same->since, strand->suspended ? strand->wait.since : strand->time);
+        std::vector<std::uint32_t>& warps = same->warps[cta.rank];
+        if (warps.empty() || warps.back() != warp.index) warps.push_back(warp.index);
+      }
+    }
+  }
+  return roles;
+}
+
+std::string warps_of(const Cluster& cluster, const Role& role) {
+  std::string text;
+  const auto list = [](const std::vector<std::uint32_t>& warps) {
+    return (warps.size() == 1 ? "warp " : "warps ") + waiting::ranges(warps);
+  };
+  if (cluster.size() == 1) {
+    text = list(role.warps.begin()->second);
+  } else {
+    std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> by_warps;
+    for (const auto& [rank, warps] : role.warps) by_warps[warps].push_back(rank);
+    for (const auto& [warps, ranks] : by_warps) {
+      text += (text.empty() ? "" : "; ") +
+              std::string(ranks.size() == 1 ? "CTA rank " : "CTA ranks ") + waiting::ranges(ranks) +
+              " " + list(warps);
+    }
+  }
+  const int lanes = std::popcount(role.waiting_lanes);
+  if (lanes == 1) {
+    text += " lane " + std::to_string(lowest_lane(role.waiting_lanes));
+  } else if (role.waiting_lanes != role.first->warp->live) {
+    text += " (" + std::to_string(lanes) + " lanes)";
+  }
+  if (role.parted_lanes != 0)
+    text += " (" + std::to_string(std::popcount(role.parted_lanes)) + " lanes wait to reconverge)";
+  return text;
+}
+
+std::string place_of(const Cluster& cluster, const Role& role) {
+  const Kernel& kernel = cluster.kernel();
+  if (role.first->pc >= kernel.code().size()) return "the kernel's end";
+  const Instruction& instruction = kernel.code()[role.first->pc];
+  return waiting::location(cluster, instruction) + " `" + kernel.source(instruction).opcode + "`";
+}
+
+std::size_t warp_count(const std::vector<Role>& roles) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> warps;
+  for (const Role& role : roles)
+    for (const auto& [rank, indices] : role.warps)
+      for (const std::uint32_t warp : indices) warps[{rank, warp}] = true;
+  return warps.size();
+}
+
+std::string counted(std::size_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// Roles, causes and place, which both reports share.
+void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) {
+  const Kernel& kernel = cluster.kernel();
+  std::vector<std::string> causes;
+  for (std::size_t k = 0; k < roles.size(); ++k) {
+    const Role& role = roles[k];
+    if (!role.facts.cause.empty() &&
+        std::find(causes.begin(), causes.end(), role.facts.cause) == causes.end())
+      causes.push_back(role.facts.cause);
+    if (k >= kMostRoles) continue;
+    report.details.push_back("[" + std::to_string(k + 1) + "] " + warps_of(cluster, role) + " at " +
+                             place_of(cluster, role) + ", since cycle " +
+                             std::to_string(role.since));
+    report.details.push_back("    " + role.facts.summary);
+    for (const std::string& line : role.facts.lines) report.details.push_back("    " + line);
+  }
+  if (roles.size() > kMostRoles)
+    report.details.push_back("and " + counted(roles.size() - kMostRoles, "more waiting role"));
+  for (std::size_t k = 0; k < causes.size() && k < kMostCauses; ++k)
+    report.fix += (k == 0 ? "" : ". ") + causes[k];
+  const Dim3 index = cluster.cta(0).index;
+  report.where = (roles.empty() ? kernel.name() : place_of(cluster, roles.front())) + " in " +
+                 kernel.name() + ", " +
+                 (cluster.size() == 1 ? "CTA (" : "the cluster that starts at CTA (") +
+                 std::to_string(index.x) + "," + std::to_string(index.y) + "," +
+                 std::to_string(index.z) + "), cycle " + std::to_string(cluster.now());
+}
+
+}  // namespace
+
+Report deadlock_report(Cluster& cluster) {
+  const std::vector<Role> roles = collect_roles(cluster);
+  Report report;
+  report.kind = FaultKind::deadlock;
+  report.what =
+      "no thread can run and nothing is in flight: " + counted(warp_count(roles), "warp") + " of " +
+      cluster.kernel().name() + " wait in " + counted(roles.size(), "role");
+  report.rule =
+      "a wait ends only when somebody completes what it waits for; the waits below need each "
+      "other or somebody who has gone";
+  describe(cluster, roles, report);
+  return report;
+}
+
+Report livelock_report(Cluster& cluster, const Strand& spinning) {
+  const std::vector<Role> roles = collect_roles(cluster);
+  Report report;
+  report.kind = FaultKind::livelock;
+  report.what = "threads run, but for more than " +
+                std::to_string(cluster.settings().livelock_cycles) +
+                " cycles nothing has changed that another thread could see (the limit is "
+                "BW_SIM_LIVELOCK_CYCLES)";
+  report.rule = "a loop that polls ends only when somebody changes what it polls";
+  describe(cluster, roles, report);
+  const Kernel& kernel = cluster.kernel();
+  if (spinning.pc < kernel.code().size())
+    report.where = spinning.describe(kernel.code()[spinning.pc], spinning.mask);
+  return report;
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,342 @@
+#include "common/simulator/diagnosis/waiting.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/synchronisation/named_barriers.hpp"
+
+namespace bw::sim::waiting {
+namespace {
+
+constexpr std::size_t kMostListed = 4;
+
+std::string count_of(std::uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string hex(LaneMask mask) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "0x";
+  for (int digit = 7; digit >= 0; --digit) text += kDigits[mask >> (4 * digit) & 15u];
+  return text;
+}
+
+/// Appends " and 3 more" items to a list that is cut off.
+std::string join(const std::vector<std::string>& items, const char* separator) {
+  std::string text;
+  for (std::size_t k = 0; k < items.size() && k < kMostListed; ++k)
+    text += (k == 0 ? "" : separator) + items[k];
+  if (items.size() > kMostListed)
+    text += std::string(separator) + "and " + std::to_string(items.size() - kMostListed) + " more";
+  return text;
+}
+
+/// "full+8 (number 1 of 4 initialised at gemm.cuh:40)": barriers that one source line initialises
+/// are the stages of a pipeline.
+std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
+  std::string text = "mbarrier " + cluster.kernel().describe_shared(barrier.offset_bytes);
+  const std::string own = location(cluster, *barrier.initialiser.instruction);
+  std::size_t stage = 0, stages = 0;
+  for (const Mbarrier* other : cta.mbarriers->objects()) {
+    if (location(cluster, *other->initialiser.instruction) != own) continue;
+    if (other == &barrier) stage = stages;
+    ++stages;
+  }
+  if (stages > 1)
+    text += " (stage " + std::to_string(stage) + " of the " + std::to_string(stages) +
+            " initialised at " + own + ")";
+  return text;
+}
+
+/// Contributions of several warps by the same instruction, told as one.
+struct Merged {
+  MbarrierContribution::Kind kind;
+  const Instruction* instruction;
+  std::uint32_t cta_rank;
+  std::vector<std::uint32_t> warps;
+  std::uint64_t amount;
+  std::uint64_t phase;
+};
+
+std::vector<Merged> merge(const Mbarrier& barrier, bool current) {
+  std::vector<Merged> merged;
+  for (const MbarrierContribution& part : barrier.contributions) {
+    if ((part.phase == barrier.phase) != current) continue;
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const Merged& other) {
+      return other.kind == part.kind && other.instruction == part.actor.instruction &&
+             other.cta_rank == part.actor.cta_rank && other.phase == part.phase;
+    });
+    if (same != merged.end()) {
+      same->warps.push_back(part.actor.warp);
+      same->amount += part.amount;
+    } else {
+      merged.push_back({part.kind,
+                        part.actor.instruction,
+                        part.actor.cta_rank,
+                        {part.actor.warp},
+                        part.amount,
+                        part.phase});
+    }
+  }
+  for (Merged& one : merged) std::sort(one.warps.begin(), one.warps.end());
+  return merged;
+}
+
+std::string warps_name(const Cluster& cluster, const Merged& merged) {
+  std::string text;
+  if (cluster.size() > 1) text = "CTA rank " + std::to_string(merged.cta_rank) + " ";
+  return text + (merged.warps.size() == 1 ? "warp " : "warps ") + ranges(merged.warps);
+}
+
+std::string deed(const Merged& merged) {
+  switch (merged.kind) {
+    case MbarrierContribution::Kind::arrive:
+    case MbarrierContribution::Kind::arrive_drop:
+      return count_of(merged.amount, "arrival");
+    case MbarrierContribution::Kind::expect_tx:
+      return "expect_tx of " + count_of(merged.amount, "byte");
+    case MbarrierContribution::Kind::complete_tx:
+      return "complete_tx of " + count_of(merged.amount, "byte");
+  }
+  return {};
+}
+
+std::string describe(const Cluster& cluster, const Merged& merged) {
+  const bool copied = merged.kind == MbarrierContribution::Kind::complete_tx;
+  return deed(merged) + (copied ? " from the operation of " : " by ") +
+         warps_name(cluster, merged) + " at " + location(cluster, *merged.instruction);
+}
+
+/// Who completed earlier phases and so may complete this one: a line for each group of warps, with
+/// what it did and where it is now.
+std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& barrier) {
+  struct Group {
+    const Merged* first;
+    std::vector<std::string> deeds;
+  };
+  const std::vector<Merged> earlier = merge(barrier, false);
+  std::vector<Group> groups;
+  for (const Merged& merged : earlier) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
+      return other.first->cta_rank == merged.cta_rank && other.first->warps == merged.warps;
+    });
+    if (group == groups.end()) group = groups.insert(group, Group{&merged, {}});
+    group->deeds.push_back(deed(merged) + " at " + location(cluster, *merged.instruction));
+  }
+  std::vector<std::string> lines;
+  for (const Group& group : groups) {
+    if (lines.size() == kMostListed) break;
+    const Merged& first = *group.first;
+    lines.push_back("earlier phases had " + join(group.deeds, ", ") + " by " +
+                    warps_name(cluster, first) + " (last in phase " + std::to_string(first.phase) +
+                    "), which now " + whereabouts(cluster, first.cta_rank, first.warps.front()));
+  }
+  return lines;
+}
+
+/// What keeps the phase from completing, and what to do.
+std::string mbarrier_cause(const Mbarrier& barrier, const std::string& name) {
+  std::string text;
+  if (barrier.tx_bytes > 0) {
+    text = name + ": " + count_of(static_cast<std::uint64_t>(barrier.tx_bytes), "byte") +
+           " announced by expect_tx have not arrived; announce exactly the bytes of the phase's "
+           "copies, and issue every one of them";
+  } else if (barrier.tx_bytes < 0) {
+    text = name + ": " + count_of(static_cast<std::uint64_t>(-barrier.tx_bytes), "byte") +
+           " arrived that no expect_tx has announced; expect the sum of all copies of the phase";
+  } else if (barrier.phase == 0 && barrier.contributions.empty()) {
+    text = name +
+           ": nobody has ever arrived on it; if its stage starts out free, the first wait must "
+           "use parity 1 (on a fresh barrier parity 1 returns at once, parity 0 blocks: wrong "
+           "initial phase), otherwise an arrive is missing";
+  } else if (barrier.pending > 0) {
+    text = name + ": " + count_of(static_cast<std::uint64_t>(barrier.pending), "arrival") + " of " +
+           std::to_string(barrier.expected) + " missing in phase " + std::to_string(barrier.phase) +
+           "; compare the count of its init with who arrives in each phase, and the trip counts of "
+           "the loops on both sides";
+  }
+  return text;
+}
+
+Facts named_barrier_facts(Cluster& cluster, Cta& cta, std::uint32_t id) {
+  const NamedBarrier& barrier = cta.named_barriers->barrier(id);
+  std::vector<std::uint32_t> arrived;
+  std::vector<std::string> missing;
+  for (const Warp& warp : cta.warps) {
+    if (warp.index < barrier.warps.size() && barrier.warps[warp.index].complete)
+      arrived.push_back(warp.index);
+    else
+      missing.push_back("warp " + std::to_string(warp.index) + " " +
+                        whereabouts(cluster, cta.rank, warp.index));
+  }
+  Facts facts;
+  const std::uint32_t threads = barrier.arrived_warps * static_cast<std::uint32_t>(kWarpLanes);
+  facts.summary = "waits at barrier " + std::to_string(id) + ": " + std::to_string(threads) +
+                  " of " + std::to_string(barrier.threads) +
+                  (barrier.whole_cta ? " threads (the whole CTA, less exited warps)" : " threads") +
+                  " have arrived";
+  facts.lines.push_back(arrived.empty()
+                            ? std::string("no warp has arrived with all its lanes")
+                            : (arrived.size() == 1 ? "arrived: warp " : "arrived: warps ") +
+                                  ranges(arrived));
+  if (!missing.empty()) facts.lines.push_back("not arrived: " + join(missing, "; "));
+  facts.cause = "barrier " + std::to_string(id) + ": " +
+                std::to_string(barrier.threads - std::min(barrier.threads, threads)) +
+                " threads missing; let every warp that the count includes execute it, or lower "
+                "the count (a __syncthreads inside a role's branch never completes)";
+  return facts;
+}
+
+Facts cluster_barrier_facts(Cluster& cluster) {
+  const ClusterBarrier& barrier = cluster.cluster_barrier();
+  std::uint32_t live = 0;
+  std::vector<std::string> missing;
+  for (Cta& cta : cluster.ctas()) {
+    for (const Warp& warp : cta.warps) {
+      live += static_cast<std::uint32_t>(std::popcount(warp.live));
+      const LaneMask absent = warp.live & ~barrier.warp_state(cta.rank, warp.index).arrived;
+      if (absent == 0) continue;
+      missing.push_back(warp_name(cluster, cta.rank, warp.index) +
+                        (absent == warp.live ? "" : " lanes " + hex(absent)) + " " +
+                        whereabouts(cluster, cta.rank, warp.index));
+    }
+  }
+  Facts facts;
+  facts.summary = "waits at the cluster barrier, phase " + std::to_string(barrier.phase()) + ": " +
+                  std::to_string(barrier.arrived_threads()) + " of " + std::to_string(live) +
+                  " live threads have arrived";
+  if (!missing.empty()) facts.lines.push_back("not arrived: " + join(missing, "; "));
+  facts.cause = "cluster barrier: " + count_of(live - barrier.arrived_threads(), "thread") +
+                " missing; every thread of the cluster that has not exited must execute "
+                "barrier.cluster.arrive";
+  return facts;
+}
+
+}  // namespace
+
+std::string location(const Cluster& cluster, const Instruction& instruction) {
+  const Kernel& kernel = cluster.kernel();
+  return kernel.module().ptx().describe_place(kernel.source(instruction));
+}
+
+std::string ranges(const std::vector<std::uint32_t>& numbers) {
+  std::string text;
+  for (std::size_t k = 0; k < numbers.size();) {
+    std::size_t last = k;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (!text.empty()) text += ", ";
+    text += std::to_string(numbers[k]);
+    if (last > k) text += (last == k + 1 ? ", " : "-") + std::to_string(numbers[last]);
+    k = last + 1;
+  }
+  return text;
+}
+
+std::string warp_name(const Cluster& cluster, std::uint32_t cta_rank, std::uint32_t warp) {
+  const std::string name = "warp " + std::to_string(warp);
+  return cluster.size() > 1 ? "CTA rank " + std::to_string(cta_rank) + " " + name : name;
+}
+
+std::string whereabouts(Cluster& cluster, std::uint32_t cta_rank, std::uint32_t warp_index) {
+  const Warp& warp = cluster.cta(cta_rank).warps[warp_index];
+  if (warp.live == 0) return "has exited";
+  const Kernel& kernel = cluster.kernel();
+  const Strand* chosen = nullptr;
+  for (const auto& strand : warp.strands)
+    if (strand->alive && (chosen == nullptr || (strand->suspended && !chosen->suspended)))
+      chosen = strand.get();
+  if (chosen == nullptr || chosen->pc >= kernel.code().size()) return "is at the kernel's end";
+  const std::string place = location(cluster, kernel.code()[chosen->pc]);
+  if (!chosen->suspended) return "runs at " + place;
+  switch (chosen->wait.kind) {
+    case WaitKind::mbarrier:
+      return "waits at " + place + " on " +
+             kernel.describe_shared(static_cast<std::uint32_t>(chosen->wait.object));
+    case WaitKind::named_barrier:
+      return "waits at " + place + " at barrier " + std::to_string(chosen->wait.object);
+    case WaitKind::cluster_barrier:
+      return "waits at " + place + " at the cluster barrier";
+    default:
+      return "waits at " + place;
+  }
+}
+
+Facts mbarrier_facts(Cluster& cluster, Cta& cta, std::uint32_t offset_bytes,
+                     std::uint64_t waited_parity) {
+  Facts facts;
+  const Mbarrier* const barrier = cta.mbarriers->find(offset_bytes);
+  if (barrier == nullptr) {
+    facts.summary = "waits on the mbarrier " + cluster.kernel().describe_shared(offset_bytes) +
+                    ", which is no longer valid";
+    return facts;
+  }
+  const std::string name = mbarrier_name(cluster, cta, *barrier);
+  // A wait that has not returned waits for the current phase: the one before is complete.
+  const bool same = (barrier->phase & 1) == waited_parity;
+  facts.summary = "waits for phase " + std::to_string(same ? barrier->phase : barrier->phase + 1) +
+                  " (parity " + std::to_string(waited_parity) + ") of " + name +
+                  "; it is in phase " + std::to_string(barrier->phase) + ": " +
+                  describe_counts(*barrier);
+  std::vector<std::string> now;
+  for (const Merged& merged : merge(*barrier, true)) now.push_back(describe(cluster, merged));
+  if (barrier->contributions.empty()) {
+    facts.lines.push_back(
+        "nobody has ever arrived on it; initialised by " +
+        warp_name(cluster, barrier->initialiser.cta_rank, barrier->initialiser.warp) + " at " +
+        location(cluster, *barrier->initialiser.instruction));
+  } else {
+    facts.lines.push_back("in this phase: " + (now.empty() ? "nobody" : join(now, "; ")));
+    for (std::string& line : earlier_contributors(cluster, *barrier))
+      facts.lines.push_back(std::move(line));
+  }
+  if (same) facts.cause = mbarrier_cause(*barrier, name);
+  return facts;
+}
+
+Facts facts_of(Cluster& cluster, const Strand& strand) {
+  const Wait& wait = strand.wait;
+  switch (wait.kind) {
+    case WaitKind::mbarrier:
+      return mbarrier_facts(cluster, *strand.cta, static_cast<std::uint32_t>(wait.object),
+                            wait.detail);
+    case WaitKind::named_barrier:
+      return named_barrier_facts(cluster, *strand.cta, static_cast<std::uint32_t>(wait.object));
+    case WaitKind::cluster_barrier:
+      return cluster_barrier_facts(cluster);
+    case WaitKind::warp_sync:
+      return {"waits for lanes " + hex(static_cast<LaneMask>(wait.object)) +
+                  " of its warp (live lanes " + hex(strand.warp->live) + ")",
+              {},
+              "a warp-level .sync instruction: make its member mask name exactly the lanes that "
+              "execute it"};
+    case WaitKind::bulk_group:
+      return {
+          "waits until at most " + count_of(wait.object, "bulk group") + " are pending", {}, ""};
+    case WaitKind::cp_async_group:
+      return {"waits until at most " + count_of(wait.object, "cp.async group") + " are pending",
+              {},
+              ""};
+    case WaitKind::tcgen05_alloc:
+      return {"waits for " + count_of(wait.object, "column") + " of Tensor Memory to become free",
+              {},
+              "tcgen05.alloc blocks until columns are free: deallocate in the CTA that holds them, "
+              "or allocate less"};
+    case WaitKind::tcgen05_wait:
+      return {"waits for its tcgen05 operations", {}, ""};
+    case WaitKind::reconvergence:
+      return {"waits for the other lanes of its warp to reconverge", {}, ""};
+    case WaitKind::global_order:
+      return {"waits for an operation that is ordered among all clusters", {}, ""};
+    case WaitKind::sleep:
+      return {"sleeps", {}, ""};
+    case WaitKind::none:
+      break;
+  }
+  return {"is suspended", {}, ""};
+}
+
+}  // namespace bw::sim::waiting

@@ -1,0 +1,439 @@
+// setp, set, selp, slct and predicate logic (PTX ISA, "Comparison and Selection Instructions",
+// "Half Precision Comparison Instructions", "Logic and Shift Instructions").
+#include "common/simulator/machine/opcode_table.hpp"
+
+#include <string_view>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/alu/float_lanes.hpp"
+#include "common/simulator/units/alu/half_float.hpp"
+#include "common/simulator/units/alu/lanewise.hpp"
+
+namespace bw::sim {
+namespace {
+
+using lanewise::by_integer_type;
+using ptx::ScalarType;
+
+// Comparisons of operands of one type. A float comparison is false for a NaN, one with a trailing u
+// true.
+struct Eq {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a == b;
+  }
+};
+struct Ne {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a < b || a > b;
+  }
+};
+struct Lt {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a < b;
+  }
+};
+struct Le {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a <= b;
+  }
+};
+struct Gt {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a > b;
+  }
+};
+struct Ge {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a >= b;
+  }
+};
+struct Num {
+  template <class T>
+  static bool apply(T a, T b) {
+    return a == a && b == b;
+  }
+};
+/// The opposite of a comparison; of an ordered one it is the unordered opposite.
+template <class Comparison>
+struct Opposite {
+  template <class T>
+  static bool apply(T a, T b) {
+    return !Comparison::apply(a, b);
+  }
+};
+
+// How a source of a type is read for a comparison.
+template <class T>
+struct Plain {
+  using Storage = T;
+  static T read(T value) { return value; }
+};
+struct FlushedFloat {
+  using Storage = float;
+  static float read(float value) { return floating::flush_subnormal(value); }
+};
+template <class Format, bool kFtz>
+struct Narrow {
+  using Storage = std::uint16_t;
+  static float read(std::uint16_t value) {
+    if (kFtz && (value & Format::kExponent) == 0) value &= Format::kSign;
+    return Format::to_float(value);
+  }
+};
+
+/// Lanes for which the comparison holds. `kStride` and `offset` pick a half of a packed type.
+template <class Comparison, class Reader, int kStride>
+LaneMask compare(const Strand& strand, const Instruction& instruction, LaneMask active,
+                 std::size_t first_source, int offset) {
+  using T = typename Reader::Storage;
+  const T* const a = strand.lanes<T>(instruction.operands[first_source]) + offset;
+  const T* const b = strand.lanes<T>(instruction.operands[first_source + 1]) + offset;
+  LaneMask result = 0;
+  if (active == kAllLanes) {
+    for (int lane = 0; lane < kWarpLanes; ++lane)
+      result |= LaneMask{Comparison::apply(Reader::read(a[lane * kStride]),
+                                           Reader::read(b[lane * kStride]))}
+                << lane;
+  } else {
+    for_lanes(active, [&](int lane) {
+      result |= LaneMask{Comparison::apply(Reader::read(a[lane * kStride]),
+                                           Reader::read(b[lane * kStride]))}
+                << lane;
+    });
+  }
+  return result;
+}
+
+/// Instruction::flags of setp and set.
+enum CompareFlag : std::uint8_t {
+  kSecondDestination = 1,
+  kCombineAnd = 2,
+  kCombineOr = 4,
+  kCombineXor = 8,
+  kCombine = kCombineAnd | kCombineOr | kCombineXor,
+};
+
+LaneMask combine(std::uint8_t flags, LaneMask result, LaneMask c) {
+  if (flags & kCombineAnd) return result & c;
+  if (flags & kCombineOr) return result | c;
+  return result ^ c;
+}
+
+/// Operands: p, [q], a, b, [c].
+template <class Comparison, class Reader>
+Flow set_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const std::uint8_t flags = instruction.flags;
+  if (flags == 0) {
+    strand.set_predicate(instruction.operands[0], active,
+                         compare<Comparison, Reader, 1>(strand, instruction, active, 1, 0));
+    return Flow::next;
+  }
+  const std::size_t first_source = flags & kSecondDestination ? 2 : 1;
+  const LaneMask result =
+      compare<Comparison, Reader, 1>(strand, instruction, active, first_source, 0);
+  LaneMask p = result, q = ~result;
+  if (flags & kCombine) {
+    const LaneMask c = strand.predicate(instruction.operands[first_source + 2]);
+    p = combine(flags, p, c);
+    q = combine(flags, q, c);
+  }
+  strand.set_predicate(instruction.operands[0], active, p);
+  if (flags & kSecondDestination) strand.set_predicate(instruction.operands[1], active, q);
+  return Flow::next;
+}
+
+/// Packed halves: p is the comparison of the lower, q of the upper halves. Operands: p, q, a, b,
+/// [c].
+template <class Comparison, class Reader>
+Flow set_predicate_packed(Strand& strand, const Instruction& instruction, LaneMask active) {
+  LaneMask p = compare<Comparison, Reader, 2>(strand, instruction, active, 2, 0);
+  LaneMask q = compare<Comparison, Reader, 2>(strand, instruction, active, 2, 1);
+  if (instruction.flags & kCombine) {
+    const LaneMask c = strand.predicate(instruction.operands[4]);
+    p = combine(instruction.flags, p, c);
+    q = combine(instruction.flags, q, c);
+  }
+  strand.set_predicate(instruction.operands[0], active, p);
+  strand.set_predicate(instruction.operands[1], active, q);
+  return Flow::next;
+}
+
+/// set: writes `immediate` (all ones, or 1 in a floating-point format) where true, else 0.
+/// Operands: d, a, b, [c]; a packed source gives two 16-bit results or two halves of a 32-bit one.
+template <class Comparison, class Reader, class D, int kParts>
+Flow set_value(Strand& strand, const Instruction& instruction, LaneMask active) {
+  D* const d = strand.lanes<D>(instruction.operands[0]);
+  const D value = static_cast<D>(instruction.immediate);
+  LaneMask results[kParts];
+  for (int part = 0; part < kParts; ++part) {
+    results[part] = compare<Comparison, Reader, kParts>(strand, instruction, active, 1, part);
+    if (instruction.flags & kCombine)
+      results[part] =
+          combine(instruction.flags, results[part], strand.predicate(instruction.operands[3]));
+  }
+  for_lanes(active, [=, &results](int lane) {
+    for (int part = 0; part < kParts; ++part)
+      d[lane * kParts + part] = results[part] >> lane & 1 ? value : D{0};
+  });
+  return Flow::next;
+}
+
+/// Picks the comparison by name for reader type; `make.template operator()<Comparison, Reader>()`.
+template <class Reader, class Make>
+Handler by_comparison(std::string_view name, bool is_float, Make make) {
+  if (name == "eq") return make.template operator()<Eq, Reader>();
+  if (name == "ne") return make.template operator()<Ne, Reader>();
+  if (name == "lt" || name == "lo") return make.template operator()<Lt, Reader>();
+  if (name == "le" || name == "ls") return make.template operator()<Le, Reader>();
+  if (name == "gt" || name == "hi") return make.template operator()<Gt, Reader>();
+  if (name == "ge" || name == "hs") return make.template operator()<Ge, Reader>();
+  if (!is_float) return nullptr;
+  if (name == "equ") return make.template operator()<Opposite<Ne>, Reader>();
+  if (name == "neu") return make.template operator()<Opposite<Eq>, Reader>();
+  if (name == "ltu") return make.template operator()<Opposite<Ge>, Reader>();
+  if (name == "leu") return make.template operator()<Opposite<Gt>, Reader>();
+  if (name == "gtu") return make.template operator()<Opposite<Le>, Reader>();
+  if (name == "geu") return make.template operator()<Opposite<Lt>, Reader>();
+  if (name == "num") return make.template operator()<Num, Reader>();
+  if (name == "nan") return make.template operator()<Opposite<Num>, Reader>();
+  return nullptr;
+}
+
+template <class Make>
+Handler by_source_type(Binder& binder, ScalarType type, Make make) {
+  const std::string_view name = binder.modifiers.get("compare");
+  const bool ftz = binder.modifiers.has("ftz");
+  switch (type) {
+    case ScalarType::f32:
+      return ftz ? by_comparison<FlushedFloat>(name, true, make)
+                 : by_comparison<Plain<float>>(name, true, make);
+    case ScalarType::f64:
+      return by_comparison<Plain<double>>(name, true, make);
+    case ScalarType::f16:
+    case ScalarType::f16x2:
+      return ftz ? by_comparison<Narrow<Half, true>>(name, true, make)
+                 : by_comparison<Narrow<Half, false>>(name, true, make);
+    case ScalarType::bf16:
+    case ScalarType::bf16x2:
+      return by_comparison<Narrow<Bfloat, false>>(name, true, make);
+    default:
+      return by_integer_type(
+          type, [&]<class T>() -> Handler { return by_comparison<Plain<T>>(name, false, make); });
+  }
+}
+
+std::uint8_t combine_flag(const Binder& binder) {
+  const std::string_view name = binder.modifiers.get("bool");
+  return name == "and" ? kCombineAnd : name == "or" ? kCombineOr : name == "xor" ? kCombineXor : 0;
+}
+
+void bind_setp(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  const bool packed = type == ScalarType::f16x2 || type == ScalarType::bf16x2;
+  const std::uint8_t combination = combine_flag(binder);
+  const std::size_t operands = combination != 0 ? 4 : 3;
+  binder.expect_count(operands, operands);
+  const ptx::Operand& destination = binder.ptx_operand(0);
+  const bool pair = destination.kind == ptx::Operand::Kind::pair;
+  if (packed && !pair)
+    binder.refuse("has one destination, but its source is packed",
+                  "write both predicates, as in p|q: the lower and the upper half");
+  binder.out.flags = static_cast<std::uint8_t>(combination | (pair ? kSecondDestination : 0));
+  binder.destination(pair ? destination.elements[0] : destination, 0);
+  if (pair) binder.destination(destination.elements[1], 0);
+  binder.source_value(binder.ptx_operand(1), type);
+  binder.source_value(binder.ptx_operand(2), type);
+  if (combination != 0) binder.source_predicate(binder.ptx_operand(3));
+  binder.out.execute = by_source_type(binder, type, [packed]<class C, class R>() -> Handler {
+    if constexpr (sizeof(typename R::Storage) == 2 && !std::is_same_v<R, Plain<std::int16_t>> &&
+                  !std::is_same_v<R, Plain<std::uint16_t>>) {
+      if (packed) return set_predicate_packed<C, R>;
+    }
+    return set_predicate<C, R>;
+  });
+  if (binder.out.execute == nullptr)
+    binder.refuse("compares integers with a comparison of floating-point values",
+                  "use eq, ne, lt, le, gt, ge, lo, ls, hi or hs");
+}
+
+/// The value that set writes where the comparison holds.
+std::int64_t true_value(ScalarType type) {
+  switch (type) {
+    case ScalarType::f32:
+      return 0x3f800000;
+    case ScalarType::f16:
+    case ScalarType::f16x2:
+      return Half::kOne;
+    case ScalarType::bf16:
+    case ScalarType::bf16x2:
+      return Bfloat::kOne;
+    default:
+      return -1;
+  }
+}
+
+void bind_set(Binder& binder) {
+  const ScalarType destination = binder.modifiers.type(0), source = binder.modifiers.type(1);
+  const bool packed = source == ScalarType::f16x2 || source == ScalarType::bf16x2;
+  const std::size_t bytes = ptx::size_bytes(destination);
+  if (bytes != 4 && !(bytes == 2 && !packed))
+    binder.refuse("has a destination type that set does not take for its source type",
+                  "use u32, s32, f32, or the 16-bit and packed types with half precision sources");
+  const std::uint8_t combination = combine_flag(binder);
+  const std::size_t operands = combination != 0 ? 4 : 3;
+  binder.expect_count(operands, operands);
+  binder.destination(binder.ptx_operand(0), bytes);
+  binder.source_value(binder.ptx_operand(1), source);
+  binder.source_value(binder.ptx_operand(2), source);
+  if (combination != 0) binder.source_predicate(binder.ptx_operand(3));
+  binder.out.flags = combination;
+  binder.out.immediate = true_value(destination);
+  binder.out.execute = by_source_type(binder, source, [=]<class C, class R>() -> Handler {
+    if constexpr (sizeof(typename R::Storage) == 2)
+      if (packed) return set_value<C, R, std::uint16_t, 2>;
+    return bytes == 2 ? set_value<C, R, std::uint16_t, 1> : set_value<C, R, std::uint32_t, 1>;
+  });
+  if (binder.out.execute == nullptr)
+    binder.refuse("compares integers with a comparison of floating-point values",
+                  "use eq, ne, lt, le, gt, ge, lo, ls, hi or hs");
+}
+
+/// d = c ? a : b
+template <class T>
+Flow select(Strand& strand, const Instruction& instruction, LaneMask active) {
+  T* const d = strand.lanes<T>(instruction.operands[0]);
+  const T* const a = strand.lanes<T>(instruction.operands[1]);
+  const T* const b = strand.lanes<T>(instruction.operands[2]);
+  const LaneMask c = strand.predicate(instruction.operands[3]);
+  for_lanes(active, [=](int lane) {
+    const T first = a[lane], second = b[lane];
+    d[lane] = c >> lane & 1 ? first : second;
+  });
+  return Flow::next;
+}
+
+Handler by_width(ScalarType type, Handler two, Handler four, Handler eight) {
+  switch (ptx::size_bytes(type)) {
+    case 2:
+      return two;
+    case 4:
+      return four;
+    default:
+      return eight;
+  }
+}
+
+void bind_selp(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  binder.expect_count(4, 4);
+  binder.destination(binder.ptx_operand(0), ptx::size_bytes(type));
+  binder.source_value(binder.ptx_operand(1), type);
+  binder.source_value(binder.ptx_operand(2), type);
+  binder.source_predicate(binder.ptx_operand(3));
+  binder.out.execute =
+      by_width(type, select<std::uint16_t>, select<std::uint32_t>, select<std::uint64_t>);
+}
+
+/// d = c >= 0 ? a : b; a NaN takes b.
+template <class Reader>
+struct SelectBySign {
+  template <class T>
+  static T apply(T a, T b, typename Reader::Storage c) {
+    return Reader::read(c) >= 0 ? a : b;
+  }
+};
+
+template <class Reader>
+Handler slct_handler(ScalarType type) {
+  using C = typename Reader::Storage;
+  using Select = SelectBySign<Reader>;
+  using lanewise::map3;
+  return by_width(type, map3<Select, std::uint16_t, std::uint16_t, std::uint16_t, C>,
+                  map3<Select, std::uint32_t, std::uint32_t, std::uint32_t, C>,
+                  map3<Select, std::uint64_t, std::uint64_t, std::uint64_t, C>);
+}
+
+void bind_slct(Binder& binder) {
+  const ScalarType type = binder.modifiers.type(0);
+  const ScalarType selector = ptx::type_from_name(binder.modifiers.get("selector"));
+  lanewise::bind_operands(binder, type, {type, type, selector});
+  binder.out.execute = selector == ScalarType::s32   ? slct_handler<Plain<std::int32_t>>(type)
+                       : binder.modifiers.has("ftz") ? slct_handler<FlushedFloat>(type)
+                                                     : slct_handler<Plain<float>>(type);
+}
+
+struct MaskAnd {
+  static LaneMask apply(LaneMask a, LaneMask b) { return a & b; }
+};
+struct MaskOr {
+  static LaneMask apply(LaneMask a, LaneMask b) { return a | b; }
+};
+struct MaskXor {
+  static LaneMask apply(LaneMask a, LaneMask b) { return a ^ b; }
+};
+
+template <class Operation>
+Flow predicate_binary(Strand& strand, const Instruction& instruction, LaneMask active) {
+  strand.set_predicate(instruction.operands[0], active,
+                       Operation::apply(strand.predicate(instruction.operands[1]),
+                                        strand.predicate(instruction.operands[2])));
+  return Flow::next;
+}
+
+template <class Operation>
+void bind_predicate_binary(Binder& binder) {
+  binder.expect_count(3, 3);
+  binder.destination(binder.ptx_operand(0), 0);
+  binder.source_predicate(binder.ptx_operand(1));
+  binder.source_predicate(binder.ptx_operand(2));
+  binder.out.execute = predicate_binary<Operation>;
+}
+
+Flow predicate_not(Strand& strand, const Instruction& instruction, LaneMask active) {
+  strand.set_predicate(instruction.operands[0], active, ~strand.predicate(instruction.operands[1]));
+  return Flow::next;
+}
+
+void bind_predicate_not(Binder& binder) {
+  binder.expect_count(2, 2);
+  binder.destination(binder.ptx_operand(0), 0);
+  binder.source_predicate(binder.ptx_operand(1));
+  binder.out.execute = predicate_not;
+}
+
+using costs::kAlu;
+constexpr std::string_view kComparison = "PTX ISA, Comparison and Selection Instructions";
+constexpr std::string_view kLogic = "PTX ISA, Logic and Shift Instructions";
+
+constexpr OpcodeRow kRows[] = {
+    {"setp",
+     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
+     "[ftz] "
+     "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+     bind_setp, false, kAlu, kComparison},
+    {"set",
+     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
+     "[ftz] "
+     "type*2=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+     bind_set, false, kAlu, kComparison},
+    {"selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64", bind_selp, false, kAlu,
+     kComparison},
+    {"slct", "[ftz] type=b16|b32|b64|u16|u32|u64|s16|f32|f64|s32|s64 selector=s32|f32", bind_slct,
+     false, kAlu, kComparison},
+    {"and", "pred", bind_predicate_binary<MaskAnd>, false, kAlu, kLogic},
+    {"or", "pred", bind_predicate_binary<MaskOr>, false, kAlu, kLogic},
+    {"xor", "pred", bind_predicate_binary<MaskXor>, false, kAlu, kLogic},
+    {"not", "pred", bind_predicate_not, false, kAlu, kLogic},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> comparison_rows() { return kRows; }
+
+}  // namespace bw::sim

@@ -1,0 +1,309 @@
+// cvt with packed types: two f32 into f16x2, bf16x2 and the 8-, 6- and 4-bit formats, between f16x2
+// and those formats, and ue8m0x2 scales (PTX ISA, "Data Movement and Conversion Instructions:
+// cvt").
+#include <array>
+#include <bit>
+
+#include "common/simulator/units/alu/conversion_binds.hpp"
+#include "common/simulator/units/alu/float_format.hpp"
+#include "common/simulator/units/alu/half_float.hpp"
+#include "common/simulator/units/alu/lanewise.hpp"
+
+namespace bw::sim::conversion {
+namespace {
+
+using ptx::ScalarType;
+
+const FloatFormat& element_format(ScalarType type) {
+  switch (type) {
+    case ScalarType::bf16x2:
+      return kFormatBf16;
+    case ScalarType::e4m3x2:
+      return kFormatE4m3;
+    case ScalarType::e5m2x2:
+      return kFormatE5m2;
+    case ScalarType::e2m3x2:
+      return kFormatE2m3;
+    case ScalarType::e3m2x2:
+      return kFormatE3m2;
+    case ScalarType::e2m1x2:
+      return kFormatE2m1;
+    default:
+      return kFormatF16;
+  }
+}
+
+/// Bits from one element to the next: e2m1x2 fills one byte, six-bit formats a byte each.
+int element_bits(ScalarType type) {
+  switch (type) {
+    case ScalarType::f16x2:
+    case ScalarType::bf16x2:
+      return 16;
+    case ScalarType::e2m1x2:
+      return 4;
+    default:
+      return 8;
+  }
+}
+
+struct PackedConversion {
+  const FloatFormat* format = nullptr;  ///< of the destination's elements
+  int bits = 0;                         ///< of a destination element
+  Rounding rounding = Rounding::nearest_even;
+  bool relu = false, satfinite = false;
+
+  [[nodiscard]] std::uint64_t element(const ExactValue& value) const {
+    if (relu && value.negative && value.kind != ExactValue::Kind::nan) return 0;
+    return encode(value, *format, rounding, satfinite);
+  }
+};
+
+PackedConversion packed_conversion(const Binder& binder, ScalarType destination) {
+  const Modifiers& modifiers = binder.modifiers;
+  return {&element_format(destination), element_bits(destination),
+          rounding_from_modifier(modifiers.get("round")), modifiers.has("relu"),
+          modifiers.has("satfinite")};
+}
+
+/// d = {a in the upper part, b in the lower part}, a and b f32.
+Flow convert_pair(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const auto& conversion = *static_cast<const PackedConversion*>(instruction.detail);
+  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  const std::uint32_t* const b = strand.lanes<std::uint32_t>(instruction.operands[2]);
+  for_lanes(active, [&](int lane) {
+    const std::uint64_t upper = conversion.element(decode(a[lane], kFormatF32));
+    const std::uint64_t lower = conversion.element(decode(b[lane], kFormatF32));
+    strand.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
+  });
+  return Flow::next;
+}
+
+/// As convert_pair, from the halves of an f16x2.
+Flow convert_halves(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const auto& conversion = *static_cast<const PackedConversion*>(instruction.detail);
+  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  for_lanes(active, [&](int lane) {
+    const std::uint64_t upper = conversion.element(decode(a[lane] >> 16, kFormatF16));
+    const std::uint64_t lower = conversion.element(decode(a[lane] & 0xffff, kFormatF16));
+    strand.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
+  });
+  return Flow::next;
+}
+
+template <class Format, bool kRelu>
+std::uint32_t narrow(float value) {
+  const std::uint16_t bits = Format::from_float(value);
+  if constexpr (kRelu) {
+    const bool negative = (bits & 0x8000) != 0;  // the canonical NaN is positive
+    return negative ? 0u : bits;
+  }
+  return bits;
+}
+
+/// Nearest-even conversion of two f32 into f16x2 or bf16x2.
+template <class Format, bool kRelu>
+struct PairToHalves {
+  static std::uint32_t apply(float a, float b) {
+    return narrow<Format, kRelu>(a) << 16 | narrow<Format, kRelu>(b);
+  }
+};
+
+/// f32 to e4m3, nearest even, saturating to 448, branch-free.
+inline std::uint32_t to_e4m3(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = bits >> 24 & 0x80;
+  const std::uint32_t magnitude = bits & 0x7fffffffu;
+  // Normal results: bias 127 to 7, round at bit 20.
+  constexpr std::uint32_t kRebias = 120u << 23;
+  const std::uint32_t normal = (magnitude - kRebias + 0x7ffffu + (magnitude >> 20 & 1)) >> 20;
+  // Subnormal results: adding 2^14 lines the value up with units of 2^-9.
+  constexpr float kAlign = 0x1p14f;
+  const std::uint32_t subnormal =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + kAlign) -
+      std::bit_cast<std::uint32_t>(kAlign);
+  constexpr std::uint32_t kSmallestNormal = 0x3c800000u;  // 2^-6
+  constexpr std::uint32_t kGreatest = 0x7e, kNan = 0x7f;
+  constexpr std::uint32_t kSaturated = 0x43e00000u;  // 448
+  const std::uint32_t finite = select_below(magnitude, kSmallestNormal, subnormal, normal);
+  const std::uint32_t limited = select_below(magnitude, kSaturated, finite, kGreatest);
+  return select_below(0x7f800000u, magnitude, kNan, sign | limited);
+}
+
+struct PairToE4m3 {
+  static std::uint16_t apply(float a, float b) {
+    return static_cast<std::uint16_t>(to_e4m3(a) << 8 | to_e4m3(b));
+  }
+};
+
+// ---- Narrow formats to f16x2: a table of every code
+// -------------------------------------------------
+
+using HalfTable = std::array<std::uint16_t, 256>;
+
+constexpr HalfTable half_table(const FloatFormat& format) {
+  HalfTable table{};
+  const std::uint64_t code_mask = (std::uint64_t{1} << format.width()) - 1;
+  for (std::uint64_t code = 0; code < table.size(); ++code)
+    table[code] = static_cast<std::uint16_t>(
+        encode(decode(code & code_mask, format), kFormatF16, Rounding::nearest_even));
+  return table;
+}
+
+constexpr HalfTable kHalfOfE4m3 = half_table(kFormatE4m3);
+constexpr HalfTable kHalfOfE5m2 = half_table(kFormatE5m2);
+constexpr HalfTable kHalfOfE2m3 = half_table(kFormatE2m3);
+constexpr HalfTable kHalfOfE3m2 = half_table(kFormatE3m2);
+constexpr HalfTable kHalfOfE2m1 = half_table(kFormatE2m1);
+
+template <bool kRelu>
+std::uint32_t half_of(const HalfTable& table, std::uint32_t code) {
+  const std::uint16_t half = table[code];
+  return kRelu && (half & 0x8000) != 0 ? 0u : half;
+}
+
+template <const HalfTable& kTable, int kBits, bool kRelu>
+struct HalvesOf {
+  static std::uint32_t apply(std::uint16_t codes) {
+    constexpr std::uint32_t kMask = (1u << kBits) - 1;
+    return half_of<kRelu>(kTable, codes >> kBits & kMask) << 16 |
+           half_of<kRelu>(kTable, codes & kMask);
+  }
+};
+
+template <const HalfTable& kTable, int kBits>
+Handler unpack_handler(bool relu) {
+  return relu ? lanewise::map1<HalvesOf<kTable, kBits, true>, std::uint32_t, std::uint16_t>
+              : lanewise::map1<HalvesOf<kTable, kBits, false>, std::uint32_t, std::uint16_t>;
+}
+
+// ---- Scales: ue8m0 is 2^(code - 127), 255 is NaN; the source's sign is dropped
+// ------------------------
+
+constexpr std::uint32_t kScaleNan = 0xff, kGreatestScale = 0xfe;
+
+/// `flags` of the scale conversions.
+enum ScaleFlag : std::uint8_t { kRoundUp = 1, kSatfinite = 2 };
+
+/// `magnitude` is an f32's bits without sign.
+std::uint32_t to_scale(std::uint32_t magnitude, std::uint8_t flags) {
+  if (magnitude > 0x7f800000u) return kScaleNan;
+  if (magnitude == 0x7f800000u) return flags & kSatfinite ? kGreatestScale : kScaleNan;
+  const std::uint32_t exponent = magnitude >> 23, mantissa = magnitude & 0x7fffffu;
+  // Code 0 is 2^-127, half the smallest normal number: subnormals above it round up to code 1.
+  constexpr std::uint32_t kHalfOfNormal = 0x400000u;
+  const bool above = exponent == 0 ? mantissa > kHalfOfNormal : mantissa != 0;
+  const std::uint32_t code = exponent + ((flags & kRoundUp) && above ? 1 : 0);
+  if (code < kScaleNan) return code;
+  return flags & kSatfinite ? kGreatestScale : kScaleNan;
+}
+
+Flow convert_pair_to_scale(Strand& strand, const Instruction& instruction, LaneMask active) {
+  std::uint16_t* const d = strand.lanes<std::uint16_t>(instruction.operands[0]);
+  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  const std::uint32_t* const b = strand.lanes<std::uint32_t>(instruction.operands[2]);
+  const std::uint8_t flags = instruction.flags;
+  for_lanes(active, [=](int lane) {
+    d[lane] = static_cast<std::uint16_t>(to_scale(a[lane] & 0x7fffffffu, flags) << 8 |
+                                         to_scale(b[lane] & 0x7fffffffu, flags));
+  });
+  return Flow::next;
+}
+
+Flow convert_bf16x2_to_scale(Strand& strand, const Instruction& instruction, LaneMask active) {
+  std::uint16_t* const d = strand.lanes<std::uint16_t>(instruction.operands[0]);
+  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  const std::uint8_t flags = instruction.flags;
+  for_lanes(active, [=](int lane) {
+    d[lane] = static_cast<std::uint16_t>(to_scale(a[lane] & 0x7fff0000u, flags) << 8 |
+                                         to_scale(a[lane] << 16 & 0x7fff0000u, flags));
+  });
+  return Flow::next;
+}
+
+struct ScaleToBfloat {
+  static std::uint32_t element(std::uint32_t code) {
+    constexpr std::uint32_t kSmallest = 0x40;  // 2^-127 is subnormal
+    return code == kScaleNan ? std::uint32_t{Bfloat::kCanonicalNan}
+           : code == 0       ? kSmallest
+                             : code << 7;
+  }
+  static std::uint32_t apply(std::uint16_t codes) {
+    return element(codes >> 8) << 16 | element(codes & 0xff);
+  }
+};
+
+}  // namespace
+
+void bind_cvt_pair(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  // 8-bit destinations are 16-bit registers holding a zero-extended byte.
+  lanewise::bind_operands(binder, type == ScalarType::e2m1x2 ? ScalarType::b16 : type,
+                          {ScalarType::f32, ScalarType::f32});
+  const PackedConversion conversion = packed_conversion(binder, type);
+  const bool nearest = conversion.rounding == Rounding::nearest_even;
+  using lanewise::map2;
+  Handler& execute = binder.out.execute;
+  if (nearest && !conversion.satfinite && type == ScalarType::f16x2) {
+    execute = conversion.relu ? map2<PairToHalves<Half, true>, std::uint32_t, float, float>
+                              : map2<PairToHalves<Half, false>, std::uint32_t, float, float>;
+  } else if (nearest && !conversion.satfinite && type == ScalarType::bf16x2) {
+    execute = conversion.relu ? map2<PairToHalves<Bfloat, true>, std::uint32_t, float, float>
+                              : map2<PairToHalves<Bfloat, false>, std::uint32_t, float, float>;
+  } else if (type == ScalarType::e4m3x2 && !conversion.relu) {
+    execute = map2<PairToE4m3, std::uint16_t, float, float>;
+  } else {
+    binder.detail(conversion);
+    execute = convert_pair;
+  }
+}
+
+void bind_cvt_repack(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_operands(binder, type == ScalarType::e2m1x2 ? ScalarType::b16 : type,
+                          {ScalarType::b32});
+  binder.detail(packed_conversion(binder, type));
+  binder.out.execute = convert_halves;
+}
+
+void bind_cvt_unpack(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_operands(binder, ScalarType::b32, {ScalarType::b16});
+  const bool relu = binder.modifiers.has("relu");
+  switch (type) {
+    case ScalarType::e4m3x2:
+      binder.out.execute = unpack_handler<kHalfOfE4m3, 8>(relu);
+      break;
+    case ScalarType::e5m2x2:
+      binder.out.execute = unpack_handler<kHalfOfE5m2, 8>(relu);
+      break;
+    case ScalarType::e2m3x2:
+      binder.out.execute = unpack_handler<kHalfOfE2m3, 8>(relu);
+      break;
+    case ScalarType::e3m2x2:
+      binder.out.execute = unpack_handler<kHalfOfE3m2, 8>(relu);
+      break;
+    default:
+      binder.out.execute = unpack_handler<kHalfOfE2m1, 4>(relu);
+      break;
+  }
+}
+
+void bind_cvt_to_scale(Binder& binder) {
+  binder.out.flags =
+      static_cast<std::uint8_t>((binder.modifiers.get("round") == "rp" ? kRoundUp : 0) |
+                                (binder.modifiers.has("satfinite") ? kSatfinite : 0));
+  if (binder.modifiers.has("bf16x2")) {
+    lanewise::bind_operands(binder, ScalarType::b16, {ScalarType::b32});
+    binder.out.execute = convert_bf16x2_to_scale;
+  } else {
+    lanewise::bind_operands(binder, ScalarType::b16, {ScalarType::f32, ScalarType::f32});
+    binder.out.execute = convert_pair_to_scale;
+  }
+}
+
+void bind_cvt_from_scale(Binder& binder) {
+  lanewise::bind_operands(binder, ScalarType::b32, {ScalarType::b16});
+  binder.out.execute = lanewise::map1<ScaleToBfloat, std::uint32_t, std::uint16_t>;
+}
+
+}  // namespace bw::sim::conversion

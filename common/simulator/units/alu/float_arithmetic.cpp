@@ -1,0 +1,162 @@
+// add, sub, mul, fma, div, rcp and sqrt of f32, f64 and f32x2 in every rounding mode, and the mixed
+// precision forms (PTX ISA, "Floating Point Instructions").
+#include <cmath>
+
+#include "common/simulator/units/alu/float_binds.hpp"
+#include "common/simulator/units/alu/float_lanes.hpp"
+#include "common/simulator/units/alu/half_float.hpp"
+#include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/rounding.hpp"
+
+namespace bw::sim::floating {
+namespace {
+
+using ptx::ScalarType;
+
+struct Add {
+  template <class T>
+  static T apply(T a, T b) {
+    return a + b;
+  }
+};
+struct Sub {
+  template <class T>
+  static T apply(T a, T b) {
+    return a - b;
+  }
+};
+struct Mul {
+  template <class T>
+  static T apply(T a, T b) {
+    return a * b;
+  }
+};
+struct Fma {
+  template <class T>
+  static T apply(T a, T b, T c) {
+    return std::fma(a, b, c);
+  }
+};
+struct Div {
+  template <class T>
+  static T apply(T a, T b) {
+    return a / b;
+  }
+};
+struct Rcp {
+  template <class T>
+  static T apply(T a) {
+    return T{1} / a;
+  }
+};
+struct Sqrt {
+  template <class T>
+  static T apply(T a) {
+    return std::sqrt(a);
+  }
+};
+
+/// Instruction::immediate of the directed forms: the Rounding.
+template <Handler kNearest>
+Flow directed(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const RoundingScope scope(static_cast<Rounding>(instruction.immediate));
+  return kNearest(strand, instruction, active);
+}
+
+template <Handler kNearest>
+Handler choose_rounding(Binder& binder) {
+  const Rounding rounding = rounding_from_modifier(binder.modifiers.get("round"));
+  binder.out.immediate = static_cast<std::int64_t>(rounding);
+  return rounding == Rounding::nearest_even ? kNearest : directed<kNearest>;
+}
+
+/// Binds an operation whose operands all have the type of the instruction.
+template <class Operation, int kSources>
+void bind_float(Binder& binder) {
+  using lanewise::packed;
+  using lanewise::uniform;
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_uniform_operands(binder, type, kSources);
+  const bool ftz = binder.modifiers.has("ftz"), sat = binder.modifiers.has("sat");
+  Handler& execute = binder.out.execute;
+  if (type == ScalarType::f64) {
+    execute = choose_rounding<uniform<Operation, double, kSources>()>(binder);
+  } else if (type == ScalarType::f32x2) {
+    execute =
+        ftz ? choose_rounding<packed<Modified<Operation, true, false>, float, kSources, 2>()>(
+                  binder)
+            : choose_rounding<packed<Modified<Operation, false, false>, float, kSources, 2>()>(
+                  binder);
+  } else if (ftz) {
+    execute =
+        sat ? choose_rounding<uniform<Modified<Operation, true, true>, float, kSources>()>(binder)
+            : choose_rounding<uniform<Modified<Operation, true, false>, float, kSources>()>(binder);
+  } else {
+    execute =
+        sat ? choose_rounding<uniform<Modified<Operation, false, true>, float, kSources>()>(binder)
+            : choose_rounding<uniform<Modified<Operation, false, false>, float, kSources>()>(
+                  binder);
+  }
+}
+
+/// f32 = f16 or bf16 op f32: the narrow sources are widened exactly.
+template <class Format, class Operation, bool kSat>
+struct MixedBinary {
+  static float apply(std::uint16_t a, float b) {
+    return output<false, kSat>(Operation::apply(Format::to_float(a), b));
+  }
+};
+template <class Format, bool kSat>
+struct MixedFma {
+  static float apply(std::uint16_t a, std::uint16_t b, float c) {
+    return output<false, kSat>(std::fma(Format::to_float(a), Format::to_float(b), c));
+  }
+};
+
+template <class Format, class Operation>
+Handler mixed_binary(Binder& binder) {
+  return binder.modifiers.has("sat")
+             ? choose_rounding<lanewise::map2<MixedBinary<Format, Operation, true>, float,
+                                              std::uint16_t, float>>(binder)
+             : choose_rounding<lanewise::map2<MixedBinary<Format, Operation, false>, float,
+                                              std::uint16_t, float>>(binder);
+}
+
+template <class Operation>
+void bind_mixed_binary(Binder& binder) {
+  const ScalarType narrow = ptx::type_from_name(binder.modifiers.get("narrow"));
+  lanewise::bind_operands(binder, ScalarType::f32, {narrow, ScalarType::f32});
+  binder.out.execute = narrow == ScalarType::f16 ? mixed_binary<Half, Operation>(binder)
+                                                 : mixed_binary<Bfloat, Operation>(binder);
+}
+
+template <class Format>
+Handler mixed_fma(Binder& binder) {
+  using U16 = std::uint16_t;
+  return binder.modifiers.has("sat")
+             ? choose_rounding<lanewise::map3<MixedFma<Format, true>, float, U16, U16, float>>(
+                   binder)
+             : choose_rounding<lanewise::map3<MixedFma<Format, false>, float, U16, U16, float>>(
+                   binder);
+}
+
+}  // namespace
+
+void bind_add(Binder& binder) { bind_float<Add, 2>(binder); }
+void bind_sub(Binder& binder) { bind_float<Sub, 2>(binder); }
+void bind_mul(Binder& binder) { bind_float<Mul, 2>(binder); }
+void bind_fma(Binder& binder) { bind_float<Fma, 3>(binder); }
+void bind_div(Binder& binder) { bind_float<Div, 2>(binder); }
+void bind_rcp(Binder& binder) { bind_float<Rcp, 1>(binder); }
+void bind_sqrt(Binder& binder) { bind_float<Sqrt, 1>(binder); }
+void bind_add_mixed(Binder& binder) { bind_mixed_binary<Add>(binder); }
+void bind_sub_mixed(Binder& binder) { bind_mixed_binary<Sub>(binder); }
+
+void bind_fma_mixed(Binder& binder) {
+  const ScalarType narrow = ptx::type_from_name(binder.modifiers.get("narrow"));
+  lanewise::bind_operands(binder, ScalarType::f32, {narrow, narrow, ScalarType::f32});
+  binder.out.execute =
+      narrow == ScalarType::f16 ? mixed_fma<Half>(binder) : mixed_fma<Bfloat>(binder);
+}
+
+}  // namespace bw::sim::floating

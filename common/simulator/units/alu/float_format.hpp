@@ -1,0 +1,142 @@
+// Any binary floating-point format: exact decoding, and encoding with every rounding mode.
+//
+// This is the general, slow path of conversions and the source of their lookup tables; everything
+// is constexpr. Formats: IEEE 754, OCP "8-bit Floating Point Specification" (e4m3, e5m2) and OCP
+// "Microscaling Formats" (e2m3, e3m2, e2m1).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "common/simulator/units/alu/rounding.hpp"
+
+namespace bw::sim {
+
+struct FloatFormat {
+  /// Which special values the largest exponent holds.
+  enum class Specials : std::uint8_t {
+    ieee,      ///< infinities and NaNs
+    nan_only,  ///< e4m3: all ones is NaN, no infinity
+    none,      ///< e2m3, e3m2, e2m1: finite numbers only
+  };
+  int exponent_bits = 0;
+  int mantissa_bits = 0;
+  Specials specials = Specials::ieee;
+  std::uint64_t canonical_nan = 0;  ///< what PTX conversions produce
+
+  [[nodiscard]] constexpr int width() const { return 1 + exponent_bits + mantissa_bits; }
+  [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  [[nodiscard]] constexpr int smallest_normal_exponent() const { return 1 - bias(); }
+  [[nodiscard]] constexpr std::uint64_t sign_bit() const {
+    return std::uint64_t{1} << (width() - 1);
+  }
+  /// The code of the greatest finite number.
+  [[nodiscard]] constexpr std::uint64_t greatest() const {
+    const std::uint64_t ones = sign_bit() - 1;
+    if (specials == Specials::ieee) return ones - (std::uint64_t{1} << mantissa_bits);
+    return specials == Specials::nan_only ? ones - 1 : ones;
+  }
+};
+
+// NaNs: f32 and narrower give all ones in exponent and mantissa; formats without NaN give +max.
+inline constexpr FloatFormat kFormatF64{11, 52, FloatFormat::Specials::ieee,
+                                        0x7fff'ffff'ffff'ffffull};
+inline constexpr FloatFormat kFormatF32{8, 23, FloatFormat::Specials::ieee, 0x7fffffff};
+inline constexpr FloatFormat kFormatTf32{8, 10, FloatFormat::Specials::ieee, 0x3ffff};
+inline constexpr FloatFormat kFormatF16{5, 10, FloatFormat::Specials::ieee, 0x7fff};
+inline constexpr FloatFormat kFormatBf16{8, 7, FloatFormat::Specials::ieee, 0x7fff};
+inline constexpr FloatFormat kFormatE4m3{4, 3, FloatFormat::Specials::nan_only, 0x7f};
+inline constexpr FloatFormat kFormatE5m2{5, 2, FloatFormat::Specials::ieee, 0x7f};
+inline constexpr FloatFormat kFormatE2m3{2, 3, FloatFormat::Specials::none, 0x1f};
+inline constexpr FloatFormat kFormatE3m2{3, 2, FloatFormat::Specials::none, 0x1f};
+inline constexpr FloatFormat kFormatE2m1{2, 1, FloatFormat::Specials::none, 0x7};
+
+/// (-1)^negative * significand * 2^exponent, an infinity or a NaN.
+struct ExactValue {
+  enum class Kind : std::uint8_t { finite, infinite, nan };
+  Kind kind = Kind::finite;
+  bool negative = false;
+  std::uint64_t significand = 0;
+  int exponent = 0;
+};
+
+[[nodiscard]] constexpr ExactValue decode(std::uint64_t bits, const FloatFormat& format) {
+  ExactValue value;
+  value.negative = (bits & format.sign_bit()) != 0;
+  const std::uint64_t magnitude = bits & (format.sign_bit() - 1);
+  if (magnitude > format.greatest()) {
+    const bool infinite =
+        format.specials == FloatFormat::Specials::ieee && magnitude == format.greatest() + 1;
+    value.kind = infinite ? ExactValue::Kind::infinite : ExactValue::Kind::nan;
+    return value;
+  }
+  const std::uint64_t hidden = std::uint64_t{1} << format.mantissa_bits;
+  const auto field = static_cast<int>(magnitude >> format.mantissa_bits);
+  value.significand = (magnitude & (hidden - 1)) | (field != 0 ? hidden : 0);
+  value.exponent = (field != 0 ? field : 1) - format.bias() - format.mantissa_bits;
+  return value;
+}
+
+/// An integer of `negative` sign and the given magnitude.
+[[nodiscard]] constexpr ExactValue exact_integer(bool negative, std::uint64_t magnitude) {
+  return {ExactValue::Kind::finite, negative && magnitude != 0, magnitude, 0};
+}
+
+/// significand * 2^-shift, rounded to an integer; `shift` may be zero or negative when that is
+/// exact.
+[[nodiscard]] constexpr std::uint64_t shift_and_round(std::uint64_t significand, int shift,
+                                                      bool negative, Rounding rounding) {
+  if (shift <= 0) return significand << -shift;
+  const bool far = shift > 64;
+  const std::uint64_t kept = shift >= 64 ? 0 : significand >> shift;
+  // The lost part, as a fraction of 2^64.
+  const std::uint64_t lost = far ? (significand != 0 ? 1 : 0) : significand << (64 - shift);
+  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  bool up = false;
+  switch (rounding) {
+    case Rounding::nearest_even:
+      up = lost > kHalf || (lost == kHalf && (kept & 1) != 0);
+      break;
+    case Rounding::nearest_away:
+      up = lost >= kHalf;
+      break;
+    case Rounding::toward_zero:
+      break;
+    case Rounding::down:
+      up = negative && lost != 0;
+      break;
+    case Rounding::up:
+      up = !negative && lost != 0;
+      break;
+  }
+  return kept + (up ? 1 : 0);
+}
+
+/// The code of a value. Overflow becomes infinity or the greatest number, as the rounding says;
+/// with `saturate_finite` (.satfinite), and in formats without infinity, always the greatest
+/// number.
+[[nodiscard]] constexpr std::uint64_t encode(const ExactValue& value, const FloatFormat& format,
+                                             Rounding rounding, bool saturate_finite = false) {
+  using Specials = FloatFormat::Specials;
+  if (value.kind == ExactValue::Kind::nan) return format.canonical_nan;
+  const std::uint64_t sign = value.negative ? format.sign_bit() : 0;
+  const bool infinity_fits = format.specials == Specials::ieee && !saturate_finite;
+  const std::uint64_t beyond = sign | (infinity_fits ? format.greatest() + 1 : format.greatest());
+  if (value.kind == ExactValue::Kind::infinite) return beyond;
+  if (value.significand == 0) return sign;
+  const int leading = 63 - std::countl_zero(value.significand) + value.exponent;
+  const int smallest = format.smallest_normal_exponent();
+  const int scale = leading > smallest ? leading : smallest;
+  const std::uint64_t kept = shift_and_round(
+      value.significand, scale - format.mantissa_bits - value.exponent, value.negative, rounding);
+  // The hidden bit of a normal number carries into the exponent field.
+  const std::uint64_t code =
+      (static_cast<std::uint64_t>(scale - smallest) << format.mantissa_bits) + kept;
+  if (scale - smallest < (1 << format.exponent_bits) && code <= format.greatest())
+    return sign | code;
+  const bool towards_zero = rounding == Rounding::toward_zero ||
+                            rounding == (value.negative ? Rounding::up : Rounding::down);
+  return towards_zero ? sign | format.greatest() : beyond;
+}
+
+}  // namespace bw::sim

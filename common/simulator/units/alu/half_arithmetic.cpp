@@ -1,0 +1,222 @@
+// f16 and bf16 arithmetic (PTX ISA, "Half Precision Floating Point Instructions").
+//
+// Sums and products of two f16 or bf16 values are rounded to f32 first and to the narrow format
+// then. That is the correctly rounded result: f32 has more than twice the narrow format's bits plus
+// two, and where subnormal numbers shorten f32 the sums and products are exact. fma goes through
+// double, rounded to odd where double is not exact, so that the second rounding sees every lost
+// bit.
+#include <bit>
+#include <cmath>
+
+#include "common/simulator/units/alu/half_binds.hpp"
+#include "common/simulator/units/alu/half_float.hpp"
+#include "common/simulator/units/alu/lanewise.hpp"
+
+namespace bw::sim::half {
+namespace {
+
+using ptx::ScalarType;
+
+/// a + b in double, where an inexact result has an odd last bit (Boldo and Melquiond, "Emulation of
+/// FMA and correctly rounded sums: proved algorithms using rounding to odd").
+double add_to_odd(double a, double b) {
+  const double sum = a + b;
+  // Knuth's two-sum: the exact error of the addition.
+  const double a_part = sum - b, b_part = sum - a_part;
+  const double error = (a - a_part) + (b - b_part);
+  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  const bool adjust = error != 0 && std::isfinite(sum) && (bits & 1) == 0;
+  // Towards the error: away from zero when it has the sum's sign.
+  const bool grows = (error > 0) == (sum > 0);
+  return std::bit_cast<double>(adjust ? (grows ? bits + 1 : bits - 1) : bits);
+}
+
+/// Double to float with the last bit odd when inexact; NaN and infinity pass.
+float narrow_to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  const double back = nearest;
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (back == value || back != back || (bits & 1) != 0) return nearest;
+  // An even neighbour was chosen: the odd one lies on the other side of the value. Beyond the
+  // largest float (an infinity that was rounded to) the largest float is odd.
+  const bool too_large = std::fabs(back) > std::fabs(value);
+  return std::bit_cast<float>(too_large ? bits - 1 : bits + 1);
+}
+
+struct Add {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
+    return Format::from_float(Format::to_float(a) + Format::to_float(b));
+  }
+};
+struct Sub {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
+    return Format::from_float(Format::to_float(a) - Format::to_float(b));
+  }
+};
+struct Mul {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
+    return Format::from_float(Format::to_float(a) * Format::to_float(b));
+  }
+};
+struct Fma {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
+    const double product = double{Format::to_float(a)} * double{Format::to_float(b)};
+    return Format::from_float(narrow_to_odd(add_to_odd(product, double{Format::to_float(c)})));
+  }
+};
+struct Exp2 {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a) {
+    return Format::from_float(narrow_to_odd(std::exp2(static_cast<double>(Format::to_float(a)))));
+  }
+};
+struct Tanh {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a) {
+    return Format::from_float(narrow_to_odd(std::tanh(static_cast<double>(Format::to_float(a)))));
+  }
+};
+struct Abs {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a) {
+    return static_cast<std::uint16_t>(a & ~Format::kSign);
+  }
+};
+struct Neg {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a) {
+    return static_cast<std::uint16_t>(a ^ Format::kSign);
+  }
+};
+
+/// Two's complement order of the bits, in which -0 lies below +0.
+inline std::int32_t order(std::uint16_t bits) {
+  const std::int32_t magnitude = bits & 0x7fff;
+  return bits & 0x8000 ? -1 - magnitude : magnitude;
+}
+
+template <bool kMaximum, bool kNan, bool kXorSign>
+struct Extreme {
+  template <class Format>
+  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
+    const auto sign = static_cast<std::uint16_t>((a ^ b) & Format::kSign);
+    const auto x = static_cast<std::uint16_t>(kXorSign ? a & 0x7fff : a);
+    const auto y = static_cast<std::uint16_t>(kXorSign ? b & 0x7fff : b);
+    const bool a_nan = Format::is_nan(a), b_nan = Format::is_nan(b);
+    const bool first = kMaximum ? order(x) > order(y) : order(x) < order(y);
+    std::uint16_t result = b_nan || (first && !a_nan) ? x : y;
+    if (kXorSign) result = static_cast<std::uint16_t>(result | sign);
+    return (kNan ? a_nan || b_nan : a_nan && b_nan) ? Format::kCanonicalNan : result;
+  }
+};
+
+/// How a result is limited.
+enum class Limit : std::uint8_t { none, sat, relu };
+
+template <class Format>
+std::uint16_t flush(std::uint16_t bits) {
+  return static_cast<std::uint16_t>((bits & Format::kExponent) == 0 ? bits & Format::kSign : bits);
+}
+
+template <class Format, Limit kLimit>
+std::uint16_t limited(std::uint16_t bits) {
+  if constexpr (kLimit == Limit::none) {
+    return bits;
+  } else if constexpr (kLimit == Limit::relu) {
+    return Format::is_nan(bits) ? Format::kCanonicalNan
+                                : static_cast<std::uint16_t>(bits & Format::kSign ? 0 : bits);
+  } else {
+    const bool zero = Format::is_nan(bits) || (bits & Format::kSign) != 0;
+    return zero ? std::uint16_t{0} : bits > Format::kOne ? Format::kOne : bits;
+  }
+}
+
+/// An operation of a format with .ftz and a limit around it, as lane-wise handlers take it.
+template <class Operation, class Format, bool kFtz, Limit kLimit>
+struct Applied {
+  template <class... Sources>
+  static std::uint16_t apply(Sources... sources) {
+    if constexpr (kFtz) {
+      return limited<Format, kLimit>(
+          flush<Format>(Operation::template apply<Format>(flush<Format>(sources)...)));
+    } else {
+      return limited<Format, kLimit>(Operation::template apply<Format>(sources...));
+    }
+  }
+};
+
+template <class Operation, class Format, bool kFtz, Limit kLimit, int kSources>
+Handler handler(bool packed) {
+  using Lane = Applied<Operation, Format, kFtz, kLimit>;
+  return packed ? lanewise::packed<Lane, std::uint16_t, kSources, 2>()
+                : lanewise::uniform<Lane, std::uint16_t, kSources>();
+}
+
+bool is_packed(ScalarType type) { return type == ScalarType::f16x2 || type == ScalarType::bf16x2; }
+bool is_bfloat(ScalarType type) { return type == ScalarType::bf16 || type == ScalarType::bf16x2; }
+
+template <class Operation, class Format, Limit kLimit, int kSources>
+Handler handler(bool ftz, bool packed) {
+  return ftz ? handler<Operation, Format, true, kLimit, kSources>(packed)
+             : handler<Operation, Format, false, kLimit, kSources>(packed);
+}
+
+/// Binds an operation without .sat and .relu.
+template <class Operation, int kSources>
+void bind_plain(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
+  lanewise::bind_uniform_operands(binder, type, kSources);
+  binder.out.execute = is_bfloat(type)
+                           ? handler<Operation, Bfloat, Limit::none, kSources>(ftz, packed)
+                           : handler<Operation, Half, Limit::none, kSources>(ftz, packed);
+}
+
+/// Binds an operation that may carry .sat or .relu.
+template <class Operation, int kSources>
+void bind_arithmetic(Binder& binder) {
+  const bool sat = binder.modifiers.has("sat"), relu = binder.modifiers.has("relu");
+  if (!sat && !relu) return bind_plain<Operation, kSources>(binder);
+  const ScalarType type = binder.modifiers.type();
+  const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
+  lanewise::bind_uniform_operands(binder, type, kSources);
+  Handler& execute = binder.out.execute;
+  if (is_bfloat(type))
+    execute = handler<Operation, Bfloat, false, Limit::relu, kSources>(packed);
+  else if (sat)
+    execute = handler<Operation, Half, Limit::sat, kSources>(ftz, packed);
+  else
+    execute = handler<Operation, Half, Limit::relu, kSources>(ftz, packed);
+}
+
+template <bool kMaximum>
+void bind_extreme(Binder& binder) {
+  const bool xorsign = binder.modifiers.has("xorsign");
+  if (xorsign != binder.modifiers.has("abs"))
+    binder.refuse("has only one of .xorsign and .abs", "write both: .xorsign.abs");
+  if (binder.modifiers.has("NaN")) {
+    return xorsign ? bind_plain<Extreme<kMaximum, true, true>, 2>(binder)
+                   : bind_plain<Extreme<kMaximum, true, false>, 2>(binder);
+  }
+  return xorsign ? bind_plain<Extreme<kMaximum, false, true>, 2>(binder)
+                 : bind_plain<Extreme<kMaximum, false, false>, 2>(binder);
+}
+
+}  // namespace
+
+void bind_add(Binder& binder) { bind_arithmetic<Add, 2>(binder); }
+void bind_sub(Binder& binder) { bind_arithmetic<Sub, 2>(binder); }
+void bind_mul(Binder& binder) { bind_arithmetic<Mul, 2>(binder); }
+void bind_fma(Binder& binder) { bind_arithmetic<Fma, 3>(binder); }
+void bind_abs(Binder& binder) { bind_plain<Abs, 1>(binder); }
+void bind_neg(Binder& binder) { bind_plain<Neg, 1>(binder); }
+void bind_min(Binder& binder) { bind_extreme<false>(binder); }
+void bind_max(Binder& binder) { bind_extreme<true>(binder); }
+void bind_ex2(Binder& binder) { bind_plain<Exp2, 1>(binder); }
+void bind_tanh(Binder& binder) { bind_plain<Tanh, 1>(binder); }
+
+}  // namespace bw::sim::half

@@ -1,0 +1,322 @@
+// Integer arithmetic without carry (PTX ISA, "Integer Arithmetic Instructions").
+#include <limits>
+
+#include "common/simulator/units/alu/integer_binds.hpp"
+#include "common/simulator/units/alu/lanewise.hpp"
+
+namespace bw::sim::integer {
+namespace {
+
+using lanewise::by_integer_type;
+using lanewise::Wide;
+using lanewise::Wrapping;
+using ptx::ScalarType;
+
+template <class T>
+struct Add {
+  static T apply(T a, T b) { return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b)); }
+};
+template <class T>
+struct Sub {
+  static T apply(T a, T b) { return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b)); }
+};
+std::int32_t clamp_to_s32(std::int64_t value) {
+  constexpr std::int64_t kLow = std::numeric_limits<std::int32_t>::min();
+  constexpr std::int64_t kHigh = std::numeric_limits<std::int32_t>::max();
+  return static_cast<std::int32_t>(value < kLow ? kLow : value > kHigh ? kHigh : value);
+}
+struct AddSaturate {
+  static std::int32_t apply(std::int32_t a, std::int32_t b) {
+    return clamp_to_s32(std::int64_t{a} + b);
+  }
+};
+struct SubSaturate {
+  static std::int32_t apply(std::int32_t a, std::int32_t b) {
+    return clamp_to_s32(std::int64_t{a} - b);
+  }
+};
+template <class T>
+struct MulLo {
+  static T apply(T a, T b) { return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b)); }
+};
+template <class T>
+struct MulHi {
+  static T apply(T a, T b) { return static_cast<T>((Wide<T>(a) * Wide<T>(b)) >> (8 * sizeof(T))); }
+};
+template <class T>
+struct MulWide {
+  static Wide<T> apply(T a, T b) { return Wide<T>(a) * Wide<T>(b); }
+};
+template <class T>
+struct MadLo {
+  static T apply(T a, T b, T c) { return Add<T>::apply(MulLo<T>::apply(a, b), c); }
+};
+template <class T>
+struct MadHi {
+  static T apply(T a, T b, T c) { return Add<T>::apply(MulHi<T>::apply(a, b), c); }
+};
+struct MadHiSaturate {
+  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return clamp_to_s32(std::int64_t{MulHi<std::int32_t>::apply(a, b)} + c);
+  }
+};
+template <class T>
+struct MadWide {
+  static Wide<T> apply(T a, T b, Wide<T> c) {
+    return Add<Wide<T>>::apply(MulWide<T>::apply(a, b), c);
+  }
+};
+
+/// The low 24 bits of a 32-bit value, sign-extended for signed types.
+template <class T>
+std::int64_t low_24_bits(T value) {
+  const std::uint32_t shifted = static_cast<std::uint32_t>(value) << 8;
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<std::int32_t>(shifted) >> 8;
+  } else {
+    return shifted >> 8;
+  }
+}
+template <class T, bool kHigh>
+struct Mul24 {
+  // .hi takes bits 47..16 of the 48-bit product, .lo bits 31..0.
+  static T apply(T a, T b) {
+    const std::int64_t product = low_24_bits(a) * low_24_bits(b);
+    return static_cast<T>(kHigh ? product >> 16 : product);
+  }
+};
+template <class T, bool kHigh>
+struct Mad24 {
+  static T apply(T a, T b, T c) { return Add<T>::apply(Mul24<T, kHigh>::apply(a, b), c); }
+};
+struct Mad24HiSaturate {
+  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
+    return AddSaturate::apply(Mul24<std::int32_t, true>::apply(a, b), c);
+  }
+};
+template <class T>
+struct Sad {
+  static T apply(T a, T b, T c) {
+    return Add<T>::apply(c, a < b ? Sub<T>::apply(b, a) : Sub<T>::apply(a, b));
+  }
+};
+// The ISA leaves a division by zero open; like the usual expansion on the machine, the quotient is
+// all ones here, and the remainder the dividend. The quotient of the smallest value by -1 wraps to
+// itself.
+template <class T>
+struct Div {
+  static T apply(T a, T b) {
+    if (b == 0) return static_cast<T>(~T{0});
+    if constexpr (std::is_signed_v<T>)
+      if (b == -1) return Sub<T>::apply(0, a);
+    return static_cast<T>(a / b);
+  }
+};
+template <class T>
+struct Rem {
+  static T apply(T a, T b) {
+    if (b == 0) return a;
+    if constexpr (std::is_signed_v<T>)
+      if (b == -1) return 0;
+    return static_cast<T>(a % b);
+  }
+};
+template <class T>
+struct Neg {
+  static T apply(T a) { return Sub<T>::apply(0, a); }
+};
+template <class T>
+struct Abs {
+  static T apply(T a) { return a < 0 ? Neg<T>::apply(a) : a; }
+};
+template <class T>
+struct Min {
+  static T apply(T a, T b) { return a < b ? a : b; }
+};
+template <class T>
+struct Max {
+  static T apply(T a, T b) { return a > b ? a : b; }
+};
+template <class T, template <class> class Base>
+struct Relu {
+  static T apply(T a, T b) { return Max<T>::apply(Base<T>::apply(a, b), 0); }
+};
+
+/// Byte `index` of a word, extended as the type says.
+template <class T>
+std::int64_t byte_of(std::uint32_t word, int index) {
+  const auto byte = static_cast<std::uint8_t>(word >> (8 * index));
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<std::int8_t>(byte);
+  } else {
+    return byte;
+  }
+}
+template <class T>
+std::int64_t half_of(std::uint32_t word, int index) {
+  const auto half = static_cast<std::uint16_t>(word >> (16 * index));
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<std::int16_t>(half);
+  } else {
+    return half;
+  }
+}
+template <class A, class B>
+struct Dp4a {
+  static std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    std::int64_t sum = 0;
+    for (int i = 0; i < 4; ++i) sum += byte_of<A>(a, i) * byte_of<B>(b, i);
+    return c + static_cast<std::uint32_t>(sum);
+  }
+};
+template <class A, class B, int kFirstByte>
+struct Dp2a {
+  static std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+    std::int64_t sum = 0;
+    for (int i = 0; i < 2; ++i) sum += half_of<A>(a, i) * byte_of<B>(b, kFirstByte + i);
+    return c + static_cast<std::uint32_t>(sum);
+  }
+};
+
+/// Binds `Op` for a scalar integer type or for u16x2 and s16x2.
+template <template <class> class Op, int kSources>
+void bind_integer(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_uniform_operands(binder, type, kSources);
+  if (type == ScalarType::u16x2) {
+    binder.out.execute = lanewise::packed<Op<std::uint16_t>, std::uint16_t, kSources, 2>();
+  } else if (type == ScalarType::s16x2) {
+    binder.out.execute = lanewise::packed<Op<std::int16_t>, std::int16_t, kSources, 2>();
+  } else {
+    binder.out.execute = by_integer_type(
+        type, []<class T>() -> Handler { return lanewise::uniform<Op<T>, T, kSources>(); });
+  }
+}
+
+template <class Op, int kSources>
+void bind_s32(Binder& binder) {
+  lanewise::bind_uniform_operands(binder, ScalarType::s32, kSources);
+  binder.out.execute = lanewise::uniform<Op, std::int32_t, kSources>();
+}
+
+ScalarType widened(ScalarType type) {
+  switch (type) {
+    case ScalarType::u16:
+      return ScalarType::u32;
+    case ScalarType::s16:
+      return ScalarType::s32;
+    case ScalarType::u32:
+      return ScalarType::u64;
+    default:
+      return ScalarType::s64;
+  }
+}
+
+template <template <class> class Op>
+void bind_with_relu(Binder& binder) {
+  if (!binder.modifiers.has("relu")) return bind_integer<Op, 2>(binder);
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_uniform_operands(binder, type, 2);
+  binder.out.execute = type == ScalarType::s32
+                           ? lanewise::uniform<Relu<std::int32_t, Op>, std::int32_t, 2>()
+                           : lanewise::packed<Relu<std::int16_t, Op>, std::int16_t, 2, 2>();
+}
+
+template <class Make>
+Handler by_sign(bool is_signed, Make make) {
+  return is_signed ? make.template operator()<std::int32_t>()
+                   : make.template operator()<std::uint32_t>();
+}
+
+}  // namespace
+
+void bind_add(Binder& binder) {
+  return binder.modifiers.has("sat") ? bind_s32<AddSaturate, 2>(binder)
+                                     : bind_integer<Add, 2>(binder);
+}
+void bind_sub(Binder& binder) {
+  return binder.modifiers.has("sat") ? bind_s32<SubSaturate, 2>(binder)
+                                     : bind_integer<Sub, 2>(binder);
+}
+void bind_mul_lo(Binder& binder) { bind_integer<MulLo, 2>(binder); }
+void bind_mul_hi(Binder& binder) { bind_integer<MulHi, 2>(binder); }
+void bind_mad_lo(Binder& binder) { bind_integer<MadLo, 3>(binder); }
+void bind_mad_hi(Binder& binder) {
+  return binder.modifiers.has("sat") ? bind_s32<MadHiSaturate, 3>(binder)
+                                     : bind_integer<MadHi, 3>(binder);
+}
+
+void bind_mul_wide(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_operands(binder, widened(type), {type, type});
+  binder.out.execute = by_integer_type(type, []<class T>() -> Handler {
+    if constexpr (sizeof(T) == 8) {
+      return nullptr;
+    } else {
+      return lanewise::map2<MulWide<T>, Wide<T>, T, T>;
+    }
+  });
+}
+
+void bind_mad_wide(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_operands(binder, widened(type), {type, type, widened(type)});
+  binder.out.execute = by_integer_type(type, []<class T>() -> Handler {
+    if constexpr (sizeof(T) == 8) {
+      return nullptr;
+    } else {
+      return lanewise::map3<MadWide<T>, Wide<T>, T, T, Wide<T>>;
+    }
+  });
+}
+
+void bind_mul24(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  const bool high = binder.modifiers.get("part") == "hi";
+  lanewise::bind_uniform_operands(binder, type, 2);
+  binder.out.execute = by_sign(ptx::is_signed(type), [high]<class T>() -> Handler {
+    return high ? lanewise::uniform<Mul24<T, true>, T, 2>()
+                : lanewise::uniform<Mul24<T, false>, T, 2>();
+  });
+}
+
+void bind_mad24(Binder& binder) {
+  if (binder.modifiers.has("sat")) return bind_s32<Mad24HiSaturate, 3>(binder);
+  const ScalarType type = binder.modifiers.type();
+  const bool high = binder.modifiers.get("part") == "hi";
+  lanewise::bind_uniform_operands(binder, type, 3);
+  binder.out.execute = by_sign(ptx::is_signed(type), [high]<class T>() -> Handler {
+    return high ? lanewise::uniform<Mad24<T, true>, T, 3>()
+                : lanewise::uniform<Mad24<T, false>, T, 3>();
+  });
+}
+
+void bind_sad(Binder& binder) { bind_integer<Sad, 3>(binder); }
+void bind_div(Binder& binder) { bind_integer<Div, 2>(binder); }
+void bind_rem(Binder& binder) { bind_integer<Rem, 2>(binder); }
+void bind_abs(Binder& binder) { bind_integer<Abs, 1>(binder); }
+void bind_neg(Binder& binder) { bind_integer<Neg, 1>(binder); }
+void bind_min(Binder& binder) { bind_with_relu<Min>(binder); }
+void bind_max(Binder& binder) { bind_with_relu<Max>(binder); }
+
+void bind_dp4a(Binder& binder) {
+  lanewise::bind_uniform_operands(binder, ScalarType::b32, 3);
+  binder.out.execute = by_sign(ptx::is_signed(binder.modifiers.type(0)), [&]<class A>() -> Handler {
+    return by_sign(ptx::is_signed(binder.modifiers.type(1)), []<class B>() -> Handler {
+      return lanewise::uniform<Dp4a<A, B>, std::uint32_t, 3>();
+    });
+  });
+}
+
+void bind_dp2a(Binder& binder) {
+  lanewise::bind_uniform_operands(binder, ScalarType::b32, 3);
+  const bool high = binder.modifiers.get("part") == "hi";
+  binder.out.execute = by_sign(ptx::is_signed(binder.modifiers.type(0)), [&]<class A>() -> Handler {
+    return by_sign(ptx::is_signed(binder.modifiers.type(1)), [high]<class B>() -> Handler {
+      return high ? lanewise::uniform<Dp2a<A, B, 2>, std::uint32_t, 3>()
+                  : lanewise::uniform<Dp2a<A, B, 0>, std::uint32_t, 3>();
+    });
+  });
+}
+
+}  // namespace bw::sim::integer

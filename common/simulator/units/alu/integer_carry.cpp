@@ -1,0 +1,114 @@
+// Extended-precision integer arithmetic: the condition-code register's carry flag CC.CF
+// (PTX ISA, "Extended-Precision Integer Arithmetic Instructions").
+#include "common/simulator/units/alu/integer_binds.hpp"
+#include "common/simulator/units/alu/lanewise.hpp"
+
+namespace bw::sim::integer {
+namespace {
+
+using lanewise::by_integer_type;
+using lanewise::Wide;
+using ptx::ScalarType;
+
+/// Instruction::flags of this family.
+enum CarryFlag : std::uint8_t {
+  kReadsCarry = 1,
+  kWritesCarry = 2,
+  kHighPart = 4,
+};
+
+struct Sum {
+  /// a + b + carry_in; `carry_out` is the carry of the unsigned sum.
+  template <class T>
+  static T apply(T a, T b, bool carry_in, bool& carry_out) {
+    const T partial = a + b;
+    const T result = partial + T{carry_in};
+    carry_out = partial < a || result < partial;
+    return result;
+  }
+};
+struct Difference {
+  /// a - (b + borrow_in); `borrow_out` is the borrow of the unsigned difference.
+  template <class T>
+  static T apply(T a, T b, bool borrow_in, bool& borrow_out) {
+    const T partial = a - b;
+    const T result = partial - T{borrow_in};
+    borrow_out = a < b || partial < T{borrow_in};
+    return result;
+  }
+};
+
+/// Lanes combine two values with the carry flag; `first` gives the first value of a lane.
+template <class T, class Operation, class First>
+Flow with_carry(Strand& strand, const Instruction& instruction, LaneMask active,
+                const Operand& second, First first) {
+  T* const d = strand.lanes<T>(instruction.operands[0]);
+  const T* const b = strand.lanes<T>(second);
+  const LaneMask carry_in = instruction.flags & kReadsCarry ? strand.warp->carry : 0;
+  LaneMask carry_out = 0;
+  for_lanes(active, [&](int lane) {
+    bool carry = false;
+    d[lane] =
+        Operation::template apply<T>(first(lane), b[lane], (carry_in >> lane & 1) != 0, carry);
+    carry_out |= LaneMask{carry} << lane;
+  });
+  if (instruction.flags & kWritesCarry)
+    strand.warp->carry = (strand.warp->carry & ~active) | carry_out;
+  return Flow::next;
+}
+
+template <class T, class Operation>
+Flow carry_binary(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const T* const a = strand.lanes<T>(instruction.operands[1]);
+  return with_carry<T, Operation>(strand, instruction, active, instruction.operands[2],
+                                  [a](int lane) { return a[lane]; });
+}
+
+template <class S>
+Flow carry_mad(Strand& strand, const Instruction& instruction, LaneMask active) {
+  using T = std::make_unsigned_t<S>;
+  const S* const a = strand.lanes<S>(instruction.operands[1]);
+  const S* const b = strand.lanes<S>(instruction.operands[2]);
+  const int shift = instruction.flags & kHighPart ? 8 * static_cast<int>(sizeof(S)) : 0;
+  return with_carry<T, Sum>(strand, instruction, active, instruction.operands[3], [=](int lane) {
+    return static_cast<T>((Wide<S>(a[lane]) * Wide<S>(b[lane])) >> shift);
+  });
+}
+
+/// The forms are add.cc, addc, addc.cc and so on: a trailing c of the mnemonic reads the flag.
+std::uint8_t carry_flags(const Binder& binder) {
+  const std::string& opcode = binder.source.opcode;
+  const bool reads = opcode[opcode.find('.') - 1] == 'c';
+  return static_cast<std::uint8_t>((reads ? kReadsCarry : 0) |
+                                   (binder.modifiers.has("cc") ? kWritesCarry : 0) |
+                                   (binder.modifiers.get("part") == "hi" ? kHighPart : 0));
+}
+
+template <class Operation>
+void bind_carry_binary(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_uniform_operands(binder, type, 2);
+  binder.out.flags = carry_flags(binder);
+  binder.out.execute = ptx::size_bytes(type) == 8 ? carry_binary<std::uint64_t, Operation>
+                                                  : carry_binary<std::uint32_t, Operation>;
+}
+
+}  // namespace
+
+void bind_carry_add(Binder& binder) { bind_carry_binary<Sum>(binder); }
+void bind_carry_sub(Binder& binder) { bind_carry_binary<Difference>(binder); }
+
+void bind_carry_mad(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  lanewise::bind_uniform_operands(binder, type, 3);
+  binder.out.flags = carry_flags(binder);
+  binder.out.execute = by_integer_type(type, []<class T>() -> Handler {
+    if constexpr (sizeof(T) < 4) {
+      return nullptr;
+    } else {
+      return carry_mad<T>;
+    }
+  });
+}
+
+}  // namespace bw::sim::integer

@@ -1,0 +1,183 @@
+// mapa, getctarank, cluster launch control, griddepcontrol and setmaxnreg (PTX ISA 9.0).
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/synchronisation/aligned.hpp"
+#include "common/simulator/units/control/launch_control.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr std::uint8_t kGeneric = 1;
+
+/// The 32-bit shared-window address in a generic or shared address operand.
+std::uint32_t window_address(const Strand& strand, const Instruction& instruction,
+                             const Operand& operand, int lane, const char* section) {
+  const std::uint64_t address = strand.value(operand, lane);
+  if ((instruction.flags & kGeneric) != 0 &&
+      space_of_generic(address) != AddressSpace::shared_cluster) {
+    strand.fault(
+        instruction, FaultKind::contract, 1u << lane,
+        "the generic address does not point to shared memory",
+        std::string("the operand is an address in shared memory (PTX ISA, \"") + section + "\")",
+        "pass the address of a shared variable");
+  }
+  return static_cast<std::uint32_t>(address);
+}
+
+Flow mapa(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const Operand* const operands = instruction.operands;
+  const std::uint64_t window = (instruction.flags & kGeneric) != 0 ? kSharedWindow : 0;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const std::uint32_t address = window_address(strand, instruction, operands[1], lane, "mapa");
+    const std::uint64_t rank = strand.value(operands[2], lane);
+    if (rank >= strand.cluster->size()) {
+      strand.fault(
+          instruction, FaultKind::contract, 1u << lane,
+          "CTA rank " + std::to_string(rank) + " in a cluster of " +
+              std::to_string(strand.cluster->size()),
+          "the rank names a CTA of the cluster (PTX ISA, \"mapa\")",
+          "use a rank below %cluster_nctarank, and launch with the cluster size the kernel "
+          "expects");
+    }
+    strand.set_value(operands[0], lane,
+                     window | rank << kSharedRankShift | (address & kSharedOffsetMask));
+  }
+  return Flow::next;
+}
+
+Flow getctarank(Strand& strand, const Instruction& instruction, LaneMask active) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const std::uint32_t address =
+        window_address(strand, instruction, instruction.operands[1], lane, "getctarank");
+    strand.set_value(instruction.operands[0], lane, address >> kSharedRankShift);
+  }
+  return Flow::next;
+}
+
+void note_space(Binder& binder) {
+  if (!binder.modifiers.has("shared::cluster")) binder.out.flags |= kGeneric;
+}
+
+void bind_mapa(Binder& binder) {
+  binder.expect_count(3, 3);
+  note_space(binder);
+  const ScalarType type = binder.modifiers.type();
+  binder.destination(binder.ptx_operand(0), ptx::size_bytes(type));
+  binder.source_value(binder.ptx_operand(1), type);
+  binder.source_value(binder.ptx_operand(2), ScalarType::u32);
+  binder.out.execute = mapa;
+}
+
+void bind_getctarank(Binder& binder) {
+  constexpr std::size_t kRankBytes = 4;
+  binder.expect_count(2, 2);
+  note_space(binder);
+  binder.destination(binder.ptx_operand(0), kRankBytes);
+  binder.source_value(binder.ptx_operand(1), binder.modifiers.type());
+  binder.out.execute = getctarank;
+}
+
+Flow nothing(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+
+/// Launches run one after the other here, so the grid that this one depends on is complete, and
+/// nothing waits for this one's signal.
+void bind_griddepcontrol(Binder& binder) {
+  binder.expect_count(0, 0);
+  binder.out.execute = nothing;
+}
+
+// setmaxnreg. Registers are not limited in this machine, so the instruction changes nothing; it is
+// checked against the register pool of the CTA as hardware would allot it: every thread gets what
+// fits when the register file of the SM is divided among the CTAs that the kernel asks to be
+// resident.
+constexpr std::int64_t kLeastRegisters = 24;
+constexpr std::int64_t kMostRegisters = 256;
+constexpr std::int64_t kMostRegistersAtLaunch = 255;
+constexpr std::int64_t kRegisterGranularity = 8;
+constexpr std::uint32_t kWarpgroupThreads = 128;
+constexpr char kMaxRegisters[] = "setmaxnreg";
+
+Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
+  require_converged(strand, instruction, active, kMaxRegisters);
+  const ptx::EntryDirectives& directives = strand.cluster->kernel().function().directives;
+  const auto threads =
+      static_cast<std::uint32_t>(strand.cta->warps.size()) * std::uint32_t{kWarpLanes};
+  const std::uint32_t share = kRegistersPerSm / std::max(1u, directives.min_ctas_per_sm);
+  std::int64_t at_launch = std::min<std::int64_t>(share / threads, kMostRegistersAtLaunch);
+  if (directives.max_registers != 0)
+    at_launch = std::min<std::int64_t>(at_launch, directives.max_registers);
+  at_launch = at_launch / kRegisterGranularity * kRegisterGranularity;
+  const std::int64_t pool = at_launch * threads;
+  const std::uint32_t group = std::min(threads, kWarpgroupThreads);
+  const std::int64_t least = instruction.immediate * group + kLeastRegisters * (threads - group);
+  if (least > pool) {
+    strand.fault(instruction, FaultKind::contract, active,
+                 "setmaxnreg.inc to " + std::to_string(instruction.immediate) +
+                     " registers can never be satisfied: a CTA of " + std::to_string(threads) +
+                     " threads has " + std::to_string(pool) + " registers (" +
+                     std::to_string(at_launch) +
+                     " a thread), and one warpgroup with that many "
+                     "needs " +
+                     std::to_string(least) + " even if all others keep only " +
+                     std::to_string(kLeastRegisters),
+                 "setmaxnreg.inc blocks until the CTA's register pool has enough (PTX ISA, "
+                 "\"setmaxnreg\")",
+                 "ask for fewer registers, or launch fewer threads");
+  }
+  return Flow::next;
+}
+
+Flow decrease_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
+  require_converged(strand, instruction, active, kMaxRegisters);
+  return Flow::next;
+}
+
+void bind_setmaxnreg(Binder& binder) {
+  binder.expect_count(1, 1);
+  const std::int64_t count = binder.immediate(binder.ptx_operand(0));
+  if (count < kLeastRegisters || count > kMostRegisters || count % kRegisterGranularity != 0) {
+    binder.refuse("has a register count of " + std::to_string(count),
+                  "the count is a multiple of 8 from 24 to 256");
+  }
+  binder.out.immediate = count;
+  binder.out.execute =
+      binder.modifiers.get("action") == "inc" ? increase_registers : decrease_registers;
+}
+
+constexpr auto kCost = costs::kAlu;
+constexpr std::string_view kQuery = "clusterlaunchcontrol.query_cancel";
+
+constexpr std::array kRows = {
+    OpcodeRow{"mapa", "[shared::cluster] type=u32|u64", bind_mapa, false, kCost, "mapa"},
+    OpcodeRow{"getctarank", "[shared::cluster] type=u32|u64", bind_getctarank, false, kCost,
+              "getctarank"},
+    OpcodeRow{"clusterlaunchcontrol.try_cancel",
+              "async [shared::cta] mbarrier::complete_tx::bytes [multicast::cluster::all] b128",
+              bind_try_cancel, true, costs::kTmaIssue, "clusterlaunchcontrol.try_cancel"},
+    OpcodeRow{kQuery, "is_canceled pred b128", bind_is_canceled, true, kCost, kQuery},
+    OpcodeRow{kQuery, "get_first_ctaid v4 b32 b128", bind_first_ctaid_vector, false, kCost, kQuery},
+    OpcodeRow{kQuery, "dimension=get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z b32 b128",
+              bind_first_ctaid_dimension, false, kCost, kQuery},
+    OpcodeRow{"griddepcontrol", "action=launch_dependents|wait", bind_griddepcontrol, false, kCost,
+              "griddepcontrol"},
+    OpcodeRow{"setmaxnreg", "action=inc|dec sync aligned u32", bind_setmaxnreg, false, kCost,
+              "setmaxnreg"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> cluster_rows() { return kRows; }
+
+}  // namespace bw::sim

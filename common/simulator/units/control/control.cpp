@@ -1,0 +1,80 @@
+// Control: branches, exit, trap, calls of external functions.
+#include <string>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/control/device_calls.hpp"
+
+namespace bw::sim {
+namespace {
+
+using Kind = ptx::Operand::Kind;
+
+Flow execute_branch(Strand& strand, const Instruction& instruction, LaneMask active) {
+  return strand.cluster->branch(strand, instruction, active);
+}
+
+Flow execute_exit(Strand& strand, const Instruction&, LaneMask active) {
+  return strand.cluster->exit_lanes(strand, active);
+}
+
+Flow execute_trap(Strand& strand, const Instruction& instruction, LaneMask active) {
+  strand.fault(
+      instruction, FaultKind::trap, active, "the kernel executed a trap",
+      "PTX ISA, trap: aborts execution",
+      "look at the condition that leads to this line: device code traps on a failed check");
+}
+
+Flow execute_breakpoint(Strand& strand, const Instruction& instruction, LaneMask active) {
+  strand.fault(instruction, FaultKind::trap, active, "the kernel executed a breakpoint (brkpt)",
+               "PTX ISA, brkpt: suspends execution for a debugger, which is not here",
+               "look at the condition that leads to this line: CUTLASS uses it for failed checks");
+}
+
+Flow execute_nothing(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+
+Flow execute_nanosleep(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (strand.resumed()) return Flow::next;
+  const std::uint64_t nanoseconds = strand.value(instruction.operands[0], lowest_lane(active));
+  const auto cycles = static_cast<Cycle>(static_cast<double>(nanoseconds) * costs::kClockGhz);
+  return strand.block(WaitKind::sleep, nanoseconds, 0, std::max<Cycle>(cycles, 1));
+}
+
+void bind_branch(Binder& binder) {
+  binder.expect_count(1, 1);
+  const ptx::Operand& target = binder.ptx_operand(0);
+  if (target.kind != Kind::label) binder.refuse("needs a label as its target", "");
+  binder.out.target = static_cast<std::uint32_t>(target.value);
+  binder.out.execute = execute_branch;
+}
+
+void bind_exit(Binder& binder) { binder.out.execute = execute_exit; }
+void bind_trap(Binder& binder) { binder.out.execute = execute_trap; }
+void bind_breakpoint(Binder& binder) { binder.out.execute = execute_breakpoint; }
+void bind_nothing(Binder& binder) { binder.out.execute = execute_nothing; }
+
+void bind_nanosleep(Binder& binder) {
+  binder.expect_count(1, 1);
+  binder.source_value(binder.ptx_operand(0), ptx::ScalarType::u32);
+  binder.out.execute = execute_nanosleep;
+}
+
+constexpr OpcodeRow kRows[] = {
+    {"bra", "[uni]", bind_branch, false, costs::kBranch, "Control Flow Instructions: bra"},
+    {"ret", "[uni]", bind_exit, true, costs::kBranch, "Control Flow Instructions: ret"},
+    {"exit", "", bind_exit, true, costs::kBranch, "Control Flow Instructions: exit"},
+    {"trap", "", bind_trap, false, 1, "Miscellaneous Instructions: trap"},
+    {"brkpt", "", bind_breakpoint, false, 1, "Miscellaneous Instructions: brkpt"},
+    {"pmevent", "[mask]", bind_nothing, false, 1, "Miscellaneous Instructions: pmevent"},
+    {"nanosleep", "type=u32", bind_nanosleep, true, 1, "Miscellaneous Instructions: nanosleep"},
+    {"call", "[uni]", bind_device_call, true, costs::kBranch, "Control Flow Instructions: call"},
+    {"brx.idx", "[uni]", nullptr, false, 1, "Control Flow Instructions: brx.idx"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> control_rows() { return kRows; }
+
+}  // namespace bw::sim

@@ -1,0 +1,214 @@
+#include "common/simulator/units/control/launch_control.hpp"
+
+#include <cstring>
+#include <string>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr std::uint32_t kResponseBytes = sizeof(CancelResponse);
+constexpr std::uint8_t kShared = 1;
+constexpr std::uint8_t kMulticast = 2;
+constexpr char kTrySection[] = " (PTX ISA, \"clusterlaunchcontrol.try_cancel\")";
+constexpr char kQuerySection[] = " (PTX ISA, \"clusterlaunchcontrol.query_cancel\")";
+
+/// Displacement of the mbarrier operand; the response's is Instruction::immediate.
+struct TryCancelDetail {
+  std::int64_t mbarrier_displacement = 0;
+};
+
+SharedPlace own_place(Strand& strand, const Instruction& instruction, const Operand& base,
+                      std::int64_t displacement, std::uint32_t bytes, int lane) {
+  const AddressSpace space =
+      (instruction.flags & kShared) != 0 ? AddressSpace::shared_cta : AddressSpace::generic;
+  const SharedPlace place =
+      resolve_shared(strand, instruction, space, lane_address(strand, base, displacement, lane),
+                     bytes, bytes, lane);
+  if (place.cta != strand.cta) {
+    strand.fault(instruction, FaultKind::contract, 1u << lane,
+                 "the address lies in CTA rank " + std::to_string(place.cta->rank) +
+                     ", not in the executing CTA (rank " + std::to_string(strand.cta->rank) + ")",
+                 std::string("both addresses fall within the .shared::cta window") + kTrySection,
+                 "use .multicast::cluster::all to reach the other CTAs' memory");
+  }
+  return place;
+}
+
+/// Writes the response to one CTA and signals its barrier.
+void deliver(Cta& cta, std::uint32_t response_offset, std::uint32_t mbarrier_offset,
+             const CancelResponse& response, Cycle now, const Strand& strand,
+             const Instruction& instruction) {
+  if (cta.exited) {
+    strand.fault(
+        instruction, FaultKind::contract, 0,
+        "the response of a try_cancel reaches CTA rank " + std::to_string(cta.rank) +
+            ", which has exited",
+        std::string("a CTA that a response is written to must not have exited") + kTrySection,
+        "wait for the response on the mbarrier in every CTA before the exit");
+  }
+  std::memcpy(cta.shared.data() + response_offset, response.words.data(), kResponseBytes);
+  cta.mbarriers->complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction);
+}
+
+void request(Strand& strand, const Instruction& instruction, int lane) {
+  if (strand.cta->saw_failed_cancel &&
+      strand.cluster->settings().strictness == Strictness::strict) {
+    strand.fault(instruction, FaultKind::contract, 1u << lane,
+                 "a try_cancel after this CTA has read that an earlier one failed",
+                 std::string("a request after an observed failure is undefined") + kTrySection,
+                 "leave the loop when is_canceled is false");
+  }
+  const auto& detail = *static_cast<const TryCancelDetail*>(instruction.detail);
+  const SharedPlace response = own_place(strand, instruction, instruction.operands[0],
+                                         instruction.immediate, kResponseBytes, lane);
+  const SharedPlace barrier = own_place(strand, instruction, instruction.operands[1],
+                                        detail.mbarrier_displacement, kMbarrierBytes, lane);
+  Cluster& cluster = *strand.cluster;
+  const std::uint32_t rank = strand.cta->rank;
+  cluster.in_global_order(
+      strand.time, costs::kLaunchControlResponse,
+      [&cluster, &strand, &instruction, rank, response_offset = response.offset_bytes,
+       mbarrier_offset = barrier.offset_bytes](Cycle now) {
+        Grid& grid = cluster.grid();
+        std::uint64_t taken = 0;
+        CancelResponse answer = CancelResponse::failed();
+        if (grid.take_pending_cluster(taken)) {
+          const Dim3 place = delinearize(taken, grid.clusters());
+          const Dim3 shape = grid.configuration().cluster;
+          answer =
+              CancelResponse::canceled({place.x * shape.x, place.y * shape.y, place.z * shape.z});
+        }
+        if ((instruction.flags & kMulticast) == 0) {
+          deliver(cluster.cta(rank), response_offset, mbarrier_offset, answer, now, strand,
+                  instruction);
+          return;
+        }
+        for (Cta& cta : cluster.ctas())
+          deliver(cta, response_offset, mbarrier_offset, answer, now, strand, instruction);
+      });
+}
+
+Flow try_cancel(Strand& strand, const Instruction& instruction, LaneMask active) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1)
+    request(strand, instruction, lowest_lane(rest));
+  return Flow::next;
+}
+
+CancelResponse response_of(Strand& strand, const Instruction& instruction, const Operand& operand,
+                           int lane) {
+  CancelResponse response;
+  std::memcpy(response.words.data(),
+              strand.lanes<std::byte>(operand) + static_cast<std::size_t>(lane) * kResponseBytes,
+              kResponseBytes);
+  if (!response.is_response()) {
+    strand.fault(
+        instruction, FaultKind::contract, 1u << lane,
+        "the operand does not hold a response of clusterlaunchcontrol.try_cancel",
+        std::string("query_cancel decodes the 16 bytes that a completed try_cancel wrote") +
+            kQuerySection,
+        "wait on the request's mbarrier before loading the 16 bytes");
+  }
+  return response;
+}
+
+Flow is_canceled(Strand& strand, const Instruction& instruction, LaneMask active) {
+  LaneMask canceled = 0;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    if (response_of(strand, instruction, instruction.operands[1], lane).is_canceled())
+      canceled |= 1u << lane;
+  }
+  if (canceled != active) strand.cta->saw_failed_cancel = true;
+  strand.set_predicate(instruction.operands[0], active, canceled);
+  return Flow::next;
+}
+
+/// Operands: destinations, then the response. Instruction::immediate is the first dimension to
+/// return.
+Flow first_ctaid(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const int destinations = instruction.operand_count - 1;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const CancelResponse response =
+        response_of(strand, instruction, instruction.operands[destinations], lane);
+    if (!response.is_canceled() && strand.cluster->settings().strictness == Strictness::strict) {
+      strand.fault(
+          instruction, FaultKind::contract, 1u << lane, "get_first_ctaid of a request that failed",
+          std::string("the coordinates exist only when is_canceled is true") + kQuerySection,
+          "guard get_first_ctaid with the predicate of is_canceled");
+    }
+    for (int k = 0; k < destinations; ++k) {
+      const auto dimension = static_cast<std::size_t>(instruction.immediate + k);
+      // The fourth element is unspecified.
+      strand.set_value(instruction.operands[k], lane,
+                       dimension < 3 ? response.words[dimension] : 0);
+    }
+  }
+  return Flow::next;
+}
+
+constexpr std::size_t kWordBytes = 4;
+
+void require_wide(const Binder& binder, std::size_t index) {
+  const ptx::Operand& operand = binder.ptx_operand(index);
+  if (operand.kind != ptx::Operand::Kind::reg)
+    binder.refuse("needs a .b128 register that holds the response", "");
+}
+
+}  // namespace
+
+CancelResponse CancelResponse::canceled(Dim3 first_cta) {
+  return {{first_cta.x, first_cta.y, first_cta.z, kMarker | 1u}};
+}
+
+CancelResponse CancelResponse::failed() { return {{0, 0, 0, kMarker}}; }
+
+void bind_try_cancel(Binder& binder) {
+  binder.expect_count(2, 2);
+  if (binder.modifiers.has("shared::cta")) binder.out.flags |= kShared;
+  if (binder.modifiers.has("multicast::cluster::all")) binder.out.flags |= kMulticast;
+  binder.address(binder.ptx_operand(0));
+  const std::int64_t response_displacement = binder.out.immediate;
+  binder.out.immediate = 0;
+  binder.address(binder.ptx_operand(1));
+  binder.detail(TryCancelDetail{binder.out.immediate});
+  binder.out.immediate = response_displacement;
+  binder.out.execute = try_cancel;
+}
+
+void bind_is_canceled(Binder& binder) {
+  binder.expect_count(2, 2);
+  require_wide(binder, 1);
+  binder.destination(binder.ptx_operand(0), 0);
+  binder.source_value(binder.ptx_operand(1), ScalarType::b128);
+  binder.out.execute = is_canceled;
+}
+
+void bind_first_ctaid_vector(Binder& binder) {
+  constexpr std::size_t kElements = 4;
+  binder.expect_count(2, 2);
+  require_wide(binder, 1);
+  if (binder.destination_vector(binder.ptx_operand(0), kWordBytes) != kElements)
+    binder.refuse("needs a vector of four destinations", "write {x, y, z, _}");
+  binder.source_value(binder.ptx_operand(1), ScalarType::b128);
+  binder.out.execute = first_ctaid;
+}
+
+void bind_first_ctaid_dimension(Binder& binder) {
+  binder.expect_count(2, 2);
+  require_wide(binder, 1);
+  binder.destination(binder.ptx_operand(0), kWordBytes);
+  binder.source_value(binder.ptx_operand(1), ScalarType::b128);
+  binder.out.immediate = binder.modifiers.get("dimension").back() - 'x';
+  binder.out.execute = first_ctaid;
+}
+
+}  // namespace bw::sim

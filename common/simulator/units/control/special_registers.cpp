@@ -1,0 +1,170 @@
+#include "common/simulator/units/control/special_registers.hpp"
+
+#include <algorithm>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/kernel.hpp"
+
+namespace bw::sim {
+namespace {
+
+enum class Axis { x, y, z };
+
+template <Axis kAxis>
+std::uint64_t along(const Dim3& extents) {
+  return kAxis == Axis::x ? extents.x : kAxis == Axis::y ? extents.y : extents.z;
+}
+
+const LaunchConfiguration& configuration(const Strand& strand) {
+  return strand.cluster->grid().configuration();
+}
+
+template <Axis kAxis>
+std::uint64_t thread_coordinate(const Strand& strand, int lane) {
+  return along<kAxis>(delinearize(strand.thread_index(lane), configuration(strand).block));
+}
+template <Axis kAxis>
+std::uint64_t block_extent(const Strand& strand, int) {
+  return along<kAxis>(configuration(strand).block);
+}
+template <Axis kAxis>
+std::uint64_t cta_coordinate(const Strand& strand, int) {
+  return along<kAxis>(strand.cta->index);
+}
+template <Axis kAxis>
+std::uint64_t grid_extent(const Strand& strand, int) {
+  return along<kAxis>(configuration(strand).grid);
+}
+template <Axis kAxis>
+std::uint64_t cluster_extent(const Strand& strand, int) {
+  return along<kAxis>(configuration(strand).cluster);
+}
+template <Axis kAxis>
+std::uint64_t cluster_coordinate(const Strand& strand, int lane) {
+  return along<kAxis>(strand.cta->index) / cluster_extent<kAxis>(strand, lane);
+}
+template <Axis kAxis>
+std::uint64_t clusters_extent(const Strand& strand, int) {
+  return along<kAxis>(strand.cluster->grid().clusters());
+}
+template <Axis kAxis>
+std::uint64_t coordinate_in_cluster(const Strand& strand, int lane) {
+  return along<kAxis>(strand.cta->index) % cluster_extent<kAxis>(strand, lane);
+}
+
+std::uint64_t zero(const Strand&, int) { return 0; }
+std::uint64_t lane_id(const Strand&, int lane) { return static_cast<std::uint64_t>(lane); }
+std::uint64_t warp_id(const Strand& strand, int) { return strand.warp->index; }
+std::uint64_t warp_count(const Strand& strand, int) { return strand.cta->warps.size(); }
+std::uint64_t sm_id(const Strand& strand, int) { return strand.cta->sm; }
+std::uint64_t sm_count(const Strand& strand, int) { return strand.cluster->settings().sm_count; }
+std::uint64_t cluster_rank(const Strand& strand, int) { return strand.cta->rank; }
+std::uint64_t cluster_size(const Strand& strand, int) { return strand.cluster->size(); }
+std::uint64_t explicit_cluster(const Strand& strand, int) {
+  return configuration(strand).cluster.volume() > 1 ||
+         strand.cluster->kernel().function().directives.explicit_cluster;
+}
+
+std::uint64_t mask_eq(const Strand&, int lane) { return LaneMask{1} << lane; }
+std::uint64_t mask_lt(const Strand&, int lane) { return (LaneMask{1} << lane) - 1; }
+std::uint64_t mask_le(const Strand& strand, int lane) {
+  return mask_lt(strand, lane) | mask_eq(strand, lane);
+}
+std::uint64_t mask_gt(const Strand& strand, int lane) {
+  return static_cast<LaneMask>(~mask_le(strand, lane));
+}
+std::uint64_t mask_ge(const Strand& strand, int lane) {
+  return static_cast<LaneMask>(~mask_lt(strand, lane));
+}
+
+std::uint64_t clock(const Strand& strand, int) { return strand.time; }
+std::uint64_t clock_high(const Strand& strand, int) { return strand.time >> 32; }
+std::uint64_t nanoseconds(const Strand& strand, int) {
+  return static_cast<std::uint64_t>(static_cast<double>(strand.time) / costs::kClockGhz);
+}
+std::uint64_t nanoseconds_high(const Strand& strand, int lane) {
+  return nanoseconds(strand, lane) >> 32;
+}
+
+std::uint64_t dynamic_shared(const Strand& strand, int) {
+  return configuration(strand).dynamic_shared_bytes;
+}
+std::uint64_t aggregate_shared(const Strand& strand, int lane) {
+  return strand.cluster->kernel().static_shared_bytes() + dynamic_shared(strand, lane);
+}
+std::uint64_t total_shared(const Strand& strand, int lane) {
+  return aggregate_shared(strand, lane) - kReservedSharedBytes;
+}
+std::uint64_t reserved_shared_end(const Strand&, int) { return kReservedSharedBytes; }
+
+struct Named {
+  std::string_view name;
+  SpecialValue value;
+};
+
+constexpr Named kRegisters[] = {
+    {"%tid.x", thread_coordinate<Axis::x>},
+    {"%tid.y", thread_coordinate<Axis::y>},
+    {"%tid.z", thread_coordinate<Axis::z>},
+    {"%ntid.x", block_extent<Axis::x>},
+    {"%ntid.y", block_extent<Axis::y>},
+    {"%ntid.z", block_extent<Axis::z>},
+    {"%ctaid.x", cta_coordinate<Axis::x>},
+    {"%ctaid.y", cta_coordinate<Axis::y>},
+    {"%ctaid.z", cta_coordinate<Axis::z>},
+    {"%nctaid.x", grid_extent<Axis::x>},
+    {"%nctaid.y", grid_extent<Axis::y>},
+    {"%nctaid.z", grid_extent<Axis::z>},
+    {"%clusterid.x", cluster_coordinate<Axis::x>},
+    {"%clusterid.y", cluster_coordinate<Axis::y>},
+    {"%clusterid.z", cluster_coordinate<Axis::z>},
+    {"%nclusterid.x", clusters_extent<Axis::x>},
+    {"%nclusterid.y", clusters_extent<Axis::y>},
+    {"%nclusterid.z", clusters_extent<Axis::z>},
+    {"%cluster_ctaid.x", coordinate_in_cluster<Axis::x>},
+    {"%cluster_ctaid.y", coordinate_in_cluster<Axis::y>},
+    {"%cluster_ctaid.z", coordinate_in_cluster<Axis::z>},
+    {"%cluster_nctaid.x", cluster_extent<Axis::x>},
+    {"%cluster_nctaid.y", cluster_extent<Axis::y>},
+    {"%cluster_nctaid.z", cluster_extent<Axis::z>},
+    {"%cluster_ctarank", cluster_rank},
+    {"%cluster_nctarank", cluster_size},
+    {"%is_explicit_cluster", explicit_cluster},
+    {"%laneid", lane_id},
+    {"%warpid", warp_id},
+    {"%nwarpid", warp_count},
+    {"%smid", sm_id},
+    {"%nsmid", sm_count},
+    {"%gridid", zero},
+    {"%lanemask_eq", mask_eq},
+    {"%lanemask_lt", mask_lt},
+    {"%lanemask_le", mask_le},
+    {"%lanemask_gt", mask_gt},
+    {"%lanemask_ge", mask_ge},
+    {"%clock", clock},
+    {"%clock_hi", clock_high},
+    {"%clock64", clock},
+    {"%globaltimer", nanoseconds},
+    {"%globaltimer_lo", nanoseconds},
+    {"%globaltimer_hi", nanoseconds_high},
+    {"%dynamic_smem_size", dynamic_shared},
+    {"%total_smem_size", total_shared},
+    {"%aggr_smem_size", aggregate_shared},
+    {"%reserved_smem_offset_begin", zero},
+    {"%reserved_smem_offset_end", reserved_shared_end},
+    {"%reserved_smem_offset_cap", zero},
+};
+
+}  // namespace
+
+SpecialValue special_value(std::string_view name) {
+  // Environment registers are set by a driver that is not there.
+  if (name.starts_with("%envreg")) return zero;
+  const auto* const found = std::find_if(std::begin(kRegisters), std::end(kRegisters),
+                                         [&](const Named& named) { return named.name == name; });
+  return found == std::end(kRegisters) ? nullptr : found->value;
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,93 @@
+#include "common/simulator/units/copies/async_groups.hpp"
+
+#include <utility>
+
+namespace bw::sim {
+
+AsyncGroups::Thread& AsyncGroups::thread_state(std::uint32_t thread) {
+  if (thread >= threads_.size()) threads_.resize(thread + 1);
+  return threads_[thread];
+}
+
+AsyncGroups::Ticket AsyncGroups::begin(std::uint32_t thread) {
+  Thread& state = thread_state(thread);
+  Group& open = state.groups.back();
+  ++open.reading;
+  ++open.pending;
+  ++state.incomplete;
+  cta_.cluster->note_progress();
+  return {thread, state.first_group + state.groups.size() - 1, state.next_operation++};
+}
+
+void AsyncGroups::commit(std::uint32_t thread) {
+  Thread& state = thread_state(thread);
+  state.groups.emplace_back();
+  while (state.groups.size() > 1 && state.groups.front().pending == 0) {
+    state.groups.pop_front();
+    ++state.first_group;
+  }
+}
+
+void AsyncGroups::finish(const Ticket& ticket, Stage stage, Cycle now) {
+  Thread& state = threads_[ticket.thread];
+  Group& group = state.groups[ticket.group - state.first_group];
+  cta_.cluster->note_progress();
+  if (stage == Stage::read) {
+    --group.reading;
+  } else {
+    --group.pending;
+    --state.incomplete;
+    while (state.groups.size() > 1 && state.groups.front().pending == 0) {
+      state.groups.pop_front();
+      ++state.first_group;
+    }
+    std::vector<Action> ready;
+    std::erase_if(state.watchers, [&](Watcher& watcher) {
+      if (ticket.operation >= watcher.before_operation || --watcher.remaining > 0) return false;
+      ready.push_back(std::move(watcher.action));
+      return true;
+    });
+    for (const Action& action : ready) action(now);
+  }
+  std::erase_if(waiters_, [&](const Waiter& waiter) {
+    if (!is_done(waiter)) return false;
+    cta_.cluster->wake(*waiter.strand, now);
+    return true;
+  });
+}
+
+bool AsyncGroups::is_done(std::uint32_t thread, std::uint32_t allowed, Stage stage) const {
+  if (thread >= threads_.size()) return true;
+  const Thread& state = threads_[thread];
+  const std::size_t committed = state.groups.size() - 1;
+  // Groups complete in the order in which they were committed, so every older one counts.
+  for (std::size_t g = 0; g + allowed < committed; ++g)
+    if ((stage == Stage::read ? state.groups[g].reading : state.groups[g].pending) != 0)
+      return false;
+  return true;
+}
+
+bool AsyncGroups::is_done(const Waiter& waiter) const {
+  for (LaneMask rest = waiter.lanes; rest != 0; rest &= rest - 1)
+    if (!is_done(waiter.strand->thread_index(lowest_lane(rest)), waiter.allowed, waiter.stage))
+      return false;
+  return true;
+}
+
+Flow AsyncGroups::wait(Strand& strand, LaneMask lanes, std::uint32_t allowed, Stage stage) {
+  const Waiter waiter{&strand, lanes, allowed, stage};
+  if (is_done(waiter)) return Flow::next;
+  waiters_.push_back(waiter);
+  return strand.block(kind_, allowed, static_cast<std::uint64_t>(stage));
+}
+
+void AsyncGroups::when_complete(std::uint32_t thread, Cycle now, Action action) {
+  Thread& state = thread_state(thread);
+  if (state.incomplete == 0) {
+    action(now);
+    return;
+  }
+  state.watchers.push_back({state.next_operation, state.incomplete, std::move(action)});
+}
+
+}  // namespace bw::sim

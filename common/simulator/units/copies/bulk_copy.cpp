@@ -1,0 +1,313 @@
+// cp.async.bulk and cp.reduce.async.bulk: copies of contiguous bytes; and the bulk groups.
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/copies/bulk_groups.hpp"
+#include "common/simulator/units/copies/copy_forms.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr const char* kCopySection = "cp.async.bulk";
+constexpr const char* kReduceSection = "cp.reduce.async.bulk";
+
+/// A decoded bulk copy or reduction.
+struct BulkForm {
+  SharedTarget target;  ///< loads and copies between CTAs
+  AddressOperand source;
+  AddressOperand destination;  ///< of stores, in global memory
+  ValueOperand size;
+  ValueOperand byte_mask;  ///< present with .cp_mask
+  bool reduces = false;
+  Reduction reduction = Reduction::add;
+  ReductionType type = ReductionType::none;
+  [[nodiscard]] const char* section() const { return reduces ? kReduceSection : kCopySection; }
+};
+
+const BulkForm& form_of(const Instruction& instruction) {
+  return *static_cast<const BulkForm*>(instruction.detail);
+}
+
+std::uint32_t checked_size(const Strand& strand, const Instruction& instruction, int lane,
+                           const BulkForm& form) {
+  const auto size = static_cast<std::uint32_t>(form.size.of(strand, instruction, lane));
+  if (size == 0 || size % kBulkAlignmentBytes != 0)
+    copy_fault(strand, instruction, lane, "a bulk copy of " + std::to_string(size) + " bytes",
+               std::string(form.section()) + ": size is a positive multiple of 16 bytes",
+               "round the size up and pad the buffers to 16 bytes");
+  return size;
+}
+
+void combine(const BulkForm& form, std::byte* destination, const std::byte* source,
+             std::uint32_t bytes) {
+  if (form.reduces)
+    reduce_elements(form.reduction, form.type, destination, source, bytes);
+  else
+    std::memcpy(destination, source, bytes);
+}
+
+Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const BulkForm& form = form_of(instruction);
+  issue_each_lane(strand, active, [&](int lane) {
+    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    const std::byte* source = resolve(strand, instruction, AddressSpace::global,
+                                      form.source.of(strand, instruction, lane), bytes,
+                                      kBulkAlignmentBytes, Access::read, lane);
+    TmaLoad load;
+    const std::uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
+                                                kBulkAlignmentBytes, bytes, form.section(), load);
+    load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
+      for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
+    };
+    strand.cta->tma->load(std::move(load), strand.time);
+  });
+  return Flow::next;
+}
+
+Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const BulkForm& form = form_of(instruction);
+  issue_each_lane(strand, active, [&](int lane) {
+    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    const SharedPlace source =
+        resolve_shared(strand, instruction, AddressSpace::shared_cta,
+                       form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes, lane);
+    TmaLoad load;
+    const std::uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
+                                                kBulkAlignmentBytes, bytes, form.section(), load);
+    if (load.destinations.front() == strand.cta)
+      copy_fault(strand, instruction, lane,
+                 "the destination lies in the executing CTA's own shared memory",
+                 std::string(form.section()) +
+                     ": from .shared::cta to .shared::cluster the destination lies in another CTA",
+                 "map the destination to another CTA with mapa, or copy with ld and st");
+    load.source = source.cta;
+    const std::byte* const data = source.cta->shared.data() + source.offset_bytes;
+    load.move = [&form, data, offset, bytes](const std::vector<std::byte*>& windows) {
+      combine(form, windows.front() + offset, data, bytes);
+    };
+    strand.cta->tma->load(std::move(load), strand.time);
+  });
+  return Flow::next;
+}
+
+Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const BulkForm& form = form_of(instruction);
+  issue_each_lane(strand, active, [&](int lane) {
+    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    std::byte* const destination = resolve(
+        strand, instruction, AddressSpace::global, form.destination.of(strand, instruction, lane),
+        bytes, kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write, lane);
+    const SharedPlace source =
+        resolve_shared(strand, instruction, AddressSpace::shared_cta,
+                       form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes, lane);
+    TmaStore store;
+    store.origin = {&strand, &instruction, 1u << lane};
+    store.bytes = bytes;
+    store.ticket = strand.cta->bulk_groups->begin(strand.thread_index(lane));
+    store.ordered = form.reduces;
+    store.read = [offset = source.offset_bytes, bytes](const std::byte* window,
+                                                       std::vector<std::byte>& staged) {
+      staged.assign(window + offset, window + offset + bytes);
+    };
+    if (form.byte_mask.present()) {
+      const auto mask = static_cast<std::uint32_t>(form.byte_mask.of(strand, instruction, lane));
+      store.write = [mask, destination](const std::vector<std::byte>& staged) {
+        for (std::size_t i = 0; i < staged.size(); ++i)
+          if ((mask >> (i % kBulkAlignmentBytes) & 1u) != 0) destination[i] = staged[i];
+      };
+    } else {
+      store.write = [&form, destination, bytes](const std::vector<std::byte>& staged) {
+        combine(form, destination, staged.data(), bytes);
+      };
+    }
+    strand.cta->tma->store(std::move(store), strand.time);
+  });
+  return Flow::next;
+}
+
+/// A hint: only its operands are checked.
+Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const BulkForm& form = form_of(instruction);
+  issue_each_lane(strand, active, [&](int lane) {
+    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    (void)resolve(strand, instruction, AddressSpace::global,
+                  form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes,
+                  Access::read, lane);
+  });
+  return Flow::next;
+}
+
+Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
+  for_each_lane(active,
+                [&](int lane) { strand.cta->bulk_groups->commit(strand.thread_index(lane)); });
+  return Flow::next;
+}
+
+Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const auto stage = static_cast<AsyncGroups::Stage>(instruction.flags);
+  return strand.cta->bulk_groups->wait(strand, active,
+                                       static_cast<std::uint32_t>(instruction.immediate), stage);
+}
+
+// Binding.
+
+void bind_policy(Binder& b, CopyBinder& copy, std::size_t& next) {
+  if (b.modifiers.has("L2::cache_hint")) copy.value(b.ptx_operand(next++), ScalarType::b64);
+}
+
+void expect_all_used(const Binder& b, std::size_t used) { b.expect_count(used, used); }
+
+void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
+  form.reduces = true;
+  form.reduction = reduction_from_name(b.modifiers.get("op"));
+  const ScalarType type = b.modifiers.type();
+  switch (type) {
+    case ScalarType::u32:
+    case ScalarType::b32:
+      form.type = ReductionType::u32;
+      break;
+    case ScalarType::s32:
+      form.type = ReductionType::s32;
+      break;
+    case ScalarType::u64:
+    case ScalarType::b64:
+      form.type = ReductionType::u64;
+      break;
+    case ScalarType::s64:
+      form.type = ReductionType::s64;
+      break;
+    case ScalarType::f16:
+      form.type = ReductionType::f16;
+      break;
+    case ScalarType::bf16:
+      form.type = ReductionType::bf16;
+      break;
+    case ScalarType::f32:
+      form.type = ReductionType::f32;
+      break;  // the ISA says that subnormals flush; a Hopper GPU keeps them (tests/hardware)
+    default:
+      form.type = ReductionType::f64;
+      break;
+  }
+  const bool is_half = form.type == ReductionType::f16 || form.type == ReductionType::bf16;
+  const bool needs_noftz = is_half && form.reduction == Reduction::add;
+  if (b.modifiers.has("noftz") != needs_noftz)
+    b.refuse(needs_noftz ? "needs .noftz" : "does not take .noftz",
+             "PTX ISA, cp.reduce.async.bulk: .noftz stands with .add of .f16 and .bf16");
+  const bool allowed = to_global ? reduction_in_global(form.reduction, form.type)
+                                 : reduction_in_shared(form.reduction, form.type);
+  if (!allowed)
+    b.refuse("has no ." + std::string(b.modifiers.get("op")) + " of ." +
+                 std::string(b.modifiers.get("type")),
+             "see the table of operations and types in PTX ISA, cp.reduce.async.bulk");
+}
+
+// [dst], [src], size, [mbar] {, ctaMask} {, policy}
+template <Handler kHandler, bool kReduces>
+void bind_load(Binder& b) {
+  BulkForm form;
+  CopyBinder copy(b);
+  form.target.destination = copy.address(b.ptx_operand(0));
+  form.source = copy.address(b.ptx_operand(1));
+  form.size = copy.value(b.ptx_operand(2), ScalarType::u32);
+  form.target.mbarrier = copy.address(b.ptx_operand(3));
+  std::size_t next = 4;
+  if (b.modifiers.has("multicast::cluster"))
+    form.target.multicast_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
+  form.target.in_own_cta = b.modifiers.get("dst") == "shared::cta";
+  bind_policy(b, copy, next);
+  expect_all_used(b, next);
+  if (form.target.in_own_cta && form.target.multicast_mask.present())
+    b.refuse("has .multicast::cluster with .shared::cta",
+             "use .shared::cluster as the destination");
+  if constexpr (kReduces) bind_reduction(b, form, false);
+  b.detail(form);
+  b.out.execute = kHandler;
+}
+
+// [dst], [src], size {, policy} {, byteMask}
+template <bool kReduces>
+void bind_store(Binder& b) {
+  BulkForm form;
+  CopyBinder copy(b);
+  form.destination = copy.address(b.ptx_operand(0));
+  form.source = copy.address(b.ptx_operand(1));
+  form.size = copy.value(b.ptx_operand(2), ScalarType::u32);
+  std::size_t next = 3;
+  bind_policy(b, copy, next);
+  if (b.modifiers.has("cp_mask"))
+    form.byte_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
+  expect_all_used(b, next);
+  if constexpr (kReduces) bind_reduction(b, form, true);
+  b.detail(form);
+  b.out.execute = store_to_global;
+}
+
+void bind_prefetch(Binder& b) {
+  BulkForm form;
+  CopyBinder copy(b);
+  form.source = copy.address(b.ptx_operand(0));
+  form.size = copy.value(b.ptx_operand(1), ScalarType::u32);
+  std::size_t next = 2;
+  bind_policy(b, copy, next);
+  expect_all_used(b, next);
+  b.detail(form);
+  b.out.execute = prefetch;
+}
+
+void bind_commit(Binder& b) {
+  b.expect_count(0, 0);
+  b.out.execute = commit_group;
+}
+
+void bind_wait(Binder& b) {
+  b.expect_count(1, 1);
+  const std::int64_t allowed = b.immediate(b.ptx_operand(0));
+  if (allowed < 0)
+    b.refuse("has a negative group count", "give 0 or more groups that may be pending");
+  b.out.immediate = allowed;
+  b.out.flags = static_cast<std::uint8_t>(b.modifiers.has("read") ? AsyncGroups::Stage::read
+                                                                  : AsyncGroups::Stage::write);
+  b.out.execute = wait_group;
+}
+
+constexpr std::array kRows = {
+    OpcodeRow{"cp.async.bulk",
+              "dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
+              "[multicast::cluster] [L2::cache_hint]",
+              bind_load<load_from_global, false>, true, costs::kTmaIssue, kCopySection},
+    OpcodeRow{"cp.async.bulk", "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
+              bind_load<copy_between_ctas, false>, true, costs::kTmaIssue, kCopySection},
+    OpcodeRow{"cp.async.bulk", "global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
+              bind_store<false>, true, costs::kTmaIssue, kCopySection},
+    OpcodeRow{"cp.async.bulk",
+              "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]",
+              nullptr, true, costs::kTmaIssue, kCopySection},
+    OpcodeRow{"cp.reduce.async.bulk",
+              "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
+              "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
+              bind_load<copy_between_ctas, true>, true, costs::kTmaIssue, kReduceSection},
+    OpcodeRow{"cp.reduce.async.bulk",
+              "global shared::cta bulk_group [L2::cache_hint] op=and|or|xor|add|inc|dec|min|max "
+              "[noftz] type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
+              bind_store<true>, true, costs::kTmaIssue, kReduceSection},
+    OpcodeRow{"cp.async.bulk.prefetch", "L2 global [L2::cache_hint]", bind_prefetch, true,
+              costs::kTmaIssue, "cp.async.bulk.prefetch"},
+    OpcodeRow{"cp.async.bulk.commit_group", "", bind_commit, true, costs::kAlu,
+              "cp.async.bulk.commit_group"},
+    OpcodeRow{"cp.async.bulk.wait_group", "[read]", bind_wait, true, costs::kAlu,
+              "cp.async.bulk.wait_group"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> bulk_copy_rows() { return kRows; }
+
+}  // namespace bw::sim

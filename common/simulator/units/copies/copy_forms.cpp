@@ -1,0 +1,160 @@
+#include "common/simulator/units/copies/copy_forms.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+
+namespace bw::sim {
+namespace {
+
+std::string hex(std::uint32_t value) {
+  char text[11];
+  std::snprintf(text, sizeof text, "0x%x", value);
+  return text;
+}
+
+std::string rank_text(const Cta& cta) { return "CTA rank " + std::to_string(cta.rank); }
+
+/// The CTAs that a multicast mask names.
+std::vector<Cta*> multicast_destinations(const Strand& strand, const Instruction& instruction,
+                                         int lane, std::uint32_t mask, const std::string& section) {
+  Cluster& cluster = *strand.cluster;
+  if (mask == 0)
+    copy_fault(strand, instruction, lane, "the multicast mask is 0: the copy has no destination",
+               section + ": bit i of ctaMask names the destination CTA of rank i",
+               "set the bit of each CTA that receives the data");
+  if (mask >> cluster.size() != 0)
+    copy_fault(strand, instruction, lane,
+               "the multicast mask " + hex(mask) + " names CTAs beyond the cluster of " +
+                   std::to_string(cluster.size()),
+               section + ": bit i of ctaMask names the destination CTA of rank i",
+               "clear the bits from the cluster's size up, or launch larger clusters");
+  std::vector<Cta*> destinations;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    destinations.push_back(&cluster.cta(static_cast<std::uint32_t>(lowest_lane(rest))));
+  return destinations;
+}
+
+void check_mbarrier_place(const Strand& strand, const Instruction& instruction, int lane,
+                          const Cta& destination, const Cta& barrier, CtaGroup cta_group,
+                          const std::string& section) {
+  const std::uint32_t peer_bit = cta_group == CtaGroup::two ? 1 : 0;
+  if ((destination.rank | peer_bit) == (barrier.rank | peer_bit)) return;
+  copy_fault(
+      strand, instruction, lane,
+      "the data goes to " + rank_text(destination) + ", the mbarrier lies in " + rank_text(barrier),
+      section + (cta_group == CtaGroup::one
+                     ? ": without .cta_group::2 the mbarrier lies in the destination's CTA"
+                     : ": with .cta_group::2 the mbarrier lies in the destination's CTA or in "
+                       "its peer (ranks that differ in bit 0)"),
+      cta_group == CtaGroup::one ? "pass the mbarrier of the destination's CTA, or use "
+                                   ".cta_group::2 for the pair's other CTA"
+                                 : "pass the mbarrier of one of the pair's two CTAs");
+}
+
+}  // namespace
+
+AddressOperand CopyBinder::address(const ptx::Operand& operand) {
+  binder_.out.immediate = 0;
+  binder_.address(operand);
+  using Kind = ptx::Operand::Kind;
+  const bool bracketed = operand.kind == Kind::address && !operand.elements.empty();
+  const ptx::Operand& base = bracketed ? operand.elements[0] : operand;
+  const bool names_shared =
+      base.kind == Kind::variable && base.variable->space == ptx::StateSpace::shared;
+  return {next_++, std::exchange(binder_.out.immediate, 0), names_shared};
+}
+
+ValueOperand CopyBinder::value(const ptx::Operand& operand, ptx::ScalarType type) {
+  binder_.source_value(operand, type);
+  return {next_++};
+}
+
+ValueOperand CopyBinder::predicate(const ptx::Operand& operand) {
+  binder_.source_predicate(operand);
+  return {next_++};
+}
+
+ValueOperand CopyBinder::vector(const ptx::Operand& operand, ptx::ScalarType type,
+                                std::size_t& count) {
+  count = binder_.source_vector(operand, type);
+  const ValueOperand first{next_};
+  next_ = static_cast<std::uint16_t>(next_ + count);
+  return first;
+}
+
+Reduction reduction_from_name(std::string_view name) {
+  constexpr std::array kAll = {Reduction::add,    Reduction::min,    Reduction::max,
+                               Reduction::inc,    Reduction::dec,    Reduction::bit_and,
+                               Reduction::bit_or, Reduction::bit_xor};
+  return *std::find_if(kAll.begin(), kAll.end() - 1,
+                       [&](Reduction r) { return name == reduction_name(r); });
+}
+
+void copy_fault(const Strand& strand, const Instruction& instruction, int lane, std::string what,
+                const std::string& rule, std::string fix) {
+  strand.fault(instruction, FaultKind::contract, 1u << lane, std::move(what), "PTX ISA, " + rule,
+               std::move(fix));
+}
+
+std::uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
+                             const SharedTarget& target, std::uint32_t shared_bytes,
+                             std::uint32_t alignment_bytes, std::uint32_t transfer_bytes,
+                             const char* section, TmaLoad& load) {
+  const AddressSpace destination_space =
+      target.in_own_cta ? AddressSpace::shared_cta : AddressSpace::shared_cluster;
+  const bool pair = target.cta_group == CtaGroup::two;
+  const AddressSpace mbarrier_space = pair ? AddressSpace::shared_cluster : destination_space;
+  const SharedPlace data = resolve_shared(strand, instruction, destination_space,
+                                          target.destination.of(strand, instruction, lane),
+                                          shared_bytes, alignment_bytes, lane);
+  const SharedPlace barrier = resolve_shared(strand, instruction, mbarrier_space,
+                                             target.mbarrier.of(strand, instruction, lane),
+                                             kMbarrierObjectBytes, kMbarrierObjectBytes, lane);
+  if (pair && strand.cluster->size() % 2 != 0)
+    copy_fault(strand, instruction, lane,
+               ".cta_group::2 in a cluster of " + std::to_string(strand.cluster->size()) +
+                   " CTA(s), which has no pairs",
+               std::string(section) + ": a CTA pair are two CTAs whose ranks differ in bit 0",
+               "launch with an even cluster size");
+  check_mbarrier_place(strand, instruction, lane, *data.cta, *barrier.cta, target.cta_group,
+                       section);
+
+  if (target.multicast_mask.present()) {
+    const auto mask =
+        static_cast<std::uint16_t>(target.multicast_mask.of(strand, instruction, lane));
+    load.destinations = multicast_destinations(strand, instruction, lane, mask, section);
+  } else {
+    load.destinations = {data.cta};
+  }
+  Cluster& cluster = *strand.cluster;
+  for (Cta* const destination : load.destinations) {
+    // The signal goes to the destination itself, or to the CTA of its pair with the mbarrier's
+    // parity.
+    Cta* signalled = target.multicast_mask.present() ? destination : barrier.cta;
+    if (pair) signalled = &cluster.cta((destination->rank & ~1u) | (barrier.cta->rank & 1u));
+    for (const Cta* const cta :
+         {static_cast<const Cta*>(destination), static_cast<const Cta*>(signalled)})
+      if (cta->exited)
+        copy_fault(
+            strand, instruction, lane, rank_text(*cta) + " has exited",
+            std::string(section) + ": the destination and its mbarrier belong to a running CTA",
+            "keep all CTAs of the cluster alive until their last data has arrived");
+    if (signalled->mbarriers->find(barrier.offset_bytes) == nullptr)
+      copy_fault(
+          strand, instruction, lane,
+          "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) + " of " +
+              rank_text(*signalled),
+          std::string(section) + ": the mbarrier operand names an initialised object",
+          "mbarrier.init it, with fence.mbarrier_init and a barrier, before the copy is issued");
+    load.signals.push_back({signalled, barrier.offset_bytes, transfer_bytes});
+  }
+  load.bytes = transfer_bytes;
+  load.origin = {&strand, &instruction, 1u << lane};
+  return data.offset_bytes;
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,107 @@
+// What the bulk and tensor copy instructions share: operands, destinations and mbarriers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/copies/element_reduction.hpp"
+#include "common/simulator/units/copies/tma_engine.hpp"
+
+namespace bw::sim {
+
+/// PTX ISA: addresses and sizes of bulk copies are multiples of 16 bytes.
+inline constexpr std::uint32_t kBulkAlignmentBytes = 16;
+/// Shared-memory addresses of tensor copies are multiples of 128 bytes.
+inline constexpr std::uint32_t kTensorSharedAlignmentBytes = 128;
+inline constexpr std::uint32_t kMbarrierObjectBytes = 8;
+
+/// An operand that is an address: index into Instruction::operands and displacement.
+struct AddressOperand {
+  std::uint16_t index = 0;
+  std::int64_t displacement = 0;
+  /// A shared variable by name: its offset, to which the executing CTA's rank belongs.
+  bool names_shared_variable = false;
+  [[nodiscard]] std::uint64_t of(const Strand& strand, const Instruction& instruction,
+                                 int lane) const {
+    const std::uint64_t address =
+        lane_address(strand, instruction.operands[index], displacement, lane);
+    if (!names_shared_variable) return address;
+    return address | std::uint64_t{strand.cta->rank} << kSharedRankShift;
+  }
+};
+
+/// An optional or plain value operand; index 0xffff when absent.
+struct ValueOperand {
+  static constexpr std::uint16_t kAbsent = 0xffff;
+  std::uint16_t index = kAbsent;
+  [[nodiscard]] bool present() const { return index != kAbsent; }
+  [[nodiscard]] std::uint64_t of(const Strand& strand, const Instruction& instruction,
+                                 int lane) const {
+    return strand.value(instruction.operands[index], lane);
+  }
+};
+
+/// Binds operands in order and remembers where each went.
+class CopyBinder {
+ public:
+  explicit CopyBinder(Binder& binder) : binder_(binder) {}
+  AddressOperand address(const ptx::Operand& operand);
+  ValueOperand value(const ptx::Operand& operand, ptx::ScalarType type);
+  ValueOperand predicate(const ptx::Operand& operand);
+  /// A vector's elements (or the single operand): returns the first, sets `count`.
+  ValueOperand vector(const ptx::Operand& operand, ptx::ScalarType type, std::size_t& count);
+
+ private:
+  Binder& binder_;
+  std::uint16_t next_ = 0;
+};
+
+/// The reduction of a modifier: "add", "min", ..., "xor".
+[[nodiscard]] Reduction reduction_from_name(std::string_view name);
+
+/// Which mbarriers a load signals.
+enum class CtaGroup : std::uint8_t { one, two };
+
+/// Destination and mbarrier operands of a load into shared memory.
+struct SharedTarget {
+  AddressOperand destination;
+  AddressOperand mbarrier;
+  ValueOperand multicast_mask;  ///< present with .multicast::cluster
+  bool in_own_cta = false;      ///< .shared::cta
+  CtaGroup cta_group = CtaGroup::one;
+};
+
+/// Resolves destinations and mbarriers of one lane's load and fills destinations, signals and
+/// origin of `load`; returns the offset of the data in each destination. Checks bounds, alignment,
+/// the multicast mask, where the mbarrier may lie, and that it is initialised. Throws
+/// SimulationError{contract}. `section` names the instruction in the ISA.
+std::uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
+                             const SharedTarget& target, std::uint32_t shared_bytes,
+                             std::uint32_t alignment_bytes, std::uint32_t transfer_bytes,
+                             const char* section, TmaLoad& load);
+
+/// A contract fault of one lane; `section` names the instruction in the ISA.
+[[noreturn]] void copy_fault(const Strand& strand, const Instruction& instruction, int lane,
+                             std::string what, const std::string& rule, std::string fix);
+
+/// Calls body(lane) for each active lane in ascending order; not for vectorised loops.
+template <class Body>
+void for_each_lane(LaneMask active, Body&& body) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) body(lowest_lane(rest));
+}
+
+/// As for_each_lane, for copies that the engine is given one after the other: each lane's is issued
+/// kTmaIssue cycles after the one before.
+template <class Body>
+void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    if (rest != active) strand.time += costs::kTmaIssue;
+    body(lowest_lane(rest));
+  }
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,208 @@
+// Non-bulk cp.async: per-thread copies of 4, 8 or 16 bytes from global to shared memory.
+#include <array>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/copies/copy_forms.hpp"
+#include "common/simulator/units/copies/cp_async.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr const char* kSection = "cp.async";
+constexpr std::uint32_t kLargestCopyBytes = 16;
+
+struct CopyForm {
+  AddressOperand destination;
+  AddressOperand source;
+  std::uint32_t copy_bytes = 0;
+  ValueOperand source_bytes;
+  ValueOperand ignore_source;
+};
+
+/// The copies of one warp instruction in flight.
+struct InFlight {
+  struct Copy {
+    AsyncGroups::Ticket ticket;
+    std::byte* destination = nullptr;
+    const std::byte* source = nullptr;  ///< nullptr when no byte is read
+    std::uint32_t source_bytes = 0;
+  };
+  std::array<Copy, kWarpLanes> copies;
+  int count = 0;
+  std::uint32_t copy_bytes = 0;
+};
+
+std::uint32_t source_size(const Strand& strand, const Instruction& instruction, int lane,
+                          const CopyForm& form) {
+  if (form.ignore_source.present())
+    return (strand.predicate(instruction.operands[form.ignore_source.index]) >> lane & 1u) != 0
+               ? 0
+               : form.copy_bytes;
+  if (!form.source_bytes.present()) return form.copy_bytes;
+  const auto bytes = static_cast<std::uint32_t>(form.source_bytes.of(strand, instruction, lane));
+  if (bytes > form.copy_bytes)
+    copy_fault(
+        strand, instruction, lane,
+        "src-size " + std::to_string(bytes) + " exceeds cp-size " + std::to_string(form.copy_bytes),
+        std::string(kSection) + ": src-size is at most cp-size",
+        "clamp the number of bytes that are read");
+  return bytes;
+}
+
+Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const auto& form = *static_cast<const CopyForm*>(instruction.detail);
+  auto in_flight = std::make_shared<InFlight>();
+  in_flight->copy_bytes = form.copy_bytes;
+  CpAsyncGroups& groups = *strand.cta->cp_async_groups;
+  for_each_lane(active, [&](int lane) {
+    InFlight::Copy& copy = in_flight->copies[static_cast<std::size_t>(in_flight->count++)];
+    copy.source_bytes = source_size(strand, instruction, lane, form);
+    const std::uint64_t source = form.source.of(strand, instruction, lane);
+    if (copy.source_bytes > 0)
+      copy.source = resolve(strand, instruction, AddressSpace::global, source, copy.source_bytes,
+                            form.copy_bytes, Access::read, lane);
+    const std::uint64_t destination = form.destination.of(strand, instruction, lane);
+    copy.destination = resolve(strand, instruction, AddressSpace::shared_cta, destination,
+                               form.copy_bytes, form.copy_bytes, Access::write, lane);
+    copy.ticket = groups.begin(strand.thread_index(lane));
+  });
+  Cta* const cta = strand.cta;
+  strand.cluster->after(strand.time, costs::kGlobalLoad, [in_flight, cta](Cycle now) {
+    for (int i = 0; i < in_flight->count; ++i) {
+      const InFlight::Copy& done = in_flight->copies[static_cast<std::size_t>(i)];
+      if (done.source != nullptr) std::memcpy(done.destination, done.source, done.source_bytes);
+      std::memset(done.destination + done.source_bytes, 0,
+                  in_flight->copy_bytes - done.source_bytes);
+      cta->cp_async_groups->finish(done.ticket, AsyncGroups::Stage::read, now);
+      cta->cp_async_groups->finish(done.ticket, AsyncGroups::Stage::write, now);
+    }
+  });
+  return Flow::next;
+}
+
+void commit_lanes(Strand& strand, LaneMask active) {
+  for_each_lane(active,
+                [&](int lane) { strand.cta->cp_async_groups->commit(strand.thread_index(lane)); });
+}
+
+Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
+  commit_lanes(strand, active);
+  return Flow::next;
+}
+
+Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
+  return strand.cta->cp_async_groups->wait(
+      strand, active, static_cast<std::uint32_t>(instruction.immediate), AsyncGroups::Stage::write);
+}
+
+Flow wait_all(Strand& strand, const Instruction&, LaneMask active) {
+  if (!strand.resumed()) commit_lanes(strand, active);
+  return strand.cta->cp_async_groups->wait(strand, active, 0, AsyncGroups::Stage::write);
+}
+
+/// Arrives on the mbarrier when all earlier cp.async of the thread are complete.
+Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const bool increments =
+      instruction.flags == 0;  // without .noinc the pending count does not change
+  for_each_lane(active, [&](int lane) {
+    const std::uint64_t address =
+        lane_address(strand, instruction.operands[0], instruction.immediate, lane);
+    const AddressSpace space =
+        address > 0xffffffffu ? AddressSpace::generic : AddressSpace::shared_cta;
+    const SharedPlace place = resolve_shared(strand, instruction, space, address,
+                                             kMbarrierObjectBytes, kMbarrierObjectBytes, lane);
+    MbarrierUnit& unit = *place.cta->mbarriers;
+    (void)unit.require(place.offset_bytes, strand, instruction);
+    if (increments) unit.increment_pending(place.offset_bytes, 1, strand.time, strand, instruction);
+    strand.cta->cp_async_groups->when_complete(
+        strand.thread_index(lane), strand.time,
+        [&unit, offset = place.offset_bytes, origin = &strand, &instruction](Cycle now) {
+          unit.arrive(offset, 1, now, *origin, instruction);
+        });
+  });
+  return Flow::next;
+}
+
+// Binding.
+
+// [dst], [src], cp-size {, src-size | ignore-src} {, policy}
+void bind_copy(Binder& b) {
+  CopyForm form;
+  CopyBinder copy_binder(b);
+  form.destination = copy_binder.address(b.ptx_operand(0));
+  form.source = copy_binder.address(b.ptx_operand(1));
+  const std::int64_t size = b.immediate(b.ptx_operand(2));
+  const bool cached_in_l2_only = b.modifiers.get("cache") == "cg";
+  if (size != kLargestCopyBytes && (cached_in_l2_only || (size != 4 && size != 8)))
+    b.refuse("has cp-size " + std::to_string(size),
+             "cp-size is 16 with .cg and 4, 8 or 16 with .ca (PTX ISA, cp.async)");
+  form.copy_bytes = static_cast<std::uint32_t>(size);
+  const bool has_policy = b.modifiers.has("L2::cache_hint");
+  std::size_t next = 3;
+  if (b.count() > next + (has_policy ? 1 : 0)) {
+    const ptx::Operand& operand = b.ptx_operand(next++);
+    // A predicate is ignore-src, anything else src-size.
+    const bool is_predicate =
+        operand.kind == ptx::Operand::Kind::reg &&
+        b.builder().function().registers[operand.reg].type == ScalarType::pred;
+    if (is_predicate)
+      form.ignore_source = copy_binder.predicate(operand);
+    else
+      form.source_bytes = copy_binder.value(operand, ScalarType::u32);
+  }
+  if (has_policy) copy_binder.value(b.ptx_operand(next++), ScalarType::b64);
+  b.expect_count(next, next);
+  b.detail(form);
+  b.out.execute = copy;
+}
+
+void bind_commit(Binder& b) {
+  b.expect_count(0, 0);
+  b.out.execute = commit_group;
+}
+
+void bind_wait(Binder& b) {
+  b.expect_count(1, 1);
+  b.out.immediate = b.immediate(b.ptx_operand(0));
+  if (b.out.immediate < 0)
+    b.refuse("has a negative group count", "give 0 or more groups that may be pending");
+  b.out.execute = wait_group;
+}
+
+void bind_wait_all(Binder& b) {
+  b.expect_count(0, 0);
+  b.out.execute = wait_all;
+}
+
+void bind_arrive(Binder& b) {
+  b.expect_count(1, 1);
+  b.address(b.ptx_operand(0));
+  b.out.flags = b.modifiers.has("noinc");
+  b.out.execute = arrive_on_mbarrier;
+}
+
+constexpr std::array kRows = {
+    OpcodeRow{"cp.async",
+              "cache=ca|cg space=shared|shared::cta global [L2::cache_hint] "
+              "[prefetch=L2::64B|L2::128B|L2::256B]",
+              bind_copy, true, costs::kGlobalAccess, kSection},
+    OpcodeRow{"cp.async.commit_group", "", bind_commit, true, costs::kAlu, "cp.async.commit_group"},
+    OpcodeRow{"cp.async.wait_group", "", bind_wait, true, costs::kAlu, "cp.async.wait_group"},
+    OpcodeRow{"cp.async.wait_all", "", bind_wait_all, true, costs::kAlu, "cp.async.wait_all"},
+    OpcodeRow{"cp.async.mbarrier.arrive", "[noinc] [space=shared|shared::cta] b64", bind_arrive,
+              true, costs::kMbarrierArrive, "cp.async.mbarrier.arrive"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> cp_async_rows() { return kRows; }
+
+}  // namespace bw::sim

@@ -1,0 +1,336 @@
+// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the prefetches that take tensor maps.
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/copies/bulk_groups.hpp"
+#include "common/simulator/units/copies/copy_forms.hpp"
+#include "common/simulator/units/copies/tensor_box.hpp"
+#include "common/simulator/units/copies/tensor_map.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr const char* kCopySection = "cp.async.bulk.tensor";
+constexpr const char* kReduceSection = "cp.reduce.async.bulk.tensor";
+constexpr const char* kPrefetchSection = "cp.async.bulk.prefetch.tensor";
+
+enum class Direction : std::uint8_t { load, store, prefetch };
+
+/// A decoded tensor copy, reduction or prefetch.
+struct TensorForm {
+  const char* section = kCopySection;
+  Direction direction = Direction::load;
+  std::uint32_t rank = 1;
+  bool gathered = false;
+  bool reduces = false;
+  Reduction reduction = Reduction::add;
+  AddressOperand map;
+  ValueOperand coordinates;  ///< the first; the others follow
+  std::uint32_t coordinate_count = 1;
+  SharedTarget target;    ///< of loads
+  AddressOperand source;  ///< of stores, in shared memory
+};
+
+const TensorForm& form_of(const Instruction& instruction) {
+  return *static_cast<const TensorForm*>(instruction.detail);
+}
+
+TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
+                   const AddressOperand& operand, const std::string& section) {
+  const std::uint64_t address = operand.of(strand, instruction, lane);
+  const AddressSpace space = space_of_generic(address);
+  if (space != AddressSpace::global)
+    copy_fault(
+        strand, instruction, lane,
+        "the tensor map's address is not in parameter, constant or global memory",
+        section + ": tensorMap is a generic address in .param, .const or .global",
+        "pass the map as a __grid_constant__ const CUtensorMap parameter, not as a local copy");
+  const std::byte* const bytes =
+      resolve(strand, instruction, AddressSpace::generic, address, kTensorMapBytes,
+              kTensorMapAlignmentBytes, Access::read, lane);
+  const std::optional<TensorMap> map = decode_tensor_map(bytes);
+  if (!map)
+    copy_fault(strand, instruction, lane,
+               "the 128 bytes at the tensor map's address are no tensor map",
+               section + ": tensorMap names an object that cuTensorMapEncodeTiled has written",
+               "encode the map on the host, check the result, and pass it to the kernel unchanged");
+  return *map;
+}
+
+/// What the map and the instruction must agree on.
+void check_map(const Strand& strand, const Instruction& instruction, int lane, const TensorMap& map,
+               const TensorForm& form) {
+  const std::string section = form.section;
+  if (map.rank != form.rank)
+    copy_fault(strand, instruction, lane,
+               "a ." + std::to_string(form.rank) + "d instruction with " + map.describe(),
+               section + ": the instruction's dimension is the tensor map's",
+               "use the instruction and coordinates of the map's rank");
+  if (map.type == TensorMapType::u4x16_align16 || map.type == TensorMapType::u6x16_align16)
+    strand.fault(instruction, FaultKind::unsupported, 1u << lane,
+                 std::string("tensor copies of the padded type ") + tensor_map_type_name(map.type) +
+                     " are not simulated",
+                 "PTX ISA, Sub-byte Types", "use u8 or 16U4_ALIGN8B");
+  if (form.gathered && (map.box[1] != 1 || map.interleave != TensorMapInterleave::none))
+    copy_fault(
+        strand, instruction, lane, "a gather4 or scatter4 of " + map.describe(),
+        "Tensors, .tile::scatter4 and .tile::gather4 modes: the box has 1 row, no interleave",
+        "encode the map with boxDim[1] = 1 and without interleave");
+  if (form.direction == Direction::store && map.swizzle == TensorMapSwizzle::bytes128_atom32_flip8)
+    copy_fault(strand, instruction, lane, "a store through a map with the 8-byte flip swizzle",
+               "Restriction on Tensor Copy instructions: the 8-byte flip is for loads only",
+               "encode another map without the flip for the store");
+  if (form.reduces && !reduction_in_global(form.reduction, reduction_type(map.type)))
+    copy_fault(strand, instruction, lane,
+               std::string("a reduction .") + reduction_name(form.reduction) +
+                   " of elements of type " + tensor_map_type_name(map.type),
+               section + ": see its table of operations and element types",
+               "encode the map with a type that has this reduction");
+}
+
+TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, const TensorMap& map,
+                   const TensorForm& form) {
+  std::array<std::int32_t, kTensorMapMaxRank> coordinates{};
+  for (std::uint32_t i = 0; i < form.coordinate_count; ++i) {
+    const Operand& operand = instruction.operands[form.coordinates.index + i];
+    coordinates[i] = static_cast<std::int32_t>(strand.value(operand, lane));
+  }
+  const std::int64_t start_bits = std::int64_t{coordinates[0]} * map.element_bits();
+  constexpr std::int64_t kAlignmentBits = 8 * kBulkAlignmentBytes;
+  if (start_bits % kAlignmentBits != 0)
+    copy_fault(strand, instruction, lane,
+               "the box starts at coordinate " + std::to_string(coordinates[0]) +
+                   " of dimension 0, " + std::to_string(start_bits / 8) +
+                   " bytes into the row, of " + map.describe(),
+               "Tensors, Bounding Box: the box's address is a multiple of 16 bytes",
+               "use a first coordinate that is a multiple of 16 bytes");
+  if (form.direction == Direction::store)
+    for (std::uint32_t i = 0; i < form.coordinate_count; ++i)
+      if (coordinates[i] < 0)
+        copy_fault(
+            strand, instruction, lane,
+            "a store to coordinate " + std::to_string(coordinates[i]) + " (operand " +
+                std::to_string(i) + ") of " + map.describe(),
+            "Restriction on Tensor Copy instructions: the coordinates of a store are not negative",
+            "start the box inside of the tensor; only its end may stick out");
+  return TensorBox(map, coordinates, form.gathered);
+}
+
+/// The part of the box inside of the tensor must lie in one allocation.
+void check_global(Strand& strand, const Instruction& instruction, int lane, const TensorBox& box,
+                  Access access) {
+  const std::optional<TensorBox::Range> range = box.global_range();
+  if (!range) return;
+  const Allocation* const allocation = strand.cluster->memory().find(range->address);
+  const bool inside =
+      allocation != nullptr &&
+      range->address - allocation->address + range->size_bytes <= allocation->size_bytes;
+  if (inside && (access == Access::read || allocation->writable)) return;
+  const std::string what =
+      "the box covers " + std::to_string(range->size_bytes) + " bytes from byte " +
+      std::to_string(range->address - box.map().address) + " of " + box.map().describe() + ", ";
+  if (allocation == nullptr)
+    copy_fault(
+        strand, instruction, lane, what + "where there is no device memory",
+        "Tensors: the tensor map describes existing memory",
+        "check the address, extents and strides given to cuTensorMapEncodeTiled, and that the "
+        "memory has not been freed");
+  copy_fault(
+      strand, instruction, lane,
+      what + (inside ? "which may not be written: " : "which is more than its allocation holds: ") +
+          allocation->description + ", " + std::to_string(allocation->size_bytes) + " bytes",
+      "Tensors: the tensor map describes existing memory",
+      "check the extents and strides given to cuTensorMapEncodeTiled against the buffer's size");
+}
+
+Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const TensorForm& form = form_of(instruction);
+  issue_each_lane(strand, active, [&](int lane) {
+    const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
+    check_map(strand, instruction, lane, map, form);
+    auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
+    check_global(strand, instruction, lane, *box, Access::read);
+    TmaLoad load;
+    const std::uint32_t offset =
+        resolve_target(strand, instruction, lane, form.target, box->shared_bytes(),
+                       kTensorSharedAlignmentBytes, box->transfer_bytes(), form.section, load);
+    load.move = [box, offset](const std::vector<std::byte*>& windows) {
+      box->load(windows, offset);
+    };
+    strand.cta->tma->load(std::move(load), strand.time);
+  });
+  return Flow::next;
+}
+
+Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const TensorForm& form = form_of(instruction);
+  issue_each_lane(strand, active, [&](int lane) {
+    const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
+    check_map(strand, instruction, lane, map, form);
+    auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
+    check_global(strand, instruction, lane, *box,
+                 form.reduces ? Access::read_write : Access::write);
+    const SharedPlace source = resolve_shared(
+        strand, instruction, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
+        box->shared_bytes(), kTensorSharedAlignmentBytes, lane);
+    TmaStore store;
+    store.origin = {&strand, &instruction, 1u << lane};
+    store.bytes = box->transfer_bytes();
+    store.ticket = strand.cta->bulk_groups->begin(strand.thread_index(lane));
+    store.ordered = form.reduces;
+    store.read = [box, offset = source.offset_bytes](const std::byte* window,
+                                                     std::vector<std::byte>& staged) {
+      box->read_shared(window, offset, staged);
+    };
+    store.write = [box, &form](const std::vector<std::byte>& staged) {
+      if (form.reduces)
+        box->reduce(staged, form.reduction);
+      else
+        box->store(staged);
+    };
+    strand.cta->tma->store(std::move(store), strand.time);
+  });
+  return Flow::next;
+}
+
+/// A hint: only its operands are checked.
+Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const TensorForm& form = form_of(instruction);
+  issue_each_lane(strand, active, [&](int lane) {
+    const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
+    check_map(strand, instruction, lane, map, form);
+    check_global(strand, instruction, lane, read_box(strand, instruction, lane, map, form),
+                 Access::read);
+  });
+  return Flow::next;
+}
+
+Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const AddressOperand operand{0, instruction.immediate};
+  issue_each_lane(strand, active, [&](int lane) {
+    (void)read_map(strand, instruction, lane, operand, "prefetch.tensormap");
+  });
+  return Flow::next;
+}
+
+// Binding.
+
+/// `[map, {coordinates}]`, the dimension and the mode.
+void bind_tensor(Binder& b, CopyBinder& copy, const ptx::Operand& operand, TensorForm& form) {
+  form.rank = static_cast<std::uint32_t>(b.modifiers.get("dim").front() - '0');
+  const std::string_view mode = b.modifiers.get("mode");
+  form.gathered = mode == "tile::gather4" || mode == "tile::scatter4";
+  if (operand.kind != ptx::Operand::Kind::coordinates || operand.elements.size() != 2)
+    b.refuse("needs [tensorMap, {coordinates}]",
+             "write the map's address and a vector of coordinates");
+  form.map = copy.address(operand.elements[0]);
+  std::size_t count = 0;
+  form.coordinates = copy.vector(operand.elements[1], ScalarType::s32, count);
+  form.coordinate_count = static_cast<std::uint32_t>(count);
+  if (form.gathered && form.rank != 2)
+    b.refuse("has gather4 or scatter4 with a dimension other than .2d", "these modes are 2-D");
+  const std::size_t needed = form.gathered ? 1 + kGatheredRows : form.rank;
+  if (count != needed)
+    b.refuse("has " + std::to_string(count) + " coordinates instead of " + std::to_string(needed),
+             form.gathered ? "give {column, row0, row1, row2, row3}" : "give one a dimension");
+}
+
+void bind_policy(Binder& b, CopyBinder& copy, std::size_t& next) {
+  if (b.modifiers.has("L2::cache_hint")) copy.value(b.ptx_operand(next++), ScalarType::b64);
+}
+
+// [dst], [map, {coordinates}], [mbar] {, ctaMask} {, policy}
+void bind_load(Binder& b) {
+  TensorForm form;
+  CopyBinder copy(b);
+  form.target.destination = copy.address(b.ptx_operand(0));
+  bind_tensor(b, copy, b.ptx_operand(1), form);
+  form.target.mbarrier = copy.address(b.ptx_operand(2));
+  std::size_t next = 3;
+  if (b.modifiers.has("multicast::cluster"))
+    form.target.multicast_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
+  bind_policy(b, copy, next);
+  b.expect_count(next, next);
+  form.target.in_own_cta = b.modifiers.get("dst") == "shared::cta";
+  if (form.target.in_own_cta && form.target.multicast_mask.present())
+    b.refuse("has .multicast::cluster with .shared::cta",
+             "use .shared::cluster as the destination");
+  if (b.modifiers.get("cta") == "cta_group::2") form.target.cta_group = CtaGroup::two;
+  b.detail(form);
+  b.out.execute = load_tensor;
+}
+
+// [map, {coordinates}], [src] {, policy}
+template <bool kReduces>
+void bind_store(Binder& b) {
+  TensorForm form;
+  form.direction = Direction::store;
+  CopyBinder copy(b);
+  bind_tensor(b, copy, b.ptx_operand(0), form);
+  form.source = copy.address(b.ptx_operand(1));
+  std::size_t next = 2;
+  bind_policy(b, copy, next);
+  b.expect_count(next, next);
+  if constexpr (kReduces) {
+    form.section = kReduceSection;
+    form.reduces = true;
+    form.reduction = reduction_from_name(b.modifiers.get("op"));
+  }
+  b.detail(form);
+  b.out.execute = store_tensor;
+}
+
+// [map, {coordinates}] {, policy}
+void bind_prefetch(Binder& b) {
+  TensorForm form;
+  form.section = kPrefetchSection;
+  form.direction = Direction::prefetch;
+  CopyBinder copy(b);
+  bind_tensor(b, copy, b.ptx_operand(0), form);
+  std::size_t next = 1;
+  bind_policy(b, copy, next);
+  b.expect_count(next, next);
+  b.detail(form);
+  b.out.execute = prefetch_tensor;
+}
+
+void bind_prefetch_map(Binder& b) {
+  b.expect_count(1, 1);
+  b.address(b.ptx_operand(0));
+  b.out.execute = prefetch_map;
+}
+
+constexpr std::array kRows = {
+    OpcodeRow{"cp.async.bulk.tensor",
+              "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global [mode=tile|tile::gather4] "
+              "mbarrier::complete_tx::bytes [multicast::cluster] [cta=cta_group::1|cta_group::2] "
+              "[L2::cache_hint]",
+              bind_load, true, costs::kTmaIssue, kCopySection},
+    OpcodeRow{"cp.async.bulk.tensor",
+              "dim=1d|2d|3d|4d|5d global shared::cta [mode=tile|tile::scatter4] bulk_group "
+              "[L2::cache_hint]",
+              bind_store<false>, true, costs::kTmaIssue, kCopySection},
+    OpcodeRow{"cp.reduce.async.bulk.tensor",
+              "dim=1d|2d|3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor [mode=tile] "
+              "bulk_group [L2::cache_hint]",
+              bind_store<true>, true, costs::kTmaIssue, kReduceSection},
+    OpcodeRow{"cp.async.bulk.prefetch.tensor",
+              "dim=1d|2d|3d|4d|5d L2 global [mode=tile|tile::gather4] [L2::cache_hint]",
+              bind_prefetch, true, costs::kTmaIssue, kPrefetchSection},
+    OpcodeRow{"prefetch", "[space=param|const] tensormap", bind_prefetch_map, true,
+              costs::kTmaIssue, "prefetch"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> tensor_copy_rows() { return kRows; }
+
+}  // namespace bw::sim

@@ -1,0 +1,88 @@
+#include "common/simulator/units/copies/tma_engine.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/copies/bulk_groups.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr Cycle kBytesPerKb = 1024;
+/// From reading shared memory to the write being visible; taken as a trip to L2.
+constexpr Cycle kStoreWriteLatency = costs::kGlobalLoad;
+
+Cycle occupancy(std::uint32_t bytes, Cycle cycles_per_kb) {
+  return (bytes * cycles_per_kb + kBytesPerKb - 1) / kBytesPerKb;
+}
+
+void check_alive(const Cta* cta, const TmaOrigin& origin, const char* role, const char* fix) {
+  if (cta == nullptr || !cta->exited) return;
+  origin.strand->fault(*origin.instruction, FaultKind::contract, origin.lanes,
+                       "the copy completes after CTA rank " + std::to_string(cta->rank) +
+                           " of its cluster has exited, whose shared memory " + role,
+                       "PTX ISA, Shared State Space: shared memory lives as long as its CTA", fix);
+}
+
+}  // namespace
+
+void TmaEngine::load(TmaLoad load, Cycle now) {
+  load_free_ = std::max(load_free_, now) + occupancy(load.bytes, costs::kTmaLoadPerKb);
+  const bool is_local = load.source != nullptr;
+  const Cycle base = is_local ? costs::kRemoteArrive : costs::kTmaLoadBase;
+  const Cycle latency = load_free_ - now + base;
+  auto shared = std::make_shared<TmaLoad>(std::move(load));
+  cta_.cluster->after(now, latency, [shared](Cycle at) {
+    constexpr const char* kFix =
+        "keep every CTA alive until the copies that use its shared memory are complete: wait on "
+        "the "
+        "mbarrier, then a cluster barrier before the exit";
+    const TmaLoad& done = *shared;
+    check_alive(done.source, done.origin, "is its source", kFix);
+    std::vector<std::byte*> windows;
+    windows.reserve(done.destinations.size());
+    for (Cta* const cta : done.destinations) {
+      check_alive(cta, done.origin, "is its destination", kFix);
+      windows.push_back(cta->shared.data());
+    }
+    done.move(windows);
+    done.destinations.front()->cluster->note_progress();
+    for (const TmaLoad::Signal& signal : done.signals) {
+      check_alive(signal.cta, done.origin, "holds its mbarrier", kFix);
+      signal.cta->mbarriers->complete_tx(signal.offset_bytes, signal.bytes, at, *done.origin.strand,
+                                         *done.origin.instruction);
+    }
+  });
+}
+
+void TmaEngine::store(TmaStore store, Cycle now) {
+  store_free_ = std::max(store_free_, now) + occupancy(store.bytes, costs::kTmaStorePerKb);
+  const Cycle latency = store_free_ - now + costs::kTmaStoreBase;
+  struct InFlight {
+    TmaStore store;
+    std::vector<std::byte> staged;
+  };
+  auto in_flight = std::make_shared<InFlight>(InFlight{std::move(store), {}});
+  Cta* const cta = &cta_;
+  cta_.cluster->after(now, latency, [in_flight, cta](Cycle read_time) {
+    check_alive(cta, in_flight->store.origin, "is its source",
+                "wait for the copy before the exit: cp.async.bulk.commit_group, then "
+                "cp.async.bulk.wait_group.read 0 in the issuing thread");
+    in_flight->store.read(cta->shared.data(), in_flight->staged);
+    cta->bulk_groups->finish(in_flight->store.ticket, AsyncGroups::Stage::read, read_time);
+    Action write = [in_flight, cta](Cycle write_time) {
+      in_flight->store.write(in_flight->staged);
+      cta->bulk_groups->finish(in_flight->store.ticket, AsyncGroups::Stage::write, write_time);
+    };
+    if (in_flight->store.ordered)
+      cta->cluster->in_global_order(read_time, kStoreWriteLatency, std::move(write));
+    else
+      cta->cluster->after(read_time, kStoreWriteLatency, std::move(write));
+  });
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,66 @@
+// The engine that carries out bulk and tensor copies: when they read, write and signal.
+//
+// Times: a load's data moves, and its mbarriers are signalled, when it completes. A store reads
+// shared memory at one time (its bulk group is then through .read) and writes global memory at a
+// later one. Loads of one CTA share the engine's bandwidth, and so do stores.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/copies/async_groups.hpp"
+
+namespace bw::sim {
+
+/// The instruction that issued a copy, for faults at its completion.
+struct TmaOrigin {
+  const Strand* strand = nullptr;
+  const Instruction* instruction = nullptr;
+  LaneMask lanes = 0;
+};
+
+/// A copy into shared memory that completes on mbarriers.
+struct TmaLoad {
+  struct Signal {
+    Cta* cta = nullptr;
+    std::uint32_t offset_bytes = 0;  ///< of the mbarrier
+    std::uint32_t bytes = 0;         ///< complete_tx
+  };
+  TmaOrigin origin;
+  std::uint32_t bytes = 0;      ///< moved, for the latency
+  const Cta* source = nullptr;  ///< CTA whose shared memory is read, or nullptr
+  std::vector<Cta*> destinations;
+  std::vector<Signal> signals;
+  /// Moves the data; gets each destination's shared memory.
+  std::function<void(const std::vector<std::byte*>& windows)> move;
+};
+
+/// A copy out of the own CTA's shared memory that completes on a bulk group.
+struct TmaStore {
+  TmaOrigin origin;
+  std::uint32_t bytes = 0;
+  AsyncGroups::Ticket ticket;
+  bool ordered = false;  ///< the write is ordered among all clusters of the grid (reductions)
+  std::function<void(const std::byte* window, std::vector<std::byte>& staged)> read;
+  std::function<void(const std::vector<std::byte>& staged)> write;
+};
+
+class TmaEngine {
+ public:
+  explicit TmaEngine(Cta& cta) : cta_(cta) {}
+
+  /// Issue at `now`. Throw SimulationError{contract}, at completion, when a CTA whose shared memory
+  /// is used has exited.
+  void load(TmaLoad load, Cycle now);
+  void store(TmaStore store, Cycle now);
+
+ private:
+  Cta& cta_;
+  Cycle load_free_ = 0;  ///< when the engine has moved all loads issued so far
+  Cycle store_free_ = 0;
+};
+
+}  // namespace bw::sim

@@ -1,0 +1,157 @@
+// Atomics: atom and red.
+//
+// Lanes perform one after the other, ascending. On global memory the operation takes its place in
+// the order that holds among all clusters of the grid; on shared memory it happens at once in
+// simulated time order.
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/memory/atomic_operation.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+struct AtomicDetail {
+  AddressSpace space = AddressSpace::generic;
+  AtomicOperation operation;
+  std::uint8_t count = 1;  ///< vector elements
+  bool has_result = false;
+  bool has_compare = false;  ///< cas: two source operands per element
+};
+
+// Operands: address, results (count, if any), first sources (count), second sources (cas).
+void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const auto& detail = *static_cast<const AtomicDetail*>(instruction.detail);
+  const std::size_t element_bytes = detail.operation.bytes;
+  const std::size_t bytes = element_bytes * detail.count;
+  const int results = detail.has_result ? detail.count : 0;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const std::uint64_t address =
+        lane_address(strand, instruction.operands[0], instruction.immediate, lane);
+    std::byte* const target =
+        resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read_write, lane);
+    const bool in_global =
+        detail.space == AddressSpace::global || (detail.space == AddressSpace::generic &&
+                                                 space_of_generic(address) == AddressSpace::global);
+    const AtomicOperation operation =
+        in_global ? in_global_memory(detail.operation) : detail.operation;
+    for (int element = 0; element < detail.count; ++element) {
+      std::byte* const place = target + element_bytes * static_cast<std::size_t>(element);
+      const auto wide = [&](int index) {
+        AtomicValue value{};
+        const Operand& operand = instruction.operands[index];
+        if (operand.bytes == 16) {
+          std::memcpy(value.words, strand.lanes<std::uint64_t>(operand) + 2 * lane, 16);
+        } else {
+          value.words[0] = strand.value(operand, lane);
+        }
+        return value;
+      };
+      const AtomicValue first = wide(1 + results + element);
+      const AtomicValue second =
+          detail.has_compare ? wide(1 + results + detail.count + element) : AtomicValue{};
+      AtomicValue old{};
+      std::memcpy(old.words, place, element_bytes);
+      const AtomicValue updated = apply(operation, old, first, second);
+      std::memcpy(place, updated.words, element_bytes);
+      if (!detail.has_result) continue;
+      const Operand& result = instruction.operands[1 + element];
+      if (result.bytes == 16) {
+        std::memcpy(strand.lanes<std::uint64_t>(result) + 2 * lane, old.words, 16);
+      } else {
+        strand.set_value(result, lane, old.words[0]);
+      }
+    }
+  }
+  strand.cluster->note_progress();
+}
+
+bool all_in_shared(const Strand& strand, const Instruction& instruction, LaneMask active,
+                   AddressSpace space) {
+  if (space != AddressSpace::generic)
+    return space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const std::uint64_t address =
+        lane_address(strand, instruction.operands[0], instruction.immediate, lowest_lane(rest));
+    if (space_of_generic(address) == AddressSpace::global) return false;
+  }
+  return true;
+}
+
+Flow execute_atomic(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (strand.resumed()) return Flow::next;
+  const auto& detail = *static_cast<const AtomicDetail*>(instruction.detail);
+  if (!strand.cluster->grid().lockstep() ||
+      all_in_shared(strand, instruction, active, detail.space)) {
+    perform(strand, instruction, active);
+    return Flow::next;
+  }
+  Strand* const waiting = &strand;
+  strand.cluster->in_global_order(strand.time, costs::kGlobalAtomic, [=, &instruction](Cycle now) {
+    perform(*waiting, instruction, active);
+    waiting->cluster->wake(*waiting, now);
+  });
+  return strand.block(WaitKind::global_order, 0, 0);
+}
+
+AddressSpace space_of(const Binder& binder) {
+  const std::string_view name = binder.modifiers.get("space");
+  if (name == "global") return AddressSpace::global;
+  if (name == "shared" || name == "shared::cta") return AddressSpace::shared_cta;
+  if (name == "shared::cluster") return AddressSpace::shared_cluster;
+  return AddressSpace::generic;
+}
+
+void bind(Binder& binder, bool has_result) {
+  AtomicDetail detail;
+  detail.space = space_of(binder);
+  detail.operation = atomic_operation(binder.modifiers.get("op"), binder.modifiers.type());
+  detail.has_result = has_result;
+  detail.has_compare = binder.modifiers.get("op") == "cas";
+  const std::string_view vector = binder.modifiers.get("vector");
+  detail.count = vector.empty() ? 1 : static_cast<std::uint8_t>(vector[1] - '0');
+  if (detail.operation.function == nullptr)
+    binder.refuse("combines an operation and a type that the PTX ISA does not define", "");
+  const std::size_t first = has_result ? 1 : 0;
+  binder.expect_count(first + (detail.has_compare ? 3 : 2), first + (detail.has_compare ? 4 : 3));
+  binder.address(binder.ptx_operand(first));
+  if (has_result) binder.destination_vector(binder.ptx_operand(0), detail.operation.bytes);
+  binder.source_vector(binder.ptx_operand(first + 1), binder.modifiers.type());
+  if (detail.has_compare)
+    binder.source_vector(binder.ptx_operand(first + 2), binder.modifiers.type());
+  binder.detail(detail);
+  binder.out.execute = execute_atomic;
+  binder.out.awaits_loads = true;
+}
+
+void bind_atom(Binder& binder) { bind(binder, true); }
+void bind_red(Binder& binder) { bind(binder, false); }
+
+#define BW_ATOMIC_MODIFIERS                                                                       \
+  "[order=relaxed|acquire|release|acq_rel] [scope=cta|cluster|gpu|sys] "                          \
+  "[space=global|shared|shared::cta|shared::cluster] "                                            \
+  "op=and|or|xor|cas|exch|add|inc|dec|min|max [noftz] [policy=L2::cache_hint] [vector=v2|v4|v8] " \
+  "type=b16|b32|b64|b128|u32|u64|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64"
+
+constexpr OpcodeRow kRows[] = {
+    {"atom", BW_ATOMIC_MODIFIERS, bind_atom, true, costs::kGlobalAccess,
+     "Parallel Synchronization: atom"},
+    {"red", BW_ATOMIC_MODIFIERS, bind_red, true, costs::kGlobalAccess,
+     "Parallel Synchronization: red"},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> atomic_rows() { return kRows; }
+
+}  // namespace bw::sim

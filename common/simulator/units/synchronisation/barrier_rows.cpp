@@ -1,0 +1,139 @@
+// The forms of bar, barrier and barrier.cluster (PTX ISA 9.0).
+#include <array>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/synchronisation/aligned.hpp"
+#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
+#include "common/simulator/units/synchronisation/named_barriers.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr std::uint8_t kAligned = 1;
+constexpr std::uint8_t kHasCount = 2;
+
+std::uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Operand& operand,
+                            LaneMask active, const char* what) {
+  const std::uint64_t first = strand.value(operand, lowest_lane(active));
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const std::uint64_t other = strand.value(operand, lowest_lane(rest));
+    if (other == first) continue;
+    strand.fault(instruction, FaultKind::contract, active,
+                 std::string("the lanes of one warp give different ") + what +
+                     "s: " + std::to_string(first) + " and " + std::to_string(other),
+                 "a warp arrives at one barrier with one thread count (PTX ISA, \"bar, barrier\")",
+                 std::string("make the ") + what + " the same in all lanes of a warp");
+  }
+  return static_cast<std::uint32_t>(first);
+}
+
+/// Operands: id, [count], [result, predicate].
+template <BarrierOperation kOperation>
+Flow barrier(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (strand.resumed()) return Flow::next;
+  if ((instruction.flags & kAligned) != 0)
+    require_converged(strand, instruction, active, "bar, barrier");
+  const Operand* operand = instruction.operands;
+  BarrierRequest request;
+  request.operation = kOperation;
+  request.id = uniform_value(strand, instruction, *operand++, active, "barrier id");
+  request.has_count = (instruction.flags & kHasCount) != 0;
+  if (request.has_count)
+    request.threads = uniform_value(strand, instruction, *operand++, active, "thread count");
+  if constexpr (kOperation != BarrierOperation::sync && kOperation != BarrierOperation::arrive) {
+    request.result = operand++;
+    request.predicate = strand.predicate(*operand);
+  }
+  return strand.cta->named_barriers->execute(strand, instruction, active, request);
+}
+
+void bind_common(Binder& binder, std::size_t first, bool has_count) {
+  binder.source_value(binder.ptx_operand(first), ScalarType::u32);
+  if (has_count) {
+    binder.out.flags |= kHasCount;
+    binder.source_value(binder.ptx_operand(first + 1), ScalarType::u32);
+  }
+  // bar.* is barrier.*.aligned.
+  if (binder.modifiers.has("aligned") || binder.source.opcode.starts_with("bar."))
+    binder.out.flags |= kAligned;
+}
+
+void bind_sync(Binder& binder) {
+  binder.expect_count(1, 2);
+  bind_common(binder, 0, binder.count() == 2);
+  binder.out.execute = barrier<BarrierOperation::sync>;
+}
+
+void bind_arrive(Binder& binder) {
+  binder.expect_count(2, 2);
+  bind_common(binder, 0, true);
+  binder.out.execute = barrier<BarrierOperation::arrive>;
+}
+
+template <BarrierOperation kOperation>
+void bind_reduction(Binder& binder) {
+  binder.expect_count(3, 4);
+  const bool has_count = binder.count() == 4;
+  bind_common(binder, 1, has_count);
+  constexpr std::size_t kResultBytes = kOperation == BarrierOperation::red_popc ? 4 : 0;
+  binder.destination(binder.ptx_operand(0), kResultBytes);
+  binder.source_predicate(binder.ptx_operand(has_count ? 3 : 2));
+  binder.out.execute = barrier<kOperation>;
+}
+
+Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if ((instruction.flags & kAligned) != 0)
+    require_converged(strand, instruction, active, "barrier.cluster");
+  strand.cluster->cluster_barrier().arrive(strand, instruction, active);
+  return Flow::next;
+}
+
+Flow cluster_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if ((instruction.flags & kAligned) != 0 && !strand.resumed())
+    require_converged(strand, instruction, active, "barrier.cluster");
+  return strand.cluster->cluster_barrier().wait(strand, instruction, active);
+}
+
+template <Handler kHandler>
+void bind_cluster(Binder& binder) {
+  binder.expect_count(0, 0);
+  if (binder.modifiers.has("aligned")) binder.out.flags |= kAligned;
+  binder.out.execute = kHandler;
+}
+
+constexpr std::string_view kNamed = "bar, barrier";
+constexpr std::string_view kCluster = "barrier.cluster";
+constexpr auto kCost = costs::kBarrier;
+
+constexpr std::array kRows = {
+    OpcodeRow{"bar", "[cta] sync", bind_sync, true, kCost, kNamed},
+    OpcodeRow{"bar", "[cta] arrive", bind_arrive, true, kCost, kNamed},
+    OpcodeRow{"bar", "[cta] red popc u32", bind_reduction<BarrierOperation::red_popc>, true, kCost,
+              kNamed},
+    OpcodeRow{"bar", "[cta] red and pred", bind_reduction<BarrierOperation::red_and>, true, kCost,
+              kNamed},
+    OpcodeRow{"bar", "[cta] red or pred", bind_reduction<BarrierOperation::red_or>, true, kCost,
+              kNamed},
+    OpcodeRow{"barrier", "[cta] sync [aligned]", bind_sync, true, kCost, kNamed},
+    OpcodeRow{"barrier", "[cta] arrive [aligned]", bind_arrive, true, kCost, kNamed},
+    OpcodeRow{"barrier", "[cta] red popc [aligned] u32", bind_reduction<BarrierOperation::red_popc>,
+              true, kCost, kNamed},
+    OpcodeRow{"barrier", "[cta] red and [aligned] pred", bind_reduction<BarrierOperation::red_and>,
+              true, kCost, kNamed},
+    OpcodeRow{"barrier", "[cta] red or [aligned] pred", bind_reduction<BarrierOperation::red_or>,
+              true, kCost, kNamed},
+    OpcodeRow{"barrier.cluster.arrive", "[sem=release|relaxed] [aligned]",
+              bind_cluster<cluster_arrive>, true, kCost, kCluster},
+    OpcodeRow{"barrier.cluster.wait", "[acquire] [aligned]", bind_cluster<cluster_wait>, true,
+              kCost, kCluster},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> barrier_rows() { return kRows; }
+
+}  // namespace bw::sim

@@ -1,0 +1,107 @@
+#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
+
+#include <bit>
+#include <string>
+
+#include "common/simulator/machine/costs.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr char kSection[] = " (PTX ISA, \"barrier.cluster\")";
+
+}  // namespace
+
+ClusterBarrier::ClusterBarrier(Cluster& cluster) : cluster_(cluster) {}
+ClusterBarrier::~ClusterBarrier() = default;
+
+void ClusterBarrier::prepare() {
+  if (!warps_.empty()) return;
+  warps_per_cta_ = static_cast<std::uint32_t>(cluster_.cta(0).warps.size());
+  warps_.resize(std::size_t{warps_per_cta_} * cluster_.size());
+  for (const Cta& cta : cluster_.ctas())
+    for (const Warp& warp : cta.warps)
+      live_threads_ += static_cast<std::uint32_t>(std::popcount(warp.live));
+}
+
+ClusterBarrier::WarpState& ClusterBarrier::state_of(const Warp& warp) {
+  return warps_[std::size_t{warp.cta->rank} * warps_per_cta_ + warp.index];
+}
+
+const ClusterBarrier::WarpState& ClusterBarrier::warp_state(std::uint32_t cta_rank,
+                                                            std::uint32_t warp) const {
+  static constexpr WarpState kUnused;
+  const std::size_t index = std::size_t{cta_rank} * warps_per_cta_ + warp;
+  return index < warps_.size() ? warps_[index] : kUnused;
+}
+
+void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, LaneMask lanes) {
+  prepare();
+  WarpState& state = state_of(*strand.warp);
+  if (const LaneMask again = state.outstanding & lanes; again != 0) {
+    strand.fault(instruction, FaultKind::contract, again,
+                 "a thread arrives at the cluster barrier again before it has waited for phase " +
+                     std::to_string(phase_),
+                 std::string("each barrier.cluster.arrive is followed by a barrier.cluster.wait of "
+                             "the same thread before the next arrive") +
+                     kSection,
+                 "pair every arrive with a wait");
+  }
+  state.outstanding |= lanes;
+  state.arrived |= lanes;
+  state.actor = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
+                 static_cast<std::uint16_t>(strand.warp->index), strand.time};
+  arrived_threads_ += static_cast<std::uint32_t>(std::popcount(lanes));
+  cluster_.note_progress();
+  complete_if_due(strand.time);
+}
+
+Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMask lanes) {
+  prepare();
+  WarpState& state = state_of(*strand.warp);
+  if (const LaneMask missing = lanes & ~state.outstanding; missing != 0) {
+    strand.fault(instruction, FaultKind::contract, missing,
+                 "a thread waits at the cluster barrier without having arrived",
+                 std::string("barrier.cluster.wait waits for the phase of the thread's own "
+                             "barrier.cluster.arrive") +
+                     kSection,
+                 "execute barrier.cluster.arrive first, in the same threads");
+  }
+  if ((state.arrived & lanes) != 0 && strand.wake == Wake::none) {
+    const Flow flow = strand.block(WaitKind::cluster_barrier, phase_, 0);
+    waiters_.push_back({&strand, strand.wait_token});
+    return flow;
+  }
+  state.outstanding &= ~lanes;
+  return Flow::next;
+}
+
+void ClusterBarrier::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) {
+  if (warps_.empty()) return;
+  WarpState& state = state_of(warp);
+  arrived_threads_ -= static_cast<std::uint32_t>(std::popcount(state.arrived & lanes));
+  live_threads_ -= static_cast<std::uint32_t>(std::popcount(lanes));
+  state.arrived &= ~lanes;
+  state.outstanding &= ~lanes;
+  complete_if_due(now);
+}
+
+void ClusterBarrier::complete_if_due(Cycle now) {
+  if (completing_ || arrived_threads_ == 0 || arrived_threads_ != live_threads_) return;
+  completing_ = true;
+  const Cycle latency = cluster_.size() > 1 ? costs::kClusterBarrier : Cycle{costs::kBarrier};
+  cluster_.after(now, latency, [this](Cycle release) {
+    completing_ = false;
+    arrived_threads_ = 0;
+    ++phase_;
+    for (WarpState& state : warps_) state.arrived = 0;
+    for (const Waiter& waiter : waiters_) {
+      if (waiter.strand->suspended && waiter.strand->wait_token == waiter.wait_token)
+        cluster_.wake(*waiter.strand, release);
+    }
+    waiters_.clear();
+    cluster_.note_progress();
+  });
+}
+
+}  // namespace bw::sim

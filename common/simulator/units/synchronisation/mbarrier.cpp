@@ -1,0 +1,391 @@
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/kernel.hpp"
+
+namespace bw::sim {
+namespace {
+
+// The eight bytes of a live object hold a marker and the object's slot: a plain load sees an opaque
+// value, an operation finds its object without a search, and a store over the object is noticed.
+constexpr std::uint64_t kObjectMarker = 0x6d626172ull << 32;  // "mbar"
+constexpr std::uint64_t kObjectMarkerMask = 0xffffffffull << 32;
+
+constexpr std::size_t kMostContributions = 32;
+
+// Opaque state: pending count in bits 0-19, phase in 20-51, marker above.
+constexpr int kStatePhaseShift = 20;
+constexpr int kStateMarkerShift = 52;
+constexpr std::uint64_t kStateMarker = 0xb5a;
+constexpr std::uint64_t kStatePhaseMask = 0xffffffffull;
+
+constexpr std::size_t kMaxClusterRanks = kMaxClusterNonPortable;
+
+std::string plural(std::uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+std::string hex(std::uint64_t value) {
+  char text[19];
+  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+}  // namespace
+
+namespace mbarrier_state {
+
+std::uint64_t encode(std::uint64_t phase, std::int32_t pending) {
+  return kStateMarker << kStateMarkerShift | (phase & kStatePhaseMask) << kStatePhaseShift |
+         static_cast<std::uint64_t>(pending);
+}
+bool is_valid(std::uint64_t state) { return state >> kStateMarkerShift == kStateMarker; }
+std::uint32_t phase(std::uint64_t state) {
+  return static_cast<std::uint32_t>(state >> kStatePhaseShift & kStatePhaseMask);
+}
+std::uint32_t pending(std::uint64_t state) {
+  return static_cast<std::uint32_t>(state & ((1u << kStatePhaseShift) - 1));
+}
+
+}  // namespace mbarrier_state
+
+std::string describe_counts(const Mbarrier& barrier) {
+  std::string text = "pending " + std::to_string(barrier.pending) + " of " +
+                     plural(barrier.expected, "arrival") + ", tx-count " +
+                     std::to_string(barrier.tx_bytes);
+  if (barrier.expected_tx_bytes != 0 || barrier.completed_tx_bytes != 0) {
+    text += " (" + std::to_string(barrier.expected_tx_bytes) + " bytes expected, " +
+            std::to_string(barrier.completed_tx_bytes) + " completed)";
+  }
+  return text;
+}
+
+struct MbarrierUnit::State {
+  std::deque<Mbarrier> slots;  ///< stable addresses; dead ones are reused
+  std::vector<std::uint32_t> free_slots;
+  std::array<Cycle, kMaxClusterRanks> last_remote{};
+};
+
+MbarrierUnit::MbarrierUnit(Cta& cta) : cta_(cta), state_(std::make_unique<State>()) {}
+MbarrierUnit::~MbarrierUnit() = default;
+
+std::string MbarrierUnit::name(std::uint32_t offset_bytes) const {
+  return cta_.cluster->kernel().describe_shared(offset_bytes);
+}
+
+Mbarrier* MbarrierUnit::find(std::uint32_t offset_bytes) {
+  if (std::size_t{offset_bytes} + kMbarrierBytes > cta_.shared.size()) return nullptr;
+  std::uint64_t stored = 0;
+  std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
+  if ((stored & kObjectMarkerMask) == kObjectMarker) {
+    const auto slot = static_cast<std::uint32_t>(stored);
+    if (slot < state_->slots.size()) {
+      Mbarrier& barrier = state_->slots[slot];
+      if (barrier.live && barrier.offset_bytes == offset_bytes) return &barrier;
+    }
+  }
+  for (Mbarrier& barrier : state_->slots)
+    if (barrier.live && barrier.offset_bytes == offset_bytes) return &barrier;
+  return nullptr;
+}
+
+std::vector<const Mbarrier*> MbarrierUnit::objects() const {
+  std::vector<const Mbarrier*> found;
+  for (const Mbarrier& barrier : state_->slots)
+    if (barrier.live) found.push_back(&barrier);
+  std::sort(found.begin(), found.end(),
+            [](const Mbarrier* a, const Mbarrier* b) { return a->offset_bytes < b->offset_bytes; });
+  return found;
+}
+
+Mbarrier& MbarrierUnit::require(std::uint32_t offset_bytes, const Strand& strand,
+                                const Instruction& instruction) {
+  if (cta_.exited) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 "an operation on the mbarrier " + name(offset_bytes) + " of CTA rank " +
+                     std::to_string(cta_.rank) + " took effect after that CTA had exited",
+                 "shared memory of an exited CTA must not be accessed (PTX ISA, \"Cluster of "
+                 "Cooperative Thread Arrays\"; known pitfall 8: exit before a remote arrival, a "
+                 "multicast write or an MMA is through)",
+                 "let the CTA stay until everything that was sent to it has arrived: wait for its "
+                 "last phase, or put a cluster barrier before the exit");
+  }
+  Mbarrier* const barrier = find(offset_bytes);
+  if (barrier == nullptr) {
+    std::vector<std::string> details;
+    for (const Mbarrier* other : objects()) {
+      constexpr std::size_t kMostListed = 8;
+      if (details.size() == kMostListed) break;
+      details.push_back("initialised: " + name(other->offset_bytes));
+    }
+    strand.fault(
+        instruction, FaultKind::contract, 0,
+        "there is no initialised mbarrier at " + name(offset_bytes) + " (shared offset " +
+            std::to_string(offset_bytes) + ", CTA rank " + std::to_string(cta_.rank) + ")",
+        "every mbarrier operation but init needs a valid object (PTX ISA, \"mbarrier.init\")",
+        "run mbarrier.init on it first, and let the other threads see that: "
+        "fence.mbarrier_init.release.cluster and a barrier",
+        std::move(details));
+  }
+  std::uint64_t stored = 0;
+  std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
+  if ((stored & kObjectMarkerMask) != kObjectMarker ||
+      &state_->slots[static_cast<std::uint32_t>(stored)] != barrier) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 "the mbarrier at " + name(offset_bytes) + " is corrupted: its 8 bytes now hold " +
+                     hex(stored) + ", written by something other than an mbarrier operation",
+                 "only mbarrier operations may touch a live object (PTX ISA, \"mbarrier\")",
+                 "keep data and barriers apart in shared memory, or run mbarrier.inval before the "
+                 "memory is used for something else");
+  }
+  return *barrier;
+}
+
+void MbarrierUnit::init(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
+                        const Strand& strand, const Instruction& instruction) {
+  if (count < 1 || count > kMbarrierLargestCount) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 "mbarrier.init of " + name(offset_bytes) + " with count " + std::to_string(count),
+                 "the count is in the range 1 to 2^20-1 (PTX ISA, \"mbarrier.init\")",
+                 "pass the number of arrivals that complete a phase");
+  }
+  Mbarrier* existing = find(offset_bytes);
+  if (existing != nullptr) {
+    if (cta_.cluster->settings().strictness == Strictness::strict) {
+      strand.fault(
+          instruction, FaultKind::contract, 0,
+          "mbarrier.init of " + name(offset_bytes) + ", which holds a live mbarrier (phase " +
+              std::to_string(existing->phase) + ", " + describe_counts(*existing) + ")",
+          "init of a location that holds a valid mbarrier is undefined (PTX ISA, "
+          "\"mbarrier.init\")",
+          "initialise it once, by one thread; run mbarrier.inval before initialising again");
+    }
+    existing->live = false;
+  }
+  std::uint32_t slot = 0;
+  if (!state_->free_slots.empty()) {
+    slot = state_->free_slots.back();
+    state_->free_slots.pop_back();
+    state_->slots[slot] = Mbarrier{};
+  } else {
+    slot = static_cast<std::uint32_t>(state_->slots.size());
+    state_->slots.emplace_back();
+  }
+  Mbarrier& barrier = state_->slots[slot];
+  barrier.live = true;
+  barrier.phase_start = now;
+  barrier.offset_bytes = offset_bytes;
+  barrier.expected = count;
+  barrier.pending = static_cast<std::int32_t>(count);
+  barrier.initialiser = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
+                         static_cast<std::uint16_t>(strand.warp->index), now};
+  const std::uint64_t stored = kObjectMarker | slot;
+  std::memcpy(cta_.shared.data() + offset_bytes, &stored, sizeof stored);
+  cta_.cluster->note_progress();
+}
+
+void MbarrierUnit::invalidate(std::uint32_t offset_bytes, Cycle, const Strand& strand,
+                              const Instruction& instruction) {
+  Mbarrier& barrier = require(offset_bytes, strand, instruction);
+  const auto waiting = std::count_if(
+      barrier.waiters.begin(), barrier.waiters.end(), [](const Mbarrier::Waiter& waiter) {
+        return waiter.strand->suspended && waiter.strand->wait_token == waiter.wait_token;
+      });
+  if (waiting != 0) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 "mbarrier.inval of " + name(offset_bytes) + " while " +
+                     plural(static_cast<std::uint64_t>(waiting), "warp") + " waits on it (phase " +
+                     std::to_string(barrier.phase) + ", " + describe_counts(barrier) + ")",
+                 "an invalidated object must not be used (PTX ISA, \"mbarrier.inval\")",
+                 "synchronise with all users before mbarrier.inval");
+  }
+  const std::uint64_t cleared = 0;
+  std::uint64_t stored = 0;
+  std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
+  std::memcpy(cta_.shared.data() + offset_bytes, &cleared, sizeof cleared);
+  barrier.live = false;
+  state_->free_slots.push_back(static_cast<std::uint32_t>(stored));
+  cta_.cluster->note_progress();
+}
+
+void MbarrierUnit::contribute(Mbarrier& barrier, MbarrierContribution::Kind kind,
+                              std::uint64_t amount, Cycle now, const Strand& strand,
+                              const Instruction& instruction) {
+  const Actor actor{&instruction, static_cast<std::uint16_t>(strand.cta->rank),
+                    static_cast<std::uint16_t>(strand.warp->index), now};
+  MbarrierContribution* oldest = nullptr;
+  for (MbarrierContribution& known : barrier.contributions) {
+    if (known.kind == kind && known.actor.instruction == &instruction &&
+        known.actor.warp == actor.warp && known.actor.cta_rank == actor.cta_rank) {
+      known.amount = known.phase == barrier.phase ? known.amount + amount : amount;
+      known.phase = barrier.phase;
+      known.actor.time = now;
+      return;
+    }
+    if (oldest == nullptr || known.phase < oldest->phase) oldest = &known;
+  }
+  const MbarrierContribution added{kind, actor, barrier.phase, amount};
+  if (barrier.contributions.size() < kMostContributions)
+    barrier.contributions.push_back(added);
+  else
+    *oldest = added;
+}
+
+void MbarrierUnit::check_arrival(const Mbarrier& barrier, std::uint32_t count, const Strand& strand,
+                                 const Instruction& instruction) const {
+  if (count < 1 || count > kMbarrierLargestCount) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 "arrive on " + name(barrier.offset_bytes) + " with count " + std::to_string(count),
+                 "the count is in the range 1 to 2^20-1 (PTX ISA, \"mbarrier.arrive\")", "");
+  }
+  if (std::int64_t{count} > barrier.pending) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 plural(count, "arrival") + " on the mbarrier " + name(barrier.offset_bytes) +
+                     ", but its phase " + std::to_string(barrier.phase) + " expects only " +
+                     std::to_string(barrier.pending) + " more (" + describe_counts(barrier) + ")",
+                 "the pending count must not fall below zero (PTX ISA, \"mbarrier.arrive\")",
+                 "make the count of mbarrier.init equal to the arrivals of one phase; let one "
+                 "elected lane arrive where one arrival is meant");
+  }
+  if (barrier.phase > barrier.observed_phase &&
+      cta_.cluster->settings().strictness == Strictness::strict) {
+    strand.fault(
+        instruction, FaultKind::contract, 0,
+        "arrive on the mbarrier " + name(barrier.offset_bytes) + " in phase " +
+            std::to_string(barrier.phase) + " before any wait has seen that phase " +
+            std::to_string(barrier.phase - 1) + " is complete",
+        "in each phase a test_wait or try_wait must have returned true before an arrive-on "
+        "of the next phase (PTX ISA, \"Phase of the mbarrier object\")",
+        "wait for the previous phase (or be told by a thread that has) before arriving again");
+  }
+}
+
+void MbarrierUnit::check_arrival(std::uint32_t offset_bytes, std::uint32_t count,
+                                 const Strand& strand, const Instruction& instruction) {
+  check_arrival(require(offset_bytes, strand, instruction), count, strand, instruction);
+}
+
+std::uint64_t MbarrierUnit::arrive(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
+                                   const Strand& strand, const Instruction& instruction) {
+  Mbarrier& barrier = require(offset_bytes, strand, instruction);
+  check_arrival(barrier, count, strand, instruction);
+  const std::uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
+  contribute(barrier, MbarrierContribution::Kind::arrive, count, now, strand, instruction);
+  barrier.pending -= static_cast<std::int32_t>(count);
+  complete_if_due(barrier, now);
+  return before;
+}
+
+std::uint64_t MbarrierUnit::arrive_drop(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
+                                        const Strand& strand, const Instruction& instruction) {
+  Mbarrier& barrier = require(offset_bytes, strand, instruction);
+  check_arrival(barrier, count, strand, instruction);
+  if (count > barrier.expected) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 "arrive_drop of " + std::to_string(count) + " on the mbarrier " +
+                     name(offset_bytes) + ", whose later phases expect only " +
+                     plural(barrier.expected, "arrival"),
+                 "the expected count must not fall below zero (PTX ISA, \"mbarrier.arrive_drop\")",
+                 "drop each participant once");
+  }
+  const std::uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
+  contribute(barrier, MbarrierContribution::Kind::arrive_drop, count, now, strand, instruction);
+  barrier.expected -= count;
+  barrier.pending -= static_cast<std::int32_t>(count);
+  complete_if_due(barrier, now);
+  return before;
+}
+
+void MbarrierUnit::check_no_complete(std::uint32_t offset_bytes, std::uint32_t count,
+                                     const Strand& strand, const Instruction& instruction) {
+  const Mbarrier& barrier = require(offset_bytes, strand, instruction);
+  if (std::int64_t{count} < barrier.pending) return;
+  strand.fault(instruction, FaultKind::contract, 0,
+               "an arrive with .noComplete of " + plural(count, "arrival") + " on the mbarrier " +
+                   name(offset_bytes) + " would complete its phase " +
+                   std::to_string(barrier.phase) + " (" + describe_counts(barrier) + ")",
+               "with .noComplete the arrive-on must not complete the phase (PTX ISA, "
+               "\"mbarrier.arrive\")",
+               "leave .noComplete out, or arrive with a smaller count");
+}
+
+void MbarrierUnit::change_tx(Mbarrier& barrier, std::int64_t bytes, const Strand& strand,
+                             const Instruction& instruction) {
+  const std::int64_t changed = barrier.tx_bytes + bytes;
+  if (changed < -kMbarrierLargestCount || changed > kMbarrierLargestCount) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 std::string(bytes < 0 ? "complete_tx" : "expect_tx") + " of " +
+                     plural(static_cast<std::uint64_t>(bytes < 0 ? -bytes : bytes), "byte") +
+                     " takes the tx-count of the mbarrier " + name(barrier.offset_bytes) +
+                     " from " + std::to_string(barrier.tx_bytes) + " to " +
+                     std::to_string(changed) + " (phase " + std::to_string(barrier.phase) + ")",
+                 "the tx-count stays in the range -(2^20-1) to 2^20-1 (PTX ISA, \"Contents of the "
+                 "mbarrier object\")",
+                 "expect in each phase exactly the bytes that its copies bring");
+  }
+  barrier.tx_bytes = changed;
+}
+
+void MbarrierUnit::expect_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now,
+                             const Strand& strand, const Instruction& instruction) {
+  Mbarrier& barrier = require(offset_bytes, strand, instruction);
+  change_tx(barrier, std::int64_t{bytes}, strand, instruction);
+  contribute(barrier, MbarrierContribution::Kind::expect_tx, bytes, now, strand, instruction);
+  barrier.expected_tx_bytes += bytes;
+  complete_if_due(barrier, now);
+}
+
+void MbarrierUnit::complete_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now,
+                               const Strand& strand, const Instruction& instruction) {
+  Mbarrier& barrier = require(offset_bytes, strand, instruction);
+  change_tx(barrier, -std::int64_t{bytes}, strand, instruction);
+  contribute(barrier, MbarrierContribution::Kind::complete_tx, bytes, now, strand, instruction);
+  barrier.completed_tx_bytes += bytes;
+  complete_if_due(barrier, now);
+}
+
+void MbarrierUnit::increment_pending(std::uint32_t offset_bytes, std::uint32_t count, Cycle,
+                                     const Strand& strand, const Instruction& instruction) {
+  Mbarrier& barrier = require(offset_bytes, strand, instruction);
+  if (std::int64_t{barrier.pending} + count > kMbarrierLargestCount) {
+    strand.fault(instruction, FaultKind::contract, 0,
+                 "the pending count of the mbarrier " + name(offset_bytes) + " would rise from " +
+                     std::to_string(barrier.pending) + " by " + std::to_string(count),
+                 "the pending count is at most 2^20-1 (PTX ISA, \"cp.async.mbarrier.arrive\")", "");
+  }
+  barrier.pending += static_cast<std::int32_t>(count);
+  cta_.cluster->note_progress();
+}
+
+void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now) {
+  cta_.cluster->note_progress();
+  if (barrier.pending != 0 || barrier.tx_bytes != 0) return;
+  ++barrier.phase;
+  barrier.phase_start = now;
+  barrier.pending = static_cast<std::int32_t>(barrier.expected);
+  barrier.expected_tx_bytes = 0;
+  barrier.completed_tx_bytes = 0;
+  for (const Mbarrier::Waiter& waiter : barrier.waiters) {
+    if (!waiter.strand->suspended || waiter.strand->wait_token != waiter.wait_token) continue;
+    barrier.observed_phase = barrier.phase;
+    cta_.cluster->wake(*waiter.strand, now);
+  }
+  barrier.waiters.clear();
+}
+
+Cycle MbarrierUnit::remote_time(std::uint32_t target_rank, Cycle now) {
+  Cycle& last = state_->last_remote[target_rank % kMaxClusterRanks];
+  const Cycle earliest =
+      now + costs::kRemoteArrive + cta_.cluster->perturbation(costs::kRemoteArrive);
+  last = std::max(last + 1, earliest);
+  return last;
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,224 @@
+// mbarrier.init, inval, expect_tx, complete_tx, arrive and arrive_drop.
+#include <bit>
+
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
+
+namespace bw::sim::mbarrier_operations {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr std::uint32_t kStateBytes = 8;
+
+SharedPlace place_of(Strand& strand, const Instruction& instruction, const Operand& base,
+                     int lane) {
+  const std::uint64_t address = lane_address(strand, base, instruction.immediate, lane);
+  return resolve_shared(strand, instruction, address_space(instruction.flags), address,
+                        kMbarrierBytes, kMbarrierBytes, lane);
+}
+
+/// Forms that only exist for the executing CTA's memory.
+SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const Operand& base,
+                         int lane) {
+  const SharedPlace place = place_of(strand, instruction, base, lane);
+  if (place.cta != strand.cta) {
+    strand.fault(instruction, FaultKind::contract, 1u << lane,
+                 "the mbarrier lies in CTA rank " + std::to_string(place.cta->rank) +
+                     ", but this form works on the executing CTA's shared memory (rank " +
+                     std::to_string(strand.cta->rank) + ")",
+                 "a generic address must fall into the .shared::cta window (PTX ISA, \"mbarrier\")",
+                 "let the CTA that owns the barrier do this");
+  }
+  return place;
+}
+
+/// What one lane's (or several lanes' equal) arrive does to the object; also at the end of a remote
+/// one's way.
+std::uint64_t perform_arrive(MbarrierUnit& unit, std::uint32_t offset_bytes, std::uint32_t value,
+                             std::uint32_t lanes, Cycle now, const Strand& strand,
+                             const Instruction& instruction) {
+  const std::uint8_t flags = instruction.flags;
+  // A value out of range must not become a valid one by the multiplication.
+  const std::uint32_t total = value > kMbarrierLargestCount ? value : value * lanes;
+  std::uint32_t count = lanes;
+  if ((flags & kExpectTx) != 0) {
+    unit.check_arrival(offset_bytes, count, strand, instruction);
+    unit.expect_tx(offset_bytes, total, now, strand, instruction);
+  } else {
+    count = total;
+  }
+  if ((flags & kNoComplete) != 0) unit.check_no_complete(offset_bytes, count, strand, instruction);
+  return (flags & kDrop) != 0 ? unit.arrive_drop(offset_bytes, count, now, strand, instruction)
+                              : unit.arrive(offset_bytes, count, now, strand, instruction);
+}
+
+void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place,
+               std::uint32_t value, std::uint32_t lanes, int first_lane) {
+  const Operand& destination = instruction.operands[0];
+  if (place.cta == strand.cta) {
+    const std::uint64_t state = perform_arrive(*place.cta->mbarriers, place.offset_bytes, value,
+                                               lanes, strand.time, strand, instruction);
+    if (!destination.sink) strand.set_value(destination, first_lane, state);
+    return;
+  }
+  if (!destination.sink) {
+    strand.fault(instruction, FaultKind::contract, 1u << first_lane,
+                 "an arrive on a barrier of CTA rank " + std::to_string(place.cta->rank) +
+                     " asks for the state",
+                 "an arrive on an object outside .shared::cta returns no value: the destination is "
+                 "the sink symbol _ (PTX ISA, \"mbarrier.arrive\")",
+                 "write _ as the destination and wait by parity");
+  }
+  const Cycle arrival = strand.cta->mbarriers->remote_time(place.cta->rank, strand.time);
+  strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes](Cycle now) {
+    perform_arrive(*place.cta->mbarriers, place.offset_bytes, value, lanes, now, strand,
+                   instruction);
+  });
+}
+
+Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const Operand* const operands = instruction.operands;
+  const bool has_value = (instruction.flags & (kHasCount | kExpectTx)) != 0;
+  const auto value_of = [&](int lane) {
+    return has_value ? static_cast<std::uint32_t>(strand.value(operands[2], lane)) : 1u;
+  };
+  const bool strict = strand.cluster->settings().strictness == Strictness::strict;
+  if (operands[0].sink && strict && is_uniform(strand, operands[1], active) &&
+      (!has_value || is_uniform(strand, operands[2], active))) {
+    const int lane = lowest_lane(active);
+    arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
+              static_cast<std::uint32_t>(std::popcount(active)), lane);
+    return Flow::next;
+  }
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
+              1, lane);
+  }
+  return Flow::next;
+}
+
+Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
+    const auto count = static_cast<std::uint32_t>(strand.value(instruction.operands[1], lane));
+    place.cta->mbarriers->init(place.offset_bytes, count, strand.time, strand, instruction);
+  }
+  return Flow::next;
+}
+
+Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const SharedPlace place =
+        own_place_of(strand, instruction, instruction.operands[0], lowest_lane(rest));
+    place.cta->mbarriers->invalidate(place.offset_bytes, strand.time, strand, instruction);
+  }
+  return Flow::next;
+}
+
+using ChangeTx = void (MbarrierUnit::*)(std::uint32_t, std::uint32_t, Cycle, const Strand&,
+                                        const Instruction&);
+
+template <ChangeTx kChange>
+Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const SharedPlace place = place_of(strand, instruction, instruction.operands[0], lane);
+    const auto bytes = static_cast<std::uint32_t>(strand.value(instruction.operands[1], lane));
+    MbarrierUnit& unit = *place.cta->mbarriers;
+    if (place.cta == strand.cta) {
+      (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction);
+      continue;
+    }
+    strand.cluster->at(strand.cta->mbarriers->remote_time(place.cta->rank, strand.time),
+                       [&strand, &instruction, &unit, place, bytes](Cycle now) {
+                         (unit.*kChange)(place.offset_bytes, bytes, now, strand, instruction);
+                       });
+  }
+  return Flow::next;
+}
+
+void bind_address_and_value(Binder& binder, Handler handler) {
+  binder.expect_count(2, 2);
+  check_sem_and_scope(binder);
+  binder.out.flags = space_flag(binder.modifiers);
+  binder.address(binder.ptx_operand(0));
+  binder.source_value(binder.ptx_operand(1), ScalarType::u32);
+  binder.out.execute = handler;
+}
+
+}  // namespace
+
+std::uint8_t space_flag(const Modifiers& modifiers) {
+  const std::string_view space = modifiers.get("space");
+  if (space.empty()) return kGeneric;
+  return space == "shared::cluster" ? kSharedCluster : kSharedCta;
+}
+
+AddressSpace address_space(std::uint8_t flags) {
+  switch (flags & kSpaceMask) {
+    case kSharedCta:
+      return AddressSpace::shared_cta;
+    case kSharedCluster:
+      return AddressSpace::shared_cluster;
+    default:
+      return AddressSpace::generic;
+  }
+}
+
+void check_sem_and_scope(const Binder& binder) {
+  if (binder.modifiers.has("sem") == binder.modifiers.has("scope")) return;
+  binder.refuse("has only one of .sem and .scope", "write both, as in .release.cta, or neither");
+}
+
+bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active) {
+  if (operand.base == 1) return true;  // a constant
+  const std::uint64_t first = strand.value(operand, lowest_lane(active));
+  for (LaneMask rest = active & (active - 1); rest != 0; rest &= rest - 1)
+    if (strand.value(operand, lowest_lane(rest)) != first) return false;
+  return true;
+}
+
+void bind_init(Binder& binder) { bind_address_and_value(binder, init); }
+
+void bind_inval(Binder& binder) {
+  binder.expect_count(1, 1);
+  binder.out.flags = space_flag(binder.modifiers);
+  binder.address(binder.ptx_operand(0));
+  binder.out.execute = inval;
+}
+
+void bind_expect_tx(Binder& binder) {
+  bind_address_and_value(binder, change_tx<&MbarrierUnit::expect_tx>);
+}
+
+void bind_complete_tx(Binder& binder) {
+  bind_address_and_value(binder, change_tx<&MbarrierUnit::complete_tx>);
+}
+
+template <std::uint8_t kForm>
+void bind_arrive(Binder& binder) {
+  constexpr bool kNeedsValue = (kForm & (kExpectTx | kNoComplete)) != 0;
+  binder.expect_count(kNeedsValue ? 3 : 2, 3);
+  check_sem_and_scope(binder);
+  binder.out.flags = static_cast<std::uint8_t>(kForm | space_flag(binder.modifiers));
+  binder.destination(binder.ptx_operand(0), kStateBytes);
+  binder.address(binder.ptx_operand(1));
+  if (binder.count() == 3) {
+    if ((kForm & kExpectTx) == 0) binder.out.flags |= kHasCount;
+    binder.source_value(binder.ptx_operand(2), ScalarType::u32);
+  }
+  binder.out.execute = arrive;
+}
+
+template void bind_arrive<0>(Binder&);
+template void bind_arrive<kExpectTx>(Binder&);
+template void bind_arrive<kNoComplete>(Binder&);
+template void bind_arrive<kDrop>(Binder&);
+template void bind_arrive<kDrop | kExpectTx>(Binder&);
+template void bind_arrive<kDrop | kNoComplete>(Binder&);
+
+}  // namespace bw::sim::mbarrier_operations

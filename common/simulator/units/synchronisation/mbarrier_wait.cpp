@@ -1,0 +1,198 @@
+// mbarrier.test_wait, try_wait and pending_count.
+#include <algorithm>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
+
+namespace bw::sim::mbarrier_operations {
+namespace {
+
+using ptx::ScalarType;
+
+constexpr char kWaitSection[] = "(PTX ISA, \"mbarrier.test_wait, mbarrier.try_wait\")";
+
+/// The barrier one lane names.
+Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
+  const std::uint64_t address =
+      lane_address(strand, instruction.operands[1], instruction.immediate, lane);
+  const SharedPlace place = resolve_shared(strand, instruction, address_space(instruction.flags),
+                                           address, kMbarrierBytes, kMbarrierBytes, lane);
+  if (place.cta != strand.cta) {
+    strand.fault(
+        instruction, FaultKind::contract, 1u << lane,
+        "a wait on a barrier of CTA rank " + std::to_string(place.cta->rank) +
+            " by a thread of CTA rank " + std::to_string(strand.cta->rank),
+        std::string("waits work on the executing CTA's .shared::cta memory ") + kWaitSection,
+        "wait on a barrier of the own CTA, and let the other CTA arrive on that");
+  }
+  return place.cta->mbarriers->require(place.offset_bytes, strand, instruction);
+}
+
+/// Whether the phase that one lane's state or parity names is complete.
+bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barrier, int lane) {
+  const std::uint64_t value = strand.value(instruction.operands[2], lane);
+  const bool strict = strand.cluster->settings().strictness == Strictness::strict;
+  bool complete = false;
+  if ((instruction.flags & kParity) != 0) {
+    const auto parity = static_cast<std::uint32_t>(value);
+    if (parity > 1 && strict) {
+      strand.fault(
+          instruction, FaultKind::contract, 1u << lane, "phase parity " + std::to_string(parity),
+          std::string("the parity of a phase is 0 or 1 ") + kWaitSection, "pass (phase & 1)");
+    }
+    complete = (barrier.phase & 1) != (parity & 1);
+  } else {
+    if (!mbarrier_state::is_valid(value)) {
+      strand.fault(
+          instruction, FaultKind::contract, 1u << lane,
+          "the state operand is not a value that mbarrier.arrive returned",
+          std::string("state is the result of an arrive on the same object ") + kWaitSection,
+          "keep the arrive's destination register, or wait with .parity");
+    }
+    const std::uint32_t behind =
+        static_cast<std::uint32_t>(barrier.phase) - mbarrier_state::phase(value);
+    if (behind > 1 && strict) {
+      strand.fault(instruction, FaultKind::contract, 1u << lane,
+                   "the state is from phase " + std::to_string(mbarrier_state::phase(value)) +
+                       ", but the barrier is in phase " + std::to_string(barrier.phase),
+                   std::string("a wait names the current or the immediately preceding phase ") +
+                       kWaitSection,
+                   "wait for each phase before the next one completes");
+    }
+    complete = behind != 0;
+  }
+  if (complete) barrier.observed_phase = barrier.phase;
+  return complete;
+}
+
+Cycle time_limit(const Strand& strand, const Instruction& instruction, LaneMask active) {
+  if ((instruction.flags & kHasHint) == 0) return costs::kTryWaitLimit;
+  std::uint64_t longest = 0;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1)
+    longest = std::max(longest, strand.value(instruction.operands[3], lowest_lane(rest)) & ~0u);
+  const double cycles = static_cast<double>(longest) * costs::kClockGhz;
+  return std::max<Cycle>(1, static_cast<Cycle>(cycles));
+}
+
+void forget_waiter(Mbarrier& barrier, const Strand& strand) {
+  std::erase_if(barrier.waiters,
+                [&](const Mbarrier::Waiter& waiter) { return waiter.strand == &strand; });
+}
+
+/// Suspends on a barrier's current phase. A loop around try_wait is one wait: reports tell since
+/// when.
+Flow suspend(Strand& strand, const Instruction& instruction, LaneMask active,
+             const Mbarrier& barrier) {
+  const Wait previous = strand.wait;
+  const std::uint64_t parity = barrier.phase & 1;
+  const Flow flow = strand.block(WaitKind::mbarrier, barrier.offset_bytes, parity,
+                                 time_limit(strand, instruction, active));
+  if (previous.kind == WaitKind::mbarrier && previous.object == barrier.offset_bytes &&
+      previous.detail == parity && previous.since >= barrier.phase_start)
+    strand.wait.since = previous.since;
+  return flow;
+}
+
+/// Lanes that wait on one barrier for one phase: the usual case.
+Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const int lane = lowest_lane(active);
+  const Operand& result = instruction.operands[0];
+  if (strand.wake == Wake::event) {
+    // Woken by the completion of the phase. It counts even when the next phase is complete by now.
+    strand.set_predicate(result, active, kAllLanes);
+    return Flow::next;
+  }
+  Mbarrier& barrier = barrier_of(strand, instruction, lane);
+  barrier.last_waiter = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
+                         static_cast<std::uint16_t>(strand.warp->index), strand.time};
+  const bool complete = is_complete(strand, instruction, barrier, lane);
+  if (strand.wake == Wake::timeout) forget_waiter(barrier, strand);
+  if (!complete && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
+    const Flow flow = suspend(strand, instruction, active, barrier);
+    barrier.waiters.push_back({&strand, strand.wait_token});
+    return flow;
+  }
+  strand.set_predicate(result, active, complete ? kAllLanes : 0);
+  return Flow::next;
+}
+
+/// Lanes with different barriers or phases: returns as soon as one lane's phase is complete.
+Flow mixed_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
+  LaneMask complete = 0;
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    Mbarrier& barrier = barrier_of(strand, instruction, lane);
+    barrier.last_waiter = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
+                           static_cast<std::uint16_t>(strand.warp->index), strand.time};
+    forget_waiter(barrier, strand);
+    if (is_complete(strand, instruction, barrier, lane)) complete |= 1u << lane;
+  }
+  if (complete == 0 && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
+    const Mbarrier& first = barrier_of(strand, instruction, lowest_lane(active));
+    const Flow flow = suspend(strand, instruction, active, first);
+    for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+      Mbarrier& barrier = barrier_of(strand, instruction, lowest_lane(rest));
+      forget_waiter(barrier, strand);
+      barrier.waiters.push_back({&strand, strand.wait_token});
+    }
+    return flow;
+  }
+  strand.set_predicate(instruction.operands[0], active, complete);
+  return Flow::next;
+}
+
+Flow wait(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (is_uniform(strand, instruction.operands[1], active) &&
+      is_uniform(strand, instruction.operands[2], active))
+    return uniform_wait(strand, instruction, active);
+  return mixed_wait(strand, instruction, active);
+}
+
+Flow pending_count(Strand& strand, const Instruction& instruction, LaneMask active) {
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const std::uint64_t state = strand.value(instruction.operands[1], lane);
+    if (!mbarrier_state::is_valid(state)) {
+      strand.fault(instruction, FaultKind::contract, 1u << lane,
+                   "the state operand is not a value that mbarrier.arrive returned",
+                   "pending_count decodes the state that an arrive returned (PTX ISA, "
+                   "\"mbarrier.pending_count\")",
+                   "pass the arrive's destination register");
+    }
+    strand.set_value(instruction.operands[0], lane, mbarrier_state::pending(state));
+  }
+  return Flow::next;
+}
+
+void bind_wait(Binder& binder, std::uint8_t form, std::size_t most_operands) {
+  binder.expect_count(3, most_operands);
+  check_sem_and_scope(binder);
+  const bool parity = binder.modifiers.has("parity");
+  binder.out.flags =
+      static_cast<std::uint8_t>(form | space_flag(binder.modifiers) | (parity ? kParity : 0));
+  binder.destination(binder.ptx_operand(0), 0);
+  binder.address(binder.ptx_operand(1));
+  binder.source_value(binder.ptx_operand(2), parity ? ScalarType::u32 : ScalarType::b64);
+  if (binder.count() == 4) {
+    binder.out.flags |= kHasHint;
+    binder.source_value(binder.ptx_operand(3), ScalarType::u32);
+  }
+  binder.out.execute = wait;
+}
+
+}  // namespace
+
+void bind_test_wait(Binder& binder) { bind_wait(binder, 0, 3); }
+void bind_try_wait(Binder& binder) { bind_wait(binder, kTry, 4); }
+
+void bind_pending_count(Binder& binder) {
+  constexpr std::size_t kCountBytes = 4;
+  binder.expect_count(2, 2);
+  binder.destination(binder.ptx_operand(0), kCountBytes);
+  binder.source_value(binder.ptx_operand(1), ScalarType::b64);
+  binder.out.execute = pending_count;
+}
+
+}  // namespace bw::sim::mbarrier_operations

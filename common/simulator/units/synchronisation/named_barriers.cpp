@@ -1,0 +1,193 @@
+#include "common/simulator/units/synchronisation/named_barriers.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/kernel.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr std::uint32_t kThreadsPerWarp = kWarpLanes;
+constexpr char kSection[] = " (PTX ISA, \"bar, barrier\")";
+
+std::string barrier_name(std::uint32_t id) { return "barrier " + std::to_string(id); }
+
+void write_result(const NamedBarrier& barrier, const Strand& strand, const Operand& result,
+                  LaneMask lanes) {
+  switch (barrier.operation) {
+    case BarrierOperation::red_popc:
+      for (LaneMask rest = lanes; rest != 0; rest &= rest - 1)
+        strand.set_value(result, lowest_lane(rest), barrier.votes);
+      break;
+    case BarrierOperation::red_and:
+      strand.set_predicate(result, lanes, barrier.votes == barrier.voters ? kAllLanes : 0);
+      break;
+    case BarrierOperation::red_or:
+      strand.set_predicate(result, lanes, barrier.votes != 0 ? kAllLanes : 0);
+      break;
+    case BarrierOperation::sync:
+    case BarrierOperation::arrive:
+      break;
+  }
+}
+
+constexpr bool is_reduction(BarrierOperation operation) {
+  return operation != BarrierOperation::sync && operation != BarrierOperation::arrive;
+}
+
+}  // namespace
+
+NamedBarriers::NamedBarriers(Cta& cta) : cta_(cta) {}
+NamedBarriers::~NamedBarriers() = default;
+
+void NamedBarriers::check(const Strand& strand, const Instruction& instruction, LaneMask lanes,
+                          const BarrierRequest& request) const {
+  const auto fault = [&](std::string what, std::string rule, std::string fix,
+                         std::vector<std::string> details = {}) {
+    strand.fault(instruction, FaultKind::contract, lanes, std::move(what),
+                 std::move(rule) + kSection, std::move(fix), std::move(details));
+  };
+  if (request.id >= kNamedBarriers) {
+    fault("barrier id " + std::to_string(request.id),
+          "a CTA has sixteen barriers, numbered 0 to 15", "use an id of 0 to 15");
+  }
+  const auto cta_threads = static_cast<std::uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
+  if (request.has_count) {
+    if (request.threads == 0 || request.threads % kThreadsPerWarp != 0) {
+      fault(barrier_name(request.id) + " with a thread count of " + std::to_string(request.threads),
+            "the thread count is a multiple of the warp size and not 0",
+            "count whole warps: 32 times the number of warps that take part");
+    }
+    if (request.threads > cta_threads) {
+      fault(barrier_name(request.id) + " expects " + std::to_string(request.threads) +
+                " threads, but the CTA has only " + std::to_string(cta_threads) + " (whole warps)",
+            "the barrier completes when that many threads of the CTA have arrived",
+            "make the count the number of threads that take part");
+    }
+  }
+  const NamedBarrier& barrier = barriers_[request.id];
+  if (!barrier.active) return;
+  const auto participants = [&] {
+    std::vector<std::string> lines;
+    constexpr std::size_t kMostListed = 8;
+    for (const NamedBarrier::Arrival& arrival : barrier.warps) {
+      if (arrival.lanes == 0 || lines.size() == kMostListed) continue;
+      const Kernel& kernel = cta_.cluster->kernel();
+      lines.push_back(
+          "arrived: warp " + std::to_string(arrival.actor.warp) + " at " +
+          kernel.module().ptx().describe_location(kernel.source(*arrival.actor.instruction)));
+    }
+    return lines;
+  };
+  const std::uint32_t expected = request.has_count ? request.threads : cta_threads;
+  if (expected != barrier.threads) {
+    fault(barrier_name(request.id) + " for " + std::to_string(expected) +
+              " threads, but its participants so far expect " + std::to_string(barrier.threads),
+          "all participants of a barrier give the same thread count",
+          "use one count for this barrier, or another id for another group of warps (id 0 is what "
+          "__syncthreads uses)",
+          participants());
+  }
+  if (barrier.reduction != is_reduction(request.operation) ||
+      (barrier.reduction && barrier.operation != request.operation)) {
+    fault(
+        barrier_name(request.id) +
+            " is used for a reduction and for another operation in the same phase",
+        "barrier.red must not be mixed with sync, arrive or another reduction on an active barrier",
+        "use another barrier id for one of them", participants());
+  }
+  const NamedBarrier::Arrival& own = barrier.warps[strand.warp->index];
+  if ((own.lanes & lanes) != 0) {
+    fault("warp " + std::to_string(strand.warp->index) + " arrives at " + barrier_name(request.id) +
+              " a second time before the barrier has completed (" +
+              std::to_string(barrier.arrived_warps * kThreadsPerWarp) + " of " +
+              std::to_string(barrier.threads) + " threads have arrived)",
+          "a warp must not execute more barrier instructions on a barrier than intended before it "
+          "is reset",
+          "after an arrive, wait for the barrier's completion (through another barrier) before "
+          "using it again",
+          participants());
+  }
+}
+
+void NamedBarriers::warp_arrived(NamedBarrier& barrier, NamedBarrier::Arrival& arrival) {
+  arrival.complete = true;
+  ++barrier.arrived_warps;
+}
+
+bool NamedBarriers::is_complete(const NamedBarrier& barrier) const {
+  if (!barrier.whole_cta) return barrier.arrived_warps * kThreadsPerWarp >= barrier.threads;
+  for (const Warp& warp : cta_.warps)
+    if (warp.live != 0 && !barrier.warps[warp.index].complete) return false;
+  return true;
+}
+
+void NamedBarriers::complete(NamedBarrier& barrier, Cycle now) {
+  for (const NamedBarrier::Waiter& waiter : barrier.waiters) {
+    if (waiter.result != nullptr)
+      write_result(barrier, *waiter.strand, *waiter.result, waiter.lanes);
+    if (waiter.strand->suspended && waiter.strand->wait_token == waiter.wait_token)
+      cta_.cluster->wake(*waiter.strand, now + costs::kBarrierPerWarp * barrier.arrived_warps);
+  }
+  barrier.waiters.clear();
+  barrier.warps.assign(cta_.warps.size(), {});
+  barrier.active = false;
+  barrier.whole_cta = false;
+  barrier.reduction = false;
+  barrier.arrived_warps = 0;
+  barrier.votes = 0;
+  barrier.voters = 0;
+  ++barrier.phase;
+}
+
+Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, LaneMask lanes,
+                            const BarrierRequest& request) {
+  check(strand, instruction, lanes, request);
+  NamedBarrier& barrier = barriers_[request.id];
+  if (!barrier.active) {
+    barrier.active = true;
+    barrier.reduction = is_reduction(request.operation);
+    barrier.operation = request.operation;
+    barrier.threads = request.has_count
+                          ? request.threads
+                          : static_cast<std::uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
+    barrier.warps.resize(cta_.warps.size());
+  }
+  // One participant that means the whole CTA makes the barrier wait for live warps only.
+  barrier.whole_cta = barrier.whole_cta || !request.has_count;
+  const Warp& warp = *strand.warp;
+  NamedBarrier::Arrival& arrival = barrier.warps[warp.index];
+  arrival.lanes |= lanes;
+  arrival.actor = {&instruction, static_cast<std::uint16_t>(cta_.rank),
+                   static_cast<std::uint16_t>(warp.index), strand.time};
+  barrier.votes += static_cast<std::uint32_t>(std::popcount(request.predicate & lanes));
+  barrier.voters += static_cast<std::uint32_t>(std::popcount(lanes));
+  cta_.cluster->note_progress();
+  if ((warp.live & ~arrival.lanes) == 0) warp_arrived(barrier, arrival);
+  if (is_complete(barrier)) {
+    const NamedBarrier finished = barrier.reduction ? barrier : NamedBarrier{};
+    complete(barrier, strand.time);
+    if (request.result != nullptr) write_result(finished, strand, *request.result, lanes);
+    return Flow::next;
+  }
+  if (request.operation == BarrierOperation::arrive) return Flow::next;
+  const Flow flow = strand.block(WaitKind::named_barrier, request.id, barrier.threads);
+  barrier.waiters.push_back({&strand, strand.wait_token, request.result, lanes});
+  return flow;
+}
+
+void NamedBarriers::on_lanes_exit(Warp& warp, Cycle now) {
+  for (NamedBarrier& barrier : barriers_) {
+    if (!barrier.active) continue;
+    NamedBarrier::Arrival& arrival = barrier.warps[warp.index];
+    if (!arrival.complete && arrival.lanes != 0 && (warp.live & ~arrival.lanes) == 0)
+      warp_arrived(barrier, arrival);
+    if (is_complete(barrier)) complete(barrier, now);
+  }
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,384 @@
+// Warp-level instructions: shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA,
+// "Data Movement and Conversion Instructions: shfl.sync", "Parallel Synchronization and
+// Communication Instructions").
+//
+// Operands end with the member mask. An operation executes for a complete group of lanes; how lanes
+// of different strands come together is in warp_sync.hpp.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/alu/float_lanes.hpp"
+#include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/synchronisation/warp_sync.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+/// Whether all active lanes hold the same value.
+bool uniform(const std::uint32_t* values, LaneMask active) {
+  const std::uint32_t first = values[lowest_lane(active)];
+  if (active != kAllLanes) {
+    for (LaneMask rest = active; rest != 0; rest &= rest - 1)
+      if (values[lowest_lane(rest)] != first) return false;
+    return true;
+  }
+  std::uint32_t difference = 0;
+  for (int lane = 0; lane < kWarpLanes; ++lane) difference |= values[lane] ^ first;
+  return difference == 0;
+}
+
+template <WarpOperation kOperation, bool kAnyInstruction = false>
+Flow collective(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (strand.resumed()) return Flow::next;  // executed by the strand that completed the mask
+  const Operand& mask_operand = instruction.operands[instruction.operand_count - 1];
+  const std::uint32_t* const members = strand.lanes<std::uint32_t>(mask_operand);
+  const LaneMask mask = members[lowest_lane(active)];
+  const bool covered = (mask & strand.warp->live & ~active) == 0 && (active & ~mask) == 0;
+  if (covered && uniform(members, active)) {
+    kOperation(strand, instruction, active, mask);
+    return Flow::next;
+  }
+  return strand.cta->warp_sync->gather(strand, instruction, active, members, kOperation,
+                                       kAnyInstruction);
+}
+
+// ---- shfl
+// -------------------------------------------------------------------------------------------
+
+enum class Shuffle : std::uint8_t { up, down, bfly, idx };
+
+/// The lane that `lane` reads and whether it is in range.
+template <Shuffle kMode>
+int shuffle_source(int lane, std::uint32_t b, std::uint32_t c, bool& in_range) {
+  constexpr std::uint32_t kLaneBits = 0x1f;
+  const auto own = static_cast<std::uint32_t>(lane);
+  const std::uint32_t offset = b & kLaneBits, clamp = c & kLaneBits, segment = c >> 8 & kLaneBits;
+  const auto limit = static_cast<int>((own & segment) | (clamp & ~segment));
+  int source = 0;
+  if constexpr (kMode == Shuffle::up) source = lane - static_cast<int>(offset);
+  if constexpr (kMode == Shuffle::down) source = lane + static_cast<int>(offset);
+  if constexpr (kMode == Shuffle::bfly) source = static_cast<int>(own ^ offset);
+  if constexpr (kMode == Shuffle::idx)
+    source = static_cast<int>((own & segment) | (offset & ~segment));
+  in_range = kMode == Shuffle::up ? source >= limit : source <= limit;
+  return in_range ? source : lane;
+}
+
+[[noreturn]] void fault_shuffle_source(const Strand& strand, const Instruction& instruction,
+                                       int lane, int source) {
+  strand.fault(
+      instruction, FaultKind::contract, LaneMask{1} << lane,
+      "lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
+          ", which does not execute the instruction with it, so the value is undefined",
+      "PTX ISA, shfl.sync: the result is undefined when the source lane is inactive or not in "
+      "the membermask",
+      "name the lane in the mask and let it execute, or clamp the shuffle to the lanes taking "
+      "part");
+}
+
+/// Operands: d, p, a, b, c, mask; p is scratch storage when it was not written.
+template <Shuffle kMode>
+void shuffle(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  const std::uint32_t* const b = strand.lanes<std::uint32_t>(instruction.operands[3]);
+  const std::uint32_t* const c = strand.lanes<std::uint32_t>(instruction.operands[4]);
+  std::uint32_t a[kWarpLanes];
+  std::memcpy(a, strand.lanes<std::uint32_t>(instruction.operands[2]), sizeof a);
+  // b and c may share their storage with d, so the results wait until every lane has been read.
+  std::uint32_t results[kWarpLanes] = {};
+  LaneMask in_range_lanes = 0, sources = 0;
+  for_lanes(lanes, [&](int lane) {
+    bool in_range = false;
+    const int source = shuffle_source<kMode>(lane, b[lane], c[lane], in_range);
+    results[lane] = a[source & (kWarpLanes - 1)];
+    in_range_lanes |= LaneMask{in_range} << lane;
+    sources |= LaneMask{1} << (source & (kWarpLanes - 1));
+  });
+  if ((sources & ~lanes) != 0) {
+    for_lanes(lanes, [&](int lane) {
+      bool in_range = false;
+      const int source = shuffle_source<kMode>(lane, b[lane], c[lane], in_range);
+      if (lanes >> source & 1) return;
+      if (strand.cluster->settings().strictness == Strictness::strict)
+        fault_shuffle_source(strand, instruction, lane, source);
+      results[lane] = a[lane];
+    });
+  }
+  for_lanes(lanes, [&](int lane) { d[lane] = results[lane]; });
+  strand.set_predicate(instruction.operands[1], lanes, in_range_lanes);
+}
+
+void bind_shfl(Binder& binder) {
+  binder.expect_count(5, 5);
+  const ptx::Operand& destination = binder.ptx_operand(0);
+  const bool pair = destination.kind == ptx::Operand::Kind::pair;
+  binder.destination(pair ? destination.elements[0] : destination, 4);
+  const ptx::Operand nowhere;  // a sink
+  binder.destination(pair ? destination.elements[1] : nowhere, 0);
+  for (std::size_t i = 1; i < 5; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
+  const std::string_view mode = binder.modifiers.get("mode");
+  binder.out.execute = mode == "up"     ? collective<shuffle<Shuffle::up>>
+                       : mode == "down" ? collective<shuffle<Shuffle::down>>
+                       : mode == "bfly" ? collective<shuffle<Shuffle::bfly>>
+                                        : collective<shuffle<Shuffle::idx>>;
+}
+
+// ---- vote, match, elect, activemask, bar.warp.sync
+// ----------------------------------------------------
+
+enum class Vote : std::uint8_t { all, any, uni };
+
+/// Operands: p, a, mask.
+template <Vote kMode>
+void vote(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  const LaneMask votes = strand.predicate(instruction.operands[1]) & lanes;
+  const bool result = kMode == Vote::all   ? votes == lanes
+                      : kMode == Vote::any ? votes != 0
+                                           : votes == 0 || votes == lanes;
+  strand.set_predicate(instruction.operands[0], lanes, result ? kAllLanes : 0);
+}
+
+/// Operands: d, a, mask.
+void ballot(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  const LaneMask votes = strand.predicate(instruction.operands[1]) & lanes;
+  for_lanes(lanes, [=](int lane) { d[lane] = votes; });
+}
+
+void bind_vote(Binder& binder) {
+  binder.expect_count(3, 3);
+  const std::string_view mode = binder.modifiers.get("mode");
+  binder.destination(binder.ptx_operand(0), mode == "ballot" ? 4 : 0);
+  binder.source_predicate(binder.ptx_operand(1));
+  binder.source_value(binder.ptx_operand(2), ScalarType::b32);
+  binder.out.execute = mode == "all"   ? collective<vote<Vote::all>>
+                       : mode == "any" ? collective<vote<Vote::any>>
+                       : mode == "uni" ? collective<vote<Vote::uni>>
+                                       : collective<ballot>;
+}
+
+/// Operands: d, a, mask: the lanes that hold the same value.
+template <class T>
+void match_any(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  T a[kWarpLanes];
+  std::memcpy(a, strand.lanes<T>(instruction.operands[1]), sizeof a);
+  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  for_lanes(lanes, [&](int lane) {
+    LaneMask same = 0;
+    for (int other = 0; other < kWarpLanes; ++other) same |= LaneMask{a[other] == a[lane]} << other;
+    d[lane] = same & lanes;
+  });
+}
+
+/// Operands: d, p, a, mask: all lanes when they hold one value, else none.
+template <class T>
+void match_all(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  const T* const a = strand.lanes<T>(instruction.operands[2]);
+  const T first = a[lowest_lane(lanes)];
+  bool same = true;
+  for_lanes(lanes, [&](int lane) { same = same && a[lane] == first; });
+  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  for_lanes(lanes, [&](int lane) { d[lane] = same ? lanes : 0; });
+  strand.set_predicate(instruction.operands[1], lanes, same ? kAllLanes : 0);
+}
+
+void bind_match(Binder& binder) {
+  binder.expect_count(3, 3);
+  const ScalarType type = binder.modifiers.type();
+  const bool wide = ptx::size_bytes(type) == 8, all = binder.modifiers.get("mode") == "all";
+  const ptx::Operand& destination = binder.ptx_operand(0);
+  const bool pair = destination.kind == ptx::Operand::Kind::pair;
+  if (pair && !all)
+    binder.refuse("has a predicate destination", "only match.all has one, as in d|p");
+  binder.destination(pair ? destination.elements[0] : destination, 4);
+  const ptx::Operand nowhere;  // a sink
+  if (all) binder.destination(pair ? destination.elements[1] : nowhere, 0);
+  binder.source_value(binder.ptx_operand(1), type);
+  binder.source_value(binder.ptx_operand(2), ScalarType::b32);
+  if (all) {
+    binder.out.execute =
+        wide ? collective<match_all<std::uint64_t>> : collective<match_all<std::uint32_t>>;
+  } else {
+    binder.out.execute =
+        wide ? collective<match_any<std::uint64_t>> : collective<match_any<std::uint32_t>>;
+  }
+}
+
+/// Operands: d, p, mask. Any lane of the mask may be elected; this is always the lowest.
+void elect(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  const auto leader = static_cast<std::uint32_t>(lowest_lane(lanes));
+  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  for_lanes(lanes, [=](int lane) { d[lane] = leader; });
+  strand.set_predicate(instruction.operands[1], lanes, LaneMask{1} << leader);
+}
+
+void bind_elect(Binder& binder) {
+  binder.expect_count(2, 2);
+  const ptx::Operand& destinations = binder.ptx_operand(0);
+  if (destinations.kind != ptx::Operand::Kind::pair)
+    binder.refuse("needs two destinations", "write both, as in d|p or _|p");
+  binder.destination(destinations.elements[0], 4);
+  binder.destination(destinations.elements[1], 0);
+  binder.source_value(binder.ptx_operand(1), ScalarType::b32);
+  binder.out.execute = collective<elect>;
+}
+
+Flow activemask(Strand& strand, const Instruction& instruction, LaneMask active) {
+  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  for_lanes(active, [=](int lane) { d[lane] = active; });
+  return Flow::next;
+}
+
+void bind_activemask(Binder& binder) {
+  binder.expect_count(1, 1);
+  binder.destination(binder.ptx_operand(0), 4);
+  binder.out.execute = activemask;
+}
+
+void meet(const Strand&, const Instruction&, LaneMask, LaneMask) {}
+
+void bind_bar_warp(Binder& binder) {
+  binder.expect_count(1, 1);
+  binder.source_value(binder.ptx_operand(0), ScalarType::b32);
+  binder.out.execute = collective<meet, true>;
+}
+
+// ---- redux
+// ------------------------------------------------------------------------------------------
+
+struct Add {
+  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a + b; }
+};
+struct And {
+  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a & b; }
+};
+struct Or {
+  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a | b; }
+};
+struct Xor {
+  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a ^ b; }
+};
+struct Min {
+  template <class T>
+  static T apply(T a, T b) {
+    return std::min(a, b);
+  }
+};
+struct Max {
+  template <class T>
+  static T apply(T a, T b) {
+    return std::max(a, b);
+  }
+};
+
+/// Operands: d, a, mask.
+template <class Operation, class T>
+void reduce(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  const T* const a = strand.lanes<T>(instruction.operands[1]);
+  T result = a[lowest_lane(lanes)];
+  for (LaneMask rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1)
+    result = Operation::apply(result, a[lowest_lane(rest)]);
+  T* const d = strand.lanes<T>(instruction.operands[0]);
+  for_lanes(lanes, [=](int lane) { d[lane] = result; });
+}
+
+/// f32 minimum or maximum; without .NaN a NaN is ignored unless all values are NaN; -0 is less than
+/// +0.
+template <bool kMaximum, bool kAbs, bool kNan>
+void reduce_float(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
+  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  // Two's complement order of the bits is the order of the values.
+  const auto order = [](std::uint32_t bits) {
+    const auto magnitude = static_cast<std::int64_t>(bits & ~floating::kSignF32);
+    return bits & floating::kSignF32 ? -1 - magnitude : magnitude;
+  };
+  std::uint32_t best = floating::kCanonicalNanF32;
+  bool found = false, any_nan = false;
+  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t raw = a[lowest_lane(rest)];
+    const std::uint32_t bits = kAbs ? raw & ~floating::kSignF32 : raw;
+    if ((bits & ~floating::kSignF32) > floating::kExponentF32) {
+      any_nan = true;
+      continue;
+    }
+    const bool better = kMaximum ? order(bits) > order(best) : order(bits) < order(best);
+    if (!found || better) best = bits;
+    found = true;
+  }
+  const std::uint32_t result = kNan && any_nan ? floating::kCanonicalNanF32 : best;
+  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  for_lanes(lanes, [=](int lane) { d[lane] = result; });
+}
+
+template <bool kMaximum>
+Handler float_reduction(const Modifiers& modifiers) {
+  const bool abs = modifiers.has("abs"), nan = modifiers.has("NaN");
+  if (abs)
+    return nan ? collective<reduce_float<kMaximum, true, true>>
+               : collective<reduce_float<kMaximum, true, false>>;
+  return nan ? collective<reduce_float<kMaximum, false, true>>
+             : collective<reduce_float<kMaximum, false, false>>;
+}
+
+Handler reduction(std::string_view operation, ScalarType type, const Modifiers& modifiers) {
+  using U32 = std::uint32_t;
+  using S32 = std::int32_t;
+  const bool maximum = operation == "max";
+  if (operation == "add") return collective<reduce<Add, U32>>;
+  if (operation == "and") return collective<reduce<And, U32>>;
+  if (operation == "or") return collective<reduce<Or, U32>>;
+  if (operation == "xor") return collective<reduce<Xor, U32>>;
+  if (type == ScalarType::f32)
+    return maximum ? float_reduction<true>(modifiers) : float_reduction<false>(modifiers);
+  if (type == ScalarType::s32)
+    return maximum ? collective<reduce<Max, S32>> : collective<reduce<Min, S32>>;
+  return maximum ? collective<reduce<Max, U32>> : collective<reduce<Min, U32>>;
+}
+
+void bind_redux(Binder& binder) {
+  const ScalarType type = binder.modifiers.type();
+  binder.expect_count(3, 3);
+  binder.destination(binder.ptx_operand(0), 4);
+  binder.source_value(binder.ptx_operand(1), type);
+  binder.source_value(binder.ptx_operand(2), ScalarType::b32);
+  binder.out.execute = reduction(binder.modifiers.get("op"), type, binder.modifiers);
+}
+
+// ---- The forms
+// --------------------------------------------------------------------------------------
+
+constexpr std::uint16_t kExchange =
+    costs::kSharedAccess;  // shuffles use the shared-memory crossbar
+constexpr std::uint16_t kWarpWide = 2 * costs::kAlu;
+constexpr std::string_view kShfl = "PTX ISA, Data Movement and Conversion Instructions: shfl.sync";
+constexpr std::string_view kParallel =
+    "PTX ISA, Parallel Synchronization and Communication Instructions";
+
+constexpr OpcodeRow kRows[] = {
+    {"shfl", "sync mode=up|down|bfly|idx type=b32", bind_shfl, false, kExchange, kShfl},
+    {"shfl", "mode=up|down|bfly|idx type=b32", nullptr, false, kExchange, kShfl},
+    {"vote", "sync mode=all|any|uni pred", bind_vote, false, kWarpWide, kParallel},
+    {"vote", "sync mode=ballot b32", bind_vote, false, kWarpWide, kParallel},
+    {"vote", "mode=all|any|uni pred", nullptr, false, kWarpWide, kParallel},
+    {"vote", "mode=ballot b32", nullptr, false, kWarpWide, kParallel},
+    {"match", "mode=any|all sync type=b32|b64", bind_match, false, kExchange, kParallel},
+    {"redux", "sync op=add|min|max type=u32|s32", bind_redux, false, kWarpWide, kParallel},
+    {"redux", "sync op=and|or|xor type=b32", bind_redux, false, kWarpWide, kParallel},
+    {"redux", "sync op=min|max [abs] [NaN] type=f32", bind_redux, false, kWarpWide, kParallel},
+    {"elect", "sync", bind_elect, false, kWarpWide, kParallel},
+    {"activemask", "b32", bind_activemask, false, kWarpWide, kParallel},
+    {"bar.warp", "sync", bind_bar_warp, false, kWarpWide, kParallel},
+};
+
+}  // namespace
+
+std::span<const OpcodeRow> warp_rows() { return kRows; }
+
+}  // namespace bw::sim

@@ -1,0 +1,84 @@
+// tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/units/synchronisation/aligned.hpp"
+#include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
+#include "common/simulator/units/tensor_core/tensor_core.hpp"
+#include "common/simulator/units/tensor_core/tensor_memory.hpp"
+
+namespace bw::sim::tcgen05 {
+namespace {
+
+constexpr std::uint8_t kGroupFlags = 3;     // low bits: cta_group
+constexpr std::uint8_t kSharedCtaFlag = 4;  // alloc: the address is written as .shared::cta
+constexpr std::size_t kAddressBytes = 4;
+
+Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
+  if (strand.resumed()) return Flow::next;  // whoever granted the columns has written the address
+  require_converged(strand, i, active, "tcgen05.alloc");
+  TensorMemory& memory = *strand.cta->tensor_memory;
+  const int group = i.flags & kGroupFlags;
+  memory.require_group(strand, i, active, group);
+  const int lane = lowest_lane(active);
+  const auto columns =
+      static_cast<std::uint32_t>(uniform_value(strand, i, i.operands[1], active, "nCols"));
+  const AddressSpace space =
+      (i.flags & kSharedCtaFlag) != 0 ? AddressSpace::shared_cta : AddressSpace::generic;
+  const std::uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
+  const SharedPlace place =
+      resolve_shared(strand, i, space, address, kAddressBytes, kAddressBytes, lane);
+  if (place.cta != strand.cta)
+    strand.fault(i, FaultKind::contract, active,
+                 "writes its address into another CTA's shared memory",
+                 "PTX ISA, tcgen05.alloc: the destination lies in the CTA's own shared memory",
+                 "pass an address of the own CTA");
+  if (memory.allocate(strand, i, active, group, columns, place.offset_bytes)) return Flow::next;
+  return strand.block(WaitKind::tcgen05_alloc, columns, static_cast<std::uint64_t>(group));
+}
+
+Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
+  require_converged(strand, i, active, "tcgen05.dealloc");
+  TensorMemory& memory = *strand.cta->tensor_memory;
+  memory.require_group(strand, i, active, i.flags & kGroupFlags);
+  const auto address = static_cast<std::uint32_t>(
+      uniform_value(strand, i, i.operands[0], active, "the Tensor Memory address"));
+  const auto columns =
+      static_cast<std::uint32_t>(uniform_value(strand, i, i.operands[1], active, "nCols"));
+  complete_tensor_work(*strand.cta, strand.time);
+  memory.deallocate(strand, i, active, address, columns);
+  return Flow::next;
+}
+
+Flow execute_relinquish(Strand& strand, const Instruction& i, LaneMask active) {
+  require_converged(strand, i, active, "tcgen05.relinquish_alloc_permit");
+  TensorMemory& memory = *strand.cta->tensor_memory;
+  memory.require_group(strand, i, active, i.flags & kGroupFlags);
+  memory.relinquish(strand, i, active);
+  return Flow::next;
+}
+
+}  // namespace
+
+void bind_alloc(Binder& binder) {
+  binder.expect_count(2, 2);
+  binder.address(binder.ptx_operand(0));
+  binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b32);
+  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  if (binder.modifiers.has("shared::cta")) binder.out.flags |= kSharedCtaFlag;
+  binder.out.execute = execute_alloc;
+}
+
+void bind_dealloc(Binder& binder) {
+  binder.expect_count(2, 2);
+  binder.source_value(binder.ptx_operand(0), ptx::ScalarType::b32);
+  binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b32);
+  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  binder.out.execute = execute_dealloc;
+}
+
+void bind_relinquish(Binder& binder) {
+  binder.expect_count(0, 0);
+  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  binder.out.execute = execute_relinquish;
+}
+
+}  // namespace bw::sim::tcgen05

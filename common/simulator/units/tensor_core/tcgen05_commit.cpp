@@ -1,0 +1,80 @@
+// tcgen05.commit and tcgen05.fence.
+#include <algorithm>
+#include <string>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
+#include "common/simulator/units/tensor_core/tensor_core.hpp"
+#include "common/simulator/units/tensor_core/tensor_memory.hpp"
+
+namespace bw::sim::tcgen05 {
+namespace {
+
+constexpr std::size_t kMbarrierBytes = 8;
+constexpr std::uint8_t kGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
+constexpr const char* kSection = "PTX ISA, tcgen05.commit";
+
+/// Arrives on the mbarrier at the same place in every CTA of the mask, when all that the thread has
+/// issued is complete (at once when nothing is outstanding).
+Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
+  Cta& cta = *strand.cta;
+  Cluster& cluster = *strand.cluster;
+  cta.tensor_memory->require_group(strand, i, active, i.flags & kGroupFlags);
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const std::uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
+    const AddressSpace space =
+        (i.flags & kClusterFlag) != 0 ? AddressSpace::shared_cluster : AddressSpace::generic;
+    const SharedPlace place =
+        resolve_shared(strand, i, space, address, kMbarrierBytes, kMbarrierBytes, lane);
+    std::uint32_t targets = 1u << place.cta->rank;
+    if ((i.flags & kMulticastFlag) != 0) {
+      targets = static_cast<std::uint32_t>(strand.value(i.operands[1], lane)) & 0xffffu;
+      if (targets == 0 || targets >> cluster.size() != 0)
+        strand.fault(i, FaultKind::contract, 1u << lane,
+                     "the CTA mask " + std::to_string(targets) + " of a cluster of " +
+                         std::to_string(cluster.size()) + " CTA(s) names " +
+                         (targets == 0 ? "no CTA" : "CTAs that do not exist"),
+                     std::string(kSection) + ": bit r of ctaMask names the CTA with rank r",
+                     "set only bits below the cluster's size, at least one");
+    }
+    const Cycle done =
+        std::max(strand.time, cta.tensor_core->completion(strand.thread_index(lane)));
+    const Strand* const issuer = &strand;
+    const Instruction* const instruction = &i;
+    cluster.at(done, [&cluster, &cta, issuer, instruction, targets,
+                      offset = place.offset_bytes](Cycle now) {
+      cta.tensor_core->complete_until(now);
+      for (std::uint32_t rest_of_targets = targets; rest_of_targets != 0;
+           rest_of_targets &= rest_of_targets - 1) {
+        const auto rank = static_cast<std::uint32_t>(lowest_lane(rest_of_targets));
+        cluster.cta(rank).mbarriers->arrive(offset, 1, now, *issuer, *instruction);
+      }
+    });
+  }
+  return Flow::next;
+}
+
+/// Orders other instructions only; the strands of this machine run in order of time anyway.
+Flow execute_fence(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+
+}  // namespace
+
+void bind_commit(Binder& binder) {
+  const bool multicast = binder.modifiers.has("multicast::cluster");
+  binder.expect_count(multicast ? 2 : 1, multicast ? 2 : 1);
+  binder.address(binder.ptx_operand(0));
+  if (multicast) binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b16);
+  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  if (binder.modifiers.has("shared::cluster")) binder.out.flags |= kClusterFlag;
+  if (multicast) binder.out.flags |= kMulticastFlag;
+  binder.out.execute = execute_commit;
+}
+
+void bind_fence(Binder& binder) {
+  binder.expect_count(0, 0);
+  binder.out.execute = execute_fence;
+}
+
+}  // namespace bw::sim::tcgen05

@@ -1,0 +1,108 @@
+// tcgen05.cp: from shared memory to Tensor Memory, in the tensor core's queue.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
+#include "common/simulator/units/tensor_core/tensor_core.hpp"
+#include "common/simulator/units/tensor_core/tensor_memory.hpp"
+
+namespace bw::sim::tcgen05 {
+namespace {
+
+/// Shapes of tcgen05.cp and where each block of 32 rows goes (bit q: lanes 32 q ... 32 q + 31).
+struct ShapeInfo {
+  std::string_view shape, multicast;
+  std::uint32_t rows, row_bytes;
+  std::array<std::uint8_t, 4> quarters;
+  bool one_row_a_quarter;
+};
+constexpr std::array kShapes = {
+    ShapeInfo{"128x256b", "", 128, 32, {1, 2, 4, 8}, false},
+    ShapeInfo{"128x128b", "", 128, 16, {1, 2, 4, 8}, false},
+    ShapeInfo{"4x256b", "", 4, 32, {}, true},
+    ShapeInfo{"64x128b", "warpx2::02_13", 64, 16, {0b0101, 0b1010, 0, 0}, false},
+    ShapeInfo{"64x128b", "warpx2::01_23", 64, 16, {0b0011, 0b1100, 0, 0}, false},
+    ShapeInfo{"32x128b", "warpx4", 32, 16, {0b1111, 0, 0, 0}, false},
+};
+
+/// A decoded copy: what of the operation is fixed. Operands: address, descriptor.
+struct Form {
+  CopyOperation operation;
+};
+
+Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
+  const Form& form = *static_cast<const Form*>(i.detail);
+  Cta& cta = *strand.cta;
+  const int group = form.operation.group;
+  require_issuer(strand, i, active, group);
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const LaneMask thread = 1u << lane;
+    CopyOperation copy = form.operation;
+    copy.destination = TensorAddress::decode(static_cast<std::uint32_t>(
+        strand.value(i.operands[0], lane) + static_cast<std::uint64_t>(i.immediate)));
+    if (strand.cluster->settings().strictness == Strictness::lenient)
+      copy.destination.lane %= TensorMemory::kLanes;
+    if (copy.destination.lane >= (copy.one_row_a_quarter ? std::uint32_t{kWarpLanes} : 1u))
+      strand.fault(i, FaultKind::contract, thread,
+                   "invalid datapath (lane) alignment: the destination starts at lane " +
+                       std::to_string(copy.destination.lane),
+                   "PTX ISA, tcgen05.cp",
+                   copy.one_row_a_quarter ? "start at one of lanes 0 to 31" : "start at lane 0");
+    const std::uint64_t bits = strand.value(i.operands[1], lane);
+    if (const auto problem = check_matrix_descriptor(bits))
+      strand.fault(i, FaultKind::contract, thread, problem->what, problem->rule, problem->fix);
+    copy.source = decode_matrix_descriptor(bits);
+    // Bytes count as elements here: the copy moves whole rows of 16 or 32 bytes.
+    if (!matrix_in_bounds(copy.source, Major::k, std::max(copy.rows, 8u), copy.row_bytes, 1,
+                          cta.shared.size(), kReservedSharedBytes))
+      strand.fault(i, FaultKind::contract, thread,
+                   "out of bounds: the source matrix of " + std::to_string(copy.rows) +
+                       " rows from shared address " + std::to_string(copy.source.start_bytes) +
+                       " reaches outside of the CTA's shared memory",
+                   "PTX ISA, tcgen05: Shared memory descriptor",
+                   "check start address and offsets (in bytes >> 4)");
+    const std::uint32_t columns = copy.row_bytes / sizeof(std::uint32_t);
+    for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(group); ++member) {
+      TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
+      memory.require_allocated(strand, i, thread, copy.destination.column, columns);
+      memory.mark_written(0, TensorMemory::kLanes, copy.destination.column, columns);
+    }
+    cta.tensor_core->enqueue(strand.time, strand.thread_index(lane), copy);
+  }
+  return Flow::next;
+}
+
+}  // namespace
+
+void bind_copy(Binder& binder) {
+  binder.expect_count(2, 2);
+  const std::string_view shape = binder.modifiers.get("shape");
+  const std::string_view multicast = binder.modifiers.get("multicast");
+  const auto info = std::find_if(kShapes.begin(), kShapes.end(), [&](const ShapeInfo& candidate) {
+    return candidate.shape == shape && candidate.multicast == multicast;
+  });
+  if (info == kShapes.end())
+    binder.refuse("combines a shape with a multicast that it does not have",
+                  "64x128b takes .warpx2::02_13 or .warpx2::01_23, 32x128b takes .warpx4, the "
+                  "others none");
+  const bool to_bytes = binder.modifiers.has("b8x16");
+  const std::string_view format = binder.modifiers.get("format");
+  if (to_bytes != !format.empty())
+    binder.refuse("needs both .b8x16 and a source format, or neither", "");
+  Form form;
+  form.operation.group = cta_group_of(binder);
+  form.operation.rows = info->rows;
+  form.operation.row_bytes = info->row_bytes;
+  form.operation.quarters = info->quarters;
+  form.operation.one_row_a_quarter = info->one_row_a_quarter;
+  form.operation.element_bits = format == "b6x16_p32" ? 6 : format == "b4x16_p64" ? 4 : 8;
+  binder.address(binder.ptx_operand(0));
+  binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b64);
+  binder.detail(form);
+  binder.out.execute = execute_copy;
+}
+
+}  // namespace bw::sim::tcgen05

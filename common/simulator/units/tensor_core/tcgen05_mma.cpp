@@ -1,0 +1,194 @@
+// tcgen05.mma, dense, without block scaling: checks the operands and hands them to the tensor core.
+#include <string>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
+#include "common/simulator/units/tensor_core/tensor_core.hpp"
+#include "common/simulator/units/tensor_core/tensor_memory.hpp"
+
+namespace bw::sim::tcgen05 {
+namespace {
+
+constexpr std::uint32_t kTensorMemoryAColumns = kMmaKBytes / sizeof(std::uint32_t);
+constexpr std::uint32_t kLargestScaleExponent = 15;
+constexpr const char* kLayoutSection =
+    "PTX ISA, tcgen05.mma: Data path layout organization (lanes of A and D)";
+
+/// A decoded tcgen05.mma. Operands: D address, A (descriptor or address), B descriptor, instruction
+/// descriptor, enable-input-d, then the words of disable-output-lane.
+struct Form {
+  MmaKind kind = MmaKind::f16;
+  int group = 1;
+  bool a_in_tensor_memory = false;
+  std::uint32_t disable_words = 0;
+  std::uint32_t scale_exponent = 0;
+  std::int64_t d_displacement = 0, a_displacement = 0;
+};
+constexpr int kD = 0, kA = 1, kB = 2, kDescriptor = 3, kEnable = 4, kDisable = 5;
+
+[[noreturn]] void fault(const Strand& strand, const Instruction& i, int lane,
+                        const DescriptorProblem& problem) {
+  strand.fault(i, FaultKind::contract, 1u << lane, problem.what, problem.rule, problem.fix);
+}
+
+/// A lane that D or A may start at: 0, and 16 too for M = 64.
+std::uint32_t checked_lane(const Strand& strand, const Instruction& i, int lane,
+                           std::uint32_t matrix_lane, const MmaOperation& mma, const char* matrix) {
+  if (strand.cluster->settings().strictness == Strictness::lenient)
+    matrix_lane %= TensorMemory::kLanes;
+  const bool may_be_16 = mma.group == 1 && mma.shape.m == 64;
+  if (matrix_lane == 0 || (may_be_16 && matrix_lane == 16)) return matrix_lane;
+  fault(strand, i, lane,
+        {std::string("invalid datapath (lane) alignment: ") + matrix + " starts at lane " +
+             std::to_string(matrix_lane) + " with M = " + std::to_string(mma.shape.m),
+         kLayoutSection, std::string("start at lane 0") + (may_be_16 ? " or 16" : "")});
+}
+
+void check_shared_operand(Strand& strand, const Instruction& i, int lane, std::uint64_t bits,
+                          const MatrixDescriptor& descriptor, Major major, MmaFormat format,
+                          std::uint32_t rows, const char* matrix) {
+  if (const auto problem = check_matrix_descriptor(bits))
+    fault(strand, i, lane,
+          {std::string(matrix) + ": " + problem->what, problem->rule, problem->fix});
+  const std::uint32_t bytes = container_bytes(format);
+  if (matrix_in_bounds(descriptor, major, rows, kMmaKBytes / bytes, bytes,
+                       strand.cta->shared.size(), kReservedSharedBytes))
+    return;
+  fault(strand, i, lane,
+        {std::string("out of bounds: ") + matrix + " of " + std::to_string(rows) +
+             " rows from shared address " + std::to_string(descriptor.start_bytes) +
+             " with leading offset " + std::to_string(descriptor.leading_bytes) +
+             " and stride offset " + std::to_string(descriptor.stride_bytes) +
+             " reaches outside of the CTA's " + std::to_string(strand.cta->shared.size()) +
+             " bytes of shared memory (the first " + std::to_string(kReservedSharedBytes) +
+             " are reserved)",
+         "PTX ISA, tcgen05: Shared memory descriptor",
+         "check start address, offsets (in bytes >> 4) and the size of the tile"});
+}
+
+/// One thread's MMA, checked.
+MmaOperation operation_of(Strand& strand, const Instruction& i, const Form& form, int lane) {
+  MmaOperation mma;
+  const auto idesc = static_cast<std::uint32_t>(strand.value(i.operands[kDescriptor], lane));
+  if (const auto problem = check_instruction_descriptor(idesc, form.kind, form.group))
+    fault(strand, i, lane, *problem);
+  mma.shape = decode_instruction_descriptor(idesc, form.kind);
+  mma.group = form.group;
+  mma.accumulate = (strand.predicate(i.operands[kEnable]) >> lane & 1u) != 0;
+  mma.scale_d_exponent = form.scale_exponent;
+  for (std::uint32_t word = 0; word < form.disable_words; ++word) {
+    mma.disabled_lanes[word] =
+        static_cast<std::uint32_t>(strand.value(i.operands[kDisable + word], lane));
+    mma.any_disabled |= mma.disabled_lanes[word] != 0;
+  }
+  const auto group = static_cast<std::uint32_t>(form.group);
+  const std::uint32_t a_rows = mma.shape.m / group, b_rows = mma.shape.n / group;
+
+  const auto d_bits = static_cast<std::uint32_t>(strand.value(i.operands[kD], lane) +
+                                                 static_cast<std::uint64_t>(form.d_displacement));
+  mma.d = TensorAddress::decode(d_bits);
+  mma.d.lane = checked_lane(strand, i, lane, mma.d.lane, mma, "D");
+  const std::uint64_t a_bits = strand.value(i.operands[kA], lane);
+  if (form.a_in_tensor_memory) {
+    mma.a_in_tensor_memory = true;
+    mma.a_address = TensorAddress::decode(
+        static_cast<std::uint32_t>(a_bits + static_cast<std::uint64_t>(form.a_displacement)));
+    mma.a_address.lane = checked_lane(strand, i, lane, mma.a_address.lane, mma, "A");
+    if (mma.shape.a_major != Major::k)
+      fault(strand, i, lane,
+            {"the instruction descriptor says that A is MN-major, but A lies in Tensor Memory",
+             "PTX ISA, tcgen05.mma: A in Tensor Memory is K-major", "clear bit 15"});
+  } else {
+    mma.a = decode_matrix_descriptor(a_bits);
+    check_shared_operand(strand, i, lane, a_bits, mma.a, mma.shape.a_major, mma.shape.a_format,
+                         a_rows, "A");
+  }
+  const std::uint64_t b_bits = strand.value(i.operands[kB], lane);
+  mma.b = decode_matrix_descriptor(b_bits);
+  check_shared_operand(strand, i, lane, b_bits, mma.b, mma.shape.b_major, mma.shape.b_format,
+                       b_rows, "B");
+  return mma;
+}
+
+Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
+  const Form& form = *static_cast<const Form*>(i.detail);
+  Cta& cta = *strand.cta;
+  require_issuer(strand, i, active, form.group);
+  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+    const int lane = lowest_lane(rest);
+    const MmaOperation mma = operation_of(strand, i, form, lane);
+    const bool halves = mma.group == 2 && mma.shape.m == 128;
+    const std::uint32_t columns = halves ? mma.shape.n / 2 : mma.shape.n;
+    for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(form.group); ++member) {
+      TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
+      const LaneMask thread = 1u << lane;
+      memory.require_allocated(strand, i, thread, mma.d.column, columns);
+      if (mma.accumulate)
+        memory.require_written(strand, i, thread, 0, TensorMemory::kLanes, mma.d.column, columns);
+      if (mma.a_in_tensor_memory) {
+        memory.require_allocated(strand, i, thread, mma.a_address.column, kTensorMemoryAColumns);
+        memory.require_written(strand, i, thread, 0, TensorMemory::kLanes, mma.a_address.column,
+                               kTensorMemoryAColumns);
+      }
+      memory.mark_written(0, TensorMemory::kLanes, mma.d.column, columns);
+    }
+    cta.tensor_core->enqueue(strand.time, strand.thread_index(lane), mma);
+  }
+  return Flow::next;
+}
+
+MmaKind kind_of(std::string_view modifier) {
+  if (modifier == "kind::tf32") return MmaKind::tf32;
+  if (modifier == "kind::f8f6f4") return MmaKind::f8f6f4;
+  if (modifier == "kind::i8") return MmaKind::i8;
+  return MmaKind::f16;
+}
+
+}  // namespace
+
+void bind_mma(Binder& binder) {
+  constexpr std::size_t kFewest = 5, kMost = 7;
+  binder.expect_count(kFewest, kMost);
+  Form form;
+  form.kind = kind_of(binder.modifiers.get("kind"));
+  form.group = cta_group_of(binder);
+  binder.address(binder.ptx_operand(0));
+  form.d_displacement = binder.out.immediate;
+  const ptx::Operand& a = binder.ptx_operand(1);
+  form.a_in_tensor_memory = a.kind == ptx::Operand::Kind::address;
+  if (form.a_in_tensor_memory) {
+    binder.address(a);
+    form.a_displacement = binder.out.immediate - form.d_displacement;
+  } else {
+    binder.source_value(a, ptx::ScalarType::b64);
+  }
+  binder.source_value(binder.ptx_operand(2), ptx::ScalarType::b64);
+  binder.source_value(binder.ptx_operand(3), ptx::ScalarType::b32);
+  std::size_t next = 4;
+  const bool disables = binder.ptx_operand(next).kind == ptx::Operand::Kind::vector;
+  if (disables) ++next;
+  binder.source_predicate(binder.ptx_operand(next++));
+  if (disables) {
+    form.disable_words = static_cast<std::uint32_t>(
+        binder.source_vector(binder.ptx_operand(4), ptx::ScalarType::b32));
+    const std::uint32_t expected = form.group == 1 ? 4 : 8;
+    if (form.disable_words != expected)
+      binder.refuse("has " + std::to_string(form.disable_words) +
+                        " words of disable-output-lane; cta_group::" + std::to_string(form.group) +
+                        " takes " + std::to_string(expected),
+                    "give one bit for each lane of Tensor Memory");
+  }
+  if (next < binder.count()) {
+    if (form.kind != MmaKind::f16 && form.kind != MmaKind::tf32)
+      binder.refuse("has scale-input-d, which only kind::f16 and kind::tf32 take", "leave it out");
+    const std::int64_t exponent = binder.immediate(binder.ptx_operand(next++));
+    if (exponent < 0 || exponent > kLargestScaleExponent)
+      binder.refuse("has scale-input-d " + std::to_string(exponent) + "; allowed are 0 to 15", "");
+    form.scale_exponent = static_cast<std::uint32_t>(exponent);
+  }
+  if (next != binder.count()) binder.refuse("has operands that its form does not take", "");
+  binder.detail(form);
+  binder.out.execute = execute_mma;
+}
+
+}  // namespace bw::sim::tcgen05

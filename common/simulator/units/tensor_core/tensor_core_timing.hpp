@@ -1,0 +1,52 @@
+// When operations of the tensor core complete. Source: SemiAnalysis "microbench-blackwell" (May
+// 2026), umma_latency fit on a B200, for 32 bytes of K; nothing here was measured by this project.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/simulator/machine/types.hpp"
+#include "common/simulator/units/tensor_core/tensor_core.hpp"
+
+namespace bw::sim::tensor_core_timing {
+
+inline constexpr Cycle kSharedBytesPerCycle = 128;
+// Added to the tensor time: from issue to the mbarrier seen by a waiter.
+inline constexpr Cycle kLatencyTensorMemoryA = 104;
+inline constexpr Cycle kLatencySharedM64 = 120;
+inline constexpr Cycle kLatencySharedM128 = 136;
+inline constexpr Cycle kLatencyPairM256TensorMemoryA = 138;
+inline constexpr Cycle kLatencyPairM256Shared = 170;
+inline constexpr Cycle kLatencyPairM128TensorMemoryA = 146;
+inline constexpr Cycle kLatencyPairM128Shared = 165;
+inline constexpr Cycle kCopyLatency = 168;  ///< tcgen05.cp, the first one; tcgen05.shift likewise
+inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
+
+/// Cycles that the tensor core itself needs.
+[[nodiscard]] inline Cycle tensor_cycles(const MmaOperation& mma) {
+  return mma.group == 2 && mma.shape.m == 128 ? mma.shape.n / 4 : mma.shape.n / 2;
+}
+
+/// Cycles between two MMAs of a full queue.
+[[nodiscard]] inline Cycle interval(const MmaOperation& mma) {
+  const auto group = static_cast<std::uint32_t>(mma.group);
+  const Cycle rows = (mma.a_in_tensor_memory ? 0 : mma.shape.m / group) + mma.shape.n / group;
+  return std::max<Cycle>(tensor_cycles(mma), rows * kMmaKBytes / kSharedBytesPerCycle);
+}
+
+/// Cycles from issue to completion in an idle tensor core.
+[[nodiscard]] inline Cycle latency(const MmaOperation& mma) {
+  const bool tensor_memory = mma.a_in_tensor_memory;
+  Cycle fixed = 0;
+  if (mma.group == 1)
+    fixed = tensor_memory       ? kLatencyTensorMemoryA
+            : mma.shape.m == 64 ? kLatencySharedM64
+                                : kLatencySharedM128;
+  else if (mma.shape.m == 256)
+    fixed = tensor_memory ? kLatencyPairM256TensorMemoryA : kLatencyPairM256Shared;
+  else
+    fixed = tensor_memory ? kLatencyPairM128TensorMemoryA : kLatencyPairM128Shared;
+  return tensor_cycles(mma) + fixed;
+}
+
+}  // namespace bw::sim::tensor_core_timing
