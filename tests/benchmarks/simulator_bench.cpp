@@ -1,5 +1,6 @@
-// How fast the simulator is: the simulated blockwise FP8 GEMM against OpenBLAS sgemm of the same
-// size on the same cores in the same run, and how its time grows with size and with host threads.
+/// \file
+/// How fast the simulator is: the simulated blockwise FP8 GEMM against OpenBLAS sgemm of the same
+/// size on the same cores in the same run, and how its time grows with size and with host threads.
 #include <cblas.h>
 
 #include <algorithm>
@@ -45,12 +46,12 @@ double sgemm_seconds(const Shape& shape) {
   std::mt19937 generator(1);
   std::normal_distribution<float> normal;
   const auto matrix = [&](int rows, int columns) {
-    std::vector<float> values(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns));
+    std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
     for (float& value : values) value = normal(generator);
     return values;
   };
   const std::vector<float> a = matrix(shape.m, shape.k), b = matrix(shape.n, shape.k);
-  std::vector<float> d(static_cast<std::size_t>(shape.m) * static_cast<std::size_t>(shape.n));
+  std::vector<float> d(static_cast<size_t>(shape.m) * static_cast<size_t>(shape.n));
   return median_seconds([&] {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, shape.m, shape.n, shape.k, 1.0f, a.data(),
                 shape.k, b.data(), shape.k, 0.0f, d.data(), shape.n);
@@ -64,7 +65,7 @@ struct Simulated {
 
 Simulated simulate(const Shape& shape) {
   constexpr float kBeta = 0.0f;
-  constexpr std::uint64_t kSeed = 1;
+  constexpr uint64_t kSeed = 1;
   constexpr cudaStream_t kDefaultStream = nullptr;
   const bw::GemmKernel& kernel = bw::find_gemm_kernel(kConfiguration);
   const bw::DeviceProblem problem(

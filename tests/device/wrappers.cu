@@ -1,6 +1,7 @@
-// One use of every instruction that common/device wraps, but for wgmma, which Blackwell doesn't
-// have: building this file is the test, because ptxas checks each instruction's syntax, types and
-// target. The kernels aren't meant to be run.
+/// \file
+/// One use of every instruction that common/device wraps, but for wgmma, which Blackwell doesn't
+/// have: building this file is the test, because ptxas checks each instruction's syntax, types and
+/// target. The kernels aren't meant to be run.
 #include "common/device/bulk_copy.cuh"
 #include "common/device/cluster.cuh"
 #include "common/device/cluster_launch_control.cuh"

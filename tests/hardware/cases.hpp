@@ -13,9 +13,9 @@ namespace bw::conformance {
 
 /// What one case measured: values in a fixed order.
 struct Result {
-  std::vector<std::uint64_t> values;
+  std::vector<uint64_t> values;
   /// What led to value `i`, for a message: its operands, or the step that it belongs to.
-  std::function<std::string(std::size_t)> describe;
+  std::function<std::string(size_t)> describe;
 };
 
 /// A named measurement. Names are unique and have no spaces.

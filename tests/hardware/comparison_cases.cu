@@ -1,10 +1,11 @@
-// Comparisons and selections (PTX ISA, "Comparison and Selection Instructions", "Half Precision
-// Comparison Instructions").
+/// \file
+/// Comparisons and selections (PTX ISA, "Comparison and Selection Instructions", "Half Precision
+/// Comparison Instructions").
 #include "tests/hardware/instruction_case.cuh"
 
 namespace bw::conformance::comparison {
 
-#define BW_SETP(LETTER, FORM) \
+#define BW_SETP(LETTER, FORM)                        \
   BW_ASSEMBLY(2, w, LETTER, LETTER, w, "setp." FORM, \
               "{.reg .pred p; setp." FORM " p, %1, %2; selp.b32 %0, 1, 0, p;}")
 
@@ -41,15 +42,18 @@ BW_SETP(h, "eq.ftz.f16")
 BW_SETP(h, "le.bf16")
 BW_SETP(h, "num.bf16")
 
-BW_ASSEMBLY(3, w, w, w, w, "setp.lt.and.s32|pair",
-            "{.reg .pred p, q, c; .reg .b32 t; setp.gt.s32 c, %3, 0; setp.lt.and.s32 p|q, %1, %2, c;"
-            " selp.b32 t, 2, 0, q; selp.b32 %0, 1, 0, p; or.b32 %0, %0, t;}")
-BW_ASSEMBLY(3, w, w, w, w, "setp.le.xor.f32|pair",
-            "{.reg .pred p, q, c; .reg .b32 t; setp.gt.s32 c, %3, 0; setp.le.xor.f32 p|q, %1, %2, c;"
-            " selp.b32 t, 2, 0, q; selp.b32 %0, 1, 0, p; or.b32 %0, %0, t;}")
-BW_ASSEMBLY(3, w, w, w, w, "setp.geu.or.f32|pair.negated",
-            "{.reg .pred p, q, c; .reg .b32 t; setp.gt.s32 c, %3, 0; setp.geu.or.f32 p|q, %1, %2, !c;"
-            " selp.b32 t, 2, 0, q; selp.b32 %0, 1, 0, p; or.b32 %0, %0, t;}")
+BW_ASSEMBLY(
+    3, w, w, w, w, "setp.lt.and.s32|pair",
+    "{.reg .pred p, q, c; .reg .b32 t; setp.gt.s32 c, %3, 0; setp.lt.and.s32 p|q, %1, %2, c;"
+    " selp.b32 t, 2, 0, q; selp.b32 %0, 1, 0, p; or.b32 %0, %0, t;}")
+BW_ASSEMBLY(
+    3, w, w, w, w, "setp.le.xor.f32|pair",
+    "{.reg .pred p, q, c; .reg .b32 t; setp.gt.s32 c, %3, 0; setp.le.xor.f32 p|q, %1, %2, c;"
+    " selp.b32 t, 2, 0, q; selp.b32 %0, 1, 0, p; or.b32 %0, %0, t;}")
+BW_ASSEMBLY(
+    3, w, w, w, w, "setp.geu.or.f32|pair.negated",
+    "{.reg .pred p, q, c; .reg .b32 t; setp.gt.s32 c, %3, 0; setp.geu.or.f32 p|q, %1, %2, !c;"
+    " selp.b32 t, 2, 0, q; selp.b32 %0, 1, 0, p; or.b32 %0, %0, t;}")
 BW_ASSEMBLY(2, w, w, w, w, "setp.lt.f16x2",
             "{.reg .pred p, q; .reg .b32 t; setp.lt.f16x2 p|q, %1, %2;"
             " selp.b32 t, 2, 0, q; selp.b32 %0, 1, 0, p; or.b32 %0, %0, t;}")

@@ -1,4 +1,5 @@
-// Conversions (PTX ISA, "Data Movement and Conversion Instructions: cvt, cvt.pack").
+/// \file
+/// Conversions (PTX ISA, "Data Movement and Conversion Instructions: cvt, cvt.pack").
 #include "tests/hardware/instruction_case.cuh"
 
 namespace bw::conformance::conversion {

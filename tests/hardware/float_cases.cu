@@ -1,5 +1,6 @@
-// f32, f64, f16 and bf16 arithmetic whose rounding the ISA fixes (PTX ISA, "Floating Point
-// Instructions", "Half Precision Floating Point Instructions").
+/// \file
+/// f32, f64, f16 and bf16 arithmetic whose rounding the ISA fixes (PTX ISA, "Floating Point
+/// Instructions", "Half Precision Floating Point Instructions").
 #include "tests/hardware/instruction_case.cuh"
 
 namespace bw::conformance::floating {
@@ -66,8 +67,8 @@ BW_UNARY_NAN(f64, d, d, "neg.f64")
 BW_BINARY_NAN(f64, d, d, d, "min.f64")
 BW_BINARY_NAN(f64, d, d, d, "max.f64")
 
-#define BW_TESTP(LETTER, TYPE, TEST)                                                \
-  BW_ASSEMBLY(1, w, LETTER, w, w, "testp." TEST "." TYPE,                           \
+#define BW_TESTP(LETTER, TYPE, TEST)                      \
+  BW_ASSEMBLY(1, w, LETTER, w, w, "testp." TEST "." TYPE, \
               "{.reg .pred p; testp." TEST "." TYPE " p, %1; selp.b32 %0, 1, 0, p;}")
 BW_TESTP(w, "f32", "finite")
 BW_TESTP(w, "f32", "infinite")

@@ -13,30 +13,30 @@ namespace bw::conformance {
 /// Number Generators", 2014), whose results are fixed by this text alone.
 class RandomBits {
  public:
-  explicit RandomBits(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
+  explicit RandomBits(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
     state_ += 0x9e3779b97f4a7c15ull;
-    std::uint64_t z = state_;
+    uint64_t z = state_;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
     return z ^ (z >> 31);
   }
-  std::uint64_t below(std::uint64_t bound) { return next() % bound; }
+  uint64_t below(uint64_t bound) { return next() % bound; }
 
  private:
-  std::uint64_t state_;
+  uint64_t state_;
 };
 
 /// A 16-, 32- or 64-bit operand: an edge value of an integer or floating-point format of this
 /// width, a value near a rounding boundary of a narrower format, a small integer, or any bits.
-std::uint64_t random_operand(RandomBits& random, unsigned bytes);
+uint64_t random_operand(RandomBits& random, unsigned bytes);
 
 /// `count` operands of `bytes` bytes each. Operand number `position` of an instruction is related
 /// to operand 0 in part of the elements (equal, negated or a few bits away), so that sums cancel
 /// and comparisons tie.
-std::vector<std::uint64_t> operands(unsigned bytes, unsigned position, std::size_t count);
+std::vector<uint64_t> operands(unsigned bytes, unsigned position, size_t count);
 
 /// "0x" and `bytes` bytes of hexadecimal digits.
-std::string hexadecimal(std::uint64_t value, unsigned bytes);
+std::string hexadecimal(uint64_t value, unsigned bytes);
 
 }  // namespace bw::conformance

@@ -31,7 +31,7 @@ struct Shape {
 
 /// A form without its types, so that the host code of hundreds of forms is compiled once.
 struct FormKernel {
-  const void* kernel;        ///< an `apply`
+  const void* kernel;  ///< an `apply`
   Shape shape;
   unsigned operand_bytes[3];
   unsigned result_bytes;
@@ -42,38 +42,39 @@ Result measure_form(const FormKernel& form);
 
 template <class Form>
 Result measure_form(Shape shape) {
-  return measure_form({reinterpret_cast<const void*>(&apply<Form>),
-                       shape,
-                       {sizeof(typename Form::A), sizeof(typename Form::B), sizeof(typename Form::C)},
-                       sizeof(typename Form::R)});
+  return measure_form(
+      {reinterpret_cast<const void*>(&apply<Form>),
+       shape,
+       {sizeof(typename Form::A), sizeof(typename Form::B), sizeof(typename Form::C)},
+       sizeof(typename Form::R)});
 }
 
 }  // namespace bw::conformance
 
 // Operand widths and the constraint letters that nvcc knows them by: h 16, w 32, d 64 bits.
-#define BW_TYPE_h std::uint16_t
-#define BW_TYPE_w std::uint32_t
-#define BW_TYPE_d std::uint64_t
+#define BW_TYPE_h uint16_t
+#define BW_TYPE_w uint32_t
+#define BW_TYPE_d uint64_t
 #define BW_LETTER_h "h"
 #define BW_LETTER_w "r"
 #define BW_LETTER_d "l"
 
 /// A case: result and operand widths, a name, and the text of the inline assembly, in which %0 is
 /// the result and %1 to %3 the operands. (A macro: assembly must be a string literal.)
-#define BW_ASSEMBLY_AT(LINE, USED, R_, A_, B_, C_, NAME, TEXT)                                  \
-  struct Form##LINE {                                                                          \
-    using R = BW_TYPE_##R_;                                                                    \
-    using A = BW_TYPE_##A_;                                                                    \
-    using B = BW_TYPE_##B_;                                                                    \
-    using C = BW_TYPE_##C_;                                                                    \
-    static __device__ R run(A a, B b, C c) {                                                   \
-      R result;                                                                                \
-      asm volatile(TEXT                                                                        \
-                   : "=" BW_LETTER_##R_(result)                                                \
-                   : BW_LETTER_##A_(a), BW_LETTER_##B_(b), BW_LETTER_##C_(c));                 \
-      return result;                                                                           \
-    }                                                                                          \
-  };                                                                                           \
+#define BW_ASSEMBLY_AT(LINE, USED, R_, A_, B_, C_, NAME, TEXT)                 \
+  struct Form##LINE {                                                          \
+    using R = BW_TYPE_##R_;                                                    \
+    using A = BW_TYPE_##A_;                                                    \
+    using B = BW_TYPE_##B_;                                                    \
+    using C = BW_TYPE_##C_;                                                    \
+    static __device__ R run(A a, B b, C c) {                                   \
+      R result;                                                                \
+      asm volatile(TEXT                                                        \
+                   : "=" BW_LETTER_##R_(result)                                \
+                   : BW_LETTER_##A_(a), BW_LETTER_##B_(b), BW_LETTER_##C_(c)); \
+      return result;                                                           \
+    }                                                                          \
+  };                                                                           \
   const Registration registration##LINE(NAME, [] { return measure_form<Form##LINE>(USED); });
 #define BW_ASSEMBLY_LINE(LINE, ...) BW_ASSEMBLY_AT(LINE, __VA_ARGS__)
 #define BW_ASSEMBLY(...) BW_ASSEMBLY_LINE(__LINE__, __VA_ARGS__)

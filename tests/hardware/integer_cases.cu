@@ -1,5 +1,6 @@
-// Integer arithmetic, logic, shifts and bit fields (PTX ISA, "Integer Arithmetic Instructions",
-// "Extended-Precision Integer Arithmetic Instructions", "Logic and Shift Instructions").
+/// \file
+/// Integer arithmetic, logic, shifts and bit fields (PTX ISA, "Integer Arithmetic Instructions",
+/// "Extended-Precision Integer Arithmetic Instructions", "Logic and Shift Instructions").
 #include "tests/hardware/instruction_case.cuh"
 
 namespace bw::conformance::integer {
@@ -128,8 +129,7 @@ BW_ASSEMBLY(3, d, d, w, w, "bfe.u64", BW_BYTES "bfe.u64 %0, %1, m, n;}")
 BW_ASSEMBLY(3, d, d, w, w, "bfe.s64", BW_BYTES "bfe.s64 %0, %1, m, n;}")
 BW_ASSEMBLY(3, w, w, w, w, "bfi.b32", "bfi.b32 %0, %1, %2, %3, %1;")
 BW_ASSEMBLY(3, w, w, w, w, "bfi.b32.length", "bfi.b32 %0, %1, %2, %2, %3;")
-BW_ASSEMBLY(3, d, d, w, w, "bfi.b64",
-            BW_BYTES "bfi.b64 %0, %1, 0x1234567890abcdef, m, n;}")
+BW_ASSEMBLY(3, d, d, w, w, "bfi.b64", BW_BYTES "bfi.b64 %0, %1, 0x1234567890abcdef, m, n;}")
 BW_UNARY(w, w, "bfind.u32")
 BW_UNARY(w, w, "bfind.s32")
 BW_UNARY(w, d, "bfind.u64")

@@ -1,5 +1,6 @@
-// The conformance program: measures what instructions, tensor maps and the runtime do, writes it
-// to a file, or compares it with a file that another machine has written. See README.md.
+/// \file
+/// The conformance program: measures what instructions, tensor maps and the runtime do, writes it
+/// to a file, or compares it with a file that another machine has written. See README.md.
 #include <cuda_runtime_api.h>
 
 #include <cstdio>
@@ -96,7 +97,7 @@ void start_over() { static_cast<void>(cudaDeviceReset()); }
 
 int print(const Case& one) {
   const Result result = one.measure();
-  for (std::size_t i = 0; i < result.values.size(); ++i)
+  for (size_t i = 0; i < result.values.size(); ++i)
     std::printf("%zu: %llx   %s\n", i, static_cast<unsigned long long>(result.values[i]),
                 result.describe(i).c_str());
   return 0;
@@ -105,7 +106,7 @@ int print(const Case& one) {
 int write(const std::vector<Case>& cases, const Options& options) {
   std::ofstream file(options.argument);
   file << description(options.note);
-  std::size_t failed = 0;
+  size_t failed = 0;
   for (const Case& one : cases) {
     try {
       const Result result = one.measure();
@@ -123,7 +124,7 @@ int write(const std::vector<Case>& cases, const Options& options) {
 }
 
 /// One line about a difference: where it is, its operands, and both values where both are known.
-std::string difference(const Record& reference, const Result& result, std::size_t index) {
+std::string difference(const Record& reference, const Result& result, size_t index) {
   if (index >= result.values.size() || result.values.size() != reference.count)
     return "has " + std::to_string(result.values.size()) + " values here and " +
            std::to_string(reference.count) + " in the file";
@@ -143,7 +144,7 @@ std::string difference(const Record& reference, const Result& result, std::size_
 
 int compare(const std::vector<Case>& cases, const Options& options) {
   const std::map<std::string, Record> reference = read_records(options.argument);
-  std::size_t different = 0;
+  size_t different = 0;
   for (const Case& one : cases) {
     const auto found = reference.find(one.name);
     std::string problem;
@@ -152,7 +153,7 @@ int compare(const std::vector<Case>& cases, const Options& options) {
     } else {
       try {
         const Result result = one.measure();
-        const std::size_t index = first_difference(found->second, result.values);
+        const size_t index = first_difference(found->second, result.values);
         if (index != result.values.size() || index != found->second.count)
           problem = difference(found->second, result, index);
       } catch (const std::exception& error) {

@@ -13,21 +13,18 @@
 namespace bw::conformance {
 
 /// Each of `values` as `bytes` bytes.
-inline DeviceBuffer<std::uint8_t> to_device(const std::vector<std::uint64_t>& values,
-                                            unsigned bytes) {
-  std::vector<std::uint8_t> raw(values.size() * bytes);
-  for (std::size_t i = 0; i < values.size(); ++i)
+inline DeviceBuffer<uint8_t> to_device(const std::vector<uint64_t>& values, unsigned bytes) {
+  std::vector<uint8_t> raw(values.size() * bytes);
+  for (size_t i = 0; i < values.size(); ++i)
     std::memcpy(raw.data() + i * bytes, &values[i], bytes);  // little endian
-  return DeviceBuffer<std::uint8_t>(raw);
+  return DeviceBuffer<uint8_t>(raw);
 }
 
 /// The reverse: waits for the kernel.
-inline std::vector<std::uint64_t> from_device(const DeviceBuffer<std::uint8_t>& buffer,
-                                              unsigned bytes) {
-  const std::vector<std::uint8_t> raw = buffer.download();
-  std::vector<std::uint64_t> values(raw.size() / bytes);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    std::memcpy(&values[i], raw.data() + i * bytes, bytes);
+inline std::vector<uint64_t> from_device(const DeviceBuffer<uint8_t>& buffer, unsigned bytes) {
+  const std::vector<uint8_t> raw = buffer.download();
+  std::vector<uint64_t> values(raw.size() / bytes);
+  for (size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], raw.data() + i * bytes, bytes);
   return values;
 }
 

@@ -1,5 +1,6 @@
-// What the CUDA runtime answers to wrong calls: the number of the error, and of the one that
-// cudaGetLastError() has afterwards.
+/// \file
+/// What the CUDA runtime answers to wrong calls: the number of the error, and of the one that
+/// cudaGetLastError() has afterwards.
 #include <cuda_runtime.h>
 
 #include <functional>
@@ -13,9 +14,9 @@ namespace bw::conformance::runtime {
 __global__ void nothing() {}
 __global__ void __launch_bounds__(128) bounded() {}
 __global__ void __cluster_dims__(2, 1, 1) pairs() {}
-__device__ std::uint32_t symbol[4];
+__device__ uint32_t symbol[4];
 
-cudaError_t launch_with(const void* kernel, dim3 grid, dim3 block, std::size_t shared = 0,
+cudaError_t launch_with(const void* kernel, dim3 grid, dim3 block, size_t shared = 0,
                         dim3 cluster = dim3(0, 0, 0)) {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeClusterDimension;
@@ -51,8 +52,7 @@ const Call kCalls[] = {
      [] {
        const cudaError_t set = cudaFuncSetAttribute(
            address(bounded), cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-       return set != cudaSuccess ? set
-                                 : launch_with(address(bounded), 16, 32, 0, dim3(16, 1, 1));
+       return set != cudaSuccess ? set : launch_with(address(bounded), 16, 32, 0, dim3(16, 1, 1));
      }},
     {"compiled_pairs", [] { return launch_with(address(pairs), 4, 32); }},
     {"compiled_pairs_of_3", [] { return launch_with(address(pairs), 3, 32); }},
@@ -77,7 +77,7 @@ const Call kCalls[] = {
     {"malloc_2^60",
      [] {
        void* pointer = nullptr;
-       return cudaMalloc(&pointer, std::size_t{1} << 60);
+       return cudaMalloc(&pointer, size_t{1} << 60);
      }},
     {"malloc_0",
      [] {
@@ -113,9 +113,8 @@ const Call kCalls[] = {
        void* pointer = nullptr;
        static_cast<void>(cudaMalloc(&pointer, 4096));
        static char host[4096];
-       const cudaError_t status =
-           cudaMemcpy(host, static_cast<char*>(pointer) + (std::size_t{1} << 45), 4096,
-                      cudaMemcpyDeviceToHost);
+       const cudaError_t status = cudaMemcpy(host, static_cast<char*>(pointer) + (size_t{1} << 45),
+                                             4096, cudaMemcpyDeviceToHost);
        static_cast<void>(cudaFree(pointer));
        return status;
      }},
@@ -131,7 +130,7 @@ const Call kCalls[] = {
      }},
     {"symbol_unknown",
      [] {
-       static std::uint32_t ordinary;
+       static uint32_t ordinary;
        void* pointer = nullptr;
        return cudaGetSymbolAddress(&pointer, &ordinary);
      }},
@@ -181,8 +180,8 @@ const Call kCalls[] = {
      [] {
        void* function = nullptr;
        cudaDriverEntryPointQueryResult found;
-       const cudaError_t status = cudaGetDriverEntryPointByVersion("cuNoSuchFunction", &function,
-                                                                   12000, cudaEnableDefault, &found);
+       const cudaError_t status = cudaGetDriverEntryPointByVersion(
+           "cuNoSuchFunction", &function, 12000, cudaEnableDefault, &found);
        return status != cudaSuccess ? status : static_cast<cudaError_t>(1000 + found);
      }},
 };
@@ -191,12 +190,12 @@ const Registration kErrors("runtime.errors", [] {
   Result result;
   static_cast<void>(cudaGetLastError());
   for (const Call& call : kCalls) {
-    const auto status = static_cast<std::uint64_t>(call.make());
-    const auto last = static_cast<std::uint64_t>(cudaGetLastError());
+    const auto status = static_cast<uint64_t>(call.make());
+    const auto last = static_cast<uint64_t>(cudaGetLastError());
     result.values.push_back(status << 16 | last);
   }
   check_cuda(cudaDeviceSynchronize(), "finish the launches");
-  result.describe = [](std::size_t i) { return std::string(kCalls[i].name); };
+  result.describe = [](size_t i) { return std::string(kCalls[i].name); };
   return result;
 });
 

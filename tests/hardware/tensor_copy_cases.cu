@@ -1,5 +1,6 @@
-// Tensor copies between global and shared memory (PTX ISA, "cp.async.bulk.tensor",
-// "cp.reduce.async.bulk.tensor"): the bytes that a copy writes, and those that it leaves alone.
+/// \file
+/// Tensor copies between global and shared memory (PTX ISA, "cp.async.bulk.tensor",
+/// "cp.reduce.async.bulk.tensor"): the bytes that a copy writes, and those that it leaves alone.
 #include "tests/hardware/cases.hpp"
 #include "tests/hardware/inputs.hpp"
 #include "tests/hardware/raw_memory.hpp"
@@ -8,16 +9,16 @@
 namespace bw::conformance::tensor_copy {
 
 constexpr unsigned kThreads = 32;
-constexpr unsigned kTileBytes = 16384;       // of shared memory; every box fits
-constexpr std::size_t kTensorBytes = 65536;  // of global memory; every tensor fits
-constexpr std::uint32_t kUntouched = 0xcdcdcdcd;
+constexpr unsigned kTileBytes = 16384;  // of shared memory; every box fits
+constexpr size_t kTensorBytes = 65536;  // of global memory; every tensor fits
+constexpr uint32_t kUntouched = 0xcdcdcdcd;
 
 struct Coordinates {
-  std::int32_t at[kMaxRank] = {};
+  int32_t at[kMaxRank] = {};
 };
 
-__device__ std::uint32_t shared_address(const void* pointer) {
-  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+__device__ uint32_t shared_address(const void* pointer) {
+  return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
 #define BW_COORDINATES_1 "{%3}"
@@ -25,18 +26,20 @@ __device__ std::uint32_t shared_address(const void* pointer) {
 #define BW_COORDINATES_3 "{%3, %4, %5}"
 #define BW_COORDINATES_4 "{%3, %4, %5, %6}"
 #define BW_COORDINATES_5 "{%3, %4, %5, %6, %7}"
-#define BW_OPERANDS(BARRIER)                                                                    \
+#define BW_OPERANDS(BARRIER)                                                                 \
   "r"(tile), "l"(map), "r"(BARRIER), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]), \
       "r"(c.at[4])
 
 template <unsigned kRank>
-__device__ void load(std::uint32_t tile, const CUtensorMap* map, std::uint32_t barrier,
+__device__ void load(uint32_t tile, const CUtensorMap* map, uint32_t barrier,
                      const Coordinates& c) {
-#define BW_LOAD(RANK)                                                                             \
-  if constexpr (kRank == RANK)                                                                    \
-  asm volatile("cp.async.bulk.tensor." #RANK "d.shared::cluster.global.tile"                      \
-               ".mbarrier::complete_tx::bytes [%0], [%1, " BW_COORDINATES_##RANK "], [%2];" ::    \
-                   BW_OPERANDS(barrier) : "memory")
+#define BW_LOAD(RANK)                                                            \
+  if constexpr (kRank == RANK)                                                   \
+  asm volatile("cp.async.bulk.tensor." #RANK                                     \
+               "d.shared::cluster.global.tile"                                   \
+               ".mbarrier::complete_tx::bytes [%0], [%1, " BW_COORDINATES_##RANK \
+               "], [%2];" ::BW_OPERANDS(barrier)                                 \
+               : "memory")
   BW_LOAD(1);
   BW_LOAD(2);
   BW_LOAD(3);
@@ -45,11 +48,13 @@ __device__ void load(std::uint32_t tile, const CUtensorMap* map, std::uint32_t b
 }
 
 template <unsigned kRank>
-__device__ void store(std::uint32_t tile, const CUtensorMap* map, const Coordinates& c) {
-#define BW_STORE(RANK)                                                                            \
-  if constexpr (kRank == RANK)                                                                    \
-  asm volatile("cp.async.bulk.tensor." #RANK "d.global.shared::cta.tile.bulk_group"               \
-               " [%1, " BW_COORDINATES_##RANK "], [%0];" ::BW_OPERANDS(0) : "memory")
+__device__ void store(uint32_t tile, const CUtensorMap* map, const Coordinates& c) {
+#define BW_STORE(RANK)                                                    \
+  if constexpr (kRank == RANK)                                            \
+  asm volatile("cp.async.bulk.tensor." #RANK                              \
+               "d.global.shared::cta.tile.bulk_group"                     \
+               " [%1, " BW_COORDINATES_##RANK "], [%0];" ::BW_OPERANDS(0) \
+               : "memory")
   BW_STORE(1);
   BW_STORE(2);
   BW_STORE(3);
@@ -60,11 +65,13 @@ __device__ void store(std::uint32_t tile, const CUtensorMap* map, const Coordina
 enum class Reduce { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 
 template <Reduce kReduce>
-__device__ void reduce(std::uint32_t tile, const CUtensorMap* map, const Coordinates& c) {
-#define BW_REDUCE(NAME, PTX)                                                                      \
-  if constexpr (kReduce == Reduce::NAME)                                                          \
-  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." PTX ".tile.bulk_group"        \
-               " [%1, {%3, %4}], [%0];" ::BW_OPERANDS(0) : "memory")
+__device__ void reduce(uint32_t tile, const CUtensorMap* map, const Coordinates& c) {
+#define BW_REDUCE(NAME, PTX)                                            \
+  if constexpr (kReduce == Reduce::NAME)                                \
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." PTX \
+               ".tile.bulk_group"                                       \
+               " [%1, {%3, %4}], [%0];" ::BW_OPERANDS(0)                \
+               : "memory")
   BW_REDUCE(add, "add");
   BW_REDUCE(min, "min");
   BW_REDUCE(max, "max");
@@ -82,28 +89,32 @@ __device__ void wait_for_stores() {
 /// Loads one box of `bytes` bytes to `offset` of the tile and writes the whole tile to `result`.
 template <unsigned kRank>
 __global__ void load_box(const __grid_constant__ CUtensorMap map, Coordinates coordinates,
-                         std::uint32_t offset, std::uint32_t bytes, std::uint32_t* result) {
-  __shared__ alignas(1024) std::uint32_t tile[kTileBytes / 4];
-  __shared__ alignas(8) std::uint64_t object;
-  const std::uint32_t barrier = shared_address(&object);
+                         uint32_t offset, uint32_t bytes, uint32_t* result) {
+  __shared__ alignas(1024) uint32_t tile[kTileBytes / 4];
+  __shared__ alignas(8) uint64_t object;
+  const uint32_t barrier = shared_address(&object);
   for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += kThreads) tile[i] = kUntouched;
   if (threadIdx.x == 0)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
   if (threadIdx.x == 0) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
-                 "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
     load<kRank>(shared_address(tile) + offset, &map, barrier, coordinates);
   }
-  std::uint32_t done = 0;
+  uint32_t done = 0;
   while (done == 0)
-    asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;"
-                 " selp.b32 %0, 1, 0, p;}" : "=r"(done) : "r"(barrier) : "memory");
+    asm volatile(
+        "{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0;"
+        " selp.b32 %0, 1, 0, p;}"
+        : "=r"(done)
+        : "r"(barrier)
+        : "memory");
   for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += kThreads) result[i] = tile[i];
 }
 
-__device__ void fill_tile(std::uint32_t* tile, const std::uint32_t* source) {
+__device__ void fill_tile(uint32_t* tile, const uint32_t* source) {
   for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += kThreads) tile[i] = source[i];
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   __syncthreads();
@@ -111,8 +122,8 @@ __device__ void fill_tile(std::uint32_t* tile, const std::uint32_t* source) {
 
 template <unsigned kRank>
 __global__ void store_box(const __grid_constant__ CUtensorMap map, Coordinates coordinates,
-                          std::uint32_t offset, const std::uint32_t* source) {
-  __shared__ alignas(1024) std::uint32_t tile[kTileBytes / 4];
+                          uint32_t offset, const uint32_t* source) {
+  __shared__ alignas(1024) uint32_t tile[kTileBytes / 4];
   fill_tile(tile, source);
   if (threadIdx.x != 0) return;
   store<kRank>(shared_address(tile) + offset, &map, coordinates);
@@ -121,8 +132,8 @@ __global__ void store_box(const __grid_constant__ CUtensorMap map, Coordinates c
 
 template <Reduce kReduce>
 __global__ void reduce_box(const __grid_constant__ CUtensorMap map, Coordinates coordinates,
-                           std::uint32_t offset, const std::uint32_t* source) {
-  __shared__ alignas(1024) std::uint32_t tile[kTileBytes / 4];
+                           uint32_t offset, const uint32_t* source) {
+  __shared__ alignas(1024) uint32_t tile[kTileBytes / 4];
   fill_tile(tile, source);
   if (threadIdx.x != 0) return;
   reduce<kReduce>(shared_address(tile) + offset, &map, coordinates);
@@ -133,7 +144,7 @@ __global__ void reduce_box(const __grid_constant__ CUtensorMap map, Coordinates 
 struct Copy {
   MapArguments map;
   Coordinates coordinates;
-  std::uint32_t tile_offset = 0;
+  uint32_t tile_offset = 0;
 };
 
 const void* const kLoads[] = {
@@ -146,12 +157,12 @@ const void* const kStores[] = {
     reinterpret_cast<const void*>(&store_box<5>)};
 
 /// Any bits, edge values of the formats among them.
-std::vector<std::uint64_t> contents(std::size_t bytes, unsigned position, unsigned element) {
+std::vector<uint64_t> contents(size_t bytes, unsigned position, unsigned element) {
   return operands(element == 1 ? 4 : element, position, bytes / (element == 1 ? 4 : element));
 }
 
 CUtensorMap encoded(MapArguments arguments, const void* tensor) {
-  arguments.address = reinterpret_cast<std::uintptr_t>(tensor);
+  arguments.address = reinterpret_cast<uintptr_t>(tensor);
   alignas(64) CUtensorMap map;
   const CUresult result = encode(map, arguments);
   require(result == CUDA_SUCCESS, "cuTensorMapEncodeTiled returned ", static_cast<int>(result));
@@ -160,13 +171,13 @@ CUtensorMap encoded(MapArguments arguments, const void* tensor) {
 
 /// Bytes that a load writes to shared memory. In an interleaved layout the elements are slices of
 /// 16 or 32 bytes, and the last dimension but one is walked within the slices.
-std::uint32_t box_bytes(const MapArguments& map) {
-  constexpr std::uint32_t kSliceBytes[] = {0, 16, 32};
+uint32_t box_bytes(const MapArguments& map) {
+  constexpr uint32_t kSliceBytes[] = {0, 16, 32};
   const bool interleaved = map.interleave != CU_TENSOR_MAP_INTERLEAVE_NONE;
-  std::uint32_t bytes = interleaved ? kSliceBytes[map.interleave] : element_bytes(map.type);
+  uint32_t bytes = interleaved ? kSliceBytes[map.interleave] : element_bytes(map.type);
   for (unsigned d = 0; d < map.rank; ++d) {
     if (interleaved && d + 2 == map.rank) continue;
-    const std::uint32_t step = d > 0 ? map.element_strides[d] : 1;
+    const uint32_t step = d > 0 ? map.element_strides[d] : 1;
     bytes *= (map.box[d] + step - 1) / step;
   }
   return bytes;
@@ -174,12 +185,12 @@ std::uint32_t box_bytes(const MapArguments& map) {
 
 Result measure_load(const Copy& copy) {
   const unsigned element = element_bytes(copy.map.type);
-  DeviceBuffer<std::uint8_t> tensor =
+  DeviceBuffer<uint8_t> tensor =
       to_device(contents(kTensorBytes, 0, element), element == 1 ? 4 : element);
-  DeviceBuffer<std::uint8_t> result(kTileBytes);
-  launch(kLoads[copy.map.rank - 1], 1, kThreads, encoded(copy.map, tensor.data()),
-         copy.coordinates, copy.tile_offset, box_bytes(copy.map), result.data());
-  return {from_device(result, 4), [](std::size_t i) {
+  DeviceBuffer<uint8_t> result(kTileBytes);
+  launch(kLoads[copy.map.rank - 1], 1, kThreads, encoded(copy.map, tensor.data()), copy.coordinates,
+         copy.tile_offset, box_bytes(copy.map), result.data());
+  return {from_device(result, 4), [](size_t i) {
             return "byte " + std::to_string(i * 4) + " of the tile in shared memory";
           }};
 }
@@ -189,11 +200,11 @@ Result measure_store(const Copy& copy, const void* kernel) {
   const unsigned width = element == 1 ? 4 : element;
   auto before = contents(kTensorBytes, 0, element);
   auto source = contents(kTileBytes, 1, element);
-  DeviceBuffer<std::uint8_t> tensor = to_device(before, width);
-  DeviceBuffer<std::uint8_t> tile = to_device(source, width);
+  DeviceBuffer<uint8_t> tensor = to_device(before, width);
+  DeviceBuffer<uint8_t> tile = to_device(source, width);
   launch(kernel, 1, kThreads, encoded(copy.map, tensor.data()), copy.coordinates, copy.tile_offset,
          tile.data());
-  return {from_device(tensor, width), [width, before](std::size_t i) {
+  return {from_device(tensor, width), [width, before](size_t i) {
             return "byte " + std::to_string(i * width) + " of the tensor, before " +
                    hexadecimal(before[i], width);
           }};

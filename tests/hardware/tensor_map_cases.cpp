@@ -1,4 +1,5 @@
-// What cuTensorMapEncodeTiled accepts: its CUresult for valid and invalid arguments.
+/// \file
+/// What cuTensorMapEncodeTiled accepts: its CUresult for valid and invalid arguments.
 #include <functional>
 
 #include "tests/hardware/cases.hpp"
@@ -274,9 +275,9 @@ const Registration kEncode("tensor_map.encode", [] {
     MapArguments arguments;
     variant.change(arguments);
     alignas(64) CUtensorMap map;
-    result.values.push_back(static_cast<std::uint64_t>(encode(map, arguments)));
+    result.values.push_back(static_cast<uint64_t>(encode(map, arguments)));
   }
-  result.describe = [](std::size_t i) { return std::string("CUresult of ") + kVariants[i].name; };
+  result.describe = [](size_t i) { return std::string("CUresult of ") + kVariants[i].name; };
   return result;
 });
 
@@ -288,9 +289,9 @@ const Registration kTypes("tensor_map.encode_types", [] {
     MapArguments arguments;
     arguments.type = type_of(type);
     alignas(64) CUtensorMap map;
-    result.values.push_back(static_cast<std::uint64_t>(encode(map, arguments)));
+    result.values.push_back(static_cast<uint64_t>(encode(map, arguments)));
   }
-  result.describe = [](std::size_t i) { return "CUresult of type " + std::to_string(i); };
+  result.describe = [](size_t i) { return "CUresult of type " + std::to_string(i); };
   return result;
 });
 

@@ -19,11 +19,11 @@ constexpr unsigned kMaxRank = 5;
 struct MapArguments {
   CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_UINT32;
   unsigned rank = 2;
-  std::uint64_t address = 0x7f0000000000;  // not read by the encoder
-  std::array<std::uint64_t, kMaxRank> extents = {64, 32, 8, 4, 2};
-  std::array<std::uint64_t, kMaxRank - 1> strides = {256, 8192, 65536, 262144};  // bytes
-  std::array<std::uint32_t, kMaxRank> box = {16, 8, 2, 2, 1};
-  std::array<std::uint32_t, kMaxRank> element_strides = {1, 1, 1, 1, 1};
+  uint64_t address = 0x7f0000000000;  // not read by the encoder
+  std::array<uint64_t, kMaxRank> extents = {64, 32, 8, 4, 2};
+  std::array<uint64_t, kMaxRank - 1> strides = {256, 8192, 65536, 262144};  // bytes
+  std::array<uint32_t, kMaxRank> box = {16, 8, 2, 2, 1};
+  std::array<uint32_t, kMaxRank> element_strides = {1, 1, 1, 1, 1};
   CUtensorMapInterleave interleave = CU_TENSOR_MAP_INTERLEAVE_NONE;
   CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_NONE;
   CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_NONE;

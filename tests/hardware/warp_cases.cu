@@ -1,14 +1,16 @@
-// Exchanges and reductions within a warp (PTX ISA, "shfl.sync", "vote.sync", "match.sync",
-// "redux.sync", "elect.sync", "movmatrix", "Special Registers").
+/// \file
+/// Exchanges and reductions within a warp (PTX ISA, "shfl.sync", "vote.sync", "match.sync",
+/// "redux.sync", "elect.sync", "movmatrix", "Special Registers").
 #include "tests/hardware/inputs.hpp"
 #include "tests/hardware/instruction_case.cuh"
 #include "tests/hardware/raw_memory.hpp"
 
 namespace bw::conformance::warp {
 
-#define BW_SHFL(MODE)                                                                          \
-  BW_ASSEMBLY(3, w, w, w, w, "shfl.sync." MODE ".b32",                                         \
-              "{.reg .pred p; .reg .b32 t; shfl.sync." MODE ".b32 t|p, %1, %2, %3, 0xffffffff;" \
+#define BW_SHFL(MODE)                                       \
+  BW_ASSEMBLY(3, w, w, w, w, "shfl.sync." MODE ".b32",      \
+              "{.reg .pred p; .reg .b32 t; shfl.sync." MODE \
+              ".b32 t|p, %1, %2, %3, 0xffffffff;"           \
               " selp.b32 %0, 0, 0xa5a5a5a5, p; xor.b32 %0, %0, t;}")
 BW_SHFL("up")
 BW_SHFL("down")
@@ -20,9 +22,9 @@ BW_ASSEMBLY(1, w, w, w, w, "shfl.sync.idx.b32.partial",
             " vote.sync.ballot.b32 m, p, 0xffffffff; bfind.u32 n, m; mov.b32 %0, 7;"
             " @p shfl.sync.idx.b32 %0, %1, n, 31, m;}")
 
-#define BW_VOTE(FORM)                                                                     \
-  BW_ASSEMBLY(2, w, w, w, w, "vote.sync." FORM ".pred",                                   \
-              "{.reg .pred p, q; and.b32 %0, %1, 31; setp.ne.u32 p, %0, 3;"               \
+#define BW_VOTE(FORM)                                                       \
+  BW_ASSEMBLY(2, w, w, w, w, "vote.sync." FORM ".pred",                     \
+              "{.reg .pred p, q; and.b32 %0, %1, 31; setp.ne.u32 p, %0, 3;" \
               " vote.sync." FORM ".pred q, p, 0xffffffff; selp.b32 %0, 1, 0, q;}")
 BW_VOTE("all")
 BW_VOTE("any")
@@ -81,47 +83,58 @@ constexpr unsigned kRows = 64;
 
 /// ldmatrix of `kCount` matrices whose rows lie at places 16 * ((7 * lane + 3) % kRows).
 template <int kCount, bool kTransposed>
-__global__ void load_matrices(const std::uint32_t* input, std::uint32_t* result) {
-  __shared__ alignas(16) std::uint32_t memory[kRows * 4];
+__global__ void load_matrices(const uint32_t* input, uint32_t* result) {
+  __shared__ alignas(16) uint32_t memory[kRows * 4];
   for (unsigned i = threadIdx.x; i < kRows * 4; i += kWarp) memory[i] = input[i];
   __syncwarp();
   const unsigned row = (7 * threadIdx.x + 3) % kRows;
-  const auto address =
-      static_cast<std::uint32_t>(__cvta_generic_to_shared(memory)) + 16 * row;
-  std::uint32_t r[4] = {};
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(memory)) + 16 * row;
+  uint32_t r[4] = {};
   if constexpr (kCount == 4 && !kTransposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
   if constexpr (kCount == 4 && kTransposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(address) : "memory");
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address)
+                 : "memory");
   if constexpr (kCount == 2 && !kTransposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared::cta.b16 {%0, %1}, [%2];"
-                 : "=r"(r[0]), "=r"(r[1]) : "r"(address) : "memory");
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(address)
+                 : "memory");
   if constexpr (kCount == 1 && kTransposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
-                 : "=r"(r[0]) : "r"(address) : "memory");
+                 : "=r"(r[0])
+                 : "r"(address)
+                 : "memory");
   for (int i = 0; i < 4; ++i) result[threadIdx.x * 4 + i] = r[i];
 }
 
 template <int kCount, bool kTransposed>
-__global__ void store_matrices(const std::uint32_t* input, std::uint32_t* result) {
-  __shared__ alignas(16) std::uint32_t memory[kRows * 4];
+__global__ void store_matrices(const uint32_t* input, uint32_t* result) {
+  __shared__ alignas(16) uint32_t memory[kRows * 4];
   for (unsigned i = threadIdx.x; i < kRows * 4; i += kWarp) memory[i] = 0;
   __syncwarp();
   const unsigned row = (7 * threadIdx.x + 3) % kRows;
-  const auto address =
-      static_cast<std::uint32_t>(__cvta_generic_to_shared(memory)) + 16 * row;
-  const std::uint32_t* r = input + threadIdx.x * 4;
+  const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(memory)) + 16 * row;
+  const uint32_t* r = input + threadIdx.x * 4;
   if constexpr (kCount == 4 && !kTransposed)
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
-                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+                 "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                 : "memory");
   if constexpr (kCount == 4 && kTransposed)
-    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                     address), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+        "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+        : "memory");
   if constexpr (kCount == 2 && kTransposed)
-    asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(
-                     address), "r"(r[0]), "r"(r[1]) : "memory");
+    asm volatile(
+        "stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(address),
+        "r"(r[0]), "r"(r[1])
+        : "memory");
   if constexpr (kCount == 1 && !kTransposed)
     asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(address), "r"(r[0])
                  : "memory");
@@ -129,13 +142,13 @@ __global__ void store_matrices(const std::uint32_t* input, std::uint32_t* result
   for (unsigned i = threadIdx.x; i < kRows * 4; i += kWarp) result[i] = memory[i];
 }
 
-Result measure_matrices(void (*kernel)(const std::uint32_t*, std::uint32_t*)) {
-  constexpr std::size_t kWords = kRows * 4;
-  DeviceBuffer<std::uint8_t> input = to_device(operands(4, 0, kWords), 4);
-  DeviceBuffer<std::uint8_t> result(kWords * 4);
+Result measure_matrices(void (*kernel)(const uint32_t*, uint32_t*)) {
+  constexpr size_t kWords = kRows * 4;
+  DeviceBuffer<uint8_t> input = to_device(operands(4, 0, kWords), 4);
+  DeviceBuffer<uint8_t> result(kWords * 4);
   result.fill_bytes(0);
   launch(reinterpret_cast<const void*>(kernel), 1, kWarp, input.data(), result.data());
-  return {from_device(result, 4), [](std::size_t i) { return "word " + std::to_string(i); }};
+  return {from_device(result, 4), [](size_t i) { return "word " + std::to_string(i); }};
 }
 
 const Registration kMatrixCases[] = {

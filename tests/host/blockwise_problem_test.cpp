@@ -1,4 +1,5 @@
-// Random inputs and their quantisation, checked in float64.
+/// \file
+/// Random inputs and their quantisation, checked in float64.
 #include "common/host/blockwise_problem.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The fast reference against the definition, three plain loops.
+/// \file
+/// The fast reference against the definition, three plain loops.
 #include "common/host/blockwise_reference.hpp"
 
 #include <gtest/gtest.h>

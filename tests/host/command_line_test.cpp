@@ -1,4 +1,5 @@
-// Options: values, forms, and what can't be read.
+/// \file
+/// Options: values, forms, and what can't be read.
 #include "common/host/command_line.hpp"
 
 #include <gtest/gtest.h>

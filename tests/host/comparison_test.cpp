@@ -1,4 +1,5 @@
-// What passes and what fails verification.
+/// \file
+/// What passes and what fails verification.
 #include "common/host/comparison.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Swizzles and descriptors against the tables of the PTX ISA, written out as literal bits.
+/// \file
+/// Swizzles and descriptors against the tables of the PTX ISA, written out as literal bits.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Every refusal of the GEMM's host interface, and that it says what is allowed.
+/// \file
+/// Every refusal of the GEMM's host interface, and that it says what is allowed.
 #include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// bf16 and e4m3 conversions against the CUDA Toolkit's host implementations.
+/// \file
+/// bf16 and e4m3 conversions against the CUDA Toolkit's host implementations.
 #include "common/host/number_formats.hpp"
 
 #include <cuda_bf16.h>

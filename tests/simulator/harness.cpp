@@ -16,22 +16,22 @@ std::string entry(std::string_view parameters, std::string_view body, std::strin
   return text;
 }
 
-Settings test_settings(std::uint64_t seed) {
+Settings test_settings(uint64_t seed) {
   Settings settings;
   settings.seed = seed;
   settings.host_threads = 1;
   settings.sm_count = 8;
-  settings.memory_bytes = std::size_t{1} << 30;
+  settings.memory_bytes = size_t{1} << 30;
   return settings;
 }
 
-LaunchConfiguration threads(std::uint32_t count) {
+LaunchConfiguration threads(uint32_t count) {
   LaunchConfiguration configuration;
   configuration.block = {count, 1, 1};
   return configuration;
 }
 
-LaunchConfiguration grid(std::uint32_t ctas, std::uint32_t threads_per_cta, std::uint32_t cluster) {
+LaunchConfiguration grid(uint32_t ctas, uint32_t threads_per_cta, uint32_t cluster) {
   LaunchConfiguration configuration = threads(threads_per_cta);
   configuration.grid = {ctas, 1, 1};
   configuration.cluster = {cluster, 1, 1};

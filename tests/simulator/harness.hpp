@@ -1,5 +1,6 @@
-// Runs PTX text in the simulator and looks at the memory afterwards.
 #pragma once
+/// \file
+/// Runs PTX text in the simulator and looks at the memory afterwards.
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ namespace bw::sim::test {
 
 /// Settings for tests: few SMs, small memory, given seed, one host thread unless a test asks for
 /// more.
-[[nodiscard]] Settings test_settings(std::uint64_t seed = 0);
+[[nodiscard]] Settings test_settings(uint64_t seed = 0);
 
 /// Typed device memory that a test reads and writes directly.
 template <class T>
@@ -38,15 +39,15 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  [[nodiscard]] std::uint64_t address() const { return address_; }
+  [[nodiscard]] uint64_t address() const { return address_; }
   [[nodiscard]] T* data() const { return reinterpret_cast<T*>(address_); }
-  [[nodiscard]] T& operator[](std::size_t index) const { return data()[index]; }
+  [[nodiscard]] T& operator[](size_t index) const { return data()[index]; }
   [[nodiscard]] std::vector<T> values() const { return {data(), data() + count_}; }
 
  private:
   DeviceMemory& memory_;
-  std::size_t count_ = 0;
-  std::uint64_t address_ = 0;
+  size_t count_ = 0;
+  uint64_t address_ = 0;
 };
 
 class Runner {
@@ -88,10 +89,10 @@ class Runner {
 };
 
 /// One CTA of `threads` threads.
-[[nodiscard]] LaunchConfiguration threads(std::uint32_t count);
+[[nodiscard]] LaunchConfiguration threads(uint32_t count);
 /// A grid of `ctas` CTAs in clusters of `cluster`.
-[[nodiscard]] LaunchConfiguration grid(std::uint32_t ctas, std::uint32_t threads_per_cta,
-                                       std::uint32_t cluster = 1);
+[[nodiscard]] LaunchConfiguration grid(uint32_t ctas, uint32_t threads_per_cta,
+                                       uint32_t cluster = 1);
 
 /// Runs `action`, expects a SimulationError of the kind whose text contains all `parts`; returns
 /// the report.

@@ -1,6 +1,7 @@
-// The one error type of the simulator: a report that says what happened, where, which rule it breaks
-// and what would fix it.
 #pragma once
+/// \file
+/// The one error type of the simulator: a report that says what happened, where, which rule it
+/// breaks and what would fix it.
 
 #include <stdexcept>
 #include <string>
@@ -11,7 +12,8 @@ namespace bw::sim {
 /// What kind of fault a report describes. Tests and the runtime's error codes depend on it.
 enum class FaultKind {
   parse,        ///< the PTX text is malformed or cut off
-  unsupported,  ///< a known or unknown instruction, directive or API that the simulator does not execute
+  unsupported,  ///< a known or unknown instruction, directive or API that the simulator does not
+                ///< execute
   launch,       ///< the launch configuration cannot run (resources, limits, arguments)
   contract,     ///< a rule of the PTX ISA is broken (bounds, alignment, state, descriptors)
   deadlock,     ///< no thread can run and nothing is in flight
@@ -22,11 +24,12 @@ enum class FaultKind {
 /// A fault report. Every text is a plain sentence without a trailing newline.
 struct Report {
   FaultKind kind = FaultKind::contract;
-  std::string what;                  ///< what happened, with the values involved
-  std::string where;                 ///< reader's file:line, instruction, CTA, warp, lanes
-  std::vector<std::string> details;  ///< further lines: waiting roles, conflicting accesses, allocations
-  std::string rule;                  ///< the rule that is broken, with its PTX ISA section
-  std::string fix;                   ///< what would fix it
+  std::string what;   ///< what happened, with the values involved
+  std::string where;  ///< reader's file:line, instruction, CTA, warp, lanes
+  std::vector<std::string>
+      details;       ///< further lines: waiting roles, conflicting accesses, allocations
+  std::string rule;  ///< the rule that is broken, with its PTX ISA section
+  std::string fix;   ///< what would fix it
 
   /// The report as a paragraph of lines for a terminal.
   [[nodiscard]] std::string format() const;

@@ -1,5 +1,6 @@
-// Lines that fit a terminal.
 #pragma once
+/// \file
+/// Lines that fit a terminal.
 
 #include <cstddef>
 #include <string>
@@ -10,6 +11,6 @@ namespace bw::sim {
 /// Breaks the lines of `text` at spaces so that none is wider than `width` columns where that is
 /// possible; continued lines are indented by two more than the line they continue. A width of 0
 /// leaves the text alone.
-[[nodiscard]] std::string wrap_lines(std::string_view text, std::size_t width);
+[[nodiscard]] std::string wrap_lines(std::string_view text, size_t width);
 
 }  // namespace bw::sim

@@ -29,7 +29,7 @@ bool returns_on_fault() {
 }
 
 // Columns of the terminal that stderr is, 0 when it is none: logs keep whole lines.
-std::size_t terminal_columns() {
+size_t terminal_columns() {
   winsize size{};
   return isatty(STDERR_FILENO) != 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col
                                                                                     : 0;

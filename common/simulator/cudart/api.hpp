@@ -1,6 +1,7 @@
-// How every API function runs: under the runtime's lock, with faults turned into what the user
-// asked for and the error remembered for cudaGetLastError.
 #pragma once
+/// \file
+/// How every API function runs: under the runtime's lock, with faults turned into what the user
+/// asked for and the error remembered for cudaGetLastError.
 
 #include <mutex>
 #include <new>

@@ -1,5 +1,6 @@
-// cudaMemcpy and cudaMemset in all forms that work on plain memory. Streams run in order and at
-// once, so the asynchronous forms copy before they return.
+/// \file
+/// cudaMemcpy and cudaMemset in all forms that work on plain memory. Streams run in order and at
+/// once, so the asynchronous forms copy before they return.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -12,16 +13,16 @@
 namespace bw::sim::cudart {
 namespace {
 
-cudaError_t copy_bytes(const char* api, void* destination, const void* source, std::size_t bytes,
+cudaError_t copy_bytes(const char* api, void* destination, const void* source, size_t bytes,
                        cudaMemcpyKind kind) {
   return device_api([&](Runtime& runtime) {
     return copy(runtime, api, destination, {}, source, {}, {bytes}, kind);
   });
 }
 
-cudaError_t copy_rows(const char* api, void* destination, std::size_t destination_pitch,
-                      const void* source, std::size_t source_pitch, std::size_t width,
-                      std::size_t height, cudaMemcpyKind kind) {
+cudaError_t copy_rows(const char* api, void* destination, size_t destination_pitch,
+                      const void* source, size_t source_pitch, size_t width, size_t height,
+                      cudaMemcpyKind kind) {
   return device_api([&](Runtime& runtime) {
     return copy(runtime, api, destination, {destination_pitch}, source, {source_pitch},
                 {width, height}, kind);
@@ -50,8 +51,8 @@ cudaError_t copy_boxes(const char* api, const cudaMemcpy3DParms* parameters) {
   });
 }
 
-cudaError_t set_bytes(const char* api, void* pointer, std::size_t pitch, int value,
-                      std::size_t width, std::size_t height) {
+cudaError_t set_bytes(const char* api, void* pointer, size_t pitch, int value, size_t width,
+                      size_t height) {
   return device_api([&](Runtime& runtime) {
     return fill(runtime, api, pointer, {pitch}, value, {width, height});
   });
@@ -76,7 +77,7 @@ cudaError_t with_symbol(const char* api, const void* host_variable, Use&& use) {
               "program; pass the variable itself, not its name or a pointer");
       return cudaErrorInvalidSymbol;
     }
-    const std::uint64_t address = runtime.symbol_address(*symbol);
+    const uint64_t address = runtime.symbol_address(*symbol);
     if (address == 0) {
       explain(api,
               "the variable `" + symbol->name + "` is not in the PTX of " + symbol->image->name);
@@ -86,8 +87,7 @@ cudaError_t with_symbol(const char* api, const void* host_variable, Use&& use) {
   });
 }
 
-cudaError_t check_symbol_range(const char* api, const Symbol& symbol, std::size_t count,
-                               std::size_t offset) {
+cudaError_t check_symbol_range(const char* api, const Symbol& symbol, size_t count, size_t offset) {
   if (offset <= symbol.size_bytes && count <= symbol.size_bytes - offset) return cudaSuccess;
   explain(api, std::to_string(count) + " bytes from byte " + std::to_string(offset) +
                    " leave the variable `" + symbol.name + "` of " +
@@ -96,9 +96,9 @@ cudaError_t check_symbol_range(const char* api, const Symbol& symbol, std::size_
 }
 
 cudaError_t copy_to_symbol(const char* api, const void* host_variable, const void* source,
-                           std::size_t count, std::size_t offset, cudaMemcpyKind kind) {
+                           size_t count, size_t offset, cudaMemcpyKind kind) {
   return with_symbol(api, host_variable,
-                     [&](Runtime& runtime, const Symbol& symbol, std::uint64_t address) {
+                     [&](Runtime& runtime, const Symbol& symbol, uint64_t address) {
                        const cudaError_t error = check_symbol_range(api, symbol, count, offset);
                        if (error != cudaSuccess) return error;
                        return copy(runtime, api, reinterpret_cast<void*>(address + offset), {},
@@ -107,9 +107,9 @@ cudaError_t copy_to_symbol(const char* api, const void* host_variable, const voi
 }
 
 cudaError_t copy_from_symbol(const char* api, void* destination, const void* host_variable,
-                             std::size_t count, std::size_t offset, cudaMemcpyKind kind) {
+                             size_t count, size_t offset, cudaMemcpyKind kind) {
   return with_symbol(
-      api, host_variable, [&](Runtime& runtime, const Symbol& symbol, std::uint64_t address) {
+      api, host_variable, [&](Runtime& runtime, const Symbol& symbol, uint64_t address) {
         const cudaError_t error = check_symbol_range(api, symbol, count, offset);
         if (error != cudaSuccess) return error;
         return copy(runtime, api, destination, {}, reinterpret_cast<const void*>(address + offset),
@@ -122,40 +122,39 @@ cudaError_t copy_from_symbol(const char* api, void* destination, const void* hos
 
 using namespace bw::sim::cudart;
 
-BW_CUDART_API cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t bytes,
+BW_CUDART_API cudaError_t cudaMemcpy(void* destination, const void* source, size_t bytes,
                                      cudaMemcpyKind kind) {
   return copy_bytes("cudaMemcpy", destination, source, bytes, kind);
 }
 BW_CUDART_TWIN(cudaMemcpy, _ptds)
 
-BW_CUDART_API cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t bytes,
+BW_CUDART_API cudaError_t cudaMemcpyAsync(void* destination, const void* source, size_t bytes,
                                           cudaMemcpyKind kind, cudaStream_t) {
   return copy_bytes("cudaMemcpyAsync", destination, source, bytes, kind);
 }
 BW_CUDART_TWIN(cudaMemcpyAsync, _ptsz)
 
 BW_CUDART_API cudaError_t cudaMemcpyPeer(void* destination, int, const void* source, int,
-                                         std::size_t bytes) {
+                                         size_t bytes) {
   return copy_bytes("cudaMemcpyPeer", destination, source, bytes, cudaMemcpyDeviceToDevice);
 }
 
 BW_CUDART_API cudaError_t cudaMemcpyPeerAsync(void* destination, int, const void* source, int,
-                                              std::size_t bytes, cudaStream_t) {
+                                              size_t bytes, cudaStream_t) {
   return copy_bytes("cudaMemcpyPeerAsync", destination, source, bytes, cudaMemcpyDeviceToDevice);
 }
 
-BW_CUDART_API cudaError_t cudaMemcpy2D(void* destination, std::size_t destination_pitch,
-                                       const void* source, std::size_t source_pitch,
-                                       std::size_t width, std::size_t height, cudaMemcpyKind kind) {
+BW_CUDART_API cudaError_t cudaMemcpy2D(void* destination, size_t destination_pitch,
+                                       const void* source, size_t source_pitch, size_t width,
+                                       size_t height, cudaMemcpyKind kind) {
   return copy_rows("cudaMemcpy2D", destination, destination_pitch, source, source_pitch, width,
                    height, kind);
 }
 BW_CUDART_TWIN(cudaMemcpy2D, _ptds)
 
-BW_CUDART_API cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch,
-                                            const void* source, std::size_t source_pitch,
-                                            std::size_t width, std::size_t height,
-                                            cudaMemcpyKind kind, cudaStream_t) {
+BW_CUDART_API cudaError_t cudaMemcpy2DAsync(void* destination, size_t destination_pitch,
+                                            const void* source, size_t source_pitch, size_t width,
+                                            size_t height, cudaMemcpyKind kind, cudaStream_t) {
   return copy_rows("cudaMemcpy2DAsync", destination, destination_pitch, source, source_pitch, width,
                    height, kind);
 }
@@ -171,29 +170,27 @@ BW_CUDART_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters,
 }
 BW_CUDART_TWIN(cudaMemcpy3DAsync, _ptsz)
 
-BW_CUDART_API cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* source,
-                                             std::size_t count, std::size_t offset,
-                                             cudaMemcpyKind kind) {
+BW_CUDART_API cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* source, size_t count,
+                                             size_t offset, cudaMemcpyKind kind) {
   return copy_to_symbol("cudaMemcpyToSymbol", symbol, source, count, offset, kind);
 }
 BW_CUDART_TWIN(cudaMemcpyToSymbol, _ptds)
 
 BW_CUDART_API cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* source,
-                                                  std::size_t count, std::size_t offset,
-                                                  cudaMemcpyKind kind, cudaStream_t) {
+                                                  size_t count, size_t offset, cudaMemcpyKind kind,
+                                                  cudaStream_t) {
   return copy_to_symbol("cudaMemcpyToSymbolAsync", symbol, source, count, offset, kind);
 }
 BW_CUDART_TWIN(cudaMemcpyToSymbolAsync, _ptsz)
 
-BW_CUDART_API cudaError_t cudaMemcpyFromSymbol(void* destination, const void* symbol,
-                                               std::size_t count, std::size_t offset,
-                                               cudaMemcpyKind kind) {
+BW_CUDART_API cudaError_t cudaMemcpyFromSymbol(void* destination, const void* symbol, size_t count,
+                                               size_t offset, cudaMemcpyKind kind) {
   return copy_from_symbol("cudaMemcpyFromSymbol", destination, symbol, count, offset, kind);
 }
 BW_CUDART_TWIN(cudaMemcpyFromSymbol, _ptds)
 
 BW_CUDART_API cudaError_t cudaMemcpyFromSymbolAsync(void* destination, const void* symbol,
-                                                    std::size_t count, std::size_t offset,
+                                                    size_t count, size_t offset,
                                                     cudaMemcpyKind kind, cudaStream_t) {
   return copy_from_symbol("cudaMemcpyFromSymbolAsync", destination, symbol, count, offset, kind);
 }
@@ -201,39 +198,37 @@ BW_CUDART_TWIN(cudaMemcpyFromSymbolAsync, _ptsz)
 
 BW_CUDART_API cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   return with_symbol("cudaGetSymbolAddress", symbol,
-                     [&](Runtime&, const Symbol&, std::uint64_t device_address) {
+                     [&](Runtime&, const Symbol&, uint64_t device_address) {
                        *address = reinterpret_cast<void*>(device_address);
                        return cudaSuccess;
                      });
 }
 
-BW_CUDART_API cudaError_t cudaGetSymbolSize(std::size_t* size, const void* symbol) {
-  return with_symbol("cudaGetSymbolSize", symbol,
-                     [&](Runtime&, const Symbol& found, std::uint64_t) {
-                       *size = found.size_bytes;
-                       return cudaSuccess;
-                     });
+BW_CUDART_API cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
+  return with_symbol("cudaGetSymbolSize", symbol, [&](Runtime&, const Symbol& found, uint64_t) {
+    *size = found.size_bytes;
+    return cudaSuccess;
+  });
 }
 
-BW_CUDART_API cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
+BW_CUDART_API cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
   return set_bytes("cudaMemset", pointer, 0, value, bytes, 1);
 }
 BW_CUDART_TWIN(cudaMemset, _ptds)
 
-BW_CUDART_API cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes,
-                                          cudaStream_t) {
+BW_CUDART_API cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t) {
   return set_bytes("cudaMemsetAsync", pointer, 0, value, bytes, 1);
 }
 BW_CUDART_TWIN(cudaMemsetAsync, _ptsz)
 
-BW_CUDART_API cudaError_t cudaMemset2D(void* pointer, std::size_t pitch, int value,
-                                       std::size_t width, std::size_t height) {
+BW_CUDART_API cudaError_t cudaMemset2D(void* pointer, size_t pitch, int value, size_t width,
+                                       size_t height) {
   return set_bytes("cudaMemset2D", pointer, pitch, value, width, height);
 }
 BW_CUDART_TWIN(cudaMemset2D, _ptds)
 
-BW_CUDART_API cudaError_t cudaMemset2DAsync(void* pointer, std::size_t pitch, int value,
-                                            std::size_t width, std::size_t height, cudaStream_t) {
+BW_CUDART_API cudaError_t cudaMemset2DAsync(void* pointer, size_t pitch, int value, size_t width,
+                                            size_t height, cudaStream_t) {
   return set_bytes("cudaMemset2DAsync", pointer, pitch, value, width, height);
 }
 BW_CUDART_TWIN(cudaMemset2DAsync, _ptsz)

@@ -14,11 +14,11 @@ namespace {
 unsigned device_flags = cudaDeviceScheduleAuto;
 
 // Limits are kept and reported; device-side heaps and launches do not exist here.
-std::map<cudaLimit, std::size_t>& limits() {
-  static auto* const values = new std::map<cudaLimit, std::size_t>{
+std::map<cudaLimit, size_t>& limits() {
+  static auto* const values = new std::map<cudaLimit, size_t>{
       {cudaLimitStackSize, 1024},
-      {cudaLimitPrintfFifoSize, std::size_t{1} << 20},
-      {cudaLimitMallocHeapSize, std::size_t{8} << 20},
+      {cudaLimitPrintfFifoSize, size_t{1} << 20},
+      {cudaLimitMallocHeapSize, size_t{8} << 20},
       {cudaLimitDevRuntimeSyncDepth, 2},
       {cudaLimitDevRuntimePendingLaunchCount, 2048},
       {cudaLimitMaxL2FetchGranularity, 64},
@@ -130,7 +130,7 @@ BW_CUDART_API cudaError_t cudaDeviceReset() {
   return cudaSuccess;
 }
 
-BW_CUDART_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
+BW_CUDART_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return device_api([&](Runtime&) {
     if (limits().count(limit) == 0) return cudaErrorUnsupportedLimit;
     limits()[limit] = value;
@@ -138,7 +138,7 @@ BW_CUDART_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value)
   });
 }
 
-BW_CUDART_API cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+BW_CUDART_API cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   return device_api([&](Runtime&) {
     if (limits().count(limit) == 0) return cudaErrorUnsupportedLimit;
     *value = limits()[limit];

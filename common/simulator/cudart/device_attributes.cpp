@@ -1,5 +1,6 @@
-// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (10.0),
-// and published data of the B200 for clocks, memory bus and L2. None of it was read from a device.
+/// \file
+/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (10.0),
+/// and published data of the B200 for clocks, memory bus and L2. None of it was read from a device.
 #include "common/simulator/cudart/device_attributes.hpp"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// What the simulated device says about itself.
 #pragma once
+/// \file
+/// What the simulated device says about itself.
 
 #include <driver_types.h>
 

@@ -1,5 +1,6 @@
-// The driver functions that programs reach through cudaGetDriverEntryPoint (or link directly):
-// tensor maps, error texts, what the device is.
+/// \file
+/// The driver functions that programs reach through cudaGetDriverEntryPoint (or link directly):
+/// tensor maps, error texts, what the device is.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -51,7 +52,7 @@ BW_CUDART_API CUresult cuTensorMapEncodeTiled(
   TensorMapArguments arguments;
   arguments.data_type = type;
   arguments.rank = rank;
-  arguments.global_address = reinterpret_cast<std::uint64_t>(address);
+  arguments.global_address = reinterpret_cast<uint64_t>(address);
   arguments.global_dim = extents;
   arguments.global_strides = strides;
   arguments.box_dim = box;
@@ -65,7 +66,7 @@ BW_CUDART_API CUresult cuTensorMapEncodeTiled(
 
 BW_CUDART_API CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
   return from_status("cuTensorMapReplaceAddress",
-                     replace_tensor_map_address(map, reinterpret_cast<std::uint64_t>(address)));
+                     replace_tensor_map_address(map, reinterpret_cast<uint64_t>(address)));
 }
 
 BW_CUDART_API CUresult cuTensorMapEncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
@@ -117,7 +118,7 @@ BW_CUDART_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 BW_CUDART_API CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
   const std::string_view text = kDeviceName;
-  const std::size_t count = text.copy(name, static_cast<std::size_t>(length) - 1);
+  const size_t count = text.copy(name, static_cast<size_t>(length) - 1);
   name[count] = '\0';
   return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }

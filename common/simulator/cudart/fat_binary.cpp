@@ -15,24 +15,24 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "fat binaries are little endian and read in place");
 
-constexpr std::uint32_t kMagic = 0xBA55ED50;
-constexpr std::size_t kHeaderBytes = 16;
-constexpr std::size_t kEntryHeaderBytes = 64;  // the part that this reader uses
-constexpr std::uint64_t kFlagLz4 = 0x2000;
-constexpr std::uint64_t kFlagZstandard = 0x8000;
-constexpr std::uint64_t kFlagArchitectureSpecific = 0x100000;
-constexpr std::uint64_t kFlagFamilySpecific = 0x200000;
+constexpr uint32_t kMagic = 0xBA55ED50;
+constexpr size_t kHeaderBytes = 16;
+constexpr size_t kEntryHeaderBytes = 64;  // the part that this reader uses
+constexpr uint64_t kFlagLz4 = 0x2000;
+constexpr uint64_t kFlagZstandard = 0x8000;
+constexpr uint64_t kFlagArchitectureSpecific = 0x100000;
+constexpr uint64_t kFlagFamilySpecific = 0x200000;
 // Far beyond any PTX; a larger size in a header is damage, not data.
-constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 30;
-constexpr std::uint32_t kDeviceArchitecture = 100;
+constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
+constexpr uint32_t kDeviceArchitecture = 100;
 
 // Offsets in an entry's header.
-constexpr std::size_t kOffsetHeaderBytes = 4;
-constexpr std::size_t kOffsetPayloadBytes = 8;
-constexpr std::size_t kOffsetCompressedBytes = 16;
-constexpr std::size_t kOffsetArchitecture = 28;
-constexpr std::size_t kOffsetFlags = 40;
-constexpr std::size_t kOffsetUncompressedBytes = 56;
+constexpr size_t kOffsetHeaderBytes = 4;
+constexpr size_t kOffsetPayloadBytes = 8;
+constexpr size_t kOffsetCompressedBytes = 16;
+constexpr size_t kOffsetArchitecture = 28;
+constexpr size_t kOffsetFlags = 40;
+constexpr size_t kOffsetUncompressedBytes = 56;
 
 [[noreturn]] void fail(FaultKind kind, const std::string& name, std::string what, std::string fix) {
   Report report;
@@ -49,13 +49,13 @@ constexpr std::size_t kOffsetUncompressedBytes = 56;
 }
 
 template <class T>
-T read(std::span<const std::byte> bytes, std::size_t offset) {
+T read(std::span<const std::byte> bytes, size_t offset) {
   T value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
-FatBinaryEntry::Compression compression_of(std::uint64_t flags, std::uint32_t compressed_bytes) {
+FatBinaryEntry::Compression compression_of(uint64_t flags, uint32_t compressed_bytes) {
   if ((flags & kFlagZstandard) != 0) return FatBinaryEntry::Compression::zstandard;
   if ((flags & kFlagLz4) != 0) return FatBinaryEntry::Compression::lz4;
   return compressed_bytes == 0 ? FatBinaryEntry::Compression::none
@@ -63,17 +63,17 @@ FatBinaryEntry::Compression compression_of(std::uint64_t flags, std::uint32_t co
 }
 
 // Reads the entry at `offset` and moves `offset` behind it.
-FatBinaryEntry read_entry(std::span<const std::byte> bytes, std::size_t& offset,
+FatBinaryEntry read_entry(std::span<const std::byte> bytes, size_t& offset,
                           const std::string& name) {
-  const std::size_t left = bytes.size() - offset;
+  const size_t left = bytes.size() - offset;
   const std::string place = "the image at byte " + std::to_string(offset);
   if (left < kEntryHeaderBytes) {
     fail_malformed(name, place + " has " + std::to_string(left) + " bytes where its header takes " +
                              std::to_string(kEntryHeaderBytes));
   }
   const auto header = bytes.subspan(offset);
-  const auto header_bytes = read<std::uint32_t>(header, kOffsetHeaderBytes);
-  const auto payload_bytes = read<std::uint64_t>(header, kOffsetPayloadBytes);
+  const auto header_bytes = read<uint32_t>(header, kOffsetHeaderBytes);
+  const auto payload_bytes = read<uint64_t>(header, kOffsetPayloadBytes);
   if (header_bytes < kEntryHeaderBytes || header_bytes > left) {
     fail_malformed(name, place + " states a header of " + std::to_string(header_bytes) +
                              " bytes, with " + std::to_string(left) + " bytes left");
@@ -82,44 +82,44 @@ FatBinaryEntry read_entry(std::span<const std::byte> bytes, std::size_t& offset,
     fail_malformed(name, place + " states " + std::to_string(payload_bytes) + " bytes, with " +
                              std::to_string(left - header_bytes) + " left");
   }
-  const auto compressed_bytes = read<std::uint32_t>(header, kOffsetCompressedBytes);
+  const auto compressed_bytes = read<uint32_t>(header, kOffsetCompressedBytes);
   if (compressed_bytes > payload_bytes) {
     fail_malformed(name, place + " states " + std::to_string(compressed_bytes) +
                              " compressed bytes in a payload of " + std::to_string(payload_bytes));
   }
-  const auto flags = read<std::uint64_t>(header, kOffsetFlags);
+  const auto flags = read<uint64_t>(header, kOffsetFlags);
 
   FatBinaryEntry entry;
-  entry.kind = read<std::uint16_t>(header, 0);
-  entry.architecture = read<std::uint32_t>(header, kOffsetArchitecture);
+  entry.kind = read<uint16_t>(header, 0);
+  entry.architecture = read<uint32_t>(header, kOffsetArchitecture);
   if ((flags & kFlagArchitectureSpecific) != 0) entry.suffix = 'a';
   if ((flags & kFlagFamilySpecific) != 0) entry.suffix = 'f';
   entry.compression = compression_of(flags, compressed_bytes);
   const bool compressed = entry.compression != FatBinaryEntry::Compression::none;
   entry.payload = header.subspan(header_bytes, compressed ? compressed_bytes : payload_bytes);
-  entry.uncompressed_bytes = read<std::uint64_t>(header, kOffsetUncompressedBytes);
+  entry.uncompressed_bytes = read<uint64_t>(header, kOffsetUncompressedBytes);
   offset += header_bytes + payload_bytes;
   return entry;
 }
 
 // How well PTX fits the device: higher is better, 0 does not run.
-std::uint32_t fitness(const FatBinaryEntry& entry) {
+uint32_t fitness(const FatBinaryEntry& entry) {
   if (!entry.is_ptx() || entry.architecture > kDeviceArchitecture) return 0;
   if (entry.suffix == '\0') return entry.architecture;
   if (entry.architecture != kDeviceArchitecture) return 0;
   return kDeviceArchitecture + (entry.suffix == 'a' ? 2 : 1);
 }
 
-std::size_t decompress(const FatBinaryEntry& entry, std::string& text) {
+size_t decompress(const FatBinaryEntry& entry, std::string& text) {
   if (entry.compression == FatBinaryEntry::Compression::zstandard) {
-    const std::size_t size =
+    const size_t size =
         ZSTD_decompress(text.data(), text.size(), entry.payload.data(), entry.payload.size());
     return ZSTD_isError(size) != 0 ? 0 : size;
   }
   const int size =
       LZ4_decompress_safe(reinterpret_cast<const char*>(entry.payload.data()), text.data(),
                           static_cast<int>(entry.payload.size()), static_cast<int>(text.size()));
-  return size < 0 ? 0 : static_cast<std::size_t>(size);
+  return size < 0 ? 0 : static_cast<size_t>(size);
 }
 
 }  // namespace
@@ -134,10 +134,10 @@ std::string FatBinaryEntry::describe() const {
 std::span<const std::byte> fat_binary_extent(const void* data, const std::string& name) {
   const auto* first = static_cast<const std::byte*>(data);
   const std::span<const std::byte> header(first, kHeaderBytes);
-  if (read<std::uint32_t>(header, 0) != kMagic) {
+  if (read<uint32_t>(header, 0) != kMagic) {
     fail_malformed(name, "it does not start with the magic number of a fat binary");
   }
-  return {first, read<std::uint16_t>(header, 6) + read<std::uint64_t>(header, 8)};
+  return {first, read<uint16_t>(header, 6) + read<uint64_t>(header, 8)};
 }
 
 std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
@@ -146,11 +146,11 @@ std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
     fail_malformed(name, "it has " + std::to_string(bytes.size()) +
                              " bytes where its header takes " + std::to_string(kHeaderBytes));
   }
-  if (read<std::uint32_t>(bytes, 0) != kMagic) {
+  if (read<uint32_t>(bytes, 0) != kMagic) {
     fail_malformed(name, "it does not start with the magic number of a fat binary");
   }
-  const std::size_t header_bytes = read<std::uint16_t>(bytes, 6);
-  const auto size_bytes = read<std::uint64_t>(bytes, 8);
+  const size_t header_bytes = read<uint16_t>(bytes, 6);
+  const auto size_bytes = read<uint64_t>(bytes, 8);
   if (header_bytes < kHeaderBytes || header_bytes > bytes.size()) {
     fail_malformed(name, "its header states a size of " + std::to_string(header_bytes) + " bytes");
   }
@@ -158,9 +158,9 @@ std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
     fail_malformed(name, "its header states " + std::to_string(size_bytes) + " bytes, with " +
                              std::to_string(bytes.size() - header_bytes) + " left");
   }
-  const auto image = bytes.first(header_bytes + static_cast<std::size_t>(size_bytes));
+  const auto image = bytes.first(header_bytes + static_cast<size_t>(size_bytes));
   std::vector<FatBinaryEntry> entries;
-  for (std::size_t offset = header_bytes; offset < image.size();) {
+  for (size_t offset = header_bytes; offset < image.size();) {
     entries.push_back(read_entry(image, offset, name));
   }
   return entries;
@@ -199,7 +199,7 @@ std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
       fail_malformed(name, image + " states " + std::to_string(entry.uncompressed_bytes) +
                                " uncompressed bytes");
     }
-    text.resize(static_cast<std::size_t>(entry.uncompressed_bytes));
+    text.resize(static_cast<size_t>(entry.uncompressed_bytes));
     if (decompress(entry, text) != text.size()) {
       fail_malformed(name, image + " does not decompress to the " + std::to_string(text.size()) +
                                " bytes that it states");

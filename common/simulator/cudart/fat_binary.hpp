@@ -1,10 +1,11 @@
-// Reads the fat binaries that nvcc embeds in a program and finds the PTX to run.
-//
-// Layout (observed in the output of nvcc 13.0; little endian): a header {u32 magic, u16 version,
-// u16 header bytes, u64 bytes that follow}, then entries, each a header {u16 kind, u16 version,
-// u32 header bytes, u64 payload bytes (padded), u32 compressed bytes, u32, u16 PTX minor, u16 PTX
-// major, u32 architecture, u64, u64 flags, u64, u64 uncompressed bytes} and its payload.
 #pragma once
+/// \file
+/// Reads the fat binaries that nvcc embeds in a program and finds the PTX to run.
+///
+/// Layout (observed in the output of nvcc 13.0; little endian): a header {u32 magic, u16 version,
+/// u16 header bytes, u64 bytes that follow}, then entries, each a header {u16 kind, u16 version,
+/// u32 header bytes, u64 payload bytes (padded), u32 compressed bytes, u32, u16 PTX minor, u16 PTX
+/// major, u32 architecture, u64, u64 flags, u64, u64 uncompressed bytes} and its payload.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,17 +17,17 @@ namespace bw::sim::cudart {
 
 /// One image of a fat binary.
 struct FatBinaryEntry {
-  enum class Kind : std::uint16_t { ptx = 1, elf = 2 };
-  enum class Compression : std::uint8_t { none, lz4, zstandard, unknown };
+  enum class Kind : uint16_t { ptx = 1, elf = 2 };
+  enum class Compression : uint8_t { none, lz4, zstandard, unknown };
 
-  std::uint16_t kind = 0;          ///< a `Kind`, or another value that is ignored
-  std::uint32_t architecture = 0;  ///< 100 for compute_100, compute_100a and compute_100f
-  char suffix = '\0';              ///< 'a' architecture-specific, 'f' family-specific, or none
+  uint16_t kind = 0;          ///< a `Kind`, or another value that is ignored
+  uint32_t architecture = 0;  ///< 100 for compute_100, compute_100a and compute_100f
+  char suffix = '\0';         ///< 'a' architecture-specific, 'f' family-specific, or none
   Compression compression = Compression::none;
-  std::span<const std::byte> payload;    ///< as stored: compressed, or padded with zero bytes
-  std::uint64_t uncompressed_bytes = 0;  ///< when compressed
+  std::span<const std::byte> payload;  ///< as stored: compressed, or padded with zero bytes
+  uint64_t uncompressed_bytes = 0;     ///< when compressed
 
-  [[nodiscard]] bool is_ptx() const { return kind == static_cast<std::uint16_t>(Kind::ptx); }
+  [[nodiscard]] bool is_ptx() const { return kind == static_cast<uint16_t>(Kind::ptx); }
   /// "compute_100a" for PTX, "sm_100a" for machine code.
   [[nodiscard]] std::string describe() const;
 };

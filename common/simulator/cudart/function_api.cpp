@@ -1,4 +1,5 @@
-// Attributes and occupancy of kernels.
+/// \file
+/// Attributes and occupancy of kernels.
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int kDecimalsPerMajor = 10;
 
-std::size_t static_shared_bytes(const Kernel& kernel) {
+size_t static_shared_bytes(const Kernel& kernel) {
   return kernel.static_shared_bytes() - kReservedSharedBytes;
 }
 
@@ -41,7 +42,7 @@ int target_architecture(const std::string& target) {
 }
 
 int max_threads(const Kernel& kernel) {
-  const std::uint32_t* const bound = kernel.function().directives.max_threads;
+  const uint32_t* const bound = kernel.function().directives.max_threads;
   if (bound[0] == 0) return kMaxThreadsPerBlock;
   return static_cast<int>(bound[0] * std::max(1u, bound[1]) * std::max(1u, bound[2]));
 }
@@ -69,9 +70,9 @@ cudaError_t get_attributes(cudaFuncAttributes& attributes, const Function& funct
 }
 
 cudaError_t set_dynamic_shared(Function& function, const Kernel& kernel, int value) {
-  const std::size_t most =
+  const size_t most =
       kSharedBytesPerBlock - std::min(kSharedBytesPerBlock, static_shared_bytes(kernel));
-  if (value < 0 || static_cast<std::size_t>(value) > most) {
+  if (value < 0 || static_cast<size_t>(value) > most) {
     explain("cudaFuncSetAttribute",
             std::to_string(value) + " bytes of dynamic shared memory do not fit: a block has " +
                 std::to_string(kSharedBytesPerBlock) + " bytes and " + kernel.name() + " uses " +
@@ -99,13 +100,13 @@ cudaError_t set_attribute(Function& function, const Kernel& kernel, cudaFuncAttr
       function.cluster_scheduling_policy = value;
       return cudaSuccess;
     case cudaFuncAttributeRequiredClusterWidth:
-      function.required_cluster.x = static_cast<std::uint32_t>(value);
+      function.required_cluster.x = static_cast<uint32_t>(value);
       return cudaSuccess;
     case cudaFuncAttributeRequiredClusterHeight:
-      function.required_cluster.y = static_cast<std::uint32_t>(value);
+      function.required_cluster.y = static_cast<uint32_t>(value);
       return cudaSuccess;
     case cudaFuncAttributeRequiredClusterDepth:
-      function.required_cluster.z = static_cast<std::uint32_t>(value);
+      function.required_cluster.z = static_cast<uint32_t>(value);
       return cudaSuccess;
     default:
       explain("cudaFuncSetAttribute",
@@ -115,28 +116,26 @@ cudaError_t set_attribute(Function& function, const Kernel& kernel, cudaFuncAttr
 }
 
 cudaError_t max_active_blocks(const char* api, int* blocks, const void* function, int threads,
-                              std::size_t dynamic_bytes) {
+                              size_t dynamic_bytes) {
   return with_kernel(api, function, [&](Runtime& runtime, Function& found, const Kernel& kernel) {
     if (blocks == nullptr || threads <= 0) return cudaErrorInvalidValue;
     *blocks = 0;
     if (threads > max_threads(kernel)) return cudaSuccess;
     if (dynamic_bytes > dynamic_shared_limit(found, kernel)) return cudaSuccess;
-    *blocks =
-        static_cast<int>(runtime.device()
-                             .occupancy(kernel, static_cast<std::uint32_t>(threads), dynamic_bytes)
-                             .ctas_per_sm);
+    *blocks = static_cast<int>(runtime.device()
+                                   .occupancy(kernel, static_cast<uint32_t>(threads), dynamic_bytes)
+                                   .ctas_per_sm);
     return cudaSuccess;
   });
 }
 
 // CTAs that the whole machine holds; 0 when a block does not fit.
-std::uint64_t machine_ctas(Runtime& runtime, const Kernel& kernel,
-                           const cudaLaunchConfig_t& config) {
+uint64_t machine_ctas(Runtime& runtime, const Kernel& kernel, const cudaLaunchConfig_t& config) {
   const Dim3 block{config.blockDim.x, config.blockDim.y, config.blockDim.z};
   if (block.volume() == 0 || block.volume() > static_cast<unsigned>(max_threads(kernel))) return 0;
   const Occupancy occupancy = runtime.device().occupancy(
-      kernel, static_cast<std::uint32_t>(block.volume()), config.dynamicSmemBytes);
-  return std::uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
+      kernel, static_cast<uint32_t>(block.volume()), config.dynamicSmemBytes);
+  return uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
 }
 
 }  // namespace
@@ -180,8 +179,8 @@ BW_CUDART_API cudaError_t cudaFuncGetName(const char** name, const void* functio
   });
 }
 
-BW_CUDART_API cudaError_t cudaFuncGetParamInfo(const void* function, std::size_t index,
-                                               std::size_t* offset, std::size_t* size) {
+BW_CUDART_API cudaError_t cudaFuncGetParamInfo(const void* function, size_t index, size_t* offset,
+                                               size_t* size) {
   return with_kernel("cudaFuncGetParamInfo", function,
                      [&](Runtime&, Function&, const Kernel& kernel) {
                        if (index >= kernel.parameters().size()) return cudaErrorInvalidValue;
@@ -203,27 +202,26 @@ BW_CUDART_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void
 BW_CUDART_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks,
                                                                         const void* function,
                                                                         int threads,
-                                                                        std::size_t dynamic_bytes) {
+                                                                        size_t dynamic_bytes) {
   return max_active_blocks("cudaOccupancyMaxActiveBlocksPerMultiprocessor", blocks, function,
                            threads, dynamic_bytes);
 }
 
 BW_CUDART_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, const void* function, int threads, std::size_t dynamic_bytes, unsigned) {
+    int* blocks, const void* function, int threads, size_t dynamic_bytes, unsigned) {
   return max_active_blocks("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", blocks,
                            function, threads, dynamic_bytes);
 }
 
-BW_CUDART_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes,
+BW_CUDART_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes,
                                                                     const void* function,
                                                                     int blocks, int) {
   return with_kernel("cudaOccupancyAvailableDynamicSMemPerBlock", function,
                      [&](Runtime&, Function&, const Kernel& kernel) {
                        if (bytes == nullptr || blocks <= 0) return cudaErrorInvalidValue;
-                       const std::size_t each =
-                           kSharedBytesPerSm / static_cast<std::size_t>(blocks);
-                       const std::size_t used = kernel.static_shared_bytes();
-                       const std::size_t left = each > used ? each - used : 0;
+                       const size_t each = kSharedBytesPerSm / static_cast<size_t>(blocks);
+                       const size_t used = kernel.static_shared_bytes();
+                       const size_t left = each > used ? each - used : 0;
                        *bytes = std::min(left, kSharedBytesPerBlock - static_shared_bytes(kernel));
                        return cudaSuccess;
                      });
@@ -234,10 +232,9 @@ BW_CUDART_API cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const vo
   return with_kernel("cudaOccupancyMaxActiveClusters", function,
                      [&](Runtime& runtime, Function& found, const Kernel& kernel) {
                        if (clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
-                       const std::uint64_t size = cluster_of(*config, found, kernel).volume();
-                       const std::uint64_t most = found.non_portable_cluster
-                                                      ? kMaxClusterNonPortable
-                                                      : kMaxClusterPortable;
+                       const uint64_t size = cluster_of(*config, found, kernel).volume();
+                       const uint64_t most = found.non_portable_cluster ? kMaxClusterNonPortable
+                                                                        : kMaxClusterPortable;
                        if (size == 0 || size > most) return cudaErrorInvalidClusterSize;
                        *clusters = static_cast<int>(machine_ctas(runtime, kernel, *config) / size);
                        return cudaSuccess;
@@ -249,9 +246,9 @@ BW_CUDART_API cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const 
   return with_kernel("cudaOccupancyMaxPotentialClusterSize", function,
                      [&](Runtime& runtime, Function& found, const Kernel& kernel) {
                        if (size == nullptr || config == nullptr) return cudaErrorInvalidValue;
-                       std::uint64_t most = found.non_portable_cluster ? kMaxClusterNonPortable
-                                                                       : kMaxClusterPortable;
-                       const std::uint64_t ctas = machine_ctas(runtime, kernel, *config);
+                       uint64_t most = found.non_portable_cluster ? kMaxClusterNonPortable
+                                                                  : kMaxClusterPortable;
+                       const uint64_t ctas = machine_ctas(runtime, kernel, *config);
                        while (most > ctas) most /= 2;
                        *size = static_cast<int>(most);
                        return cudaSuccess;

@@ -47,28 +47,28 @@ cudaError_t read_attributes(const cudaLaunchConfig_t& config, LaunchOptions& opt
 // The error code of a configuration that Grid has refused; CUDA distinguishes the reasons.
 cudaError_t refusal_code(Runtime& runtime, const Kernel& kernel,
                          const LaunchConfiguration& configuration) {
-  constexpr std::uint32_t kMaxGridYz = 65535;
+  constexpr uint32_t kMaxGridYz = 65535;
   const Dim3& grid = configuration.grid;
   const Dim3& block = configuration.block;
   if (grid.volume() == 0 || grid.y > kMaxGridYz || grid.z > kMaxGridYz || block.volume() == 0 ||
       block.volume() > kMaxThreadsPerBlock)
     return cudaErrorInvalidConfiguration;
-  const std::uint64_t most =
+  const uint64_t most =
       configuration.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
   if (configuration.cluster.volume() == 0 || configuration.cluster.volume() > most)
     return cudaErrorInvalidClusterSize;
   const Dim3& cluster = configuration.cluster;
-  const std::uint32_t* const required = kernel.function().directives.required_cluster;
-  const bool differs = required[0] != 0 &&
-                       (required[0] != cluster.x || std::max(required[1], 1u) != cluster.y ||
-                        std::max(required[2], 1u) != cluster.z);
+  const uint32_t* const required = kernel.function().directives.required_cluster;
+  const bool differs =
+      required[0] != 0 && (required[0] != cluster.x || std::max(required[1], 1u) != cluster.y ||
+                           std::max(required[2], 1u) != cluster.z);
   if (differs || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
     return cudaErrorInvalidClusterSize;
-  const std::size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
+  const size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
   if (configuration.dynamic_shared_bytes > configuration.dynamic_shared_limit_bytes ||
       static_bytes + configuration.dynamic_shared_bytes > kSharedBytesPerBlock)
     return cudaErrorInvalidValue;
-  const auto threads = static_cast<std::uint32_t>(block.volume());
+  const auto threads = static_cast<uint32_t>(block.volume());
   if (runtime.device().occupancy(kernel, threads, configuration.dynamic_shared_bytes).ctas_per_sm ==
       0)
     return cudaErrorLaunchOutOfResources;
@@ -78,10 +78,9 @@ cudaError_t refusal_code(Runtime& runtime, const Kernel& kernel,
 cudaError_t check_cooperative(Runtime& runtime, const Kernel& kernel,
                               const LaunchConfiguration& configuration) {
   const Occupancy occupancy =
-      runtime.device().occupancy(kernel, static_cast<std::uint32_t>(configuration.block.volume()),
+      runtime.device().occupancy(kernel, static_cast<uint32_t>(configuration.block.volume()),
                                  configuration.dynamic_shared_bytes);
-  const std::uint64_t most =
-      std::uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
+  const uint64_t most = uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
   if (configuration.grid.volume() <= most) return cudaSuccess;
   explain("cooperative launch", "all blocks of the grid must be resident at once: " +
                                     std::to_string(configuration.grid.volume()) +
@@ -109,7 +108,7 @@ cudaError_t launch(Runtime& runtime, Function& function, const cudaLaunchConfig_
   configuration.dynamic_shared_limit_bytes = dynamic_shared_limit(function, kernel);
   configuration.non_portable_cluster = function.non_portable_cluster;
 
-  const std::size_t count = kernel.parameters().size();
+  const size_t count = kernel.parameters().size();
   if (count != 0 && arguments == nullptr) {
     explain("kernel launch", function.name + " takes " + std::to_string(count) +
                                  " parameters, but no arguments were given");
@@ -150,15 +149,15 @@ cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* conf
 
 }  // namespace
 
-std::size_t dynamic_shared_limit(const Function& function, const Kernel& kernel) {
+size_t dynamic_shared_limit(const Function& function, const Kernel& kernel) {
   if (function.max_dynamic_shared_bytes >= 0)
-    return static_cast<std::size_t>(function.max_dynamic_shared_bytes);
-  const std::size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
+    return static_cast<size_t>(function.max_dynamic_shared_bytes);
+  const size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
   return kSharedBytesDefault - std::min(kSharedBytesDefault, static_bytes);
 }
 
 Dim3 required_cluster(const Function& function, const Kernel& kernel) {
-  const std::uint32_t* const compiled = kernel.function().directives.required_cluster;
+  const uint32_t* const compiled = kernel.function().directives.required_cluster;
   if (compiled[0] != 0) return {compiled[0], std::max(1u, compiled[1]), std::max(1u, compiled[2])};
   const Dim3& chosen = function.required_cluster;
   if (chosen.x == 0 && chosen.y == 0 && chosen.z == 0) return {0, 0, 0};
@@ -187,7 +186,7 @@ BW_CUDART_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config,
 BW_CUDART_TWIN(cudaLaunchKernelExC, _ptsz)
 
 BW_CUDART_API cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block,
-                                           void** arguments, std::size_t dynamic_shared_bytes,
+                                           void** arguments, size_t dynamic_shared_bytes,
                                            cudaStream_t stream) {
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
@@ -199,8 +198,7 @@ BW_CUDART_API cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3
 BW_CUDART_TWIN(cudaLaunchKernel, _ptsz)
 
 BW_CUDART_API cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block,
-                                                      void** arguments,
-                                                      std::size_t dynamic_shared_bytes,
+                                                      void** arguments, size_t dynamic_shared_bytes,
                                                       cudaStream_t stream) {
   cudaLaunchAttribute attribute{};
   attribute.id = cudaLaunchAttributeCooperative;

@@ -1,5 +1,6 @@
-// What a launch configuration means for a kernel.
 #pragma once
+/// \file
+/// What a launch configuration means for a kernel.
 
 #include <driver_types.h>
 
@@ -11,7 +12,7 @@ namespace bw::sim::cudart {
 
 /// Dynamic shared memory that a launch may ask for: what cudaFuncSetAttribute chose, or 48 KB less
 /// the static part.
-[[nodiscard]] std::size_t dynamic_shared_limit(const Function& function, const Kernel& kernel);
+[[nodiscard]] size_t dynamic_shared_limit(const Function& function, const Kernel& kernel);
 
 /// The cluster that the kernel is compiled for (__cluster_dims__) or that cudaFuncSetAttribute
 /// requires; zeros when none is.

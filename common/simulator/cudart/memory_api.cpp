@@ -1,5 +1,7 @@
-// Allocation, pointer attributes and what goes with them. All memory comes from the device's range,
-// which host code can read and write as well, so pinned and managed memory need nothing special.
+/// \file
+/// Allocation, pointer attributes and what goes with them. All memory comes from the device's
+/// range, which host code can read and write as well, so pinned and managed memory need nothing
+/// special.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -11,15 +13,15 @@
 namespace bw::sim::cudart {
 namespace {
 
-constexpr std::size_t kPitchAlignment = 512;
+constexpr size_t kPitchAlignment = 512;
 
-cudaError_t allocate(const char* api, void** result, std::size_t bytes, cudaMemoryType type,
+cudaError_t allocate(const char* api, void** result, size_t bytes, cudaMemoryType type,
                      unsigned flags = 0) {
   return device_api([&](Runtime& runtime) {
     if (result == nullptr) return cudaErrorInvalidValue;
     *result = nullptr;
     if (bytes == 0) return cudaSuccess;
-    const std::uint64_t address = runtime.allocate(
+    const uint64_t address = runtime.allocate(
         bytes, type, flags, std::string(api) + " of " + std::to_string(bytes) + " bytes");
     if (address == 0) {
       DeviceMemory& memory = runtime.device().memory();
@@ -37,7 +39,7 @@ cudaError_t allocate(const char* api, void** result, std::size_t bytes, cudaMemo
 cudaError_t release(const char* api, void* pointer, bool host_memory) {
   return device_api([&](Runtime& runtime) {
     if (pointer == nullptr) return cudaSuccess;
-    if (runtime.release(reinterpret_cast<std::uint64_t>(pointer), host_memory)) return cudaSuccess;
+    if (runtime.release(reinterpret_cast<uint64_t>(pointer), host_memory)) return cudaSuccess;
     explain(api,
             "no live allocation of this kind starts at the address given: it was freed "
             "before, came from another allocator, or points into the middle of one");
@@ -45,8 +47,8 @@ cudaError_t release(const char* api, void* pointer, bool host_memory) {
   });
 }
 
-cudaError_t allocate_pitched(const char* api, void** result, std::size_t* pitch, std::size_t width,
-                             std::size_t rows) {
+cudaError_t allocate_pitched(const char* api, void** result, size_t* pitch, size_t width,
+                             size_t rows) {
   if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
   *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
   return allocate(api, result, *pitch * rows, cudaMemoryTypeDevice);
@@ -57,29 +59,29 @@ cudaError_t allocate_pitched(const char* api, void** result, std::size_t* pitch,
 
 using namespace bw::sim::cudart;
 
-BW_CUDART_API cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+BW_CUDART_API cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return allocate("cudaMalloc", pointer, bytes, cudaMemoryTypeDevice);
 }
 
-BW_CUDART_API cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t) {
+BW_CUDART_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
   return allocate("cudaMallocAsync", pointer, bytes, cudaMemoryTypeDevice);
 }
 BW_CUDART_TWIN(cudaMallocAsync, _ptsz)
 
-BW_CUDART_API cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned flags) {
+BW_CUDART_API cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return allocate("cudaMallocManaged", pointer, bytes, cudaMemoryTypeManaged, flags);
 }
 
-BW_CUDART_API cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
+BW_CUDART_API cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
   return allocate("cudaMallocHost", pointer, bytes, cudaMemoryTypeHost);
 }
 
-BW_CUDART_API cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned flags) {
+BW_CUDART_API cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
   return allocate("cudaHostAlloc", pointer, bytes, cudaMemoryTypeHost, flags);
 }
 
-BW_CUDART_API cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width,
-                                          std::size_t height) {
+BW_CUDART_API cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width,
+                                          size_t height) {
   return allocate_pitched("cudaMallocPitch", pointer, pitch, width, height);
 }
 
@@ -105,7 +107,7 @@ BW_CUDART_API cudaError_t cudaFreeHost(void* pointer) {
 BW_CUDART_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned) {
   return device_api([&](Runtime& runtime) {
     const ProgramAllocation* const allocation =
-        runtime.find_allocation(reinterpret_cast<std::uint64_t>(host));
+        runtime.find_allocation(reinterpret_cast<uint64_t>(host));
     if (allocation == nullptr || allocation->type != cudaMemoryTypeHost) {
       explain("cudaHostGetDevicePointer",
               "the address is not in memory of cudaMallocHost or cudaHostAlloc; kernels cannot "
@@ -120,7 +122,7 @@ BW_CUDART_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, un
 BW_CUDART_API cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
   return device_api([&](Runtime& runtime) {
     const ProgramAllocation* const allocation =
-        runtime.find_allocation(reinterpret_cast<std::uint64_t>(host));
+        runtime.find_allocation(reinterpret_cast<uint64_t>(host));
     if (allocation == nullptr || allocation->type != cudaMemoryTypeHost)
       return cudaErrorInvalidValue;
     *flags = allocation->flags;
@@ -129,7 +131,7 @@ BW_CUDART_API cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 }
 
 // Pinning makes copies faster on a GPU and has no meaning here.
-BW_CUDART_API cudaError_t cudaHostRegister(void* pointer, std::size_t, unsigned) {
+BW_CUDART_API cudaError_t cudaHostRegister(void* pointer, size_t, unsigned) {
   return record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess);
 }
 
@@ -137,7 +139,7 @@ BW_CUDART_API cudaError_t cudaHostUnregister(void* pointer) {
   return record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess);
 }
 
-BW_CUDART_API cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes) {
+BW_CUDART_API cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
   return device_api([&](Runtime& runtime) {
     const bw::sim::DeviceMemory& memory = runtime.device().memory();
     if (total_bytes != nullptr) *total_bytes = memory.capacity_bytes();
@@ -150,7 +152,7 @@ BW_CUDART_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attrib
                                                    const void* pointer) {
   return device_api([&](Runtime& runtime) {
     if (attributes == nullptr) return cudaErrorInvalidValue;
-    const auto address = reinterpret_cast<std::uint64_t>(pointer);
+    const auto address = reinterpret_cast<uint64_t>(pointer);
     void* const same = const_cast<void*>(pointer);
     *attributes = {};
     if (const ProgramAllocation* const allocation = runtime.find_allocation(address)) {
@@ -170,18 +172,17 @@ BW_CUDART_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attrib
 }
 
 // Hints about where managed memory should be: there is one place.
-BW_CUDART_API cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, cudaMemLocation, unsigned,
+BW_CUDART_API cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocation, unsigned,
                                                cudaStream_t) {
   return record_error(cudaSuccess);
 }
 BW_CUDART_TWIN(cudaMemPrefetchAsync, _ptsz)
 
-BW_CUDART_API cudaError_t cudaMemAdvise(const void*, std::size_t, cudaMemoryAdvise,
-                                        cudaMemLocation) {
+BW_CUDART_API cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) {
   return record_error(cudaSuccess);
 }
 
-BW_CUDART_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t, unsigned) {
+BW_CUDART_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, size_t, unsigned) {
   return record_error(cudaSuccess);
 }
 BW_CUDART_TWIN(cudaStreamAttachMemAsync, _ptsz)

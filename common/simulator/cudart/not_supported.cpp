@@ -1,5 +1,6 @@
-// Every function of the runtime that the simulator does not provide exists, so that programs link and
-// load; calling one says its name and returns cudaErrorNotSupported.
+/// \file
+/// Every function of the runtime that the simulator does not provide exists, so that programs link
+/// and load; calling one says its name and returns cudaErrorNotSupported.
 #include "common/simulator/cudart/api.hpp"
 
 namespace bw::sim::cudart {

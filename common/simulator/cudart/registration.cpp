@@ -1,5 +1,6 @@
-// The functions that the code which nvcc generates calls: it registers fat binaries, kernels and
-// variables before main() and launches kernels written with <<<>>>.
+/// \file
+/// The functions that the code which nvcc generates calls: it registers fat binaries, kernels and
+/// variables before main() and launches kernels written with <<<>>>.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -22,7 +23,7 @@ constexpr int kWrapperMagic = 0x466243b1;
 struct CallConfiguration {
   dim3 grid;
   dim3 block;
-  std::size_t dynamic_shared_bytes;
+  size_t dynamic_shared_bytes;
   cudaStream_t stream;
 };
 
@@ -67,7 +68,7 @@ BW_CUDART_API void __cudaRegisterFunction(void** handle, const char* host_functi
 }
 
 BW_CUDART_API void __cudaRegisterVar(void** handle, char* host_variable, char* /*device_address*/,
-                                     const char* device_name, int /*is_extern*/, std::size_t size,
+                                     const char* device_name, int /*is_extern*/, size_t size,
                                      int /*is_constant*/, int /*is_global*/) {
   Runtime& runtime = Runtime::instance();
   const std::lock_guard<std::recursive_mutex> lock(runtime.mutex());
@@ -75,12 +76,12 @@ BW_CUDART_API void __cudaRegisterVar(void** handle, char* host_variable, char* /
 }
 
 BW_CUDART_API void __cudaRegisterHostVar(void** /*handle*/, const char* /*device_name*/,
-                                         char* /*host_variable*/, std::size_t /*size*/) {}
+                                         char* /*host_variable*/, size_t /*size*/) {}
 
 BW_CUDART_API void __cudaRegisterManagedVar(void** handle, void** host_pointer,
                                             char* /*device_address*/, const char* device_name,
-                                            int /*is_extern*/, std::size_t size,
-                                            int /*is_constant*/, int /*is_global*/) {
+                                            int /*is_extern*/, size_t size, int /*is_constant*/,
+                                            int /*is_global*/) {
   Runtime& runtime = Runtime::instance();
   const std::lock_guard<std::recursive_mutex> lock(runtime.mutex());
   Image& image = bw::sim::cudart::image_of(handle);
@@ -103,14 +104,14 @@ BW_CUDART_API cudaError_t __cudaRegisterUnifiedTable(void** /*handle*/, void* /*
   return cudaSuccess;
 }
 
-BW_CUDART_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes,
+BW_CUDART_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
                                                    CUstream_st* stream) {
   bw::sim::cudart::call_configurations().push_back({grid, block, shared_bytes, stream});
   return 0;
 }
 
-BW_CUDART_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block,
-                                                     std::size_t* shared_bytes, void* stream) {
+BW_CUDART_API cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes,
+                                                     void* stream) {
   auto& stack = bw::sim::cudart::call_configurations();
   if (stack.empty()) return bw::sim::cudart::record_error(cudaErrorMissingConfiguration);
   const CallConfiguration& top = stack.back();
@@ -136,7 +137,7 @@ BW_CUDART_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host
 }
 
 BW_CUDART_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
-                                             void** arguments, std::size_t shared_bytes,
+                                             void** arguments, size_t shared_bytes,
                                              cudaStream_t stream) {
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments,
                           shared_bytes, stream);

@@ -12,7 +12,7 @@
 namespace bw::sim::cudart {
 namespace {
 
-std::string image_name(std::size_t number) {
+std::string image_name(size_t number) {
   return std::string(program_invocation_short_name) + " (embedded PTX " + std::to_string(number) +
          ")";
 }
@@ -62,7 +62,7 @@ Function& Runtime::add_function(Image& image, const void* host_address, std::str
 }
 
 void Runtime::add_symbol(Image& image, const void* host_address, std::string name,
-                         std::size_t size_bytes) {
+                         size_t size_bytes) {
   symbols_[host_address] = {&image, std::move(name), size_bytes};
 }
 
@@ -99,18 +99,18 @@ const Kernel& Runtime::kernel(Function& function) {
   return *function.kernel;
 }
 
-std::uint64_t Runtime::symbol_address(const Symbol& symbol) {
+uint64_t Runtime::symbol_address(const Symbol& symbol) {
   return module(*symbol.image).variable_address(symbol.name);
 }
 
-std::uint64_t Runtime::allocate(std::size_t size_bytes, cudaMemoryType type, unsigned flags,
-                                const std::string& description) {
-  const std::uint64_t address = device().memory().allocate(size_bytes, description);
+uint64_t Runtime::allocate(size_t size_bytes, cudaMemoryType type, unsigned flags,
+                           const std::string& description) {
+  const uint64_t address = device().memory().allocate(size_bytes, description);
   if (address != 0) allocations_[address] = {address, size_bytes, type, flags};
   return address;
 }
 
-bool Runtime::release(std::uint64_t address, bool host_memory) {
+bool Runtime::release(uint64_t address, bool host_memory) {
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
   if ((found->second.type == cudaMemoryTypeHost) != host_memory) return false;
@@ -118,11 +118,11 @@ bool Runtime::release(std::uint64_t address, bool host_memory) {
   return device().memory().free(address);
 }
 
-const ProgramAllocation* Runtime::find_allocation(std::uint64_t address) const {
+const ProgramAllocation* Runtime::find_allocation(uint64_t address) const {
   auto after = allocations_.upper_bound(address);
   if (after == allocations_.begin()) return nullptr;
   const ProgramAllocation& candidate = std::prev(after)->second;
-  const std::uint64_t offset = address - candidate.address;
+  const uint64_t offset = address - candidate.address;
   return offset < candidate.size_bytes || offset == 0 ? &candidate : nullptr;
 }
 

@@ -1,6 +1,7 @@
-// What the CUDA runtime replacement knows: the device, the program's images, kernels and variables,
-// allocations, errors. The API functions (the *_api.cpp files) are thin layers over it.
 #pragma once
+/// \file
+/// What the CUDA runtime replacement knows: the device, the program's images, kernels and
+/// variables, allocations, errors. The API functions (the *_api.cpp files) are thin layers over it.
 
 #include <driver_types.h>
 
@@ -56,13 +57,13 @@ struct Function {
 struct Symbol {
   Image* image = nullptr;
   std::string name;  ///< in the PTX
-  std::size_t size_bytes = 0;
+  size_t size_bytes = 0;
 };
 
 /// An allocation that the program made.
 struct ProgramAllocation {
-  std::uint64_t address = 0;
-  std::size_t size_bytes = 0;
+  uint64_t address = 0;
+  size_t size_bytes = 0;
   cudaMemoryType type = cudaMemoryTypeDevice;
   unsigned flags = 0;  ///< of cudaHostAlloc
 };
@@ -83,7 +84,7 @@ class Runtime {
   Image& add_image(const void* fat_binary);
   Image& add_text_image(const char* ptx);
   Function& add_function(Image& image, const void* host_address, std::string name);
-  void add_symbol(Image& image, const void* host_address, std::string name, std::size_t size_bytes);
+  void add_symbol(Image& image, const void* host_address, std::string name, size_t size_bytes);
 
   /// The kernel of a host function or of a cudaKernel_t; nullptr when it is neither.
   [[nodiscard]] Function* find_function(const void* host_address_or_handle);
@@ -94,16 +95,16 @@ class Runtime {
   /// Decodes the kernel once. Throws SimulationError.
   const Kernel& kernel(Function& function);
   /// Device address of a symbol; 0 when the PTX does not hold it. Throws SimulationError.
-  std::uint64_t symbol_address(const Symbol& symbol);
+  uint64_t symbol_address(const Symbol& symbol);
 
   // Allocations of the program.
   /// The address, or 0 when memory is used up.
-  std::uint64_t allocate(std::size_t size_bytes, cudaMemoryType type, unsigned flags,
-                         const std::string& description);
+  uint64_t allocate(size_t size_bytes, cudaMemoryType type, unsigned flags,
+                    const std::string& description);
   /// False when no allocation of the type starts there.
-  bool release(std::uint64_t address, bool host_memory);
+  bool release(uint64_t address, bool host_memory);
   /// The program's allocation that holds the address, or nullptr.
-  [[nodiscard]] const ProgramAllocation* find_allocation(std::uint64_t address) const;
+  [[nodiscard]] const ProgramAllocation* find_allocation(uint64_t address) const;
   void release_all();
 
   /// An error that ends the use of the device (cudaErrorLaunchFailure, ...), or cudaSuccess.
@@ -118,7 +119,7 @@ class Runtime {
   std::deque<Function> functions_;
   std::unordered_map<const void*, Function*> functions_by_address_;
   std::unordered_map<const void*, Symbol> symbols_;
-  std::map<std::uint64_t, ProgramAllocation> allocations_;
+  std::map<uint64_t, ProgramAllocation> allocations_;
 };
 
 /// Prints "simulator: <api>: <text>" on stderr: why a call is about to return an error.

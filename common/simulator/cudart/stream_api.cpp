@@ -143,7 +143,7 @@ BW_CUDART_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
                                                    unsigned long long* id, cudaGraph_t* graph,
                                                    const cudaGraphNode_t** dependencies,
                                                    const cudaGraphEdgeData** edges,
-                                                   std::size_t* dependency_count) {
+                                                   size_t* dependency_count) {
   return with_stream(stream, [&](CUstream_st&) {
     *status = cudaStreamCaptureStatusNone;
     if (id != nullptr) *id = 0;

@@ -1,6 +1,7 @@
-// Streams and events. Work runs in order and at once, so a stream only carries its attributes and
-// an event the simulated time at which it was recorded.
 #pragma once
+/// \file
+/// Streams and events. Work runs in order and at once, so a stream only carries its attributes and
+/// an event the simulated time at which it was recorded.
 
 #include <driver_types.h>
 

@@ -15,14 +15,14 @@ enum class Place { host, device, both };
 std::string place_name(Place place) { return place == Place::host ? "host" : "device"; }
 
 // Pinned and managed memory count as both, as with unified addressing.
-Place place_of(Runtime& runtime, std::uint64_t address) {
+Place place_of(Runtime& runtime, uint64_t address) {
   if (!runtime.device().memory().in_arena(address)) return Place::host;
   const ProgramAllocation* const allocation = runtime.find_allocation(address);
   return allocation == nullptr || allocation->type == cudaMemoryTypeDevice ? Place::device
                                                                            : Place::both;
 }
 
-std::size_t extent_bytes(CopySide side, CopyShape shape) {
+size_t extent_bytes(CopySide side, CopyShape shape) {
   if (shape.row_bytes == 0 || shape.rows == 0 || shape.slices == 0) return 0;
   return (shape.slices - 1) * side.slice_bytes + (shape.rows - 1) * side.pitch_bytes +
          shape.row_bytes;
@@ -30,8 +30,8 @@ std::size_t extent_bytes(CopySide side, CopyShape shape) {
 
 // One side of a copy: is the address where the direction says, and inside one allocation?
 cudaError_t check_side(Runtime& runtime, const char* api, const char* role, const void* pointer,
-                       std::size_t bytes, Place wanted) {
-  const auto address = reinterpret_cast<std::uint64_t>(pointer);
+                       size_t bytes, Place wanted) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
   if (pointer == nullptr) {
     explain(api, std::string("the ") + role + " is a null pointer");
     return cudaErrorInvalidValue;
@@ -55,7 +55,7 @@ cudaError_t check_side(Runtime& runtime, const char* api, const char* role, cons
                                 std::to_string(address - below->address) + " bytes before"));
     return cudaErrorInvalidValue;
   }
-  const std::size_t offset = address - allocation->address;
+  const size_t offset = address - allocation->address;
   if (bytes > allocation->size_bytes - offset) {
     explain(api, std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " of the " +
                      role + " leave its allocation (" + allocation->description + ")");
@@ -99,7 +99,7 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
                        " is not a cudaMemcpyKind");
       return cudaErrorInvalidMemcpyDirection;
   }
-  const std::size_t destination_bytes = extent_bytes(destination_side, shape);
+  const size_t destination_bytes = extent_bytes(destination_side, shape);
   if (destination_bytes == 0) return cudaSuccess;
   for (const cudaError_t error : {check_pitch(api, "destination's", destination_side, shape),
                                   check_pitch(api, "source's", source_side, shape)}) {
@@ -112,8 +112,8 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
 
   auto* const to_bytes = static_cast<std::byte*>(destination);
   const auto* const from_bytes = static_cast<const std::byte*>(source);
-  for (std::size_t slice = 0; slice < shape.slices; ++slice) {
-    for (std::size_t row = 0; row < shape.rows; ++row) {
+  for (size_t slice = 0; slice < shape.slices; ++slice) {
+    for (size_t row = 0; row < shape.rows; ++row) {
       std::memmove(
           to_bytes + slice * destination_side.slice_bytes + row * destination_side.pitch_bytes,
           from_bytes + slice * source_side.slice_bytes + row * source_side.pitch_bytes,
@@ -125,15 +125,15 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
 
 cudaError_t fill(Runtime& runtime, const char* api, void* destination, CopySide side, int value,
                  CopyShape shape) {
-  const std::size_t bytes = extent_bytes(side, shape);
+  const size_t bytes = extent_bytes(side, shape);
   if (bytes == 0) return cudaSuccess;
   cudaError_t error = check_pitch(api, "destination's", side, shape);
   if (error != cudaSuccess) return error;
   error = check_side(runtime, api, "destination", destination, bytes, Place::device);
   if (error != cudaSuccess) return error;
   auto* const first = static_cast<std::byte*>(destination);
-  for (std::size_t slice = 0; slice < shape.slices; ++slice) {
-    for (std::size_t row = 0; row < shape.rows; ++row) {
+  for (size_t slice = 0; slice < shape.slices; ++slice) {
+    for (size_t row = 0; row < shape.rows; ++row) {
       std::memset(first + slice * side.slice_bytes + row * side.pitch_bytes, value,
                   shape.row_bytes);
     }

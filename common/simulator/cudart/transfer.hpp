@@ -1,5 +1,6 @@
-// Checked copies and fills of device memory.
 #pragma once
+/// \file
+/// Checked copies and fills of device memory.
 
 #include <driver_types.h>
 
@@ -12,15 +13,15 @@ class Runtime;
 /// A rectangle of bytes: `rows` rows of `row_bytes` bytes, `pitch` bytes apart; slices of rows for
 /// 3-D.
 struct CopyShape {
-  std::size_t row_bytes = 0;
-  std::size_t rows = 1;
-  std::size_t slices = 1;
+  size_t row_bytes = 0;
+  size_t rows = 1;
+  size_t slices = 1;
 };
 
 /// One side of a copy.
 struct CopySide {
-  std::size_t pitch_bytes = 0;  ///< between rows; not used for one row
-  std::size_t slice_bytes = 0;  ///< between slices; not used for one slice
+  size_t pitch_bytes = 0;  ///< between rows; not used for one row
+  size_t slice_bytes = 0;  ///< between slices; not used for one slice
 };
 
 /// Copies between host and device memory after checking direction and bounds against the

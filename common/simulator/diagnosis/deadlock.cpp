@@ -12,16 +12,16 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::size_t kMostRoles = 8;
-constexpr std::size_t kMostCauses = 4;
+constexpr size_t kMostRoles = 8;
+constexpr size_t kMostCauses = 4;
 
 /// Warps that are at the same place for the same reason.
 struct Role {
   const Strand* first = nullptr;
   waiting::Facts facts;
   Cycle since = kNever;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> warps;  ///< by CTA rank, ascending
-  LaneMask waiting_lanes = 0;                                 ///< of the first strand
+  std::map<uint32_t, std::vector<uint32_t>> warps;  ///< by CTA rank, ascending
+  LaneMask waiting_lanes = 0;                       ///< of the first strand
   LaneMask parted_lanes = 0;  ///< of the first strand's warp: wait to reconverge with it
 };
 
@@ -73,7 +73,7 @@ std::vector<Role> collect_roles(Cluster& cluster) {
           same = roles.end() - 1;
         }
         same->since = std::min(same->since, strand->suspended ? strand->wait.since : strand->time);
-        std::vector<std::uint32_t>& warps = same->warps[cta.rank];
+        std::vector<uint32_t>& warps = same->warps[cta.rank];
         if (warps.empty() || warps.back() != warp.index) warps.push_back(warp.index);
       }
     }
@@ -83,13 +83,13 @@ std::vector<Role> collect_roles(Cluster& cluster) {
 
 std::string warps_of(const Cluster& cluster, const Role& role) {
   std::string text;
-  const auto list = [](const std::vector<std::uint32_t>& warps) {
+  const auto list = [](const std::vector<uint32_t>& warps) {
     return (warps.size() == 1 ? "warp " : "warps ") + waiting::ranges(warps);
   };
   if (cluster.size() == 1) {
     text = list(role.warps.begin()->second);
   } else {
-    std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> by_warps;
+    std::map<std::vector<uint32_t>, std::vector<uint32_t>> by_warps;
     for (const auto& [rank, warps] : role.warps) by_warps[warps].push_back(rank);
     for (const auto& [warps, ranks] : by_warps) {
       text += (text.empty() ? "" : "; ") +
@@ -115,15 +115,15 @@ std::string place_of(const Cluster& cluster, const Role& role) {
   return waiting::location(cluster, instruction) + " `" + kernel.source(instruction).opcode + "`";
 }
 
-std::size_t warp_count(const std::vector<Role>& roles) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> warps;
+size_t warp_count(const std::vector<Role>& roles) {
+  std::map<std::pair<uint32_t, uint32_t>, bool> warps;
   for (const Role& role : roles)
     for (const auto& [rank, indices] : role.warps)
-      for (const std::uint32_t warp : indices) warps[{rank, warp}] = true;
+      for (const uint32_t warp : indices) warps[{rank, warp}] = true;
   return warps.size();
 }
 
-std::string counted(std::size_t count, const char* noun) {
+std::string counted(size_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
@@ -131,7 +131,7 @@ std::string counted(std::size_t count, const char* noun) {
 void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) {
   const Kernel& kernel = cluster.kernel();
   std::vector<std::string> causes;
-  for (std::size_t k = 0; k < roles.size(); ++k) {
+  for (size_t k = 0; k < roles.size(); ++k) {
     const Role& role = roles[k];
     if (!role.facts.cause.empty() &&
         std::find(causes.begin(), causes.end(), role.facts.cause) == causes.end())
@@ -145,7 +145,7 @@ void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) 
   }
   if (roles.size() > kMostRoles)
     report.details.push_back("and " + counted(roles.size() - kMostRoles, "more waiting role"));
-  for (std::size_t k = 0; k < causes.size() && k < kMostCauses; ++k)
+  for (size_t k = 0; k < causes.size() && k < kMostCauses; ++k)
     report.fix += (k == 0 ? "" : ". ") + causes[k];
   const Dim3 index = cluster.cta(0).index;
   report.where = (roles.empty() ? kernel.name() : place_of(cluster, roles.front())) + " in " +

@@ -1,5 +1,6 @@
-// Why a cluster cannot go on: the reports of deadlock and livelock.
 #pragma once
+/// \file
+/// Why a cluster cannot go on: the reports of deadlock and livelock.
 
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/execution.hpp"

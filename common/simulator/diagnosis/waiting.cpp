@@ -12,9 +12,9 @@
 namespace bw::sim::waiting {
 namespace {
 
-constexpr std::size_t kMostListed = 4;
+constexpr size_t kMostListed = 4;
 
-std::string count_of(std::uint64_t count, const char* noun) {
+std::string count_of(uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
@@ -28,7 +28,7 @@ std::string hex(LaneMask mask) {
 /// Appends " and 3 more" items to a list that is cut off.
 std::string join(const std::vector<std::string>& items, const char* separator) {
   std::string text;
-  for (std::size_t k = 0; k < items.size() && k < kMostListed; ++k)
+  for (size_t k = 0; k < items.size() && k < kMostListed; ++k)
     text += (k == 0 ? "" : separator) + items[k];
   if (items.size() > kMostListed)
     text += std::string(separator) + "and " + std::to_string(items.size() - kMostListed) + " more";
@@ -40,7 +40,7 @@ std::string join(const std::vector<std::string>& items, const char* separator) {
 std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
   std::string text = "mbarrier " + cluster.kernel().describe_shared(barrier.offset_bytes);
   const std::string own = location(cluster, *barrier.initialiser.instruction);
-  std::size_t stage = 0, stages = 0;
+  size_t stage = 0, stages = 0;
   for (const Mbarrier* other : cta.mbarriers->objects()) {
     if (location(cluster, *other->initialiser.instruction) != own) continue;
     if (other == &barrier) stage = stages;
@@ -56,10 +56,10 @@ std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
 struct Merged {
   MbarrierContribution::Kind kind;
   const Instruction* instruction;
-  std::uint32_t cta_rank;
-  std::vector<std::uint32_t> warps;
-  std::uint64_t amount;
-  std::uint64_t phase;
+  uint32_t cta_rank;
+  std::vector<uint32_t> warps;
+  uint64_t amount;
+  uint64_t phase;
 };
 
 std::vector<Merged> merge(const Mbarrier& barrier, bool current) {
@@ -142,11 +142,11 @@ std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& 
 std::string mbarrier_cause(const Mbarrier& barrier, const std::string& name) {
   std::string text;
   if (barrier.tx_bytes > 0) {
-    text = name + ": " + count_of(static_cast<std::uint64_t>(barrier.tx_bytes), "byte") +
+    text = name + ": " + count_of(static_cast<uint64_t>(barrier.tx_bytes), "byte") +
            " announced by expect_tx have not arrived; announce exactly the bytes of the phase's "
            "copies, and issue every one of them";
   } else if (barrier.tx_bytes < 0) {
-    text = name + ": " + count_of(static_cast<std::uint64_t>(-barrier.tx_bytes), "byte") +
+    text = name + ": " + count_of(static_cast<uint64_t>(-barrier.tx_bytes), "byte") +
            " arrived that no expect_tx has announced; expect the sum of all copies of the phase";
   } else if (barrier.phase == 0 && barrier.contributions.empty()) {
     text = name +
@@ -154,7 +154,7 @@ std::string mbarrier_cause(const Mbarrier& barrier, const std::string& name) {
            "use parity 1 (on a fresh barrier parity 1 returns at once, parity 0 blocks: wrong "
            "initial phase), otherwise an arrive is missing";
   } else if (barrier.pending > 0) {
-    text = name + ": " + count_of(static_cast<std::uint64_t>(barrier.pending), "arrival") + " of " +
+    text = name + ": " + count_of(static_cast<uint64_t>(barrier.pending), "arrival") + " of " +
            std::to_string(barrier.expected) + " missing in phase " + std::to_string(barrier.phase) +
            "; compare the count of its init with who arrives in each phase, and the trip counts of "
            "the loops on both sides";
@@ -162,9 +162,9 @@ std::string mbarrier_cause(const Mbarrier& barrier, const std::string& name) {
   return text;
 }
 
-Facts named_barrier_facts(Cluster& cluster, Cta& cta, std::uint32_t id) {
+Facts named_barrier_facts(Cluster& cluster, Cta& cta, uint32_t id) {
   const NamedBarrier& barrier = cta.named_barriers->barrier(id);
-  std::vector<std::uint32_t> arrived;
+  std::vector<uint32_t> arrived;
   std::vector<std::string> missing;
   for (const Warp& warp : cta.warps) {
     if (warp.index < barrier.warps.size() && barrier.warps[warp.index].complete)
@@ -174,7 +174,7 @@ Facts named_barrier_facts(Cluster& cluster, Cta& cta, std::uint32_t id) {
                         whereabouts(cluster, cta.rank, warp.index));
   }
   Facts facts;
-  const std::uint32_t threads = barrier.arrived_warps * static_cast<std::uint32_t>(kWarpLanes);
+  const uint32_t threads = barrier.arrived_warps * static_cast<uint32_t>(kWarpLanes);
   facts.summary = "waits at barrier " + std::to_string(id) + ": " + std::to_string(threads) +
                   " of " + std::to_string(barrier.threads) +
                   (barrier.whole_cta ? " threads (the whole CTA, less exited warps)" : " threads") +
@@ -193,11 +193,11 @@ Facts named_barrier_facts(Cluster& cluster, Cta& cta, std::uint32_t id) {
 
 Facts cluster_barrier_facts(Cluster& cluster) {
   const ClusterBarrier& barrier = cluster.cluster_barrier();
-  std::uint32_t live = 0;
+  uint32_t live = 0;
   std::vector<std::string> missing;
   for (Cta& cta : cluster.ctas()) {
     for (const Warp& warp : cta.warps) {
-      live += static_cast<std::uint32_t>(std::popcount(warp.live));
+      live += static_cast<uint32_t>(std::popcount(warp.live));
       const LaneMask absent = warp.live & ~barrier.warp_state(cta.rank, warp.index).arrived;
       if (absent == 0) continue;
       missing.push_back(warp_name(cluster, cta.rank, warp.index) +
@@ -223,10 +223,10 @@ std::string location(const Cluster& cluster, const Instruction& instruction) {
   return kernel.module().ptx().describe_place(kernel.source(instruction));
 }
 
-std::string ranges(const std::vector<std::uint32_t>& numbers) {
+std::string ranges(const std::vector<uint32_t>& numbers) {
   std::string text;
-  for (std::size_t k = 0; k < numbers.size();) {
-    std::size_t last = k;
+  for (size_t k = 0; k < numbers.size();) {
+    size_t last = k;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
     if (!text.empty()) text += ", ";
     text += std::to_string(numbers[k]);
@@ -236,12 +236,12 @@ std::string ranges(const std::vector<std::uint32_t>& numbers) {
   return text;
 }
 
-std::string warp_name(const Cluster& cluster, std::uint32_t cta_rank, std::uint32_t warp) {
+std::string warp_name(const Cluster& cluster, uint32_t cta_rank, uint32_t warp) {
   const std::string name = "warp " + std::to_string(warp);
   return cluster.size() > 1 ? "CTA rank " + std::to_string(cta_rank) + " " + name : name;
 }
 
-std::string whereabouts(Cluster& cluster, std::uint32_t cta_rank, std::uint32_t warp_index) {
+std::string whereabouts(Cluster& cluster, uint32_t cta_rank, uint32_t warp_index) {
   const Warp& warp = cluster.cta(cta_rank).warps[warp_index];
   if (warp.live == 0) return "has exited";
   const Kernel& kernel = cluster.kernel();
@@ -255,7 +255,7 @@ std::string whereabouts(Cluster& cluster, std::uint32_t cta_rank, std::uint32_t 
   switch (chosen->wait.kind) {
     case WaitKind::mbarrier:
       return "waits at " + place + " on " +
-             kernel.describe_shared(static_cast<std::uint32_t>(chosen->wait.object));
+             kernel.describe_shared(static_cast<uint32_t>(chosen->wait.object));
     case WaitKind::named_barrier:
       return "waits at " + place + " at barrier " + std::to_string(chosen->wait.object);
     case WaitKind::cluster_barrier:
@@ -265,8 +265,7 @@ std::string whereabouts(Cluster& cluster, std::uint32_t cta_rank, std::uint32_t 
   }
 }
 
-Facts mbarrier_facts(Cluster& cluster, Cta& cta, std::uint32_t offset_bytes,
-                     std::uint64_t waited_parity) {
+Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t waited_parity) {
   Facts facts;
   const Mbarrier* const barrier = cta.mbarriers->find(offset_bytes);
   if (barrier == nullptr) {
@@ -301,10 +300,9 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
   const Wait& wait = strand.wait;
   switch (wait.kind) {
     case WaitKind::mbarrier:
-      return mbarrier_facts(cluster, *strand.cta, static_cast<std::uint32_t>(wait.object),
-                            wait.detail);
+      return mbarrier_facts(cluster, *strand.cta, static_cast<uint32_t>(wait.object), wait.detail);
     case WaitKind::named_barrier:
-      return named_barrier_facts(cluster, *strand.cta, static_cast<std::uint32_t>(wait.object));
+      return named_barrier_facts(cluster, *strand.cta, static_cast<uint32_t>(wait.object));
     case WaitKind::cluster_barrier:
       return cluster_barrier_facts(cluster);
     case WaitKind::warp_sync:

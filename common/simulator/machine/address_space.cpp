@@ -10,7 +10,7 @@
 namespace bw::sim {
 namespace {
 
-std::string hex(std::uint64_t value) {
+std::string hex(uint64_t value) {
   char text[19];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
   return text;
@@ -18,8 +18,8 @@ std::string hex(std::uint64_t value) {
 
 constexpr LaneMask lane_bit(int lane) { return lane < 0 ? kAllLanes : 1u << lane; }
 
-void check_alignment(const Strand& strand, const Instruction& instruction, std::uint64_t address,
-                     std::size_t alignment_bytes, int lane) {
+void check_alignment(const Strand& strand, const Instruction& instruction, uint64_t address,
+                     size_t alignment_bytes, int lane) {
   if ((address & (alignment_bytes - 1)) == 0) return;
   strand.fault(instruction, FaultKind::contract, lane_bit(lane),
                "misaligned address " + hex(address) + ": this access needs a multiple of " +
@@ -28,10 +28,10 @@ void check_alignment(const Strand& strand, const Instruction& instruction, std::
                "align the pointer or use a narrower access");
 }
 
-std::byte* resolve_local(Strand& strand, const Instruction& instruction, std::uint64_t address,
-                         std::size_t bytes, int lane) {
-  const std::size_t size_bytes = strand.cluster->kernel().local_bytes();
-  const std::uint64_t offset = address & ~kWindowMask;
+std::byte* resolve_local(Strand& strand, const Instruction& instruction, uint64_t address,
+                         size_t bytes, int lane) {
+  const size_t size_bytes = strand.cluster->kernel().local_bytes();
+  const uint64_t offset = address & ~kWindowMask;
   if (offset + bytes > size_bytes || offset + bytes < offset) {
     strand.fault(instruction, FaultKind::contract, lane_bit(lane),
                  "local memory access of " + std::to_string(bytes) + " bytes at offset " +
@@ -40,31 +40,29 @@ std::byte* resolve_local(Strand& strand, const Instruction& instruction, std::ui
                  "an access stays inside the variable it belongs to",
                  "check the index into the local array");
   }
-  return strand.warp->local.data() + static_cast<std::size_t>(lane) * size_bytes + offset;
+  return strand.warp->local.data() + static_cast<size_t>(lane) * size_bytes + offset;
 }
 
 }  // namespace
 
-std::uint64_t lane_address(const Strand& strand, const Operand& base, std::int64_t displacement,
-                           int lane) {
-  const auto offset = static_cast<std::uint64_t>(displacement);
-  if (base.bytes == 8) return strand.lanes<std::uint64_t>(base)[lane] + offset;
+uint64_t lane_address(const Strand& strand, const Operand& base, int64_t displacement, int lane) {
+  const auto offset = static_cast<uint64_t>(displacement);
+  if (base.bytes == 8) return strand.lanes<uint64_t>(base)[lane] + offset;
   // 32-bit addresses wrap at 32 bits.
-  return static_cast<std::uint32_t>(strand.value(base, lane) + offset);
+  return static_cast<uint32_t>(strand.value(base, lane) + offset);
 }
 
 SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, AddressSpace space,
-                           std::uint64_t address, std::size_t bytes, std::size_t alignment_bytes,
-                           int lane) {
+                           uint64_t address, size_t bytes, size_t alignment_bytes, int lane) {
   if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster) {
     strand.fault(instruction, FaultKind::contract, lane_bit(lane),
                  "address " + hex(address) + " is not in shared memory",
                  "this operand must be an address in the shared window",
                  "pass the address of a __shared__ object (or cvta.to.shared of it)");
   }
-  const auto shared = static_cast<std::uint32_t>(address);
-  const std::uint32_t rank = shared >> kSharedRankShift;
-  const std::uint32_t offset = shared & kSharedOffsetMask;
+  const auto shared = static_cast<uint32_t>(address);
+  const uint32_t rank = shared >> kSharedRankShift;
+  const uint32_t offset = shared & kSharedOffsetMask;
   Cluster& cluster = *strand.cluster;
   // An address without rank bits names rank 0; in .shared::cta form it can only mean the own CTA.
   Cta* cta = nullptr;
@@ -111,8 +109,8 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
   return {cta, offset};
 }
 
-std::byte* resolve_global(Strand& strand, const Instruction& instruction, std::uint64_t address,
-                          std::size_t bytes, Access access) {
+std::byte* resolve_global(Strand& strand, const Instruction& instruction, uint64_t address,
+                          size_t bytes, Access access) {
   const DeviceMemory& memory = strand.cluster->memory();
   const Allocation* allocation = memory.find(address);
   if (allocation == nullptr || address - allocation->address + bytes > allocation->size_bytes) {
@@ -143,8 +141,8 @@ std::byte* resolve_global(Strand& strand, const Instruction& instruction, std::u
 }
 
 std::byte* resolve(Strand& strand, const Instruction& instruction, AddressSpace space,
-                   std::uint64_t address, std::size_t bytes, std::size_t alignment_bytes,
-                   Access access, int lane) {
+                   uint64_t address, size_t bytes, size_t alignment_bytes, Access access,
+                   int lane) {
   if (space == AddressSpace::generic) space = space_of_generic(address);
   switch (space) {
     case AddressSpace::shared_cta:

@@ -1,5 +1,6 @@
-// From a PTX address to host memory, with the checks that belong to the address's state space.
 #pragma once
+/// \file
+/// From a PTX address to host memory, with the checks that belong to the address's state space.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@ namespace bw::sim {
 struct Cta;
 
 /// State space of an access; `generic` is resolved per address.
-enum class AddressSpace : std::uint8_t {
+enum class AddressSpace : uint8_t {
   generic,
   global,
   constant,
@@ -24,22 +25,22 @@ enum class AddressSpace : std::uint8_t {
 
 /// A shared-window address: offset in bits 0-23, CTA rank in the cluster in bits 24 and up (own CTA
 /// too).
-inline constexpr std::uint32_t kSharedRankShift = 24;
-inline constexpr std::uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
+inline constexpr uint32_t kSharedRankShift = 24;
+inline constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
 /// Generic addresses: windows above what a host address can be; everything else is global, except
 /// that values below 2^32 are taken as zero-extended shared addresses (as production kernels rely
 /// on).
-inline constexpr std::uint64_t kSharedWindow = 0x0100'0000'0000'0000ull;
-inline constexpr std::uint64_t kLocalWindow = 0x0200'0000'0000'0000ull;
-inline constexpr std::uint64_t kWindowMask = 0xff00'0000'0000'0000ull;
+inline constexpr uint64_t kSharedWindow = 0x0100'0000'0000'0000ull;
+inline constexpr uint64_t kLocalWindow = 0x0200'0000'0000'0000ull;
+inline constexpr uint64_t kWindowMask = 0xff00'0000'0000'0000ull;
 /// The first bytes of a CTA's shared memory belong to the system (compute capability 9.0 and later
 /// reserve 1 KB per CTA), so address 0 is never a variable.
-inline constexpr std::uint32_t kReservedSharedBytes = 1024;
+inline constexpr uint32_t kReservedSharedBytes = 1024;
 
-enum class Access : std::uint8_t { read, write, read_write };
+enum class Access : uint8_t { read, write, read_write };
 
 /// The space a generic address falls into.
-[[nodiscard]] constexpr AddressSpace space_of_generic(std::uint64_t address) {
+[[nodiscard]] constexpr AddressSpace space_of_generic(uint64_t address) {
   if ((address & kWindowMask) == kSharedWindow || address < (1ull << 32))
     return AddressSpace::shared_cluster;
   if ((address & kWindowMask) == kLocalWindow) return AddressSpace::local;
@@ -47,31 +48,31 @@ enum class Access : std::uint8_t { read, write, read_write };
 }
 
 /// The address of one lane: base operand (4 or 8 bytes wide) plus displacement.
-[[nodiscard]] std::uint64_t lane_address(const Strand& strand, const Operand& base,
-                                         std::int64_t displacement, int lane);
+[[nodiscard]] uint64_t lane_address(const Strand& strand, const Operand& base, int64_t displacement,
+                                    int lane);
 
 /// Host pointer to `bytes` bytes at `address` as seen by `lane`. Checks alignment to
 /// `alignment_bytes`, bounds, writability and that a shared address names a CTA that exists and has
 /// not exited. Throws SimulationError{contract}.
 [[nodiscard]] std::byte* resolve(Strand& strand, const Instruction& instruction, AddressSpace space,
-                                 std::uint64_t address, std::size_t bytes,
-                                 std::size_t alignment_bytes, Access access, int lane);
+                                 uint64_t address, size_t bytes, size_t alignment_bytes,
+                                 Access access, int lane);
 
 /// A place in some CTA's shared memory of the own cluster.
 struct SharedPlace {
   Cta* cta = nullptr;
-  std::uint32_t offset_bytes = 0;  ///< within the CTA's window (includes the reserved bytes)
+  uint32_t offset_bytes = 0;  ///< within the CTA's window (includes the reserved bytes)
 };
 
 /// Resolves a 32-bit shared-window address or a generic one to CTA and offset; checks like
 /// `resolve`. For shared_cta the rank bits must name the own CTA.
 [[nodiscard]] SharedPlace resolve_shared(Strand& strand, const Instruction& instruction,
-                                         AddressSpace space, std::uint64_t address,
-                                         std::size_t bytes, std::size_t alignment_bytes, int lane);
+                                         AddressSpace space, uint64_t address, size_t bytes,
+                                         size_t alignment_bytes, int lane);
 
 /// Host pointer to global memory for units that act without a thread (TMA). `who` starts the
 /// message.
 [[nodiscard]] std::byte* resolve_global(Strand& strand, const Instruction& instruction,
-                                        std::uint64_t address, std::size_t bytes, Access access);
+                                        uint64_t address, size_t bytes, Access access);
 
 }  // namespace bw::sim

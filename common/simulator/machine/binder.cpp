@@ -1,4 +1,5 @@
-// Binder: from PTX operands to decoded operands.
+/// \file
+/// Binder: from PTX operands to decoded operands.
 #include <bit>
 #include <cmath>
 #include <string>
@@ -15,44 +16,42 @@ using Kind = ptx::Operand::Kind;
 namespace {
 
 /// The bits of a literal in the representation of a type.
-std::uint64_t literal_bits(const ptx::Operand& operand, ScalarType type) {
+uint64_t literal_bits(const ptx::Operand& operand, ScalarType type) {
   if (operand.kind == Kind::integer) {
     if (type == ScalarType::f32)
-      return std::bit_cast<std::uint32_t>(
-          static_cast<float>(static_cast<std::int64_t>(operand.value)));
+      return std::bit_cast<uint32_t>(static_cast<float>(static_cast<int64_t>(operand.value)));
     if (type == ScalarType::f64)
-      return std::bit_cast<std::uint64_t>(
-          static_cast<double>(static_cast<std::int64_t>(operand.value)));
+      return std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(operand.value)));
     return operand.value;
   }
   if (operand.kind == Kind::f32_literal) {
     if (type == ScalarType::f64)
-      return std::bit_cast<std::uint64_t>(
-          static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(operand.value))));
+      return std::bit_cast<uint64_t>(
+          static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(operand.value))));
     return operand.value;
   }
   // A double literal in a 32-bit float context is rounded to it.
   if (type == ScalarType::f32)
-    return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(operand.value)));
+    return std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(operand.value)));
   return operand.value;
 }
 
 }  // namespace
 
-const ptx::Operand& Binder::ptx_operand(std::size_t index) const {
+const ptx::Operand& Binder::ptx_operand(size_t index) const {
   if (index >= source.operands.size())
     refuse("has " + std::to_string(source.operands.size()) + " operands, too few for its form", "");
   return source.operands[index];
 }
 
-void Binder::expect_count(std::size_t least, std::size_t most) const {
+void Binder::expect_count(size_t least, size_t most) const {
   if (count() >= least && count() <= most) return;
   refuse("has " + std::to_string(count()) + " operands; its form takes " + std::to_string(least) +
              (most == least ? "" : " to " + std::to_string(most)),
          "");
 }
 
-void Binder::destination(const ptx::Operand& operand, std::size_t sink_bytes) {
+void Binder::destination(const ptx::Operand& operand, size_t sink_bytes) {
   if (operand.kind == Kind::sink) {
     builder_.add_operand(builder_.sink(sink_bytes));
   } else if (operand.kind == Kind::reg) {
@@ -70,9 +69,9 @@ void Binder::source_value(const ptx::Operand& operand, ScalarType type) {
     case Kind::integer:
     case Kind::f32_literal:
     case Kind::f64_literal: {
-      const std::uint64_t bits = literal_bits(operand, type);
-      const std::uint64_t high =
-          operand.kind == Kind::integer && static_cast<std::int64_t>(operand.value) < 0 ? ~0ull : 0;
+      const uint64_t bits = literal_bits(operand, type);
+      const uint64_t high =
+          operand.kind == Kind::integer && static_cast<int64_t>(operand.value) < 0 ? ~0ull : 0;
       builder_.add_operand(builder_.constant(ptx::size_bytes(type), bits, high));
       return;
     }
@@ -102,8 +101,8 @@ void Binder::source_predicate(const ptx::Operand& operand) {
 void Binder::address(const ptx::Operand& operand) {
   const ptx::Operand& base =
       operand.kind == Kind::address && !operand.elements.empty() ? operand.elements[0] : operand;
-  if (operand.kind == Kind::address) out.immediate += static_cast<std::int64_t>(operand.value);
-  constexpr std::size_t kAddressBytes = 8;
+  if (operand.kind == Kind::address) out.immediate += static_cast<int64_t>(operand.value);
+  constexpr size_t kAddressBytes = 8;
   switch (base.kind) {
     case Kind::reg:
       builder_.add_operand(builder_.register_operand(base.reg));
@@ -120,7 +119,7 @@ void Binder::address(const ptx::Operand& operand) {
   }
 }
 
-std::size_t Binder::destination_vector(const ptx::Operand& operand, std::size_t sink_bytes) {
+size_t Binder::destination_vector(const ptx::Operand& operand, size_t sink_bytes) {
   if (operand.kind != Kind::vector) {
     destination(operand, sink_bytes);
     return 1;
@@ -129,7 +128,7 @@ std::size_t Binder::destination_vector(const ptx::Operand& operand, std::size_t 
   return operand.elements.size();
 }
 
-std::size_t Binder::source_vector(const ptx::Operand& operand, ScalarType type) {
+size_t Binder::source_vector(const ptx::Operand& operand, ScalarType type) {
   if (operand.kind != Kind::vector) {
     source_value(operand, type);
     return 1;
@@ -138,9 +137,9 @@ std::size_t Binder::source_vector(const ptx::Operand& operand, ScalarType type) 
   return operand.elements.size();
 }
 
-std::int64_t Binder::immediate(const ptx::Operand& operand) const {
+int64_t Binder::immediate(const ptx::Operand& operand) const {
   if (operand.kind != Kind::integer) refuse("needs an immediate integer", "");
-  return static_cast<std::int64_t>(operand.value);
+  return static_cast<int64_t>(operand.value);
 }
 
 void Binder::refuse(std::string what, std::string fix) const {

@@ -1,4 +1,5 @@
-// The event loop of one cluster.
+/// \file
+/// The event loop of one cluster.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -13,8 +14,8 @@
 #include "common/simulator/ptx/control_flow.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
-#include "common/simulator/units/tensor_core/tensor_memory.hpp"
 #include "common/simulator/units/synchronisation/warp_sync.hpp"
+#include "common/simulator/units/tensor_core/tensor_memory.hpp"
 
 namespace bw::sim {
 namespace {
@@ -22,16 +23,16 @@ namespace {
 constexpr int kSharedPoison = 0xcd;
 constexpr int kRegisterPoison = 0xcb;
 /// Longest run of register-only instructions before other strands get a turn.
-constexpr std::uint64_t kLongestBurst = 1u << 16;
+constexpr uint64_t kLongestBurst = 1u << 16;
 /// With a seed: how far warps' starts, wake-ups and asynchronous latencies may move.
 constexpr Cycle kStartPerturbation = 256;
 constexpr Cycle kWakePerturbation = 64;
 /// Rounds of time-outs without any change of state after which waiting warps are a deadlock.
-constexpr std::uint64_t kFruitlessRounds = 4;
+constexpr uint64_t kFruitlessRounds = 4;
 
-std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
+uint64_t mix(uint64_t seed, uint64_t value) {
   // SplitMix64's finaliser: neighbouring clusters get unrelated sequences.
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15ull * (value + 1);
+  uint64_t z = seed + 0x9e3779b97f4a7c15ull * (value + 1);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
   return z ^ (z >> 31);
@@ -39,7 +40,7 @@ std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
 
 }  // namespace
 
-Cluster::Cluster(Grid& grid, std::uint64_t index, Cycle start)
+Cluster::Cluster(Grid& grid, uint64_t index, Cycle start)
     : grid_(grid),
       index_(index),
       start_(start),
@@ -47,14 +48,14 @@ Cluster::Cluster(Grid& grid, std::uint64_t index, Cycle start)
       progress_time_(start),
       random_(mix(grid.device().settings().seed, index)) {
   const Dim3 shape = grid.configuration().cluster;
-  const auto size = static_cast<std::uint32_t>(shape.volume());
+  const auto size = static_cast<uint32_t>(shape.volume());
   cluster_barrier_ = std::make_unique<ClusterBarrier>(*this);
-  for (std::uint32_t rank = 0; rank < size; ++rank) build_cta(ctas_.emplace_back(), rank);
+  for (uint32_t rank = 0; rank < size; ++rank) build_cta(ctas_.emplace_back(), rank);
 }
 
 Cluster::~Cluster() = default;
 
-void Cluster::build_cta(Cta& cta, std::uint32_t rank) {
+void Cluster::build_cta(Cta& cta, uint32_t rank) {
   const LaunchConfiguration& configuration = grid_.configuration();
   const Dim3 origin = delinearize(index_, grid_.clusters());
   const Dim3 offset = delinearize(rank, configuration.cluster);
@@ -63,19 +64,19 @@ void Cluster::build_cta(Cta& cta, std::uint32_t rank) {
   cta.index = {origin.x * configuration.cluster.x + offset.x,
                origin.y * configuration.cluster.y + offset.y,
                origin.z * configuration.cluster.z + offset.z};
-  cta.sm = static_cast<std::uint32_t>((index_ * configuration.cluster.volume() + rank) %
-                                      settings().sm_count);
+  cta.sm =
+      static_cast<uint32_t>((index_ * configuration.cluster.volume() + rank) % settings().sm_count);
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
                     std::byte{kSharedPoison});
-  const auto threads = static_cast<std::uint32_t>(configuration.block.volume());
-  const std::uint32_t warps = (threads + kWarpLanes - 1) / kWarpLanes;
+  const auto threads = static_cast<uint32_t>(configuration.block.volume());
+  const uint32_t warps = (threads + kWarpLanes - 1) / kWarpLanes;
   cta.live_threads = threads;
   cta.live_warps = warps;
   live_warps_ += warps;
   cta.warps.resize(warps);
-  for (std::uint32_t w = 0; w < warps; ++w) {
+  for (uint32_t w = 0; w < warps; ++w) {
     Warp& warp = cta.warps[w];
-    const std::uint32_t lanes = std::min<std::uint32_t>(kWarpLanes, threads - w * kWarpLanes);
+    const uint32_t lanes = std::min<uint32_t>(kWarpLanes, threads - w * kWarpLanes);
     warp.index = w;
     warp.cta = &cta;
     warp.live = lanes == kWarpLanes ? kAllLanes : (1u << lanes) - 1;
@@ -96,7 +97,7 @@ Cycle Cluster::perturbation(Cycle bound) {
   return settings().seed == 0 || bound == 0 ? 0 : random_() % bound;
 }
 
-std::uint64_t Cluster::next_order() {
+uint64_t Cluster::next_order() {
   // The low bits keep the order unique; with a seed the high ones shuffle what happens at the same
   // time.
   ++order_;
@@ -145,7 +146,7 @@ void Cluster::in_global_order(Cycle now, Cycle latency, Action action) {
 void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   Cta& cta = *warp.cta;
   note_progress();
-  const auto count = static_cast<std::uint32_t>(std::popcount(lanes));
+  const auto count = static_cast<uint32_t>(std::popcount(lanes));
   cta.live_threads -= count;
   cta.warp_sync->on_lanes_exit(warp, time);
   cluster_barrier_->on_lanes_exit(warp, lanes, time);
@@ -221,8 +222,8 @@ void Cluster::check_progress(Cycle time, const Strand& strand) {
 
 void Cluster::run_strand(Strand& strand, Cycle limit) {
   const Instruction* const code = kernel().code().data();
-  const auto code_size = static_cast<std::uint32_t>(kernel().code().size());
-  std::uint64_t executed = 0;
+  const auto code_size = static_cast<uint32_t>(kernel().code().size());
+  uint64_t executed = 0;
   Cycle bound = std::min(queue_.next_time(), limit);
   while (true) {
     if (strand.pc == strand.reconvergence_point && !rejoin(strand)) break;

@@ -1,9 +1,10 @@
-// Divergence and reconvergence of a warp's lanes.
-//
-// At a divergent branch the lanes part into two strands that meet again at the branch's immediate
-// post-dominator. Each strand runs on its own, so one lane can spin on a barrier while the others
-// wait at the meeting point: every thread makes progress, as the hardware's independent thread
-// scheduling promises.
+/// \file
+/// Divergence and reconvergence of a warp's lanes.
+///
+/// At a divergent branch the lanes part into two strands that meet again at the branch's immediate
+/// post-dominator. Each strand runs on its own, so one lane can spin on a barrier while the others
+/// wait at the meeting point: every thread makes progress, as the hardware's independent thread
+/// scheduling promises.
 #include <algorithm>
 
 #include "common/simulator/machine/execution.hpp"
@@ -27,7 +28,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     return Flow::jump;
   }
   Warp& warp = *strand.warp;
-  const std::uint32_t point = instruction.reconvergence;
+  const uint32_t point = instruction.reconvergence;
   // Lanes that leave a loop one after the other all meet at the same point: one frame serves them.
   if (point != ptx::kNoReconvergence && strand.reconvergence_point != point) {
     Reconvergence* const frame = warp.new_frame();
@@ -36,7 +37,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     frame->parent = strand.frame;
     set_frame(strand, frame);
   }
-  const std::uint32_t fall_through = strand.pc + 1;
+  const uint32_t fall_through = strand.pc + 1;
   strand.mask = others;
   if (instruction.target == strand.reconvergence_point) {
     strand.frame->arrived |=

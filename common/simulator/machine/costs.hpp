@@ -1,25 +1,26 @@
-// The one table of costs in simulated cycles. Simple constants for now: issue cost of an
-// instruction in its warp, and latencies of asynchronous operations. No number here was measured by
-// this project on a B200; each names its source (shared reference "timing": SemiAnalysis
-// microbench-blackwell and Meta's NVLatencyModel.cpp, both of May 2026).
 #pragma once
+/// \file
+/// The one table of costs in simulated cycles. Simple constants for now: issue cost of an
+/// instruction in its warp, and latencies of asynchronous operations. No number here was measured
+/// by this project on a B200; each names its source (shared reference "timing": SemiAnalysis
+/// microbench-blackwell and Meta's NVLatencyModel.cpp, both of May 2026).
 
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim::costs {
 
 // Issue costs.
-inline constexpr std::uint16_t kAlu = 1;
-inline constexpr std::uint16_t kBranch = 2;
-inline constexpr std::uint16_t kSharedAccess = 4;  // loads and stores, which are pipelined
-inline constexpr std::uint16_t kGlobalAccess = 8;  // atomics and copies by threads, likewise
-inline constexpr std::uint16_t kBarrier = 22;  // named barrier, about 22 + kBarrierPerWarp per warp
+inline constexpr uint16_t kAlu = 1;
+inline constexpr uint16_t kBranch = 2;
+inline constexpr uint16_t kSharedAccess = 4;  // loads and stores, which are pipelined
+inline constexpr uint16_t kGlobalAccess = 8;  // atomics and copies by threads, likewise
+inline constexpr uint16_t kBarrier = 22;      // named barrier, about 22 + kBarrierPerWarp per warp
 inline constexpr Cycle kBarrierPerWarp = 2;
-inline constexpr std::uint16_t kMbarrierArrive = 20;
-inline constexpr std::uint16_t kMbarrierWait = 30;  // a try_wait that succeeds
-inline constexpr std::uint16_t kTmaIssue = 30;      // each lane's copy
-inline constexpr std::uint16_t kMmaIssue = 11;
-inline constexpr std::uint16_t kFence = 10;
+inline constexpr uint16_t kMbarrierArrive = 20;
+inline constexpr uint16_t kMbarrierWait = 30;  // a try_wait that succeeds
+inline constexpr uint16_t kTmaIssue = 30;      // each lane's copy
+inline constexpr uint16_t kMmaIssue = 11;
+inline constexpr uint16_t kFence = 10;
 
 // Latencies.
 inline constexpr Cycle kSharedLoad = 24;   // see Strand::loads_arrive

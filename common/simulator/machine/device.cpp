@@ -39,8 +39,8 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
                                  "",
                                  ""});
   }
-  const std::uint64_t buffer = memory_.parameter_buffer();
-  for (std::size_t i = 0; i < parameters.size(); ++i)
+  const uint64_t buffer = memory_.parameter_buffer();
+  for (size_t i = 0; i < parameters.size(); ++i)
     std::memcpy(reinterpret_cast<std::byte*>(buffer + parameters[i].offset_bytes), arguments[i],
                 parameters[i].size_bytes);
   Grid grid(*this, kernel, configuration, buffer);
@@ -59,32 +59,31 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   return result;
 }
 
-Occupancy Device::occupancy(const Kernel& kernel, std::uint32_t threads_per_block,
-                            std::size_t dynamic_shared_bytes) const {
-  const std::uint32_t warps = (threads_per_block + kWarpLanes - 1) / kWarpLanes;
+Occupancy Device::occupancy(const Kernel& kernel, uint32_t threads_per_block,
+                            size_t dynamic_shared_bytes) const {
+  const uint32_t warps = (threads_per_block + kWarpLanes - 1) / kWarpLanes;
   // Registers are given out in units of 256 per warp (CUDA occupancy rules, compute capability 9.0
   // and later).
-  constexpr std::uint32_t kRegisterUnit = 8;
-  constexpr std::uint32_t kLeastRegisters = 24;
-  constexpr std::uint32_t kMostRegisters = 255;
-  std::uint32_t registers =
-      std::clamp(kernel.registers_per_thread(), kLeastRegisters, kMostRegisters);
+  constexpr uint32_t kRegisterUnit = 8;
+  constexpr uint32_t kLeastRegisters = 24;
+  constexpr uint32_t kMostRegisters = 255;
+  uint32_t registers = std::clamp(kernel.registers_per_thread(), kLeastRegisters, kMostRegisters);
   // ptxas keeps to the launch bounds by spilling, so a bound is also an upper limit here: what
   // whole units leave of the register file.
   const ptx::EntryDirectives& directives = kernel.function().directives;
-  const std::uint32_t* const most = directives.max_threads;
+  const uint32_t* const most = directives.max_threads;
   if (most[0] != 0) {
-    const std::uint32_t bound = most[0] * std::max(1u, most[1]) * std::max(1u, most[2]);
-    const std::uint32_t ctas = std::max(1u, directives.min_ctas_per_sm);
-    const std::uint32_t share = kRegistersPerSm / (bound * ctas) / kRegisterUnit * kRegisterUnit;
+    const uint32_t bound = most[0] * std::max(1u, most[1]) * std::max(1u, most[2]);
+    const uint32_t ctas = std::max(1u, directives.min_ctas_per_sm);
+    const uint32_t share = kRegistersPerSm / (bound * ctas) / kRegisterUnit * kRegisterUnit;
     registers = std::min(registers, std::max(kLeastRegisters, share));
   }
   registers = (registers + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
   if (registers > kMostRegisters) registers = kMostRegisters + 1;
-  const std::size_t shared_bytes = kernel.static_shared_bytes() + dynamic_shared_bytes;
-  const std::pair<std::uint32_t, const char*> limits[] = {
+  const size_t shared_bytes = kernel.static_shared_bytes() + dynamic_shared_bytes;
+  const std::pair<uint32_t, const char*> limits[] = {
       {kRegistersPerSm / (registers * warps * kWarpLanes), "registers"},
-      {static_cast<std::uint32_t>(kSharedBytesPerSm / shared_bytes), "shared memory"},
+      {static_cast<uint32_t>(kSharedBytesPerSm / shared_bytes), "shared memory"},
       {kMaxThreadsPerSm / (warps * kWarpLanes), "threads"},
       {kMaxCtasPerSm, "CTA slots"},
   };

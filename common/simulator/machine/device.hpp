@@ -1,6 +1,7 @@
-// The simulated device: memory, modules, launches. What the CUDA runtime replacement and tests talk
-// to.
 #pragma once
+/// \file
+/// The simulated device: memory, modules, launches. What the CUDA runtime replacement and tests
+/// talk to.
 
 #include <cstddef>
 #include <map>
@@ -20,7 +21,7 @@ namespace bw::sim {
 
 /// Occupancy of one kernel configuration on one SM.
 struct Occupancy {
-  std::uint32_t ctas_per_sm = 0;
+  uint32_t ctas_per_sm = 0;
   std::string limited_by;  ///< "registers", "shared memory", "threads", "CTA slots"
 };
 
@@ -43,8 +44,8 @@ class Device {
                       std::span<const void* const> arguments);
 
   /// CTAs of this shape that fit on one SM.
-  [[nodiscard]] Occupancy occupancy(const Kernel& kernel, std::uint32_t threads_per_block,
-                                    std::size_t dynamic_shared_bytes) const;
+  [[nodiscard]] Occupancy occupancy(const Kernel& kernel, uint32_t threads_per_block,
+                                    size_t dynamic_shared_bytes) const;
 
   /// What the last launch that ended took.
   [[nodiscard]] const LaunchResult& last_launch() const { return last_launch_; }

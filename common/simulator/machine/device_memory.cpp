@@ -10,20 +10,20 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint64_t kPreferredBase = 0x0000'7000'0000'0000ull;
-constexpr std::size_t kGuardBytes = 4096;
+constexpr uint64_t kPreferredBase = 0x0000'7000'0000'0000ull;
+constexpr size_t kGuardBytes = 4096;
 constexpr int kPoison = 0xcb;
 /// Largest allocation that is filled with the poison pattern; larger ones keep zero pages
 /// untouched.
-constexpr std::size_t kLargestPoisonedBytes = std::size_t{64} << 20;
+constexpr size_t kLargestPoisonedBytes = size_t{64} << 20;
 
-constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(std::size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
+DeviceMemory::DeviceMemory(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
   void* const hint =
       reinterpret_cast<void*>(kPreferredBase);  // a hint only: another place works too
   void* const range = mmap(hint, capacity_bytes_, PROT_READ | PROT_WRITE,
@@ -37,21 +37,21 @@ DeviceMemory::DeviceMemory(std::size_t capacity_bytes) : capacity_bytes_(capacit
                                  "",
                                  "set BW_SIM_MEMORY_GB to a smaller number"});
   }
-  base_ = reinterpret_cast<std::uint64_t>(range);
+  base_ = reinterpret_cast<uint64_t>(range);
   holes_.emplace(base_, capacity_bytes_);
   parameter_buffer_ = allocate(kParameterBufferBytes, "kernel parameters", kGuardBytes, false);
 }
 
 DeviceMemory::~DeviceMemory() { munmap(reinterpret_cast<void*>(base_), capacity_bytes_); }
 
-std::uint64_t DeviceMemory::allocate(std::size_t size_bytes, std::string description,
-                                     std::size_t alignment_bytes, bool writable) {
+uint64_t DeviceMemory::allocate(size_t size_bytes, std::string description, size_t alignment_bytes,
+                                bool writable) {
   const std::lock_guard lock(mutex_);
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     const auto [start, length] = *hole;
-    const std::uint64_t address = round_up(start, alignment_bytes);
+    const uint64_t address = round_up(start, alignment_bytes);
     if (size_bytes > capacity_bytes_) return 0;
-    const std::uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
+    const uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
     if (end > start + length) continue;
     holes_.erase(hole);
     if (address > start) holes_.emplace(start, address - start);
@@ -66,17 +66,17 @@ std::uint64_t DeviceMemory::allocate(std::size_t size_bytes, std::string descrip
   return 0;
 }
 
-bool DeviceMemory::free(std::uint64_t address) {
+bool DeviceMemory::free(uint64_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
-  const std::size_t size_bytes = found->second.size_bytes;
+  const size_t size_bytes = found->second.size_bytes;
   used_bytes_ -= size_bytes;
   allocations_.erase(found);
-  std::uint64_t start = address;
-  std::uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
+  uint64_t start = address;
+  uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
   // Give whole pages back to the host, so that a long program's memory does not grow.
-  const std::uint64_t first_page = round_up(start, kGuardBytes);
+  const uint64_t first_page = round_up(start, kGuardBytes);
   if (end > first_page)
     madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
   auto after = holes_.lower_bound(start);
@@ -95,12 +95,12 @@ bool DeviceMemory::free(std::uint64_t address) {
   return true;
 }
 
-const Allocation* DeviceMemory::find(std::uint64_t address) const {
+const Allocation* DeviceMemory::find(uint64_t address) const {
   const Allocation* below = nearest_below(address);
   return below != nullptr && address - below->address < below->size_bytes ? below : nullptr;
 }
 
-const Allocation* DeviceMemory::nearest_below(std::uint64_t address) const {
+const Allocation* DeviceMemory::nearest_below(uint64_t address) const {
   auto above = allocations_.upper_bound(address);
   if (above == allocations_.begin()) return nullptr;
   return &std::prev(above)->second;

@@ -1,9 +1,10 @@
-// Global memory: allocations in one reserved range of the host's address space.
-//
-// A device address is the host address of the same byte, so copies and units work on plain
-// pointers. The range lies at a fixed place when the host allows it, so addresses in reports are
-// the same in every run.
 #pragma once
+/// \file
+/// Global memory: allocations in one reserved range of the host's address space.
+///
+/// A device address is the host address of the same byte, so copies and units work on plain
+/// pointers. The range lies at a fixed place when the host allows it, so addresses in reports are
+/// the same in every run.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +15,11 @@
 namespace bw::sim {
 
 /// Largest parameter list of a kernel (CUDA 12.1 and later, compute capability 7.0 and later).
-inline constexpr std::size_t kParameterBufferBytes = 32764;
+inline constexpr size_t kParameterBufferBytes = 32764;
 
 struct Allocation {
-  std::uint64_t address = 0;
-  std::size_t size_bytes = 0;
+  uint64_t address = 0;
+  size_t size_bytes = 0;
   bool writable = true;     ///< false: kernel parameters and constants
   std::string description;  ///< "cudaMalloc of 4096 bytes", "variable g_table", "kernel parameters"
 };
@@ -27,7 +28,7 @@ struct Allocation {
 /// do).
 class DeviceMemory {
  public:
-  explicit DeviceMemory(std::size_t capacity_bytes);
+  explicit DeviceMemory(size_t capacity_bytes);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -35,30 +36,28 @@ class DeviceMemory {
   /// Returns the address of `size_bytes` bytes (0 allowed: a unique address of an empty allocation)
   /// aligned to `alignment_bytes`, filled with a poison pattern; 0 when the capacity is used up. A
   /// guard gap follows each allocation, so small overruns are seen.
-  [[nodiscard]] std::uint64_t allocate(std::size_t size_bytes, std::string description,
-                                       std::size_t alignment_bytes = 256, bool writable = true);
+  [[nodiscard]] uint64_t allocate(size_t size_bytes, std::string description,
+                                  size_t alignment_bytes = 256, bool writable = true);
   /// Frees an allocation by its start address; false when there is none.
-  bool free(std::uint64_t address);
+  bool free(uint64_t address);
   /// The allocation that holds the address, or nullptr.
-  [[nodiscard]] const Allocation* find(std::uint64_t address) const;
+  [[nodiscard]] const Allocation* find(uint64_t address) const;
   /// The closest allocation below the address for messages, or nullptr.
-  [[nodiscard]] const Allocation* nearest_below(std::uint64_t address) const;
+  [[nodiscard]] const Allocation* nearest_below(uint64_t address) const;
 
-  [[nodiscard]] std::size_t capacity_bytes() const { return capacity_bytes_; }
-  [[nodiscard]] std::size_t used_bytes() const { return used_bytes_; }
+  [[nodiscard]] size_t capacity_bytes() const { return capacity_bytes_; }
+  [[nodiscard]] size_t used_bytes() const { return used_bytes_; }
   /// Where a launch's parameters lie; one buffer, because launches run one after the other.
-  [[nodiscard]] std::uint64_t parameter_buffer() const { return parameter_buffer_; }
-  [[nodiscard]] bool in_arena(std::uint64_t address) const {
-    return address - base_ < capacity_bytes_;
-  }
+  [[nodiscard]] uint64_t parameter_buffer() const { return parameter_buffer_; }
+  [[nodiscard]] bool in_arena(uint64_t address) const { return address - base_ < capacity_bytes_; }
 
  private:
-  std::uint64_t base_ = 0;
-  std::uint64_t parameter_buffer_ = 0;
-  std::size_t capacity_bytes_ = 0;
-  std::size_t used_bytes_ = 0;
-  std::map<std::uint64_t, Allocation> allocations_;  ///< by start address
-  std::map<std::uint64_t, std::size_t> holes_;       ///< free ranges by start address
+  uint64_t base_ = 0;
+  uint64_t parameter_buffer_ = 0;
+  size_t capacity_bytes_ = 0;
+  size_t used_bytes_ = 0;
+  std::map<uint64_t, Allocation> allocations_;  ///< by start address
+  std::map<uint64_t, size_t> holes_;            ///< free ranges by start address
   mutable std::mutex mutex_;
 };
 

@@ -1,5 +1,6 @@
-// What happens next in a cluster, by simulated time.
 #pragma once
+/// \file
+/// What happens next in a cluster, by simulated time.
 
 #include <algorithm>
 #include <compare>
@@ -22,7 +23,7 @@ using Action = std::function<void(Cycle now)>;
 /// When an event happens.
 struct EventTime {
   Cycle time = kNever;
-  std::uint64_t order = 0;  ///< breaks ties; insertion order, perturbed by the seed
+  uint64_t order = 0;  ///< breaks ties; insertion order, perturbed by the seed
 
   auto operator<=>(const EventTime&) const = default;
 };
@@ -31,7 +32,7 @@ struct Event {
   EventTime at;
   Strand* strand = nullptr;  ///< a strand that becomes ready, or
   bool is_timeout = false;   ///< (at its wait's time limit: no progress by itself)
-  std::uint32_t action = 0;  ///< index of an action when strand is null
+  uint32_t action = 0;       ///< index of an action when strand is null
 
   bool operator<(const Event& other) const { return at < other.at; }
   bool operator>(const Event& other) const { return at > other.at; }
@@ -47,9 +48,9 @@ class EventQueue {
     return time_limits_.empty() ? next : std::min(next, time_limits_.begin()->at.time);
   }
   /// Asynchronous actions still to come.
-  [[nodiscard]] std::size_t actions_in_flight() const { return actions_in_flight_; }
+  [[nodiscard]] size_t actions_in_flight() const { return actions_in_flight_; }
   /// Strands that will run, those at a time limit not counted.
-  [[nodiscard]] std::size_t ready_strands() const { return ready_strands_; }
+  [[nodiscard]] size_t ready_strands() const { return ready_strands_; }
 
   void push_strand(EventTime at, Strand* strand) {
     ++ready_strands_;
@@ -61,9 +62,9 @@ class EventQueue {
   void cancel_time_limit(EventTime at) { time_limits_.erase({at, nullptr, true, 0}); }
 
   void push_action(EventTime at, Action action) {
-    std::uint32_t slot = 0;
+    uint32_t slot = 0;
     if (free_slots_.empty()) {
-      slot = static_cast<std::uint32_t>(actions_.size());
+      slot = static_cast<uint32_t>(actions_.size());
       actions_.push_back(std::move(action));
     } else {
       slot = free_slots_.back();
@@ -102,9 +103,9 @@ class EventQueue {
   std::vector<Event> heap_;
   std::set<Event> time_limits_;
   std::vector<Action> actions_;
-  std::vector<std::uint32_t> free_slots_;
-  std::size_t actions_in_flight_ = 0;
-  std::size_t ready_strands_ = 0;
+  std::vector<uint32_t> free_slots_;
+  size_t actions_in_flight_ = 0;
+  size_t ready_strands_ = 0;
 };
 
 }  // namespace bw::sim

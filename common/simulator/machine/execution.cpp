@@ -7,54 +7,54 @@
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
-#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
+#include "common/simulator/units/copies/tma_engine.hpp"
+#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
+#include "common/simulator/units/synchronisation/warp_sync.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
-#include "common/simulator/units/copies/tma_engine.hpp"
-#include "common/simulator/units/synchronisation/warp_sync.hpp"
 
 namespace bw::sim {
 
-std::uint64_t Strand::value(const Operand& operand, int lane) const {
+uint64_t Strand::value(const Operand& operand, int lane) const {
   switch (operand.bytes) {
     case 0:
       return predicate(operand) >> lane & 1u;
     case 2:
-      return lanes<std::uint16_t>(operand)[lane];
+      return lanes<uint16_t>(operand)[lane];
     case 4:
-      return lanes<std::uint32_t>(operand)[lane];
+      return lanes<uint32_t>(operand)[lane];
     case 16:
-      return lanes<std::uint64_t>(operand)[2 * lane];
+      return lanes<uint64_t>(operand)[2 * lane];
     default:
-      return lanes<std::uint64_t>(operand)[lane];
+      return lanes<uint64_t>(operand)[lane];
   }
 }
 
-void Strand::set_value(const Operand& operand, int lane, std::uint64_t value) const {
+void Strand::set_value(const Operand& operand, int lane, uint64_t value) const {
   switch (operand.bytes) {
     case 0:
       set_predicate(operand, 1u << lane, value != 0 ? kAllLanes : 0);
       break;
     case 2:
-      lanes<std::uint16_t>(operand)[lane] = static_cast<std::uint16_t>(value);
+      lanes<uint16_t>(operand)[lane] = static_cast<uint16_t>(value);
       break;
     case 4:
-      lanes<std::uint32_t>(operand)[lane] = static_cast<std::uint32_t>(value);
+      lanes<uint32_t>(operand)[lane] = static_cast<uint32_t>(value);
       break;
     case 16:
-      lanes<std::uint64_t>(operand)[2 * lane] = value;
-      lanes<std::uint64_t>(operand)[2 * lane + 1] = 0;
+      lanes<uint64_t>(operand)[2 * lane] = value;
+      lanes<uint64_t>(operand)[2 * lane + 1] = 0;
       break;
     default:
-      lanes<std::uint64_t>(operand)[lane] = value;
+      lanes<uint64_t>(operand)[lane] = value;
       break;
   }
 }
 
-Flow Strand::block(WaitKind kind, std::uint64_t object, std::uint64_t detail, Cycle limit) {
+Flow Strand::block(WaitKind kind, uint64_t object, uint64_t detail, Cycle limit) {
   wait = {kind, object, detail, time};
   suspended = true;
   wake = Wake::none;
@@ -63,8 +63,8 @@ Flow Strand::block(WaitKind kind, std::uint64_t object, std::uint64_t detail, Cy
   return Flow::block;
 }
 
-std::uint32_t Strand::thread_index(int lane) const {
-  return warp->index * kWarpLanes + static_cast<std::uint32_t>(lane);
+uint32_t Strand::thread_index(int lane) const {
+  return warp->index * kWarpLanes + static_cast<uint32_t>(lane);
 }
 
 std::string Strand::describe(const Instruction& instruction, LaneMask lanes_mask) const {
@@ -95,7 +95,7 @@ void Strand::fault(const Instruction& instruction, FaultKind kind, LaneMask lane
 Strand* Warp::new_strand() {
   for (const auto& strand : strands) {
     if (strand->alive) continue;
-    const std::uint32_t token = strand->wait_token;
+    const uint32_t token = strand->wait_token;
     std::byte* const bases[2] = {strand->bases[0], strand->bases[1]};
     *strand = Strand{};
     strand->bases[0] = bases[0];

@@ -1,10 +1,11 @@
-// The running machine: strands (groups of lanes that share a program counter), warps, CTAs,
-// clusters.
-//
-// A cluster is the unit of simulation: one event queue in simulated time, run by one host thread at
-// a time. Instructions that touch state others see run in time order; others run ahead within their
-// warp.
 #pragma once
+/// \file
+/// The running machine: strands (groups of lanes that share a program counter), warps, CTAs,
+/// clusters.
+///
+/// A cluster is the unit of simulation: one event queue in simulated time, run by one host thread
+/// at a time. Instructions that touch state others see run in time order; others run ahead within
+/// their warp.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,14 +41,14 @@ struct Cta;
 struct Warp;
 
 /// Why a suspended strand runs again.
-enum class Wake : std::uint8_t {
+enum class Wake : uint8_t {
   none,     ///< it was not suspended: this is the instruction's first execution
   event,    ///< what it waited for has happened
   timeout,  ///< its time limit has passed
 };
 
 /// What a strand is suspended on; the diagnosis is built from it.
-enum class WaitKind : std::uint8_t {
+enum class WaitKind : uint8_t {
   none,
   mbarrier,       ///< object: shared offset, detail: parity waited for
   named_barrier,  ///< object: barrier id
@@ -64,15 +65,15 @@ enum class WaitKind : std::uint8_t {
 
 struct Wait {
   WaitKind kind = WaitKind::none;
-  std::uint64_t object = 0;
-  std::uint64_t detail = 0;
+  uint64_t object = 0;
+  uint64_t detail = 0;
   Cycle since = 0;
 };
 
 /// Lanes that parted at a branch and meet again at `point`.
 struct Reconvergence {
-  std::uint32_t point = 0;  ///< instruction index
-  LaneMask expected = 0;    ///< lanes that have not exited
+  uint32_t point = 0;     ///< instruction index
+  LaneMask expected = 0;  ///< lanes that have not exited
   LaneMask arrived = 0;
   Cycle latest = 0;  ///< time of the last arrival
   Reconvergence* parent = nullptr;
@@ -81,10 +82,10 @@ struct Reconvergence {
 /// Lanes of one warp that share a program counter.
 struct Strand {
   std::byte* bases[2] = {nullptr, nullptr};  ///< registers, constants
-  std::uint32_t pc = 0;
+  uint32_t pc = 0;
   LaneMask mask = 0;
-  std::uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
-  Cycle time = 0;                         ///< "now" for the instruction that executes
+  uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
+  Cycle time = 0;                    ///< "now" for the instruction that executes
   /// When the last of the values loaded so far arrives. Loads overlap, with each other and with
   /// waits; stores, which write what was made of them, do not start before. (Arithmetic does: one
   /// comparison for each instruction would cost more than it tells.)
@@ -96,7 +97,7 @@ struct Strand {
   Wake wake = Wake::none;
   bool suspended = false;
   bool alive = false;
-  std::uint32_t wait_token = 0;
+  uint32_t wait_token = 0;
   EventTime time_limit;  ///< of the wait, where it has one
   Wait wait;
 
@@ -116,18 +117,18 @@ struct Strand {
     target = (target & ~active) | (value & active);
   }
   /// One lane of an integer operand of any width, zero-extended.
-  [[nodiscard]] std::uint64_t value(const Operand& operand, int lane) const;
+  [[nodiscard]] uint64_t value(const Operand& operand, int lane) const;
   /// Writes one lane of an operand of any width up to 8 bytes, truncating.
-  void set_value(const Operand& operand, int lane, std::uint64_t value) const;
+  void set_value(const Operand& operand, int lane, uint64_t value) const;
 
   /// Whether this execution follows a suspension of the same instruction.
   [[nodiscard]] bool resumed() const { return wake != Wake::none; }
   /// Suspends until Cluster::wake (or the time limit, if one is given); returns Flow::block for the
   /// handler.
-  Flow block(WaitKind kind, std::uint64_t object, std::uint64_t detail, Cycle limit = kNever);
+  Flow block(WaitKind kind, uint64_t object, uint64_t detail, Cycle limit = kNever);
 
   /// Thread index in the CTA of a lane (linear).
-  [[nodiscard]] std::uint32_t thread_index(int lane) const;
+  [[nodiscard]] uint32_t thread_index(int lane) const;
 
   /// Throws a SimulationError placed at this instruction and these lanes.
   [[noreturn]] void fault(const Instruction& instruction, FaultKind kind, LaneMask lanes,
@@ -140,13 +141,13 @@ struct Strand {
 /// Who did something, kept for later reports (barrier histories, asynchronous operations).
 struct Actor {
   const Instruction* instruction = nullptr;
-  std::uint16_t cta_rank = 0;
-  std::uint16_t warp = 0;
+  uint16_t cta_rank = 0;
+  uint16_t warp = 0;
   Cycle time = 0;
 };
 
 struct Warp {
-  std::uint32_t index = 0;  ///< in the CTA
+  uint32_t index = 0;  ///< in the CTA
   Cta* cta = nullptr;
   LaneMask live = 0;   ///< lanes that have not exited
   LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
@@ -162,15 +163,15 @@ struct Warp {
 
 struct Cta {
   Cluster* cluster = nullptr;
-  std::uint32_t rank = 0;  ///< %cluster_ctarank
-  Dim3 index;              ///< %ctaid
-  std::uint32_t sm = 0;
-  std::uint32_t live_warps = 0;
+  uint32_t rank = 0;  ///< %cluster_ctarank
+  Dim3 index;         ///< %ctaid
+  uint32_t sm = 0;
+  uint32_t live_warps = 0;
   bool exited = false;
   bool saw_failed_cancel = false;  ///< a thread has read that a launch-control request failed
   std::vector<std::byte> shared;   ///< includes the reserved bytes at the start
   std::vector<Warp> warps;
-  std::uint32_t live_threads = 0;
+  uint32_t live_threads = 0;
 
   // State of the units; each class is defined in units/.
   std::unique_ptr<MbarrierUnit> mbarriers;
@@ -190,8 +191,8 @@ struct Cta {
 
 /// Counters of one cluster's run.
 struct ClusterStatistics {
-  std::uint64_t warp_instructions = 0;
-  std::uint64_t events = 0;
+  uint64_t warp_instructions = 0;
+  uint64_t events = 0;
   Cycle cycles = 0;
 };
 
@@ -199,12 +200,12 @@ class Cluster {
  public:
   /// Builds the CTAs of cluster `index` (linear in the grid of clusters), ready to run at time
   /// `start`.
-  Cluster(Grid& grid, std::uint64_t index, Cycle start);
+  Cluster(Grid& grid, uint64_t index, Cycle start);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  enum class Status : std::uint8_t { finished, reached_limit };
+  enum class Status : uint8_t { finished, reached_limit };
   /// Runs until every thread has exited and nothing is in flight, or until simulated time `limit`.
   /// Throws SimulationError for faults, deadlock and livelock.
   Status run(Cycle limit);
@@ -239,11 +240,11 @@ class Cluster {
   [[nodiscard]] const Kernel& kernel() const;
   [[nodiscard]] const Settings& settings() const;
   [[nodiscard]] DeviceMemory& memory();
-  [[nodiscard]] std::uint64_t index() const { return index_; }
+  [[nodiscard]] uint64_t index() const { return index_; }
   [[nodiscard]] Cycle start() const { return start_; }
   [[nodiscard]] std::deque<Cta>& ctas() { return ctas_; }
-  [[nodiscard]] Cta& cta(std::uint32_t rank) { return ctas_[rank]; }
-  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(ctas_.size()); }
+  [[nodiscard]] Cta& cta(uint32_t rank) { return ctas_[rank]; }
+  [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
   [[nodiscard]] ClusterBarrier& cluster_barrier() { return *cluster_barrier_; }
   [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
   [[nodiscard]] Cycle now() const { return now_; }
@@ -256,14 +257,14 @@ class Cluster {
   struct OrderedOperation {
     Cycle time = 0;  ///< of issue: the order among clusters
     Cycle latency = 0;
-    std::uint64_t cluster = 0;
-    std::uint64_t sequence = 0;
+    uint64_t cluster = 0;
+    uint64_t sequence = 0;
     Action action;
   };
   [[nodiscard]] std::vector<OrderedOperation>& ordered_operations() { return ordered_operations_; }
 
  private:
-  void build_cta(Cta& cta, std::uint32_t rank);
+  void build_cta(Cta& cta, uint32_t rank);
   void run_strand(Strand& strand, Cycle limit);
   void make_ready(Strand& strand, Cycle time);
   /// The strand has come to its reconvergence point. True: its lanes are together and it goes on.
@@ -274,22 +275,22 @@ class Cluster {
   void check_progress(Cycle time, const Strand& strand);
   /// No event is pending but time limits of waits that only another thread could fulfil.
   [[nodiscard]] bool only_waits_are_left();
-  [[nodiscard]] std::uint64_t next_order();
+  [[nodiscard]] uint64_t next_order();
   [[noreturn]] void report_deadlock();
 
   Grid& grid_;
-  std::uint64_t index_;
+  uint64_t index_;
   Cycle start_;
   Cycle now_;
   std::deque<Cta> ctas_;  ///< deque: CTAs do not move
   std::unique_ptr<ClusterBarrier> cluster_barrier_;
   EventQueue queue_;
-  std::uint64_t order_ = 0;
-  std::uint64_t progress_ = 0;
-  std::uint64_t progress_seen_ = 0;
+  uint64_t order_ = 0;
+  uint64_t progress_ = 0;
+  uint64_t progress_seen_ = 0;
   Cycle progress_time_ = 0;
-  std::uint64_t timeouts_since_progress_ = 0;
-  std::uint32_t live_warps_ = 0;
+  uint64_t timeouts_since_progress_ = 0;
+  uint32_t live_warps_ = 0;
   std::mt19937_64 random_;
   std::vector<OrderedOperation> ordered_operations_;
   std::string output_;

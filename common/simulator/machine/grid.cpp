@@ -53,15 +53,15 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   if (c.grid.x > kMostGrid.x || c.grid.y > kMostGrid.y || c.grid.z > kMostGrid.z)
     refuse(kernel, "grid " + text(c.grid) + " is too large",
            "extents of a grid are at most (2147483647,65535,65535)", "move work to the x extent");
-  if (const std::uint32_t* most = directives.max_threads;
+  if (const uint32_t* most = directives.max_threads;
       most[0] != 0 &&
-      c.block.volume() > std::uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u))
+      c.block.volume() > uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u))
     refuse(kernel,
            "block " + text(c.block) + " exceeds the kernel's __launch_bounds__ of " +
                std::to_string(most[0]) + " threads",
            "PTX ISA, .maxntid", "launch fewer threads or raise the bound");
-  const std::uint64_t cluster = c.cluster.volume();
-  const std::uint32_t most_cluster =
+  const uint64_t cluster = c.cluster.volume();
+  const uint32_t most_cluster =
       c.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
   if (cluster == 0 || cluster > most_cluster)
     refuse(kernel, "cluster " + text(c.cluster) + " has " + std::to_string(cluster) + " CTAs",
@@ -70,7 +70,7 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
     refuse(kernel, "grid " + text(c.grid) + " is not a multiple of cluster " + text(c.cluster),
            "every extent of the grid is a multiple of the cluster's", "round the grid up");
-  if (const std::uint32_t* required = directives.required_cluster; required[0] != 0) {
+  if (const uint32_t* required = directives.required_cluster; required[0] != 0) {
     const Dim3 want{required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
     if (!(want == c.cluster))
       refuse(kernel,
@@ -83,14 +83,14 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
 }  // namespace
 
 Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& configuration,
-           std::uint64_t parameters_address)
+           uint64_t parameters_address)
     : device_(device),
       kernel_(kernel),
       configuration_(configuration),
       parameters_address_(parameters_address) {
   const LaunchConfiguration& c = configuration_;
   check_shape(kernel, c);
-  const std::size_t shared_bytes =
+  const size_t shared_bytes =
       kernel.static_shared_bytes() - kReservedSharedBytes + c.dynamic_shared_bytes;
   if (c.dynamic_shared_bytes > c.dynamic_shared_limit_bytes || shared_bytes > kSharedBytesPerBlock)
     refuse(kernel,
@@ -101,7 +101,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                " in all",
            "use fewer stages or smaller tiles, or raise the limit with "
            "cudaFuncAttributeMaxDynamicSharedMemorySize");
-  const auto threads = static_cast<std::uint32_t>(c.block.volume());
+  const auto threads = static_cast<uint32_t>(c.block.volume());
   const Occupancy occupancy = device.occupancy(kernel, threads, c.dynamic_shared_bytes);
   ctas_per_sm_ = occupancy.ctas_per_sm;
   if (ctas_per_sm_ == 0)
@@ -113,7 +113,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
            "an SM has 65536 registers, 2048 threads and 228 KB of shared memory",
            "use fewer threads or registers, or less shared memory");
   clusters_ = {c.grid.x / c.cluster.x, c.grid.y / c.cluster.y, c.grid.z / c.cluster.z};
-  const std::uint64_t slots = std::uint64_t{ctas_per_sm_} * device.settings().sm_count;
+  const uint64_t slots = uint64_t{ctas_per_sm_} * device.settings().sm_count;
   resident_clusters_ = slots / c.cluster.volume();
   if (resident_clusters_ == 0)
     refuse(kernel,
@@ -125,7 +125,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   lockstep_ = kernel.clusters_interact() && clusters_.volume() > 1;
 }
 
-bool Grid::take_pending_cluster(std::uint64_t& cluster_index) {
+bool Grid::take_pending_cluster(uint64_t& cluster_index) {
   if (next_cluster_ >= clusters_.volume()) return false;
   cluster_index = next_cluster_++;
   return true;
@@ -146,19 +146,19 @@ LaunchResult Grid::run() {
 }
 
 void Grid::run_independent(LaunchResult& result) {
-  const std::uint64_t count = clusters_.volume();
+  const uint64_t count = clusters_.volume();
   next_cluster_ = count;  // all start here; none is left for cluster launch control
   std::vector<Cycle> durations(count, 0);
-  std::atomic<std::uint64_t> instructions{0};
-  std::atomic<std::uint64_t> next{0};
-  std::atomic<std::uint64_t> first_fault{count};  // clusters after it need not run
+  std::atomic<uint64_t> instructions{0};
+  std::atomic<uint64_t> next{0};
+  std::atomic<uint64_t> first_fault{count};  // clusters after it need not run
   std::mutex mutex;
   std::exception_ptr fault;
   OrderedOutput output;
   HostPool pool(host_threads());
-  pool.run([&](std::uint32_t) {
+  pool.run([&](uint32_t) {
     while (true) {
-      const std::uint64_t index = next.fetch_add(1);
+      const uint64_t index = next.fetch_add(1);
       if (index >= count || index > first_fault.load()) return;
       Cluster cluster(*this, index, 0);
       std::exception_ptr own_fault;
@@ -196,7 +196,7 @@ void Grid::run_independent(LaunchResult& result) {
 void Grid::run_lockstep(LaunchResult& result) {
   std::vector<std::unique_ptr<Cluster>> running;
   while (running.size() < resident_clusters_) {
-    std::uint64_t index = 0;
+    uint64_t index = 0;
     if (!take_pending_cluster(index)) break;
     running.push_back(std::make_unique<Cluster>(*this, index, 0));
   }
@@ -207,9 +207,9 @@ void Grid::run_lockstep(LaunchResult& result) {
     const Cycle limit = now + costs::kLockstepQuantum;
     std::vector<std::exception_ptr> faults(running.size());
     std::vector<Cluster::Status> status(running.size(), Cluster::Status::reached_limit);
-    std::atomic<std::size_t> next{0};
-    pool.run([&](std::uint32_t) {
-      for (std::size_t i = next++; i < running.size(); i = next++) {
+    std::atomic<size_t> next{0};
+    pool.run([&](uint32_t) {
+      for (size_t i = next++; i < running.size(); i = next++) {
         try {
           status[i] = running[i]->run(limit);
         } catch (...) {
@@ -232,13 +232,13 @@ void Grid::run_lockstep(LaunchResult& result) {
     for (Cluster::OrderedOperation& operation : operations)
       operation.action(std::max(operation.time + operation.latency, limit));
     now = limit;
-    for (std::size_t i = 0; i < running.size(); ++i) {
+    for (size_t i = 0; i < running.size(); ++i) {
       if (status[i] != Cluster::Status::finished) continue;
       const ClusterStatistics& statistics = running[i]->statistics();
       result.warp_instructions += statistics.warp_instructions;
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       output.finish(running[i]->index(), std::move(running[i]->output()));
-      std::uint64_t index = 0;
+      uint64_t index = 0;
       running[i] =
           take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now) : nullptr;
     }
@@ -251,11 +251,11 @@ void Grid::run_lockstep(LaunchResult& result) {
   }
 }
 
-std::uint32_t Grid::host_threads() const {
-  const std::uint32_t wanted = device_.settings().host_threads != 0
-                                   ? device_.settings().host_threads
-                                   : std::max(1u, std::thread::hardware_concurrency());
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, clusters_.volume()));
+uint32_t Grid::host_threads() const {
+  const uint32_t wanted = device_.settings().host_threads != 0
+                              ? device_.settings().host_threads
+                              : std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<uint32_t>(std::min<uint64_t>(wanted, clusters_.volume()));
 }
 
 }  // namespace bw::sim

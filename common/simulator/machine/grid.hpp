@@ -1,5 +1,6 @@
-// A launch: residency, order of clusters, host threads.
 #pragma once
+/// \file
+/// A launch: residency, order of clusters, host threads.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +20,15 @@ struct LaunchConfiguration {
   Dim3 grid;     ///< in CTAs
   Dim3 block;    ///< in threads
   Dim3 cluster;  ///< in CTAs; {1,1,1} without clusters
-  std::size_t dynamic_shared_bytes = 0;
+  size_t dynamic_shared_bytes = 0;
   bool non_portable_cluster = false;  ///< cudaFuncAttributeNonPortableClusterSizeAllowed
-  std::size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;
+  size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;
 };
 
 struct LaunchResult {
   Cycle cycles = 0;  ///< simulated time from first start to last exit
-  std::uint64_t warp_instructions = 0;
-  std::uint64_t clusters = 0;
+  uint64_t warp_instructions = 0;
+  uint64_t clusters = 0;
   double wall_seconds = 0;
 };
 
@@ -35,7 +36,7 @@ class Grid {
  public:
   /// Checks the configuration against the kernel and the machine. Throws SimulationError{launch}.
   Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& configuration,
-       std::uint64_t parameters_address);
+       uint64_t parameters_address);
 
   /// Runs all clusters on the host's threads. Results do not depend on the number of threads.
   /// Throws the fault of the first cluster (by simulated time and index) that has one.
@@ -45,31 +46,31 @@ class Grid {
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
   [[nodiscard]] const LaunchConfiguration& configuration() const { return configuration_; }
   [[nodiscard]] Dim3 clusters() const { return clusters_; }
-  [[nodiscard]] std::uint64_t parameters_address() const { return parameters_address_; }
+  [[nodiscard]] uint64_t parameters_address() const { return parameters_address_; }
   /// Clusters that fit on the machine at once.
-  [[nodiscard]] std::uint64_t resident_clusters() const { return resident_clusters_; }
-  [[nodiscard]] std::uint32_t ctas_per_sm() const { return ctas_per_sm_; }
+  [[nodiscard]] uint64_t resident_clusters() const { return resident_clusters_; }
+  [[nodiscard]] uint32_t ctas_per_sm() const { return ctas_per_sm_; }
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
 
   /// Cluster launch control: takes the next cluster that has not started, or returns false. Only
   /// called from ordered operations.
-  bool take_pending_cluster(std::uint64_t& cluster_index);
+  bool take_pending_cluster(uint64_t& cluster_index);
 
  private:
-  [[nodiscard]] std::uint32_t host_threads() const;
+  [[nodiscard]] uint32_t host_threads() const;
   void run_independent(LaunchResult& result);
   void run_lockstep(LaunchResult& result);
 
   Device& device_;
   const Kernel& kernel_;
   LaunchConfiguration configuration_;
-  std::uint64_t parameters_address_;
+  uint64_t parameters_address_;
   Dim3 clusters_;
-  std::uint32_t ctas_per_sm_ = 0;
-  std::uint64_t resident_clusters_ = 0;
+  uint32_t ctas_per_sm_ = 0;
+  uint64_t resident_clusters_ = 0;
   bool lockstep_ = false;
-  std::uint64_t next_cluster_ = 0;
+  uint64_t next_cluster_ = 0;
 };
 
 }  // namespace bw::sim

@@ -1,5 +1,6 @@
-// A team of host threads that run the same function and wait for each other.
 #pragma once
+/// \file
+/// A team of host threads that run the same function and wait for each other.
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,8 +14,8 @@ namespace bw::sim {
 class HostPool {
  public:
   /// `threads` in all, the calling one included.
-  explicit HostPool(std::uint32_t threads) {
-    for (std::uint32_t index = 1; index < threads; ++index)
+  explicit HostPool(uint32_t threads) {
+    for (uint32_t index = 1; index < threads; ++index)
       workers_.emplace_back([this, index] { work(index); });
   }
   ~HostPool() {
@@ -30,7 +31,7 @@ class HostPool {
 
   /// Calls `task(thread index)` on every thread and returns when all are done. The task must not
   /// throw.
-  void run(const std::function<void(std::uint32_t)>& task) {
+  void run(const std::function<void(uint32_t)>& task) {
     {
       const std::lock_guard lock(mutex_);
       task_ = &task;
@@ -44,10 +45,10 @@ class HostPool {
   }
 
  private:
-  void work(std::uint32_t index) {
-    std::uint64_t seen = 0;
+  void work(uint32_t index) {
+    uint64_t seen = 0;
     while (true) {
-      const std::function<void(std::uint32_t)>* task = nullptr;
+      const std::function<void(uint32_t)>* task = nullptr;
       {
         std::unique_lock lock(mutex_);
         start_.wait(lock, [&] { return stopping_ || round_ != seen; });
@@ -64,9 +65,9 @@ class HostPool {
   std::vector<std::thread> workers_;
   std::mutex mutex_;
   std::condition_variable start_, done_;
-  const std::function<void(std::uint32_t)>* task_ = nullptr;
-  std::uint64_t round_ = 0;
-  std::size_t busy_ = 0;
+  const std::function<void(uint32_t)>* task_ = nullptr;
+  uint64_t round_ = 0;
+  size_t busy_ = 0;
   bool stopping_ = false;
 };
 

@@ -1,5 +1,6 @@
-// A decoded instruction: what the interpreter's inner loop reads.
 #pragma once
+/// \file
+/// A decoded instruction: what the interpreter's inner loop reads.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +14,11 @@ struct Instruction;
 
 /// Where the 32 lanes of a register (or of a constant, broadcast to all lanes) lie.
 struct Operand {
-  std::uint32_t offset_bytes = 0;
+  uint32_t offset_bytes = 0;
   /// Bytes per lane: 2, 4, 8 or 16; 0 for a predicate, which is one LaneMask for the whole warp.
-  std::uint8_t bytes = 4;
+  uint8_t bytes = 4;
   /// 0: in the warp's registers, 1: in the kernel's constants (index into Strand::bases).
-  std::uint8_t base = 0;
+  uint8_t base = 0;
   /// `!%p` as a source.
   bool negated = false;
   /// Written as `_`: points to scratch storage, so writing is harmless; some forms depend on it.
@@ -25,7 +26,7 @@ struct Operand {
 };
 
 /// What the interpreter does after an instruction.
-enum class Flow : std::uint8_t {
+enum class Flow : uint8_t {
   next,   ///< go on with the next instruction
   jump,   ///< the handler has set Strand::pc
   block,  ///< suspended (Strand::wait is set); the same instruction executes again after the
@@ -40,15 +41,15 @@ struct Instruction {
   Handler execute = nullptr;
   const Operand* operands =
       nullptr;  ///< destinations first, in the order in which the binder added them
-  const void* detail = nullptr;     ///< what the family decoded beyond this; owned by the kernel
-  std::int64_t immediate = 0;       ///< address displacement or other constant
-  std::uint32_t source_index = 0;   ///< index into the PTX function's instructions
-  std::uint32_t target = 0;         ///< branch target (instruction index)
-  std::uint32_t reconvergence = 0;  ///< where lanes meet again after a divergent branch
-  std::uint32_t guard_offset_bytes = 0;
-  std::uint16_t operand_count = 0;
-  std::uint16_t cycles = 1;  ///< issue cost
-  std::uint8_t flags = 0;    ///< family-specific small constants
+  const void* detail = nullptr;  ///< what the family decoded beyond this; owned by the kernel
+  int64_t immediate = 0;         ///< address displacement or other constant
+  uint32_t source_index = 0;     ///< index into the PTX function's instructions
+  uint32_t target = 0;           ///< branch target (instruction index)
+  uint32_t reconvergence = 0;    ///< where lanes meet again after a divergent branch
+  uint32_t guard_offset_bytes = 0;
+  uint16_t operand_count = 0;
+  uint16_t cycles = 1;  ///< issue cost
+  uint8_t flags = 0;    ///< family-specific small constants
   bool has_guard = false;
   bool guard_negated = false;
   /// Touches state that other warps or units see, so it runs in order of simulated time.

@@ -19,7 +19,7 @@ std::string readable_name(const std::string& symbol) {
   std::string name = ptx::demangle(symbol);
   // The last parenthesis at depth 0 opens the parameters; template arguments may hold others.
   int depth = 0;
-  for (std::size_t i = name.size(); i-- > 0;) {
+  for (size_t i = name.size(); i-- > 0;) {
     if (name[i] == ')') ++depth;
     if (name[i] == '(' && --depth == 0) {
       name.resize(i);
@@ -35,15 +35,14 @@ std::string readable_name(const std::string& symbol) {
 
 LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& memory)
     : module_(std::move(module)), memory_(memory) {
-  constexpr std::size_t kLeastAlignment = 256;
+  constexpr size_t kLeastAlignment = 256;
   for (const auto& variable : module_->variables) {
     if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant)
       continue;
     if (variable->is_extern) continue;
-    const std::uint64_t address =
-        memory_.allocate(variable->size_bytes, "variable " + variable->name,
-                         std::max(variable->alignment_bytes, kLeastAlignment),
-                         variable->space == ptx::StateSpace::global);
+    const uint64_t address = memory_.allocate(variable->size_bytes, "variable " + variable->name,
+                                              std::max(variable->alignment_bytes, kLeastAlignment),
+                                              variable->space == ptx::StateSpace::global);
     if (address == 0) {
       throw SimulationError(Report{FaultKind::launch,
                                    "device memory is used up: variable " + variable->name + " of " +
@@ -61,8 +60,8 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& me
   }
   for (const auto& variable : module_->variables) {
     for (const ptx::Variable::Relocation& relocation : variable->relocations) {
-      const std::uint64_t value =
-          variable_address(relocation.symbol) + static_cast<std::uint64_t>(relocation.addend);
+      const uint64_t value =
+          variable_address(relocation.symbol) + static_cast<uint64_t>(relocation.addend);
       std::memcpy(
           reinterpret_cast<std::byte*>(addresses_[variable->name] + relocation.offset_bytes),
           &value, sizeof value);
@@ -74,7 +73,7 @@ LoadedModule::~LoadedModule() {
   for (const auto& [name, address] : addresses_) memory_.free(address);
 }
 
-std::uint64_t LoadedModule::variable_address(std::string_view name) const {
+uint64_t LoadedModule::variable_address(std::string_view name) const {
   const auto found = addresses_.find(std::string(name));
   return found == addresses_.end() ? 0 : found->second;
 }
@@ -102,7 +101,7 @@ Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(modu
 
 Kernel::~Kernel() = default;
 
-std::string Kernel::describe_shared(std::uint32_t offset_bytes) const {
+std::string Kernel::describe_shared(uint32_t offset_bytes) const {
   const SharedSymbol* best = nullptr;
   for (const SharedSymbol& symbol : shared_symbols_) {
     const bool inside = symbol.size_bytes == 0
@@ -111,7 +110,7 @@ std::string Kernel::describe_shared(std::uint32_t offset_bytes) const {
     if (inside && (best == nullptr || symbol.offset_bytes >= best->offset_bytes)) best = &symbol;
   }
   if (best == nullptr) return "shared memory +" + std::to_string(offset_bytes);
-  const std::uint32_t distance = offset_bytes - best->offset_bytes;
+  const uint32_t distance = offset_bytes - best->offset_bytes;
   return distance == 0 ? best->name : best->name + "+" + std::to_string(distance);
 }
 

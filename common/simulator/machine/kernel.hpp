@@ -1,5 +1,6 @@
-// A kernel ready to run: decoded instructions and the layout of its memory.
 #pragma once
+/// \file
+/// A kernel ready to run: decoded instructions and the layout of its memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,20 +30,20 @@ class LoadedModule {
   [[nodiscard]] const ptx::Module& ptx() const { return *module_; }
   /// Device address of a module-scope .global or .const variable; 0 when there is none of that
   /// name.
-  [[nodiscard]] std::uint64_t variable_address(std::string_view name) const;
+  [[nodiscard]] uint64_t variable_address(std::string_view name) const;
   [[nodiscard]] const ptx::Variable* variable(std::string_view name) const;
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
 
  private:
   std::unique_ptr<ptx::Module> module_;
   DeviceMemory& memory_;
-  std::unordered_map<std::string, std::uint64_t> addresses_;
+  std::unordered_map<std::string, uint64_t> addresses_;
 };
 
 /// A parameter of an entry in its parameter buffer.
 struct ParameterLayout {
-  std::size_t offset_bytes = 0;
-  std::size_t size_bytes = 0;
+  size_t offset_bytes = 0;
+  size_t size_bytes = 0;
 };
 
 class Kernel {
@@ -61,17 +62,17 @@ class Kernel {
     return function_->instructions[instruction.source_index];
   }
   [[nodiscard]] const std::vector<std::byte>& constants() const { return constants_; }
-  [[nodiscard]] std::uint32_t register_file_bytes() const { return register_file_bytes_; }
-  [[nodiscard]] std::uint32_t registers_per_thread() const { return registers_per_thread_; }
-  [[nodiscard]] std::size_t static_shared_bytes() const { return static_shared_bytes_; }
-  [[nodiscard]] std::size_t local_bytes() const { return local_bytes_; }
+  [[nodiscard]] uint32_t register_file_bytes() const { return register_file_bytes_; }
+  [[nodiscard]] uint32_t registers_per_thread() const { return registers_per_thread_; }
+  [[nodiscard]] size_t static_shared_bytes() const { return static_shared_bytes_; }
+  [[nodiscard]] size_t local_bytes() const { return local_bytes_; }
   [[nodiscard]] const std::vector<ParameterLayout>& parameters() const { return parameters_; }
-  [[nodiscard]] std::size_t parameter_bytes() const { return parameter_bytes_; }
+  [[nodiscard]] size_t parameter_bytes() const { return parameter_bytes_; }
   /// Whether clusters can see each other's operations (global atomics, strong accesses, launch
   /// control), so that they advance in lockstep.
   [[nodiscard]] bool clusters_interact() const { return clusters_interact_; }
   /// The .shared variable that holds an offset, as "name+12", or "shared memory +offset".
-  [[nodiscard]] std::string describe_shared(std::uint32_t offset_bytes) const;
+  [[nodiscard]] std::string describe_shared(uint32_t offset_bytes) const;
 
  private:
   friend class KernelBuilder;
@@ -83,16 +84,15 @@ class Kernel {
   std::vector<std::byte> constants_;
   std::vector<std::shared_ptr<void>> details_;
   std::vector<ParameterLayout> parameters_;
-  std::size_t parameter_bytes_ = 0;
-  std::uint32_t register_file_bytes_ = 0;
-  std::uint32_t registers_per_thread_ = 0;
-  std::size_t static_shared_bytes_ =
-      0;  ///< from the window's start, so it includes the reserved bytes
-  std::size_t local_bytes_ = 0;
+  size_t parameter_bytes_ = 0;
+  uint32_t register_file_bytes_ = 0;
+  uint32_t registers_per_thread_ = 0;
+  size_t static_shared_bytes_ = 0;  ///< from the window's start, so it includes the reserved bytes
+  size_t local_bytes_ = 0;
   bool clusters_interact_ = false;
   struct SharedSymbol {
-    std::uint32_t offset_bytes;
-    std::size_t size_bytes;
+    uint32_t offset_bytes;
+    size_t size_bytes;
     std::string name;
   };
   std::vector<SharedSymbol> shared_symbols_;

@@ -13,10 +13,10 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::size_t kConstantAlignment = 64;  // one host cache line
-constexpr std::size_t kSinkBytes = 16 * kWarpLanes;
+constexpr size_t kConstantAlignment = 64;  // one host cache line
+constexpr size_t kSinkBytes = 16 * kWarpLanes;
 
-constexpr std::size_t align_up(std::size_t value, std::size_t alignment) {
+constexpr size_t align_up(size_t value, size_t alignment) {
   return (value + alignment - 1) / alignment * alignment;
 }
 
@@ -35,8 +35,8 @@ KernelBuilder::KernelBuilder(Kernel& kernel, const LoadedModule& module,
 
 void KernelBuilder::build() {
   layout_ = ptx::allocate_registers(function_);
-  sink_offset_ = static_cast<std::uint32_t>(align_up(layout_.total_bytes, kConstantAlignment));
-  kernel_.register_file_bytes_ = sink_offset_ + static_cast<std::uint32_t>(kSinkBytes);
+  sink_offset_ = static_cast<uint32_t>(align_up(layout_.total_bytes, kConstantAlignment));
+  kernel_.register_file_bytes_ = sink_offset_ + static_cast<uint32_t>(kSinkBytes);
   kernel_.registers_per_thread_ = layout_.live_32bit_registers;
   lay_out_parameters();
   lay_out_shared();
@@ -45,10 +45,10 @@ void KernelBuilder::build() {
 }
 
 void KernelBuilder::lay_out_parameters() {
-  const std::uint64_t buffer = module_.memory().parameter_buffer();
-  std::size_t offset = 0;
+  const uint64_t buffer = module_.memory().parameter_buffer();
+  size_t offset = 0;
   for (const auto& parameter : function_.parameters) {
-    offset = align_up(offset, std::max<std::size_t>(parameter->alignment_bytes, 1));
+    offset = align_up(offset, std::max<size_t>(parameter->alignment_bytes, 1));
     addresses_[parameter.get()] = buffer + offset;
     kernel_.parameters_.push_back({offset, parameter->size_bytes});
     offset += parameter->size_bytes;
@@ -69,87 +69,87 @@ void KernelBuilder::lay_out_shared() {
     if (std::find(used.begin(), used.end(), variable.get()) == used.end()) continue;
     (variable->is_extern && variable->size_bytes == 0 ? dynamic : fixed).push_back(variable.get());
   }
-  std::size_t offset = kReservedSharedBytes;
+  size_t offset = kReservedSharedBytes;
   for (const ptx::Variable* variable : fixed) {
-    offset = align_up(offset, std::max<std::size_t>(variable->alignment_bytes, 1));
+    offset = align_up(offset, std::max<size_t>(variable->alignment_bytes, 1));
     addresses_[variable] = offset;
     kernel_.shared_symbols_.push_back(
-        {static_cast<std::uint32_t>(offset), variable->size_bytes, ptx::demangle(variable->name)});
+        {static_cast<uint32_t>(offset), variable->size_bytes, ptx::demangle(variable->name)});
     offset += variable->size_bytes;
   }
-  constexpr std::size_t kDynamicAlignment = 16;
-  std::size_t alignment = kDynamicAlignment;
+  constexpr size_t kDynamicAlignment = 16;
+  size_t alignment = kDynamicAlignment;
   for (const ptx::Variable* variable : dynamic)
     alignment = std::max(alignment, variable->alignment_bytes);
   if (!dynamic.empty()) offset = align_up(offset, alignment);
   for (const ptx::Variable* variable : dynamic) {
     addresses_[variable] = offset;
     kernel_.shared_symbols_.push_back(
-        {static_cast<std::uint32_t>(offset), 0, ptx::demangle(variable->name)});
+        {static_cast<uint32_t>(offset), 0, ptx::demangle(variable->name)});
   }
   kernel_.static_shared_bytes_ = offset;
 }
 
 void KernelBuilder::lay_out_local() {
-  std::size_t offset = 0;
+  size_t offset = 0;
   for (const auto& variable : function_.variables) {
     // The parameters of calls to external functions live in the thread's local memory.
     if (variable->space != ptx::StateSpace::local && variable->space != ptx::StateSpace::param)
       continue;
-    offset = align_up(offset, std::max<std::size_t>(variable->alignment_bytes, 1));
+    offset = align_up(offset, std::max<size_t>(variable->alignment_bytes, 1));
     addresses_[variable.get()] = offset;
     offset += variable->size_bytes;
   }
-  constexpr std::size_t kLocalAlignment = 16;
+  constexpr size_t kLocalAlignment = 16;
   kernel_.local_bytes_ = align_up(offset, kLocalAlignment);
 }
 
-std::uint64_t KernelBuilder::variable_address(const ptx::Variable& variable) const {
+uint64_t KernelBuilder::variable_address(const ptx::Variable& variable) const {
   const auto found = addresses_.find(&variable);
   if (found != addresses_.end()) return found->second;
   return module_.variable_address(variable.name);
 }
 
-Operand KernelBuilder::register_operand(std::uint32_t register_index) const {
+Operand KernelBuilder::register_operand(uint32_t register_index) const {
   Operand operand;
   operand.offset_bytes = layout_.offset_bytes[register_index];
   const ptx::ScalarType type = function_.registers[register_index].type;
   operand.bytes = type == ptx::ScalarType::pred
                       ? 0
-                      : static_cast<std::uint8_t>(ptx::register_storage_bytes(type) / kWarpLanes);
+                      : static_cast<uint8_t>(ptx::register_storage_bytes(type) / kWarpLanes);
   return operand;
 }
 
-Operand KernelBuilder::sink(std::size_t bytes) const {
+Operand KernelBuilder::sink(size_t bytes) const {
   Operand operand;
   operand.offset_bytes = sink_offset_;
-  operand.bytes = static_cast<std::uint8_t>(bytes == 1 ? 2 : bytes);
+  operand.bytes = static_cast<uint8_t>(bytes == 1 ? 2 : bytes);
   operand.sink = true;
   return operand;
 }
 
-Operand KernelBuilder::constant(std::size_t bytes, std::uint64_t low, std::uint64_t high) {
+Operand KernelBuilder::constant(size_t bytes, uint64_t low, uint64_t high) {
   if (bytes == 1) bytes = 2;
   const auto key = std::make_pair(bytes, std::make_pair(low, high));
   auto found = constant_offsets_.find(key);
   if (found == constant_offsets_.end()) {
     std::vector<std::byte>& storage = kernel_.constants_;
-    const std::size_t offset = align_up(storage.size(), kConstantAlignment);
-    const std::size_t length = bytes == 0 ? sizeof(LaneMask) : bytes * kWarpLanes;
+    const size_t offset = align_up(storage.size(), kConstantAlignment);
+    const size_t length = bytes == 0 ? sizeof(LaneMask) : bytes * kWarpLanes;
     storage.resize(offset + length);
     if (bytes == 0) {
       const LaneMask mask = low != 0 ? kAllLanes : 0;
       std::memcpy(storage.data() + offset, &mask, sizeof mask);
     } else {
-      const std::uint64_t words[2] = {low, high};
+      const uint64_t words[2] = {low, high};
       for (int lane = 0; lane < kWarpLanes; ++lane)
-        std::memcpy(storage.data() + offset + static_cast<std::size_t>(lane) * bytes, words, bytes);
+        std::memcpy(storage.data() + offset + static_cast<size_t>(lane) * bytes, words, bytes);
     }
-    found = constant_offsets_.emplace(key, static_cast<std::uint32_t>(offset)).first;
+    found = constant_offsets_.emplace(key, static_cast<uint32_t>(offset)).first;
   }
   Operand operand;
   operand.offset_bytes = found->second;
-  operand.bytes = static_cast<std::uint8_t>(bytes);
+  operand.bytes = static_cast<uint8_t>(bytes);
   operand.base = 1;
   return operand;
 }
@@ -175,15 +175,15 @@ bool KernelBuilder::orders_clusters(const ptx::Instruction& instruction) const {
 
 void KernelBuilder::decode_instructions() {
   const std::vector<ptx::Instruction>& sources = function_.instructions;
-  const std::vector<std::uint32_t> reconvergence = ptx::reconvergence_points(function_);
+  const std::vector<uint32_t> reconvergence = ptx::reconvergence_points(function_);
   kernel_.code_.resize(sources.size());
   std::vector<std::string> refused;
   std::set<std::string> seen;
   std::unordered_map<std::string_view, std::optional<RowMatch>> matches;
-  for (std::size_t index = 0; index < sources.size(); ++index) {
+  for (size_t index = 0; index < sources.size(); ++index) {
     const ptx::Instruction& source = sources[index];
     Instruction& out = kernel_.code_[index];
-    first_operand_.push_back(static_cast<std::uint32_t>(kernel_.operands_.size()));
+    first_operand_.push_back(static_cast<uint32_t>(kernel_.operands_.size()));
     auto found = matches.find(source.opcode);
     if (found == matches.end())
       found = matches.emplace(source.opcode, find_row(source.opcode)).first;
@@ -197,7 +197,7 @@ void KernelBuilder::decode_instructions() {
       continue;
     }
     const RowMatch& match = *found->second;
-    out.source_index = static_cast<std::uint32_t>(index);
+    out.source_index = static_cast<uint32_t>(index);
     out.cycles = match.row->cycles;
     out.interacts = match.row->interacts;
     out.reconvergence = reconvergence[index];
@@ -207,14 +207,14 @@ void KernelBuilder::decode_instructions() {
     current_operands_.clear();
     Binder binder(*this, source, match.modifiers, out);
     match.row->bind(binder);
-    out.operand_count = static_cast<std::uint16_t>(current_operands_.size());
+    out.operand_count = static_cast<uint16_t>(current_operands_.size());
     kernel_.operands_.insert(kernel_.operands_.end(), current_operands_.begin(),
                              current_operands_.end());
     if (orders_clusters(source)) kernel_.clusters_interact_ = true;
   }
   if (!refused.empty()) {
-    constexpr std::size_t kMostListed = 12;
-    const std::size_t total = refused.size();
+    constexpr size_t kMostListed = 12;
+    const size_t total = refused.size();
     if (refused.size() > kMostListed) {
       refused.resize(kMostListed);
       refused.push_back("... and " + std::to_string(total - kMostListed) + " more");
@@ -228,7 +228,7 @@ void KernelBuilder::decode_instructions() {
                "run this kernel on hardware, or replace the instruction; "
                "common/simulator/README.md says what is modelled and how to add a form"});
   }
-  for (std::size_t index = 0; index < sources.size(); ++index)
+  for (size_t index = 0; index < sources.size(); ++index)
     kernel_.code_[index].operands = kernel_.operands_.data() + first_operand_[index];
 }
 

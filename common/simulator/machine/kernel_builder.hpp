@@ -1,5 +1,6 @@
-// Decodes an entry function into a Kernel: memory layout, constants, operands, instructions.
 #pragma once
+/// \file
+/// Decodes an entry function into a Kernel: memory layout, constants, operands, instructions.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,13 +22,13 @@ class KernelBuilder {
   void build();
 
   // For Binder.
-  [[nodiscard]] Operand register_operand(std::uint32_t register_index) const;
+  [[nodiscard]] Operand register_operand(uint32_t register_index) const;
   /// Scratch storage for results written to `_`.
-  [[nodiscard]] Operand sink(std::size_t bytes) const;
+  [[nodiscard]] Operand sink(size_t bytes) const;
   /// A constant of 2, 4, 8 or 16 bytes broadcast to all lanes, or (0 bytes) a predicate mask.
-  [[nodiscard]] Operand constant(std::size_t bytes, std::uint64_t low, std::uint64_t high = 0);
+  [[nodiscard]] Operand constant(size_t bytes, uint64_t low, uint64_t high = 0);
   /// The address of a variable in its state space (device address, shared offset, local offset).
-  [[nodiscard]] std::uint64_t variable_address(const ptx::Variable& variable) const;
+  [[nodiscard]] uint64_t variable_address(const ptx::Variable& variable) const;
   void add_operand(const Operand& operand) { current_operands_.push_back(operand); }
   void keep(std::shared_ptr<void> value) { kernel_.details_.push_back(std::move(value)); }
   [[nodiscard]] const ptx::Function& function() const { return function_; }
@@ -45,12 +46,11 @@ class KernelBuilder {
   const LoadedModule& module_;
   const ptx::Function& function_;
   ptx::RegisterLayout layout_;
-  std::uint32_t sink_offset_ = 0;
+  uint32_t sink_offset_ = 0;
   std::vector<Operand> current_operands_;
-  std::vector<std::uint32_t> first_operand_;  ///< per instruction, until the pool is complete
-  std::map<std::pair<std::size_t, std::pair<std::uint64_t, std::uint64_t>>, std::uint32_t>
-      constant_offsets_;
-  std::unordered_map<const ptx::Variable*, std::uint64_t> addresses_;
+  std::vector<uint32_t> first_operand_;  ///< per instruction, until the pool is complete
+  std::map<std::pair<size_t, std::pair<uint64_t, uint64_t>>, uint32_t> constant_offsets_;
+  std::unordered_map<const ptx::Variable*, uint64_t> addresses_;
 };
 
 }  // namespace bw::sim

@@ -9,9 +9,9 @@ namespace {
 /// Splits at a character, ignoring separators inside braces; pieces are views into `text`.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
-  std::size_t begin = 0;
+  size_t begin = 0;
   int depth = 0;
-  for (std::size_t i = 0; i <= text.size(); ++i) {
+  for (size_t i = 0; i <= text.size(); ++i) {
     if (i < text.size() && text[i] == '{') ++depth;
     if (i < text.size() && text[i] == '}') --depth;
     if (i == text.size() || (text[i] == separator && depth == 0)) {
@@ -26,7 +26,7 @@ struct Group {
   std::string_view name;
   std::vector<std::string_view> alternatives;
   bool required = true;
-  std::size_t most = 1;
+  size_t most = 1;
 };
 
 std::vector<Group> parse_groups(std::string_view grammar) {
@@ -37,15 +37,15 @@ std::vector<Group> parse_groups(std::string_view grammar) {
       group.required = false;
       item = item.substr(1, item.size() - 2);
     }
-    const std::size_t equals = item.find('=');
+    const size_t equals = item.find('=');
     if (equals == item.npos) {
       group.name = item;
       group.alternatives = {item};
     } else {
       group.name = item.substr(0, equals);
-      const std::size_t star = group.name.find('*');
+      const size_t star = group.name.find('*');
       if (star != group.name.npos) {
-        group.most = static_cast<std::size_t>(group.name[star + 1] - '0');
+        group.most = static_cast<size_t>(group.name[star + 1] - '0');
         group.name = group.name.substr(0, star);
       }
       group.alternatives = split(item.substr(equals + 1), '|');
@@ -59,10 +59,10 @@ bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modif
   constexpr std::string_view kAnyModifiers = "*";
   if (grammar == kAnyModifiers) return true;
   std::vector<Group> groups = parse_groups(grammar);
-  std::vector<std::size_t> taken(groups.size(), 0);
+  std::vector<size_t> taken(groups.size(), 0);
   for (const std::string_view modifier : split(modifiers, '.')) {
     bool consumed = false;
-    for (std::size_t g = 0; g < groups.size() && !consumed; ++g) {
+    for (size_t g = 0; g < groups.size() && !consumed; ++g) {
       const Group& group = groups[g];
       if (taken[g] == group.most) continue;
       if (std::find(group.alternatives.begin(), group.alternatives.end(), modifier) ==
@@ -74,7 +74,7 @@ bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modif
     }
     if (!consumed) return false;
   }
-  for (std::size_t g = 0; g < groups.size(); ++g)
+  for (size_t g = 0; g < groups.size(); ++g)
     if (groups[g].required && taken[g] != groups[g].most) return false;
   return true;
 }
@@ -90,15 +90,13 @@ bool Modifiers::has(std::string_view name) const {
                      [&](const auto& match) { return match.first == name; });
 }
 
-std::string_view Modifiers::get(std::string_view name, std::size_t nth) const {
+std::string_view Modifiers::get(std::string_view name, size_t nth) const {
   for (const auto& [group, modifier] : matches)
     if (group == name && nth-- == 0) return modifier;
   return {};
 }
 
-ptx::ScalarType Modifiers::type(std::size_t nth) const {
-  return ptx::type_from_name(get("type", nth));
-}
+ptx::ScalarType Modifiers::type(size_t nth) const { return ptx::type_from_name(get("type", nth)); }
 
 std::span<const std::span<const OpcodeRow>> opcode_families() {
   static const std::array families = {

@@ -1,17 +1,18 @@
-// The table of opcode forms: one row per form, grouped by family.
-//
-// A row's modifiers are written as a small grammar, groups separated by spaces:
-//   x            the modifier .x is required
-//   [x]          .x is optional
-//   n=a|b|c      exactly one of .a .b .c is required; the match is called n
-//   [n=a|b|c]    at most one of them
-//   n*2=a|b|c    exactly two, in order (cvt's destination and source types)
-//   *            alone: any modifiers (for forms that are refused by name)
-//   {text}       the modifier may hold '::' and so on; '|' separates alternatives
-// Modifiers may come in any order (nvcc and inline PTX differ in it); every modifier must be
-// consumed, a group takes the first modifier not yet taken that it allows. The first row that fits
-// wins.
 #pragma once
+/// \file
+/// The table of opcode forms: one row per form, grouped by family.
+///
+/// A row's modifiers are written as a small grammar, groups separated by spaces:
+///   x            the modifier .x is required
+///   [x]          .x is optional
+///   n=a|b|c      exactly one of .a .b .c is required; the match is called n
+///   [n=a|b|c]    at most one of them
+///   n*2=a|b|c    exactly two, in order (cvt's destination and source types)
+///   *            alone: any modifiers (for forms that are refused by name)
+///   {text}       the modifier may hold '::' and so on; '|' separates alternatives
+/// Modifiers may come in any order (nvcc and inline PTX differ in it); every modifier must be
+/// consumed, a group takes the first modifier not yet taken that it allows. The first row that fits
+/// wins.
 
 #include <cstdint>
 #include <memory>
@@ -35,9 +36,9 @@ class Modifiers {
   /// Whether the (optional) group or literal was present.
   [[nodiscard]] bool has(std::string_view name) const;
   /// The modifier that group `name` took (its nth), "" when absent.
-  [[nodiscard]] std::string_view get(std::string_view name, std::size_t nth = 0) const;
+  [[nodiscard]] std::string_view get(std::string_view name, size_t nth = 0) const;
   /// The nth match of group "type" as a type.
-  [[nodiscard]] ptx::ScalarType type(std::size_t nth = 0) const;
+  [[nodiscard]] ptx::ScalarType type(size_t nth = 0) const;
 
   std::vector<std::pair<std::string_view, std::string_view>> matches;  ///< group name, modifier
 };
@@ -54,14 +55,14 @@ class Binder {
   Instruction& out;
 
   /// Number of PTX operands.
-  [[nodiscard]] std::size_t count() const { return source.operands.size(); }
-  [[nodiscard]] const ptx::Operand& ptx_operand(std::size_t index) const;
+  [[nodiscard]] size_t count() const { return source.operands.size(); }
+  [[nodiscard]] const ptx::Operand& ptx_operand(size_t index) const;
   /// Throws unless the number of PTX operands is in [least, most].
-  void expect_count(std::size_t least, std::size_t most) const;
+  void expect_count(size_t least, size_t most) const;
 
   // Each adds one decoded operand to out.operands, in call order.
   /// A destination register; `_` becomes scratch storage of `sink_bytes` per lane (0: predicate).
-  void destination(const ptx::Operand& operand, std::size_t sink_bytes);
+  void destination(const ptx::Operand& operand, size_t sink_bytes);
   /// A source register or an immediate of the type (converted to its width and representation).
   void source_value(const ptx::Operand& operand, ptx::ScalarType type);
   /// A predicate source, possibly negated; immediates 0 and 1 too.
@@ -71,10 +72,10 @@ class Binder {
   /// register.
   void address(const ptx::Operand& operand);
   /// All elements of a vector operand (or the single operand) as destinations / sources.
-  std::size_t destination_vector(const ptx::Operand& operand, std::size_t sink_bytes);
-  std::size_t source_vector(const ptx::Operand& operand, ptx::ScalarType type);
+  size_t destination_vector(const ptx::Operand& operand, size_t sink_bytes);
+  size_t source_vector(const ptx::Operand& operand, ptx::ScalarType type);
   /// An integer that must be an immediate.
-  [[nodiscard]] std::int64_t immediate(const ptx::Operand& operand) const;
+  [[nodiscard]] int64_t immediate(const ptx::Operand& operand) const;
 
   /// Stores family-specific decoded data with the kernel and points out.detail to it.
   template <class T>
@@ -101,7 +102,7 @@ struct OpcodeRow {
   std::string_view modifiers;  ///< grammar above
   void (*bind)(Binder&);       ///< nullptr: recognised, refused by name at launch
   bool interacts;              ///< see Instruction::interacts
-  std::uint16_t cycles;        ///< issue cost, from machine/costs.hpp
+  uint16_t cycles;             ///< issue cost, from machine/costs.hpp
   std::string_view section;    ///< PTX ISA section
 };
 

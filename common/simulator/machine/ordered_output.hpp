@@ -1,5 +1,6 @@
-// What device-side printf wrote, printed cluster by cluster whatever order they end in.
 #pragma once
+/// \file
+/// What device-side printf wrote, printed cluster by cluster whatever order they end in.
 
 #include <cstdint>
 #include <cstdio>
@@ -23,7 +24,7 @@ class OrderedOutput {
 
   /// A cluster has ended. Its text is printed when every cluster before it has ended too. Any host
   /// thread.
-  void finish(std::uint64_t cluster, std::string text) {
+  void finish(uint64_t cluster, std::string text) {
     const std::lock_guard lock(mutex_);
     waiting_.emplace(cluster, std::move(text));
     for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_;
@@ -35,8 +36,8 @@ class OrderedOutput {
   static void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
   std::mutex mutex_;
-  std::map<std::uint64_t, std::string> waiting_;
-  std::uint64_t next_ = 0;
+  std::map<uint64_t, std::string> waiting_;
+  uint64_t next_ = 0;
 };
 
 }  // namespace bw::sim

@@ -19,8 +19,7 @@ namespace {
                                "set it to an allowed value or unset it"});
 }
 
-std::uint64_t read_number(const char* name, std::uint64_t fallback, std::uint64_t least,
-                          std::uint64_t most) {
+uint64_t read_number(const char* name, uint64_t fallback, uint64_t least, uint64_t most) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return fallback;
   char* end = nullptr;
@@ -33,16 +32,16 @@ std::uint64_t read_number(const char* name, std::uint64_t fallback, std::uint64_
 }  // namespace
 
 Settings Settings::from_environment() {
-  constexpr std::uint64_t kMostThreads = 1024;
-  constexpr std::uint64_t kMostSms = 4096;
-  constexpr std::uint64_t kMostGigabytes = 16384;
-  constexpr std::uint64_t kMostCycles = 1ull << 60;
+  constexpr uint64_t kMostThreads = 1024;
+  constexpr uint64_t kMostSms = 4096;
+  constexpr uint64_t kMostGigabytes = 16384;
+  constexpr uint64_t kMostCycles = 1ull << 60;
   Settings settings;
   settings.seed = read_number("BW_SIM_SEED", settings.seed, 0, ~0ull);
-  settings.host_threads = static_cast<std::uint32_t>(
-      read_number("BW_SIM_THREADS", settings.host_threads, 0, kMostThreads));
+  settings.host_threads =
+      static_cast<uint32_t>(read_number("BW_SIM_THREADS", settings.host_threads, 0, kMostThreads));
   settings.sm_count =
-      static_cast<std::uint32_t>(read_number("BW_SIM_SMS", settings.sm_count, 1, kMostSms));
+      static_cast<uint32_t>(read_number("BW_SIM_SMS", settings.sm_count, 1, kMostSms));
   settings.memory_bytes =
       read_number("BW_SIM_MEMORY_GB", settings.memory_bytes >> 30, 1, kMostGigabytes) << 30;
   settings.livelock_cycles =

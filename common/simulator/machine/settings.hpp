@@ -1,26 +1,26 @@
-// What a user can choose about a simulation.
 #pragma once
+/// \file
+/// What a user can choose about a simulation.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace bw::sim {
 
-enum class Strictness : std::uint8_t {
+enum class Strictness : uint8_t {
   strict,   ///< the PTX ISA's words (default)
   lenient,  ///< also accepts what production kernels rely on and hardware tolerates
 };
 
 struct Settings {
-  std::uint64_t seed = 0;  ///< 0: fixed order and latencies; else perturbs both (BW_SIM_SEED)
-  std::uint32_t host_threads = 0;  ///< 0: one per core (BW_SIM_THREADS)
-  std::uint32_t sm_count = 148;    ///< BW_SIM_SMS
-  std::size_t memory_bytes = std::size_t{64}
-                             << 30;  ///< address space of device memory (BW_SIM_MEMORY_GB)
+  uint64_t seed = 0;          ///< 0: fixed order and latencies; else perturbs both (BW_SIM_SEED)
+  uint32_t host_threads = 0;  ///< 0: one per core (BW_SIM_THREADS)
+  uint32_t sm_count = 148;    ///< BW_SIM_SMS
+  size_t memory_bytes = size_t{64} << 30;  ///< address space of device memory (BW_SIM_MEMORY_GB)
   Strictness strictness = Strictness::strict;  ///< BW_SIM_STRICTNESS=strict|lenient
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
-  std::uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
-  bool print_statistics = false;                ///< BW_SIM_STATS=1: a line per launch on stderr
+  uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
+  bool print_statistics = false;           ///< BW_SIM_STATS=1: a line per launch on stderr
 
   /// Defaults overridden by the environment. Throws SimulationError{launch} for a value that cannot
   /// be read, naming the variable, the value and what is allowed.
@@ -28,14 +28,14 @@ struct Settings {
 };
 
 // Limits of the machine (NVIDIA CUDA C++ Programming Guide, compute capability 10.0).
-inline constexpr std::size_t kSharedBytesPerSm = 228 * 1024;
-inline constexpr std::size_t kSharedBytesPerBlock = 227 * 1024;  ///< opt-in maximum
-inline constexpr std::size_t kSharedBytesDefault = 48 * 1024;    ///< without the opt-in attribute
-inline constexpr std::uint32_t kRegistersPerSm = 65536;
-inline constexpr std::uint32_t kMaxThreadsPerBlock = 1024;
-inline constexpr std::uint32_t kMaxThreadsPerSm = 2048;
-inline constexpr std::uint32_t kMaxCtasPerSm = 32;
-inline constexpr std::uint32_t kMaxClusterPortable = 8;
-inline constexpr std::uint32_t kMaxClusterNonPortable = 16;
+inline constexpr size_t kSharedBytesPerSm = 228 * 1024;
+inline constexpr size_t kSharedBytesPerBlock = 227 * 1024;  ///< opt-in maximum
+inline constexpr size_t kSharedBytesDefault = 48 * 1024;    ///< without the opt-in attribute
+inline constexpr uint32_t kRegistersPerSm = 65536;
+inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
+inline constexpr uint32_t kMaxThreadsPerSm = 2048;
+inline constexpr uint32_t kMaxCtasPerSm = 32;
+inline constexpr uint32_t kMaxClusterPortable = 8;
+inline constexpr uint32_t kMaxClusterNonPortable = 16;
 
 }  // namespace bw::sim

@@ -1,5 +1,6 @@
-// Basic quantities of the machine.
 #pragma once
+/// \file
+/// Basic quantities of the machine.
 
 #include <bit>
 #include <cstdint>
@@ -9,25 +10,25 @@ namespace bw::sim {
 
 inline constexpr int kWarpLanes = 32;
 /// One bit a lane, lane 0 in bit 0.
-using LaneMask = std::uint32_t;
+using LaneMask = uint32_t;
 inline constexpr LaneMask kAllLanes = 0xffffffffu;
 
 /// Simulated time in SM clock cycles.
-using Cycle = std::uint64_t;
+using Cycle = uint64_t;
 inline constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
 
 /// Three extents or coordinates, x fastest.
 struct Dim3 {
-  std::uint32_t x = 1, y = 1, z = 1;
-  [[nodiscard]] constexpr std::uint64_t volume() const { return std::uint64_t{x} * y * z; }
+  uint32_t x = 1, y = 1, z = 1;
+  [[nodiscard]] constexpr uint64_t volume() const { return uint64_t{x} * y * z; }
   friend constexpr bool operator==(const Dim3&, const Dim3&) = default;
 };
 
 /// The coordinates of linear index `index` in a box of the given extents.
-[[nodiscard]] constexpr Dim3 delinearize(std::uint64_t index, Dim3 extents) {
-  return {static_cast<std::uint32_t>(index % extents.x),
-          static_cast<std::uint32_t>(index / extents.x % extents.y),
-          static_cast<std::uint32_t>(index / (std::uint64_t{extents.x} * extents.y))};
+[[nodiscard]] constexpr Dim3 delinearize(uint64_t index, Dim3 extents) {
+  return {static_cast<uint32_t>(index % extents.x),
+          static_cast<uint32_t>(index / extents.x % extents.y),
+          static_cast<uint32_t>(index / (uint64_t{extents.x} * extents.y))};
 }
 
 [[nodiscard]] constexpr int lowest_lane(LaneMask mask) { return std::countr_zero(mask); }

@@ -11,7 +11,7 @@ namespace {
 struct TypeRow {
   ScalarType type;
   const char* name;
-  std::uint8_t size_bytes;
+  uint8_t size_bytes;
   bool is_signed, is_float;
 };
 
@@ -51,19 +51,19 @@ constexpr TypeRow kTypes[] = {
 };
 
 constexpr bool rows_are_in_order() {
-  for (std::size_t row = 0; row < std::size(kTypes); ++row) {
-    if (static_cast<std::size_t>(kTypes[row].type) != row) return false;
+  for (size_t row = 0; row < std::size(kTypes); ++row) {
+    if (static_cast<size_t>(kTypes[row].type) != row) return false;
   }
-  return std::size(kTypes) == static_cast<std::size_t>(ScalarType::f32x2) + 1;
+  return std::size(kTypes) == static_cast<size_t>(ScalarType::f32x2) + 1;
 }
 static_assert(rows_are_in_order(), "a ScalarType is used as its row number in kTypes");
 
 constexpr const TypeRow& row_of(ScalarType type) noexcept {
-  return kTypes[static_cast<std::size_t>(type)];
+  return kTypes[static_cast<size_t>(type)];
 }
 
 std::string_view base_name(std::string_view path) noexcept {
-  const std::size_t slash = path.find_last_of("/\\");
+  const size_t slash = path.find_last_of("/\\");
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
@@ -79,9 +79,9 @@ std::string function_base_name(const std::string& symbol) {
     if (depth == 0) plain += c;
     if (c == '>') --depth;
   }
-  const std::size_t space = plain.find_last_of(' ');
+  const size_t space = plain.find_last_of(' ');
   if (space != std::string::npos) plain.erase(0, space + 1);
-  for (std::size_t colon = plain.find("::"); colon != std::string::npos && std::islower(plain[0]);
+  for (size_t colon = plain.find("::"); colon != std::string::npos && std::islower(plain[0]);
        colon = plain.find("::"))
     plain.erase(0, colon + 2);
   return plain;
@@ -89,7 +89,7 @@ std::string function_base_name(const std::string& symbol) {
 
 }  // namespace
 
-std::size_t size_bytes(ScalarType type) noexcept { return row_of(type).size_bytes; }
+size_t size_bytes(ScalarType type) noexcept { return row_of(type).size_bytes; }
 const char* type_name(ScalarType type) noexcept { return row_of(type).name; }
 bool is_signed(ScalarType type) noexcept { return row_of(type).is_signed; }
 bool is_float(ScalarType type) noexcept { return row_of(type).is_float; }
@@ -109,14 +109,14 @@ const Function* Module::find_function(std::string_view function_name) const noex
 }
 
 std::vector<const SourceLocation*> Module::call_chain(const Instruction& instruction) const {
-  const auto known = [this](std::int32_t index) {
-    return index >= 0 && static_cast<std::size_t>(index) < locations.size();
+  const auto known = [this](int32_t index) {
+    return index >= 0 && static_cast<size_t>(index) < locations.size();
   };
   std::vector<const SourceLocation*> chain;
   // The chain ends at -1; the bound keeps a wrong table from looping.
-  for (std::int32_t index = instruction.location; known(index) && chain.size() < locations.size();
+  for (int32_t index = instruction.location; known(index) && chain.size() < locations.size();
        index = chain.back()->inlined_at)
-    chain.push_back(&locations[static_cast<std::size_t>(index)]);
+    chain.push_back(&locations[static_cast<size_t>(index)]);
   return chain;
 }
 
@@ -135,20 +135,20 @@ std::string Module::describe_place(const Instruction& instruction) const {
   // What the kernel only uses lies in other files, so the place is the innermost call in the
   // kernel's own file, or, where that is only the entry that calls the roles, in the kernel's own
   // folder.
-  const std::size_t outermost = chain.size() - 1;
+  const size_t outermost = chain.size() - 1;
   const auto innermost = [&](const auto& belongs) {
-    std::size_t index = 0;
+    size_t index = 0;
     while (index < outermost && !belongs(chain[index]->file)) ++index;
     return index;
   };
-  const std::uint32_t kernel_file = chain.back()->file;
-  const auto folder = [this](std::uint32_t file) {
+  const uint32_t kernel_file = chain.back()->file;
+  const auto folder = [this](uint32_t file) {
     const std::string_view path = file < files.size() ? std::string_view(files[file]) : "";
     return path.substr(0, path.size() - base_name(path).size());
   };
-  std::size_t place = innermost([&](std::uint32_t file) { return file == kernel_file; });
+  size_t place = innermost([&](uint32_t file) { return file == kernel_file; });
   if (place == outermost)
-    place = innermost([&](std::uint32_t file) { return folder(file) == folder(kernel_file); });
+    place = innermost([&](uint32_t file) { return folder(file) == folder(kernel_file); });
   return describe(*chain[place]);
 }
 

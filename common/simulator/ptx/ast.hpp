@@ -1,9 +1,10 @@
-// What the PTX parser produces: a module with resolved names.
-//
-// The tree is flat where execution needs it flat: a function is a list of instructions, labels are
-// resolved to instruction indices, registers to dense indices into the function's register table
-// (nested `{}` scopes, repeated names and labels are gone), variables to pointers.
 #pragma once
+/// \file
+/// What the PTX parser produces: a module with resolved names.
+///
+/// The tree is flat where execution needs it flat: a function is a list of instructions, labels are
+/// resolved to instruction indices, registers to dense indices into the function's register table
+/// (nested `{}` scopes, repeated names and labels are gone), variables to pointers.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace bw::sim::ptx {
 
 /// PTX fundamental and packed types (PTX ISA, "Types").
-enum class ScalarType : std::uint8_t {
+enum class ScalarType : uint8_t {
   none,
   pred,
   b8,
@@ -51,7 +52,7 @@ enum class ScalarType : std::uint8_t {
 
 /// Size in bytes of one value of the type in memory or in a register; `pred` and `none` have no
 /// size (0).
-[[nodiscard]] std::size_t size_bytes(ScalarType type) noexcept;
+[[nodiscard]] size_t size_bytes(ScalarType type) noexcept;
 /// "u32", "e4m3x2", ...; the modifier without its dot.
 [[nodiscard]] const char* type_name(ScalarType type) noexcept;
 /// The type of a modifier without its dot, or none.
@@ -60,15 +61,15 @@ enum class ScalarType : std::uint8_t {
 [[nodiscard]] bool is_float(ScalarType type) noexcept;
 
 /// State space of a variable (PTX ISA, "State Spaces").
-enum class StateSpace : std::uint8_t { param, local, shared, global, constant };
+enum class StateSpace : uint8_t { param, local, shared, global, constant };
 
 /// One `.loc`: the reader's source position of the instructions that follow it.
 struct SourceLocation {
-  std::uint32_t file = 0;  ///< index into Module::files, 0 is "unknown"
-  std::uint32_t line = 0;
-  std::uint32_t column = 0;
-  std::int32_t inlined_at = -1;  ///< index into Module::locations of the call site, or -1
-  std::string function;          ///< inlined function's name when the debug section gives it
+  uint32_t file = 0;  ///< index into Module::files, 0 is "unknown"
+  uint32_t line = 0;
+  uint32_t column = 0;
+  int32_t inlined_at = -1;  ///< index into Module::locations of the call site, or -1
+  std::string function;     ///< inlined function's name when the debug section gives it
 };
 
 /// A variable in any state space: global, shared, local, constant or parameter.
@@ -76,22 +77,22 @@ struct Variable {
   /// An initialiser that names another variable's (or function's) address: the `size_bytes` bytes
   /// at `offset_bytes` become (address of `symbol` + `addend`) >> `shift_bits`, lowest bytes.
   struct Relocation {
-    std::size_t offset_bytes = 0;
+    size_t offset_bytes = 0;
     std::string symbol;
-    std::int64_t addend = 0;
-    bool generic = false;        ///< written as generic(symbol)
-    std::size_t size_bytes = 8;  ///< 1 for the bytes of a packed pointer, `0xFF00(generic(symbol))`
-    std::uint32_t shift_bits = 0;  ///< from the mask: 0 for 0xFF, 8 for 0xFF00, ...
+    int64_t addend = 0;
+    bool generic = false;     ///< written as generic(symbol)
+    size_t size_bytes = 8;    ///< 1 for the bytes of a packed pointer, `0xFF00(generic(symbol))`
+    uint32_t shift_bits = 0;  ///< from the mask: 0 for 0xFF, 8 for 0xFF00, ...
   };
   std::string name;
   StateSpace space = StateSpace::global;
   ScalarType type = ScalarType::b8;
-  std::size_t alignment_bytes = 1;
-  std::size_t size_bytes = 0;  ///< 0 for `.extern .shared` arrays of unknown size
+  size_t alignment_bytes = 1;
+  size_t size_bytes = 0;  ///< 0 for `.extern .shared` arrays of unknown size
   bool is_extern = false;
   std::vector<std::byte> initial;  ///< empty: zero-initialised; else size_bytes bytes
   std::vector<Relocation> relocations;
-  std::uint32_t line = 0;
+  uint32_t line = 0;
 };
 
 struct Register {
@@ -103,7 +104,7 @@ struct Function;
 
 /// One operand of an instruction.
 struct Operand {
-  enum class Kind : std::uint8_t {
+  enum class Kind : uint8_t {
     reg,          ///< register `reg`; `negated` for `!%p`
     integer,      ///< immediate `value` (bit pattern of 64 bits, two's complement)
     f32_literal,  ///< 0fXXXXXXXX: bits in `value`
@@ -123,8 +124,8 @@ struct Operand {
   };
   Kind kind = Kind::sink;
   bool negated = false;
-  std::uint32_t reg = 0;
-  std::uint64_t value = 0;
+  uint32_t reg = 0;
+  uint64_t value = 0;
   const Variable* variable = nullptr;
   std::string text;
   std::vector<Operand> elements;
@@ -140,22 +141,22 @@ struct Instruction {
   std::string opcode;  ///< full opcode with modifiers: "ld.global.v4.f32"
   bool has_guard = false;
   bool guard_negated = false;
-  std::uint32_t guard = 0;  ///< register index of the guard predicate
+  uint32_t guard = 0;  ///< register index of the guard predicate
   std::vector<Operand> operands;
-  std::uint32_t line = 0;      ///< line in the PTX text
-  std::int32_t location = -1;  ///< index into Module::locations, or -1
+  uint32_t line = 0;      ///< line in the PTX text
+  int32_t location = -1;  ///< index into Module::locations, or -1
 };
 
 /// Launch bounds and cluster directives of an entry; 0 where not given.
 struct EntryDirectives {
-  std::uint32_t max_threads[3] = {0, 0, 0};       ///< .maxntid
-  std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid
-  std::uint32_t required_cluster[3] = {0, 0, 0};  ///< .reqnctapercluster
-  std::uint32_t max_cluster_rank = 0;             ///< .maxclusterrank
-  std::uint32_t min_ctas_per_sm = 0;              ///< .minnctapersm
-  std::uint32_t max_registers = 0;                ///< .maxnreg
-  bool explicit_cluster = false;                  ///< .explicitcluster
-  bool blocks_are_clusters = false;               ///< .blocksareclusters
+  uint32_t max_threads[3] = {0, 0, 0};       ///< .maxntid
+  uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid
+  uint32_t required_cluster[3] = {0, 0, 0};  ///< .reqnctapercluster
+  uint32_t max_cluster_rank = 0;             ///< .maxclusterrank
+  uint32_t min_ctas_per_sm = 0;              ///< .minnctapersm
+  uint32_t max_registers = 0;                ///< .maxnreg
+  bool explicit_cluster = false;             ///< .explicitcluster
+  bool blocks_are_clusters = false;          ///< .blocksareclusters
 };
 
 struct Function {
@@ -170,14 +171,14 @@ struct Function {
   std::vector<Register> registers;
   std::vector<Instruction> instructions;
   EntryDirectives directives;
-  std::uint32_t line = 0;
+  uint32_t line = 0;
 };
 
 /// A parsed PTX module.
 struct Module {
   std::string name;    ///< for messages: "kernel.cu (embedded PTX 1)" or a file name
   std::string target;  ///< "sm_100a"
-  std::uint32_t version_major = 0, version_minor = 0;
+  uint32_t version_major = 0, version_minor = 0;
   std::vector<std::string> files;  ///< .file table, [0] = "<unknown>"
   std::vector<SourceLocation> locations;
   std::vector<std::unique_ptr<Variable>> variables;  ///< module-scope .global, .const, .shared

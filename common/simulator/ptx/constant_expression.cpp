@@ -1,4 +1,5 @@
-// Integer constant expressions (PTX ISA, "Constant Expressions"): C's operators on .s64 and .u64.
+/// \file
+/// Integer constant expressions (PTX ISA, "Constant Expressions"): C's operators on .s64 and .u64.
 #include <cstdint>
 #include <limits>
 
@@ -7,12 +8,12 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::uint64_t kWarpSize = 32;
+constexpr uint64_t kWarpSize = 32;
 /// Deeper nesting is no honest program; it would only exhaust the stack.
 constexpr unsigned kMaximumDepth = 64;
-constexpr std::uint64_t kValueBits = 64;
+constexpr uint64_t kValueBits = 64;
 
-enum class Operator : std::uint8_t {
+enum class Operator : uint8_t {
   logical_or,
   logical_and,
   bit_or,
@@ -59,27 +60,27 @@ const OperatorRow* find_operator(const Token& token) noexcept {
 
 bool is_less(const Constant& a, const Constant& b, bool is_unsigned) noexcept {
   return is_unsigned ? a.value < b.value
-                     : static_cast<std::int64_t>(a.value) < static_cast<std::int64_t>(b.value);
+                     : static_cast<int64_t>(a.value) < static_cast<int64_t>(b.value);
 }
 
 /// Division, truncating; `b` is not zero. Wraps where .s64 overflows.
-std::uint64_t divide(std::uint64_t a, std::uint64_t b, bool is_unsigned, bool want_remainder) {
+uint64_t divide(uint64_t a, uint64_t b, bool is_unsigned, bool want_remainder) {
   if (is_unsigned) return want_remainder ? a % b : a / b;
-  if (static_cast<std::int64_t>(b) == -1) return want_remainder ? 0 : 0 - a;
-  const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
-  return static_cast<std::uint64_t>(want_remainder ? x % y : x / y);
+  if (static_cast<int64_t>(b) == -1) return want_remainder ? 0 : 0 - a;
+  const auto x = static_cast<int64_t>(a), y = static_cast<int64_t>(b);
+  return static_cast<uint64_t>(want_remainder ? x % y : x / y);
 }
 
-std::uint64_t shift_right(const Constant& a, std::uint64_t distance) {
+uint64_t shift_right(const Constant& a, uint64_t distance) {
   if (a.is_unsigned) return distance < kValueBits ? a.value >> distance : 0;
-  const auto x = static_cast<std::int64_t>(a.value);
-  return static_cast<std::uint64_t>(x >> (distance < kValueBits ? distance : kValueBits - 1));
+  const auto x = static_cast<int64_t>(a.value);
+  return static_cast<uint64_t>(x >> (distance < kValueBits ? distance : kValueBits - 1));
 }
 
 Constant apply(Operator operation, const Constant& a, const Constant& b) {
   const bool is_unsigned = a.is_unsigned || b.is_unsigned;
   const auto truth = [](bool value) { return Constant{value ? 1u : 0u, false}; };
-  const auto number = [&](std::uint64_t value) { return Constant{value, is_unsigned}; };
+  const auto number = [&](uint64_t value) { return Constant{value, is_unsigned}; };
   switch (operation) {
     case Operator::logical_or:
       return truth(a.value != 0 || b.value != 0);

@@ -1,14 +1,15 @@
-// Reconvergence points: immediate post-dominators on basic blocks, by the iteration of Cooper,
-// Harvey and Kennedy ("A Simple, Fast Dominance Algorithm") on the reversed graph.
-//
-// Lanes that leave (ret, exit, trap) never meet anyone again, so paths that only leave must not
-// hide where the others meet: in `if (a) { if (b) return; x(); } y();` the lanes of `a` meet at
-// y(). Hence three graphs, from the narrowest to the widest, and a branch uses the first one that
-// it is part of:
-//   1. paths to the main exit (the last one in the text); an early `bra` to a lone `ret` is no
-//   path,
-//   2. paths to any exit but a trap,
-//   3. all paths.
+/// \file
+/// Reconvergence points: immediate post-dominators on basic blocks, by the iteration of Cooper,
+/// Harvey and Kennedy ("A Simple, Fast Dominance Algorithm") on the reversed graph.
+///
+/// Lanes that leave (ret, exit, trap) never meet anyone again, so paths that only leave must not
+/// hide where the others meet: in `if (a) { if (b) return; x(); } y();` the lanes of `a` meet at
+/// y(). Hence three graphs, from the narrowest to the widest, and a branch uses the first one that
+/// it is part of:
+///   1. paths to the main exit (the last one in the text); an early `bra` to a lone `ret` is no
+///   path,
+///   2. paths to any exit but a trap,
+///   3. all paths.
 #include "common/simulator/ptx/control_flow.hpp"
 
 #include <algorithm>
@@ -20,13 +21,13 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::uint32_t kUnknown = 0xffffffffu;
+constexpr uint32_t kUnknown = 0xffffffffu;
 
 class PostDominators {
  public:
   explicit PostDominators(const FlowGraph& graph)
       : graph_(graph),
-        exit_(static_cast<std::uint32_t>(graph.blocks.size())),
+        exit_(static_cast<uint32_t>(graph.blocks.size())),
         order_number_(graph.blocks.size() + 1, kUnknown),
         immediate_(graph.blocks.size() + 1, kUnknown),
         reaches_exit_artificially_(graph.blocks.size(), 0) {
@@ -35,46 +36,46 @@ class PostDominators {
   }
 
   /// The block's immediate post-dominator; the number of blocks stands for the exit.
-  [[nodiscard]] std::uint32_t operator[](std::uint32_t block) const { return immediate_[block]; }
-  [[nodiscard]] std::uint32_t exit() const noexcept { return exit_; }
+  [[nodiscard]] uint32_t operator[](uint32_t block) const { return immediate_[block]; }
+  [[nodiscard]] uint32_t exit() const noexcept { return exit_; }
 
  private:
   // Depth-first post-order of the reversed graph, from the exit. Blocks that never reach the exit
   // (endless loops) get an edge to it, from the last block of the list that is still unvisited: the
   // latch of the loop in the order that compilers emit.
   void number_blocks() {
-    std::vector<std::uint8_t> is_visited(exit_, 0);
-    for (std::uint32_t b = exit_; b-- > 0;) {
+    std::vector<uint8_t> is_visited(exit_, 0);
+    for (uint32_t b = exit_; b-- > 0;) {
       if (graph_.blocks[b].leaves_function && is_visited[b] == 0) visit(b, is_visited);
     }
-    for (std::uint32_t b = exit_; b-- > 0;) {
+    for (uint32_t b = exit_; b-- > 0;) {
       if (is_visited[b] != 0) continue;
       reaches_exit_artificially_[b] = 1;
       visit(b, is_visited);
     }
-    order_number_[exit_] = static_cast<std::uint32_t>(post_order_.size());
+    order_number_[exit_] = static_cast<uint32_t>(post_order_.size());
   }
 
-  void visit(std::uint32_t root, std::vector<std::uint8_t>& is_visited) {
-    std::vector<std::pair<std::uint32_t, std::size_t>> stack{{root, 0}};
+  void visit(uint32_t root, std::vector<uint8_t>& is_visited) {
+    std::vector<std::pair<uint32_t, size_t>> stack{{root, 0}};
     is_visited[root] = 1;
     while (!stack.empty()) {
       auto& [block, next] = stack.back();
       const auto& predecessors = graph_.blocks[block].predecessors;
       if (next == predecessors.size()) {
-        order_number_[block] = static_cast<std::uint32_t>(post_order_.size());
+        order_number_[block] = static_cast<uint32_t>(post_order_.size());
         post_order_.push_back(block);
         stack.pop_back();
         continue;
       }
-      const std::uint32_t predecessor = predecessors[next++];
+      const uint32_t predecessor = predecessors[next++];
       if (is_visited[predecessor] != 0) continue;
       is_visited[predecessor] = 1;
       stack.emplace_back(predecessor, 0);
     }
   }
 
-  [[nodiscard]] std::uint32_t intersect(std::uint32_t a, std::uint32_t b) const {
+  [[nodiscard]] uint32_t intersect(uint32_t a, uint32_t b) const {
     while (a != b) {
       while (order_number_[a] < order_number_[b]) a = immediate_[a];
       while (order_number_[b] < order_number_[a]) b = immediate_[b];
@@ -86,17 +87,17 @@ class PostDominators {
     immediate_[exit_] = exit_;
     for (bool has_changed = true; has_changed;) {
       has_changed = false;
-      for (std::size_t i = post_order_.size(); i-- > 0;) {
-        const std::uint32_t block = post_order_[i];
-        std::uint32_t common = kUnknown;
-        const auto meet = [&](std::uint32_t successor) {
+      for (size_t i = post_order_.size(); i-- > 0;) {
+        const uint32_t block = post_order_[i];
+        uint32_t common = kUnknown;
+        const auto meet = [&](uint32_t successor) {
           if (immediate_[successor] == kUnknown) return;
           common = common == kUnknown ? successor : intersect(successor, common);
         };
         if (graph_.blocks[block].leaves_function || reaches_exit_artificially_[block] != 0) {
           meet(exit_);
         }
-        for (const std::uint32_t successor : graph_.blocks[block].successors) meet(successor);
+        for (const uint32_t successor : graph_.blocks[block].successors) meet(successor);
         if (common != immediate_[block]) {
           immediate_[block] = common;
           has_changed = true;
@@ -106,17 +107,17 @@ class PostDominators {
   }
 
   const FlowGraph& graph_;
-  std::uint32_t exit_;
-  std::vector<std::uint32_t> order_number_;
-  std::vector<std::uint32_t> immediate_;
-  std::vector<std::uint8_t> reaches_exit_artificially_;
-  std::vector<std::uint32_t> post_order_;
+  uint32_t exit_;
+  std::vector<uint32_t> order_number_;
+  std::vector<uint32_t> immediate_;
+  std::vector<uint8_t> reaches_exit_artificially_;
+  std::vector<uint32_t> post_order_;
 };
 
 /// A graph that may have lost some of its blocks.
 struct Tier {
   FlowGraph graph;
-  std::vector<std::uint8_t> has_block;
+  std::vector<uint8_t> has_block;
 };
 
 bool is_unguarded_leave(const Instruction& instruction) {
@@ -124,20 +125,20 @@ bool is_unguarded_leave(const Instruction& instruction) {
 }
 
 /// In how many ways lanes can go on behind a block.
-std::size_t count_ways(const BasicBlock& block) {
+size_t count_ways(const BasicBlock& block) {
   return block.successors.size() + (block.leaves_function ? 1 : 0);
 }
 
 /// Marks the blocks from which a marked block can be reached.
-void mark_ancestors(const FlowGraph& graph, std::vector<std::uint8_t>& is_marked) {
-  std::vector<std::uint32_t> work;
-  for (std::uint32_t b = 0; b < is_marked.size(); ++b) {
+void mark_ancestors(const FlowGraph& graph, std::vector<uint8_t>& is_marked) {
+  std::vector<uint32_t> work;
+  for (uint32_t b = 0; b < is_marked.size(); ++b) {
     if (is_marked[b] != 0) work.push_back(b);
   }
   while (!work.empty()) {
-    const std::uint32_t block = work.back();
+    const uint32_t block = work.back();
     work.pop_back();
-    for (const std::uint32_t predecessor : graph.blocks[block].predecessors) {
+    for (const uint32_t predecessor : graph.blocks[block].predecessors) {
       if (is_marked[predecessor] != 0) continue;
       is_marked[predecessor] = 1;
       work.push_back(predecessor);
@@ -145,7 +146,7 @@ void mark_ancestors(const FlowGraph& graph, std::vector<std::uint8_t>& is_marked
   }
 }
 
-void remove_edge(FlowGraph& graph, std::uint32_t from, std::uint32_t to) {
+void remove_edge(FlowGraph& graph, uint32_t from, uint32_t to) {
   std::erase(graph.blocks[from].successors, to);
   std::erase(graph.blocks[to].predecessors, from);
 }
@@ -153,20 +154,20 @@ void remove_edge(FlowGraph& graph, std::uint32_t from, std::uint32_t to) {
 /// Keeps the blocks that reach an exit of `tier.graph`, and those that had no exit in `wider`
 /// either (endless loops); false if the entry is not among them.
 bool keep_surviving_blocks(Tier& tier, const FlowGraph& wider) {
-  const std::size_t count = tier.graph.blocks.size();
-  std::vector<std::uint8_t> reaches_wider_exit(count, 0);
-  for (std::size_t b = 0; b < count; ++b) reaches_wider_exit[b] = wider.blocks[b].leaves_function;
+  const size_t count = tier.graph.blocks.size();
+  std::vector<uint8_t> reaches_wider_exit(count, 0);
+  for (size_t b = 0; b < count; ++b) reaches_wider_exit[b] = wider.blocks[b].leaves_function;
   mark_ancestors(wider, reaches_wider_exit);
 
   tier.has_block.assign(count, 0);
-  for (std::size_t b = 0; b < count; ++b) {
+  for (size_t b = 0; b < count; ++b) {
     tier.has_block[b] = tier.graph.blocks[b].leaves_function || reaches_wider_exit[b] == 0 ? 1 : 0;
   }
   mark_ancestors(tier.graph, tier.has_block);
-  for (std::uint32_t b = 0; b < count; ++b) {
+  for (uint32_t b = 0; b < count; ++b) {
     if (tier.has_block[b] != 0) continue;
-    const std::vector<std::uint32_t> predecessors = tier.graph.blocks[b].predecessors;
-    for (const std::uint32_t predecessor : predecessors) remove_edge(tier.graph, predecessor, b);
+    const std::vector<uint32_t> predecessors = tier.graph.blocks[b].predecessors;
+    for (const uint32_t predecessor : predecessors) remove_edge(tier.graph, predecessor, b);
   }
   return tier.has_block[0] != 0;
 }
@@ -188,8 +189,8 @@ Tier without_traps(const Function& function, const FlowGraph& graph) {
 /// Only the paths to the last exit in the text.
 Tier to_main_exit(const Function& function, const FlowGraph& graph) {
   Tier tier{graph, {}};
-  std::uint32_t main = 0;
-  for (std::uint32_t b = 0; b < graph.blocks.size(); ++b) {
+  uint32_t main = 0;
+  for (uint32_t b = 0; b < graph.blocks.size(); ++b) {
     if (graph.blocks[b].leaves_function) main = b;
     tier.graph.blocks[b].leaves_function = false;
   }
@@ -198,7 +199,7 @@ Tier to_main_exit(const Function& function, const FlowGraph& graph) {
   const bool is_lone_exit = exit_block.last - exit_block.first == 1 &&
                             is_unguarded_leave(function.instructions[exit_block.first]);
   if (!is_lone_exit) return tier;
-  for (const std::uint32_t predecessor : exit_block.predecessors) {
+  for (const uint32_t predecessor : exit_block.predecessors) {
     const Instruction& last = function.instructions[graph.blocks[predecessor].last - 1];
     const bool falls_through = graph.blocks[predecessor].last == exit_block.first &&
                                (transfer_of(last.opcode) == Transfer::none || last.has_guard);
@@ -209,31 +210,31 @@ Tier to_main_exit(const Function& function, const FlowGraph& graph) {
 
 }  // namespace
 
-std::vector<std::uint32_t> reconvergence_points(const Function& function) {
-  std::vector<std::uint32_t> points(function.instructions.size(), kNoReconvergence);
+std::vector<uint32_t> reconvergence_points(const Function& function) {
+  std::vector<uint32_t> points(function.instructions.size(), kNoReconvergence);
   if (points.empty()) return points;
   const FlowGraph graph(function);
   std::vector<Tier> tiers;
-  tiers.push_back({graph, std::vector<std::uint8_t>(graph.blocks.size(), 1)});
+  tiers.push_back({graph, std::vector<uint8_t>(graph.blocks.size(), 1)});
   Tier no_traps = without_traps(function, graph);
   if (keep_surviving_blocks(no_traps, graph)) tiers.push_back(std::move(no_traps));
   Tier main_only = to_main_exit(function, tiers.back().graph);
   if (keep_surviving_blocks(main_only, tiers.back().graph)) tiers.push_back(std::move(main_only));
   std::reverse(tiers.begin(), tiers.end());
 
-  std::vector<std::uint8_t> is_done(graph.blocks.size(), 0);
+  std::vector<uint8_t> is_done(graph.blocks.size(), 0);
   for (const Tier& tier : tiers) {
     const PostDominators post_dominators(tier.graph);
-    for (std::uint32_t b = 0; b < graph.blocks.size(); ++b) {
-      const std::uint32_t last = graph.blocks[b].last - 1;
+    for (uint32_t b = 0; b < graph.blocks.size(); ++b) {
+      const uint32_t last = graph.blocks[b].last - 1;
       if (is_done[b] != 0 || tier.has_block[b] == 0) continue;
       is_done[b] = 1;
       if (transfer_of(function.instructions[last].opcode) != Transfer::branch) continue;
       // Where all but one of the ways leave, the others stay together: nothing to wait for.
       if (count_ways(graph.blocks[b]) > 1 && count_ways(tier.graph.blocks[b]) < 2) continue;
-      const std::uint32_t meeting = post_dominators[b];
+      const uint32_t meeting = post_dominators[b];
       if (meeting == post_dominators.exit()) continue;
-      const std::uint32_t first = graph.blocks[meeting].first;
+      const uint32_t first = graph.blocks[meeting].first;
       if (!is_unguarded_leave(function.instructions[first])) points[last] = first;
     }
   }

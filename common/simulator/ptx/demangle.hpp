@@ -1,5 +1,6 @@
-// C++ names of mangled symbols.
 #pragma once
+/// \file
+/// C++ names of mangled symbols.
 
 #include <string>
 

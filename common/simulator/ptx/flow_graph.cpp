@@ -13,34 +13,34 @@ Transfer transfer_of(std::string_view opcode) noexcept {
 
 FlowGraph::FlowGraph(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;
-  const auto count = static_cast<std::uint32_t>(instructions.size());
+  const auto count = static_cast<uint32_t>(instructions.size());
   // A label may stand behind the last instruction: a branch to it leaves the function.
-  std::vector<std::uint8_t> begins_block(count + 1, 0);
+  std::vector<uint8_t> begins_block(count + 1, 0);
   begins_block[0] = 1;
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     if (transfer_of(instructions[i].opcode) == Transfer::none) continue;
     begins_block[i + 1] = 1;
-    visit_branch_targets(instructions[i], [&](std::uint32_t target) { begins_block[target] = 1; });
+    visit_branch_targets(instructions[i], [&](uint32_t target) { begins_block[target] = 1; });
   }
 
   block_of.resize(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     if (begins_block[i] != 0) {
       blocks.emplace_back();
       blocks.back().first = i;
     }
-    block_of[i] = static_cast<std::uint32_t>(blocks.size() - 1);
+    block_of[i] = static_cast<uint32_t>(blocks.size() - 1);
     blocks.back().last = i + 1;
   }
 
-  for (std::uint32_t b = 0; b < blocks.size(); ++b) {
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
     BasicBlock& block = blocks[b];
-    const auto flows_to = [&](std::uint32_t target) {
+    const auto flows_to = [&](uint32_t target) {
       if (target >= count) {
         block.leaves_function = true;
         return;
       }
-      const std::uint32_t successor = block_of[target];
+      const uint32_t successor = block_of[target];
       if (std::find(block.successors.begin(), block.successors.end(), successor) ==
           block.successors.end()) {
         block.successors.push_back(successor);
@@ -51,7 +51,7 @@ FlowGraph::FlowGraph(const Function& function) {
     if (transfer == Transfer::branch) visit_branch_targets(last, flows_to);
     if (transfer == Transfer::leave) block.leaves_function = true;
     if (transfer == Transfer::none || last.has_guard) flows_to(block.last);
-    for (const std::uint32_t successor : block.successors) {
+    for (const uint32_t successor : block.successors) {
       blocks[successor].predecessors.push_back(b);
     }
   }

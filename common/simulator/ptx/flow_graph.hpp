@@ -1,5 +1,6 @@
-// Basic blocks of a flat instruction list.
 #pragma once
+/// \file
+/// Basic blocks of a flat instruction list.
 
 #include <cstdint>
 #include <string_view>
@@ -12,8 +13,8 @@ namespace bw::sim::ptx {
 /// Instructions [first, last) that run one after the other; control enters at the first and leaves
 /// behind the last.
 struct BasicBlock {
-  std::uint32_t first = 0, last = 0;
-  std::vector<std::uint32_t> successors, predecessors;  ///< block numbers, without the exit
+  uint32_t first = 0, last = 0;
+  std::vector<uint32_t> successors, predecessors;  ///< block numbers, without the exit
   bool leaves_function =
       false;  ///< some or all lanes end here: ret, exit, trap, the end of the list
 };
@@ -22,11 +23,11 @@ struct BasicBlock {
 struct FlowGraph {
   explicit FlowGraph(const Function& function);
   std::vector<BasicBlock> blocks;
-  std::vector<std::uint32_t> block_of;  ///< per instruction
+  std::vector<uint32_t> block_of;  ///< per instruction
 };
 
 /// How an instruction moves control.
-enum class Transfer : std::uint8_t {
+enum class Transfer : uint8_t {
   none,    ///< to the next instruction
   branch,  ///< bra, brx.idx
   leave,   ///< ret, exit, trap
@@ -37,9 +38,9 @@ enum class Transfer : std::uint8_t {
 template <typename Visit>
 void visit_branch_targets(const Instruction& branch, Visit&& visit) {
   for (const Operand& operand : branch.operands) {
-    if (operand.kind == Operand::Kind::label) visit(static_cast<std::uint32_t>(operand.value));
+    if (operand.kind == Operand::Kind::label) visit(static_cast<uint32_t>(operand.value));
     for (const Operand& element : operand.elements) {
-      if (element.kind == Operand::Kind::label) visit(static_cast<std::uint32_t>(element.value));
+      if (element.kind == Operand::Kind::label) visit(static_cast<uint32_t>(element.value));
     }
   }
 }

@@ -1,9 +1,10 @@
-// Replaces calls by the bodies of the called functions.
-//
-// Functions are flattened callees first, so a body that is spliced in holds no further call of a
-// function of the module. No function can be active twice in a thread (recursion is refused), so
-// the locals of a callee exist once per caller, however often it is called; registers are new at
-// each call, which keeps their live ranges short.
+/// \file
+/// Replaces calls by the bodies of the called functions.
+///
+/// Functions are flattened callees first, so a body that is spliced in holds no further call of a
+/// function of the module. No function can be active twice in a thread (recursion is refused), so
+/// the locals of a callee exist once per caller, however often it is called; registers are new at
+/// each call, which keeps their live ranges short.
 #include <algorithm>
 #include <string>
 #include <unordered_map>
@@ -17,7 +18,7 @@ namespace bw::sim::ptx {
 namespace {
 
 /// Calls in calls can multiply: an end before memory runs out.
-constexpr std::size_t kMaximumInstructions = 1'000'000;
+constexpr size_t kMaximumInstructions = 1'000'000;
 
 bool is_call(const Instruction& instruction) noexcept {
   const std::string_view opcode = instruction.opcode;
@@ -109,7 +110,7 @@ class Inliner {
                  ", but has " + std::to_string(formal.size()),
              "pass what the function's declaration says");
       }
-      for (std::size_t i = 0; i < actual.size(); ++i) {
+      for (size_t i = 0; i < actual.size(); ++i) {
         if (actual[i].kind != Operand::Kind::variable || actual[i].value != 0) {
           fail(FaultKind::unsupported, call,
                "a call of `" + callee.name + "` passes a register or a number in its " + what,
@@ -132,11 +133,11 @@ class Inliner {
     std::vector<Instruction> old = std::move(caller.instructions);
     caller.instructions.clear();
     // Where each instruction of the caller has come to stand; its branches are aimed at the end.
-    std::vector<std::uint32_t> new_index(old.size() + 1, 0);
-    std::vector<std::uint32_t> own;
+    std::vector<uint32_t> new_index(old.size() + 1, 0);
+    std::vector<uint32_t> own;
     std::unordered_map<const Function*, VariableMap> locals;
-    for (std::size_t i = 0; i < old.size(); ++i) {
-      new_index[i] = static_cast<std::uint32_t>(caller.instructions.size());
+    for (size_t i = 0; i < old.size(); ++i) {
+      new_index[i] = static_cast<uint32_t>(caller.instructions.size());
       Function* callee = is_call(old[i]) ? callee_of(caller, old[i]) : nullptr;
       if (callee == nullptr) {
         own.push_back(new_index[i]);
@@ -153,9 +154,9 @@ class Inliner {
       if (is_new) known->second = copy_locals(caller, *callee);
       splice(caller, *callee, old[i], known->second);
     }
-    new_index[old.size()] = static_cast<std::uint32_t>(caller.instructions.size());
-    for (const std::uint32_t index : own) {
-      retarget(caller.instructions[index], [&](std::uint64_t target) { return new_index[target]; });
+    new_index[old.size()] = static_cast<uint32_t>(caller.instructions.size());
+    for (const uint32_t index : own) {
+      retarget(caller.instructions[index], [&](uint64_t target) { return new_index[target]; });
     }
   }
 
@@ -178,35 +179,35 @@ class Inliner {
 
   void splice(Function& caller, const Function& callee, const Instruction& call,
               VariableMap variables) {
-    for (std::size_t i = 0; i < callee.parameters.size(); ++i) {
+    for (size_t i = 0; i < callee.parameters.size(); ++i) {
       variables[callee.parameters[i].get()] = call.operands[2].elements[i].variable;
     }
-    for (std::size_t i = 0; i < callee.return_parameters.size(); ++i) {
+    for (size_t i = 0; i < callee.return_parameters.size(); ++i) {
       variables[callee.return_parameters[i].get()] = call.operands[0].elements[i].variable;
     }
-    const auto first_register = static_cast<std::uint32_t>(caller.registers.size());
+    const auto first_register = static_cast<uint32_t>(caller.registers.size());
     caller.registers.insert(caller.registers.end(), callee.registers.begin(),
                             callee.registers.end());
 
     std::vector<Instruction>& out = caller.instructions;
-    const auto body_size = static_cast<std::uint32_t>(callee.instructions.size());
+    const auto body_size = static_cast<uint32_t>(callee.instructions.size());
     if (call.has_guard) {
       // Lanes whose guard is false go around the body.
-      const auto behind = static_cast<std::uint32_t>(out.size()) + 1 + body_size;
+      const auto behind = static_cast<uint32_t>(out.size()) + 1 + body_size;
       Instruction around = make_branch(call, behind);
       around.has_guard = true;
       around.guard = call.guard;
       around.guard_negated = !call.guard_negated;
       out.push_back(std::move(around));
     }
-    const auto base = static_cast<std::uint32_t>(out.size());
-    const std::uint32_t end = base + body_size;
-    std::unordered_map<std::int32_t, std::int32_t> locations;
+    const auto base = static_cast<uint32_t>(out.size());
+    const uint32_t end = base + body_size;
+    std::unordered_map<int32_t, int32_t> locations;
     for (const Instruction& original : callee.instructions) {
       Instruction copy = original;
       copy.guard += first_register;
       for (Operand& operand : copy.operands) rebase(operand, first_register, variables);
-      retarget(copy, [&](std::uint64_t target) { return target + base; });
+      retarget(copy, [&](uint64_t target) { return target + base; });
       if (copy.opcode == "ret" || copy.opcode.starts_with("ret.")) {
         Instruction leave = make_branch(copy, end);
         leave.has_guard = copy.has_guard;
@@ -219,7 +220,7 @@ class Inliner {
     }
   }
 
-  static Instruction make_branch(const Instruction& at, std::uint32_t target) {
+  static Instruction make_branch(const Instruction& at, uint32_t target) {
     Instruction branch;
     branch.opcode = "bra";
     branch.line = at.line;
@@ -231,7 +232,7 @@ class Inliner {
     return branch;
   }
 
-  static void rebase(Operand& operand, std::uint32_t first_register, const VariableMap& variables) {
+  static void rebase(Operand& operand, uint32_t first_register, const VariableMap& variables) {
     if (operand.kind == Operand::Kind::reg) operand.reg += first_register;
     if (operand.kind == Operand::Kind::variable) {
       const auto found = variables.find(operand.variable);
@@ -253,17 +254,17 @@ class Inliner {
   }
 
   /// The callee's location with the call at the far end of its chain of call sites.
-  std::int32_t location_in_call(std::int32_t location, std::int32_t call, const Function& callee,
-                                std::unordered_map<std::int32_t, std::int32_t>& known) {
+  int32_t location_in_call(int32_t location, int32_t call, const Function& callee,
+                           std::unordered_map<int32_t, int32_t>& known) {
     if (call < 0) return location;
     if (location < 0) return call;
     const auto found = known.find(location);
     if (found != known.end()) return found->second;
-    SourceLocation copy = module_.locations[static_cast<std::size_t>(location)];
-    const std::int32_t outer = copy.inlined_at;
+    SourceLocation copy = module_.locations[static_cast<size_t>(location)];
+    const int32_t outer = copy.inlined_at;
     copy.inlined_at = outer < 0 ? call : location_in_call(outer, call, callee, known);
     if (copy.function.empty()) copy.function = callee.name;
-    const auto index = static_cast<std::int32_t>(module_.locations.size());
+    const auto index = static_cast<int32_t>(module_.locations.size());
     module_.locations.push_back(std::move(copy));
     known.emplace(location, index);
     return index;

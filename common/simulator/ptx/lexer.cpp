@@ -9,28 +9,22 @@
 namespace bw::sim::ptx {
 namespace {
 
-enum CharacterClass : std::uint8_t {
-  kLetter = 1,
-  kDigit = 2,
-  kHexLetter = 4,
-  kMark = 8,
-  kBlank = 16
-};
+enum CharacterClass : uint8_t { kLetter = 1, kDigit = 2, kHexLetter = 4, kMark = 8, kBlank = 16 };
 
-constexpr std::array<std::uint8_t, 256> make_classes() {
-  std::array<std::uint8_t, 256> classes{};
-  for (int c = 'a'; c <= 'z'; ++c) classes[static_cast<std::size_t>(c)] |= kLetter;
-  for (int c = 'A'; c <= 'Z'; ++c) classes[static_cast<std::size_t>(c)] |= kLetter;
-  for (int c = '0'; c <= '9'; ++c) classes[static_cast<std::size_t>(c)] |= kDigit;
-  for (int c = 'a'; c <= 'f'; ++c) classes[static_cast<std::size_t>(c)] |= kHexLetter;
-  for (int c = 'A'; c <= 'F'; ++c) classes[static_cast<std::size_t>(c)] |= kHexLetter;
+constexpr std::array<uint8_t, 256> make_classes() {
+  std::array<uint8_t, 256> classes{};
+  for (int c = 'a'; c <= 'z'; ++c) classes[static_cast<size_t>(c)] |= kLetter;
+  for (int c = 'A'; c <= 'Z'; ++c) classes[static_cast<size_t>(c)] |= kLetter;
+  for (int c = '0'; c <= '9'; ++c) classes[static_cast<size_t>(c)] |= kDigit;
+  for (int c = 'a'; c <= 'f'; ++c) classes[static_cast<size_t>(c)] |= kHexLetter;
+  for (int c = 'A'; c <= 'F'; ++c) classes[static_cast<size_t>(c)] |= kHexLetter;
   for (char c : {'_', '$'}) classes[static_cast<unsigned char>(c)] |= kMark;
   for (char c : {' ', '\t', '\r', '\n', '\v', '\f'}) {
     classes[static_cast<unsigned char>(c)] |= kBlank;
   }
   return classes;
 }
-constexpr std::array<std::uint8_t, 256> kClasses = make_classes();
+constexpr std::array<uint8_t, 256> kClasses = make_classes();
 
 constexpr bool is_class(char c, unsigned classes) noexcept {
   return (kClasses[static_cast<unsigned char>(c)] & classes) != 0;
@@ -54,12 +48,12 @@ void Lexer::skip_blanks_and_comments() {
     }
     if (at(0) != '/' || (at(1) != '/' && at(1) != '*')) return;
     if (at(1) == '/') {
-      const std::size_t end = text_.find('\n', offset_);
+      const size_t end = text_.find('\n', offset_);
       offset_ = end == std::string_view::npos ? text_.size() : end;
       continue;
     }
-    const std::uint32_t first_line = line_;
-    const std::size_t end = text_.find("*/", offset_ + 2);
+    const uint32_t first_line = line_;
+    const size_t end = text_.find("*/", offset_ + 2);
     for (const char c : text_.substr(offset_, end - offset_)) line_ += c == '\n' ? 1 : 0;
     if (end == std::string_view::npos) {
       source_.fail_cut_off(line_, "the comment that begins in line " + std::to_string(first_line),
@@ -80,7 +74,7 @@ Token Lexer::next() {
   return lex_punctuation();
 }
 
-Token Lexer::finish(TokenKind kind, std::size_t end) {
+Token Lexer::finish(TokenKind kind, size_t end) {
   Token token;
   token.kind = kind;
   token.text = text_.substr(offset_, end - offset_);
@@ -89,7 +83,7 @@ Token Lexer::finish(TokenKind kind, std::size_t end) {
   return token;
 }
 
-std::size_t Lexer::end_of_name(std::size_t offset) const noexcept {
+size_t Lexer::end_of_name(size_t offset) const noexcept {
   while (offset < text_.size() && is_name_character(text_[offset])) ++offset;
   return offset;
 }
@@ -97,9 +91,9 @@ std::size_t Lexer::end_of_name(std::size_t offset) const noexcept {
 // Modifiers and components belong to the word: "ld.global.L2::128B.v4.f32", "%tid.x". A single
 // colon does not: it ends a label.
 Token Lexer::lex_word() {
-  std::size_t end = end_of_name(offset_ + 1);
+  size_t end = end_of_name(offset_ + 1);
   for (;;) {
-    const auto begins_name = [&](std::size_t offset) {
+    const auto begins_name = [&](size_t offset) {
       return offset < text_.size() && is_name_character(text_[offset]);
     };
     if (end < text_.size() && text_[end] == '.' && begins_name(end + 1)) {
@@ -113,7 +107,7 @@ Token Lexer::lex_word() {
 }
 
 Token Lexer::lex_directive() {
-  std::size_t end = end_of_name(offset_ + 1);
+  size_t end = end_of_name(offset_ + 1);
   if (end == offset_ + 1) {
     if (end == text_.size()) source_.fail_cut_off(line_, "a directive", "the directive's name");
     source_.fail(position(1), "a dot stands alone", "a directive such as `.reg`");
@@ -125,11 +119,11 @@ Token Lexer::lex_directive() {
   return finish(TokenKind::directive, end);
 }
 
-Token Lexer::lex_hex_float(std::size_t digits, TokenKind kind) {
-  const std::size_t begin = offset_ + 2;
-  const std::size_t end = end_of_name(begin);
+Token Lexer::lex_hex_float(size_t digits, TokenKind kind) {
+  const size_t begin = offset_ + 2;
+  const size_t end = end_of_name(begin);
   Token token = finish(kind, end);
-  std::uint64_t bits = 0;
+  uint64_t bits = 0;
   const char* first = text_.data() + begin;
   const char* last = text_.data() + end;
   const auto [stop, error] = std::from_chars(first, last, bits, 16);
@@ -150,20 +144,20 @@ Token Lexer::lex_decimal_float() {
   const char* first = text_.data() + offset_;
   const char* last = text_.data() + text_.size();
   const auto [stop, error] = std::from_chars(first, last, number);
-  const auto end = static_cast<std::size_t>(stop - text_.data());
+  const auto end = static_cast<size_t>(stop - text_.data());
   Token token = finish(TokenKind::f64_literal, end_of_name(end));
-  if (error != std::errc{} || token.text.size() != static_cast<std::size_t>(stop - first)) {
+  if (error != std::errc{} || token.text.size() != static_cast<size_t>(stop - first)) {
     source_.fail(token.position, "`" + std::string(token.text) + "` is not a number",
                  "a decimal floating-point literal in the range of a double, such as 1.5e-3");
   }
-  token.value = std::bit_cast<std::uint64_t>(number);
+  token.value = std::bit_cast<uint64_t>(number);
   return token;
 }
 
 Token Lexer::lex_number() {
   const char second = at(1);
   int base = 10;
-  std::size_t prefix = 0;
+  size_t prefix = 0;
   if (at(0) == '0') {
     if (second == 'f' || second == 'F') return lex_hex_float(8, TokenKind::f32_literal);
     if (second == 'd' || second == 'D') return lex_hex_float(16, TokenKind::f64_literal);
@@ -173,16 +167,16 @@ Token Lexer::lex_number() {
       base = 2, prefix = 2;
     }
   }
-  const std::size_t name_end = end_of_name(offset_);
+  const size_t name_end = end_of_name(offset_);
   if (base == 10) {
-    std::size_t digits = 0;
+    size_t digits = 0;
     while (is_class(at(digits), kDigit)) ++digits;
     const char behind = at(digits);
     if (behind == '.' || behind == 'e' || behind == 'E') return lex_decimal_float();
     if (at(0) == '0' && digits > 1) base = 8, prefix = 1;
   }
 
-  const std::size_t begin = offset_;
+  const size_t begin = offset_;
   Token token = finish(TokenKind::integer, name_end);
   const bool has_suffix = token.text.size() > prefix + 1 && token.text.back() == 'U';
   const char* first = text_.data() + begin + prefix;
@@ -196,13 +190,13 @@ Token Lexer::lex_number() {
     }
     source_.fail(token.position, "`" + std::string(token.text) + "` is not an integer", expected);
   }
-  token.is_unsigned = has_suffix || token.value > static_cast<std::uint64_t>(
-                                                      std::numeric_limits<std::int64_t>::max());
+  token.is_unsigned =
+      has_suffix || token.value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   return token;
 }
 
 Token Lexer::lex_string() {
-  std::size_t end = offset_ + 1;
+  size_t end = offset_ + 1;
   while (end < text_.size() && text_[end] != '"' && text_[end] != '\n') {
     end += text_[end] == '\\' && end + 1 < text_.size() && text_[end + 1] != '\n' ? 2 : 1;
   }

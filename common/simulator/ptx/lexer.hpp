@@ -1,5 +1,6 @@
-// Splits PTX text into tokens (PTX ISA, "Syntax").
 #pragma once
+/// \file
+/// Splits PTX text into tokens (PTX ISA, "Syntax").
 
 #include <cstdint>
 #include <string_view>
@@ -8,7 +9,7 @@
 
 namespace bw::sim::ptx {
 
-enum class TokenKind : std::uint8_t {
+enum class TokenKind : uint8_t {
   end,          ///< nothing is left
   word,         ///< identifier, register, opcode with modifiers, special register: "%tid.x"
   directive,    ///< ".reg", ".u32"; `text` includes the dot
@@ -22,7 +23,7 @@ enum class TokenKind : std::uint8_t {
 struct Token {
   TokenKind kind = TokenKind::end;
   bool is_unsigned = false;
-  std::uint64_t value = 0;
+  uint64_t value = 0;
   std::string_view text;
   TextPosition position;
 
@@ -47,24 +48,24 @@ class Lexer {
   [[nodiscard]] Token lex_word();
   [[nodiscard]] Token lex_directive();
   [[nodiscard]] Token lex_number();
-  [[nodiscard]] Token lex_hex_float(std::size_t digits, TokenKind kind);
+  [[nodiscard]] Token lex_hex_float(size_t digits, TokenKind kind);
   [[nodiscard]] Token lex_decimal_float();
   [[nodiscard]] Token lex_string();
   [[nodiscard]] Token lex_punctuation();
-  [[nodiscard]] Token finish(TokenKind kind, std::size_t end);
+  [[nodiscard]] Token finish(TokenKind kind, size_t end);
   /// The byte `ahead` of the current one; NUL behind the end.
-  [[nodiscard]] char at(std::size_t ahead) const noexcept {
+  [[nodiscard]] char at(size_t ahead) const noexcept {
     return offset_ + ahead < text_.size() ? text_[offset_ + ahead] : '\0';
   }
-  [[nodiscard]] std::size_t end_of_name(std::size_t offset) const noexcept;
-  [[nodiscard]] TextPosition position(std::size_t length) const noexcept {
+  [[nodiscard]] size_t end_of_name(size_t offset) const noexcept;
+  [[nodiscard]] TextPosition position(size_t length) const noexcept {
     return {offset_, length, line_};
   }
 
   const Source& source_;
   std::string_view text_;
-  std::size_t offset_ = 0;
-  std::uint32_t line_ = 1;
+  size_t offset_ = 0;
+  uint32_t line_ = 1;
 };
 
 /// True for the spelling of an opcode: lower-case mnemonic and modifiers joined by `.` and `::`.

@@ -1,9 +1,10 @@
-// Block-wise data flow over bit sets, restricted to the registers that cross a block boundary.
-//
-// A register needs storage at a point where all of this holds: its value may be read later before
-// it is overwritten (live), and some write may have reached the point (defined). The second part
-// keeps registers that are first written under a guard, or in one branch only, from living since
-// the entry. Registers with a tcgen05.ld under way (pending) need storage too.
+/// \file
+/// Block-wise data flow over bit sets, restricted to the registers that cross a block boundary.
+///
+/// A register needs storage at a point where all of this holds: its value may be read later before
+/// it is overwritten (live), and some write may have reached the point (defined). The second part
+/// keeps registers that are first written under a guard, or in one branch only, from living since
+/// the entry. Registers with a tcgen05.ld under way (pending) need storage too.
 #include "common/simulator/ptx/liveness.hpp"
 
 #include <algorithm>
@@ -15,36 +16,33 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::uint32_t kBitsPerWord = 64;
-constexpr std::uint32_t kNotCrossing = 0xffffffffu;
+constexpr uint32_t kBitsPerWord = 64;
+constexpr uint32_t kNotCrossing = 0xffffffffu;
 
 /// One row of bits per block.
 class BitRows {
  public:
-  BitRows(std::size_t rows, std::size_t bits)
+  BitRows(size_t rows, size_t bits)
       : words_per_row_((bits + kBitsPerWord - 1) / kBitsPerWord), words_(rows * words_per_row_) {}
-  void set(std::size_t row, std::uint32_t bit) {
-    words_[row * words_per_row_ + bit / kBitsPerWord] |= std::uint64_t{1} << (bit % kBitsPerWord);
+  void set(size_t row, uint32_t bit) {
+    words_[row * words_per_row_ + bit / kBitsPerWord] |= uint64_t{1} << (bit % kBitsPerWord);
   }
-  void clear(std::size_t row, std::uint32_t bit) {
-    words_[row * words_per_row_ + bit / kBitsPerWord] &=
-        ~(std::uint64_t{1} << (bit % kBitsPerWord));
+  void clear(size_t row, uint32_t bit) {
+    words_[row * words_per_row_ + bit / kBitsPerWord] &= ~(uint64_t{1} << (bit % kBitsPerWord));
   }
-  void clear_row(std::size_t row) { std::fill_n(word(row), words_per_row_, 0); }
-  [[nodiscard]] bool test(std::size_t row, std::uint32_t bit) const {
+  void clear_row(size_t row) { std::fill_n(word(row), words_per_row_, 0); }
+  [[nodiscard]] bool test(size_t row, uint32_t bit) const {
     return (words_[row * words_per_row_ + bit / kBitsPerWord] >> (bit % kBitsPerWord) & 1) != 0;
   }
-  [[nodiscard]] std::uint64_t* word(std::size_t row) {
+  [[nodiscard]] uint64_t* word(size_t row) { return words_.data() + row * words_per_row_; }
+  [[nodiscard]] const uint64_t* word(size_t row) const {
     return words_.data() + row * words_per_row_;
   }
-  [[nodiscard]] const std::uint64_t* word(std::size_t row) const {
-    return words_.data() + row * words_per_row_;
-  }
-  [[nodiscard]] std::size_t words_per_row() const noexcept { return words_per_row_; }
+  [[nodiscard]] size_t words_per_row() const noexcept { return words_per_row_; }
 
  private:
-  std::size_t words_per_row_;
-  std::vector<std::uint64_t> words_;
+  size_t words_per_row_;
+  std::vector<uint64_t> words_;
 };
 
 class Liveness {
@@ -70,56 +68,56 @@ class Liveness {
   }
 
   [[nodiscard]] std::vector<std::vector<LiveSegment>> segments() {
-    for (std::uint32_t b = 0; b < graph_.blocks.size(); ++b) add_segments(b);
+    for (uint32_t b = 0; b < graph_.blocks.size(); ++b) add_segments(b);
     for (auto& list : segments_) merge(list);
     return std::move(segments_);
   }
 
  private:
   // A register that one block writes before it reads it, and no other block touches, needs no bits.
-  std::vector<std::uint32_t> number_crossing_registers() {
-    const std::size_t count = function_.registers.size();
-    std::vector<std::uint32_t> home(count, kNotCrossing);
-    std::vector<std::uint8_t> crosses(count, 0);
-    std::vector<std::uint32_t> written_in(count, kNotCrossing);
-    for (std::uint32_t i = 0; i < function_.instructions.size(); ++i) {
+  std::vector<uint32_t> number_crossing_registers() {
+    const size_t count = function_.registers.size();
+    std::vector<uint32_t> home(count, kNotCrossing);
+    std::vector<uint8_t> crosses(count, 0);
+    std::vector<uint32_t> written_in(count, kNotCrossing);
+    for (uint32_t i = 0; i < function_.instructions.size(); ++i) {
       const Instruction& instruction = function_.instructions[i];
-      const std::uint32_t block = graph_.block_of[i];
-      const auto touch = [&](std::uint32_t reg) {
+      const uint32_t block = graph_.block_of[i];
+      const auto touch = [&](uint32_t reg) {
         if (home[reg] == kNotCrossing) home[reg] = block;
         if (home[reg] != block) crosses[reg] = 1;
       };
-      visit_read_registers(instruction, [&](std::uint32_t reg) {
+      visit_read_registers(instruction, [&](uint32_t reg) {
         touch(reg);
         if (written_in[reg] != block) crosses[reg] = 1;
       });
-      visit_written_registers(instruction, [&](std::uint32_t reg) {
+      visit_written_registers(instruction, [&](uint32_t reg) {
         touch(reg);
         if (writes_asynchronously(instruction)) crosses[reg] = is_asynchronous_[reg] = 1;
         if (instruction.has_guard && written_in[reg] != block) crosses[reg] = 1;
         written_in[reg] = block;
       });
     }
-    std::vector<std::uint32_t> number(count, kNotCrossing);
-    for (std::size_t reg = 0; reg < count; ++reg) {
+    std::vector<uint32_t> number(count, kNotCrossing);
+    for (size_t reg = 0; reg < count; ++reg) {
       if (crosses[reg] != 0) {
-        number[reg] = static_cast<std::uint32_t>(crossing_count_++);
-        register_of_.push_back(static_cast<std::uint32_t>(reg));
+        number[reg] = static_cast<uint32_t>(crossing_count_++);
+        register_of_.push_back(static_cast<uint32_t>(reg));
       }
     }
     return number;
   }
 
   void summarise_blocks() {
-    for (std::uint32_t b = 0; b < graph_.blocks.size(); ++b) {
-      for (std::uint32_t i = graph_.blocks[b].first; i < graph_.blocks[b].last; ++i) {
+    for (uint32_t b = 0; b < graph_.blocks.size(); ++b) {
+      for (uint32_t i = graph_.blocks[b].first; i < graph_.blocks[b].last; ++i) {
         const Instruction& instruction = function_.instructions[i];
-        visit_read_registers(instruction, [&](std::uint32_t reg) {
-          const std::uint32_t bit = number_[reg];
+        visit_read_registers(instruction, [&](uint32_t reg) {
+          const uint32_t bit = number_[reg];
           if (bit != kNotCrossing && !overwritten_.test(b, bit)) upward_exposed_.set(b, bit);
         });
-        visit_written_registers(instruction, [&](std::uint32_t reg) {
-          const std::uint32_t bit = number_[reg];
+        visit_written_registers(instruction, [&](uint32_t reg) {
+          const uint32_t bit = number_[reg];
           if (bit == kNotCrossing) return;
           written_.set(b, bit);
           if (!instruction.has_guard) overwritten_.set(b, bit);
@@ -135,14 +133,14 @@ class Liveness {
 
   /// live_in = upward_exposed | (live_out & ~overwritten), from the last block to the first.
   void solve_backward() {
-    const std::size_t words = live_in_.words_per_row();
+    const size_t words = live_in_.words_per_row();
     for (bool has_changed = true; has_changed;) {
       has_changed = false;
-      for (std::size_t b = graph_.blocks.size(); b-- > 0;) {
-        for (std::size_t w = 0; w < words; ++w) {
-          std::uint64_t out = 0;
-          for (const std::uint32_t s : graph_.blocks[b].successors) out |= live_in_.word(s)[w];
-          const std::uint64_t in = upward_exposed_.word(b)[w] | (out & ~overwritten_.word(b)[w]);
+      for (size_t b = graph_.blocks.size(); b-- > 0;) {
+        for (size_t w = 0; w < words; ++w) {
+          uint64_t out = 0;
+          for (const uint32_t s : graph_.blocks[b].successors) out |= live_in_.word(s)[w];
+          const uint64_t in = upward_exposed_.word(b)[w] | (out & ~overwritten_.word(b)[w]);
           has_changed |= in != live_in_.word(b)[w];
           live_in_.word(b)[w] = in;
         }
@@ -151,17 +149,17 @@ class Liveness {
   }
 
   /// out = generated | in, where `kills_all` blocks drop what comes in.
-  void solve_forward(const BitRows& generated, const std::vector<std::uint8_t>* kills_all,
+  void solve_forward(const BitRows& generated, const std::vector<uint8_t>* kills_all,
                      BitRows& out) const {
-    const std::size_t words = out.words_per_row();
+    const size_t words = out.words_per_row();
     for (bool has_changed = true; has_changed;) {
       has_changed = false;
-      for (std::size_t b = 0; b < graph_.blocks.size(); ++b) {
+      for (size_t b = 0; b < graph_.blocks.size(); ++b) {
         const bool kills = kills_all != nullptr && (*kills_all)[b] != 0;
-        for (std::size_t w = 0; w < words; ++w) {
-          std::uint64_t value = generated.word(b)[w];
+        for (size_t w = 0; w < words; ++w) {
+          uint64_t value = generated.word(b)[w];
           if (!kills) {
-            for (const std::uint32_t p : graph_.blocks[b].predecessors) value |= out.word(p)[w];
+            for (const uint32_t p : graph_.blocks[b].predecessors) value |= out.word(p)[w];
           }
           has_changed |= value != out.word(b)[w];
           out.word(b)[w] = value;
@@ -171,52 +169,52 @@ class Liveness {
   }
 
   /// Walks one block backwards. `open_[reg]` is where the segment that is being built ends.
-  void add_segments(std::uint32_t b) {
+  void add_segments(uint32_t b) {
     const BasicBlock& block = graph_.blocks[b];
     if (open_.empty()) {
       open_.assign(function_.registers.size(), 0);
       block_writes_.assign(function_.registers.size(), 0);
     }
     // Which crossing registers have a value on entry, and on exit.
-    const std::size_t words = live_in_.words_per_row();
-    std::vector<std::uint64_t> defined_in(words, 0), pending_in(words, 0), needed_out(words, 0);
-    for (std::size_t w = 0; w < words; ++w) {
-      std::uint64_t live_out = 0;
-      for (const std::uint32_t p : block.predecessors) {
+    const size_t words = live_in_.words_per_row();
+    std::vector<uint64_t> defined_in(words, 0), pending_in(words, 0), needed_out(words, 0);
+    for (size_t w = 0; w < words; ++w) {
+      uint64_t live_out = 0;
+      for (const uint32_t p : block.predecessors) {
         defined_in[w] |= defined_out_.word(p)[w];
         pending_in[w] |= pending_out_.word(p)[w];
       }
-      for (const std::uint32_t s : block.successors) live_out |= live_in_.word(s)[w];
+      for (const uint32_t s : block.successors) live_out |= live_in_.word(s)[w];
       needed_out[w] = (live_out & defined_out_.word(b)[w]) | pending_out_.word(b)[w];
     }
-    const auto has_bit = [](const std::vector<std::uint64_t>& row, std::uint32_t bit) {
+    const auto has_bit = [](const std::vector<uint64_t>& row, uint32_t bit) {
       return (row[bit / kBitsPerWord] >> (bit % kBitsPerWord) & 1) != 0;
     };
 
     // How many writes of each register are still above: a read with none above it, and no value on
     // entry, reads an undefined value and keeps no storage.
-    for (std::uint32_t i = block.first; i < block.last; ++i) {
+    for (uint32_t i = block.first; i < block.last; ++i) {
       visit_written_registers(function_.instructions[i],
-                              [&](std::uint32_t reg) { ++block_writes_[reg]; });
+                              [&](uint32_t reg) { ++block_writes_[reg]; });
     }
-    std::vector<std::uint32_t> opened;
-    const auto open = [&](std::uint32_t reg, std::uint32_t end) {
+    std::vector<uint32_t> opened;
+    const auto open = [&](uint32_t reg, uint32_t end) {
       if (open_[reg] != 0) return;
       open_[reg] = end;
       opened.push_back(reg);
     };
-    visit_set_bits(needed_out, [&](std::uint32_t bit) { open(register_of_[bit], block.last); });
+    visit_set_bits(needed_out, [&](uint32_t bit) { open(register_of_[bit], block.last); });
 
-    for (std::uint32_t i = block.last; i-- > block.first;) {
+    for (uint32_t i = block.last; i-- > block.first;) {
       const Instruction& instruction = function_.instructions[i];
       if (ends_asynchronous_writes(instruction)) open_issued_above(block, i, pending_in, open);
-      visit_written_registers(instruction, [&](std::uint32_t reg) {
+      visit_written_registers(instruction, [&](uint32_t reg) {
         --block_writes_[reg];
         if (open_[reg] == 0) {
           segments_[reg].push_back({i, i + 1});
           return;
         }
-        const std::uint32_t bit = number_[reg];
+        const uint32_t bit = number_[reg];
         const bool has_older_value =
             block_writes_[reg] != 0 || (bit != kNotCrossing && has_bit(defined_in, bit));
         const bool is_still_pending =
@@ -225,14 +223,14 @@ class Liveness {
         segments_[reg].push_back({i, open_[reg]});
         open_[reg] = 0;
       });
-      visit_read_registers(instruction, [&](std::uint32_t reg) {
-        const std::uint32_t bit = number_[reg];
+      visit_read_registers(instruction, [&](uint32_t reg) {
+        const uint32_t bit = number_[reg];
         const bool has_value =
             block_writes_[reg] != 0 || (bit != kNotCrossing && has_bit(defined_in, bit));
         if (has_value) open(reg, i + 1);
       });
     }
-    for (const std::uint32_t reg : opened) {
+    for (const uint32_t reg : opened) {
       if (open_[reg] == 0) continue;
       segments_[reg].push_back({block.first, open_[reg]});
       open_[reg] = 0;
@@ -240,7 +238,7 @@ class Liveness {
   }
 
   /// True if a tcgen05.ld may still write the register when instruction `i` begins.
-  [[nodiscard]] bool is_pending_before(const BasicBlock& block, std::uint32_t i, std::uint32_t reg,
+  [[nodiscard]] bool is_pending_before(const BasicBlock& block, uint32_t i, uint32_t reg,
                                        bool is_pending_on_entry) const {
     if (is_asynchronous_[reg] == 0) return false;
     while (i-- > block.first) {
@@ -248,8 +246,7 @@ class Liveness {
       if (ends_asynchronous_writes(instruction)) return false;
       if (!writes_asynchronously(instruction)) continue;
       bool is_written = false;
-      visit_written_registers(instruction,
-                              [&](std::uint32_t other) { is_written |= other == reg; });
+      visit_written_registers(instruction, [&](uint32_t other) { is_written |= other == reg; });
       if (is_written) return true;
     }
     return is_pending_on_entry;
@@ -258,23 +255,23 @@ class Liveness {
   /// At a wait::ld, everything that a tcgen05.ld above it (up to the wait before) writes needs
   /// storage.
   template <typename Open>
-  void open_issued_above(const BasicBlock& block, std::uint32_t wait,
-                         const std::vector<std::uint64_t>& pending_in, Open&& open) const {
-    for (std::uint32_t i = wait; i-- > block.first;) {
+  void open_issued_above(const BasicBlock& block, uint32_t wait,
+                         const std::vector<uint64_t>& pending_in, Open&& open) const {
+    for (uint32_t i = wait; i-- > block.first;) {
       const Instruction& instruction = function_.instructions[i];
       if (ends_asynchronous_writes(instruction)) return;
       if (!writes_asynchronously(instruction)) continue;
-      visit_written_registers(instruction, [&](std::uint32_t reg) { open(reg, wait + 1); });
+      visit_written_registers(instruction, [&](uint32_t reg) { open(reg, wait + 1); });
     }
-    visit_set_bits(pending_in, [&](std::uint32_t bit) { open(register_of_[bit], wait + 1); });
+    visit_set_bits(pending_in, [&](uint32_t bit) { open(register_of_[bit], wait + 1); });
   }
 
   template <typename Visit>
-  static void visit_set_bits(const std::vector<std::uint64_t>& row, Visit&& visit) {
-    for (std::size_t w = 0; w < row.size(); ++w) {
-      for (std::uint64_t bits = row[w]; bits != 0; bits &= bits - 1) {
-        visit(static_cast<std::uint32_t>(w * kBitsPerWord) +
-              static_cast<std::uint32_t>(__builtin_ctzll(bits)));
+  static void visit_set_bits(const std::vector<uint64_t>& row, Visit&& visit) {
+    for (size_t w = 0; w < row.size(); ++w) {
+      for (uint64_t bits = row[w]; bits != 0; bits &= bits - 1) {
+        visit(static_cast<uint32_t>(w * kBitsPerWord) +
+              static_cast<uint32_t>(__builtin_ctzll(bits)));
       }
     }
   }
@@ -282,8 +279,8 @@ class Liveness {
   static void merge(std::vector<LiveSegment>& list) {
     std::sort(list.begin(), list.end(),
               [](const LiveSegment& a, const LiveSegment& b) { return a.first < b.first; });
-    std::size_t kept = 0;
-    for (std::size_t i = 1; i < list.size(); ++i) {
+    size_t kept = 0;
+    for (size_t i = 1; i < list.size(); ++i) {
       if (list[i].first <= list[kept].last) {
         list[kept].last = std::max(list[kept].last, list[i].last);
       } else {
@@ -295,16 +292,16 @@ class Liveness {
 
   const Function& function_;
   FlowGraph graph_;
-  std::vector<std::uint8_t> is_asynchronous_;  ///< per register: a tcgen05.ld writes it somewhere
-  std::size_t crossing_count_ = 0;
-  std::vector<std::uint32_t> register_of_;  ///< register of each bit
-  std::vector<std::uint32_t> number_;       ///< bit of each register, or kNotCrossing
+  std::vector<uint8_t> is_asynchronous_;  ///< per register: a tcgen05.ld writes it somewhere
+  size_t crossing_count_ = 0;
+  std::vector<uint32_t> register_of_;  ///< register of each bit
+  std::vector<uint32_t> number_;       ///< bit of each register, or kNotCrossing
   BitRows upward_exposed_, overwritten_, written_, issued_;
   BitRows live_in_, defined_out_, pending_out_;
-  std::vector<std::uint8_t> waits_;
+  std::vector<uint8_t> waits_;
   std::vector<std::vector<LiveSegment>> segments_;
-  std::vector<std::uint32_t> open_;
-  std::vector<std::uint32_t> block_writes_;
+  std::vector<uint32_t> open_;
+  std::vector<uint32_t> block_writes_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Where in a function each register needs its storage.
 #pragma once
+/// \file
+/// Where in a function each register needs its storage.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +12,7 @@ namespace bw::sim::ptx {
 /// Instructions [first, last) during which a register holds a value that may still be read. The
 /// instruction that writes it and the ones that read it belong to it.
 struct LiveSegment {
-  std::uint32_t first = 0, last = 0;
+  uint32_t first = 0, last = 0;
 };
 
 /// Per register: its segments in ascending order, none touching the next; empty if it is never

@@ -1,4 +1,5 @@
-// Which words are opcodes and special registers, by their spelling.
+/// \file
+/// Which words are opcodes and special registers, by their spelling.
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -56,7 +57,7 @@ struct NumberedRegisters {
 constexpr NumberedRegisters kNumberedRegisters[] = {
     {"%envreg", "", 32}, {"%pm", "_64", 8}, {"%pm", "", 8}};
 
-template <std::size_t count>
+template <size_t count>
 bool contains(const std::string_view (&names)[count], std::string_view name) noexcept {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
@@ -79,7 +80,7 @@ bool matches(const NumberedRegisters& family, std::string_view word) noexcept {
 
 bool looks_like_opcode(std::string_view word) noexcept {
   if (word.empty() || !is_lower(word[0])) return false;
-  for (std::size_t i = 1; i < word.size(); ++i) {
+  for (size_t i = 1; i < word.size(); ++i) {
     if (is_alphanumeric(word[i]) || word[i] == '_') continue;
     // Separators stand between names: `.`, or two colons behind the mnemonic's first modifier or
     // name.
@@ -94,7 +95,7 @@ bool looks_like_opcode(std::string_view word) noexcept {
 
 bool is_special_register(std::string_view word) noexcept {
   if (contains(kScalarRegisters, word) || contains(kVectorRegisters, word)) return true;
-  const std::size_t dot = word.find('.');
+  const size_t dot = word.find('.');
   if (dot != std::string_view::npos) {
     const std::string_view component = word.substr(dot + 1);
     return contains(kVectorRegisters, word.substr(0, dot)) &&

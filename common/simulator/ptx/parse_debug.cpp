@@ -1,4 +1,5 @@
-// .file, .loc and the debug sections: where the reader's source lines come from.
+/// \file
+/// .file, .loc and the debug sections: where the reader's source lines come from.
 #include <functional>
 #include <utility>
 
@@ -7,28 +8,26 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::uint32_t kMaximumFiles = 1u << 16;
+constexpr uint32_t kMaximumFiles = 1u << 16;
 
 /// Packs a position so that the newest .loc of it can be found.
-constexpr std::uint64_t position_key(std::uint32_t file, std::uint32_t line,
-                                     std::uint32_t column) noexcept {
-  return (std::uint64_t{file} << 48) ^ (std::uint64_t{line} << 16) ^ column;
+constexpr uint64_t position_key(uint32_t file, uint32_t line, uint32_t column) noexcept {
+  return (uint64_t{file} << 48) ^ (uint64_t{line} << 16) ^ column;
 }
 
 }  // namespace
 
-std::size_t Parser::LocationKeyHash::operator()(const LocationKey& key) const noexcept {
-  const std::uint64_t place = position_key(key.file, key.line, key.column);
-  const std::size_t label = std::hash<std::string_view>{}(key.function_label);
-  return std::hash<std::uint64_t>{}(place * 31 + static_cast<std::uint32_t>(key.inlined_at)) ^
-         label;
+size_t Parser::LocationKeyHash::operator()(const LocationKey& key) const noexcept {
+  const uint64_t place = position_key(key.file, key.line, key.column);
+  const size_t label = std::hash<std::string_view>{}(key.function_label);
+  return std::hash<uint64_t>{}(place * 31 + static_cast<uint32_t>(key.inlined_at)) ^ label;
 }
 
 // .file N "path" {, timestamp, bytes}
 void Parser::parse_file() {
   const Construct construct(*this, "a .file directive");
   advance();
-  const std::uint32_t number = expect_number("the file's number");
+  const uint32_t number = expect_number("the file's number");
   if (number >= kMaximumFiles) {
     fail("the file number " + std::to_string(number) + " is too large",
          "a number below " + std::to_string(kMaximumFiles));
@@ -59,8 +58,8 @@ void Parser::parse_location() {
   key.file = expect_number("the number of a file");
   key.line = expect_number("a line number");
   key.column = expect_number("a column number");
-  std::uint64_t label_offset = 0;
-  std::uint32_t call_file = 0, call_line = 0, call_column = 0;
+  uint64_t label_offset = 0;
+  uint32_t call_file = 0, call_line = 0, call_column = 0;
   if (accept(",")) {
     expect("function_name", "behind the comma of .loc");
     if (current_.kind != TokenKind::word && current_.kind != TokenKind::directive) {
@@ -75,7 +74,7 @@ void Parser::parse_location() {
     call_line = expect_number("the call site's line");
     call_column = expect_number("the call site's column");
   }
-  for (const std::uint32_t file : {key.file, call_file}) {
+  for (const uint32_t file : {key.file, call_file}) {
     if (file <= greatest_file_used_) continue;
     greatest_file_used_ = file;
     first_location_with_file_ = position;
@@ -96,13 +95,13 @@ void Parser::parse_location() {
   newest_location_[position_key(key.file, key.line, key.column)] = location_;
 }
 
-std::int32_t Parser::intern_location(const LocationKey& key, std::uint64_t label_offset) {
+int32_t Parser::intern_location(const LocationKey& key, uint64_t label_offset) {
   // Labels that differ in the offset only are told apart by not sharing an entry.
   if (label_offset == 0) {
     const auto found = location_index_.find(key);
     if (found != location_index_.end()) return found->second;
   }
-  const auto index = static_cast<std::int32_t>(module_->locations.size());
+  const auto index = static_cast<int32_t>(module_->locations.size());
   SourceLocation location;
   location.file = key.file;
   location.line = key.line;
@@ -110,7 +109,7 @@ std::int32_t Parser::intern_location(const LocationKey& key, std::uint64_t label
   location.inlined_at = key.inlined_at;
   module_->locations.push_back(std::move(location));
   if (!key.function_label.empty()) {
-    function_labels_.push_back({static_cast<std::size_t>(index), key.function_label, label_offset});
+    function_labels_.push_back({static_cast<size_t>(index), key.function_label, label_offset});
   }
   if (label_offset == 0) location_index_.emplace(key, index);
   return index;
@@ -138,7 +137,7 @@ void Parser::parse_section() {
 }
 
 void Parser::parse_debug_strings() {
-  constexpr std::uint64_t kMaximumByte = 255;
+  constexpr uint64_t kMaximumByte = 255;
   while (!is("}")) {
     if (current_.kind == TokenKind::word && next_.is(":")) {
       debug_string_labels_[current_.text] = debug_strings_.size();
@@ -148,7 +147,7 @@ void Parser::parse_debug_strings() {
     }
     expect(".b8", "or a label in .debug_str");
     do {
-      const std::uint64_t byte = parse_constant().value;
+      const uint64_t byte = parse_constant().value;
       if (byte > kMaximumByte) fail("a byte of .debug_str is too large", "numbers from 0 to 255");
       debug_strings_.push_back(static_cast<char>(byte));
     } while (accept(","));
@@ -160,7 +159,7 @@ void Parser::name_inlined_functions() {
     // The section's own name stands for its first byte.
     const auto label = debug_string_labels_.find(use.label);
     if (label == debug_string_labels_.end() && use.label != ".debug_str") continue;
-    const std::size_t base = label == debug_string_labels_.end() ? 0 : label->second;
+    const size_t base = label == debug_string_labels_.end() ? 0 : label->second;
     if (use.offset > debug_strings_.size() || base + use.offset >= debug_strings_.size()) continue;
     module_->locations[use.location].function = debug_strings_.c_str() + base + use.offset;
   }

@@ -1,4 +1,5 @@
-// .func and .entry: headers, performance directives, bodies.
+/// \file
+/// .func and .entry: headers, performance directives, bodies.
 #include <utility>
 
 #include "common/simulator/ptx/parser.hpp"
@@ -6,7 +7,7 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::size_t kMaximumScopeDepth = 256;
+constexpr size_t kMaximumScopeDepth = 256;
 
 /// Directives that take numbers and change nothing that the simulator models.
 constexpr std::string_view kIgnoredDirectives[] = {".maxnctapersm", ".abi_preserve",
@@ -65,7 +66,7 @@ void Parser::parse_parameters(std::vector<std::unique_ptr<Variable>>& parameters
     if (is_entry) parse_pointer_attribute();
     const std::string_view name = current_.text;
     parameters.push_back(parse_declarator(declaration));
-    for (std::size_t i = 0; i + 1 < parameters.size(); ++i) {
+    for (size_t i = 0; i + 1 < parameters.size(); ++i) {
       if (parameters[i]->name == name && name != "_") {
         fail("the parameter `" + std::string(name) + "` is declared twice",
              "a name of its own for each parameter");
@@ -75,9 +76,9 @@ void Parser::parse_parameters(std::vector<std::unique_ptr<Variable>>& parameters
   expect(")", "or `,` behind a parameter");
 }
 
-void Parser::parse_dimensions(std::uint32_t (&extents)[3]) {
+void Parser::parse_dimensions(uint32_t (&extents)[3]) {
   advance();
-  std::size_t count = 0;
+  size_t count = 0;
   do {
     if (count == 3) fail_unexpected("at most three dimensions");
     extents[count++] = expect_number("the extent of a dimension");
@@ -155,11 +156,10 @@ void Parser::parse_body(Function& function) {
 }
 
 void Parser::end_scope() {
-  const auto resolve = [this](const LabelUse& use, std::uint32_t target) {
+  const auto resolve = [this](const LabelUse& use, uint32_t target) {
     Instruction& branch = function_->instructions[use.instruction];
-    Operand& operand = use.entry < 0
-                           ? branch.operands[0]
-                           : branch.operands[1].elements[static_cast<std::size_t>(use.entry)];
+    Operand& operand = use.entry < 0 ? branch.operands[0]
+                                     : branch.operands[1].elements[static_cast<size_t>(use.entry)];
     operand.value = target;
   };
   const std::vector<LabelUse> unresolved = scopes_.pop(resolve);
@@ -220,7 +220,7 @@ void Parser::parse_label(const Token& label) {
     fail_at(label, "`" + std::string(label.text) + "` is no name for a label",
             "letters, digits, `_` and `$`");
   }
-  const auto index = static_cast<std::uint32_t>(function_->instructions.size());
+  const auto index = static_cast<uint32_t>(function_->instructions.size());
   if (!scopes_.define_label(label.text, index)) {
     fail_at(label, "the label `" + std::string(label.text) + "` is defined twice in one scope",
             "a label of its own, or braces `{}` around the inline asm that defines it");
@@ -237,7 +237,7 @@ void Parser::parse_branch_table(const Token& label) {
     (void)expect_name("a label");
   } while (accept(","));
   expect(";", "at the end of .branchtargets");
-  const auto index = static_cast<std::uint32_t>(branch_tables_.size());
+  const auto index = static_cast<uint32_t>(branch_tables_.size());
   branch_tables_.push_back(std::move(targets));
   if (!scopes_.declare(label.text, {Symbol::Kind::branch_table, index, nullptr})) {
     fail_at(label, "`" + std::string(label.text) + "` is declared twice",

@@ -1,4 +1,5 @@
-// Instructions: guard, opcode, operands; branches and calls in their own forms.
+/// \file
+/// Instructions: guard, opcode, operands; branches and calls in their own forms.
 #include <utility>
 
 #include "common/simulator/ptx/parser.hpp"
@@ -6,7 +7,7 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::size_t kMaximumOperands = 64;
+constexpr size_t kMaximumOperands = 64;
 
 }  // namespace
 
@@ -50,7 +51,7 @@ void Parser::parse_guard(Instruction& instruction) {
   instruction.guard = expect_predicate("a predicate register behind `@`");
 }
 
-std::uint32_t Parser::expect_predicate(const char* expected) {
+uint32_t Parser::expect_predicate(const char* expected) {
   if (current_.kind != TokenKind::word) fail_unexpected(expected);
   Symbol symbol;
   if (!scopes_.find(current_.text, symbol) || symbol.kind != Symbol::Kind::reg) {
@@ -72,7 +73,7 @@ void Parser::parse_branch(Instruction& instruction) {
   operand.kind = Operand::Kind::label;
   operand.text = std::string(expect_name("the label to branch to"));
   instruction.operands.push_back(std::move(operand));
-  const auto index = static_cast<std::uint32_t>(function_->instructions.size());
+  const auto index = static_cast<uint32_t>(function_->instructions.size());
   scopes_.use_label({target.text, index, -1, target.position});
 }
 
@@ -92,12 +93,12 @@ void Parser::parse_indexed_branch(Instruction& instruction) {
   advance();
   Operand table;
   table.kind = Operand::Kind::vector;
-  const auto index = static_cast<std::uint32_t>(function_->instructions.size());
+  const auto index = static_cast<uint32_t>(function_->instructions.size());
   for (const Token& target : branch_tables_[symbol.index]) {
     Operand label;
     label.kind = Operand::Kind::label;
     label.text = std::string(target.text);
-    const auto entry = static_cast<std::int32_t>(table.elements.size());
+    const auto entry = static_cast<int32_t>(table.elements.size());
     table.elements.push_back(std::move(label));
     scopes_.use_label({target.text, index, entry, target.position});
   }

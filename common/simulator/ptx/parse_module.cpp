@@ -1,4 +1,5 @@
-// Directives of the module.
+/// \file
+/// Directives of the module.
 #include <utility>
 
 #include "common/simulator/ptx/parser.hpp"
@@ -7,7 +8,7 @@ namespace bw::sim::ptx {
 namespace {
 
 /// PTX with other than 64-bit addresses can't come from nvcc 13.
-constexpr std::uint32_t kAddressBits = 64;
+constexpr uint32_t kAddressBits = 64;
 
 constexpr std::string_view kTextureDirectives[] = {".tex", ".texref", ".surfref", ".samplerref"};
 
@@ -29,15 +30,15 @@ void Parser::parse_version() {
   advance();
   // "9.0" is lexed as a decimal literal; its spelling holds the two numbers.
   const std::string_view text = current_.text;
-  const std::size_t dot = text.find('.');
-  std::uint32_t numbers[2] = {0, 0};
+  const size_t dot = text.find('.');
+  uint32_t numbers[2] = {0, 0};
   bool is_valid = current_.kind == TokenKind::f64_literal && dot != std::string_view::npos &&
                   dot > 0 && dot + 1 < text.size() && text.size() <= 5;
-  for (std::size_t i = 0; is_valid && i < text.size(); ++i) {
+  for (size_t i = 0; is_valid && i < text.size(); ++i) {
     if (i == dot) continue;
     if (text[i] < '0' || text[i] > '9') is_valid = false;
-    std::uint32_t& number = numbers[i > dot ? 1 : 0];
-    number = number * 10 + static_cast<std::uint32_t>(text[i] - '0');
+    uint32_t& number = numbers[i > dot ? 1 : 0];
+    number = number * 10 + static_cast<uint32_t>(text[i] - '0');
   }
   if (!is_valid) fail_unexpected("a version such as `9.0`");
   module_->version_major = numbers[0];

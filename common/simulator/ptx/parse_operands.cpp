@@ -1,4 +1,5 @@
-// Operands of instructions (PTX ISA, "Instruction Operands").
+/// \file
+/// Operands of instructions (PTX ISA, "Instruction Operands").
 #include <utility>
 
 #include "common/simulator/ptx/parser.hpp"
@@ -7,7 +8,7 @@ namespace bw::sim::ptx {
 namespace {
 
 /// {r0, ..., r255}: tcgen05.ld of 16x256b.x64 fills 256 registers... the largest vectors there are.
-constexpr std::size_t kMaximumVectorElements = 256;
+constexpr size_t kMaximumVectorElements = 256;
 
 }  // namespace
 
@@ -94,7 +95,7 @@ Operand Parser::parse_literal() {
   const bool is_f32 = current_.kind == TokenKind::f32_literal;
   if (is_f32 || current_.kind == TokenKind::f64_literal) {
     operand.kind = is_f32 ? Operand::Kind::f32_literal : Operand::Kind::f64_literal;
-    const std::uint64_t sign = std::uint64_t{1} << (is_f32 ? 31 : 63);
+    const uint64_t sign = uint64_t{1} << (is_f32 ? 31 : 63);
     operand.value = current_.value ^ (is_negative ? sign : 0);
     advance();
     return operand;
@@ -152,14 +153,14 @@ Operand Parser::parse_address() {
   return tensor;
 }
 
-std::uint64_t Parser::parse_offset() {
-  std::uint64_t offset = 0;
+uint64_t Parser::parse_offset() {
+  uint64_t offset = 0;
   while (is("+") || is("-")) {
     const bool is_minus = is("-");
     advance();
     // Each term binds as tightly as a factor; sums are this loop's business.
     constexpr unsigned kTermStrength = 10;
-    const std::uint64_t term = parse_binary(kTermStrength).value;
+    const uint64_t term = parse_binary(kTermStrength).value;
     offset = is_minus ? offset - term : offset + term;
   }
   return offset;

@@ -1,4 +1,5 @@
-// Declarations of variables in every state space, and of registers.
+/// \file
+/// Declarations of variables in every state space, and of registers.
 #include <limits>
 #include <utility>
 
@@ -8,13 +9,13 @@ namespace bw::sim::ptx {
 namespace {
 
 /// Larger than any device memory: keeps sizes from overflowing.
-constexpr std::size_t kMaximumVariableBytes = std::size_t{1} << 48;
+constexpr size_t kMaximumVariableBytes = size_t{1} << 48;
 /// No function nears this; it bounds what `.reg .b32 %r<4000000000>` costs.
-constexpr std::uint64_t kMaximumRegisters = 4'000'000;
+constexpr uint64_t kMaximumRegisters = 4'000'000;
 
-constexpr std::size_t kMaximumExtents = 16;
+constexpr size_t kMaximumExtents = 16;
 
-std::size_t vector_length_of(const Token& token) noexcept {
+size_t vector_length_of(const Token& token) noexcept {
   if (token.is(".v2")) return 2;
   if (token.is(".v4")) return 4;
   if (token.is(".v8")) return 8;
@@ -32,9 +33,9 @@ ScalarType Parser::expect_type() {
   return type;
 }
 
-std::size_t Parser::expect_alignment() {
+size_t Parser::expect_alignment() {
   advance();
-  const std::uint32_t alignment = expect_number("an alignment in bytes");
+  const uint32_t alignment = expect_number("an alignment in bytes");
   if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
     fail("an alignment of " + std::to_string(alignment) + " bytes is impossible", "a power of two");
   }
@@ -100,11 +101,11 @@ std::unique_ptr<Variable> Parser::parse_declarator(const Declaration& declaratio
   variable->space = declaration.space;
   variable->type = declaration.type;
   variable->is_extern = declaration.is_extern;
-  const std::size_t natural = size_bytes(declaration.type) * declaration.vector_length;
+  const size_t natural = size_bytes(declaration.type) * declaration.vector_length;
   variable->alignment_bytes =
       declaration.alignment_bytes != 0 ? declaration.alignment_bytes : natural;
 
-  std::vector<std::size_t> extents = parse_extents(declaration, name);
+  std::vector<size_t> extents = parse_extents(declaration, name);
   if (is("=")) {
     const bool can_have_values =
         declaration.space == StateSpace::global || declaration.space == StateSpace::constant;
@@ -125,11 +126,10 @@ std::unique_ptr<Variable> Parser::parse_declarator(const Declaration& declaratio
   return variable;
 }
 
-std::vector<std::size_t> Parser::parse_extents(const Declaration& declaration,
-                                               std::string_view name) {
-  std::vector<std::size_t> extents;
+std::vector<size_t> Parser::parse_extents(const Declaration& declaration, std::string_view name) {
+  std::vector<size_t> extents;
   while (accept("[")) {
-    std::size_t extent = 0;
+    size_t extent = 0;
     if (!is("]")) {
       const Token token = current_;
       extent = parse_constant().value;
@@ -149,9 +149,9 @@ std::vector<std::size_t> Parser::parse_extents(const Declaration& declaration,
   return extents;
 }
 
-std::size_t Parser::byte_size(const std::vector<std::size_t>& extents, ScalarType type) const {
-  std::size_t size = ptx::size_bytes(type);
-  for (const std::size_t extent : extents) {
+size_t Parser::byte_size(const std::vector<size_t>& extents, ScalarType type) const {
+  size_t size = ptx::size_bytes(type);
+  for (const size_t extent : extents) {
     if (extent != 0 && size > kMaximumVariableBytes / extent) {
       fail("an array is larger than any memory", "a size of at most 2^48 bytes");
     }
@@ -202,14 +202,14 @@ void Parser::parse_registers() {
   const ScalarType type = expect_type();
   do {
     const std::string_view name = expect_name("the name of a register");
-    const auto first = static_cast<std::uint32_t>(function_->registers.size());
-    std::uint64_t count = 1;
+    const auto first = static_cast<uint32_t>(function_->registers.size());
+    uint64_t count = 1;
     bool is_new = false;
     const bool is_range = accept("<");
     if (is_range) {
       count = expect_number("the number of registers in `<>`");
       expect(">", "behind the number of registers");
-      is_new = scopes_.declare_range(name, first, static_cast<std::uint32_t>(count));
+      is_new = scopes_.declare_range(name, first, static_cast<uint32_t>(count));
     } else {
       is_new = scopes_.declare(name, {Symbol::Kind::reg, first, nullptr});
     }
@@ -221,7 +221,7 @@ void Parser::parse_registers() {
       fail("the function declares more than " + std::to_string(kMaximumRegisters) + " registers",
            "fewer registers");
     }
-    for (std::uint64_t i = 0; i < count; ++i) {
+    for (uint64_t i = 0; i < count; ++i) {
       function_->registers.push_back(
           {is_range ? std::string(name) + std::to_string(i) : std::string(name), type});
     }

@@ -1,4 +1,5 @@
-// Token handling of the parser, and the public entry `parse`.
+/// \file
+/// Token handling of the parser, and the public entry `parse`.
 #include "common/simulator/ptx/parser.hpp"
 
 #include <limits>
@@ -45,12 +46,12 @@ std::string_view Parser::expect_name(const char* expected) {
   return name;
 }
 
-std::uint32_t Parser::expect_number(const char* expected) {
+uint32_t Parser::expect_number(const char* expected) {
   if (current_.kind != TokenKind::integer) fail_unexpected(expected);
-  if (current_.value > std::numeric_limits<std::uint32_t>::max()) {
+  if (current_.value > std::numeric_limits<uint32_t>::max()) {
     fail("the number " + quote_current() + " is too large", expected);
   }
-  const auto value = static_cast<std::uint32_t>(current_.value);
+  const auto value = static_cast<uint32_t>(current_.value);
   advance();
   return value;
 }

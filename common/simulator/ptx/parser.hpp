@@ -1,27 +1,28 @@
-// The PTX parser.
-//
-// The life of a module:
-//   1. parse() reads the text into a Module: names become register numbers, Variable pointers and
-//      instruction indices; `{}` scopes are gone. The text itself is not needed any more.
-//   2. inline_calls() makes each entry one flat list of instructions. Afterwards the module is
-//   constant.
-//   3. For each entry, once: reconvergence_points() and allocate_registers() (control_flow.hpp).
-//   4. The machine places variables (module-wide ones when the module is loaded, shared ones per
-//   CTA,
-//      .local and call .param ones per thread), applies the relocations of initial values, and
-//      decodes the instructions. Operands point to Variables, so the Module outlives all of that.
-//
-// One class, whose members are implemented by subject:
-//   parser.cpp              tokens, errors, the entry `parse`
-//   parse_module.cpp        directives of the module
-//   parse_debug.cpp         .file, .loc, .section
-//   parse_functions.cpp     .func and .entry: headers, directives, bodies with their scopes
-//   parse_variables.cpp     declarations in every state space
-//   parse_initialisers.cpp  { ... } of .global and .const
-//   parse_instructions.cpp  guards, opcodes, branches and calls
-//   parse_operands.cpp      operands
-//   constant_expression.cpp integer expressions
 #pragma once
+/// \file
+/// The PTX parser.
+///
+/// The life of a module:
+///   1. parse() reads the text into a Module: names become register numbers, Variable pointers and
+///      instruction indices; `{}` scopes are gone. The text itself is not needed any more.
+///   2. inline_calls() makes each entry one flat list of instructions. Afterwards the module is
+///   constant.
+///   3. For each entry, once: reconvergence_points() and allocate_registers() (control_flow.hpp).
+///   4. The machine places variables (module-wide ones when the module is loaded, shared ones per
+///   CTA,
+///      .local and call .param ones per thread), applies the relocations of initial values, and
+///      decodes the instructions. Operands point to Variables, so the Module outlives all of that.
+///
+/// One class, whose members are implemented by subject:
+///   parser.cpp              tokens, errors, the entry `parse`
+///   parse_module.cpp        directives of the module
+///   parse_debug.cpp         .file, .loc, .section
+///   parse_functions.cpp     .func and .entry: headers, directives, bodies with their scopes
+///   parse_variables.cpp     declarations in every state space
+///   parse_initialisers.cpp  { ... } of .global and .const
+///   parse_instructions.cpp  guards, opcodes, branches and calls
+///   parse_operands.cpp      operands
+///   constant_expression.cpp integer expressions
 
 #include <cstdint>
 #include <memory>
@@ -39,7 +40,7 @@ namespace bw::sim::ptx {
 
 /// An integer constant with PTX's two types, .s64 and .u64.
 struct Constant {
-  std::uint64_t value = 0;
+  uint64_t value = 0;
   bool is_unsigned = false;
 };
 
@@ -58,7 +59,7 @@ class Parser {
   bool accept(std::string_view spelling);  ///< steps over the token if it is this one
   void expect(std::string_view spelling, const char* purpose);
   [[nodiscard]] std::string_view expect_name(const char* expected);
-  [[nodiscard]] std::uint32_t expect_number(const char* expected);
+  [[nodiscard]] uint32_t expect_number(const char* expected);
   [[nodiscard]] std::string_view expect_string(const char* expected);
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const;
   [[noreturn]] void fail_at(const Token& token, const std::string& what,
@@ -110,7 +111,7 @@ class Parser {
   void parse_function(const Linkage& linkage);
   void parse_parameters(std::vector<std::unique_ptr<Variable>>& parameters, bool is_entry);
   void parse_function_directives(Function& function);
-  void parse_dimensions(std::uint32_t (&extents)[3]);
+  void parse_dimensions(uint32_t (&extents)[3]);
   void skip_directive_arguments();
   [[nodiscard]] Function& add_function(std::unique_ptr<Function> header);
   void parse_body(Function& function);
@@ -126,34 +127,31 @@ class Parser {
   struct Declaration {
     StateSpace space = StateSpace::global;
     ScalarType type = ScalarType::b8;
-    std::size_t vector_length = 1;
-    std::size_t alignment_bytes = 0;  ///< 0: the natural one
+    size_t vector_length = 1;
+    size_t alignment_bytes = 0;  ///< 0: the natural one
     bool is_extern = false;
   };
   [[nodiscard]] Declaration parse_declaration(StateSpace space);
   [[nodiscard]] ScalarType expect_type();
-  [[nodiscard]] std::size_t expect_alignment();
+  [[nodiscard]] size_t expect_alignment();
   void parse_pointer_attribute();
   void parse_variables(StateSpace space, bool is_extern);
   [[nodiscard]] std::unique_ptr<Variable> parse_declarator(const Declaration& declaration);
   /// Array extents, outermost first; 0 for `[]`. A vector type is a last extent.
-  [[nodiscard]] std::vector<std::size_t> parse_extents(const Declaration& declaration,
-                                                       std::string_view name);
-  [[nodiscard]] std::size_t byte_size(const std::vector<std::size_t>& extents,
-                                      ScalarType type) const;
+  [[nodiscard]] std::vector<size_t> parse_extents(const Declaration& declaration,
+                                                  std::string_view name);
+  [[nodiscard]] size_t byte_size(const std::vector<size_t>& extents, ScalarType type) const;
   void keep_variable(std::string_view name, std::unique_ptr<Variable> variable);
   void parse_registers();
 
   // --- initialisers
   // -------------------------------------------------------------------------------
-  void parse_initialiser(Variable& variable, std::vector<std::size_t>& extents);
-  void parse_initialiser_list(Variable& variable, const std::vector<std::size_t>& extents,
-                              std::size_t level, std::size_t first_element);
-  void parse_element(Variable& variable, std::size_t element);
-  void parse_address_element(Variable& variable, std::size_t offset_bytes, std::uint64_t mask,
-                             bool has_mask);
-  void store_bits(Variable& variable, std::size_t offset_bytes, std::uint64_t bits,
-                  std::size_t size) const;
+  void parse_initialiser(Variable& variable, std::vector<size_t>& extents);
+  void parse_initialiser_list(Variable& variable, const std::vector<size_t>& extents, size_t level,
+                              size_t first_element);
+  void parse_element(Variable& variable, size_t element);
+  void parse_address_element(Variable& variable, size_t offset_bytes, uint64_t mask, bool has_mask);
+  void store_bits(Variable& variable, size_t offset_bytes, uint64_t bits, size_t size) const;
 
   // --- instructions
   // -------------------------------------------------------------------------------
@@ -173,9 +171,8 @@ class Parser {
   [[nodiscard]] Operand parse_vector();
   [[nodiscard]] Operand parse_address();
   [[nodiscard]] Operand parse_symbol(const Token& token) const;
-  [[nodiscard]] std::uint32_t expect_predicate(const char* expected);
-  [[nodiscard]] std::uint64_t
-  parse_offset();  ///< the `+16` or `-16` behind a name, 0 if there is none
+  [[nodiscard]] uint32_t expect_predicate(const char* expected);
+  [[nodiscard]] uint64_t parse_offset();  ///< the `+16` or `-16` behind a name, 0 if there is none
 
   // --- constant expressions
   // -----------------------------------------------------------------------
@@ -206,34 +203,34 @@ class Parser {
   std::vector<InitialiserSymbol> initialiser_symbols_;
 
   struct LocationKey {
-    std::uint32_t file, line, column;
-    std::int32_t inlined_at;
+    uint32_t file, line, column;
+    int32_t inlined_at;
     std::string_view function_label;
     bool operator==(const LocationKey&) const = default;
   };
   struct LocationKeyHash {
-    std::size_t operator()(const LocationKey& key) const noexcept;
+    size_t operator()(const LocationKey& key) const noexcept;
   };
-  [[nodiscard]] std::int32_t intern_location(const LocationKey& key, std::uint64_t label_offset);
-  std::unordered_map<LocationKey, std::int32_t, LocationKeyHash> location_index_;
+  [[nodiscard]] int32_t intern_location(const LocationKey& key, uint64_t label_offset);
+  std::unordered_map<LocationKey, int32_t, LocationKeyHash> location_index_;
   /// The newest location with this position in the current function, to chain call sites.
-  std::unordered_map<std::uint64_t, std::int32_t> newest_location_;
+  std::unordered_map<uint64_t, int32_t> newest_location_;
   struct FunctionLabel {
-    std::size_t location;
+    size_t location;
     std::string_view label;
-    std::uint64_t offset;
+    uint64_t offset;
   };
   std::vector<FunctionLabel> function_labels_;
   std::string debug_strings_;  ///< bytes of .debug_str
-  std::unordered_map<std::string_view, std::size_t> debug_string_labels_;
+  std::unordered_map<std::string_view, size_t> debug_string_labels_;
   TextPosition first_location_with_file_;
-  std::uint32_t greatest_file_used_ = 0;
+  uint32_t greatest_file_used_ = 0;
 
   // The function being parsed.
   Function* function_ = nullptr;
   ScopeStack scopes_;
   std::vector<std::vector<Token>> branch_tables_;
-  std::int32_t location_ = -1;
+  int32_t location_ = -1;
 };
 
 }  // namespace bw::sim::ptx

@@ -1,4 +1,5 @@
-// Storage of registers: a scan over live segments, first fit into slots of one size class.
+/// \file
+/// Storage of registers: a scan over live segments, first fit into slots of one size class.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,18 +10,18 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::uint32_t kLanes = 32;
-constexpr std::uint32_t kPredicateBytes = 4;  // one bit per lane
-constexpr std::uint32_t kLeastLaneBytes = 2;  // 8-bit registers live in 16 bits
+constexpr uint32_t kLanes = 32;
+constexpr uint32_t kPredicateBytes = 4;  // one bit per lane
+constexpr uint32_t kLeastLaneBytes = 2;  // 8-bit registers live in 16 bits
 
 /// Slots of one size: widest first, so that every slot is aligned to its own size in the file.
-constexpr std::array<std::uint32_t, 5> kClassBytes = {16 * kLanes, 8 * kLanes, 4 * kLanes,
-                                                      2 * kLanes, kPredicateBytes};
+constexpr std::array<uint32_t, 5> kClassBytes = {16 * kLanes, 8 * kLanes, 4 * kLanes, 2 * kLanes,
+                                                 kPredicateBytes};
 
 /// How many of a thread's 32-bit registers a value takes. Predicates have registers of their own.
-std::uint32_t registers_of(ScalarType type) noexcept {
-  const std::size_t bytes = size_bytes(type);
-  return static_cast<std::uint32_t>((bytes + 3) / 4);
+uint32_t registers_of(ScalarType type) noexcept {
+  const size_t bytes = size_bytes(type);
+  return static_cast<uint32_t>((bytes + 3) / 4);
 }
 
 /// The registers that share one piece of storage, as the times at which it is taken.
@@ -32,7 +33,7 @@ class Slot {
     for (const LiveSegment& segment : segments) {
       other = std::upper_bound(
           other, taken_.end(), segment.first,
-          [](std::uint32_t time, const LiveSegment& taken) { return time < taken.last; });
+          [](uint32_t time, const LiveSegment& taken) { return time < taken.last; });
       if (other == taken_.end()) return true;
       if (other->first < segment.last) return false;
     }
@@ -52,31 +53,31 @@ class Slot {
 };
 
 /// The greatest number of 32-bit registers that hold a value behind one instruction.
-std::uint32_t greatest_pressure(const Function& function,
-                                const std::vector<std::vector<LiveSegment>>& segments) {
-  std::vector<std::int64_t> change(function.instructions.size() + 2, 0);
-  for (std::size_t reg = 0; reg < segments.size(); ++reg) {
-    const std::uint32_t weight = registers_of(function.registers[reg].type);
+uint32_t greatest_pressure(const Function& function,
+                           const std::vector<std::vector<LiveSegment>>& segments) {
+  std::vector<int64_t> change(function.instructions.size() + 2, 0);
+  for (size_t reg = 0; reg < segments.size(); ++reg) {
+    const uint32_t weight = registers_of(function.registers[reg].type);
     for (const LiveSegment& segment : segments[reg]) {
       // A source that is read for the last time can give its register to the destination.
-      const std::uint32_t end = std::max(segment.last - 1, segment.first + 1);
+      const uint32_t end = std::max(segment.last - 1, segment.first + 1);
       change[segment.first] += weight;
       change[end] -= weight;
     }
   }
-  std::int64_t pressure = 0, greatest = 0;
-  for (const std::int64_t step : change) {
+  int64_t pressure = 0, greatest = 0;
+  for (const int64_t step : change) {
     pressure += step;
     greatest = std::max(greatest, pressure);
   }
-  return static_cast<std::uint32_t>(greatest);
+  return static_cast<uint32_t>(greatest);
 }
 
 }  // namespace
 
-std::uint32_t register_storage_bytes(ScalarType type) noexcept {
+uint32_t register_storage_bytes(ScalarType type) noexcept {
   if (type == ScalarType::pred || type == ScalarType::none) return kPredicateBytes;
-  const auto lane_bytes = static_cast<std::uint32_t>(size_bytes(type));
+  const auto lane_bytes = static_cast<uint32_t>(size_bytes(type));
   return std::max(lane_bytes, kLeastLaneBytes) * kLanes;
 }
 
@@ -86,37 +87,37 @@ RegisterLayout allocate_registers(const Function& function) {
   const std::vector<std::vector<LiveSegment>> segments = live_segments(function);
   layout.live_32bit_registers = greatest_pressure(function, segments);
 
-  std::vector<std::uint32_t> in_order;
+  std::vector<uint32_t> in_order;
   bool has_unused = false;
-  for (std::uint32_t reg = 0; reg < segments.size(); ++reg) {
+  for (uint32_t reg = 0; reg < segments.size(); ++reg) {
     if (!segments[reg].empty()) {
       in_order.push_back(reg);
     } else {
       has_unused = true;
     }
   }
-  std::stable_sort(in_order.begin(), in_order.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::stable_sort(in_order.begin(), in_order.end(), [&](uint32_t a, uint32_t b) {
     return segments[a].front().first < segments[b].front().first;
   });
 
-  for (const std::uint32_t class_bytes : kClassBytes) {
+  for (const uint32_t class_bytes : kClassBytes) {
     std::vector<Slot> slots;
-    const std::uint32_t base = layout.total_bytes;
-    for (const std::uint32_t reg : in_order) {
+    const uint32_t base = layout.total_bytes;
+    for (const uint32_t reg : in_order) {
       if (register_storage_bytes(function.registers[reg].type) != class_bytes) continue;
       const auto free = std::find_if(slots.begin(), slots.end(),
                                      [&](const Slot& slot) { return slot.is_free(segments[reg]); });
-      const auto index = static_cast<std::uint32_t>(free - slots.begin());
+      const auto index = static_cast<uint32_t>(free - slots.begin());
       if (free == slots.end()) slots.emplace_back();
       slots[index].take(segments[reg]);
       layout.offset_bytes[reg] = base + index * class_bytes;
     }
-    layout.total_bytes = base + static_cast<std::uint32_t>(slots.size()) * class_bytes;
+    layout.total_bytes = base + static_cast<uint32_t>(slots.size()) * class_bytes;
   }
   // A register that is never written lies at offset 0 and may still be read: the file must reach
   // it.
   if (has_unused) {
-    for (std::uint32_t reg = 0; reg < segments.size(); ++reg) {
+    for (uint32_t reg = 0; reg < segments.size(); ++reg) {
       if (!segments[reg].empty()) continue;
       layout.total_bytes =
           std::max(layout.total_bytes, register_storage_bytes(function.registers[reg].type));

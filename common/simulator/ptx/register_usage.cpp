@@ -28,7 +28,7 @@ bool is_form_of(std::string_view opcode, std::string_view prefix) noexcept {
           opcode[prefix.size()] == ':');
 }
 
-template <std::size_t count>
+template <size_t count>
 bool is_form_of_any(std::string_view opcode, const std::string_view (&prefixes)[count]) noexcept {
   return std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](std::string_view prefix) { return is_form_of(opcode, prefix); });
@@ -36,7 +36,7 @@ bool is_form_of_any(std::string_view opcode, const std::string_view (&prefixes)[
 
 }  // namespace
 
-std::size_t destination_count(const Instruction& instruction) noexcept {
+size_t destination_count(const Instruction& instruction) noexcept {
   if (instruction.operands.empty()) return 0;
   const std::string_view opcode = instruction.opcode;
   if (is_form_of_any(opcode, kNoDestination) && !is_form_of_any(opcode, kDestinationAfterAll)) {

@@ -1,5 +1,6 @@
-// Which registers an instruction reads and writes, from the form of its operands.
 #pragma once
+/// \file
+/// Which registers an instruction reads and writes, from the form of its operands.
 
 #include <cstddef>
 #include <string_view>
@@ -11,7 +12,7 @@ namespace bw::sim::ptx {
 /// How many of an instruction's leading operands are destinations: 1 for most, 0 for stores,
 /// branches, barriers and the like, 2 for `tcgen05.ld.red`. An address is never a destination: its
 /// base is read.
-[[nodiscard]] std::size_t destination_count(const Instruction& instruction) noexcept;
+[[nodiscard]] size_t destination_count(const Instruction& instruction) noexcept;
 
 /// True if the destinations are read as well (accumulators of wgmma.mma_async).
 [[nodiscard]] bool destinations_are_read(const Instruction& instruction) noexcept;
@@ -33,8 +34,8 @@ void visit_operand_registers(const Operand& operand, Visit&& visit) {
 /// one).
 template <typename Visit>
 void visit_written_registers(const Instruction& instruction, Visit&& visit) {
-  const std::size_t destinations = destination_count(instruction);
-  for (std::size_t i = 0; i < destinations; ++i) {
+  const size_t destinations = destination_count(instruction);
+  for (size_t i = 0; i < destinations; ++i) {
     visit_operand_registers(instruction.operands[i], visit);
   }
 }
@@ -43,8 +44,8 @@ void visit_written_registers(const Instruction& instruction, Visit&& visit) {
 template <typename Visit>
 void visit_read_registers(const Instruction& instruction, Visit&& visit) {
   if (instruction.has_guard) visit(instruction.guard);
-  const std::size_t first = destinations_are_read(instruction) ? 0 : destination_count(instruction);
-  for (std::size_t i = first; i < instruction.operands.size(); ++i) {
+  const size_t first = destinations_are_read(instruction) ? 0 : destination_count(instruction);
+  for (size_t i = first; i < instruction.operands.size(); ++i) {
     visit_operand_registers(instruction.operands[i], visit);
   }
 }

@@ -7,7 +7,7 @@ namespace bw::sim::ptx {
 namespace {
 
 /// Reads the whole of `digits` as a number without leading zeros.
-bool read_number(std::string_view digits, std::uint32_t& number) noexcept {
+bool read_number(std::string_view digits, uint32_t& number) noexcept {
   if (digits.empty() || (digits.size() > 1 && digits[0] == '0')) return false;
   const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return error == std::errc{} && stop == digits.data() + digits.size();
@@ -23,7 +23,7 @@ bool ScopeStack::find_in(const Scope& scope, std::string_view name, Symbol& symb
   }
   if (scope.ranges.empty() || name.back() < '0' || name.back() > '9') return false;
   for (const Range& range : scope.ranges) {
-    std::uint32_t number = 0;
+    uint32_t number = 0;
     if (name.starts_with(range.prefix) && read_number(name.substr(range.prefix.size()), number) &&
         number < range.count) {
       symbol = {Symbol::Kind::reg, range.first_register + number, nullptr};
@@ -45,8 +45,7 @@ bool ScopeStack::declare(std::string_view name, const Symbol& symbol) {
   return true;
 }
 
-bool ScopeStack::declare_range(std::string_view prefix, std::uint32_t first_register,
-                               std::uint32_t count) {
+bool ScopeStack::declare_range(std::string_view prefix, uint32_t first_register, uint32_t count) {
   for (const Range& range : scopes_.back().ranges) {
     if (range.prefix == prefix) return false;
   }
@@ -54,7 +53,7 @@ bool ScopeStack::declare_range(std::string_view prefix, std::uint32_t first_regi
   return true;
 }
 
-bool ScopeStack::define_label(std::string_view name, std::uint32_t instruction) {
+bool ScopeStack::define_label(std::string_view name, uint32_t instruction) {
   Symbol existing;
   if (find_in(scopes_.back(), name, existing)) return false;
   return scopes_.back().labels.emplace(name, instruction).second;

@@ -1,6 +1,7 @@
-// The nested `{}` scopes of a function while it is parsed: names of registers, variables and
-// labels.
 #pragma once
+/// \file
+/// The nested `{}` scopes of a function while it is parsed: names of registers, variables and
+/// labels.
 
 #include <cstdint>
 #include <string_view>
@@ -15,17 +16,17 @@ namespace bw::sim::ptx {
 
 /// What a name stands for.
 struct Symbol {
-  enum class Kind : std::uint8_t { reg, variable, branch_table, prototype };
+  enum class Kind : uint8_t { reg, variable, branch_table, prototype };
   Kind kind = Kind::reg;
-  std::uint32_t index = 0;  ///< register index, or index of the branch table
+  uint32_t index = 0;  ///< register index, or index of the branch table
   const Variable* variable = nullptr;
 };
 
 /// A use of a label that stands further down, to be resolved when its scope ends.
 struct LabelUse {
   std::string_view name;
-  std::uint32_t instruction = 0;  ///< index of the branch
-  std::int32_t entry = -1;        ///< which entry of a brx.idx table; -1: the branch's own target
+  uint32_t instruction = 0;  ///< index of the branch
+  int32_t entry = -1;        ///< which entry of a brx.idx table; -1: the branch's own target
   TextPosition position;
 };
 
@@ -38,14 +39,14 @@ class ScopeStack {
   /// others.
   template <typename Resolve>
   [[nodiscard]] std::vector<LabelUse> pop(Resolve resolve);
-  [[nodiscard]] std::size_t depth() const noexcept { return scopes_.size(); }
+  [[nodiscard]] size_t depth() const noexcept { return scopes_.size(); }
 
   /// Each returns false if the innermost scope has the name already.
   [[nodiscard]] bool declare(std::string_view name, const Symbol& symbol);
   /// Declares registers prefix0 to prefix(count-1), as in `.reg .b32 %r<12>`.
-  [[nodiscard]] bool declare_range(std::string_view prefix, std::uint32_t first_register,
-                                   std::uint32_t count);
-  [[nodiscard]] bool define_label(std::string_view name, std::uint32_t instruction);
+  [[nodiscard]] bool declare_range(std::string_view prefix, uint32_t first_register,
+                                   uint32_t count);
+  [[nodiscard]] bool define_label(std::string_view name, uint32_t instruction);
   void use_label(const LabelUse& use) { scopes_.back().uses.push_back(use); }
 
   /// Finds a name in the innermost scope that has it.
@@ -54,12 +55,12 @@ class ScopeStack {
  private:
   struct Range {
     std::string_view prefix;
-    std::uint32_t first_register = 0, count = 0;
+    uint32_t first_register = 0, count = 0;
   };
   struct Scope {
     std::unordered_map<std::string_view, Symbol> symbols;
     std::vector<Range> ranges;
-    std::unordered_map<std::string_view, std::uint32_t> labels;
+    std::unordered_map<std::string_view, uint32_t> labels;
     std::vector<LabelUse> uses;
   };
   [[nodiscard]] static bool find_in(const Scope& scope, std::string_view name, Symbol& symbol);

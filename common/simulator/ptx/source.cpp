@@ -9,14 +9,14 @@ namespace bw::sim::ptx {
 namespace {
 
 /// Longer lines (initialisers of large tables) are shown up to here.
-constexpr std::size_t kShownLineBytes = 160;
+constexpr size_t kShownLineBytes = 160;
 
 /// The line around `offset`, without surrounding blanks, safe to print.
-std::string line_around(std::string_view text, std::size_t offset) {
+std::string line_around(std::string_view text, size_t offset) {
   offset = std::min(offset, text.size());
-  std::size_t begin = offset;
+  size_t begin = offset;
   while (begin > 0 && text[begin - 1] != '\n') --begin;
-  std::size_t end = offset;
+  size_t end = offset;
   while (end < text.size() && text[end] != '\n') ++end;
   while (begin < end && (text[begin] == ' ' || text[begin] == '\t')) ++begin;
   while (end > begin && (text[end - 1] == ' ' || text[end - 1] == '\t' || text[end - 1] == '\r')) {
@@ -64,7 +64,7 @@ void Source::fail(const TextPosition& position, const std::string& what,
   throw SimulationError(std::move(report));
 }
 
-void Source::fail_cut_off(std::uint32_t line, const std::string& construct,
+void Source::fail_cut_off(uint32_t line, const std::string& construct,
                           const std::string& expected) const {
   Report report;
   report.kind = FaultKind::parse;

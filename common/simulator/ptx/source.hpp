@@ -1,5 +1,6 @@
-// The text of a module, and the one place that words parse errors.
 #pragma once
+/// \file
+/// The text of a module, and the one place that words parse errors.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +11,9 @@ namespace bw::sim::ptx {
 
 /// A place in the text: where a token or a construct begins and how long it is.
 struct TextPosition {
-  std::size_t offset_bytes = 0;
-  std::size_t length_bytes = 0;
-  std::uint32_t line = 1;
+  size_t offset_bytes = 0;
+  size_t length_bytes = 0;
+  uint32_t line = 1;
 };
 
 /// PTX text with its name. Reports say "name:line" and show the line. Trailing NUL bytes, the
@@ -29,7 +30,7 @@ class Source {
   [[noreturn]] void fail(const TextPosition& position, const std::string& what,
                          const std::string& expected) const;
   /// Throws SimulationError{parse}: the text ends in the middle of `construct`.
-  [[noreturn]] void fail_cut_off(std::uint32_t line, const std::string& construct,
+  [[noreturn]] void fail_cut_off(uint32_t line, const std::string& construct,
                                  const std::string& expected) const;
   /// Throws SimulationError{unsupported}: well-formed PTX that the simulator has no use for.
   [[noreturn]] void fail_unsupported(const TextPosition& position, const std::string& what,

@@ -1,4 +1,5 @@
-// EpiLoadPipeline and LoadOrderBarrier: who waits for whom, and how far one side may be ahead.
+/// \file
+/// EpiLoadPipeline and LoadOrderBarrier: who waits for whom, and how far one side may be ahead.
 #include <gtest/gtest.h>
 
 #include <vector>

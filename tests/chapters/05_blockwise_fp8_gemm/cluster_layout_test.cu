@@ -1,5 +1,6 @@
-// Masks, counts and raster of the contract, chapter 5, from their meaning rather than their
-// formulas.
+/// \file
+/// Masks, counts and raster of the contract, chapter 5, from their meaning rather than their
+/// formulas.
 #include "solutions/05_blockwise_fp8_gemm/cluster_layout.cuh"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// Which configuration of the GEMM is fastest for a shape, in simulated cycles, and how far off the
-// one is that choose_gemm_kernel picks. `--every` prints all configurations' cycles.
+/// \file
+/// Which configuration of the GEMM is fastest for a shape, in simulated cycles, and how far off the
+/// one is that choose_gemm_kernel picks. `--every` prints all configurations' cycles.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

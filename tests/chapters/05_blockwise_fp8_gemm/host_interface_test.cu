@@ -1,4 +1,5 @@
-// The GEMM as a library: leading dimensions, D in place of C, dependent launches, refusals.
+/// \file
+/// The GEMM as a library: leading dimensions, D in place of C, dependent launches, refusals.
 #include <gtest/gtest.h>
 
 #include <algorithm>

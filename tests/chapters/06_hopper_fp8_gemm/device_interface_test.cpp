@@ -1,4 +1,5 @@
-// The GEMM as a library on a GPU: leading dimensions, D in place of C, streams, repeated runs.
+/// \file
+/// The GEMM as a library on a GPU: leading dimensions, D in place of C, streams, repeated runs.
 #include <algorithm>
 #include <limits>
 

@@ -1,4 +1,5 @@
-// What stores of D may touch: the elements, and what fills a row up to 16 bytes.
+/// \file
+/// What stores of D may touch: the elements, and what fills a row up to 16 bytes.
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
 namespace bw {

@@ -1,4 +1,5 @@
-// Work that is recorded once, on the device.
+/// \file
+/// Work that is recorded once, on the device.
 #include "common/host/executable_graph.hpp"
 
 #include <utility>

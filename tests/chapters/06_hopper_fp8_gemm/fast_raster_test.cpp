@@ -1,4 +1,5 @@
-// Division by multiplication, and the raster that uses it.
+/// \file
+/// Division by multiplication, and the raster that uses it.
 #include "solutions/06_hopper_fp8_gemm/fast_raster.cuh"
 
 #include <gtest/gtest.h>

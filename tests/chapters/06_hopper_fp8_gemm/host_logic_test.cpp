@@ -1,4 +1,5 @@
-// What the host decides before anything reaches a GPU.
+/// \file
+/// What the host decides before anything reaches a GPU.
 #include <functional>
 #include <set>
 #include <string>

@@ -1,4 +1,5 @@
-// The error of every configuration against cuBLASLt's on the same inputs.
+/// \file
+/// The error of every configuration against cuBLASLt's on the same inputs.
 #include <cmath>
 
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"

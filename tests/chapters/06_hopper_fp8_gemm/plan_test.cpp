@@ -1,4 +1,5 @@
-// A plan: prepared once, launched often.
+/// \file
+/// A plan: prepared once, launched often.
 #include <string>
 #include <thread>
 #include <tuple>

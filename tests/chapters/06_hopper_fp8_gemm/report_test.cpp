@@ -1,4 +1,5 @@
-// What the benchmark of the Hopper GEMM computes and writes, without a GPU.
+/// \file
+/// What the benchmark of the Hopper GEMM computes and writes, without a GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>

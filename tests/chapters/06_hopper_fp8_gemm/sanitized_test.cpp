@@ -1,5 +1,6 @@
-// Small problems for compute-sanitizer (sanitize.sh): every configuration, with and without a
-// residual, edges in all dimensions, more K blocks than a ring has stages, more than one tile.
+/// \file
+/// Small problems for compute-sanitizer (sanitize.sh): every configuration, with and without a
+/// residual, edges in all dimensions, more K blocks than a ring has stages, more than one tile.
 #include <tuple>
 
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"

@@ -1,5 +1,6 @@
-// Every configuration, over shapes with edges in all dimensions, against float64 and against the
-// model of the tensor cores.
+/// \file
+/// Every configuration, over shapes with edges in all dimensions, against float64 and against the
+/// model of the tensor cores.
 #include <map>
 #include <string>
 

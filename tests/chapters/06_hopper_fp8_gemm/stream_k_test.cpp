@@ -1,4 +1,5 @@
-// How the last round of pieces is divided along K: who computes what, and who adds it.
+/// \file
+/// How the last round of pieces is divided along K: who computes what, and who adds it.
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
 
 #include <gtest/gtest.h>

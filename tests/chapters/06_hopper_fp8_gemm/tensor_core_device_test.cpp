@@ -1,4 +1,5 @@
-// The model of the tensor cores against a GPU: single wgmma steps, and whole matrices.
+/// \file
+/// The model of the tensor cores against a GPU: single wgmma steps, and whole matrices.
 #include <algorithm>
 #include <bit>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// The model of Hopper's FP8 tensor cores, on the host: its rules one by one, results recorded on an
-// H100, and the element of a GEMM that is off by more than is allowed.
+/// \file
+/// The model of Hopper's FP8 tensor cores, on the host: its rules one by one, results recorded on
+/// an H100, and the element of a GEMM that is off by more than is allowed.
 #include "common/host/tensor_core_sum.hpp"
 
 #include <gtest/gtest.h>

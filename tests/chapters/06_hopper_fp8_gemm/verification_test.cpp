@@ -1,4 +1,5 @@
-// When the program of chapter 6 calls a result right, and what it prints about it.
+/// \file
+/// When the program of chapter 6 calls a result right, and what it prints about it.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The memory by which clusters hand over partial sums, seen from outside.
+/// \file
+/// The memory by which clusters hand over partial sums, seen from outside.
 #include <algorithm>
 #include <tuple>
 

@@ -1,5 +1,6 @@
-// Builds fat binaries in memory, as nvcc lays them out.
 #pragma once
+/// \file
+/// Builds fat binaries in memory, as nvcc lays them out.
 
 #include <lz4.h>
 #include <zstd.h>
@@ -20,18 +21,18 @@ class FatBinaryBuilder {
   enum class Store { plain, lz4, zstandard };
 
   /// Adds PTX for an architecture; suffix 'a', 'f' or none.
-  FatBinaryBuilder& ptx(std::string_view text, std::uint32_t architecture, char suffix = '\0',
+  FatBinaryBuilder& ptx(std::string_view text, uint32_t architecture, char suffix = '\0',
                         Store store = Store::plain) {
     std::string payload(text);
-    std::uint64_t flags = 0x11;
+    uint64_t flags = 0x11;
     if (suffix == 'a') flags |= 0x100000;
     if (suffix == 'f') flags |= 0x200000;
     if (store == Store::lz4) {
-      std::string packed(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(text.size()))),
+      std::string packed(static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size()))),
                          '\0');
-      packed.resize(static_cast<std::size_t>(
-          LZ4_compress_default(text.data(), packed.data(), static_cast<int>(text.size()),
-                               static_cast<int>(packed.size()))));
+      packed.resize(static_cast<size_t>(LZ4_compress_default(text.data(), packed.data(),
+                                                             static_cast<int>(text.size()),
+                                                             static_cast<int>(packed.size()))));
       payload = packed;
       flags |= 0x2000;
     } else if (store == Store::zstandard) {
@@ -46,7 +47,7 @@ class FatBinaryBuilder {
   }
 
   /// Adds machine code (any bytes).
-  FatBinaryBuilder& elf(std::uint32_t architecture) {
+  FatBinaryBuilder& elf(uint32_t architecture) {
     add(2, architecture, 0x100011,
         "\x7f"
         "ELF",
@@ -56,35 +57,35 @@ class FatBinaryBuilder {
 
   /// The whole image, at an address that stays while the builder lives.
   [[nodiscard]] std::vector<std::byte> bytes() const {
-    constexpr std::size_t kFileHeader = 16;
+    constexpr size_t kFileHeader = 16;
     std::vector<std::byte> image(kFileHeader + entries_.size());
-    put(image, 0, std::uint32_t{0xBA55ED50});
-    put(image, 4, std::uint16_t{1});
-    put(image, 6, std::uint16_t{kFileHeader});
-    put(image, 8, std::uint64_t{entries_.size()});
+    put(image, 0, uint32_t{0xBA55ED50});
+    put(image, 4, uint16_t{1});
+    put(image, 6, uint16_t{kFileHeader});
+    put(image, 8, uint64_t{entries_.size()});
     std::copy(entries_.begin(), entries_.end(), image.begin() + kFileHeader);
     return image;
   }
 
   template <class T>
-  static void put(std::vector<std::byte>& bytes, std::size_t offset, T value) {
+  static void put(std::vector<std::byte>& bytes, size_t offset, T value) {
     std::memcpy(bytes.data() + offset, &value, sizeof value);
   }
 
  private:
-  void add(std::uint16_t kind, std::uint32_t architecture, std::uint64_t flags,
-           const std::string& payload, std::size_t compressed, std::size_t uncompressed) {
-    constexpr std::size_t kHeader = 64;
-    const std::size_t padded = (payload.size() + 8) / 8 * 8;  // at least one zero byte
+  void add(uint16_t kind, uint32_t architecture, uint64_t flags, const std::string& payload,
+           size_t compressed, size_t uncompressed) {
+    constexpr size_t kHeader = 64;
+    const size_t padded = (payload.size() + 8) / 8 * 8;  // at least one zero byte
     std::vector<std::byte> entry(kHeader + padded);
     put(entry, 0, kind);
-    put(entry, 2, std::uint16_t{0x101});
-    put(entry, 4, std::uint32_t{kHeader});
-    put(entry, 8, std::uint64_t{padded});
-    put(entry, 16, static_cast<std::uint32_t>(compressed));
+    put(entry, 2, uint16_t{0x101});
+    put(entry, 4, uint32_t{kHeader});
+    put(entry, 8, uint64_t{padded});
+    put(entry, 16, static_cast<uint32_t>(compressed));
     put(entry, 28, architecture);
     put(entry, 40, flags);
-    put(entry, 56, std::uint64_t{uncompressed});
+    put(entry, 56, uint64_t{uncompressed});
     std::memcpy(entry.data() + kHeader, payload.data(), payload.size());
     entries_.insert(entries_.end(), entry.begin(), entry.end());
   }

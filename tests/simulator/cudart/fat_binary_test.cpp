@@ -85,16 +85,16 @@ TEST(FatBinary, ReportsTruncationAtEveryByte) {
   const std::string text = long_text();
   const std::vector<std::byte> bytes =
       FatBinaryBuilder().ptx(text, 100, 'a', Store::zstandard).ptx(text, 90).bytes();
-  for (std::size_t size = 0; size < bytes.size(); ++size) {
+  for (size_t size = 0; size < bytes.size(); ++size) {
     const std::vector<std::byte> part(bytes.begin(), bytes.begin() + static_cast<long>(size));
     const std::string error =
         error_text(FaultKind::parse, [&] { (void)read_fat_binary(part, "test"); });
     EXPECT_NE(error.find("malformed or cut off"), std::string::npos) << size;
   }
   // The same with a header that states the shorter size.
-  for (std::size_t size = 17; size < bytes.size(); ++size) {
+  for (size_t size = 17; size < bytes.size(); ++size) {
     std::vector<std::byte> part(bytes.begin(), bytes.begin() + static_cast<long>(size));
-    FatBinaryBuilder::put(part, 8, std::uint64_t{size - 16});
+    FatBinaryBuilder::put(part, 8, uint64_t{size - 16});
     try {
       EXPECT_EQ(read_fat_binary(part, "test").size(), 1u) << size;
     } catch (const SimulationError& error) {
@@ -106,10 +106,10 @@ TEST(FatBinary, ReportsTruncationAtEveryByte) {
 TEST(FatBinary, ReportsImpossibleSizes) {
   const std::vector<std::byte> good = FatBinaryBuilder().ptx(long_text(), 100, 'a').bytes();
   struct Damage {
-    std::size_t offset;
-    std::uint32_t value;
+    size_t offset;
+    uint32_t value;
   };
-  constexpr std::size_t kEntry = 16;
+  constexpr size_t kEntry = 16;
   for (const Damage& damage :
        {Damage{0, 0xBA55ED51u}, Damage{4, 0x00010001u}, Damage{kEntry + 4, 8u},
         Damage{kEntry + 4, 0xffffffffu}, Damage{kEntry + 8, 0xffffffffu},
@@ -121,8 +121,8 @@ TEST(FatBinary, ReportsImpossibleSizes) {
 }
 
 TEST(FatBinary, ReportsDamagedCompression) {
-  constexpr std::size_t kUncompressedBytes = 16 + 56;
-  constexpr std::size_t kPayload = 16 + 64;
+  constexpr size_t kUncompressedBytes = 16 + 56;
+  constexpr size_t kPayload = 16 + 64;
   for (const Store store : {Store::lz4, Store::zstandard}) {
     const std::vector<std::byte> good =
         FatBinaryBuilder().ptx(long_text(), 100, 'a', store).bytes();
@@ -130,8 +130,7 @@ TEST(FatBinary, ReportsDamagedCompression) {
       const auto entries = read_fat_binary(bytes, "test");
       return ptx_text(choose_ptx(entries, "test"), "test");
     };
-    for (const std::uint64_t size :
-         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{1} << 20, ~std::uint64_t{0}}) {
+    for (const uint64_t size : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 20, ~uint64_t{0}}) {
       std::vector<std::byte> bytes = good;
       FatBinaryBuilder::put(bytes, kUncompressedBytes, size);
       error_text(FaultKind::parse, [&] { (void)decompress(bytes); });
@@ -144,7 +143,7 @@ TEST(FatBinary, ReportsDamagedCompression) {
 
 TEST(FatBinary, ReportsAnUnknownCompressionAndAnEmptyImage) {
   std::vector<std::byte> bytes = FatBinaryBuilder().ptx("abcdefgh", 100, 'a').bytes();
-  FatBinaryBuilder::put(bytes, 16 + 16, std::uint32_t{4});  // compressed, but no known flag
+  FatBinaryBuilder::put(bytes, 16 + 16, uint32_t{4});  // compressed, but no known flag
   error_text(FaultKind::unsupported, [&] {
     const auto entries = read_fat_binary(bytes, "test");
     (void)ptx_text(choose_ptx(entries, "test"), "test");

@@ -1,4 +1,5 @@
-// Registration and launches as nvcc's generated code does them, with PTX text in place of nvcc.
+/// \file
+/// Registration and launches as nvcc's generated code does them, with PTX text in place of nvcc.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -16,15 +17,14 @@ void __cudaRegisterFunction(void** handle, const char* host_function, char* devi
                             const char* device_name, int thread_limit, uint3* tid, uint3* bid,
                             dim3* block, dim3* grid, int* warp_size);
 void __cudaRegisterVar(void** handle, char* host_variable, char* device_address,
-                       const char* device_name, int is_extern, std::size_t size, int is_constant,
+                       const char* device_name, int is_extern, size_t size, int is_constant,
                        int is_global);
-unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared_bytes,
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes,
                                      CUstream_st* stream);
-cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared_bytes,
-                                       void* stream);
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream);
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host_function);
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
-                               std::size_t shared_bytes, cudaStream_t stream);
+                               size_t shared_bytes, cudaStream_t stream);
 }
 
 namespace {
@@ -96,7 +96,7 @@ TEST(Launch, GoesTheWayOfTripleChevrons) {
     cudaKernel_t kernel = nullptr;
     EXPECT_EQ(__cudaGetKernel(&kernel, program.host_function()), cudaSuccess);
     dim3 grid, block;
-    std::size_t shared_bytes = 1;
+    size_t shared_bytes = 1;
     cudaStream_t stream = nullptr;
     EXPECT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared_bytes, &stream), cudaSuccess);
     void* arguments[] = {&out, &value};
@@ -109,7 +109,7 @@ TEST(Launch, GoesTheWayOfTripleChevrons) {
   ASSERT_EQ(launch(10), cudaSuccess);
   EXPECT_EQ(*out, 17);
   dim3 grid, block;
-  std::size_t shared_bytes = 0;
+  size_t shared_bytes = 0;
   cudaStream_t stream = nullptr;
   EXPECT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared_bytes, &stream),
             cudaErrorMissingConfiguration);
@@ -133,7 +133,7 @@ TEST(Launch, ReturnsConfigurationErrorsAndGoesOn) {
   ASSERT_EQ(cudaMallocManaged(reinterpret_cast<void**>(&out), 4, cudaMemAttachGlobal), cudaSuccess);
   int value = 1;
   void* arguments[] = {&out, &value};
-  const auto launch = [&](dim3 grid, dim3 block, std::size_t shared_bytes) {
+  const auto launch = [&](dim3 grid, dim3 block, size_t shared_bytes) {
     return cudaLaunchKernel(program.host_function(), grid, block, arguments, shared_bytes, nullptr);
   };
   EXPECT_EQ(launch(0, 1, 0), cudaErrorInvalidConfiguration);

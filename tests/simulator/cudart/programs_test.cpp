@@ -1,4 +1,5 @@
-// Whole programs that nvcc has compiled, run as processes: what they print and how they end.
+/// \file
+/// Whole programs that nvcc has compiled, run as processes: what they print and how they end.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -19,7 +20,7 @@ Ended run(const std::string& command, const std::string& environment = "") {
   FILE* const pipe = popen((environment + " " + command + " 2>&1").c_str(), "r");
   if (pipe == nullptr) return ended;
   std::array<char, 4096> part{};
-  std::size_t size = 0;
+  size_t size = 0;
   while ((size = fread(part.data(), 1, part.size(), pipe)) > 0)
     ended.output.append(part.data(), size);
   const int status = pclose(pipe);

@@ -1,4 +1,5 @@
-// The runtime's functions that need no kernel, called as a program calls them.
+/// \file
+/// The runtime's functions that need no kernel, called as a program calls them.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
@@ -11,11 +12,11 @@ namespace {
 
 // A device allocation that a test frees at its end.
 struct DeviceBytes {
-  explicit DeviceBytes(std::size_t size) { EXPECT_EQ(cudaMalloc(&pointer, size), cudaSuccess); }
+  explicit DeviceBytes(size_t size) { EXPECT_EQ(cudaMalloc(&pointer, size), cudaSuccess); }
   ~DeviceBytes() { cudaFree(pointer); }
   DeviceBytes(const DeviceBytes&) = delete;
   DeviceBytes& operator=(const DeviceBytes&) = delete;
-  [[nodiscard]] char* at(std::size_t offset) const { return static_cast<char*>(pointer) + offset; }
+  [[nodiscard]] char* at(size_t offset) const { return static_cast<char*>(pointer) + offset; }
   void* pointer = nullptr;
 };
 
@@ -75,7 +76,7 @@ TEST(RuntimeApi, ReportsADriverThatNeedsNoPatchedTensorMaps) {
 
 TEST(RuntimeApi, CopiesInEveryDirection) {
   std::vector<int> host(100), back(100);
-  for (int i = 0; i < 100; ++i) host[static_cast<std::size_t>(i)] = i * i;
+  for (int i = 0; i < 100; ++i) host[static_cast<size_t>(i)] = i * i;
   const DeviceBytes a(400), b(400);
   ASSERT_EQ(cudaMemcpy(a.pointer, host.data(), 400, cudaMemcpyHostToDevice), cudaSuccess);
   ASSERT_EQ(cudaMemcpyAsync(b.pointer, a.pointer, 400, cudaMemcpyDeviceToDevice, nullptr),
@@ -90,7 +91,7 @@ TEST(RuntimeApi, CopiesInEveryDirection) {
 }
 
 TEST(RuntimeApi, CopiesRectangles) {
-  std::size_t pitch = 0;
+  size_t pitch = 0;
   void* device = nullptr;
   ASSERT_EQ(cudaMallocPitch(&device, &pitch, 10, 3), cudaSuccess);
   EXPECT_EQ(pitch % 256, 0u);
@@ -162,8 +163,8 @@ TEST(RuntimeApi, FreesOnceAndOnlyWhatWasAllocated) {
 }
 
 TEST(RuntimeApi, ReportsMemoryThatIsUsedUp) {
-  std::size_t free_before = 0;
-  std::size_t total = 0;
+  size_t free_before = 0;
+  size_t total = 0;
   ASSERT_EQ(cudaMemGetInfo(&free_before, &total), cudaSuccess);
   EXPECT_LE(free_before, total);
   void* pointer = &total;
@@ -173,7 +174,7 @@ TEST(RuntimeApi, ReportsMemoryThatIsUsedUp) {
   EXPECT_NE(text.find("BW_SIM_MEMORY_GB"), std::string::npos) << text;
   EXPECT_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
   const DeviceBytes some(4096);
-  std::size_t free_now = 0;
+  size_t free_now = 0;
   ASSERT_EQ(cudaMemGetInfo(&free_now, &total), cudaSuccess);
   EXPECT_EQ(free_now, free_before - 4096);
 }

@@ -1,4 +1,5 @@
-// What the reports of deadlock and livelock must name.
+/// \file
+/// What the reports of deadlock and livelock must name.
 #include <algorithm>
 
 #include "tests/simulator/units/synchronisation.hpp"
@@ -6,7 +7,7 @@
 namespace bw::sim::test {
 namespace {
 
-Report expect_deadlock(const std::string& body, std::uint32_t thread_count,
+Report expect_deadlock(const std::string& body, uint32_t thread_count,
                        const std::vector<std::string>& parts) {
   return expect_fault(FaultKind::deadlock, parts, [&] { run_body(body, thread_count, 4); });
 }
@@ -57,8 +58,7 @@ TEST(Deadlock, LaterPhaseNamesWhoArrivedEarlierAndWhereTheyAre) {
                                "END:\n"),
                   64,
                   {"waits for phase 1 (parity 1)", "it is in phase 1: pending 1 of 1 arrival",
-                   "in this phase: nobody",
-                   "earlier phases had 1 arrival at test.ptx:",
+                   "in this phase: nobody", "earlier phases had 1 arrival at test.ptx:",
                    "by warp 0 (last in phase 0), which now has exited"});
 }
 
@@ -85,17 +85,17 @@ TEST(Deadlock, WrongInitialPhase) {
 }
 
 TEST(Deadlock, TooManyBytesExpected) {
-  expect_deadlock(
-      with_barrier(1,
-                   "  @%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 4096;\n"
-                   "  @%p2 mbarrier.complete_tx.shared::cta.b64 [bar], 1024;\n"
-                   "WAIT:\n"
-                   "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
-                   "  @!%p1 bra WAIT;\n"),
-      64,
-      {"pending 0 of 1 arrival, tx-count 3072 (4096 bytes expected, 1024 completed)",
-       "expect_tx of 4096 bytes by warp 0", "complete_tx of 1024 bytes from the operation of warp 0",
-       "3072 bytes announced by expect_tx have not arrived"});
+  expect_deadlock(with_barrier(1,
+                               "  @%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 4096;\n"
+                               "  @%p2 mbarrier.complete_tx.shared::cta.b64 [bar], 1024;\n"
+                               "WAIT:\n"
+                               "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                               "  @!%p1 bra WAIT;\n"),
+                  64,
+                  {"pending 0 of 1 arrival, tx-count 3072 (4096 bytes expected, 1024 completed)",
+                   "expect_tx of 4096 bytes by warp 0",
+                   "complete_tx of 1024 bytes from the operation of warp 0",
+                   "3072 bytes announced by expect_tx have not arrived"});
 }
 
 TEST(Deadlock, TooFewBytesExpected) {
@@ -160,7 +160,7 @@ TEST(Deadlock, SyncthreadsInsideARole) {
 
 TEST(Deadlock, ClusterBarrierWithAMissingCta) {
   Runner runner;
-  auto out = runner.buffer(std::vector<std::uint32_t>(4));
+  auto out = runner.buffer(std::vector<uint32_t>(4));
   const std::string body =
       "  mbarrier.init.shared::cta.b64 [bar], 1;\n"
       "  setp.eq.u32 %p2, %r2, 1;\n  @%p2 bra WAIT;\n"

@@ -1,4 +1,5 @@
-// Lanes that part and meet again: values per lane must be those of 32 independent threads.
+/// \file
+/// Lanes that part and meet again: values per lane must be those of 32 independent threads.
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -17,7 +18,7 @@ std::string per_lane_entry(const std::string& body) {
 
 TEST(Divergence, IfElseJoinsAndBothSidesSeeTheirLanes) {
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(64));
+  const auto out = runner.buffer(std::vector<uint32_t>(64));
   runner.run(per_lane_entry(R"(
     and.b32 %r1, %t, 1;
     setp.eq.s32 %p1, %r1, 0;
@@ -34,13 +35,13 @@ TEST(Divergence, IfElseJoinsAndBothSidesSeeTheirLanes) {
     ret;
   )"),
              threads(64), out);
-  for (std::uint32_t t = 0; t < 64; ++t)
+  for (uint32_t t = 0; t < 64; ++t)
     EXPECT_EQ(out[t], 320000u + (t % 2 == 0 ? t + 7 : t * 100)) << t;
 }
 
 TEST(Divergence, LoopsWithDifferentTripCounts) {
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(32));
+  const auto out = runner.buffer(std::vector<uint32_t>(32));
   runner.run(per_lane_entry(R"(
     mov.u32 %r1, 0;
     mov.u32 %r2, 0;
@@ -59,16 +60,16 @@ TEST(Divergence, LoopsWithDifferentTripCounts) {
     ret;
   )"),
              threads(32), out);
-  for (std::uint32_t t = 0; t < 32; ++t) {
-    std::uint32_t expected = 0;
-    for (std::uint32_t i = 0; i < t; i += 2) expected += i;
+  for (uint32_t t = 0; t < 32; ++t) {
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < t; i += 2) expected += i;
     EXPECT_EQ(out[t], expected) << t;
   }
 }
 
 TEST(Divergence, EarlyExitsLeaveTheOthersTogether) {
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(32, 5));
+  const auto out = runner.buffer(std::vector<uint32_t>(32, 5));
   runner.run(per_lane_entry(R"(
     setp.lt.u32 %p1, %t, 8;
     @%p1 ret;
@@ -86,14 +87,14 @@ TEST(Divergence, EarlyExitsLeaveTheOthersTogether) {
     ret;
   )"),
              threads(32), out);
-  for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], t < 8 || t == 9 ? 5u : 0xfffffd00u) << t;
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], t < 8 || t == 9 ? 5u : 0xfffffd00u) << t;
 }
 
 TEST(Divergence, OneLaneSpinsWhileTheOthersWaitForIt) {
   // Lane 0 of warp 1 spins on a flag in shared memory that warp 0 sets later; its 31 neighbours
   // wait at the meeting point.
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(64));
+  const auto out = runner.buffer(std::vector<uint32_t>(64));
   runner.run(entry(".param .u64 out",
                    ".reg .pred %p<8>; .reg .b32 %r<16>, %t; .reg .b64 %out;\n"
                    ".shared .align 4 .b32 flag;\n" +
@@ -123,13 +124,13 @@ TEST(Divergence, OneLaneSpinsWhileTheOthersWaitForIt) {
   )"),
              threads(64), out);
   EXPECT_EQ(out[0], 1u);
-  for (std::uint32_t t = 32; t < 64; ++t) EXPECT_EQ(out[t], 77u) << t;
+  for (uint32_t t = 32; t < 64; ++t) EXPECT_EQ(out[t], 77u) << t;
 }
 
 TEST(Divergence, LanesMakeProgressWhileAnotherLaneOfTheirWarpWaitsForThem) {
   // Lane 0 waits for a flag that lane 1 of the same warp sets: independent thread scheduling.
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(32));
+  const auto out = runner.buffer(std::vector<uint32_t>(32));
   runner.run(entry(".param .u64 out",
                    ".reg .pred %p<8>; .reg .b32 %r<16>, %t; .reg .b64 %out;\n"
                    ".shared .align 4 .b32 flag;\n" +
@@ -152,15 +153,15 @@ TEST(Divergence, LanesMakeProgressWhileAnotherLaneOfTheirWarpWaitsForThem) {
     ret;
   )"),
              threads(32), out);
-  for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], 3u) << t;
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], 3u) << t;
 }
 
 TEST(Divergence, PartOfTheLastWarpIsMissing) {
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(64, 9));
+  const auto out = runner.buffer(std::vector<uint32_t>(64, 9));
   runner.run(per_lane_entry("mov.u32 %r1, %ntid.x; st.global.u32 [%out], %r1; ret;"), threads(40),
              out);
-  for (std::uint32_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], t < 40 ? 40u : 9u) << t;
+  for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], t < 40 ? 40u : 9u) << t;
 }
 
 }  // namespace

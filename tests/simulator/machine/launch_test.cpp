@@ -1,4 +1,5 @@
-// Launches: what is refused, and that results do not depend on host threads.
+/// \file
+/// Launches: what is refused, and that results do not depend on host threads.
 #include <algorithm>
 
 #include "tests/simulator/harness.hpp"
@@ -35,9 +36,9 @@ TEST(Launch, RefusesWhatDoesNotFit) {
 
 // 384 threads may have 170 registers each, and registers are given out in eights.
 TEST(Launch, RegistersThatALaunchBoundLeavesAreRoundedDown) {
-  constexpr std::uint32_t kLiveRegisters = 190;
+  constexpr uint32_t kLiveRegisters = 190;
   std::string loads, stores;
-  for (std::uint32_t i = 0; i < kLiveRegisters; ++i) {
+  for (uint32_t i = 0; i < kLiveRegisters; ++i) {
     const std::string value = "%r" + std::to_string(i);
     const std::string address = "[%d1+" + std::to_string(4 * i) + "]";
     loads += "ld.global.u32 " + value + ", " + address + ";\n";
@@ -47,7 +48,7 @@ TEST(Launch, RegistersThatALaunchBoundLeavesAreRoundedDown) {
   const std::string body =
       ".reg .b32 %r<190>; .reg .b64 %d<2>; ld.param.u64 %d1, [values];\n" + loads + stores + "ret;";
   Runner runner;
-  const auto values = runner.buffer(std::vector<std::uint32_t>(kLiveRegisters));
+  const auto values = runner.buffer(std::vector<uint32_t>(kLiveRegisters));
   runner.run(entry(parameter, body, "", ".maxntid 384, 1, 1 .minnctapersm 1"), threads(384),
              values);
   expect_fault(FaultKind::launch, {"no CTA of this kernel fits on an SM", "384 threads"},
@@ -92,20 +93,20 @@ GO:
 )");
 
 TEST(Launch, GlobalAtomicsAreOrderedTheSameForAnyNumberOfHostThreads) {
-  constexpr std::uint32_t kCtas = 40;
-  std::vector<std::uint32_t> first;
+  constexpr uint32_t kCtas = 40;
+  std::vector<uint32_t> first;
   Cycle first_cycles = 0;
-  for (const std::uint32_t host_threads : {1u, 2u, 5u}) {
+  for (const uint32_t host_threads : {1u, 2u, 5u}) {
     Settings settings = test_settings();
     settings.host_threads = host_threads;
     Runner runner(settings);
-    const auto counter = runner.buffer(std::vector<std::uint32_t>(1));
-    const auto tickets = runner.buffer(std::vector<std::uint32_t>(kCtas * 32));
+    const auto counter = runner.buffer(std::vector<uint32_t>(1));
+    const auto tickets = runner.buffer(std::vector<uint32_t>(kCtas * 32));
     const LaunchResult result = runner.run(kTickets, grid(kCtas, 32), counter, tickets);
     EXPECT_EQ(counter[0], kCtas * 32);
-    std::vector<std::uint32_t> sorted = tickets.values();
+    std::vector<uint32_t> sorted = tickets.values();
     std::sort(sorted.begin(), sorted.end());
-    for (std::uint32_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
+    for (uint32_t i = 0; i < sorted.size(); ++i) ASSERT_EQ(sorted[i], i);
     if (first.empty()) {
       first = tickets.values();
       first_cycles = result.cycles;
@@ -117,8 +118,8 @@ TEST(Launch, GlobalAtomicsAreOrderedTheSameForAnyNumberOfHostThreads) {
 
 TEST(Launch, OneCtaWaitsForAFlagOfAnother) {
   Runner runner;
-  const auto flag = runner.buffer(std::vector<std::uint32_t>{0, 0});
-  const auto out = runner.buffer(std::vector<std::uint32_t>(1));
+  const auto flag = runner.buffer(std::vector<uint32_t>{0, 0});
+  const auto out = runner.buffer(std::vector<uint32_t>(1));
   runner.run(entry(".param .u64 flag, .param .u64 out", R"(
     .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<8>;
     ld.param.u64 %d1, [flag];
@@ -156,7 +157,7 @@ TEST(Launch, AnEndlessLoopIsALivelock) {
 
 TEST(Launch, ASleeperIsNoDeadlockForThoseWhoWaitForIt) {
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(1));
+  const auto out = runner.buffer(std::vector<uint32_t>(1));
   runner.run(entry(".param .u64 out", R"(
     .reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %out;
     .shared .align 8 .b64 bar;

@@ -1,4 +1,5 @@
-// Every way in which an address can be wrong is a fault that says what is wrong.
+/// \file
+/// Every way in which an address can be wrong is a fault that says what is wrong.
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -12,7 +13,7 @@ std::string access(const std::string& body, const std::string& module_text = "")
 
 TEST(MemoryFault, GlobalOutOfBoundsNamesTheAllocation) {
   Runner runner;
-  const auto buffer = runner.buffer(std::vector<std::uint32_t>(16));
+  const auto buffer = runner.buffer(std::vector<uint32_t>(16));
   expect_fault(FaultKind::contract,
                {"global memory access of 4 bytes", "out of bounds", "test buffer",
                 "64 bytes into it", "test.ptx:", "ld.global.u32", "CTA (0,0,0), warp 0"},
@@ -21,7 +22,7 @@ TEST(MemoryFault, GlobalOutOfBoundsNamesTheAllocation) {
 
 TEST(MemoryFault, WideAccessAcrossTheEnd) {
   Runner runner;
-  const auto buffer = runner.buffer(std::vector<std::uint32_t>(18));
+  const auto buffer = runner.buffer(std::vector<uint32_t>(18));
   expect_fault(FaultKind::contract, {"16 bytes", "out of bounds"}, [&] {
     runner.run(access("ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%d1+64];"), threads(1), buffer);
   });
@@ -30,13 +31,13 @@ TEST(MemoryFault, WideAccessAcrossTheEnd) {
 TEST(MemoryFault, HostPointer) {
   Runner runner;
   expect_fault(FaultKind::contract, {"not device memory", "cudaMalloc"}, [&] {
-    runner.run(access("ld.global.u32 %r1, [%d1];"), threads(1), std::uint64_t{0x5000'0000'0000ull});
+    runner.run(access("ld.global.u32 %r1, [%d1];"), threads(1), uint64_t{0x5000'0000'0000ull});
   });
 }
 
 TEST(MemoryFault, Misaligned) {
   Runner runner;
-  const auto buffer = runner.buffer(std::vector<std::uint32_t>(16));
+  const auto buffer = runner.buffer(std::vector<uint32_t>(16));
   expect_fault(FaultKind::contract, {"misaligned", "multiple of 8 bytes"},
                [&] { runner.run(access("ld.global.u64 %d2, [%d1+4];"), threads(1), buffer); });
 }
@@ -44,21 +45,19 @@ TEST(MemoryFault, Misaligned) {
 TEST(MemoryFault, WriteToParameters) {
   Runner runner;
   expect_fault(FaultKind::contract, {"read-only", "kernel parameters"}, [&] {
-    runner.run(access("cvta.param.u64 %d2, p; st.u32 [%d2], 1;"), threads(1), std::uint64_t{0});
+    runner.run(access("cvta.param.u64 %d2, p; st.u32 [%d2], 1;"), threads(1), uint64_t{0});
   });
 }
 
 TEST(MemoryFault, SharedOutOfBoundsAndTheSystemsBytes) {
   Runner runner;
   const char* shared = ".shared .align 4 .b8 tile[64];";
-  expect_fault(FaultKind::contract,
-               {"shared memory access of 4 bytes", "out of bounds", "stage count"}, [&] {
-                 runner.run(access("st.shared.u32 [tile+64], 1;", shared), threads(1),
-                            std::uint64_t{0});
-               });
+  expect_fault(
+      FaultKind::contract, {"shared memory access of 4 bytes", "out of bounds", "stage count"},
+      [&] { runner.run(access("st.shared.u32 [tile+64], 1;", shared), threads(1), uint64_t{0}); });
   expect_fault(FaultKind::contract, {"the bytes before are the system's"}, [&] {
     runner.run(access("mov.u32 %r1, 0; st.shared.u32 [%r1], 1; st.shared.u32 [tile], 1;", shared),
-               threads(1), std::uint64_t{0});
+               threads(1), uint64_t{0});
   });
 }
 
@@ -68,7 +67,7 @@ TEST(MemoryFault, SharedAddressOfACtaThatIsNotThere) {
     runner.run(
         access("mov.u32 %r1, 0x03000400; st.shared::cluster.u32 [%r1], 1; st.shared.u32 [tile], 1;",
                ".shared .align 4 .b8 tile[64];"),
-        grid(2, 32, 2), std::uint64_t{0});
+        grid(2, 32, 2), uint64_t{0});
   });
 }
 
@@ -78,15 +77,15 @@ TEST(MemoryFault, LocalOutOfBounds) {
     runner.run(entry(".param .u64 p",
                      ".local .align 4 .b8 depot[16]; .reg .b32 %r<8>;\n"
                      "ld.local.u32 %r1, [depot+16]; ret;"),
-               threads(1), std::uint64_t{0});
+               threads(1), uint64_t{0});
   });
 }
 
 TEST(MemoryFault, FreedMemory) {
   Runner runner;
-  std::uint64_t address = 0;
+  uint64_t address = 0;
   {
-    const auto buffer = runner.buffer(std::vector<std::uint32_t>(16));
+    const auto buffer = runner.buffer(std::vector<uint32_t>(16));
     address = buffer.address();
   }
   expect_fault(FaultKind::contract, {"out of bounds"},
@@ -95,7 +94,7 @@ TEST(MemoryFault, FreedMemory) {
 
 TEST(MemoryFault, ZeroExtendedSharedAddressIsGeneric) {
   Runner runner;
-  const auto out = runner.buffer(std::vector<std::uint32_t>(1));
+  const auto out = runner.buffer(std::vector<uint32_t>(1));
   runner.run(
       access("mov.u32 %r1, tile; cvt.u64.u32 %d2, %r1; st.u32 [%d2], 41; ld.shared.u32 %r2, [tile];"
              "st.global.u32 [%d1], %r2;",

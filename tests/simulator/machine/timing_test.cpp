@@ -1,4 +1,5 @@
-// What costs simulated time: relations that the model promises, not the values of its constants.
+/// \file
+/// What costs simulated time: relations that the model promises, not the values of its constants.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -11,9 +12,9 @@
 namespace bw::sim::test {
 namespace {
 
-Cycle cycles_of(const std::string& text, std::uint32_t thread_count) {
+Cycle cycles_of(const std::string& text, uint32_t thread_count) {
   Runner runner;
-  auto data = runner.buffer(std::vector<std::uint32_t>(4096, 1));
+  auto data = runner.buffer(std::vector<uint32_t>(4096, 1));
   return runner.run(text, threads(thread_count), data).cycles;
 }
 

@@ -13,9 +13,9 @@
 namespace bw::sim::ptx {
 namespace {
 
-constexpr std::uint32_t kNone = kNoReconvergence;
+constexpr uint32_t kNone = kNoReconvergence;
 
-std::vector<std::uint32_t> points_of(const std::string& body) {
+std::vector<uint32_t> points_of(const std::string& body) {
   const auto module = parse_body_text(".reg .pred %p<8>;\n.reg .b32 %r<8>;\n" + body);
   return reconvergence_points(entry(*module));
 }
@@ -31,7 +31,7 @@ JOIN:
 add.s32 %r0, %r0, 3; // 4
 ret;                 // 5
 )");
-  EXPECT_EQ(points, (std::vector<std::uint32_t>{4, kNone, 4, kNone, kNone, kNone}));
+  EXPECT_EQ(points, (std::vector<uint32_t>{4, kNone, 4, kNone, kNone, kNone}));
 }
 
 TEST(Reconvergence, IfWithoutElse) {
@@ -179,17 +179,17 @@ TEST(Reconvergence, EmptyFunctionAndLabelAtTheEnd) {
 }
 
 /// All nodes that every path from `from` to the end runs through, by removing each in turn.
-std::set<std::uint32_t> post_dominators_by_removal(
-    const std::vector<std::vector<std::uint32_t>>& next, std::uint32_t from) {
-  const auto end = static_cast<std::uint32_t>(next.size());
-  const auto reaches_end = [&](std::uint32_t without) {
+std::set<uint32_t> post_dominators_by_removal(const std::vector<std::vector<uint32_t>>& next,
+                                              uint32_t from) {
+  const auto end = static_cast<uint32_t>(next.size());
+  const auto reaches_end = [&](uint32_t without) {
     std::vector<bool> seen(next.size() + 1, false);
-    std::vector<std::uint32_t> work{from};
+    std::vector<uint32_t> work{from};
     while (!work.empty()) {
-      const std::uint32_t node = work.back();
+      const uint32_t node = work.back();
       work.pop_back();
       if (node == end) return true;
-      for (const std::uint32_t successor : next[node]) {
+      for (const uint32_t successor : next[node]) {
         if (successor == without || seen[successor]) continue;
         seen[successor] = true;
         work.push_back(successor);
@@ -197,8 +197,8 @@ std::set<std::uint32_t> post_dominators_by_removal(
     }
     return false;
   };
-  std::set<std::uint32_t> result;
-  for (std::uint32_t node = 0; node < end; ++node) {
+  std::set<uint32_t> result;
+  for (uint32_t node = 0; node < end; ++node) {
     if (!reaches_end(node)) result.insert(node);
   }
   return result;
@@ -208,16 +208,16 @@ std::set<std::uint32_t> post_dominators_by_removal(
 // early exits don't apply, and the meeting is the nearest instruction that all paths run through.
 TEST(Reconvergence, AgreesWithRemovalOnRandomGraphs) {
   std::mt19937 random(7);
-  std::size_t checked = 0;
+  size_t checked = 0;
   for (int round = 0; round < 300; ++round) {
-    const std::uint32_t count = 4 + random() % 14;
+    const uint32_t count = 4 + random() % 14;
     std::string body;
-    std::vector<std::vector<std::uint32_t>> next(count);
-    for (std::uint32_t i = 0; i < count; ++i) {
+    std::vector<std::vector<uint32_t>> next(count);
+    for (uint32_t i = 0; i < count; ++i) {
       body += "L" + std::to_string(i) + ": ";
       next[i].push_back(i + 1);
       if (i + 2 < count && random() % 2 == 0) {
-        const std::uint32_t target = random() % (count - 1);
+        const uint32_t target = random() % (count - 1);
         const bool is_guarded = random() % 4 != 0;
         if (!is_guarded) next[i].clear();
         next[i].push_back(target);
@@ -228,14 +228,14 @@ TEST(Reconvergence, AgreesWithRemovalOnRandomGraphs) {
     }
     // Only graphs in which everything can reach the end.
     bool all_end = true;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      std::set<std::uint32_t> seen{i};
-      std::vector<std::uint32_t> work{i};
+    for (uint32_t i = 0; i < count; ++i) {
+      std::set<uint32_t> seen{i};
+      std::vector<uint32_t> work{i};
       while (!work.empty()) {
-        const std::uint32_t node = work.back();
+        const uint32_t node = work.back();
         work.pop_back();
         if (node == count) continue;
-        for (const std::uint32_t s : next[node]) {
+        for (const uint32_t s : next[node]) {
           if (seen.insert(s).second) work.push_back(s);
         }
       }
@@ -243,14 +243,14 @@ TEST(Reconvergence, AgreesWithRemovalOnRandomGraphs) {
     }
     if (!all_end) continue;
     const auto points = points_of(body);
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0; i < count; ++i) {
       if (next[i].size() < 2 || next[i][0] == next[i][1]) continue;
-      std::set<std::uint32_t> candidates = post_dominators_by_removal(next, i);
+      std::set<uint32_t> candidates = post_dominators_by_removal(next, i);
       candidates.erase(i);
       // The nearest one is post-dominated by all others.
-      std::uint32_t nearest = kNone;
-      for (const std::uint32_t c : candidates) {
-        std::set<std::uint32_t> behind = post_dominators_by_removal(next, c);
+      uint32_t nearest = kNone;
+      for (const uint32_t c : candidates) {
+        std::set<uint32_t> behind = post_dominators_by_removal(next, c);
         behind.insert(c);
         if (std::includes(behind.begin(), behind.end(), candidates.begin(), candidates.end())) {
           nearest = c;

@@ -33,7 +33,7 @@ Token only_token(const std::string& text) {
 }
 
 TEST(Lexer, ReadsIntegers) {
-  const std::pair<const char*, std::uint64_t> cases[] = {
+  const std::pair<const char*, uint64_t> cases[] = {
       {"0", 0},      {"42", 42},    {"0x1F", 31},
       {"0XfF", 255}, {"017", 15},   {"0b101", 5},
       {"7U", 7},     {"0x10U", 16}, {"18446744073709551615", ~0ull},
@@ -53,10 +53,10 @@ TEST(Lexer, ReadsFloatingPointLiterals) {
   EXPECT_EQ(only_token("0f3F800000").value, 0x3F800000u);
   EXPECT_EQ(only_token("0Fff800000").value, 0xFF800000u);
   EXPECT_EQ(only_token("0d3FF0000000000000").kind, TokenKind::f64_literal);
-  EXPECT_EQ(only_token("0d3FF0000000000000").value, std::bit_cast<std::uint64_t>(1.0));
-  EXPECT_EQ(only_token("1.5").value, std::bit_cast<std::uint64_t>(1.5));
-  EXPECT_EQ(only_token("25e-2").value, std::bit_cast<std::uint64_t>(0.25));
-  EXPECT_EQ(only_token("2.").value, std::bit_cast<std::uint64_t>(2.0));
+  EXPECT_EQ(only_token("0d3FF0000000000000").value, std::bit_cast<uint64_t>(1.0));
+  EXPECT_EQ(only_token("1.5").value, std::bit_cast<uint64_t>(1.5));
+  EXPECT_EQ(only_token("25e-2").value, std::bit_cast<uint64_t>(0.25));
+  EXPECT_EQ(only_token("2.").value, std::bit_cast<uint64_t>(2.0));
 }
 
 TEST(Lexer, RefusesMalformedLiterals) {
@@ -155,7 +155,7 @@ TEST(Lexer, TellsOpcodesBySpelling) {
 TEST(Lexer, ReadsEveryKnownInstructionForm) {
   std::ifstream file(std::string(BW_TEST_DATA) + "/ptx/instruction_forms.txt");
   ASSERT_TRUE(file.is_open());
-  std::size_t count = 0;
+  size_t count = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     ++count;

@@ -109,7 +109,7 @@ TEST(Module, PutsADefinitionInPlaceOfItsDeclaration) {
 }
 
 template <typename T>
-T value_at(const Variable& variable, std::size_t index) {
+T value_at(const Variable& variable, size_t index) {
   T value;
   EXPECT_GE(variable.initial.size(), (index + 1) * sizeof(T));
   std::memcpy(&value, variable.initial.data() + index * sizeof(T), sizeof(T));
@@ -131,25 +131,25 @@ TEST(Initialisers, BytesWordsAndFloats) {
 )");
   const auto& v = module->variables;
   EXPECT_EQ(v[0]->initial.size(), 6u);
-  EXPECT_EQ(value_at<std::uint8_t>(*v[0], 1), 255);
-  EXPECT_EQ(value_at<std::uint8_t>(*v[0], 2), 255);
-  EXPECT_EQ(value_at<std::uint8_t>(*v[0], 3), 0);
-  EXPECT_EQ(value_at<std::uint32_t>(*v[1], 0), 0x89abcdefu);
-  EXPECT_EQ(value_at<std::int64_t>(*v[2], 0), -2);
-  EXPECT_EQ(value_at<std::int64_t>(*v[2], 1), INT64_MAX);
+  EXPECT_EQ(value_at<uint8_t>(*v[0], 1), 255);
+  EXPECT_EQ(value_at<uint8_t>(*v[0], 2), 255);
+  EXPECT_EQ(value_at<uint8_t>(*v[0], 3), 0);
+  EXPECT_EQ(value_at<uint32_t>(*v[1], 0), 0x89abcdefu);
+  EXPECT_EQ(value_at<int64_t>(*v[2], 0), -2);
+  EXPECT_EQ(value_at<int64_t>(*v[2], 1), INT64_MAX);
   EXPECT_EQ(value_at<float>(*v[3], 0), 1.5f);
   EXPECT_EQ(value_at<float>(*v[3], 1), -1.5f);
   EXPECT_EQ(value_at<float>(*v[3], 2), 2.0f);
-  EXPECT_EQ(value_at<std::uint32_t>(*v[3], 3), 0xFFC00001u);
+  EXPECT_EQ(value_at<uint32_t>(*v[3], 3), 0xFFC00001u);
   EXPECT_EQ(value_at<double>(*v[4], 0), 1.5);
   EXPECT_EQ(v[5]->size_bytes, 6u);
-  EXPECT_EQ(value_at<std::uint16_t>(*v[5], 2), 3);
-  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 0), 1u);
-  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 1), 0u);
-  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 3), 4u);
-  EXPECT_EQ(value_at<std::uint32_t>(*v[6], 4), 5u);
-  EXPECT_EQ(value_at<std::uint32_t>(*v[7], 2), 3u);
-  EXPECT_EQ(value_at<std::uint16_t>(*v[8], 2), 3);
+  EXPECT_EQ(value_at<uint16_t>(*v[5], 2), 3);
+  EXPECT_EQ(value_at<uint32_t>(*v[6], 0), 1u);
+  EXPECT_EQ(value_at<uint32_t>(*v[6], 1), 0u);
+  EXPECT_EQ(value_at<uint32_t>(*v[6], 3), 4u);
+  EXPECT_EQ(value_at<uint32_t>(*v[6], 4), 5u);
+  EXPECT_EQ(value_at<uint32_t>(*v[7], 2), 3u);
+  EXPECT_EQ(value_at<uint16_t>(*v[8], 2), 3);
   EXPECT_TRUE(v[9]->initial.empty());
 }
 
@@ -171,7 +171,7 @@ TEST(Initialisers, AddressesOfSymbols) {
   EXPECT_EQ(v[2]->relocations[0].size_bytes, 8u);
   EXPECT_EQ(v[2]->relocations[1].offset_bytes, 16u);
   EXPECT_EQ(v[2]->relocations[1].addend, -8);
-  EXPECT_EQ(value_at<std::uint64_t>(*v[2], 1), 7u);
+  EXPECT_EQ(value_at<uint64_t>(*v[2], 1), 7u);
   ASSERT_EQ(v[3]->relocations.size(), 3u);
   EXPECT_EQ(v[3]->relocations[1].offset_bytes, 2u);
   EXPECT_EQ(v[3]->relocations[1].size_bytes, 1u);
@@ -197,7 +197,7 @@ DONE:
   const Function& k = entry(*module);
   ASSERT_EQ(k.instructions.size(), 10u);
   EXPECT_EQ(k.registers.size(), 6u);
-  for (std::uint32_t i = 0; i < 3; ++i) {
+  for (uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(k.instructions[i * 3].operands[0].reg, 3 + i);
     EXPECT_EQ(k.instructions[i * 3 + 1].guard, 3 + i);
     EXPECT_EQ(k.instructions[i * 3 + 1].operands[0].value, i * 3 + 3);
@@ -259,8 +259,8 @@ $c:
   EXPECT_EQ(module->describe_location(i[2]), module->describe_location(i[1]));
   EXPECT_EQ(module->describe_location(i[3]), "kernel.cu:10 (leaf.cuh:1 in b)");
   EXPECT_EQ(module->describe_location(i[4]), "kernel.cu:77 (gemm.cuh:9 in foo)");
-  EXPECT_EQ(module->locations[static_cast<std::size_t>(i[1].location)].function, "foo");
-  EXPECT_EQ(module->locations[static_cast<std::size_t>(i[3].location)].function, "b");
+  EXPECT_EQ(module->locations[static_cast<size_t>(i[1].location)].function, "foo");
+  EXPECT_EQ(module->locations[static_cast<size_t>(i[3].location)].function, "b");
 }
 
 TEST(Locations, PreferTheKernelsFileThenItsFolder) {

@@ -34,7 +34,7 @@ TEST(Operands, RegistersAndImmediates) {
   EXPECT_EQ(register_name(add.operands[0]), "%r1");
   EXPECT_EQ(register_name(add.operands[1]), "%r7");
   EXPECT_EQ(add.operands[2].kind, Kind::integer);
-  EXPECT_EQ(static_cast<std::int64_t>(add.operands[2].value), -5);
+  EXPECT_EQ(static_cast<int64_t>(add.operands[2].value), -5);
   EXPECT_EQ(add.line, 11u);
 }
 
@@ -44,38 +44,38 @@ TEST(Operands, FloatingPointLiterals) {
   EXPECT_EQ(fma.operands[1].value, 0x3F800000u);
   EXPECT_EQ(fma.operands[2].value, 0xBF800000u);
   EXPECT_EQ(fma.operands[3].kind, Kind::f64_literal);
-  EXPECT_EQ(fma.operands[3].value, std::bit_cast<std::uint64_t>(1.5));
+  EXPECT_EQ(fma.operands[3].value, std::bit_cast<uint64_t>(1.5));
   const Instruction mov = first_instruction("mov.f64 %rd1, -0d4000000000000000;");
-  EXPECT_EQ(mov.operands[1].value, std::bit_cast<std::uint64_t>(-2.0));
+  EXPECT_EQ(mov.operands[1].value, std::bit_cast<uint64_t>(-2.0));
 }
 
 TEST(Operands, ConstantExpressions) {
-  const std::pair<const char*, std::int64_t> cases[] = {{"1+2*3", 7},
-                                                        {"(1+2)*3", 9},
-                                                        {"-7/2", -3},
-                                                        {"-7 % 2", -1},
-                                                        {"1<<4|1", 17},
-                                                        {"0xff & ~0xf", 0xf0},
-                                                        {"WARP_SZ", 32},
-                                                        {"WARP_SZ-1", 31},
-                                                        {"3>2 ? 5 : 6", 5},
-                                                        {"!0", 1},
-                                                        {"1==1 && 2<1", 0},
-                                                        {"-1>>1", -1},
-                                                        {"(.u64)-1>>63", 1},
-                                                        {"-1 < 0U", 0},
-                                                        {"2-3-4", -5},
-                                                        {"7^2", 5},
-                                                        {"1<<64", 0},
-                                                        {"+5", 5},
-                                                        {"(-9223372036854775807-1)/-1", INT64_MIN},
-                                                        {"5>=5", 1},
-                                                        {"4!=4", 0},
-                                                        {"0||3", 1}};
+  const std::pair<const char*, int64_t> cases[] = {{"1+2*3", 7},
+                                                   {"(1+2)*3", 9},
+                                                   {"-7/2", -3},
+                                                   {"-7 % 2", -1},
+                                                   {"1<<4|1", 17},
+                                                   {"0xff & ~0xf", 0xf0},
+                                                   {"WARP_SZ", 32},
+                                                   {"WARP_SZ-1", 31},
+                                                   {"3>2 ? 5 : 6", 5},
+                                                   {"!0", 1},
+                                                   {"1==1 && 2<1", 0},
+                                                   {"-1>>1", -1},
+                                                   {"(.u64)-1>>63", 1},
+                                                   {"-1 < 0U", 0},
+                                                   {"2-3-4", -5},
+                                                   {"7^2", 5},
+                                                   {"1<<64", 0},
+                                                   {"+5", 5},
+                                                   {"(-9223372036854775807-1)/-1", INT64_MIN},
+                                                   {"5>=5", 1},
+                                                   {"4!=4", 0},
+                                                   {"0||3", 1}};
   for (const auto& [text, value] : cases) {
     const Instruction mov = first_instruction(std::string("mov.b64 %rd1, ") + text + ";");
     EXPECT_EQ(mov.operands[1].kind, Kind::integer) << text;
-    EXPECT_EQ(static_cast<std::int64_t>(mov.operands[1].value), value) << text;
+    EXPECT_EQ(static_cast<int64_t>(mov.operands[1].value), value) << text;
   }
 }
 
@@ -97,8 +97,8 @@ TEST(Operands, Addresses) {
   EXPECT_EQ(load("[%rd1]").value, 0u);
   EXPECT_EQ(register_name(load("[%rd1]").elements[0]), "%rd1");
   EXPECT_EQ(load("[%rd1+16]").value, 16u);
-  EXPECT_EQ(static_cast<std::int64_t>(load("[%rd1+-16]").value), -16);
-  EXPECT_EQ(static_cast<std::int64_t>(load("[%rd1-16]").value), -16);
+  EXPECT_EQ(static_cast<int64_t>(load("[%rd1+-16]").value), -16);
+  EXPECT_EQ(static_cast<int64_t>(load("[%rd1-16]").value), -16);
   EXPECT_EQ(load("[%rd1+4*8+1]").value, 33u);
   EXPECT_EQ(load("[buffer+4]").elements[0].kind, Kind::variable);
   EXPECT_EQ(load("[buffer+4]").elements[0].value, 0u);

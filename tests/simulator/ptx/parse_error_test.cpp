@@ -1,4 +1,5 @@
-// Every malformed module ends in a SimulationError that says where and what was expected.
+/// \file
+/// Every malformed module ends in a SimulationError that says where and what was expected.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -239,8 +240,8 @@ void digest(const std::string& text) {
 
 TEST(CutText, IsAnErrorOrAModuleAtEveryByte) {
   ASSERT_NO_THROW(digest(kModule));
-  std::size_t valid = 0, said_so = 0;
-  for (std::size_t size = 0; size < kModule.size(); ++size) {
+  size_t valid = 0, said_so = 0;
+  for (size_t size = 0; size < kModule.size(); ++size) {
     try {
       digest(kModule.substr(0, size));
       ++valid;
@@ -285,16 +286,16 @@ TEST(CutText, SaysWhatItEndsIn) {
 // Mutations of a real module: never a crash, never another kind of exception.
 TEST(MutatedText, IsAnErrorOrAModule) {
   std::mt19937 random(12345);
-  const auto below = [&](std::size_t bound) {
-    return static_cast<std::size_t>(random() % static_cast<std::uint32_t>(bound));
+  const auto below = [&](size_t bound) {
+    return static_cast<size_t>(random() % static_cast<uint32_t>(bound));
   };
   constexpr int kRounds = 4000;
-  std::size_t valid = 0;
+  size_t valid = 0;
   for (int round = 0; round < kRounds; ++round) {
     std::string text = kModule;
-    for (std::size_t change = 0; change <= below(3); ++change) {
-      const std::size_t at = below(text.size());
-      const std::size_t length = 1 + below(8);
+    for (size_t change = 0; change <= below(3); ++change) {
+      const size_t at = below(text.size());
+      const size_t length = 1 + below(8);
       switch (below(4)) {
         case 0:
           text.erase(at, length);

@@ -1,5 +1,6 @@
-// What the tests of the PTX front end share.
 #pragma once
+/// \file
+/// What the tests of the PTX front end share.
 
 #include <gtest/gtest.h>
 

@@ -13,28 +13,28 @@
 namespace bw::sim::ptx {
 namespace {
 
-using RegisterSet = std::set<std::uint32_t>;
+using RegisterSet = std::set<uint32_t>;
 
 RegisterSet reads(const Instruction& instruction) {
   RegisterSet set;
-  visit_read_registers(instruction, [&](std::uint32_t reg) { set.insert(reg); });
+  visit_read_registers(instruction, [&](uint32_t reg) { set.insert(reg); });
   return set;
 }
 RegisterSet writes(const Instruction& instruction) {
   RegisterSet set;
-  visit_written_registers(instruction, [&](std::uint32_t reg) { set.insert(reg); });
+  visit_written_registers(instruction, [&](uint32_t reg) { set.insert(reg); });
   return set;
 }
 
 /// The instructions that may run next.
-std::vector<std::uint32_t> next_of(const Function& function, std::uint32_t i) {
+std::vector<uint32_t> next_of(const Function& function, uint32_t i) {
   const Instruction& instruction = function.instructions[i];
   const bool is_branch = instruction.opcode.starts_with("bra");
   const bool leaves = instruction.opcode == "ret" || instruction.opcode == "exit";
-  std::vector<std::uint32_t> next;
-  if (is_branch) next.push_back(static_cast<std::uint32_t>(instruction.operands[0].value));
+  std::vector<uint32_t> next;
+  if (is_branch) next.push_back(static_cast<uint32_t>(instruction.operands[0].value));
   if ((!is_branch && !leaves) || instruction.has_guard) next.push_back(i + 1);
-  std::erase_if(next, [&](std::uint32_t n) { return n >= function.instructions.size(); });
+  std::erase_if(next, [&](uint32_t n) { return n >= function.instructions.size(); });
   return next;
 }
 
@@ -45,34 +45,32 @@ struct BruteForce {
 };
 
 BruteForce analyse(const Function& function) {
-  const std::size_t count = function.instructions.size();
+  const size_t count = function.instructions.size();
   BruteForce result;
   result.live_out.resize(count);
   result.written_out.resize(count);
   result.pending_out.resize(count);
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
-    for (std::uint32_t i = 0; i < count; ++i) {
+    for (uint32_t i = 0; i < count; ++i) {
       const Instruction& instruction = function.instructions[i];
       RegisterSet written = result.written_out[i], pending = result.pending_out[i];
-      for (const std::uint32_t reg : writes(instruction)) {
+      for (const uint32_t reg : writes(instruction)) {
         written.insert(reg);
         if (instruction.opcode.starts_with("tcgen05.ld")) pending.insert(reg);
       }
-      for (const std::uint32_t n : next_of(function, i)) {
+      for (const uint32_t n : next_of(function, i)) {
         const bool waits = function.instructions[n].opcode.starts_with("tcgen05.wait::ld");
-        for (const std::uint32_t reg : written)
-          has_changed |= result.written_out[n].insert(reg).second;
-        for (const std::uint32_t reg : pending) {
+        for (const uint32_t reg : written) has_changed |= result.written_out[n].insert(reg).second;
+        for (const uint32_t reg : pending) {
           if (!waits) has_changed |= result.pending_out[n].insert(reg).second;
         }
         const Instruction& following = function.instructions[n];
         RegisterSet live_in = reads(following);
-        for (const std::uint32_t reg : result.live_out[n]) {
+        for (const uint32_t reg : result.live_out[n]) {
           if (following.has_guard || !writes(following).contains(reg)) live_in.insert(reg);
         }
-        for (const std::uint32_t reg : live_in)
-          has_changed |= result.live_out[i].insert(reg).second;
+        for (const uint32_t reg : live_in) has_changed |= result.live_out[i].insert(reg).second;
       }
       has_changed |= written.size() != result.written_out[i].size() ||
                      pending.size() != result.pending_out[i].size();
@@ -89,31 +87,31 @@ void expect_sound(const Function& function, const std::string& text) {
   const RegisterLayout layout = allocate_registers(function);
   ASSERT_EQ(layout.offset_bytes.size(), function.registers.size());
   const BruteForce truth = analyse(function);
-  const auto end_of = [&](std::uint32_t reg) {
+  const auto end_of = [&](uint32_t reg) {
     return layout.offset_bytes[reg] + register_storage_bytes(function.registers[reg].type);
   };
-  for (std::uint32_t reg = 0; reg < function.registers.size(); ++reg) {
+  for (uint32_t reg = 0; reg < function.registers.size(); ++reg) {
     EXPECT_LE(end_of(reg), layout.total_bytes);
     EXPECT_EQ(layout.offset_bytes[reg] % 4, 0u);
   }
-  for (std::uint32_t i = 0; i < function.instructions.size(); ++i) {
+  for (uint32_t i = 0; i < function.instructions.size(); ++i) {
     RegisterSet busy = writes(function.instructions[i]);
-    for (const std::uint32_t reg : reads(function.instructions[i])) {
+    for (const uint32_t reg : reads(function.instructions[i])) {
       // Reading what no write can have reached gives any value.
       bool may_be_written = false;
-      for (std::uint32_t j = 0; j < function.instructions.size(); ++j) {
+      for (uint32_t j = 0; j < function.instructions.size(); ++j) {
         const auto next = next_of(function, j);
         const bool precedes = std::find(next.begin(), next.end(), i) != next.end();
         may_be_written |= precedes && truth.written_out[j].contains(reg);
       }
       if (may_be_written) busy.insert(reg);
     }
-    for (const std::uint32_t reg : truth.live_out[i]) {
+    for (const uint32_t reg : truth.live_out[i]) {
       if (truth.written_out[i].contains(reg)) busy.insert(reg);
     }
     busy.insert(truth.pending_out[i].begin(), truth.pending_out[i].end());
-    for (const std::uint32_t a : busy) {
-      for (const std::uint32_t b : busy) {
+    for (const uint32_t a : busy) {
+      for (const uint32_t b : busy) {
         if (a >= b) continue;
         const bool overlap =
             layout.offset_bytes[a] < end_of(b) && layout.offset_bytes[b] < end_of(a);
@@ -216,7 +214,7 @@ ret;)";
   const Function& k = entry(*module);
   const RegisterLayout layout = allocate_registers(k);
   const auto offset_of = [&](const char* name) {
-    for (std::uint32_t reg = 0; reg < k.registers.size(); ++reg) {
+    for (uint32_t reg = 0; reg < k.registers.size(); ++reg) {
       if (k.registers[reg].name == name) return layout.offset_bytes[reg];
     }
     return ~0u;
@@ -297,7 +295,7 @@ Instruction instruction_of(const std::string& text) {
 }
 
 TEST(RegisterUsage, TellsDestinationsFromSources) {
-  const std::pair<const char*, std::size_t> cases[] = {
+  const std::pair<const char*, size_t> cases[] = {
       {"add.s32 %r0, %r1, %r2;", 1},
       {"st.global.b32 [%d0], %r1;", 0},
       {"st.v2.b32 [%d0], {%r1, %r2};", 0},

@@ -1,4 +1,5 @@
-// cp.async.bulk, cp.reduce.async.bulk and the bulk groups, from the PTX ISA.
+/// \file
+/// cp.async.bulk, cp.reduce.async.bulk and the bulk groups, from the PTX ISA.
 #include <bit>
 
 #include "tests/simulator/units/copy_harness.hpp"
@@ -17,7 +18,7 @@ TEST(BulkCopy, LoadsBytesAndCompletesTheMbarrier) {
     run.run(expect_bytes(48) + "  mov.u32 %r4, 48;\n  @%p0 cp.async.bulk." + space +
             ".global.mbarrier::complete_tx::bytes [%r1+16], [%rd3+32], %r4, [%r2];\n" +
             wait_for_bar() + write_tile());
-    for (std::uint32_t i = 0; i < kTileWords; ++i)
+    for (uint32_t i = 0; i < kTileWords; ++i)
       EXPECT_EQ(run.out[i], i >= 4 && i < 16 ? 8 + (i - 4) + 1 : tile_word(0, i));
   }
 }
@@ -42,8 +43,8 @@ TEST(BulkCopy, MulticastToTheMask) {
       "  @%p2 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
       ".L2::cache_hint [%r1], [%rd3], 64, [%r2], %rs1, 0;\n" +
       wait_for_bar() + write_tile() + cluster_sync());
-  for (std::uint32_t rank = 0; rank < 4; ++rank)
-    for (std::uint32_t i = 0; i < 16; ++i)
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    for (uint32_t i = 0; i < 16; ++i)
       EXPECT_EQ(run.out[rank * kTileWords + i], rank == 2 ? tile_word(2, i) : i + 1);
 }
 
@@ -61,7 +62,7 @@ std::string send_to_rank_1(const std::string& instruction) {
 TEST(BulkCopy, BetweenCtasOfACluster) {
   CopyRun run(2);
   run.run(send_to_rank_1("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"));
-  for (std::uint32_t i = 0; i < 64; ++i)
+  for (uint32_t i = 0; i < 64; ++i)
     EXPECT_EQ(run.out[kTileWords + i], i >= 16 && i < 24 ? tile_word(0, i - 16) : tile_word(1, i));
 }
 
@@ -69,7 +70,7 @@ TEST(BulkCopy, ReductionInAnotherCta) {
   CopyRun run(2);
   run.run(send_to_rank_1(
       "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32"));
-  for (std::uint32_t i = 16; i < 24; ++i)
+  for (uint32_t i = 16; i < 24; ++i)
     EXPECT_EQ(run.out[kTileWords + i], tile_word(0, i - 16) + tile_word(1, i));
 }
 
@@ -79,7 +80,7 @@ TEST(BulkCopy, StoresWhenTheGroupIsComplete) {
           "  ld.global.u32 %r10, [%rd2+16];\n"
           "  @%p0 st.global.u32 [%rd2], %r10;\n");
   EXPECT_EQ(run.out[0], tile_word(0, 8));
-  for (std::uint32_t i = 4; i < 20; ++i) EXPECT_EQ(run.out[i], tile_word(0, i + 4));
+  for (uint32_t i = 4; i < 20; ++i) EXPECT_EQ(run.out[i], tile_word(0, i + 4));
   EXPECT_EQ(run.out[20], kUntouched);
 }
 
@@ -138,7 +139,7 @@ TEST(BulkCopy, ByteMaskSelectsBytesOfEach16) {
       "32, "
       "0, %rs1;\n" +
       kCommit + kWaitAll);
-  for (std::uint32_t chunk = 0; chunk < 2; ++chunk) {
+  for (uint32_t chunk = 0; chunk < 2; ++chunk) {
     EXPECT_EQ(run.out[4 * chunk], (kUntouched & ~0xffu) | (tile_word(0, 4 * chunk) & 0xffu));
     EXPECT_EQ(run.out[4 * chunk + 1], kUntouched);
     EXPECT_EQ(run.out[4 * chunk + 3],
@@ -147,11 +148,11 @@ TEST(BulkCopy, ByteMaskSelectsBytesOfEach16) {
 }
 
 /// Reduces `source` words (4) into `memory` words with an operation; returns the memory after it.
-std::vector<std::uint32_t> reduced(const std::string& operation, std::vector<std::uint32_t> memory,
-                                   std::vector<std::uint32_t> source) {
+std::vector<uint32_t> reduced(const std::string& operation, std::vector<uint32_t> memory,
+                              std::vector<uint32_t> source) {
   CopyRun run;
   std::string body = "  @%p0 bra STORE;\n  bra SYNC;\nSTORE:\n";
-  for (std::size_t i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < 4; ++i) {
     run.out[i] = memory[i];
     body +=
         "  st.shared.u32 [%r1+" + std::to_string(4 * i) + "], " + std::to_string(source[i]) + ";\n";
@@ -164,7 +165,7 @@ std::vector<std::uint32_t> reduced(const std::string& operation, std::vector<std
   return {run.out[0], run.out[1], run.out[2], run.out[3]};
 }
 
-using Words = std::vector<std::uint32_t>;
+using Words = std::vector<uint32_t>;
 
 TEST(BulkReduce, Integers) {
   EXPECT_EQ(reduced("add.u32", {1, 0xffffffff, 3, 4}, {10, 2, 30, 40}), (Words{11, 1, 33, 44}));
@@ -182,18 +183,17 @@ TEST(BulkReduce, Integers) {
 }
 
 TEST(BulkReduce, FloatingPoint) {
-  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  const auto bits = [](float value) { return std::bit_cast<uint32_t>(value); };
   // add.f32 keeps subnormals, as a Hopper GPU does; the PTX ISA says that they flush to zero.
   EXPECT_EQ(reduced("add.f32", {bits(1), 3, 0x80000003, 0x80800001},
                     {bits(0.5f), 7, 0x80000007, 0x00800000}),
             (Words{bits(1.5f), 10, 0x8000000a, 0x80000001}));
   EXPECT_EQ(reduced("add.f32", {bits(1), 0x7f800000, 0, 0}, {0x7fc12345, 0xff800000, 0, 0}),
             (Words{0x7fffffff, 0x7fffffff, 0, 0}));
-  const auto one = std::bit_cast<std::uint64_t>(1.0 + 0x1p-40);
-  const auto two = std::bit_cast<std::uint64_t>(2.0 + 0x1p-40);
-  EXPECT_EQ(reduced("add.f64", {std::uint32_t(one), std::uint32_t(one >> 32), 3, 0},
-                    {0, 0x3ff00000, 7, 0}),
-            (Words{std::uint32_t(two), std::uint32_t(two >> 32), 10, 0}));
+  const auto one = std::bit_cast<uint64_t>(1.0 + 0x1p-40);
+  const auto two = std::bit_cast<uint64_t>(2.0 + 0x1p-40);
+  EXPECT_EQ(reduced("add.f64", {uint32_t(one), uint32_t(one >> 32), 3, 0}, {0, 0x3ff00000, 7, 0}),
+            (Words{uint32_t(two), uint32_t(two >> 32), 10, 0}));
   // Values seen on a Hopper GPU; subnormals are kept, ties go to even, min and max prefer numbers.
   EXPECT_EQ(reduced("add.noftz.f16", {0x00030001, 0x10003c00, 0x7c007c00, 0x7bff8000},
                     {0x00070003, 0x3c017e11, 0x7c00fc00, 0x7bff8000}),

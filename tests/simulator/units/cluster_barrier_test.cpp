@@ -1,13 +1,14 @@
-// barrier.cluster and remote mbarrier operations, written from the PTX ISA 9.0.
+/// \file
+/// barrier.cluster and remote mbarrier operations, written from the PTX ISA 9.0.
 #include "tests/simulator/units/synchronisation.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-using Words = std::vector<std::uint32_t>;
+using Words = std::vector<uint32_t>;
 
-Words run_cluster(const std::string& body, std::uint32_t ctas, std::uint32_t thread_count,
-                  std::size_t words, Settings settings = test_settings()) {
+Words run_cluster(const std::string& body, uint32_t ctas, uint32_t thread_count, size_t words,
+                  Settings settings = test_settings()) {
   Runner runner(settings);
   auto out = runner.buffer(Words(words, 0xffffffffu));
   runner.run(synchronisation_kernel(body), grid(ctas, thread_count, ctas), out);
@@ -48,7 +49,7 @@ TEST(ClusterBarrier, AllFormsWaitForEveryCta) {
 }
 
 TEST(ClusterBarrier, ResultsDoNotDependOnTheSeed) {
-  for (std::uint64_t seed = 1; seed < 5; ++seed)
+  for (uint64_t seed = 1; seed < 5; ++seed)
     EXPECT_EQ(run_cluster(exchange("  barrier.cluster.arrive;\n", "  barrier.cluster.wait;\n"), 4,
                           64, 4, test_settings(seed)),
               (Words{13, 10, 11, 12}));
@@ -134,7 +135,7 @@ TEST(RemoteMbarrier, ExpectTxAndArriveKeepTheirOrder) {
       "  mbarrier.test_wait.parity.shared::cta.b64 %p7, [%r1], 0;\n"
       "  selp.u32 %r5, 1, 0, %p4;\n  selp.u32 %r6, 2, 0, %p7;\n  add.u32 %r5, %r5, %r6;\n" +
       store_per_cta("%r5") + "  barrier.cluster.arrive;\n  barrier.cluster.wait;\n";
-  for (std::uint64_t seed = 0; seed < 6; ++seed)
+  for (uint64_t seed = 0; seed < 6; ++seed)
     EXPECT_EQ(run_cluster(body, 2, 32, 2, test_settings(seed))[0], 2u) << "seed " << seed;
 }
 

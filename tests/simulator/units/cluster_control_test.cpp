@@ -1,12 +1,13 @@
-// mapa, getctarank, griddepcontrol, setmaxnreg and the fences, written from the PTX ISA 9.0.
+/// \file
+/// mapa, getctarank, griddepcontrol, setmaxnreg and the fences, written from the PTX ISA 9.0.
 #include "tests/simulator/units/synchronisation.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-using Words = std::vector<std::uint32_t>;
+using Words = std::vector<uint32_t>;
 
-Words run_cluster(const std::string& body, std::uint32_t ctas, std::size_t words) {
+Words run_cluster(const std::string& body, uint32_t ctas, size_t words) {
   Runner runner;
   auto out = runner.buffer(Words(words, 0xffffffffu));
   runner.run(synchronisation_kernel(body), grid(ctas, 1, ctas), out);

@@ -1,4 +1,5 @@
-// setp, set, selp, slct and predicate logic (PTX ISA, "Comparison and Selection Instructions").
+/// \file
+/// setp, set, selp, slct and predicate logic (PTX ISA, "Comparison and Selection Instructions").
 #include <bit>
 #include <map>
 
@@ -7,9 +8,9 @@
 namespace bw::sim::test {
 namespace {
 
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
-constexpr std::size_t kCount = 1000;
+using U16 = uint16_t;
+using U32 = uint32_t;
+constexpr size_t kCount = 1000;
 
 /// The ISA's table of comparisons, from the three ordered ones and "is unordered".
 bool holds(const std::string& name, bool less, bool equal, bool unordered) {
@@ -29,7 +30,7 @@ bool holds(const std::string& name, bool less, bool equal, bool unordered) {
 template <class T>
 void check(const std::string& type, const std::vector<std::string>& names) {
   auto a = interesting<T>(kCount, 1), b = interesting<T>(kCount, 2);
-  for (std::size_t i = 0; i < kCount; i += 3) b[i] = a[i];
+  for (size_t i = 0; i < kCount; i += 3) b[i] = a[i];
   for (const std::string& name : names) {
     const auto plain =
         evaluate<U32>("setp." + name + "." + type + " %p, %a, %b; selp.u32 %d, 1, 0, %p;", a, b);
@@ -40,7 +41,7 @@ void check(const std::string& type, const std::vector<std::string>& names) {
             " %p|%q, %a, %b, !%guard;\n"
             "selp.u32 %d, 1, 0, %p; selp.u32 %x0, 2, 0, %q; or.b32 %d, %d, %x0;",
         a, b);
-    for (std::size_t i = 0; i < kCount; ++i) {
+    for (size_t i = 0; i < kCount; ++i) {
       const bool expected = holds(name, a[i] < b[i], a[i] == b[i], a[i] != a[i] || b[i] != b[i]);
       ASSERT_EQ(plain[i], expected ? 1u : 0u) << name << "." << type << " " << a[i] << ", " << b[i];
       ASSERT_EQ(both[i], i < 500 ? 0u : expected ? 1u : 2u) << name << "." << type;
@@ -53,12 +54,12 @@ TEST(Comparison, EveryOperatorOfEveryType) {
   std::vector<std::string> with_unsigned = ordered, floating = ordered;
   with_unsigned.insert(with_unsigned.end(), {"lo", "ls", "hi", "hs"});
   floating.insert(floating.end(), {"equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
-  check<std::int16_t>("s16", ordered);
+  check<int16_t>("s16", ordered);
   check<U16>("u16", with_unsigned);
-  check<std::int32_t>("s32", ordered);
+  check<int32_t>("s32", ordered);
   check<U32>("u32", with_unsigned);
-  check<std::int64_t>("s64", ordered);
-  check<std::uint64_t>("u64", with_unsigned);
+  check<int64_t>("s64", ordered);
+  check<uint64_t>("u64", with_unsigned);
   check<U32>("b32", {"eq", "ne"});
   check<float>("f32", floating);
   check<double>("f64", floating);
@@ -83,7 +84,7 @@ TEST(Comparison, HalfPrecisionAndPackedPairs) {
 }
 
 TEST(Comparison, SetWritesMasksOrOne) {
-  const std::vector<std::int32_t> a{1, -2}, b{2, -3};
+  const std::vector<int32_t> a{1, -2}, b{2, -3};
   EXPECT_EQ(evaluate<U32>("set.lt.u32.s32 %d, %a, %b;", a, b), (std::vector<U32>{~0u, 0}));
   EXPECT_EQ(evaluate<float>("set.lt.f32.s32 %d, %a, %b;", a, b), (std::vector<float>{1, 0}));
   EXPECT_EQ(evaluate<U32>("setp.gt.s32 %p, %a, 0; set.lt.xor.s32.s32 %d, %a, %b, %p;", a, b),
@@ -92,14 +93,14 @@ TEST(Comparison, SetWritesMasksOrOne) {
 
 TEST(Comparison, Selection) {
   const std::vector<float> c{1, -1, -0.0f, NAN, -0x1p-140f};
-  const std::vector<std::uint64_t> a(5, 10), b(5, 20);
-  EXPECT_EQ(evaluate<std::uint64_t>("slct.u64.f32 %d, %a, %b, %c;", a, b, c),
-            (std::vector<std::uint64_t>{10, 20, 10, 20, 20}));
-  EXPECT_EQ(evaluate<std::uint64_t>("slct.ftz.u64.f32 %d, %a, %b, %c;", a, b, c)[4], 10u);
-  EXPECT_EQ(evaluate<U16>("slct.u16.s32 %d, 3, 4, %a;", std::vector<std::int32_t>{0, -1}),
+  const std::vector<uint64_t> a(5, 10), b(5, 20);
+  EXPECT_EQ(evaluate<uint64_t>("slct.u64.f32 %d, %a, %b, %c;", a, b, c),
+            (std::vector<uint64_t>{10, 20, 10, 20, 20}));
+  EXPECT_EQ(evaluate<uint64_t>("slct.ftz.u64.f32 %d, %a, %b, %c;", a, b, c)[4], 10u);
+  EXPECT_EQ(evaluate<U16>("slct.u16.s32 %d, 3, 4, %a;", std::vector<int32_t>{0, -1}),
             (std::vector<U16>{3, 4}));
-  EXPECT_EQ(evaluate<std::uint64_t>("setp.lt.u32 %p, %i, 2; selp.b64 %d, %a, %b, !%p;", a, b),
-            (std::vector<std::uint64_t>{20, 20, 10, 10, 10}));
+  EXPECT_EQ(evaluate<uint64_t>("setp.lt.u32 %p, %i, 2; selp.b64 %d, %a, %b, !%p;", a, b),
+            (std::vector<uint64_t>{20, 20, 10, 10, 10}));
 }
 
 TEST(Comparison, PredicateLogic) {

@@ -1,4 +1,5 @@
-// cvt between scalar types against arithmetic in double and long integers (PTX ISA, "cvt").
+/// \file
+/// cvt between scalar types against arithmetic in double and long integers (PTX ISA, "cvt").
 #include <bit>
 
 #include "tests/simulator/units/lane_evaluation.hpp"
@@ -7,10 +8,10 @@ namespace bw::sim::test {
 namespace {
 
 __extension__ typedef __int128 Wide;
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
-using U64 = std::uint64_t;
-constexpr std::size_t kCount = 3000;
+using U16 = uint16_t;
+using U32 = uint32_t;
+using U64 = uint64_t;
+constexpr size_t kCount = 3000;
 
 U32 bits(float value) { return std::bit_cast<U32>(value); }
 
@@ -42,21 +43,21 @@ void check_float_to_integer(const std::string& types) {
   const auto a = interesting<S>(kCount, 1);
   for (const std::string mode : {"rni", "rzi", "rmi", "rpi"}) {
     const auto d = evaluate<D>("cvt." + mode + "." + types + " %d, %a;", a);
-    for (std::size_t i = 0; i < kCount; ++i)
+    for (size_t i = 0; i < kCount; ++i)
       ASSERT_EQ(d[i], (expected_integer<D>(a[i], mode))) << mode << "." << types << " of " << a[i];
   }
 }
 
 TEST(Conversion, FloatToIntegerClampsAndRounds) {
-  check_float_to_integer<std::int32_t, float>("s32.f32");
+  check_float_to_integer<int32_t, float>("s32.f32");
   check_float_to_integer<U32, float>("u32.f32");
-  check_float_to_integer<std::int64_t, float>("s64.f32");
+  check_float_to_integer<int64_t, float>("s64.f32");
   check_float_to_integer<U64, float>("u64.f32");
-  check_float_to_integer<std::int16_t, float>("s16.f32");
+  check_float_to_integer<int16_t, float>("s16.f32");
   check_float_to_integer<U16, float>("u16.f32");
-  check_float_to_integer<std::int32_t, double>("s32.f64");
+  check_float_to_integer<int32_t, double>("s32.f64");
   check_float_to_integer<U32, double>("u32.f64");
-  check_float_to_integer<std::int64_t, double>("s64.f64");
+  check_float_to_integer<int64_t, double>("s64.f64");
   check_float_to_integer<U64, double>("u64.f64");
 }
 
@@ -72,7 +73,7 @@ void check_integer_to_integer(const std::string& to, const std::string& from) {
   const auto a = interesting<S>(kCount, 2);
   const auto d = evaluate<D>("cvt." + to + "." + from + " %d, %a;", a);
   const auto saturated = evaluate<D>("cvt.sat." + to + "." + from + " %d, %a;", a);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(d[i], static_cast<D>(a[i])) << to << "." << from << " " << a[i];
     const Wide low = std::numeric_limits<D>::min(), high = std::numeric_limits<D>::max(),
                value = a[i];
@@ -86,20 +87,20 @@ void check_integer_to_integer(const std::string& to, const std::string& from) {
 template <class D>
 void check_to_integer(const std::string& to) {
   check_integer_to_integer<D, U16>(to, "u16");
-  check_integer_to_integer<D, std::int16_t>(to, "s16");
+  check_integer_to_integer<D, int16_t>(to, "s16");
   check_integer_to_integer<D, U32>(to, "u32");
-  check_integer_to_integer<D, std::int32_t>(to, "s32");
+  check_integer_to_integer<D, int32_t>(to, "s32");
   check_integer_to_integer<D, U64>(to, "u64");
-  check_integer_to_integer<D, std::int64_t>(to, "s64");
+  check_integer_to_integer<D, int64_t>(to, "s64");
 }
 
 TEST(Conversion, IntegersExtendTruncateAndSaturate) {
   check_to_integer<U16>("u16");
-  check_to_integer<std::int16_t>("s16");
+  check_to_integer<int16_t>("s16");
   check_to_integer<U32>("u32");
-  check_to_integer<std::int32_t>("s32");
+  check_to_integer<int32_t>("s32");
   check_to_integer<U64>("u64");
-  check_to_integer<std::int64_t>("s64");
+  check_to_integer<int64_t>("s64");
 }
 
 TEST(Conversion, RegistersMayBeWiderThanTheType) {
@@ -116,16 +117,16 @@ TEST(Conversion, RegistersMayBeWiderThanTheType) {
 }
 
 TEST(Conversion, IntegerToFloatRounds) {
-  const auto a = interesting<std::int64_t>(kCount, 3);
+  const auto a = interesting<int64_t>(kCount, 3);
   const auto u = interesting<U64>(kCount, 4);
-  const auto w = interesting<std::int32_t>(kCount, 5);
+  const auto w = interesting<int32_t>(kCount, 5);
   const auto nearest = evaluate<float>("cvt.rn.f32.s64 %d, %a;", a);
   const auto down = evaluate<float>("cvt.rm.f32.s64 %d, %a;", a);
   const auto up = evaluate<float>("cvt.rp.f32.u64 %d, %a;", u);
   const auto zero = evaluate<float>("cvt.rz.f32.u64 %d, %a;", u);
   const auto wide = evaluate<double>("cvt.rn.f64.s64 %d, %a;", a);
   const auto word = evaluate<float>("cvt.rn.f32.s32 %d, %a;", w);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(nearest[i], static_cast<float>(a[i])) << a[i];
     ASSERT_EQ(wide[i], static_cast<double>(a[i])) << a[i];
     ASSERT_EQ(word[i], static_cast<float>(w[i])) << w[i];
@@ -137,7 +138,7 @@ TEST(Conversion, IntegerToFloatRounds) {
     ASSERT_TRUE(up[i] == zero[i] ? integer(up[i]) == Wide{u[i]}
                                  : std::nextafter(zero[i], INFINITY) == up[i]);
   }
-  EXPECT_EQ(evaluate<U16>("cvt.rn.f16.s32 %d, %a;", std::vector<std::int32_t>{2049, 70000, -3}),
+  EXPECT_EQ(evaluate<U16>("cvt.rn.f16.s32 %d, %a;", std::vector<int32_t>{2049, 70000, -3}),
             (std::vector<U16>{0x6800, 0x7c00, 0xc200}));
 }
 
@@ -155,7 +156,7 @@ double half_value(U16 code, int exponent_bits) {
 
 std::vector<U16> all_codes() {
   std::vector<U16> codes(65536);
-  for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<U16>(i);
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<U16>(i);
   return codes;
 }
 
@@ -184,7 +185,7 @@ U16 nearest_code(float value, int exponent_bits, const std::string& mode,
   const double magnitude = std::fabs(double{value});
   const auto infinity_code = static_cast<U16>(magnitudes.size());
   const double beyond = 2 * magnitudes.back() - magnitudes[magnitudes.size() - 2];
-  const auto value_of = [&](std::size_t code) {
+  const auto value_of = [&](size_t code) {
     return code < magnitudes.size() ? magnitudes[code] : beyond;
   };
   auto above = static_cast<U16>(std::lower_bound(magnitudes.begin(), magnitudes.end(), magnitude) -
@@ -205,7 +206,7 @@ void check_half(const std::string& type, int exponent_bits) {
   const auto codes = all_codes();
   const auto widened = evaluate<float>("cvt.f32." + type + " %d, %a;", codes);
   std::vector<double> magnitudes;
-  for (std::size_t i = 0; i < codes.size(); ++i) {
+  for (size_t i = 0; i < codes.size(); ++i) {
     const double value = half_value(codes[i], exponent_bits);
     if (std::isnan(value)) {
       ASSERT_EQ(bits(widened[i]), 0x7fffffffu) << i;
@@ -218,7 +219,7 @@ void check_half(const std::string& type, int exponent_bits) {
   const auto values = between_codes(exponent_bits);
   for (const std::string mode : {"rn", "rz", "rm", "rp"}) {
     const auto narrowed = evaluate<U16>("cvt." + mode + "." + type + ".f32 %d, %a;", values);
-    for (std::size_t i = 0; i < values.size(); ++i)
+    for (size_t i = 0; i < values.size(); ++i)
       ASSERT_EQ(narrowed[i], nearest_code(values[i], exponent_bits, mode, magnitudes))
           << mode << " " << type << " " << std::hexfloat << values[i];
   }
@@ -227,7 +228,7 @@ void check_half(const std::string& type, int exponent_bits) {
   const auto relu = evaluate<U32>("cvt.rn.relu." + type + "x2.f32 %d, %a, 1.0;", values);
   const auto toward_zero = evaluate<U32>("cvt.rz." + type + "x2.f32 %d, 0f3f800000, %a;", values);
   const auto finite = evaluate<U16>("cvt.rn.satfinite." + type + ".f32 %d, %a;", values);
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     const U16 upper = nearest_code(values[i], exponent_bits, "rn", magnitudes);
     ASSERT_EQ(pair[i] >> 16, upper);
     ASSERT_EQ(pair[i] & 0xffff,
@@ -248,7 +249,7 @@ TEST(Conversion, BetweenF32AndF64) {
   const auto narrow = evaluate<float>("cvt.rn.f32.f64 %d, %a;", a);
   const auto up = evaluate<float>("cvt.rp.f32.f64 %d, %a;", a);
   const auto wide = evaluate<double>("cvt.f64.f32 %d, %a;", f);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     if (std::isnan(a[i])) {
       ASSERT_EQ(bits(narrow[i]), 0x7fffffffu);
     } else {
@@ -267,7 +268,7 @@ TEST(Conversion, IntegralValuesInFloatingPoint) {
   const auto a = interesting<float>(kCount, 8);
   for (const std::string mode : {"rni", "rzi", "rmi", "rpi"}) {
     const auto d = evaluate<float>("cvt." + mode + ".f32.f32 %d, %a;", a);
-    for (std::size_t i = 0; i < kCount; ++i) {
+    for (size_t i = 0; i < kCount; ++i) {
       if (std::isnan(a[i])) {
         ASSERT_EQ(bits(d[i]), 0x7fffffffu);
         continue;
@@ -277,7 +278,7 @@ TEST(Conversion, IntegralValuesInFloatingPoint) {
   }
   const auto saturated = evaluate<float>("cvt.sat.f32.f32 %d, %a;", a);
   const auto flushed = evaluate<U32>("cvt.ftz.f32.f32 %d, %a;", std::vector<float>{-0x1p-130f, 2});
-  for (std::size_t i = 0; i < kCount; ++i)
+  for (size_t i = 0; i < kCount; ++i)
     ASSERT_EQ(bits(saturated[i]), bits(a[i] > 0 ? std::min(a[i], 1.0f) : 0.0f)) << a[i];
   EXPECT_EQ(flushed, (std::vector<U32>{0x80000000u, bits(2)}));
 }
@@ -295,7 +296,7 @@ TEST(Conversion, Tf32KeepsTenMantissaBits) {
 }
 
 TEST(Conversion, PackSaturates) {
-  const std::vector<std::int32_t> a{70000, -5, 100}, b{-40000, 9, -200};
+  const std::vector<int32_t> a{70000, -5, 100}, b{-40000, 9, -200};
   const std::vector<U32> c{0x1234, 0xabcd, 0x0f0f};
   EXPECT_EQ(evaluate<U32>("cvt.pack.sat.s16.s32 %d, %a, %b;", a, b),
             (std::vector<U32>{0x7fff8000, 0xfffb0009, 0x0064ff38}));

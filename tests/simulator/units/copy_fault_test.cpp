@@ -1,4 +1,5 @@
-// Every fault that bulk and tensor copies can raise.
+/// \file
+/// Every fault that bulk and tensor copies can raise.
 #include "tests/simulator/units/copy_harness.hpp"
 
 namespace bw::sim::test {

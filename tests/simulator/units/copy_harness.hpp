@@ -1,6 +1,7 @@
-// PTX around one copy instruction: a tile and an mbarrier in shared memory, initialised, and what
-// to do with the tile afterwards.
 #pragma once
+/// \file
+/// PTX around one copy instruction: a tile and an mbarrier in shared memory, initialised, and what
+/// to do with the tile afterwards.
 
 #include <cstdint>
 #include <string>
@@ -12,8 +13,8 @@
 namespace bw::sim::test {
 
 /// Bytes of the tile; words of it that `write_tile` gives out.
-inline constexpr std::uint32_t kTileBytes = 4096;
-inline constexpr std::uint32_t kTileWords = kTileBytes / 4;
+inline constexpr uint32_t kTileBytes = 4096;
+inline constexpr uint32_t kTileWords = kTileBytes / 4;
 
 /// Registers after this: %r0 thread, %r1 tile, %r2 mbarrier (count 1, initialised), %r3 rank in the
 /// cluster, %rd1 generic address of the map, %rd2 `out`, %rd3 `in`, %p0 thread 0. The tile's word i
@@ -69,7 +70,7 @@ inline std::string wait_for_bar(const std::string& label = "WAIT") {
 }
 
 /// Expects `bytes` on the mbarrier, by thread 0.
-inline std::string expect_bytes(std::uint32_t bytes) {
+inline std::string expect_bytes(uint32_t bytes) {
   return "  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], " + std::to_string(bytes) +
          ";\n";
 }
@@ -101,28 +102,26 @@ inline std::string cluster_sync() {
 }
 
 /// What the prelude wrote to word i of the tile of a rank.
-inline std::uint32_t tile_word(std::uint32_t rank, std::uint32_t i) {
-  return (rank + 1) * 0x1000000 + i;
-}
+inline uint32_t tile_word(uint32_t rank, uint32_t i) { return (rank + 1) * 0x1000000 + i; }
 
-inline constexpr std::uint32_t kUntouched = 0xabababab;
+inline constexpr uint32_t kUntouched = 0xabababab;
 
 /// A runner with an input of counted words and an output.
 struct CopyRun {
-  explicit CopyRun(std::uint32_t cluster_size = 1, Settings settings = test_settings())
+  explicit CopyRun(uint32_t cluster_size = 1, Settings settings = test_settings())
       : runner(settings),
         in(runner.buffer(counted_words())),
-        out(runner.buffer(std::vector<std::uint32_t>(cluster_size * kTileWords, kUntouched))),
+        out(runner.buffer(std::vector<uint32_t>(cluster_size * kTileWords, kUntouched))),
         cluster(cluster_size) {}
 
   /// Input word i is i + 1.
-  static std::vector<std::uint32_t> counted_words() {
-    std::vector<std::uint32_t> words(4 * kTileWords);
-    for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(i + 1);
+  static std::vector<uint32_t> counted_words() {
+    std::vector<uint32_t> words(4 * kTileWords);
+    for (size_t i = 0; i < words.size(); ++i) words[i] = static_cast<uint32_t>(i + 1);
     return words;
   }
   /// A 2-D map of 32-bit elements on a buffer: 32 columns x 16 rows without padding.
-  [[nodiscard]] static MapArguments plain_map(std::uint64_t address) {
+  [[nodiscard]] static MapArguments plain_map(uint64_t address) {
     MapArguments a;
     a.type = TensorMapType::u32;
     a.address = address;
@@ -132,20 +131,20 @@ struct CopyRun {
     return a;
   }
   LaunchResult run(const std::string& body, const OpaqueMap& map = OpaqueMap{},
-                   std::uint32_t thread_count = 32) {
+                   uint32_t thread_count = 32) {
     return runner.run(entry(kCopyParameters, copy_prelude() + body + "  ret;\n"),
                       grid(cluster, thread_count, cluster), map.bytes, out, in);
   }
 
   Runner runner;
-  Buffer<std::uint32_t> in;
-  Buffer<std::uint32_t> out;
-  std::uint32_t cluster;
+  Buffer<uint32_t> in;
+  Buffer<uint32_t> out;
+  uint32_t cluster;
 };
 
 /// Expects a contract fault with these parts from a body in a cluster of this size.
 inline void expect_copy_fault(const std::vector<std::string>& parts, const std::string& body,
-                              const MapArguments* map = nullptr, std::uint32_t cluster_size = 1) {
+                              const MapArguments* map = nullptr, uint32_t cluster_size = 1) {
   CopyRun run(cluster_size);
   OpaqueMap opaque{};
   if (map != nullptr) {

@@ -1,4 +1,5 @@
-// Non-bulk cp.async, its groups and its mbarrier completion, from the PTX ISA.
+/// \file
+/// Non-bulk cp.async, its groups and its mbarrier completion, from the PTX ISA.
 #include "tests/simulator/units/copy_harness.hpp"
 
 namespace bw::sim::test {
@@ -11,11 +12,11 @@ const std::string kPlaces =
 const std::string kWaitAll = "  cp.async.wait_all;\n  bar.sync 0;\n";
 
 TEST(CpAsync, Copies4To16Bytes) {
-  for (const std::uint32_t bytes : {4u, 8u, 16u}) {
+  for (const uint32_t bytes : {4u, 8u, 16u}) {
     CopyRun run;
     run.run(kPlaces + "  cp.async.ca.shared.global.L2::128B [%r4], [%rd4], " +
             std::to_string(bytes) + ";\n" + kWaitAll + write_tile());
-    for (std::uint32_t i = 0; i < 128; ++i)
+    for (uint32_t i = 0; i < 128; ++i)
       EXPECT_EQ(run.out[i], i % 4 < bytes / 4 ? i + 1 : tile_word(0, i)) << bytes;
   }
 }
@@ -26,9 +27,9 @@ TEST(CpAsync, SourceSizeFillsWithZeros) {
           "  and.b32 %r6, %r0, 15;\n"
           "  cp.async.cg.shared::cta.global.L2::cache_hint [%r4], [%rd4], 16, %r6, 0;\n" +
           kWaitAll + write_tile());
-  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(run.out.data());
-  const auto* const source = reinterpret_cast<const std::uint8_t*>(run.in.data());
-  for (std::uint32_t i = 0; i < 512; ++i)
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(run.out.data());
+  const auto* const source = reinterpret_cast<const uint8_t*>(run.in.data());
+  for (uint32_t i = 0; i < 512; ++i)
     EXPECT_EQ(bytes[i], i % 16 < (i / 16 & 15) ? source[i] : 0) << i;
 }
 
@@ -38,7 +39,7 @@ TEST(CpAsync, IgnoredSourceIsNotRead) {
           "  setp.ge.u32 %p1, %r0, 16;\n  @%p1 mov.u64 %rd4, 0;\n"
           "  cp.async.cg.shared.global [%r4], [%rd4], 16, %p1;\n" +
           kWaitAll + write_tile());
-  for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[i], i < 64 ? i + 1 : 0u);
+  for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[i], i < 64 ? i + 1 : 0u);
 }
 
 TEST(CpAsync, WithoutTheWaitTheOldDataIsRead) {
@@ -78,7 +79,7 @@ TEST(CpAsync, ArrivesOnAnMbarrierWhenComplete) {
         wait_for_bar() +
         "  ld.shared.u32 %r10, [%r4];\n  shl.b32 %r11, %r0, 2;\n"
         "  cvt.u64.u32 %rd6, %r11;\n  add.u64 %rd6, %rd6, %rd2;\n  st.global.u32 [%rd6], %r10;\n");
-    for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.out[i], 4 * i + 1) << noinc;
+    for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(run.out[i], 4 * i + 1) << noinc;
   }
 }
 

@@ -1,6 +1,7 @@
-// vprintf and __assertfail as nvcc calls them. Written from the CUDA C++ Programming Guide,
-// "Formatted Output" and "Assertion"; the expected text is what C's printf gives for the same
-// values.
+/// \file
+/// vprintf and __assertfail as nvcc calls them. Written from the CUDA C++ Programming Guide,
+/// "Formatted Output" and "Assertion"; the expected text is what C's printf gives for the same
+/// values.
 #include "common/simulator/units/control/device_calls.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ constexpr const char* kPrintfPrototype =
 
 // The body of a kernel that copies `bytes` argument bytes from parameter `values` to local memory
 // and prints with `format`; the result goes to parameter `out`.
-std::string printf_body(std::size_t bytes) {
+std::string printf_body(size_t bytes) {
   std::string text = R"(
     .local .align 8 .b8 depot[128];
     .reg .b64 %SP, %SPL, %rd<8>;
@@ -37,7 +38,7 @@ std::string printf_body(std::size_t bytes) {
     ld.param.u64 %rd1, [values];
     ld.param.u64 %rd2, [out];
 )";
-  for (std::size_t at = 0; at < bytes; at += 8) {
+  for (size_t at = 0; at < bytes; at += 8) {
     const std::string offset = std::to_string(at);
     text +=
         "ld.global.u64 %rd3, [%rd1+" + offset + "]; st.local.u64 [%SPL+" + offset + "], %rd3;\n";
@@ -68,8 +69,8 @@ class Arguments {
     std::memcpy(bytes_.data() + bytes_.size() - sizeof(T), &value, sizeof(T));
     return *this;
   }
-  [[nodiscard]] std::vector<std::uint64_t> words() const {
-    std::vector<std::uint64_t> words((bytes_.size() + 7) / 8 + 1);
+  [[nodiscard]] std::vector<uint64_t> words() const {
+    std::vector<uint64_t> words((bytes_.size() + 7) / 8 + 1);
     if (!bytes_.empty()) std::memcpy(words.data(), bytes_.data(), bytes_.size());
     return words;
   }
@@ -149,7 +150,7 @@ TEST(DeviceCalls, PrintfFormatsCharactersPointersAndPercent) {
 TEST(DeviceCalls, PrintfReadsStringsFromDeviceMemory) {
   Runner runner;
   const auto text = runner.buffer(std::vector<char>{'a', 'b', 'c', '\0'});
-  const auto values = runner.buffer(std::vector<std::uint64_t>{text.address(), text.address()});
+  const auto values = runner.buffer(std::vector<uint64_t>{text.address(), text.address()});
   const auto out = runner.buffer(std::vector<int>{0});
   testing::internal::CaptureStdout();
   runner.run(entry(".param .u64 values, .param .u64 out", printf_body(16),
@@ -185,7 +186,7 @@ TEST(DeviceCalls, PrintfPrintsLanesAndClustersInOrder) {
     ret;
 )",
                                  kPrintfPrototype + global_string("format", "%d,%d\n"));
-  for (const std::uint32_t host_threads : {1u, 4u}) {
+  for (const uint32_t host_threads : {1u, 4u}) {
     Settings settings = test_settings(3);
     settings.host_threads = host_threads;
     Runner runner(settings);

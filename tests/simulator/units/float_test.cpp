@@ -1,6 +1,7 @@
-// f32 and f64 arithmetic: every result must be the rounding of the exact value that the mode asks
-// for. The reference brackets the exact value between neighbouring floats with error-free double
-// arithmetic (PTX ISA, "Floating Point Instructions").
+/// \file
+/// f32 and f64 arithmetic: every result must be the rounding of the exact value that the mode asks
+/// for. The reference brackets the exact value between neighbouring floats with error-free double
+/// arithmetic (PTX ISA, "Floating Point Instructions").
 #include <bit>
 
 #include "tests/simulator/units/lane_evaluation.hpp"
@@ -8,8 +9,8 @@
 namespace bw::sim::test {
 namespace {
 
-using U32 = std::uint32_t;
-constexpr std::size_t kCount = 4000;
+using U32 = uint32_t;
+constexpr size_t kCount = 4000;
 constexpr U32 kNan = 0x7fffffffu;
 const std::string kModes[] = {"rn", "rz", "rm", "rp"};
 
@@ -89,7 +90,7 @@ TEST(Float, AddSubMulFmaInEveryRoundingMode) {
     const auto difference = evaluate<float>("sub." + mode + ".f32 %d, %a, %b;", a, b);
     const auto product = evaluate<float>("mul." + mode + ".f32 %d, %a, %b;", a, b);
     const auto fused = evaluate<float>("fma." + mode + ".f32 %d, %a, %b, %c;", a, b, c);
-    for (std::size_t i = 0; i < kCount; ++i) {
+    for (size_t i = 0; i < kCount; ++i) {
       ASSERT_TRUE(same(sum[i], expect_fma(mode, a[i], 1, b[i])))
           << mode << " " << a[i] << " + " << b[i];
       ASSERT_TRUE(same(difference[i], expect_fma(mode, a[i], 1, -b[i])))
@@ -108,7 +109,7 @@ TEST(Float, DivisionReciprocalAndRootInEveryRoundingMode) {
     const auto quotient = evaluate<float>("div." + mode + ".f32 %d, %a, %b;", a, b);
     const auto reciprocal = evaluate<float>("rcp." + mode + ".f32 %d, %a;", a);
     const auto root = evaluate<float>("sqrt." + mode + ".f32 %d, %a;", a);
-    for (std::size_t i = 0; i < kCount; ++i) {
+    for (size_t i = 0; i < kCount; ++i) {
       ASSERT_TRUE(same(quotient[i], expect_div(mode, a[i], b[i])))
           << mode << " " << a[i] << " / " << b[i];
       ASSERT_TRUE(same(reciprocal[i], expect_div(mode, 1, a[i]))) << mode << " 1 / " << a[i];
@@ -142,7 +143,7 @@ TEST(Float, FlushToZeroAndSaturation) {
   const auto flushed = evaluate<float>("fma.rn.ftz.f32 %d, %a, %b, %c;", a, b, c);
   const auto saturated = evaluate<float>("add.sat.f32 %d, %a, %b;", a, b);
   const auto product = evaluate<float>("mul.rz.ftz.sat.f32 %d, %a, %b;", a, b);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ASSERT_TRUE(same(flushed[i], flush(expect_fma("rn", flush(a[i]), flush(b[i]), flush(c[i])))));
     const auto clamp = [](float x) { return x > 0 ? std::min(x, 1.0f) : 0.0f; };
     ASSERT_EQ(bits(saturated[i]), bits(clamp(a[i] + b[i])));
@@ -151,13 +152,13 @@ TEST(Float, FlushToZeroAndSaturation) {
 }
 
 TEST(Float, PackedPairsRoundEachHalf) {
-  const auto a = interesting<std::uint64_t>(kCount, 9), b = interesting<std::uint64_t>(kCount, 10),
-             c = interesting<std::uint64_t>(kCount, 11);
-  const auto fused = evaluate<std::uint64_t>("fma.rp.f32x2 %d, %a, %b, %c;", a, b, c);
-  const auto sum = evaluate<std::uint64_t>("add.rn.ftz.f32x2 %d, %a, %b;", a, b);
-  for (std::size_t i = 0; i < kCount; ++i)
+  const auto a = interesting<uint64_t>(kCount, 9), b = interesting<uint64_t>(kCount, 10),
+             c = interesting<uint64_t>(kCount, 11);
+  const auto fused = evaluate<uint64_t>("fma.rp.f32x2 %d, %a, %b, %c;", a, b, c);
+  const auto sum = evaluate<uint64_t>("add.rn.ftz.f32x2 %d, %a, %b;", a, b);
+  for (size_t i = 0; i < kCount; ++i)
     for (int shift : {0, 32}) {
-      const auto part = [=](std::uint64_t value) {
+      const auto part = [=](uint64_t value) {
         return std::bit_cast<float>(static_cast<U32>(value >> shift));
       };
       ASSERT_TRUE(same(part(fused[i]), expect_fma("rp", part(a[i]), part(b[i]), part(c[i]))));
@@ -166,8 +167,8 @@ TEST(Float, PackedPairsRoundEachHalf) {
 }
 
 TEST(Float, MixedPrecisionWidensExactly) {
-  const std::vector<std::uint16_t> narrow{0x3c00, 0x0001, 0xfbff,
-                                          0x7e00};  // 1, 2^-24, -65504, NaN as f16
+  const std::vector<uint16_t> narrow{0x3c00, 0x0001, 0xfbff,
+                                     0x7e00};  // 1, 2^-24, -65504, NaN as f16
   const std::vector<float> wide{0x1p-25f, 1.0f, 0.5f, 0.0f};
   const auto sum = evaluate<float>("add.rp.f32.f16 %d, %a, %b;", narrow, wide);
   EXPECT_EQ(sum[0], std::nextafter(1.0f, 2.0f));
@@ -175,7 +176,7 @@ TEST(Float, MixedPrecisionWidensExactly) {
   EXPECT_EQ(sum[2], -65503.5f);
   EXPECT_EQ(bits(sum[3]), kNan);
   const auto fused =
-      evaluate<float>("fma.rn.f32.bf16 %d, %a, %a, %b;", std::vector<std::uint16_t>{0x3f81, 0xc000},
+      evaluate<float>("fma.rn.f32.bf16 %d, %a, %a, %b;", std::vector<uint16_t>{0x3f81, 0xc000},
                       std::vector<float>{0.0f, 1.0f});
   EXPECT_EQ(fused[0], 1.0078125f * 1.0078125f);
   EXPECT_EQ(fused[1], 5.0f);
@@ -189,14 +190,14 @@ TEST(Float, DoubleKeepsPayloadsAndRounds) {
   EXPECT_EQ(evaluate<double>("div.rn.f64 %d, %a, %b;", a, b)[2], 3.0 / 7.0);
   EXPECT_EQ(evaluate<double>("fma.rn.f64 %d, %a, %a, %b;", a, b)[2], 16.0);
   EXPECT_EQ(evaluate<double>("sqrt.rn.f64 %d, %a;", a)[2], std::sqrt(3.0));
-  EXPECT_EQ(evaluate<std::uint64_t>("mul.f64 %d, %a, %b;", a, b)[3], 0x7ff8000000001234ull);
+  EXPECT_EQ(evaluate<uint64_t>("mul.f64 %d, %a, %b;", a, b)[3], 0x7ff8000000001234ull);
 }
 
 /// Within `ulps` of the exact value.
 void expect_close(const std::string& opcode, const std::vector<float>& a, double (*exact)(double),
                   double ulps, double absolute = 0) {
   const auto d = evaluate<float>(opcode + " %d, %a;", a);
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (size_t i = 0; i < a.size(); ++i) {
     const double expected = exact(a[i]);
     if (std::isnan(expected)) {
       ASSERT_EQ(bits(d[i]), kNan) << opcode << " " << a[i];
@@ -240,8 +241,8 @@ TEST(Float, ApproximateDivisionHasItsRange) {
   EXPECT_EQ(approximate, (std::vector<U32>{bits(0x1p-126f), 0, kNan, bits(2.0f)}));
   const auto full = evaluate<float>("div.full.f32 %d, %a, %b;", a, b);
   EXPECT_EQ(full[1], 1.0f / 0x1.8p126f);
-  EXPECT_EQ(evaluate<std::uint64_t>("rcp.approx.ftz.f64 %d, %a;", std::vector<double>{3.0})[0],
-            std::bit_cast<std::uint64_t>(1.0 / 3.0) & 0xffffffff00000000ull);
+  EXPECT_EQ(evaluate<uint64_t>("rcp.approx.ftz.f64 %d, %a;", std::vector<double>{3.0})[0],
+            std::bit_cast<uint64_t>(1.0 / 3.0) & 0xffffffff00000000ull);
 }
 
 TEST(Float, MinimumAndMaximum) {

@@ -1,5 +1,6 @@
-// f16 and bf16 arithmetic: each result must be the representable value nearest to the exact one,
-// which double and a two-term sum hold (PTX ISA, "Half Precision Floating Point Instructions").
+/// \file
+/// f16 and bf16 arithmetic: each result must be the representable value nearest to the exact one,
+/// which double and a two-term sum hold (PTX ISA, "Half Precision Floating Point Instructions").
 #include <bit>
 
 #include "tests/simulator/units/lane_evaluation.hpp"
@@ -7,8 +8,8 @@
 namespace bw::sim::test {
 namespace {
 
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
+using U16 = uint16_t;
+using U32 = uint32_t;
 
 double value_of(U16 code, bool bfloat) {
   if (bfloat) return std::bit_cast<float>(U32{code} << 16);
@@ -77,7 +78,7 @@ void check_arithmetic(bool bfloat) {
   const auto product = evaluate<U16>("mul." + type + " %d, %a, %b;", s.a, s.b);
   const auto fused = evaluate<U16>("fma.rn." + type + " %d, %a, %b, %c;", s.a, s.b, s.c);
   const auto relu = evaluate<U16>("fma.rn.relu." + type + " %d, %a, %b, %c;", s.a, s.b, s.c);
-  for (std::size_t i = 0; i < s.a.size(); ++i) {
+  for (size_t i = 0; i < s.a.size(); ++i) {
     const double a = value_of(s.a[i], bfloat), b = value_of(s.b[i], bfloat),
                  c = value_of(s.c[i], bfloat);
     ASSERT_EQ(sum[i], nearest(exact_sum(a, b), bfloat)) << type << " " << a << " + " << b;
@@ -135,7 +136,7 @@ TEST(Half, ApproximateFunctionsRoundTheTrueValue) {
   const auto power = evaluate<U16>("ex2.approx.f16 %d, %a;", a);
   const auto tanh_f16 = evaluate<U16>("tanh.approx.f16 %d, %a;", a);
   const auto tanh_bf16 = evaluate<U16>("tanh.approx.bf16 %d, %a;", a);
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (size_t i = 0; i < a.size(); ++i) {
     ASSERT_EQ(power[i], nearest({std::exp2(value_of(a[i], false)), 0}, false)) << a[i];
     ASSERT_EQ(tanh_f16[i], nearest({std::tanh(value_of(a[i], false)), 0}, false)) << a[i];
     ASSERT_EQ(tanh_bf16[i], nearest({std::tanh(value_of(a[i], true)), 0}, true)) << a[i];

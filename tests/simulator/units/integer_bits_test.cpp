@@ -1,5 +1,6 @@
-// Logic, shifts, bit fields and permutation, bit by bit (PTX ISA, "Logic and Shift Instructions",
-// "Integer Arithmetic Instructions").
+/// \file
+/// Logic, shifts, bit fields and permutation, bit by bit (PTX ISA, "Logic and Shift Instructions",
+/// "Integer Arithmetic Instructions").
 #include <bit>
 
 #include "tests/simulator/units/lane_evaluation.hpp"
@@ -7,18 +8,18 @@
 namespace bw::sim::test {
 namespace {
 
-using U32 = std::uint32_t;
-using U64 = std::uint64_t;
-constexpr std::size_t kCount = 2000;
+using U32 = uint32_t;
+using U64 = uint64_t;
+constexpr size_t kCount = 2000;
 
-bool bit(U64 value, std::int64_t position) { return (value >> position & 1) != 0; }
+bool bit(U64 value, int64_t position) { return (value >> position & 1) != 0; }
 
 template <class T, class Reference>
 void check_shift(const std::string& opcode, Reference reference) {
   const auto a = interesting<T>(kCount, 1);
   const auto b = interesting<U32>(kCount, 2);
   const auto d = evaluate<T>(opcode + " %d, %a, %b;", a, b);
-  for (std::size_t i = 0; i < kCount; ++i)
+  for (size_t i = 0; i < kCount; ++i)
     ASSERT_EQ(d[i], reference(a[i], b[i])) << opcode << " " << a[i] << ", " << b[i];
 }
 
@@ -44,7 +45,7 @@ void check_shifts(const std::string& bits) {
 }
 
 TEST(Bits, ShiftAmountsClampAtTheWidth) {
-  check_shifts<std::uint16_t>("16");
+  check_shifts<uint16_t>("16");
   check_shifts<U32>("32");
   check_shifts<U64>("64");
 }
@@ -54,7 +55,7 @@ TEST(Bits, LogicOfEveryWidth) {
   EXPECT_EQ(evaluate<U64>("and.b64 %d, %a, %b;", a, b)[20], a[20] & b[20]);
   const auto exclusive = evaluate<U64>("xor.b64 %d, %a, %b; not.b64 %d, %d;", a, b);
   const auto counts = evaluate<U64>("cnot.b64 %d, %a; or.b64 %d, %d, %b;", a, b);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(exclusive[i], ~(a[i] ^ b[i]));
     ASSERT_EQ(counts[i], (a[i] == 0 ? 1u : 0u) | b[i]);
   }
@@ -66,7 +67,7 @@ TEST(Bits, Lop3IsItsTruthTable) {
   for (const U32 table : {0x00u, 0x80u, 0xfeu, 0x96u, 0xe8u, 0xcau, 0x1fu, 0xffu}) {
     const auto d =
         evaluate<U32>("lop3.b32 %d, %a, %b, %c, " + std::to_string(table) + ";", a, b, c);
-    for (std::size_t i = 0; i < d.size(); ++i)
+    for (size_t i = 0; i < d.size(); ++i)
       for (int k = 0; k < 32; ++k)
         ASSERT_EQ(bit(d[i], k), bit(table, 4 * bit(a[i], k) + 2 * bit(b[i], k) + bit(c[i], k)));
   }
@@ -74,7 +75,7 @@ TEST(Bits, Lop3IsItsTruthTable) {
       "setp.ne.u32 %q, %b, 0;\n"
       "lop3.and.b32 %x0|%p, %a, %b, %c, 0x96, %q;\nselp.u32 %d, 1, 0, %p;",
       a, b, c);
-  for (std::size_t i = 0; i < p.size(); ++i)
+  for (size_t i = 0; i < p.size(); ++i)
     ASSERT_EQ(p[i], (a[i] ^ b[i] ^ c[i]) != 0 && b[i] != 0 ? 1u : 0u);
 }
 
@@ -85,7 +86,7 @@ TEST(Bits, FunnelShift) {
   const auto left_clamp = evaluate<U32>("shf.l.clamp.b32 %d, %a, %b, %c;", a, b, c);
   const auto right_wrap = evaluate<U32>("shf.r.wrap.b32 %d, %a, %b, %c;", a, b, c);
   const auto right_clamp = evaluate<U32>("shf.r.clamp.b32 %d, %a, %b, %c;", a, b, c);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     const auto left = [&](U32 n) {
       return n == 0 ? b[i] : n == 32 ? a[i] : b[i] << n | a[i] >> (32 - n);
     };
@@ -107,7 +108,7 @@ void check_fields(const std::string& bits) {
   const auto extracted = evaluate<T>("bfe.u" + bits + " %d, %a, %b, %c;", a, c, e);
   const auto extended = evaluate<T>("bfe.s" + bits + " %d, %a, %b, %c;", a, c, e);
   const auto inserted = evaluate<T>("bfi.b" + bits + " %d, %a, %b, %c, %e;", a, b, c, e);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     const int position = c[i] & 0xff, length = e[i] & 0xff;
     const bool sign = length != 0 && bit(a[i], std::min(position + length - 1, kTop));
     T unsigned_field = 0, signed_field = 0, merged = b[i];
@@ -139,7 +140,7 @@ TEST(Bits, CountsAndPositions) {
   const auto last_signed = evaluate<U32>("bfind.s32 %d, %a;", b);
   const auto shift = evaluate<U32>("bfind.shiftamt.u32 %d, %a;", b);
   const auto reversed = evaluate<U64>("brev.b64 %d, %a;", a);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     U32 count = 0, highest = ~0u, highest_signed = ~0u, highest32 = ~0u;
     U64 mirror = 0;
     for (int k = 0; k < 64; ++k) {
@@ -163,7 +164,7 @@ TEST(Bits, NthSetBit) {
   // mask 0b1011'0100: set bits 2, 4, 5, 7
   const std::vector<U32> mask(8, 0xb4);
   const std::vector<U32> base{2, 3, 0, 0, 7, 7, 5, 40};
-  const std::vector<std::int32_t> offset{0, 0, 1, 3, -1, -4, 2, 1};
+  const std::vector<int32_t> offset{0, 0, 1, 3, -1, -4, 2, 1};
   EXPECT_EQ(evaluate<U32>("fns.b32 %d, %a, %b, %c;", mask, base, offset),
             (std::vector<U32>{2, ~0u, 2, 5, 7, 2, 7, ~0u}));
 }
@@ -174,7 +175,7 @@ TEST(Bits, PermuteModes) {
   EXPECT_EQ(evaluate<U32>("prmt.b32 %d, %a, %b, %c;", a, b, c)[0], 0x77553311u);
   EXPECT_EQ(evaluate<U32>("prmt.b32 %d, %a, %b, %c;", a, b, c)[1], 0xff000000u);
   EXPECT_EQ(evaluate<U32>("prmt.b32 %d, %a, %b, %c;", a, b, c)[7], 0x84ffff84u);
-  const auto mode = [&](const std::string& name, std::size_t i) {
+  const auto mode = [&](const std::string& name, size_t i) {
     return evaluate<U32>("prmt.b32." + name + " %d, %a, %b, %c;", a, b, c)[i];
   };
   EXPECT_EQ(mode("f4e", 3), 0x84332211u);
@@ -193,13 +194,13 @@ TEST(Bits, ExtensionAndMasks) {
   const auto wrap = evaluate<U32>("szext.wrap.u32 %d, %a, %b;", a, b);
   const auto mask_clamp = evaluate<U32>("bmsk.clamp.b32 %d, %a, %b;", a, b);
   const auto mask_wrap = evaluate<U32>("bmsk.wrap.b32 %d, %a, %b;", a, b);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     U32 extended = 0, zero_extended = 0, ones_clamp = 0, ones_wrap = 0;
     for (U32 k = 0; k < 32; ++k) {
       const U32 n = std::min(b[i], 32u);
       if (n != 0 && bit(a[i], std::min(k, n - 1))) extended |= 1u << k;
       if (k < b[i] % 32 && bit(a[i], k)) zero_extended |= 1u << k;
-      if (k >= a[i] && k < std::uint64_t{a[i]} + b[i]) ones_clamp |= 1u << k;
+      if (k >= a[i] && k < uint64_t{a[i]} + b[i]) ones_clamp |= 1u << k;
       if (k >= a[i] % 32 && k < a[i] % 32 + b[i] % 32) ones_wrap |= 1u << k;
     }
     ASSERT_EQ(clamp[i], extended) << a[i] << ", " << b[i];

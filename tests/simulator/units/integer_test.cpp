@@ -1,5 +1,6 @@
-// Integer arithmetic against 128-bit reference arithmetic (PTX ISA, "Integer Arithmetic
-// Instructions", "Extended-Precision Integer Arithmetic Instructions").
+/// \file
+/// Integer arithmetic against 128-bit reference arithmetic (PTX ISA, "Integer Arithmetic
+/// Instructions", "Extended-Precision Integer Arithmetic Instructions").
 #include <bit>
 
 #include "tests/simulator/units/lane_evaluation.hpp"
@@ -8,7 +9,7 @@ namespace bw::sim::test {
 namespace {
 
 __extension__ typedef __int128 Wide;
-constexpr std::size_t kCount = 2000;
+constexpr size_t kCount = 2000;
 
 template <class T>
 constexpr int kBits = 8 * static_cast<int>(sizeof(T));
@@ -22,10 +23,10 @@ Wide floor_shift(Wide value, int bits) {
 }
 
 template <class T, class Reference>
-void check2(const std::string& opcode, Reference reference, std::uint32_t seed = 1) {
+void check2(const std::string& opcode, Reference reference, uint32_t seed = 1) {
   const auto a = interesting<T>(kCount, seed), b = interesting<T>(kCount, seed + 1);
   const auto d = evaluate<T>(opcode + " %d, %a, %b;", a, b);
-  for (std::size_t i = 0; i < kCount; ++i)
+  for (size_t i = 0; i < kCount; ++i)
     ASSERT_EQ(d[i], wrap<T>(reference(Wide{a[i]}, Wide{b[i]})))
         << opcode << " " << a[i] << ", " << b[i];
 }
@@ -34,7 +35,7 @@ void check3(const std::string& opcode, Reference reference) {
   const auto a = interesting<T>(kCount, 3), b = interesting<T>(kCount, 4),
              c = interesting<T>(kCount, 5);
   const auto d = evaluate<T>(opcode + " %d, %a, %b, %c;", a, b, c);
-  for (std::size_t i = 0; i < kCount; ++i)
+  for (size_t i = 0; i < kCount; ++i)
     ASSERT_EQ(d[i], wrap<T>(reference(Wide{a[i]}, Wide{b[i]}, Wide{c[i]})))
         << opcode << " " << a[i] << ", " << b[i] << ", " << c[i];
 }
@@ -71,12 +72,12 @@ void check_type(const std::string& type) {
 }
 
 TEST(Integer, ArithmeticOfEveryType) {
-  check_type<std::uint16_t>("u16");
-  check_type<std::int16_t>("s16");
-  check_type<std::uint32_t>("u32");
-  check_type<std::int32_t>("s32");
-  check_type<std::uint64_t>("u64");
-  check_type<std::int64_t>("s64");
+  check_type<uint16_t>("u16");
+  check_type<int16_t>("s16");
+  check_type<uint32_t>("u32");
+  check_type<int32_t>("s32");
+  check_type<uint64_t>("u64");
+  check_type<int64_t>("s64");
 }
 
 template <class T>
@@ -84,16 +85,16 @@ void check_signed_unary(const std::string& type) {
   const auto a = interesting<T>(kCount, 6);
   const auto absolute = evaluate<T>("abs." + type + " %d, %a;", a);
   const auto negated = evaluate<T>("neg." + type + " %d, %a;", a);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(absolute[i], wrap<T>(a[i] < 0 ? -Wide{a[i]} : Wide{a[i]})) << a[i];
     ASSERT_EQ(negated[i], wrap<T>(-Wide{a[i]})) << a[i];
   }
 }
 
 TEST(Integer, AbsAndNegWrapAtTheSmallestValue) {
-  check_signed_unary<std::int16_t>("s16");
-  check_signed_unary<std::int32_t>("s32");
-  check_signed_unary<std::int64_t>("s64");
+  check_signed_unary<int16_t>("s16");
+  check_signed_unary<int32_t>("s32");
+  check_signed_unary<int64_t>("s64");
 }
 
 template <class T, class W>
@@ -102,27 +103,26 @@ void check_wide(const std::string& type) {
   const auto c = interesting<W>(kCount, 9);
   const auto product = evaluate<W>("mul.wide." + type + " %d, %a, %b;", a, b);
   const auto sum = evaluate<W>("mad.wide." + type + " %d, %a, %b, %c;", a, b, c);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(product[i], wrap<W>(Wide{a[i]} * b[i])) << a[i] << ", " << b[i];
     ASSERT_EQ(sum[i], wrap<W>(Wide{a[i]} * b[i] + c[i])) << a[i] << ", " << b[i] << ", " << c[i];
   }
 }
 
 TEST(Integer, WideProducts) {
-  check_wide<std::uint16_t, std::uint32_t>("u16");
-  check_wide<std::int16_t, std::int32_t>("s16");
-  check_wide<std::uint32_t, std::uint64_t>("u32");
-  check_wide<std::int32_t, std::int64_t>("s32");
+  check_wide<uint16_t, uint32_t>("u16");
+  check_wide<int16_t, int32_t>("s16");
+  check_wide<uint32_t, uint64_t>("u32");
+  check_wide<int32_t, int64_t>("s32");
 }
 
 Wide clamp_s32(Wide value) {
-  const Wide low = std::numeric_limits<std::int32_t>::min(),
-             high = std::numeric_limits<std::int32_t>::max();
+  const Wide low = std::numeric_limits<int32_t>::min(), high = std::numeric_limits<int32_t>::max();
   return value < low ? low : value > high ? high : value;
 }
 
 TEST(Integer, SaturationAndRelu) {
-  using S32 = std::int32_t;
+  using S32 = int32_t;
   check2<S32>("add.sat.s32", [](Wide a, Wide b) { return clamp_s32(a + b); });
   check2<S32>("sub.sat.s32", [](Wide a, Wide b) { return clamp_s32(a - b); });
   check3<S32>("mad.hi.s32", [](Wide a, Wide b, Wide c) { return (a * b >> 32) + c; });
@@ -146,77 +146,75 @@ TEST(Integer, TwentyFourBitProducts) {
       return low24(a, is_signed) * low24(b, is_signed);
     };
     const std::string type = is_signed ? "s32" : "u32";
-    check2<std::uint32_t>("mul24.hi." + type, reference_hi);
-    check2<std::uint32_t>("mul24.lo." + type, reference_lo);
-    check3<std::uint32_t>("mad24.hi." + type,
-                          [=](Wide a, Wide b, Wide c) { return reference_hi(a, b) + c; });
-    check3<std::uint32_t>("mad24.lo." + type,
-                          [=](Wide a, Wide b, Wide c) { return reference_lo(a, b) + c; });
+    check2<uint32_t>("mul24.hi." + type, reference_hi);
+    check2<uint32_t>("mul24.lo." + type, reference_lo);
+    check3<uint32_t>("mad24.hi." + type,
+                     [=](Wide a, Wide b, Wide c) { return reference_hi(a, b) + c; });
+    check3<uint32_t>("mad24.lo." + type,
+                     [=](Wide a, Wide b, Wide c) { return reference_lo(a, b) + c; });
   }
-  check3<std::int32_t>("mad24.hi.sat.s32", [](Wide a, Wide b, Wide c) {
-    const auto high = static_cast<std::int32_t>(low24(a, true) * low24(b, true) >> 16);
+  check3<int32_t>("mad24.hi.sat.s32", [](Wide a, Wide b, Wide c) {
+    const auto high = static_cast<int32_t>(low24(a, true) * low24(b, true) >> 16);
     return clamp_s32(Wide{high} + c);
   });
 }
 
 TEST(Integer, PackedHalvesDoNotCarryIntoEachOther) {
-  const auto a = interesting<std::uint32_t>(kCount, 10), b = interesting<std::uint32_t>(kCount, 11);
-  const auto sum = evaluate<std::uint32_t>("add.u16x2 %d, %a, %b;", a, b);
-  const auto least = evaluate<std::uint32_t>("min.s16x2 %d, %a, %b;", a, b);
-  const auto relu = evaluate<std::uint32_t>("max.relu.s16x2 %d, %a, %b;", a, b);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  const auto a = interesting<uint32_t>(kCount, 10), b = interesting<uint32_t>(kCount, 11);
+  const auto sum = evaluate<uint32_t>("add.u16x2 %d, %a, %b;", a, b);
+  const auto least = evaluate<uint32_t>("min.s16x2 %d, %a, %b;", a, b);
+  const auto relu = evaluate<uint32_t>("max.relu.s16x2 %d, %a, %b;", a, b);
+  for (size_t i = 0; i < kCount; ++i) {
     for (int shift : {0, 16}) {
-      const auto x = static_cast<std::uint16_t>(a[i] >> shift),
-                 y = static_cast<std::uint16_t>(b[i] >> shift);
-      const auto sx = static_cast<std::int16_t>(x), sy = static_cast<std::int16_t>(y);
-      ASSERT_EQ(static_cast<std::uint16_t>(sum[i] >> shift), static_cast<std::uint16_t>(x + y));
-      ASSERT_EQ(static_cast<std::int16_t>(least[i] >> shift), std::min(sx, sy));
-      ASSERT_EQ(static_cast<std::int16_t>(relu[i] >> shift), std::max<int>(0, std::max(sx, sy)));
+      const auto x = static_cast<uint16_t>(a[i] >> shift), y = static_cast<uint16_t>(b[i] >> shift);
+      const auto sx = static_cast<int16_t>(x), sy = static_cast<int16_t>(y);
+      ASSERT_EQ(static_cast<uint16_t>(sum[i] >> shift), static_cast<uint16_t>(x + y));
+      ASSERT_EQ(static_cast<int16_t>(least[i] >> shift), std::min(sx, sy));
+      ASSERT_EQ(static_cast<int16_t>(relu[i] >> shift), std::max<int>(0, std::max(sx, sy)));
     }
   }
 }
 
 TEST(Integer, DotProductsAccumulate) {
-  const auto a = interesting<std::uint32_t>(kCount, 12), b = interesting<std::uint32_t>(kCount, 13),
-             c = interesting<std::uint32_t>(kCount, 14);
-  const auto d4 = evaluate<std::uint32_t>("dp4a.s32.u32 %d, %a, %b, %c;", a, b, c);
-  const auto low = evaluate<std::uint32_t>("dp2a.lo.u32.s32 %d, %a, %b, %c;", a, b, c);
-  const auto high = evaluate<std::uint32_t>("dp2a.hi.u32.s32 %d, %a, %b, %c;", a, b, c);
-  for (std::size_t i = 0; i < kCount; ++i) {
-    std::int64_t sum4 = c[i], sum_low = c[i], sum_high = c[i];
+  const auto a = interesting<uint32_t>(kCount, 12), b = interesting<uint32_t>(kCount, 13),
+             c = interesting<uint32_t>(kCount, 14);
+  const auto d4 = evaluate<uint32_t>("dp4a.s32.u32 %d, %a, %b, %c;", a, b, c);
+  const auto low = evaluate<uint32_t>("dp2a.lo.u32.s32 %d, %a, %b, %c;", a, b, c);
+  const auto high = evaluate<uint32_t>("dp2a.hi.u32.s32 %d, %a, %b, %c;", a, b, c);
+  for (size_t i = 0; i < kCount; ++i) {
+    int64_t sum4 = c[i], sum_low = c[i], sum_high = c[i];
     for (int k = 0; k < 4; ++k)
-      sum4 += std::int64_t{static_cast<std::int8_t>(a[i] >> 8 * k)} *
-              static_cast<std::uint8_t>(b[i] >> 8 * k);
+      sum4 += int64_t{static_cast<int8_t>(a[i] >> 8 * k)} * static_cast<uint8_t>(b[i] >> 8 * k);
     for (int k = 0; k < 2; ++k) {
-      const std::int64_t half = static_cast<std::uint16_t>(a[i] >> 16 * k);
-      sum_low += half * static_cast<std::int8_t>(b[i] >> 8 * k);
-      sum_high += half * static_cast<std::int8_t>(b[i] >> 8 * (k + 2));
+      const int64_t half = static_cast<uint16_t>(a[i] >> 16 * k);
+      sum_low += half * static_cast<int8_t>(b[i] >> 8 * k);
+      sum_high += half * static_cast<int8_t>(b[i] >> 8 * (k + 2));
     }
-    ASSERT_EQ(d4[i], static_cast<std::uint32_t>(sum4));
-    ASSERT_EQ(low[i], static_cast<std::uint32_t>(sum_low));
-    ASSERT_EQ(high[i], static_cast<std::uint32_t>(sum_high));
+    ASSERT_EQ(d4[i], static_cast<uint32_t>(sum4));
+    ASSERT_EQ(low[i], static_cast<uint32_t>(sum_low));
+    ASSERT_EQ(high[i], static_cast<uint32_t>(sum_high));
   }
 }
 
 // A 128-bit sum, difference and product from 64- and 32-bit steps with the carry flag.
 TEST(Integer, CarryChains) {
-  const auto a = interesting<std::uint64_t>(kCount, 15), b = interesting<std::uint64_t>(kCount, 16);
+  const auto a = interesting<uint64_t>(kCount, 15), b = interesting<uint64_t>(kCount, 16);
   const std::string split = "mov.b64 {%x0, %x1}, %a; mov.b64 {%x2, %x3}, %b;\n";
-  const auto sum = evaluate<std::uint64_t>(
+  const auto sum = evaluate<uint64_t>(
       split + "add.cc.u32 %x4, %x0, %x2; addc.u32 %x5, %x1, %x3; mov.b64 %d, {%x4, %x5};", a, b);
-  const auto difference = evaluate<std::uint64_t>(
+  const auto difference = evaluate<uint64_t>(
       split + "sub.cc.u32 %x4, %x0, %x2; subc.cc.u32 %x5, %x1, %x3; mov.b64 %d, {%x4, %x5};", a, b);
-  const auto borrow = evaluate<std::uint64_t>("sub.cc.u64 %l0, %a, %b; subc.u64 %d, 0, 0;", a, b);
-  const auto carry = evaluate<std::uint64_t>("add.cc.u64 %l0, %a, %b; addc.u64 %d, 0, 0;", a, b);
+  const auto borrow = evaluate<uint64_t>("sub.cc.u64 %l0, %a, %b; subc.u64 %d, 0, 0;", a, b);
+  const auto carry = evaluate<uint64_t>("add.cc.u64 %l0, %a, %b; addc.u64 %d, 0, 0;", a, b);
   // The low 64 bits of a 64-bit product, the way compilers expand it.
-  const auto product = evaluate<std::uint64_t>(
+  const auto product = evaluate<uint64_t>(
       split +
           "mul.lo.u32 %x4, %x0, %x2; mul.hi.u32 %x5, %x0, %x2;\n"
           "mad.lo.cc.u32 %x5, %x0, %x3, %x5; madc.hi.u32 %x6, %x0, %x3, 0;\n"
           "mad.lo.cc.u32 %x5, %x1, %x2, %x5; madc.hi.cc.u32 %x6, %x1, %x2, %x6;\n"
           "mov.b64 %d, {%x4, %x5};",
       a, b);
-  for (std::size_t i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kCount; ++i) {
     ASSERT_EQ(sum[i], a[i] + b[i]);
     ASSERT_EQ(difference[i], a[i] - b[i]);
     ASSERT_EQ(product[i], a[i] * b[i]);

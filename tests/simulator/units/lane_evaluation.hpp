@@ -1,6 +1,7 @@
-// Runs one PTX fragment per element of some vectors: with all lanes active, and again with every
-// other lane masked off, where the masked lanes must keep what they had.
 #pragma once
+/// \file
+/// Runs one PTX fragment per element of some vectors: with all lanes active, and again with every
+/// other lane masked off, where the masked lanes must keep what they had.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,7 @@
 
 namespace bw::sim::test {
 
-inline constexpr std::uint32_t kEvaluationThreads = 256;
+inline constexpr uint32_t kEvaluationThreads = 256;
 
 template <class T>
 std::string bits_of_type() {
@@ -32,13 +33,13 @@ template <class D, class... S>
 std::string evaluation_kernel(const std::string& text, bool masked) {
   const char* const names[] = {"a", "b", "c", "e"};
   const std::string types[] = {bits_of_type<S>()...};
-  const std::size_t sizes[] = {sizeof(S)...};
+  const size_t sizes[] = {sizeof(S)...};
   std::string parameters = ".param .u64 out, .param .u32 n";
   std::string body =
       ".reg .pred %p, %q, %guard;\n.reg .b32 %i, %j, %n, %x<8>;\n.reg .b16 %h<8>;\n"
       ".reg .b64 %at, %offset, %l<8>;\n.reg " +
       bits_of_type<D>() + " %d;\n";
-  for (std::size_t k = 0; k < sizeof...(S); ++k) {
+  for (size_t k = 0; k < sizeof...(S); ++k) {
     parameters += std::string(", .param .u64 in_") + names[k];
     body += ".reg " + types[k] + " %" + names[k] + ";\n";
   }
@@ -46,7 +47,7 @@ std::string evaluation_kernel(const std::string& text, bool masked) {
       "mov.u32 %i, %ctaid.x; mov.u32 %j, %ntid.x; mov.u32 %n, %tid.x;\n"
       "mad.lo.u32 %i, %i, %j, %n;\nld.param.u32 %n, [n];\n"
       "setp.ge.u32 %guard, %i, %n;\n@%guard ret;\n";
-  for (std::size_t k = 0; k < sizeof...(S); ++k)
+  for (size_t k = 0; k < sizeof...(S); ++k)
     body += std::string("ld.param.u64 %at, [in_") + names[k] + "];\nmul.wide.u32 %offset, %i, " +
             std::to_string(sizes[k]) + ";\nadd.u64 %at, %at, %offset;\nld.global" + types[k] +
             " %" + names[k] + ", [%at];\n";
@@ -59,14 +60,13 @@ std::string evaluation_kernel(const std::string& text, bool masked) {
 }
 
 template <class D, class... S>
-std::vector<D> evaluate_once(const std::string& text, bool masked, std::size_t count,
+std::vector<D> evaluate_once(const std::string& text, bool masked, size_t count,
                              const std::vector<S>&... sources) {
   static Runner runner;
   const auto out = runner.buffer(std::vector<D>(count));
-  const auto ctas =
-      static_cast<std::uint32_t>((count + kEvaluationThreads - 1) / kEvaluationThreads);
+  const auto ctas = static_cast<uint32_t>((count + kEvaluationThreads - 1) / kEvaluationThreads);
   runner.run(evaluation_kernel<D, S...>(text, masked), grid(ctas, kEvaluationThreads), out,
-             static_cast<std::uint32_t>(count), runner.buffer(sources)...);
+             static_cast<uint32_t>(count), runner.buffer(sources)...);
   return out.values();
 }
 
@@ -76,7 +76,7 @@ std::vector<D> evaluate(const std::string& text, const std::vector<First>& first
                         const std::vector<S>&... more) {
   const std::vector<D> all = evaluate_once<D>(text, false, first.size(), first, more...);
   const std::vector<D> half = evaluate_once<D>(text, true, first.size(), first, more...);
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < all.size(); ++i) {
     const D expected = i % 2 == 1 ? all[i] : D{};
     if (std::memcmp(&half[i], &expected, sizeof(D)) != 0) {
       ADD_FAILURE() << "element " << i << " differs under a partial mask: " << text;
@@ -88,18 +88,17 @@ std::vector<D> evaluate(const std::string& text, const std::vector<First>& first
 
 /// Edge values of an integer or floating-point type, then random bits, `count` in all.
 template <class T>
-std::vector<T> interesting(std::size_t count, std::uint32_t seed) {
+std::vector<T> interesting(size_t count, uint32_t seed) {
   std::vector<T> values;
   std::mt19937_64 random(seed);
-  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+  using Bits = std::conditional_t<sizeof(T) == 2, uint16_t,
+                                  std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
   const auto push = [&](Bits bits) {
     T value;
     std::memcpy(&value, &bits, sizeof value);
     values.push_back(value);
   };
-  for (const std::uint64_t edge :
-       {0ull, 1ull, 2ull, 31ull, 32ull, 33ull, 63ull, 64ull, ~0ull, ~1ull})
+  for (const uint64_t edge : {0ull, 1ull, 2ull, 31ull, 32ull, 33ull, 63ull, 64ull, ~0ull, ~1ull})
     push(static_cast<Bits>(edge));
   const Bits top = static_cast<Bits>(Bits{1} << (8 * sizeof(T) - 1));
   push(top);

@@ -1,13 +1,14 @@
-// Cluster launch control, written from the PTX ISA 9.0 ("clusterlaunchcontrol").
+/// \file
+/// Cluster launch control, written from the PTX ISA 9.0 ("clusterlaunchcontrol").
 #include "tests/simulator/units/synchronisation.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-using Words = std::vector<std::uint32_t>;
+using Words = std::vector<uint32_t>;
 
 /// A machine of one SM, so that most clusters of a grid wait to be started.
-Settings one_sm(std::uint64_t seed = 0) {
+Settings one_sm(uint64_t seed = 0) {
   Settings settings = test_settings(seed);
   settings.sm_count = 1;
   return settings;
@@ -43,7 +44,7 @@ TEST(LaunchControl, EveryCtaIsWorkedForOnce) {
   for (const std::string coordinate :
        {"  clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r5, _, _, _}, %q0;\n",
         "  clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r5, %q0;\n"}) {
-    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+    for (uint64_t seed = 0; seed < 3; ++seed) {
       Settings settings = one_sm(seed);
       settings.host_threads = 2;  // results do not depend on it
       Runner runner(settings);

@@ -1,16 +1,17 @@
-// ldmatrix, stmatrix and movmatrix against the ISA's fragment layout: lane t holds elements (t/4,
-// 2(t%4)) and (t/4, 2(t%4)+1) of an 8x8 matrix (PTX ISA, "Warp Level Matrix Instructions").
+/// \file
+/// ldmatrix, stmatrix and movmatrix against the ISA's fragment layout: lane t holds elements (t/4,
+/// 2(t%4)) and (t/4, 2(t%4)+1) of an 8x8 matrix (PTX ISA, "Warp Level Matrix Instructions").
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
-constexpr std::size_t kElements = 4 * 64;  // four 8x8 matrices
+using U16 = uint16_t;
+using U32 = uint32_t;
+constexpr size_t kElements = 4 * 64;  // four 8x8 matrices
 
 /// Element (row, column) of matrix k.
-U16 element(std::size_t k, std::size_t row, std::size_t column) {
+U16 element(size_t k, size_t row, size_t column) {
   return static_cast<U16>(1000 * k + 10 * row + column);
 }
 
@@ -36,7 +37,7 @@ std::vector<U32> run_kernel(const std::string& body, const std::vector<U16>& in)
 
 std::vector<U16> tile() {
   std::vector<U16> values(kElements);
-  for (std::size_t i = 0; i < kElements; ++i) values[i] = element(i / 64, i / 8 % 8, i % 8);
+  for (size_t i = 0; i < kElements; ++i) values[i] = element(i / 64, i / 8 % 8, i % 8);
   return values;
 }
 
@@ -51,9 +52,9 @@ TEST(MatrixMove, LoadFourMatricesPlainAndTransposed) {
                              (transpose ? ".trans" : "") +
                              ".shared.b16 {%r0, %r1, %r2, %r3}, [%row];\n";
     const auto out = run_kernel(kFill + load + kStoreRegisters, tile());
-    for (std::size_t lane = 0; lane < 32; ++lane)
-      for (std::size_t k = 0; k < 4; ++k) {
-        const std::size_t row = lane / 4, column = 2 * (lane % 4);
+    for (size_t lane = 0; lane < 32; ++lane)
+      for (size_t k = 0; k < 4; ++k) {
+        const size_t row = lane / 4, column = 2 * (lane % 4);
         const U32 low = transpose ? element(k, column, row) : element(k, row, column);
         const U32 high = transpose ? element(k, column + 1, row) : element(k, row, column + 1);
         ASSERT_EQ(out[4 * lane + k], high << 16 | low) << lane << ", matrix " << k;
@@ -69,8 +70,8 @@ TEST(MatrixMove, FewerMatricesUseTheFirstLanesAddressesOnly) {
                                   "ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0, %r1}, [%row];\n" +
                                   kStoreRegisters,
                               tile());
-  for (std::size_t lane = 0; lane < 32; ++lane)
-    for (std::size_t k = 0; k < 2; ++k)
+  for (size_t lane = 0; lane < 32; ++lane)
+    for (size_t k = 0; k < 2; ++k)
       ASSERT_EQ(out[4 * lane + k] & 0xffff, element(k, lane / 4, 2 * (lane % 4)));
 }
 
@@ -97,8 +98,8 @@ TEST(MatrixMove, MovmatrixTransposes) {
                                   "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r0;\n" +
                                   kStoreRegisters,
                               tile());
-  for (std::size_t lane = 0; lane < 32; ++lane) {
-    const std::size_t row = lane / 4, column = 2 * (lane % 4);
+  for (size_t lane = 0; lane < 32; ++lane) {
+    const size_t row = lane / 4, column = 2 * (lane % 4);
     ASSERT_EQ(out[4 * lane + 1], U32{element(0, column + 1, row)} << 16 | element(0, column, row));
   }
 }

@@ -1,4 +1,5 @@
-// Misuse of mbarriers: every fault that the family can raise.
+/// \file
+/// Misuse of mbarriers: every fault that the family can raise.
 #include "tests/simulator/units/synchronisation.hpp"
 
 namespace bw::sim::test {
@@ -8,7 +9,7 @@ const std::string kInit = "  mbarrier.init.shared::cta.b64 [%r1], 1;\n";
 const std::string kArrive = "  mbarrier.arrive.shared::cta.b64 _, [%r1];\n";
 
 void expect_contract(const std::string& body, const std::vector<std::string>& parts,
-                     std::uint32_t thread_count = 1) {
+                     uint32_t thread_count = 1) {
   const Report report =
       expect_fault(FaultKind::contract, parts, [&] { run_body(body, thread_count, 4); });
   EXPECT_NE(report.where.find("test.ptx:"), std::string::npos) << report.where;

@@ -1,4 +1,5 @@
-// mbarrier semantics, written from the PTX ISA 9.0 ("mbarrier").
+/// \file
+/// mbarrier semantics, written from the PTX ISA 9.0 ("mbarrier").
 #include <numeric>
 
 #include "tests/simulator/units/synchronisation.hpp"
@@ -6,7 +7,7 @@
 namespace bw::sim::test {
 namespace {
 
-using Words = std::vector<std::uint32_t>;
+using Words = std::vector<uint32_t>;
 
 /// test_wait.parity of bar[0] into out[index].
 std::string test_parity(int parity, int index) {
@@ -297,7 +298,7 @@ TEST(MbarrierWait, LanesWithDifferentBarriersGetTheirOwnResults) {
       "  selp.u32 %r6, 1, 0, %p1;\n" +
       store_by_thread("%r6");
   Words expected(32);
-  for (std::size_t lane = 0; lane < 32; ++lane) expected[lane] = lane % 2;
+  for (size_t lane = 0; lane < 32; ++lane) expected[lane] = lane % 2;
   EXPECT_EQ(run_body(body, 32, 32), expected);
 }
 
@@ -322,7 +323,7 @@ TEST(MbarrierWait, LanesWithDifferentBarriersSuspendUntilOneCompletes) {
       "  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar+8];\n"
       "END:\n";
   Words expected(32);
-  for (std::size_t lane = 0; lane < 32; ++lane) expected[lane] = lane % 2;
+  for (size_t lane = 0; lane < 32; ++lane) expected[lane] = lane % 2;
   EXPECT_EQ(run_body(body, 64, 32), expected);
 }
 
@@ -368,9 +369,9 @@ TEST(MbarrierWait, ResultsDoNotDependOnTheSeed) {
       "  setp.lt.u32 %p4, %r10, 20;\n  @%p4 bra CONSUME;\n"
       "  st.global.u32 [%rd0], %r11;\n"
       "END:\n";
-  std::uint32_t expected = 0;
-  for (std::uint32_t k = 0; k < 20; ++k) expected = expected * 3 + k;
-  for (std::uint64_t seed = 0; seed < 6; ++seed)
+  uint32_t expected = 0;
+  for (uint32_t k = 0; k < 20; ++k) expected = expected * 3 + k;
+  for (uint64_t seed = 0; seed < 6; ++seed)
     EXPECT_EQ(run_body(body, 64, 1, test_settings(seed)), (Words{expected})) << "seed " << seed;
 }
 

@@ -1,13 +1,14 @@
-// mov, special registers, cvta and isspacep (PTX ISA, "mov", "Special Registers", "cvta",
-// "isspacep").
+/// \file
+/// mov, special registers, cvta and isspacep (PTX ISA, "mov", "Special Registers", "cvta",
+/// "isspacep").
 #include "tests/simulator/units/lane_evaluation.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
-using U64 = std::uint64_t;
+using U16 = uint16_t;
+using U32 = uint32_t;
+using U64 = uint64_t;
 
 TEST(Move, PacksAndUnpacksFromTheLowestElement) {
   const std::vector<U32> a{0x44332211};
@@ -142,8 +143,8 @@ TEST(Move, GenericAddressesNameTheirSpace) {
   const std::string parameter = "cvta.param.u64 %l1, %l5;";
   const std::string spaces[] = {"shared", "global", "const", "local", "param"};
   const std::string addresses[] = {shared, global, constant, stack, parameter};
-  for (std::size_t s = 0; s < 5; ++s)
-    for (std::size_t a = 0; a < 5; ++a)
+  for (size_t s = 0; s < 5; ++s)
+    for (size_t a = 0; a < 5; ++a)
       EXPECT_EQ(in_space(spaces[s], addresses[a]), s == a ? 1u : 0u)
           << spaces[s] << ": " << addresses[a];
 }

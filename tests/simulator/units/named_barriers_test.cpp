@@ -1,10 +1,11 @@
-// bar and barrier, written from the PTX ISA 9.0 ("bar, barrier").
+/// \file
+/// bar and barrier, written from the PTX ISA 9.0 ("bar, barrier").
 #include "tests/simulator/units/synchronisation.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-using Words = std::vector<std::uint32_t>;
+using Words = std::vector<uint32_t>;
 
 /// out[thread] = value of a register.
 std::string store_per_thread(const std::string& value) {
@@ -27,9 +28,9 @@ std::string handover(const std::string& producer, const std::string& consumer) {
 }
 
 void expect_handover(const std::string& producer, const std::string& consumer,
-                     std::uint32_t thread_count = 64) {
+                     uint32_t thread_count = 64) {
   const Words out = run_body(handover(producer, consumer), thread_count, thread_count);
-  for (std::size_t thread = 32; thread < out.size(); ++thread)
+  for (size_t thread = 32; thread < out.size(); ++thread)
     EXPECT_EQ(out[thread], 7u) << producer << " thread " << thread;
 }
 
@@ -64,7 +65,7 @@ TEST(NamedBarrier, CountedBarrierLeavesOtherWarpsAlone) {
       "  bar.sync %r7, 64;\n  bar.sync %r7, 64;\n" +
       store_per_thread("%r7");
   const Words out = run_body(body, 128, 128);
-  for (std::size_t thread = 0; thread < 128; ++thread) EXPECT_EQ(out[thread], thread / 64 + 1);
+  for (size_t thread = 0; thread < 128; ++thread) EXPECT_EQ(out[thread], thread / 64 + 1);
 }
 
 TEST(NamedBarrier, ReductionsCombineAllThreads) {
@@ -83,14 +84,14 @@ TEST(NamedBarrier, ReductionsCombineAllThreads) {
       "  selp.u32 %r7, 524288, 0, %p7;\n  add.u32 %r5, %r5, %r7;\n" +
       store_per_thread("%r5");
   const Words out = run_body(body, 64, 64);
-  for (const std::uint32_t word : out) EXPECT_EQ(word, 40u + (24u << 8) + 131072u + 262144u);
+  for (const uint32_t word : out) EXPECT_EQ(word, 40u + (24u << 8) + 131072u + 262144u);
 }
 
 TEST(NamedBarrier, PopulationCountCountsThreadsOfAPartialWarp) {
   const std::string body =
       "  setp.ge.u32 %p2, %r0, 0;\n  bar.red.popc.u32 %r5, 0, %p2;\n" + store_per_thread("%r5");
   const Words out = run_body(body, 48, 48);
-  for (const std::uint32_t word : out) EXPECT_EQ(word, 48u);
+  for (const uint32_t word : out) EXPECT_EQ(word, 48u);
 }
 
 TEST(NamedBarrier, DivergedLanesArriveTogetherAsAWarp) {
@@ -107,7 +108,7 @@ TEST(NamedBarrier, DivergedLanesArriveTogetherAsAWarp) {
       "JOIN:\n  ld.shared.u32 %r5, [data];\n" +
       store_per_thread("%r5");
   const Words out = run_body(body, 64, 64);
-  for (const std::uint32_t word : out) EXPECT_EQ(word, 5u);
+  for (const uint32_t word : out) EXPECT_EQ(word, 5u);
 }
 
 TEST(NamedBarrier, ExitedWarpsAreNotWaitedFor) {
@@ -118,7 +119,7 @@ TEST(NamedBarrier, ExitedWarpsAreNotWaitedFor) {
       "  ret;\n"
       "SLOW:\n  nanosleep.u32 500;\n";
   const Words out = run_body(body, 128, 128);
-  for (std::size_t thread = 0; thread < 64; ++thread) EXPECT_EQ(out[thread], 1u);
+  for (size_t thread = 0; thread < 64; ++thread) EXPECT_EQ(out[thread], 1u);
 }
 
 TEST(NamedBarrier, ExitedLanesDoNotHoldTheirWarpBack) {
@@ -127,7 +128,7 @@ TEST(NamedBarrier, ExitedLanesDoNotHoldTheirWarpBack) {
       "  bar.sync 0;\n  mov.u32 %r5, 1;\n" +
       store_per_thread("%r5");
   const Words out = run_body(body, 64, 64);
-  for (std::size_t thread = 0; thread < 64; thread += 2) EXPECT_EQ(out[thread], 1u);
+  for (size_t thread = 0; thread < 64; thread += 2) EXPECT_EQ(out[thread], 1u);
 }
 
 TEST(NamedBarrier, BarrierIsReusedAtOnce) {
@@ -139,13 +140,12 @@ TEST(NamedBarrier, BarrierIsReusedAtOnce) {
       "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p3, %r5, 10;\n  @%p3 bra LOOP;\n"
       "  bar.sync 0;\n  ld.shared.u32 %r7, [%r6];\n" +
       store_per_thread("%r7");
-  for (std::uint64_t seed = 0; seed < 4; ++seed)
-    for (const std::uint32_t word : run_body(body, 96, 96, test_settings(seed)))
-      EXPECT_EQ(word, 30u);
+  for (uint64_t seed = 0; seed < 4; ++seed)
+    for (const uint32_t word : run_body(body, 96, 96, test_settings(seed))) EXPECT_EQ(word, 30u);
 }
 
 void expect_contract(const std::string& body, const std::vector<std::string>& parts,
-                     std::uint32_t thread_count = 64) {
+                     uint32_t thread_count = 64) {
   expect_fault(FaultKind::contract, parts, [&] { run_body(body, thread_count, thread_count); });
 }
 

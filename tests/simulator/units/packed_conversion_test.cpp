@@ -1,6 +1,7 @@
-// Conversions to and from the 8-, 6- and 4-bit formats, over all codes; the expected code is the
-// nearest of all values that the format has, found by search (OCP 8-bit Floating Point
-// Specification, OCP Microscaling Formats, PTX ISA "cvt").
+/// \file
+/// Conversions to and from the 8-, 6- and 4-bit formats, over all codes; the expected code is the
+/// nearest of all values that the format has, found by search (OCP 8-bit Floating Point
+/// Specification, OCP Microscaling Formats, PTX ISA "cvt").
 #include <bit>
 
 #include "tests/simulator/units/lane_evaluation.hpp"
@@ -8,8 +9,8 @@
 namespace bw::sim::test {
 namespace {
 
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
+using U16 = uint16_t;
+using U32 = uint32_t;
 
 struct Format {
   std::string name;
@@ -44,8 +45,8 @@ U32 sign_bit(const Format& format) { return 1u << (format.exponent_bits + format
 U32 expected_code(float value, const Format& format, const std::vector<double>& values) {
   if (std::isnan(value)) return format.nan;
   const double magnitude = std::fabs(double{value});
-  std::size_t best = 0;
-  for (std::size_t code = 1; code < values.size(); ++code) {
+  size_t best = 0;
+  for (size_t code = 1; code < values.size(); ++code) {
     const double gain = std::fabs(values[best] - magnitude) - std::fabs(values[code] - magnitude);
     if (gain > 0 || (gain == 0 && code % 2 == 0)) best = code;
   }
@@ -55,7 +56,7 @@ U32 expected_code(float value, const Format& format, const std::vector<double>& 
 
 std::vector<float> inputs(const std::vector<double>& values) {
   std::vector<float> all;
-  for (std::size_t i = 0; i < values.size(); ++i) {
+  for (size_t i = 0; i < values.size(); ++i) {
     const double next = i + 1 < values.size() ? values[i + 1] : 2 * values[i];
     const auto middle = static_cast<float>((values[i] + next) / 2);
     for (const float value : {static_cast<float>(values[i]), middle, std::nextafter(middle, 0.0f),
@@ -84,7 +85,7 @@ TEST(PackedConversion, PairsOfF32ToNarrowFormats) {
     };
     const auto d = evaluate<U16>(with(""), a, b);
     const auto relu = evaluate<U16>(with(".relu"), a, b);
-    for (std::size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < a.size(); ++i) {
       const U32 upper = expected_code(a[i], format, values),
                 lower = expected_code(b[i], format, values);
       ASSERT_EQ(d[i], upper << format.packed_bits | lower)
@@ -124,7 +125,7 @@ TEST(PackedConversion, EveryNarrowCodeToF16) {
     };
     const auto d = evaluate<U32>(with(""), a);
     const auto relu = evaluate<U32>(with(".relu"), a);
-    for (std::size_t i = 0; i < a.size(); ++i)
+    for (size_t i = 0; i < a.size(); ++i)
       for (int part : {0, 1}) {
         const U32 code = static_cast<U32>(a[i]) >> (part * format.packed_bits) & (codes - 1);
         const U32 magnitude = code & (sign_bit(format) - 1), half = d[i] >> 16 * part & 0xffff;
@@ -149,7 +150,7 @@ TEST(PackedConversion, F16ToNarrowFormats) {
   for (const Format& format : {kFormats[0], kFormats[1]}) {
     const auto values = magnitudes(format);
     const auto d = evaluate<U16>("cvt.rn.satfinite." + format.name + "x2.f16x2 %d, %a;", a);
-    for (std::size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < a.size(); ++i) {
       ASSERT_EQ(d[i] >> 8, expected_code(static_cast<float>(f16_value(a[i] >> 16)), format, values))
           << a[i];
       ASSERT_EQ(d[i] & 0xffu,
@@ -168,7 +169,7 @@ TEST(PackedConversion, ScalesArePowersOfTwo) {
   const std::vector<U32> expect_down{127, 127, 129, 0, 0, 0, 254, 255, 255};
   const std::vector<U32> expect_up{127, 128, 129, 0, 1, 0, 255, 255, 255};
   const std::vector<U32> expect_finite{127, 128, 129, 0, 1, 0, 254, 254, 255};
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(down[i], expect_down[i] << 8 | 127) << a[i];
     EXPECT_EQ(up[i], expect_up[i] << 8 | 127) << a[i];
     EXPECT_EQ(finite[i], 127 << 8 | expect_finite[i]) << a[i];
@@ -180,9 +181,9 @@ TEST(PackedConversion, ScalesArePowersOfTwo) {
     codes.push_back(static_cast<U16>(code << 8 | (255 - code)));
   const auto back = evaluate<U32>("cvt.rn.bf16x2.ue8m0x2 %d, %a;", codes);
   for (int code = 0; code < 255; ++code) {
-    ASSERT_EQ(std::bit_cast<float>(back[static_cast<std::size_t>(code)] & 0xffff0000u),
+    ASSERT_EQ(std::bit_cast<float>(back[static_cast<size_t>(code)] & 0xffff0000u),
               std::ldexp(1.0f, code - 127));
-    ASSERT_EQ(std::bit_cast<float>(back[static_cast<std::size_t>(255 - code)] << 16),
+    ASSERT_EQ(std::bit_cast<float>(back[static_cast<size_t>(255 - code)] << 16),
               std::ldexp(1.0f, code - 127));
   }
   EXPECT_EQ(back[255] >> 16, 0x7fffu);

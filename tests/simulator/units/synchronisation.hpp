@@ -1,5 +1,6 @@
-// Kernel text that the tests of barriers share.
 #pragma once
+/// \file
+/// Kernel text that the tests of barriers share.
 
 #include <string>
 #include <string_view>
@@ -32,10 +33,10 @@ inline std::string store_predicate(std::string_view predicate, int index) {
 }
 
 /// Runs a body as one CTA and returns the first `words` words of `out`, which start as 0xffffffff.
-inline std::vector<std::uint32_t> run_body(std::string_view body, std::uint32_t thread_count,
-                                           std::size_t words, Settings settings = test_settings()) {
+inline std::vector<uint32_t> run_body(std::string_view body, uint32_t thread_count, size_t words,
+                                      Settings settings = test_settings()) {
   Runner runner(settings);
-  auto out = runner.buffer(std::vector<std::uint32_t>(words, 0xffffffffu));
+  auto out = runner.buffer(std::vector<uint32_t>(words, 0xffffffffu));
   runner.run(synchronisation_kernel(body), threads(thread_count), out);
   return out.values();
 }

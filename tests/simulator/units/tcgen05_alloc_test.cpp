@@ -1,4 +1,5 @@
-// tcgen05.alloc, dealloc, relinquish_alloc_permit: addresses, blocking, pairs, and every fault.
+/// \file
+/// tcgen05.alloc, dealloc, relinquish_alloc_permit: addresses, blocking, pairs, and every fault.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test {
@@ -27,11 +28,10 @@ std::string dealloc(const std::string& address, int columns, int group = 1) {
          ", " + std::to_string(columns) + ";\n";
 }
 
-std::vector<std::uint32_t> run(const std::string& body,
-                               LaunchConfiguration configuration = threads(64),
-                               Settings settings = test_settings()) {
+std::vector<uint32_t> run(const std::string& body, LaunchConfiguration configuration = threads(64),
+                          Settings settings = test_settings()) {
   Runner runner(settings);
-  const auto out = runner.buffer(std::vector<std::uint32_t>(64, 0xffffffffu));
+  const auto out = runner.buffer(std::vector<uint32_t>(64, 0xffffffffu));
   runner.run(entry(".param .u64 out", kRegisters + body + "  ret;\n",
                    ".shared .align 4 .b32 slot;\n.shared .align 4 .b32 slot2;\n"
                    ".shared .align 4 .b32 slot3;\n"),
@@ -80,8 +80,8 @@ TEST(Tcgen05Alloc, BlocksUntilColumnsAreFree) {
                        "  st.global.b32 [%out], %r1;\n  st.global.b64 [%out+24], %c1;\n" +
                        dealloc("%r1", 256) + "DONE:\n");
   EXPECT_EQ(out[0], 0u);
-  const std::uint64_t freed = out[4] | std::uint64_t{out[5]} << 32;
-  const std::uint64_t granted = out[6] | std::uint64_t{out[7]} << 32;
+  const uint64_t freed = out[4] | uint64_t{out[5]} << 32;
+  const uint64_t granted = out[6] | uint64_t{out[7]} << 32;
   EXPECT_GE(granted, freed);
 }
 

@@ -1,29 +1,30 @@
-// Faults of tcgen05.mma, tcgen05.cp and tcgen05.commit, and tcgen05.cp's and tcgen05.commit's
-// effects.
+/// \file
+/// Faults of tcgen05.mma, tcgen05.cp and tcgen05.commit, and tcgen05.cp's and tcgen05.commit's
+/// effects.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-constexpr std::uint64_t kVersion = std::uint64_t{1} << 46;
+constexpr uint64_t kVersion = uint64_t{1} << 46;
 constexpr char kMma[] =
     "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, %enable;\n";
 
 struct Arguments {
   std::string issue = kMma;
-  std::uint64_t a = kVersion | std::uint64_t{64} << 32 | std::uint64_t{2} << 61;
-  std::uint64_t b = kVersion | std::uint64_t{64} << 32 | std::uint64_t{2} << 61;
-  std::uint32_t idesc = instruction_descriptor(kE4m3, kE4m3, 1, 128, 64);
+  uint64_t a = kVersion | uint64_t{64} << 32 | uint64_t{2} << 61;
+  uint64_t b = kVersion | uint64_t{64} << 32 | uint64_t{2} << 61;
+  uint32_t idesc = instruction_descriptor(kE4m3, kE4m3, 1, 128, 64);
   int group = 1;
 };
 
-std::vector<std::uint32_t> run(const Arguments& arguments) {
+std::vector<uint32_t> run(const Arguments& arguments) {
   MmaProgram program;
   program.group = arguments.group;
   program.issue = arguments.issue;
   program.columns = 64;
   std::mt19937 random(1);
-  return run_mma(program, std::vector<std::uint8_t>(32768 * arguments.group, 0x38),
+  return run_mma(program, std::vector<uint8_t>(32768 * arguments.group, 0x38),
                  random_tensor_memory(arguments.group, 64, random), arguments.a, arguments.b,
                  arguments.idesc, true);
 }
@@ -38,42 +39,41 @@ TEST(Tcgen05Faults, SharedMemoryDescriptor) {
   const Arguments valid;
   for (const int bit : {14, 15, 30, 31}) {
     Arguments changed = valid;
-    changed.a |= std::uint64_t{1} << bit;
+    changed.a |= uint64_t{1} << bit;
     expect_contract({"A: ", "reserved bits"}, changed);
     changed = valid;
-    changed.b |= std::uint64_t{1} << bit;
+    changed.b |= uint64_t{1} << bit;
     expect_contract({"B: ", "reserved bits"}, changed);
   }
   for (int bit = 53; bit <= 60; ++bit) {
     Arguments changed = valid;
-    changed.a |= std::uint64_t{1} << bit;
+    changed.a |= uint64_t{1} << bit;
     expect_contract({"bits 53 to 60"}, changed);
   }
-  for (const std::uint64_t flip :
-       {std::uint64_t{1} << 46, std::uint64_t{1} << 47, std::uint64_t{1} << 48}) {
+  for (const uint64_t flip : {uint64_t{1} << 46, uint64_t{1} << 47, uint64_t{1} << 48}) {
     Arguments changed = valid;
     changed.a ^= flip;
     expect_contract({"bits 46 to 48", "needs 1"}, changed);
   }
   Arguments changed = valid;
-  changed.a |= std::uint64_t{1} << 52;
+  changed.a |= uint64_t{1} << 52;
   expect_contract({"bit 52", "sm_100a does not have"}, changed);
-  for (const std::uint64_t mode : {3, 5, 7}) {
+  for (const uint64_t mode : {3, 5, 7}) {
     changed = valid;
-    changed.b = (changed.b & ~(std::uint64_t{7} << 61)) | mode << 61;
+    changed.b = (changed.b & ~(uint64_t{7} << 61)) | mode << 61;
     expect_contract({"swizzle mode " + std::to_string(mode)}, changed);
   }
   changed = valid;
   changed.b += 32768 >> 4;
   expect_contract({"out of bounds: B of 64 rows"}, changed);
   changed = valid;
-  changed.a = (changed.a & ~(std::uint64_t{0x3fff} << 32)) | std::uint64_t{0x3fff} << 32;
+  changed.a = (changed.a & ~(uint64_t{0x3fff} << 32)) | uint64_t{0x3fff} << 32;
   expect_contract({"out of bounds: A of 128 rows", "stride offset 262128"}, changed);
 }
 
 TEST(Tcgen05Faults, InstructionDescriptor) {
   const Arguments valid;
-  const auto expect_bits = [&](std::uint32_t idesc, const std::vector<std::string>& parts,
+  const auto expect_bits = [&](uint32_t idesc, const std::vector<std::string>& parts,
                                const std::string& kind = "f8f6f4", int group = 1) {
     Arguments changed = valid;
     changed.idesc = idesc;
@@ -86,7 +86,7 @@ TEST(Tcgen05Faults, InstructionDescriptor) {
   for (const int bit : {6, 23, 29}) expect_bits(valid.idesc | 1u << bit, {"reserved bits"});
   for (const int bit : {30, 31}) expect_bits(valid.idesc | 1u << bit, {"maximum shift"});
   expect_bits(valid.idesc | 8u, {"saturate bit"});
-  for (const std::uint32_t code : {2u, 6u, 7u}) {
+  for (const uint32_t code : {2u, 6u, 7u}) {
     expect_bits(valid.idesc | code << 7, {"format " + std::to_string(code) + " for A"});
     expect_bits(valid.idesc | code << 10, {std::to_string(code) + " for B"});
   }
@@ -99,7 +99,7 @@ TEST(Tcgen05Faults, InstructionDescriptor) {
   expect_bits(instruction_descriptor(kU8, kS8, 1, 128, 64), {"format 1 for D"}, "i8");
   expect_bits(instruction_descriptor(kS8, kS8, 2, 128, 64) | 1u << 13, {"negate bit"}, "i8");
   struct Shape {
-    std::uint32_t m, n;
+    uint32_t m, n;
   };
   for (const Shape shape : {Shape{128, 8}, Shape{128, 24}, Shape{64, 0}, Shape{128, 264},
                             Shape{256, 64}, Shape{32, 64}, Shape{96, 64}})
@@ -178,7 +178,7 @@ TEST(Tcgen05Faults, Copy) {
 }
 
 /// Where row `row` of a copied matrix goes: lanes as a list.
-std::vector<std::uint32_t> lanes_of(const std::string& shape, std::uint32_t row) {
+std::vector<uint32_t> lanes_of(const std::string& shape, uint32_t row) {
   if (shape.starts_with("128x")) return {row};
   if (shape == "4x256b") return {row * 32};
   if (shape == "32x128b.warpx4") return {row, row + 32, row + 64, row + 96};
@@ -189,7 +189,7 @@ std::vector<std::uint32_t> lanes_of(const std::string& shape, std::uint32_t row)
 TEST(Tcgen05Copy, PutsEveryShapeWhereTheIsaSays) {
   struct Shape {
     std::string name;
-    std::uint32_t rows, bytes;
+    uint32_t rows, bytes;
   };
   for (const Shape& shape :
        {Shape{"128x256b", 128, 32}, Shape{"4x256b", 4, 32}, Shape{"128x128b", 128, 16},
@@ -198,32 +198,30 @@ TEST(Tcgen05Copy, PutsEveryShapeWhereTheIsaSays) {
     for (const std::string format : {"", "b6x16_p32", "b4x16_p64"}) {
       SCOPED_TRACE(shape.name + " " + format);
       std::mt19937 random(13);
-      std::vector<std::uint8_t> image(8192);
-      for (auto& byte : image) byte = static_cast<std::uint8_t>(random());
+      std::vector<uint8_t> image(8192);
+      for (auto& byte : image) byte = static_cast<uint8_t>(random());
       MmaProgram program;
       program.columns = 16;
       program.issue = "  add.u32 %r2, %tmem, 4;\n  tcgen05.cp.cta_group::1." + shape.name +
                       (format.empty() ? "" : ".b8x16." + format) + " [%r2], %a;\n";
       // Without swizzle: 8 rows of 16 bytes are contiguous, the next 16 bytes of a row 2048
       // further.
-      const std::uint64_t descriptor =
-          kVersion | std::uint64_t{2048 >> 4} << 16 | std::uint64_t{128 >> 4} << 32;
+      const uint64_t descriptor = kVersion | uint64_t{2048 >> 4} << 16 | uint64_t{128 >> 4} << 32;
       const auto before = random_tensor_memory(1, 16, random);
       auto expected = before;
       const unsigned bits = format.empty() ? 8 : format == "b6x16_p32" ? 6 : 4;
-      for (std::uint32_t row = 0; row < shape.rows; ++row)
-        for (std::uint32_t byte = 0; byte < shape.bytes; ++byte) {
-          const std::uint8_t* const chunk = &image[row * 16 + byte / 16 * 2048];
-          std::uint32_t code = 0;
+      for (uint32_t row = 0; row < shape.rows; ++row)
+        for (uint32_t byte = 0; byte < shape.bytes; ++byte) {
+          const uint8_t* const chunk = &image[row * 16 + byte / 16 * 2048];
+          uint32_t code = 0;
           for (unsigned bit = 0; bit < bits; ++bit) {
             const unsigned position = byte % 16 * bits + bit;
             code |= (chunk[position / 8] >> position % 8 & 1u) << bit;
           }
           if (bits == 4) code <<= 2;
-          for (const std::uint32_t lane : lanes_of(shape.name, row))
-            reinterpret_cast<std::uint8_t*>(
-                &expected[(4 + byte / 4) * kTmemLanes + lane])[byte % 4] =
-                static_cast<std::uint8_t>(code);
+          for (const uint32_t lane : lanes_of(shape.name, row))
+            reinterpret_cast<uint8_t*>(&expected[(4 + byte / 4) * kTmemLanes + lane])[byte % 4] =
+                static_cast<uint8_t>(code);
         }
       const auto after = run_mma(program, image, before, descriptor, 0, 0, false);
       EXPECT_EQ(after, expected);
@@ -244,10 +242,10 @@ TEST(Tcgen05Copy, RunsInOrderWithMmas) {
   const auto after =
       run_mma(program, image, random_tensor_memory(1, 32, random), a.descriptor(), b.descriptor(),
               instruction_descriptor(kE4m3, kE4m3, 1, 128, 16), false);
-  for (std::uint32_t row = 0; row < 128; ++row)
-    for (std::uint32_t column = 0; column < 16; ++column) {
+  for (uint32_t row = 0; row < 128; ++row)
+    for (uint32_t column = 0; column < 16; ++column) {
       double sum = 0;
-      for (std::uint32_t i = 0; i < 32; ++i) sum += a.value(row, i) * b.value(column, i);
+      for (uint32_t i = 0; i < 32; ++i) sum += a.value(row, i) * b.value(column, i);
       ASSERT_NEAR(std::bit_cast<float>(after[column * kTmemLanes + row]), sum, 1e-3);
     }
 }

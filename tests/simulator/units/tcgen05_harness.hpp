@@ -1,8 +1,9 @@
-// Runs one or a few tcgen05.mma on matrices that the host lays out, and hands back Tensor Memory.
-//
-// Everything here is written from the PTX ISA alone: formats, canonical layouts, swizzles, lanes of
-// D.
 #pragma once
+/// \file
+/// Runs one or a few tcgen05.mma on matrices that the host lays out, and hands back Tensor Memory.
+///
+/// Everything here is written from the PTX ISA alone: formats, canonical layouts, swizzles, lanes
+/// of D.
 
 #include <array>
 #include <bit>
@@ -16,13 +17,13 @@
 
 namespace bw::sim::test {
 
-inline constexpr std::uint32_t kTmemLanes = 128;
+inline constexpr uint32_t kTmemLanes = 128;
 
 /// A number format by its fields; `bias` < 0: an integer of `exponent` bits, signed if `mantissa`
 /// is 1.
 struct NumberFormat {
   std::string kind;
-  std::uint32_t code;  ///< in the instruction descriptor
+  uint32_t code;  ///< in the instruction descriptor
   int bits, exponent, mantissa, bias;
 };
 inline const NumberFormat kF16{"f16", 0, 16, 5, 10, 15}, kBf16{"f16", 1, 16, 8, 7, 127},
@@ -31,11 +32,11 @@ inline const NumberFormat kF16{"f16", 0, 16, 5, 10, 15}, kBf16{"f16", 1, 16, 8, 
     kE2m1{"f8f6f4", 5, 4, 2, 1, 1}, kU8{"i8", 0, 8, 8, 0, -1}, kS8{"i8", 1, 8, 8, 1, -1};
 
 /// The value of a finite code.
-inline double value_of_code(const NumberFormat& format, std::uint32_t code) {
+inline double value_of_code(const NumberFormat& format, uint32_t code) {
   if (format.bias < 0)
-    return format.mantissa == 1 ? static_cast<std::int8_t>(code) : static_cast<double>(code);
-  const std::uint32_t mantissa = code & ((1u << format.mantissa) - 1);
-  const std::uint32_t exponent = code >> format.mantissa & ((1u << format.exponent) - 1);
+    return format.mantissa == 1 ? static_cast<int8_t>(code) : static_cast<double>(code);
+  const uint32_t mantissa = code & ((1u << format.mantissa) - 1);
+  const uint32_t exponent = code >> format.mantissa & ((1u << format.exponent) - 1);
   const double sign = (code >> (format.bits - 1) & 1u) != 0 ? -1 : 1;
   const double fraction = std::ldexp(static_cast<double>(mantissa), -format.mantissa);
   if (exponent == 0) return sign * std::ldexp(fraction, 1 - format.bias);
@@ -43,58 +44,57 @@ inline double value_of_code(const NumberFormat& format, std::uint32_t code) {
 }
 
 /// A random code whose value is of moderate size.
-inline std::uint32_t random_code(const NumberFormat& format, std::mt19937& random) {
-  const auto bits = static_cast<std::uint32_t>(random());
+inline uint32_t random_code(const NumberFormat& format, std::mt19937& random) {
+  const auto bits = static_cast<uint32_t>(random());
   if (format.bias < 0) return bits & 0xffu;
-  const std::uint32_t sign = (bits >> 31) << (format.bits - 1);
-  const std::uint32_t mantissa = bits & ((1u << std::min(format.mantissa, 10)) - 1);
-  const std::uint32_t shift = format.mantissa > 10 ? format.mantissa - 10 : 0;
-  const std::uint32_t spread = static_cast<std::uint32_t>(std::min(5, (1 << format.exponent) - 1));
-  const std::uint32_t lowest =
-      format.exponent <= 3 ? 0 : static_cast<std::uint32_t>(format.bias) - 3;
-  const std::uint32_t exponent = lowest + (bits >> 16) % spread;
+  const uint32_t sign = (bits >> 31) << (format.bits - 1);
+  const uint32_t mantissa = bits & ((1u << std::min(format.mantissa, 10)) - 1);
+  const uint32_t shift = format.mantissa > 10 ? format.mantissa - 10 : 0;
+  const uint32_t spread = static_cast<uint32_t>(std::min(5, (1 << format.exponent) - 1));
+  const uint32_t lowest = format.exponent <= 3 ? 0 : static_cast<uint32_t>(format.bias) - 3;
+  const uint32_t exponent = lowest + (bits >> 16) % spread;
   return sign | exponent << format.mantissa | mantissa << shift;
 }
 
 /// Swizzle modes as the descriptor encodes them.
-enum class Pattern : std::uint32_t { none = 0, b128_atom32 = 1, b128 = 2, b64 = 4, b32 = 6 };
+enum class Pattern : uint32_t { none = 0, b128_atom32 = 1, b128 = 2, b64 = 4, b32 = 6 };
 
 /// A matrix operand in shared memory: rows (of M or N) x k elements.
 struct SharedMatrix {
   NumberFormat format;
   bool mn_major = false;
   Pattern pattern = Pattern::none;
-  std::uint32_t rows = 0, k = 0;
-  std::uint32_t offset = 0;          ///< of the tile in the shared image, a multiple of 1024
-  std::vector<std::uint32_t> codes;  ///< [row][k]
+  uint32_t rows = 0, k = 0;
+  uint32_t offset = 0;          ///< of the tile in the shared image, a multiple of 1024
+  std::vector<uint32_t> codes;  ///< [row][k]
 
-  [[nodiscard]] std::uint32_t container() const { return format.bits < 8 ? 1 : format.bits / 8; }
-  [[nodiscard]] std::uint32_t span() const {  // bytes of one row of the swizzle pattern
+  [[nodiscard]] uint32_t container() const { return format.bits < 8 ? 1 : format.bits / 8; }
+  [[nodiscard]] uint32_t span() const {  // bytes of one row of the swizzle pattern
     return pattern == Pattern::none  ? 16
            : pattern == Pattern::b32 ? 32
            : pattern == Pattern::b64 ? 64
                                      : 128;
   }
   /// Bytes along the contiguous index and number of indices across.
-  [[nodiscard]] std::uint32_t line_bytes() const { return (mn_major ? rows : k) * container(); }
-  [[nodiscard]] std::uint32_t lines() const { return mn_major ? k : rows; }
-  [[nodiscard]] std::uint32_t lines_per_group() const {
+  [[nodiscard]] uint32_t line_bytes() const { return (mn_major ? rows : k) * container(); }
+  [[nodiscard]] uint32_t lines() const { return mn_major ? k : rows; }
+  [[nodiscard]] uint32_t lines_per_group() const {
     return pattern == Pattern::b128_atom32 && mn_major ? 4 : 8;
   }
   /// Groups of lines follow each other; then the next column of pattern-wide pieces.
-  [[nodiscard]] std::uint32_t group_bytes() const { return lines_per_group() * span(); }
-  [[nodiscard]] std::uint32_t groups() const {
+  [[nodiscard]] uint32_t group_bytes() const { return lines_per_group() * span(); }
+  [[nodiscard]] uint32_t groups() const {
     return (lines() + lines_per_group() - 1) / lines_per_group();
   }
-  [[nodiscard]] std::uint32_t column_bytes() const { return groups() * group_bytes(); }
-  [[nodiscard]] std::uint32_t size_bytes() const {
+  [[nodiscard]] uint32_t column_bytes() const { return groups() * group_bytes(); }
+  [[nodiscard]] uint32_t size_bytes() const {
     return (line_bytes() + span() - 1) / span() * column_bytes();
   }
   /// Place of the 16-byte chunk that holds byte `along` of line `line`, relative to the tile.
-  [[nodiscard]] std::uint32_t chunk_place(std::uint32_t line, std::uint32_t along) const {
-    const std::uint32_t column = along / span(), chunk = along % span() / 16;
-    std::uint32_t physical = chunk;
-    const std::uint32_t in_group = line % lines_per_group();
+  [[nodiscard]] uint32_t chunk_place(uint32_t line, uint32_t along) const {
+    const uint32_t column = along / span(), chunk = along % span() / 16;
+    uint32_t physical = chunk;
+    const uint32_t in_group = line % lines_per_group();
     switch (pattern) {  // the figures of "Swizzling modes": which chunk stands where in which line
       case Pattern::none:
         break;
@@ -116,8 +116,8 @@ struct SharedMatrix {
            physical * 16;
   }
   /// Descriptor with start address 0 for the K slice that starts at element `first_k`.
-  [[nodiscard]] std::uint64_t descriptor(std::uint32_t first_k = 0) const {
-    std::uint64_t leading = 0, stride = 0;
+  [[nodiscard]] uint64_t descriptor(uint32_t first_k = 0) const {
+    uint64_t leading = 0, stride = 0;
     if (pattern == Pattern::none) {
       // K-major: leading = next 16 bytes along K, stride = next 8 rows. MN-major: leading = next 8
       // k, stride = next 16 bytes along MN.
@@ -127,38 +127,38 @@ struct SharedMatrix {
       leading = mn_major ? column_bytes() : 16;
       stride = group_bytes();
     }
-    std::uint32_t start = offset;
+    uint32_t start = offset;
     if (!mn_major)
       start += pattern == Pattern::none ? first_k * container() / 16 * column_bytes()
                                         : first_k * container() / span() * column_bytes() +
                                               first_k * container() % span();
     else
       start += first_k / lines_per_group() * group_bytes();
-    return std::uint64_t{start} >> 4 | (leading >> 4) << 16 | (stride >> 4) << 32 |
-           std::uint64_t{1} << 46 | static_cast<std::uint64_t>(pattern) << 61;
+    return uint64_t{start} >> 4 | (leading >> 4) << 16 | (stride >> 4) << 32 | uint64_t{1} << 46 |
+           static_cast<uint64_t>(pattern) << 61;
   }
   void randomise(std::mt19937& random) {
-    codes.resize(std::size_t{rows} * k);
+    codes.resize(size_t{rows} * k);
     for (auto& code : codes) code = random_code(format, random);
   }
-  [[nodiscard]] double value(std::uint32_t row, std::uint32_t column) const {
-    return value_of_code(format, codes[std::size_t{row} * k + column]);
+  [[nodiscard]] double value(uint32_t row, uint32_t column) const {
+    return value_of_code(format, codes[size_t{row} * k + column]);
   }
-  void place(std::vector<std::uint8_t>& image) const {
+  void place(std::vector<uint8_t>& image) const {
     if (image.size() < offset + size_bytes()) image.resize(offset + size_bytes());
-    for (std::uint32_t row = 0; row < rows; ++row)
-      for (std::uint32_t column = 0; column < k; ++column) {
-        const std::uint32_t line = mn_major ? column : row, index = mn_major ? row : column;
-        const std::uint32_t along = index * container();
-        std::uint8_t* const chunk = image.data() + offset + chunk_place(line, along);
-        const std::uint32_t code = codes[std::size_t{row} * k + column];
+    for (uint32_t row = 0; row < rows; ++row)
+      for (uint32_t column = 0; column < k; ++column) {
+        const uint32_t line = mn_major ? column : row, index = mn_major ? row : column;
+        const uint32_t along = index * container();
+        uint8_t* const chunk = image.data() + offset + chunk_place(line, along);
+        const uint32_t code = codes[size_t{row} * k + column];
         if (format.bits >= 8) {
           std::memcpy(chunk + along % 16, &code, container());
         } else {  // 16 elements packed from bit 0 of the chunk
           for (int bit = 0; bit < format.bits; ++bit) {
-            const std::uint32_t position = along % 16 * format.bits + bit;
-            const std::uint8_t flag = static_cast<std::uint8_t>(1u << position % 8);
-            chunk[position / 8] = static_cast<std::uint8_t>(
+            const uint32_t position = along % 16 * format.bits + bit;
+            const uint8_t flag = static_cast<uint8_t>(1u << position % 8);
+            chunk[position / 8] = static_cast<uint8_t>(
                 (code >> bit & 1u) != 0 ? chunk[position / 8] | flag : chunk[position / 8] & ~flag);
           }
         }
@@ -167,17 +167,16 @@ struct SharedMatrix {
 };
 
 /// Instruction descriptor from its fields.
-inline std::uint32_t instruction_descriptor(const NumberFormat& a, const NumberFormat& b,
-                                            std::uint32_t d_format, std::uint32_t m,
-                                            std::uint32_t n, bool a_mn_major = false,
-                                            bool b_mn_major = false) {
+inline uint32_t instruction_descriptor(const NumberFormat& a, const NumberFormat& b,
+                                       uint32_t d_format, uint32_t m, uint32_t n,
+                                       bool a_mn_major = false, bool b_mn_major = false) {
   return d_format << 4 | a.code << 7 | b.code << 10 | (a_mn_major ? 1u << 15 : 0) |
          (b_mn_major ? 1u << 16 : 0) | n / 8 << 17 | m / 16 << 24;
 }
 
 /// PTX of a warp: `columns` columns of its quarter of Tensor Memory, from %address on, get what %in
 /// points to, where they are `stride_bytes` apart. Counts in %i; uses %p3 and %v.
-inline std::string fill_tensor_memory(std::uint32_t columns, int stride_bytes) {
+inline std::string fill_tensor_memory(uint32_t columns, int stride_bytes) {
   return R"(
   mov.u32 %i, 0;
 FILL:
@@ -195,7 +194,7 @@ FILL:
 }
 
 /// The opposite, to where %out points.
-inline std::string drain_tensor_memory(std::uint32_t columns, int stride_bytes) {
+inline std::string drain_tensor_memory(uint32_t columns, int stride_bytes) {
   return R"(
   mov.u32 %i, 0;
 DRAIN:
@@ -215,7 +214,7 @@ DRAIN:
 /// Operands of an MMA, and the shared memory that holds both.
 struct Operands {
   SharedMatrix a, b;
-  std::vector<std::uint8_t> image;
+  std::vector<uint8_t> image;
 };
 
 /// Fills matrices of these shapes at random and places them.
@@ -235,7 +234,7 @@ struct MmaProgram {
   /// bit in %smem64), %enable (predicate, from the parameter), %a and %b (descriptors with the
   /// start added), %idesc, %bar (shared address of the mbarrier), %r<8>, %rd<8>.
   std::string issue;
-  std::uint32_t columns = 512;  ///< that are copied in and out
+  uint32_t columns = 512;  ///< that are copied in and out
 };
 
 /// The program's PTX: parameters image, image bytes, TMEM in, TMEM out, descriptor a, b, idesc,
@@ -353,35 +352,35 @@ DONE:
 }
 
 /// Tensor Memory of all CTAs after the program: [cta][column][lane].
-inline std::vector<std::uint32_t> run_mma(const MmaProgram& program,
-                                          std::vector<std::uint8_t> image_of_each_cta,
-                                          const std::vector<std::uint32_t>& tensor_memory,
-                                          std::uint64_t a, std::uint64_t b, std::uint32_t idesc,
-                                          bool enable, Settings settings = test_settings()) {
+inline std::vector<uint32_t> run_mma(const MmaProgram& program,
+                                     std::vector<uint8_t> image_of_each_cta,
+                                     const std::vector<uint32_t>& tensor_memory, uint64_t a,
+                                     uint64_t b, uint32_t idesc, bool enable,
+                                     Settings settings = test_settings()) {
   Runner runner(settings);
-  const auto ctas = static_cast<std::uint32_t>(program.group);
-  const auto bytes = static_cast<std::uint32_t>(image_of_each_cta.size() / ctas);
+  const auto ctas = static_cast<uint32_t>(program.group);
+  const auto bytes = static_cast<uint32_t>(image_of_each_cta.size() / ctas);
   const auto image = runner.buffer(std::move(image_of_each_cta));
   const auto in = runner.buffer(tensor_memory);
-  const auto out = runner.buffer(std::vector<std::uint32_t>(tensor_memory.size(), 0));
+  const auto out = runner.buffer(std::vector<uint32_t>(tensor_memory.size(), 0));
   LaunchConfiguration configuration = grid(ctas, 128, ctas);
   configuration.dynamic_shared_bytes = bytes;
   runner.run(mma_text(program), configuration, image, bytes, in, out, a, b, idesc,
-             static_cast<std::uint32_t>(enable));
+             static_cast<uint32_t>(enable));
   return out.values();
 }
 
 /// Random fp32 contents of Tensor Memory: [cta][column][lane].
-inline std::vector<std::uint32_t> random_tensor_memory(std::uint32_t ctas, std::uint32_t columns,
-                                                       std::mt19937& random) {
-  std::vector<std::uint32_t> words(std::size_t{ctas} * columns * kTmemLanes);
+inline std::vector<uint32_t> random_tensor_memory(uint32_t ctas, uint32_t columns,
+                                                  std::mt19937& random) {
+  std::vector<uint32_t> words(size_t{ctas} * columns * kTmemLanes);
   std::normal_distribution<float> normal;
-  for (auto& word : words) word = std::bit_cast<std::uint32_t>(normal(random));
+  for (auto& word : words) word = std::bit_cast<uint32_t>(normal(random));
   return words;
 }
 
 /// Largest error that a chain of `steps` fp32 roundings can have on a sum of this magnitude.
-inline double chain_bound(double magnitude, std::uint32_t steps) {
+inline double chain_bound(double magnitude, uint32_t steps) {
   return (steps + 1) * std::ldexp(magnitude, -24);
 }
 

@@ -1,4 +1,5 @@
-// tcgen05.ld, tcgen05.st and tcgen05.wait: every shape against the ISA's matrix fragments.
+/// \file
+/// tcgen05.ld, tcgen05.st and tcgen05.wait: every shape against the ISA's matrix fragments.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test {
@@ -93,16 +94,16 @@ DONE:
 }
 
 struct Result {
-  std::vector<std::uint32_t> in, out;
+  std::vector<uint32_t> in, out;
 };
 
 Result run(const std::string& middle, int warp, int columns, int data_registers) {
   Runner runner;
   std::mt19937 random(11);
-  std::vector<std::uint32_t> values((columns + data_registers) * 32);
-  for (auto& value : values) value = static_cast<std::uint32_t>(random());
+  std::vector<uint32_t> values((columns + data_registers) * 32);
+  for (auto& value : values) value = static_cast<uint32_t>(random());
   const auto in = runner.buffer(values);
-  const auto out = runner.buffer(std::vector<std::uint32_t>(values.size(), 0));
+  const auto out = runner.buffer(std::vector<uint32_t>(values.size(), 0));
   runner.run(program(middle, warp, columns, data_registers), threads(256), in, out);
   return {values, out.values()};
 }
@@ -131,10 +132,9 @@ void check_shape(const Shape& shape, int repetitions, int warp, bool packed, int
       for (int t = 0; t < 32; ++t) {
         const Cell c = cell(shape, r, t);
         const int lane = c.lane + lane_offset;
-        const std::uint32_t expected = packed
-                                           ? (result.in[packed_column(c) * 32 + lane] & 0xffffu) |
-                                                 result.in[(packed_column(c) + 1) * 32 + lane] << 16
-                                           : result.in[c.column * 32 + lane];
+        const uint32_t expected = packed ? (result.in[packed_column(c) * 32 + lane] & 0xffffu) |
+                                               result.in[(packed_column(c) + 1) * 32 + lane] << 16
+                                         : result.in[c.column * 32 + lane];
         ASSERT_EQ(result.out[(columns + r) * 32 + t], expected)
             << "ld register " << r << " thread " << t;
       }
@@ -144,12 +144,12 @@ void check_shape(const Shape& shape, int repetitions, int warp, bool packed, int
                                   (packed ? ".unpack::16b" : "") + ".b32 [%v]" + split + ", " +
                                   registers(count) + ";\n  tcgen05.wait::st.sync.aligned;\n",
                               warp, columns, count);
-    std::vector<std::uint32_t> expected(result.in.begin(), result.in.begin() + columns * 32);
+    std::vector<uint32_t> expected(result.in.begin(), result.in.begin() + columns * 32);
     for (int r = 0; r < count; ++r)
       for (int t = 0; t < 32; ++t) {
         const Cell c = cell(shape, r, t);
         const int lane = c.lane + lane_offset;
-        const std::uint32_t value = result.in[(columns + r) * 32 + t];
+        const uint32_t value = result.in[(columns + r) * 32 + t];
         if (packed) {
           expected[packed_column(c) * 32 + lane] = value & 0xffffu;
           expected[(packed_column(c) + 1) * 32 + lane] = value >> 16;
@@ -292,10 +292,10 @@ TEST(Tcgen05LoadStoreFaults, LenientLevelTakesTheQuarterFromTheWarp) {
   Settings settings = test_settings();
   settings.strictness = Strictness::lenient;
   Runner runner(settings);
-  std::vector<std::uint32_t> values((4 + 1) * 32);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint32_t>(i * 7);
+  std::vector<uint32_t> values((4 + 1) * 32);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint32_t>(i * 7);
   const auto in = runner.buffer(values);
-  const auto out = runner.buffer(std::vector<std::uint32_t>(values.size(), 0));
+  const auto out = runner.buffer(std::vector<uint32_t>(values.size(), 0));
   // The warp's lane bits are left out: %tmem instead of %taddr.
   runner.run(program("  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%d0}, [%tmem];\n"
                      "  tcgen05.wait::ld.sync.aligned;\n",

@@ -1,5 +1,6 @@
-// Parts of the tensor core model on their own: element formats, unpacking, the chain of the
-// product.
+/// \file
+/// Parts of the tensor core model on their own: element formats, unpacking, the chain of the
+/// product.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -21,15 +22,15 @@ TEST(Tcgen05Operands, DecodesEveryCodeOfTheNarrowFormats) {
        {Named{MmaFormat::e4m3, kE4m3}, Named{MmaFormat::e5m2, kE5m2}, Named{MmaFormat::e2m3, kE2m3},
         Named{MmaFormat::e3m2, kE3m2}, Named{MmaFormat::e2m1, kE2m1}, Named{MmaFormat::u8, kU8},
         Named{MmaFormat::s8, kS8}}) {
-    const std::uint32_t codes = 1u << c.fields.bits;
-    std::vector<std::uint8_t> raw(codes);
-    for (std::uint32_t code = 0; code < codes; ++code) raw[code] = static_cast<std::uint8_t>(code);
+    const uint32_t codes = 1u << c.fields.bits;
+    std::vector<uint8_t> raw(codes);
+    for (uint32_t code = 0; code < codes; ++code) raw[code] = static_cast<uint8_t>(code);
     std::vector<float> values(codes);
     decode_elements(c.format, reinterpret_cast<const std::byte*>(raw.data()), values.data(), codes);
-    for (std::uint32_t code = 0; code < codes; ++code) {
+    for (uint32_t code = 0; code < codes; ++code) {
       SCOPED_TRACE("format " + std::to_string(static_cast<int>(c.format)) + " code " +
                    std::to_string(code));
-      const std::uint32_t magnitude = code & 0x7fu;
+      const uint32_t magnitude = code & 0x7fu;
       if (c.format == MmaFormat::e4m3 && magnitude == 0x7f) {
         EXPECT_TRUE(std::isnan(values[code]));
       } else if (c.format == MmaFormat::e5m2 && magnitude == 0x7c) {
@@ -46,16 +47,15 @@ TEST(Tcgen05Operands, DecodesEveryCodeOfTheNarrowFormats) {
 }
 
 TEST(Tcgen05Operands, DecodesEveryCodeOfF16AndBf16) {
-  std::vector<std::uint16_t> raw(1u << 16);
-  for (std::uint32_t code = 0; code < raw.size(); ++code)
-    raw[code] = static_cast<std::uint16_t>(code);
+  std::vector<uint16_t> raw(1u << 16);
+  for (uint32_t code = 0; code < raw.size(); ++code) raw[code] = static_cast<uint16_t>(code);
   std::vector<float> values(raw.size());
   for (const bool is_bf16 : {false, true}) {
     decode_elements(is_bf16 ? MmaFormat::bf16 : MmaFormat::f16,
                     reinterpret_cast<const std::byte*>(raw.data()), values.data(), raw.size());
     const NumberFormat& format = is_bf16 ? kBf16 : kF16;
-    for (std::uint32_t code = 0; code < raw.size(); ++code) {
-      const std::uint32_t exponent = code >> format.mantissa & ((1u << format.exponent) - 1);
+    for (uint32_t code = 0; code < raw.size(); ++code) {
+      const uint32_t exponent = code >> format.mantissa & ((1u << format.exponent) - 1);
       if (exponent == (1u << format.exponent) - 1) {
         const bool infinite = (code & ((1u << format.mantissa) - 1)) == 0;
         ASSERT_EQ(std::isinf(values[code]), infinite) << code;
@@ -68,19 +68,19 @@ TEST(Tcgen05Operands, DecodesEveryCodeOfF16AndBf16) {
 }
 
 TEST(Tcgen05Operands, Tf32IgnoresTheLow13Bits) {
-  const std::uint32_t raw[2] = {0x3f801fffu, 0xc0002000u};
+  const uint32_t raw[2] = {0x3f801fffu, 0xc0002000u};
   float values[2];
   decode_elements(MmaFormat::tf32, reinterpret_cast<const std::byte*>(raw), values, 2);
   EXPECT_EQ(values[0], 1.0f);
-  EXPECT_EQ(std::bit_cast<std::uint32_t>(values[1]), 0xc0002000u);
+  EXPECT_EQ(std::bit_cast<uint32_t>(values[1]), 0xc0002000u);
 }
 
 TEST(Tcgen05Operands, ProductIsOneChainOfFusedMultiplyAddsWhateverItsWidth) {
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
-  constexpr std::size_t kK = 37, kLdb = 40, kLdd = 20;
-  for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{5},
-                              std::size_t{7}, std::size_t{13}, std::size_t{32}}) {
+  constexpr size_t kK = 37, kLdb = 40, kLdd = 20;
+  for (const size_t n :
+       {size_t{1}, size_t{2}, size_t{3}, size_t{5}, size_t{7}, size_t{13}, size_t{32}}) {
     std::vector<float> a(kK * kRowBlock), b(n * kLdb), d(n * kLdd);
     for (auto* matrix : {&a, &b, &d})
       for (float& value : *matrix) value = normal(random);
@@ -91,15 +91,15 @@ TEST(Tcgen05Operands, ProductIsOneChainOfFusedMultiplyAddsWhateverItsWidth) {
                        true);
     multiply_row_block(a.data(), b.data(), kLdb, fresh.data(), kLdd, n, kK, false);
     EXPECT_EQ(whole, split);
-    for (std::size_t column = 0; column < n; ++column)
-      for (std::size_t row = 0; row < kLdd; ++row) {
-        const std::size_t place = column * kLdd + row;
+    for (size_t column = 0; column < n; ++column)
+      for (size_t row = 0; row < kLdd; ++row) {
+        const size_t place = column * kLdd + row;
         if (row >= kRowBlock) {
           ASSERT_EQ(whole[place], d[place]);
           continue;
         }
         float sum = d[place], from_zero = 0;
-        for (std::size_t i = 0; i < kK; ++i) {
+        for (size_t i = 0; i < kK; ++i) {
           sum = std::fma(a[i * kRowBlock + row], b[column * kLdb + i], sum);
           from_zero = std::fma(a[i * kRowBlock + row], b[column * kLdb + i], from_zero);
         }
@@ -111,13 +111,13 @@ TEST(Tcgen05Operands, ProductIsOneChainOfFusedMultiplyAddsWhateverItsWidth) {
 
 TEST(Tcgen05Operands, TransposesRowBlocksOfEveryElementSize) {
   std::mt19937 random(4);
-  for (const std::size_t bytes : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
-    const std::size_t columns = 32 / bytes, stride = 48;
+  for (const size_t bytes : {size_t{1}, size_t{2}, size_t{4}}) {
+    const size_t columns = 32 / bytes, stride = 48;
     std::vector<std::byte> rows(16 * stride), out(16 * 32);
     for (auto& value : rows) value = static_cast<std::byte>(random());
     transpose_row_block(rows.data(), stride, out.data(), columns, bytes);
-    for (std::size_t row = 0; row < 16; ++row)
-      for (std::size_t column = 0; column < columns; ++column)
+    for (size_t row = 0; row < 16; ++row)
+      for (size_t column = 0; column < columns; ++column)
         ASSERT_EQ(std::memcmp(&out[(column * 16 + row) * bytes],
                               &rows[row * stride + column * bytes], bytes),
                   0);

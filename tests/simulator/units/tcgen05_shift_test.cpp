@@ -1,35 +1,34 @@
-// tcgen05.shift: 32-byte elements of 32 rows move down by one row, the last row stays.
+/// \file
+/// tcgen05.shift: 32-byte elements of 32 rows move down by one row, the last row stays.
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-constexpr std::uint32_t kColumns = 24;
-constexpr std::uint32_t kFirstColumn = 4, kShiftedColumns = 8;
+constexpr uint32_t kColumns = 24;
+constexpr uint32_t kFirstColumn = 4, kShiftedColumns = 8;
 
-std::vector<std::uint32_t> run(const std::string& issue, int group,
-                               const std::vector<std::uint32_t>& before) {
+std::vector<uint32_t> run(const std::string& issue, int group,
+                          const std::vector<uint32_t>& before) {
   MmaProgram program;
   program.group = group;
   program.columns = kColumns;
   program.issue = issue;
-  constexpr std::uint64_t kUnused = std::uint64_t{1} << 46;
-  return run_mma(program, std::vector<std::uint8_t>(1024 * group), before, kUnused, kUnused, 0,
-                 false);
+  constexpr uint64_t kUnused = uint64_t{1} << 46;
+  return run_mma(program, std::vector<uint8_t>(1024 * group), before, kUnused, kUnused, 0, false);
 }
 
 /// `before` with the rows of one 32-lane quarter moved.
-std::vector<std::uint32_t> shifted(std::vector<std::uint32_t> memory, std::uint32_t cta,
-                                   std::uint32_t first_lane) {
-  for (std::uint32_t column = kFirstColumn; column < kFirstColumn + kShiftedColumns; ++column) {
-    std::uint32_t* const lanes = &memory[(cta * kColumns + column) * kTmemLanes + first_lane];
-    for (std::uint32_t row = 0; row < 31; ++row) lanes[row] = lanes[row + 1];
+std::vector<uint32_t> shifted(std::vector<uint32_t> memory, uint32_t cta, uint32_t first_lane) {
+  for (uint32_t column = kFirstColumn; column < kFirstColumn + kShiftedColumns; ++column) {
+    uint32_t* const lanes = &memory[(cta * kColumns + column) * kTmemLanes + first_lane];
+    for (uint32_t row = 0; row < 31; ++row) lanes[row] = lanes[row + 1];
   }
   return memory;
 }
 
 TEST(Tcgen05Shift, MovesTheRowsOfOneQuarter) {
-  for (const std::uint32_t lane : {0u, 32u, 64u, 96u}) {
+  for (const uint32_t lane : {0u, 32u, 64u, 96u}) {
     std::mt19937 random(21);
     const auto before = random_tensor_memory(1, kColumns, random);
     const auto after = run("  add.u32 %r2, %tmem, " + std::to_string(lane << 16 | kFirstColumn) +

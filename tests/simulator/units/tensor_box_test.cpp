@@ -1,5 +1,6 @@
-// Boxes of tensor copies against a byte-by-byte reference written from the PTX ISA's tables
-// ("Tensors").
+/// \file
+/// Boxes of tensor copies against a byte-by-byte reference written from the PTX ISA's tables
+/// ("Tensors").
 #include <algorithm>
 #include <array>
 #include <random>
@@ -11,31 +12,31 @@
 namespace bw::sim::test {
 namespace {
 
-constexpr std::uint32_t kChunk = 16, kLine = 128;
+constexpr uint32_t kChunk = 16, kLine = 128;
 constexpr std::byte kPoison{0xee};
 
 /// The tables of "Swizzling modes": which 16-byte element of a 128-byte line lies at each place.
-constexpr std::uint8_t kTable32[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}};
-constexpr std::uint8_t kTable64[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
-                                         {1, 0, 3, 2, 5, 4, 7, 6},
-                                         {2, 3, 0, 1, 6, 7, 4, 5},
-                                         {3, 2, 1, 0, 7, 6, 5, 4}};
-constexpr std::uint8_t kTable128[8][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6},
-                                          {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
-                                          {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2},
-                                          {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
-constexpr std::uint8_t kTableAtom32[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
-                                             {2, 3, 0, 1, 6, 7, 4, 5},
-                                             {4, 5, 6, 7, 0, 1, 2, 3},
-                                             {6, 7, 4, 5, 2, 3, 0, 1}};
-constexpr std::uint8_t kTableAtom64[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 0, 1, 2, 3}};
+constexpr uint8_t kTable32[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6}};
+constexpr uint8_t kTable64[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
+                                    {1, 0, 3, 2, 5, 4, 7, 6},
+                                    {2, 3, 0, 1, 6, 7, 4, 5},
+                                    {3, 2, 1, 0, 7, 6, 5, 4}};
+constexpr uint8_t kTable128[8][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {1, 0, 3, 2, 5, 4, 7, 6},
+                                     {2, 3, 0, 1, 6, 7, 4, 5}, {3, 2, 1, 0, 7, 6, 5, 4},
+                                     {4, 5, 6, 7, 0, 1, 2, 3}, {5, 4, 7, 6, 1, 0, 3, 2},
+                                     {6, 7, 4, 5, 2, 3, 0, 1}, {7, 6, 5, 4, 3, 2, 1, 0}};
+constexpr uint8_t kTableAtom32[4][8] = {{0, 1, 2, 3, 4, 5, 6, 7},
+                                        {2, 3, 0, 1, 6, 7, 4, 5},
+                                        {4, 5, 6, 7, 0, 1, 2, 3},
+                                        {6, 7, 4, 5, 2, 3, 0, 1}};
+constexpr uint8_t kTableAtom64[2][8] = {{0, 1, 2, 3, 4, 5, 6, 7}, {4, 5, 6, 7, 0, 1, 2, 3}};
 
 /// Where the byte that an unswizzled layout has at `address` lies.
-std::uint32_t swizzled(TensorMapSwizzle swizzle, std::uint32_t address) {
-  const std::uint32_t line = address / kLine, chunk = address % kLine / kChunk;
+uint32_t swizzled(TensorMapSwizzle swizzle, uint32_t address) {
+  const uint32_t line = address / kLine, chunk = address % kLine / kChunk;
   const auto place_of = [&](const auto& table) {
     const auto& row = table[line % std::size(table)];
-    std::uint32_t place = 0;
+    uint32_t place = 0;
     while (row[place] != chunk) ++place;
     return line * kLine + place * kChunk + address % kChunk;
   };
@@ -61,31 +62,31 @@ std::uint32_t swizzled(TensorMapSwizzle swizzle, std::uint32_t address) {
 /// Calls body(shared address, global offset, inside) for each byte of a box of a map without
 /// interleave.
 template <class Body>
-void for_each_byte(const MapArguments& a, const std::vector<std::int32_t>& coordinates,
-                   std::uint32_t shared_offset, Body&& body) {
-  const std::uint32_t element = tensor_map_element_bits(a.type) / 8;
-  const std::size_t rank = a.extents.size();
-  const std::uint32_t inner = a.box[0] * element;
-  const std::uint32_t pitch = std::max(inner, swizzle_span_bytes(a.swizzle));
-  std::vector<std::uint32_t> index(rank, 0);
-  std::uint32_t row = 0;
+void for_each_byte(const MapArguments& a, const std::vector<int32_t>& coordinates,
+                   uint32_t shared_offset, Body&& body) {
+  const uint32_t element = tensor_map_element_bits(a.type) / 8;
+  const size_t rank = a.extents.size();
+  const uint32_t inner = a.box[0] * element;
+  const uint32_t pitch = std::max(inner, swizzle_span_bytes(a.swizzle));
+  std::vector<uint32_t> index(rank, 0);
+  uint32_t row = 0;
   for (;;) {
-    for (std::uint32_t i = 0; i < a.box[0]; ++i) {
+    for (uint32_t i = 0; i < a.box[0]; ++i) {
       index[0] = i;
       bool inside = true;
-      std::int64_t offset = 0;
-      for (std::size_t d = 0; d < rank; ++d) {
-        const std::int64_t step = d == 0 ? 1 : a.element_strides[d];
-        const std::int64_t at = coordinates[d] + index[d] * step;
-        inside = inside && at >= 0 && at < static_cast<std::int64_t>(a.extents[d]);
-        offset += at * static_cast<std::int64_t>(d == 0 ? element : a.strides[d - 1]);
+      int64_t offset = 0;
+      for (size_t d = 0; d < rank; ++d) {
+        const int64_t step = d == 0 ? 1 : a.element_strides[d];
+        const int64_t at = coordinates[d] + index[d] * step;
+        inside = inside && at >= 0 && at < static_cast<int64_t>(a.extents[d]);
+        offset += at * static_cast<int64_t>(d == 0 ? element : a.strides[d - 1]);
       }
-      for (std::uint32_t b = 0; b < element; ++b)
+      for (uint32_t b = 0; b < element; ++b)
         body(swizzled(a.swizzle, shared_offset + row * pitch + i * element + b), offset + b,
              inside);
     }
     ++row;
-    std::size_t d = 1;
+    size_t d = 1;
     while (d < rank && ++index[d] * a.element_strides[d] >= a.box[d]) index[d++] = 0;
     if (d >= rank) return;
   }
@@ -93,30 +94,28 @@ void for_each_byte(const MapArguments& a, const std::vector<std::int32_t>& coord
 
 struct Case {
   MapArguments map;
-  std::vector<std::int32_t> coordinates;
-  std::uint32_t shared_offset = 0;
+  std::vector<int32_t> coordinates;
+  uint32_t shared_offset = 0;
   std::vector<std::byte> global;
 };
 
-constexpr std::uint32_t kSharedBytes = 128 * 1024;
+constexpr uint32_t kSharedBytes = 128 * 1024;
 
 /// A random small tensor and a box that may stick out of it on any side.
-Case random_case(std::mt19937& random, TensorMapType type, TensorMapSwizzle swizzle,
-                 std::size_t rank, bool may_be_negative) {
-  const auto below = [&](std::uint32_t bound) {
-    return static_cast<std::uint32_t>(random() % bound);
-  };
+Case random_case(std::mt19937& random, TensorMapType type, TensorMapSwizzle swizzle, size_t rank,
+                 bool may_be_negative) {
+  const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
   Case c;
   c.map.type = type;
   c.map.swizzle = swizzle;
-  const std::uint32_t element = tensor_map_element_bits(type) / 8;
-  const std::uint32_t per_chunk = kChunk / element;
-  const std::uint32_t span = swizzle_span_bytes(swizzle);
-  const std::uint32_t most_chunks = span != 0 ? span / kChunk : std::min(12u, 256 / per_chunk);
+  const uint32_t element = tensor_map_element_bits(type) / 8;
+  const uint32_t per_chunk = kChunk / element;
+  const uint32_t span = swizzle_span_bytes(swizzle);
+  const uint32_t most_chunks = span != 0 ? span / kChunk : std::min(12u, 256 / per_chunk);
   c.map.extents.push_back(1 + below(20 * per_chunk));
   c.map.box.push_back(per_chunk * (below(3) == 0 ? most_chunks : 1 + below(most_chunks)));
-  std::uint64_t stride = (c.map.extents[0] * element + 15) / 16 * 16 + 16 * below(2);
-  for (std::size_t d = 1; d < rank; ++d) {
+  uint64_t stride = (c.map.extents[0] * element + 15) / 16 * 16 + 16 * below(2);
+  for (size_t d = 1; d < rank; ++d) {
     c.map.extents.push_back(1 + below(6));
     c.map.box.push_back(1 + below(5));
     c.map.element_strides[d] = 1 + below(4) / 3 * below(3);
@@ -125,19 +124,19 @@ Case random_case(std::mt19937& random, TensorMapType type, TensorMapSwizzle swiz
   }
   c.global.resize(stride);
   for (std::byte& byte : c.global) byte = static_cast<std::byte>(random());
-  c.coordinates.push_back(static_cast<std::int32_t>(per_chunk * below(12)) -
-                          static_cast<std::int32_t>(may_be_negative ? per_chunk * 4 : 0));
-  for (std::size_t d = 1; d < rank; ++d)
-    c.coordinates.push_back(static_cast<std::int32_t>(below(7)) - (may_be_negative ? 2 : 0));
+  c.coordinates.push_back(static_cast<int32_t>(per_chunk * below(12)) -
+                          static_cast<int32_t>(may_be_negative ? per_chunk * 4 : 0));
+  for (size_t d = 1; d < rank; ++d)
+    c.coordinates.push_back(static_cast<int32_t>(below(7)) - (may_be_negative ? 2 : 0));
   c.shared_offset = kLine * below(16);
   return c;
 }
 
 TensorBox box_of(Case& c) {
   // The tensor's address must be aligned; the test's vector is 16-byte aligned by operator new.
-  c.map.address = reinterpret_cast<std::uint64_t>(c.global.data());
+  c.map.address = reinterpret_cast<uint64_t>(c.global.data());
   const OpaqueMap opaque = c.map.encode();
-  std::array<std::int32_t, kTensorMapMaxRank> coordinates{};
+  std::array<int32_t, kTensorMapMaxRank> coordinates{};
   std::copy(c.coordinates.begin(), c.coordinates.end(), coordinates.begin());
   return TensorBox(*decode_tensor_map(&opaque), coordinates, false);
 }
@@ -156,21 +155,21 @@ TEST(TensorBox, LoadsLikeTheReference) {
   std::mt19937 random(1);
   for (const TensorMapSwizzle swizzle : kSwizzles)
     for (const TensorMapType type : kTypes)
-      for (std::size_t rank = 1; rank <= 5; ++rank)
+      for (size_t rank = 1; rank <= 5; ++rank)
         for (int repeat = 0; repeat < 6; ++repeat) {
           Case c = random_case(random, type, swizzle, rank, true);
           c.map.nan_fill = type != TensorMapType::u8 && repeat % 2 == 1;
           const TensorBox box = box_of(c);
           std::vector<std::byte> shared(kSharedBytes, kPoison), other(kSharedBytes, kPoison);
           std::vector<std::byte> expected(kSharedBytes, kPoison);
-          std::uint32_t bytes = 0;
-          for_each_byte(c.map, c.coordinates, c.shared_offset,
-                        [&](std::uint32_t to, std::int64_t from, bool inside) {
-                          const std::byte fill{static_cast<std::uint8_t>(
-                              c.map.nan_fill ? (bytes % 2 == 0 ? 0xf7 : 0x7f) : 0)};
-                          expected[to] = inside ? c.global[static_cast<std::size_t>(from)] : fill;
-                          ++bytes;
-                        });
+          uint32_t bytes = 0;
+          for_each_byte(
+              c.map, c.coordinates, c.shared_offset, [&](uint32_t to, int64_t from, bool inside) {
+                const std::byte fill{
+                    static_cast<uint8_t>(c.map.nan_fill ? (bytes % 2 == 0 ? 0xf7 : 0x7f) : 0)};
+                expected[to] = inside ? c.global[static_cast<size_t>(from)] : fill;
+                ++bytes;
+              });
           ASSERT_EQ(box.transfer_bytes(), bytes);
           box.load({shared.data(), other.data()}, c.shared_offset);
           ASSERT_EQ(shared, expected) << box.map().describe() << " swizzle " << int(swizzle);
@@ -182,7 +181,7 @@ TEST(TensorBox, StoresLikeTheReference) {
   std::mt19937 random(2);
   for (const TensorMapSwizzle swizzle : kSwizzles)
     for (const TensorMapType type : kTypes)
-      for (std::size_t rank = 1; rank <= 5; ++rank)
+      for (size_t rank = 1; rank <= 5; ++rank)
         for (int repeat = 0; repeat < 4; ++repeat) {
           Case c = random_case(random, type, swizzle, rank, false);
           const TensorBox box = box_of(c);
@@ -190,8 +189,8 @@ TEST(TensorBox, StoresLikeTheReference) {
           for (std::byte& byte : shared) byte = static_cast<std::byte>(random());
           std::vector<std::byte> expected = c.global;
           for_each_byte(c.map, c.coordinates, c.shared_offset,
-                        [&](std::uint32_t from, std::int64_t to, bool inside) {
-                          if (inside) expected[static_cast<std::size_t>(to)] = shared[from];
+                        [&](uint32_t from, int64_t to, bool inside) {
+                          if (inside) expected[static_cast<size_t>(to)] = shared[from];
                         });
           std::vector<std::byte> staged;
           box.read_shared(shared.data(), c.shared_offset, staged);
@@ -206,8 +205,8 @@ TEST(TensorBox, GlobalRangeIsTheTouchedPart) {
     Case c =
         random_case(random, kTypes[random() % 4], kSwizzles[random() % 7], 1 + random() % 5, true);
     const TensorBox box = box_of(c);
-    std::int64_t lowest = INT64_MAX, highest = -1;
-    for_each_byte(c.map, c.coordinates, 0, [&](std::uint32_t, std::int64_t at, bool inside) {
+    int64_t lowest = INT64_MAX, highest = -1;
+    for_each_byte(c.map, c.coordinates, 0, [&](uint32_t, int64_t at, bool inside) {
       if (!inside) return;
       lowest = std::min(lowest, at);
       highest = std::max(highest, at);
@@ -215,31 +214,30 @@ TEST(TensorBox, GlobalRangeIsTheTouchedPart) {
     const auto range = box.global_range();
     ASSERT_EQ(range.has_value(), highest >= 0);
     if (!range) continue;
-    EXPECT_EQ(range->address - c.map.address, static_cast<std::uint64_t>(lowest));
-    EXPECT_EQ(range->size_bytes, static_cast<std::uint64_t>(highest - lowest + 1));
+    EXPECT_EQ(range->address - c.map.address, static_cast<uint64_t>(lowest));
+    EXPECT_EQ(range->size_bytes, static_cast<uint64_t>(highest - lowest + 1));
   }
 }
 
 /// A tensor of 16-bit words that hold their own index plus 1.
-const std::uint16_t* counted() {
-  alignas(kTensorMapAlignmentBytes) static std::array<std::uint16_t, 1 << 16> values;
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(i + 1);
+const uint16_t* counted() {
+  alignas(kTensorMapAlignmentBytes) static std::array<uint16_t, 1 << 16> values;
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint16_t>(i + 1);
   return values.data();
 }
 
 /// Loads a box and gives, per 16-byte chunk of shared memory, the chunk of global memory it holds;
 /// -1 where nothing was written, -2 for zeros.
-std::vector<int> loaded_chunks(MapArguments a,
-                               std::array<std::int32_t, kTensorMapMaxRank> coordinates,
-                               std::size_t chunks) {
-  a.address = reinterpret_cast<std::uint64_t>(counted());
+std::vector<int> loaded_chunks(MapArguments a, std::array<int32_t, kTensorMapMaxRank> coordinates,
+                               size_t chunks) {
+  a.address = reinterpret_cast<uint64_t>(counted());
   const OpaqueMap opaque = a.encode();
-  std::vector<std::uint16_t> shared(kSharedBytes / 2, 0xeeee);
+  std::vector<uint16_t> shared(kSharedBytes / 2, 0xeeee);
   TensorBox(*decode_tensor_map(&opaque), coordinates, false)
       .load({reinterpret_cast<std::byte*>(shared.data())}, 0);
   std::vector<int> result;
-  for (std::size_t i = 0; i < chunks; ++i) {
-    const std::uint16_t first = shared[8 * i];
+  for (size_t i = 0; i < chunks; ++i) {
+    const uint16_t first = shared[8 * i];
     result.push_back(first == 0xeeee ? -1 : first == 0 ? -2 : (first - 1) / 8);
   }
   return result;
@@ -306,14 +304,14 @@ TEST(TensorBox, InterleaveOf32BytesWithItsSwizzle) {
 
 TEST(TensorBox, GatherTakesFourRows) {
   MapArguments a;
-  a.address = reinterpret_cast<std::uint64_t>(counted());
+  a.address = reinterpret_cast<uint64_t>(counted());
   a.extents = {64, 100};
   a.strides = {128};
   a.box = {16, 1};
   const OpaqueMap opaque = a.encode();
   const TensorBox box(*decode_tensor_map(&opaque), {8, 7, 100, 3, -1}, true);
   EXPECT_EQ(box.transfer_bytes(), 128u);
-  std::vector<std::uint16_t> shared(64, 0xeeee);
+  std::vector<uint16_t> shared(64, 0xeeee);
   box.load({reinterpret_cast<std::byte*>(shared.data())}, 0);
   for (int i = 0; i < 16; ++i) {
     EXPECT_EQ(shared[i], 7 * 64 + 8 + i + 1);

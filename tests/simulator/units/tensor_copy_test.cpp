@@ -1,4 +1,5 @@
-// cp.async.bulk.tensor and its relatives, from the PTX ISA: who gets data and signals, and when.
+/// \file
+/// cp.async.bulk.tensor and its relatives, from the PTX ISA: who gets data and signals, and when.
 #include <bit>
 
 #include "tests/simulator/units/copy_harness.hpp"
@@ -14,8 +15,8 @@ TEST(TensorCopy, LoadsABoxAndCompletesTheMbarrier) {
   CopyRun run;
   const OpaqueMap map = CopyRun::plain_map(run.in.address()).encode();
   run.run(expect_bytes(512) + kLoad2d + wait_for_bar() + write_tile(), map);
-  for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[i], 4 * 32 + i + 1);
-  for (std::uint32_t i = 128; i < kTileWords; ++i) EXPECT_EQ(run.out[i], tile_word(0, i));
+  for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[i], 4 * 32 + i + 1);
+  for (uint32_t i = 128; i < kTileWords; ++i) EXPECT_EQ(run.out[i], tile_word(0, i));
 }
 
 TEST(TensorCopy, CompletionBeforeExpectIsFine) {
@@ -40,8 +41,8 @@ TEST(TensorCopy, OutOfRangePartsAreFilledAndCountInFull) {
   a.extents = {30, 6};
   const OpaqueMap map = a.encode();
   run.run(expect_bytes(512) + kLoad2d + wait_for_bar() + write_tile(), map);
-  for (std::uint32_t row = 0; row < 4; ++row)
-    for (std::uint32_t x = 0; x < 32; ++x)
+  for (uint32_t row = 0; row < 4; ++row)
+    for (uint32_t x = 0; x < 32; ++x)
       EXPECT_EQ(run.out[row * 32 + x], row < 2 && x < 30 ? (4 + row) * 32 + x + 1 : 0u);
 }
 
@@ -54,16 +55,16 @@ TEST(TensorCopy, SwizzleFollowsTheSharedAddress) {
       "  @%p0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       ".L2::cache_hint [%r4], [%rd1, {0, 0}], [%r2], 0;\n";
   run.run(expect_bytes(512) + load + wait_for_bar() + write_tile(), a.encode());
-  for (std::uint32_t row = 0; row < 4; ++row)
-    for (std::uint32_t x = 0; x < 32; ++x) {
-      const std::uint32_t line = 3 + row;
-      const std::uint32_t place = line * 32 + ((x / 4) ^ (line % 8)) * 4 + x % 4;
+  for (uint32_t row = 0; row < 4; ++row)
+    for (uint32_t x = 0; x < 32; ++x) {
+      const uint32_t line = 3 + row;
+      const uint32_t place = line * 32 + ((x / 4) ^ (line % 8)) * 4 + x % 4;
       EXPECT_EQ(run.out[place], row * 32 + x + 1);
     }
 }
 
 TEST(TensorCopy, OneToFiveDimensions) {
-  for (std::size_t rank = 1; rank <= 5; ++rank) {
+  for (size_t rank = 1; rank <= 5; ++rank) {
     CopyRun run;
     MapArguments a;
     a.type = TensorMapType::u32;
@@ -75,8 +76,8 @@ TEST(TensorCopy, OneToFiveDimensions) {
     a.strides.resize(rank - 1);
     a.box.resize(rank);
     std::string coordinates = "4";
-    std::uint32_t expected = 4 + 1;
-    for (std::size_t d = 1; d < rank; ++d) {
+    uint32_t expected = 4 + 1;
+    for (size_t d = 1; d < rank; ++d) {
       coordinates += ", 1";
       expected += 8u << (d - 1);
     }
@@ -84,16 +85,16 @@ TEST(TensorCopy, OneToFiveDimensions) {
                 "d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {" + coordinates +
                 "}], [%r2];\n" + wait_for_bar() + write_tile(),
             a.encode());
-    for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(run.out[i], expected + i) << "rank " << rank;
+    for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(run.out[i], expected + i) << "rank " << rank;
   }
 }
 
 TEST(TensorCopy, MulticastWritesAndSignalsEachCtaOfTheMask) {
-  for (const std::uint32_t size : {2u, 4u}) {
+  for (const uint32_t size : {2u, 4u}) {
     CopyRun run(size);
     const OpaqueMap map = CopyRun::plain_map(run.in.address()).encode();
     // Rank 0 loads for all but rank 1, which loads for itself.
-    const std::uint32_t others = ((1u << size) - 1) & ~2u;
+    const uint32_t others = ((1u << size) - 1) & ~2u;
     const std::string load =
         "  setp.eq.and.u32 %p1, %r3, 0, %p0;\n  setp.eq.and.u32 %p2, %r3, 1, %p0;\n"
         "  @%p1 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
@@ -103,8 +104,8 @@ TEST(TensorCopy, MulticastWritesAndSignalsEachCtaOfTheMask) {
         "  @%p2 cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
         " [%r1], [%rd1, {0, 8}], [%r2];\n";
     run.run(expect_bytes(512) + load + wait_for_bar() + write_tile() + cluster_sync(), map);
-    for (std::uint32_t rank = 0; rank < size; ++rank)
-      for (std::uint32_t i = 0; i < 128; ++i)
+    for (uint32_t rank = 0; rank < size; ++rank)
+      for (uint32_t i = 0; i < 128; ++i)
         EXPECT_EQ(run.out[rank * kTileWords + i], (rank == 1 ? 8 * 32 : 0) + i + 1);
   }
 }
@@ -126,8 +127,8 @@ TEST(TensorCopy, CtaGroup2SignalsThePairsLeader) {
       "  @!%p3 bra AFTER;\n" +
       wait_for_bar() + "AFTER:\n";
   run.run(load + leader_waits + cluster_sync() + write_tile(), map);
-  for (std::uint32_t rank = 0; rank < 4; ++rank)
-    for (std::uint32_t i = 0; i < 128; ++i)
+  for (uint32_t rank = 0; rank < 4; ++rank)
+    for (uint32_t i = 0; i < 128; ++i)
       EXPECT_EQ(run.out[rank * kTileWords + i], rank * 128 + i + 1);
 }
 
@@ -145,9 +146,9 @@ TEST(TensorCopy, CtaGroup2MulticastSignalsTheParityOfTheMbarrier) {
       "  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], %r7;\n" +
       wait_for_bar();
   run.run(load + wait + cluster_sync() + write_tile(), map);
-  for (std::uint32_t i = 0; i < 128; ++i) {
+  for (uint32_t i = 0; i < 128; ++i) {
     EXPECT_EQ(run.out[i], tile_word(0, i));
-    for (std::uint32_t rank = 1; rank < 4; ++rank) EXPECT_EQ(run.out[rank * kTileWords + i], i + 1);
+    for (uint32_t rank = 1; rank < 4; ++rank) EXPECT_EQ(run.out[rank * kTileWords + i], i + 1);
   }
 }
 
@@ -160,8 +161,8 @@ TEST(TensorCopy, StoresClipAtTheTensorsEnd) {
   MapArguments a = CopyRun::plain_map(run.out.address());
   a.extents = {32, 4};
   run.run(kStoreAndWait, a.encode());
-  for (std::uint32_t row = 0; row < 8; ++row)
-    for (std::uint32_t x = 0; x < 32; ++x) {
+  for (uint32_t row = 0; row < 8; ++row)
+    for (uint32_t x = 0; x < 32; ++x) {
       const bool written = row >= 2 && row < 4 && x >= 16;
       EXPECT_EQ(run.out[row * 32 + x],
                 written ? tile_word(0, (row - 2) * 32 + x - 16) : kUntouched);
@@ -172,26 +173,25 @@ TEST(TensorCopy, ReductionsCombineAllCtas) {
   CopyRun run(4);
   MapArguments a = CopyRun::plain_map(run.out.address());
   a.box = {32, 2};
-  for (std::uint32_t i = 0; i < 64; ++i) run.out[i] = i;
+  for (uint32_t i = 0; i < 64; ++i) run.out[i] = i;
   run.run(
       "  @%p0 cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%rd1, {0, "
       "0}], "
       "[%r1];\n  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n",
       a.encode());
-  for (std::uint32_t i = 0; i < 64; ++i)
-    EXPECT_EQ(run.out[i], i + (1 + 2 + 3 + 4) * 0x1000000u + 4 * i);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(run.out[i], i + (1 + 2 + 3 + 4) * 0x1000000u + 4 * i);
   EXPECT_EQ(run.out[64], kUntouched);
 }
 
 TEST(TensorCopy, ReductionsOfManyClustersAreOrdered) {
-  for (const std::uint32_t host_threads : {1u, 3u}) {
+  for (const uint32_t host_threads : {1u, 3u}) {
     Settings settings = test_settings(5);
     settings.host_threads = host_threads;
     CopyRun run(1, settings);
     MapArguments a = CopyRun::plain_map(run.out.address());
     a.type = TensorMapType::f32;
-    constexpr std::uint32_t kCtas = 24;
-    for (std::uint32_t i = 0; i < 128; ++i) run.out[i] = std::bit_cast<std::uint32_t>(1.0f);
+    constexpr uint32_t kCtas = 24;
+    for (uint32_t i = 0; i < 128; ++i) run.out[i] = std::bit_cast<uint32_t>(1.0f);
     const std::string body =
         "  mov.u32 %r4, 0x3f800000;\n  shl.b32 %r5, %r0, 2;\n  add.u32 %r5, %r5, %r1;\n"
         "  st.shared.u32 [%r5], %r4;\n  fence.proxy.async.shared::cta;\n  bar.sync 0;\n"
@@ -199,8 +199,7 @@ TEST(TensorCopy, ReductionsOfManyClustersAreOrdered) {
         "[%r1];\n  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n";
     run.runner.run(entry(kCopyParameters, copy_prelude() + body + "  ret;\n"), grid(kCtas, 128),
                    a.encode().bytes, run.out, run.in);
-    for (std::uint32_t i = 0; i < 128; ++i)
-      EXPECT_EQ(std::bit_cast<float>(run.out[i]), 1.0f + kCtas);
+    for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(std::bit_cast<float>(run.out[i]), 1.0f + kCtas);
   }
 }
 
@@ -213,9 +212,9 @@ TEST(TensorCopy, GatherAndScatter) {
               ".mbarrier::complete_tx::bytes [%r1], [%rd1, {8, 3, 15, 0, 16}], [%r2];\n" +
               wait_for_bar() + write_tile(),
           a.encode());
-  const std::uint32_t rows[] = {3, 15, 0};
-  for (std::uint32_t i = 0; i < 8; ++i) {
-    for (std::uint32_t r = 0; r < 3; ++r) EXPECT_EQ(run.out[8 * r + i], rows[r] * 32 + 8 + i + 1);
+  const uint32_t rows[] = {3, 15, 0};
+  for (uint32_t i = 0; i < 8; ++i) {
+    for (uint32_t r = 0; r < 3; ++r) EXPECT_EQ(run.out[8 * r + i], rows[r] * 32 + 8 + i + 1);
     EXPECT_EQ(run.out[24 + i], 0u);
   }
   CopyRun scatter;
@@ -225,8 +224,8 @@ TEST(TensorCopy, GatherAndScatter) {
       "[%rd1, {8, 3, 15, 0, 16}], [%r1];\n  cp.async.bulk.commit_group;\n"
       "  cp.async.bulk.wait_group 0;\n",
       a.encode());
-  for (std::uint32_t i = 0; i < 8; ++i)
-    for (std::uint32_t r = 0; r < 3; ++r)
+  for (uint32_t i = 0; i < 8; ++i)
+    for (uint32_t r = 0; r < 3; ++r)
       EXPECT_EQ(scatter.out[rows[r] * 32 + 8 + i], tile_word(0, 8 * r + i));
   EXPECT_EQ(scatter.out[16 * 32 + 8], kUntouched);
 }
@@ -250,16 +249,16 @@ TEST(TensorCopy, SharedVariablesByNameAreTheOwnCtas) {
               "[tile+512], [%rd1, {0, 0}], [bar];\n" +
               wait_for_bar() + write_tile() + cluster_sync(),
           map);
-  for (std::uint32_t rank = 0; rank < 2; ++rank)
-    for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[rank * kTileWords + 128 + i], i + 1);
+  for (uint32_t rank = 0; rank < 2; ++rank)
+    for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[rank * kTileWords + 128 + i], i + 1);
 }
 
 TEST(TensorCopy, EverySeedDeliversTheSame) {
-  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+  for (uint64_t seed = 0; seed < 8; ++seed) {
     CopyRun run(2, test_settings(seed));
     const OpaqueMap map = CopyRun::plain_map(run.in.address()).encode();
     run.run(expect_bytes(512) + kLoad2d + wait_for_bar() + write_tile(), map);
-    for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[kTileWords + i], 128 + i + 1);
+    for (uint32_t i = 0; i < 128; ++i) EXPECT_EQ(run.out[kTileWords + i], 128 + i + 1);
   }
 }
 

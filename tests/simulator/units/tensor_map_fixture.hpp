@@ -1,5 +1,6 @@
-// Tensor maps for tests: the arguments of cuTensorMapEncodeTiled with defaults.
 #pragma once
+/// \file
+/// Tensor maps for tests: the arguments of cuTensorMapEncodeTiled with defaults.
 
 #include <gtest/gtest.h>
 
@@ -20,11 +21,11 @@ struct alignas(kTensorMapAlignmentBytes) OpaqueMap {
 /// Arguments that own their arrays.
 struct MapArguments {
   TensorMapType type = TensorMapType::u16;
-  std::uint64_t address = 0;
-  std::vector<std::uint64_t> extents;
-  std::vector<std::uint64_t> strides;  ///< of dimensions 1 and up, bytes
-  std::vector<std::uint32_t> box;
-  std::vector<std::uint32_t> element_strides{1, 1, 1, 1, 1};
+  uint64_t address = 0;
+  std::vector<uint64_t> extents;
+  std::vector<uint64_t> strides;  ///< of dimensions 1 and up, bytes
+  std::vector<uint32_t> box;
+  std::vector<uint32_t> element_strides{1, 1, 1, 1, 1};
   TensorMapInterleave interleave = TensorMapInterleave::none;
   TensorMapSwizzle swizzle = TensorMapSwizzle::none;
   int l2_promotion = 0;
@@ -33,7 +34,7 @@ struct MapArguments {
   [[nodiscard]] TensorMapArguments raw() const {
     TensorMapArguments a;
     a.data_type = static_cast<int>(type);
-    a.rank = static_cast<std::uint32_t>(extents.size());
+    a.rank = static_cast<uint32_t>(extents.size());
     a.global_address = address;
     a.global_dim = extents.data();
     a.global_strides = strides.data();

@@ -1,5 +1,6 @@
-// Conditions of cuTensorMapEncodeTiled (CUDA driver API 13.0); the verdicts on strides, box size
-// and element strides were also seen with CUDA's own library.
+/// \file
+/// Conditions of cuTensorMapEncodeTiled (CUDA driver API 13.0); the verdicts on strides, box size
+/// and element strides were also seen with CUDA's own library.
 #include <cstring>
 #include <functional>
 #include <string>
@@ -25,14 +26,14 @@ TEST(TensorMap, RoundTrip) {
   a.element_strides = {1, 3, 1};
   a.l2_promotion = 2;
   a.nan_fill = true;
-  a.extents[2] = std::uint64_t{1} << 32;
+  a.extents[2] = uint64_t{1} << 32;
   const OpaqueMap opaque = a.encode();
   const std::optional<TensorMap> map = decode_tensor_map(&opaque);
   ASSERT_TRUE(map.has_value());
   EXPECT_EQ(map->type, TensorMapType::bf16);
   EXPECT_EQ(map->rank, 3u);
   EXPECT_EQ(map->address, 0x10000u);
-  EXPECT_EQ(map->extents[2], std::uint64_t{1} << 32);
+  EXPECT_EQ(map->extents[2], uint64_t{1} << 32);
   EXPECT_EQ(map->stride_bytes[2], 32768u);
   EXPECT_EQ(map->box[1], 8u);
   EXPECT_EQ(map->count(1), 3u);  // ceil(8 / 3)
@@ -45,7 +46,7 @@ TEST(TensorMap, GarbageIsNotAMap) {
   OpaqueMap opaque{};
   EXPECT_FALSE(decode_tensor_map(&opaque).has_value());
   opaque = base().encode();
-  for (std::size_t byte = 0; byte < kTensorMapBytes; ++byte) {
+  for (size_t byte = 0; byte < kTensorMapBytes; ++byte) {
     OpaqueMap changed = opaque;
     changed.bytes[byte] ^= std::byte{1};
     EXPECT_FALSE(decode_tensor_map(&changed).has_value()) << "byte " << byte;
@@ -93,11 +94,11 @@ const Condition kConditions[] = {
     {"Stride0", [](A& a) { a.strides[1] = 0; }, nullptr},
     {"StrideBelowRow", [](A& a) { a.strides[0] = 256; }, nullptr},
     {"Stride520", [](A& a) { a.strides[0] = 520; }, "globalStrides[0] is 520"},
-    {"Stride2To40", [](A& a) { a.strides[1] = std::uint64_t{1} << 40; }, "below 2^40"},
-    {"StrideLargest", [](A& a) { a.strides[1] = (std::uint64_t{1} << 40) - 16; }, nullptr},
+    {"Stride2To40", [](A& a) { a.strides[1] = uint64_t{1} << 40; }, "below 2^40"},
+    {"StrideLargest", [](A& a) { a.strides[1] = (uint64_t{1} << 40) - 16; }, nullptr},
     {"Extent0", [](A& a) { a.extents[1] = 0; }, "globalDim[1] is 0"},
-    {"ExtentLargest", [](A& a) { a.extents[2] = std::uint64_t{1} << 32; }, nullptr},
-    {"ExtentTooLarge", [](A& a) { a.extents[2] = (std::uint64_t{1} << 32) + 1; }, "globalDim[2]"},
+    {"ExtentLargest", [](A& a) { a.extents[2] = uint64_t{1} << 32; }, nullptr},
+    {"ExtentTooLarge", [](A& a) { a.extents[2] = (uint64_t{1} << 32) + 1; }, "globalDim[2]"},
     {"Box0", [](A& a) { a.box[1] = 0; }, "boxDim[1] is 0"},
     {"Box256", [](A& a) { a.box[1] = 256; }, nullptr},
     {"Box257", [](A& a) { a.box[1] = 257; }, "boxDim[1] is 257"},

@@ -1,5 +1,6 @@
-// Forms that are known and not executed are refused at launch, by name; production kernels' forms
-// are known.
+/// \file
+/// Forms that are known and not executed are refused at launch, by name; production kernels' forms
+/// are known.
 #include <fstream>
 
 #include "common/simulator/machine/opcode_table.hpp"
@@ -11,13 +12,13 @@ namespace {
 TEST(Unexecuted, EveryFormOfProductionKernelsIsExecutedOrRefusedByName) {
   std::ifstream file(std::string(BW_TEST_DATA) + "/ptx/instruction_forms.txt");
   ASSERT_TRUE(file.is_open());
-  std::size_t forms = 0;
+  size_t forms = 0;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     ++forms;
     EXPECT_TRUE(find_row(line).has_value()) << line << " is not known";
   }
-  constexpr std::size_t kForms = 281;
+  constexpr size_t kForms = 281;
   EXPECT_EQ(forms, kForms);
 }
 

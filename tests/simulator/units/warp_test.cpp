@@ -1,5 +1,6 @@
-// Warp-level instructions, converged, diverged and with partial masks (PTX ISA, "shfl.sync",
-// "vote.sync", "match.sync", "redux.sync", "elect.sync", "activemask", "bar.warp.sync").
+/// \file
+/// Warp-level instructions, converged, diverged and with partial masks (PTX ISA, "shfl.sync",
+/// "vote.sync", "match.sync", "redux.sync", "elect.sync", "activemask", "bar.warp.sync").
 #include <bit>
 
 #include "tests/simulator/harness.hpp"
@@ -7,7 +8,7 @@
 namespace bw::sim::test {
 namespace {
 
-using U32 = std::uint32_t;
+using U32 = uint32_t;
 
 std::string warp_kernel(const std::string& body) {
   return entry(
@@ -49,7 +50,7 @@ TEST(Warp, ShuffleModesClampsAndSegments) {
         for (int lane = 0; lane < 32; ++lane) {
           bool in_range = false;
           const int source = shuffle_source(mode, lane, b, c, in_range);
-          ASSERT_EQ(d[static_cast<std::size_t>(lane)],
+          ASSERT_EQ(d[static_cast<size_t>(lane)],
                     static_cast<U32>(3 * source) + (in_range ? 1000u : 0u))
               << mode << " lane " << lane << " b " << b << " c " << c;
         }
@@ -126,7 +127,7 @@ TEST(Warp, ExitedLanesAreNotWaitedFor) {
 }
 
 TEST(Warp, LanesThatExitLaterReleaseTheWaitingOnes) {
-  for (const std::uint64_t seed : {0, 1, 2, 3}) {
+  for (const uint64_t seed : {0, 1, 2, 3}) {
     const auto d = run_warp(
         "setp.ge.u32 %p1, %t, 20; @%p1 bra LATE;\nvote.sync.ballot.b32 %d, 1, -1;\nbra DONE;\n"
         "LATE: nanosleep.u32 1000; exit;\nDONE:",

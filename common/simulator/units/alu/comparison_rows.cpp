@@ -1,5 +1,6 @@
-// setp, set, selp, slct and predicate logic (PTX ISA, "Comparison and Selection Instructions",
-// "Half Precision Comparison Instructions", "Logic and Shift Instructions").
+/// \file
+/// setp, set, selp, slct and predicate logic (PTX ISA, "Comparison and Selection Instructions",
+/// "Half Precision Comparison Instructions", "Logic and Shift Instructions").
 #include "common/simulator/machine/opcode_table.hpp"
 
 #include <string_view>
@@ -80,8 +81,8 @@ struct FlushedFloat {
 };
 template <class Format, bool kFtz>
 struct Narrow {
-  using Storage = std::uint16_t;
-  static float read(std::uint16_t value) {
+  using Storage = uint16_t;
+  static float read(uint16_t value) {
     if (kFtz && (value & Format::kExponent) == 0) value &= Format::kSign;
     return Format::to_float(value);
   }
@@ -90,7 +91,7 @@ struct Narrow {
 /// Lanes for which the comparison holds. `kStride` and `offset` pick a half of a packed type.
 template <class Comparison, class Reader, int kStride>
 LaneMask compare(const Strand& strand, const Instruction& instruction, LaneMask active,
-                 std::size_t first_source, int offset) {
+                 size_t first_source, int offset) {
   using T = typename Reader::Storage;
   const T* const a = strand.lanes<T>(instruction.operands[first_source]) + offset;
   const T* const b = strand.lanes<T>(instruction.operands[first_source + 1]) + offset;
@@ -111,7 +112,7 @@ LaneMask compare(const Strand& strand, const Instruction& instruction, LaneMask 
 }
 
 /// Instruction::flags of setp and set.
-enum CompareFlag : std::uint8_t {
+enum CompareFlag : uint8_t {
   kSecondDestination = 1,
   kCombineAnd = 2,
   kCombineOr = 4,
@@ -119,7 +120,7 @@ enum CompareFlag : std::uint8_t {
   kCombine = kCombineAnd | kCombineOr | kCombineXor,
 };
 
-LaneMask combine(std::uint8_t flags, LaneMask result, LaneMask c) {
+LaneMask combine(uint8_t flags, LaneMask result, LaneMask c) {
   if (flags & kCombineAnd) return result & c;
   if (flags & kCombineOr) return result | c;
   return result ^ c;
@@ -128,13 +129,13 @@ LaneMask combine(std::uint8_t flags, LaneMask result, LaneMask c) {
 /// Operands: p, [q], a, b, [c].
 template <class Comparison, class Reader>
 Flow set_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const std::uint8_t flags = instruction.flags;
+  const uint8_t flags = instruction.flags;
   if (flags == 0) {
     strand.set_predicate(instruction.operands[0], active,
                          compare<Comparison, Reader, 1>(strand, instruction, active, 1, 0));
     return Flow::next;
   }
-  const std::size_t first_source = flags & kSecondDestination ? 2 : 1;
+  const size_t first_source = flags & kSecondDestination ? 2 : 1;
   const LaneMask result =
       compare<Comparison, Reader, 1>(strand, instruction, active, first_source, 0);
   LaneMask p = result, q = ~result;
@@ -228,7 +229,7 @@ Handler by_source_type(Binder& binder, ScalarType type, Make make) {
   }
 }
 
-std::uint8_t combine_flag(const Binder& binder) {
+uint8_t combine_flag(const Binder& binder) {
   const std::string_view name = binder.modifiers.get("bool");
   return name == "and" ? kCombineAnd : name == "or" ? kCombineOr : name == "xor" ? kCombineXor : 0;
 }
@@ -236,23 +237,23 @@ std::uint8_t combine_flag(const Binder& binder) {
 void bind_setp(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   const bool packed = type == ScalarType::f16x2 || type == ScalarType::bf16x2;
-  const std::uint8_t combination = combine_flag(binder);
-  const std::size_t operands = combination != 0 ? 4 : 3;
+  const uint8_t combination = combine_flag(binder);
+  const size_t operands = combination != 0 ? 4 : 3;
   binder.expect_count(operands, operands);
   const ptx::Operand& destination = binder.ptx_operand(0);
   const bool pair = destination.kind == ptx::Operand::Kind::pair;
   if (packed && !pair)
     binder.refuse("has one destination, but its source is packed",
                   "write both predicates, as in p|q: the lower and the upper half");
-  binder.out.flags = static_cast<std::uint8_t>(combination | (pair ? kSecondDestination : 0));
+  binder.out.flags = static_cast<uint8_t>(combination | (pair ? kSecondDestination : 0));
   binder.destination(pair ? destination.elements[0] : destination, 0);
   if (pair) binder.destination(destination.elements[1], 0);
   binder.source_value(binder.ptx_operand(1), type);
   binder.source_value(binder.ptx_operand(2), type);
   if (combination != 0) binder.source_predicate(binder.ptx_operand(3));
   binder.out.execute = by_source_type(binder, type, [packed]<class C, class R>() -> Handler {
-    if constexpr (sizeof(typename R::Storage) == 2 && !std::is_same_v<R, Plain<std::int16_t>> &&
-                  !std::is_same_v<R, Plain<std::uint16_t>>) {
+    if constexpr (sizeof(typename R::Storage) == 2 && !std::is_same_v<R, Plain<int16_t>> &&
+                  !std::is_same_v<R, Plain<uint16_t>>) {
       if (packed) return set_predicate_packed<C, R>;
     }
     return set_predicate<C, R>;
@@ -263,7 +264,7 @@ void bind_setp(Binder& binder) {
 }
 
 /// The value that set writes where the comparison holds.
-std::int64_t true_value(ScalarType type) {
+int64_t true_value(ScalarType type) {
   switch (type) {
     case ScalarType::f32:
       return 0x3f800000;
@@ -281,12 +282,12 @@ std::int64_t true_value(ScalarType type) {
 void bind_set(Binder& binder) {
   const ScalarType destination = binder.modifiers.type(0), source = binder.modifiers.type(1);
   const bool packed = source == ScalarType::f16x2 || source == ScalarType::bf16x2;
-  const std::size_t bytes = ptx::size_bytes(destination);
+  const size_t bytes = ptx::size_bytes(destination);
   if (bytes != 4 && !(bytes == 2 && !packed))
     binder.refuse("has a destination type that set does not take for its source type",
                   "use u32, s32, f32, or the 16-bit and packed types with half precision sources");
-  const std::uint8_t combination = combine_flag(binder);
-  const std::size_t operands = combination != 0 ? 4 : 3;
+  const uint8_t combination = combine_flag(binder);
+  const size_t operands = combination != 0 ? 4 : 3;
   binder.expect_count(operands, operands);
   binder.destination(binder.ptx_operand(0), bytes);
   binder.source_value(binder.ptx_operand(1), source);
@@ -296,8 +297,8 @@ void bind_set(Binder& binder) {
   binder.out.immediate = true_value(destination);
   binder.out.execute = by_source_type(binder, source, [=]<class C, class R>() -> Handler {
     if constexpr (sizeof(typename R::Storage) == 2)
-      if (packed) return set_value<C, R, std::uint16_t, 2>;
-    return bytes == 2 ? set_value<C, R, std::uint16_t, 1> : set_value<C, R, std::uint32_t, 1>;
+      if (packed) return set_value<C, R, uint16_t, 2>;
+    return bytes == 2 ? set_value<C, R, uint16_t, 1> : set_value<C, R, uint32_t, 1>;
   });
   if (binder.out.execute == nullptr)
     binder.refuse("compares integers with a comparison of floating-point values",
@@ -336,8 +337,7 @@ void bind_selp(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), type);
   binder.source_value(binder.ptx_operand(2), type);
   binder.source_predicate(binder.ptx_operand(3));
-  binder.out.execute =
-      by_width(type, select<std::uint16_t>, select<std::uint32_t>, select<std::uint64_t>);
+  binder.out.execute = by_width(type, select<uint16_t>, select<uint32_t>, select<uint64_t>);
 }
 
 /// d = c >= 0 ? a : b; a NaN takes b.
@@ -354,16 +354,16 @@ Handler slct_handler(ScalarType type) {
   using C = typename Reader::Storage;
   using Select = SelectBySign<Reader>;
   using lanewise::map3;
-  return by_width(type, map3<Select, std::uint16_t, std::uint16_t, std::uint16_t, C>,
-                  map3<Select, std::uint32_t, std::uint32_t, std::uint32_t, C>,
-                  map3<Select, std::uint64_t, std::uint64_t, std::uint64_t, C>);
+  return by_width(type, map3<Select, uint16_t, uint16_t, uint16_t, C>,
+                  map3<Select, uint32_t, uint32_t, uint32_t, C>,
+                  map3<Select, uint64_t, uint64_t, uint64_t, C>);
 }
 
 void bind_slct(Binder& binder) {
   const ScalarType type = binder.modifiers.type(0);
   const ScalarType selector = ptx::type_from_name(binder.modifiers.get("selector"));
   lanewise::bind_operands(binder, type, {type, type, selector});
-  binder.out.execute = selector == ScalarType::s32   ? slct_handler<Plain<std::int32_t>>(type)
+  binder.out.execute = selector == ScalarType::s32   ? slct_handler<Plain<int32_t>>(type)
                        : binder.modifiers.has("ftz") ? slct_handler<FlushedFloat>(type)
                                                      : slct_handler<Plain<float>>(type);
 }

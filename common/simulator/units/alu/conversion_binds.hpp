@@ -1,6 +1,7 @@
-// Bind functions of the conversion family: move.cpp, convert_scalar.cpp, convert_packed.cpp,
-// convert_address.cpp; conversion_rows.cpp lists the forms.
 #pragma once
+/// \file
+/// Bind functions of the conversion family: move.cpp, convert_scalar.cpp, convert_packed.cpp,
+/// convert_address.cpp; conversion_rows.cpp lists the forms.
 
 #include "common/simulator/machine/opcode_table.hpp"
 

@@ -1,4 +1,5 @@
-// The forms of mov, cvt, cvta and isspacep (PTX ISA, "Data Movement and Conversion Instructions").
+/// \file
+/// The forms of mov, cvt, cvta and isspacep (PTX ISA, "Data Movement and Conversion Instructions").
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/conversion_binds.hpp"
@@ -18,7 +19,7 @@ constexpr std::string_view kIsspacep =
     "PTX ISA, Data Movement and Conversion Instructions: isspacep";
 
 /// Conversions other than moves between integers run at a quarter of the ALU's rate or slower.
-constexpr std::uint16_t kConvert = 2 * kAlu;
+constexpr uint16_t kConvert = 2 * kAlu;
 
 constexpr OpcodeRow kRows[] = {
     {"mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", bind_mov, false, kAlu, kMov},

@@ -1,7 +1,8 @@
-// cvta and isspacep (PTX ISA, "Data Movement and Conversion Instructions").
-//
-// Global, constant and parameter addresses are generic addresses already; shared and local ones
-// gain or lose the bits of their window.
+/// \file
+/// cvta and isspacep (PTX ISA, "Data Movement and Conversion Instructions").
+///
+/// Global, constant and parameter addresses are generic addresses already; shared and local ones
+/// gain or lose the bits of their window.
 #include <string_view>
 
 #include "common/simulator/machine/address_space.hpp"
@@ -16,38 +17,38 @@ namespace {
 using ptx::ScalarType;
 
 struct AddSharedWindow {
-  static std::uint64_t apply(std::uint64_t a) { return a | kSharedWindow; }
+  static uint64_t apply(uint64_t a) { return a | kSharedWindow; }
 };
 struct AddLocalWindow {
-  static std::uint64_t apply(std::uint64_t a) { return a | kLocalWindow; }
+  static uint64_t apply(uint64_t a) { return a | kLocalWindow; }
 };
 struct DropWindow {
-  static std::uint64_t apply(std::uint64_t a) { return a & ~kWindowMask; }
+  static uint64_t apply(uint64_t a) { return a & ~kWindowMask; }
 };
 struct Same {
-  static std::uint64_t apply(std::uint64_t a) { return a; }
+  static uint64_t apply(uint64_t a) { return a; }
 };
 
 /// The generic address of a shared variable named in the instruction itself.
 Flow shared_variable_to_generic(Strand& strand, const Instruction& instruction, LaneMask active) {
-  std::uint64_t* const d = strand.lanes<std::uint64_t>(instruction.operands[0]);
-  const std::uint64_t address = strand.lanes<std::uint64_t>(instruction.operands[1])[0] |
-                                std::uint64_t{strand.cta->rank} << kSharedRankShift | kSharedWindow;
+  uint64_t* const d = strand.lanes<uint64_t>(instruction.operands[0]);
+  const uint64_t address = strand.lanes<uint64_t>(instruction.operands[1])[0] |
+                           uint64_t{strand.cta->rank} << kSharedRankShift | kSharedWindow;
   for_lanes(active, [=](int lane) { d[lane] = address; });
   return Flow::next;
 }
 
 template <class Operation>
-constexpr Handler kUnary = lanewise::map1<Operation, std::uint64_t, std::uint64_t>;
+constexpr Handler kUnary = lanewise::map1<Operation, uint64_t, uint64_t>;
 
 /// Whether a generic address lies in the space `name`.
 bool in_space(std::string_view name, AddressSpace space, const Allocation* allocation,
-              std::uint64_t address, const Strand& strand) {
+              uint64_t address, const Strand& strand) {
   if (name == "local") return space == AddressSpace::local;
   if (name == "shared::cluster") return space == AddressSpace::shared_cluster;
   if (name.starts_with("shared"))
     return space == AddressSpace::shared_cluster &&
-           static_cast<std::uint32_t>(address) >> kSharedRankShift == strand.cta->rank;
+           static_cast<uint32_t>(address) >> kSharedRankShift == strand.cta->rank;
   if (space != AddressSpace::global || allocation == nullptr)
     return name == "global" && space == AddressSpace::global;
   const bool parameter =
@@ -65,7 +66,7 @@ Flow is_in_space(Strand& strand, const Instruction& instruction, LaneMask active
   const std::string_view name = static_cast<const Space*>(instruction.detail)->name;
   LaneMask result = 0;
   for_lanes(active, [&](int lane) {
-    const std::uint64_t address = strand.value(instruction.operands[1], lane);
+    const uint64_t address = strand.value(instruction.operands[1], lane);
     const AddressSpace space = space_of_generic(address);
     const Allocation* const allocation =
         space == AddressSpace::global ? strand.cluster->memory().find(address) : nullptr;

@@ -1,6 +1,7 @@
-// cvt with packed types: two f32 into f16x2, bf16x2 and the 8-, 6- and 4-bit formats, between f16x2
-// and those formats, and ue8m0x2 scales (PTX ISA, "Data Movement and Conversion Instructions:
-// cvt").
+/// \file
+/// cvt with packed types: two f32 into f16x2, bf16x2 and the 8-, 6- and 4-bit formats, between
+/// f16x2 and those formats, and ue8m0x2 scales (PTX ISA, "Data Movement and Conversion
+/// Instructions: cvt").
 #include <array>
 #include <bit>
 
@@ -52,7 +53,7 @@ struct PackedConversion {
   Rounding rounding = Rounding::nearest_even;
   bool relu = false, satfinite = false;
 
-  [[nodiscard]] std::uint64_t element(const ExactValue& value) const {
+  [[nodiscard]] uint64_t element(const ExactValue& value) const {
     if (relu && value.negative && value.kind != ExactValue::Kind::nan) return 0;
     return encode(value, *format, rounding, satfinite);
   }
@@ -68,11 +69,11 @@ PackedConversion packed_conversion(const Binder& binder, ScalarType destination)
 /// d = {a in the upper part, b in the lower part}, a and b f32.
 Flow convert_pair(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto& conversion = *static_cast<const PackedConversion*>(instruction.detail);
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
-  const std::uint32_t* const b = strand.lanes<std::uint32_t>(instruction.operands[2]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+  const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[2]);
   for_lanes(active, [&](int lane) {
-    const std::uint64_t upper = conversion.element(decode(a[lane], kFormatF32));
-    const std::uint64_t lower = conversion.element(decode(b[lane], kFormatF32));
+    const uint64_t upper = conversion.element(decode(a[lane], kFormatF32));
+    const uint64_t lower = conversion.element(decode(b[lane], kFormatF32));
     strand.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
   });
   return Flow::next;
@@ -81,18 +82,18 @@ Flow convert_pair(Strand& strand, const Instruction& instruction, LaneMask activ
 /// As convert_pair, from the halves of an f16x2.
 Flow convert_halves(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto& conversion = *static_cast<const PackedConversion*>(instruction.detail);
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
   for_lanes(active, [&](int lane) {
-    const std::uint64_t upper = conversion.element(decode(a[lane] >> 16, kFormatF16));
-    const std::uint64_t lower = conversion.element(decode(a[lane] & 0xffff, kFormatF16));
+    const uint64_t upper = conversion.element(decode(a[lane] >> 16, kFormatF16));
+    const uint64_t lower = conversion.element(decode(a[lane] & 0xffff, kFormatF16));
     strand.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
   });
   return Flow::next;
 }
 
 template <class Format, bool kRelu>
-std::uint32_t narrow(float value) {
-  const std::uint16_t bits = Format::from_float(value);
+uint32_t narrow(float value) {
+  const uint16_t bits = Format::from_float(value);
   if constexpr (kRelu) {
     const bool negative = (bits & 0x8000) != 0;  // the canonical NaN is positive
     return negative ? 0u : bits;
@@ -103,48 +104,47 @@ std::uint32_t narrow(float value) {
 /// Nearest-even conversion of two f32 into f16x2 or bf16x2.
 template <class Format, bool kRelu>
 struct PairToHalves {
-  static std::uint32_t apply(float a, float b) {
+  static uint32_t apply(float a, float b) {
     return narrow<Format, kRelu>(a) << 16 | narrow<Format, kRelu>(b);
   }
 };
 
 /// f32 to e4m3, nearest even, saturating to 448, branch-free.
-inline std::uint32_t to_e4m3(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = bits >> 24 & 0x80;
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
+inline uint32_t to_e4m3(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t sign = bits >> 24 & 0x80;
+  const uint32_t magnitude = bits & 0x7fffffffu;
   // Normal results: bias 127 to 7, round at bit 20.
-  constexpr std::uint32_t kRebias = 120u << 23;
-  const std::uint32_t normal = (magnitude - kRebias + 0x7ffffu + (magnitude >> 20 & 1)) >> 20;
+  constexpr uint32_t kRebias = 120u << 23;
+  const uint32_t normal = (magnitude - kRebias + 0x7ffffu + (magnitude >> 20 & 1)) >> 20;
   // Subnormal results: adding 2^14 lines the value up with units of 2^-9.
   constexpr float kAlign = 0x1p14f;
-  const std::uint32_t subnormal =
-      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + kAlign) -
-      std::bit_cast<std::uint32_t>(kAlign);
-  constexpr std::uint32_t kSmallestNormal = 0x3c800000u;  // 2^-6
-  constexpr std::uint32_t kGreatest = 0x7e, kNan = 0x7f;
-  constexpr std::uint32_t kSaturated = 0x43e00000u;  // 448
-  const std::uint32_t finite = select_below(magnitude, kSmallestNormal, subnormal, normal);
-  const std::uint32_t limited = select_below(magnitude, kSaturated, finite, kGreatest);
+  const uint32_t subnormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + kAlign) -
+                             std::bit_cast<uint32_t>(kAlign);
+  constexpr uint32_t kSmallestNormal = 0x3c800000u;  // 2^-6
+  constexpr uint32_t kGreatest = 0x7e, kNan = 0x7f;
+  constexpr uint32_t kSaturated = 0x43e00000u;  // 448
+  const uint32_t finite = select_below(magnitude, kSmallestNormal, subnormal, normal);
+  const uint32_t limited = select_below(magnitude, kSaturated, finite, kGreatest);
   return select_below(0x7f800000u, magnitude, kNan, sign | limited);
 }
 
 struct PairToE4m3 {
-  static std::uint16_t apply(float a, float b) {
-    return static_cast<std::uint16_t>(to_e4m3(a) << 8 | to_e4m3(b));
+  static uint16_t apply(float a, float b) {
+    return static_cast<uint16_t>(to_e4m3(a) << 8 | to_e4m3(b));
   }
 };
 
 // ---- Narrow formats to f16x2: a table of every code
 // -------------------------------------------------
 
-using HalfTable = std::array<std::uint16_t, 256>;
+using HalfTable = std::array<uint16_t, 256>;
 
 constexpr HalfTable half_table(const FloatFormat& format) {
   HalfTable table{};
-  const std::uint64_t code_mask = (std::uint64_t{1} << format.width()) - 1;
-  for (std::uint64_t code = 0; code < table.size(); ++code)
-    table[code] = static_cast<std::uint16_t>(
+  const uint64_t code_mask = (uint64_t{1} << format.width()) - 1;
+  for (uint64_t code = 0; code < table.size(); ++code)
+    table[code] = static_cast<uint16_t>(
         encode(decode(code & code_mask, format), kFormatF16, Rounding::nearest_even));
   return table;
 }
@@ -156,15 +156,15 @@ constexpr HalfTable kHalfOfE3m2 = half_table(kFormatE3m2);
 constexpr HalfTable kHalfOfE2m1 = half_table(kFormatE2m1);
 
 template <bool kRelu>
-std::uint32_t half_of(const HalfTable& table, std::uint32_t code) {
-  const std::uint16_t half = table[code];
+uint32_t half_of(const HalfTable& table, uint32_t code) {
+  const uint16_t half = table[code];
   return kRelu && (half & 0x8000) != 0 ? 0u : half;
 }
 
 template <const HalfTable& kTable, int kBits, bool kRelu>
 struct HalvesOf {
-  static std::uint32_t apply(std::uint16_t codes) {
-    constexpr std::uint32_t kMask = (1u << kBits) - 1;
+  static uint32_t apply(uint16_t codes) {
+    constexpr uint32_t kMask = (1u << kBits) - 1;
     return half_of<kRelu>(kTable, codes >> kBits & kMask) << 16 |
            half_of<kRelu>(kTable, codes & kMask);
   }
@@ -172,62 +172,60 @@ struct HalvesOf {
 
 template <const HalfTable& kTable, int kBits>
 Handler unpack_handler(bool relu) {
-  return relu ? lanewise::map1<HalvesOf<kTable, kBits, true>, std::uint32_t, std::uint16_t>
-              : lanewise::map1<HalvesOf<kTable, kBits, false>, std::uint32_t, std::uint16_t>;
+  return relu ? lanewise::map1<HalvesOf<kTable, kBits, true>, uint32_t, uint16_t>
+              : lanewise::map1<HalvesOf<kTable, kBits, false>, uint32_t, uint16_t>;
 }
 
 // ---- Scales: ue8m0 is 2^(code - 127), 255 is NaN; the source's sign is dropped
 // ------------------------
 
-constexpr std::uint32_t kScaleNan = 0xff, kGreatestScale = 0xfe;
+constexpr uint32_t kScaleNan = 0xff, kGreatestScale = 0xfe;
 
 /// `flags` of the scale conversions.
-enum ScaleFlag : std::uint8_t { kRoundUp = 1, kSatfinite = 2 };
+enum ScaleFlag : uint8_t { kRoundUp = 1, kSatfinite = 2 };
 
 /// `magnitude` is an f32's bits without sign.
-std::uint32_t to_scale(std::uint32_t magnitude, std::uint8_t flags) {
+uint32_t to_scale(uint32_t magnitude, uint8_t flags) {
   if (magnitude > 0x7f800000u) return kScaleNan;
   if (magnitude == 0x7f800000u) return flags & kSatfinite ? kGreatestScale : kScaleNan;
-  const std::uint32_t exponent = magnitude >> 23, mantissa = magnitude & 0x7fffffu;
+  const uint32_t exponent = magnitude >> 23, mantissa = magnitude & 0x7fffffu;
   // Code 0 is 2^-127, half the smallest normal number: subnormals above it round up to code 1.
-  constexpr std::uint32_t kHalfOfNormal = 0x400000u;
+  constexpr uint32_t kHalfOfNormal = 0x400000u;
   const bool above = exponent == 0 ? mantissa > kHalfOfNormal : mantissa != 0;
-  const std::uint32_t code = exponent + ((flags & kRoundUp) && above ? 1 : 0);
+  const uint32_t code = exponent + ((flags & kRoundUp) && above ? 1 : 0);
   if (code < kScaleNan) return code;
   return flags & kSatfinite ? kGreatestScale : kScaleNan;
 }
 
 Flow convert_pair_to_scale(Strand& strand, const Instruction& instruction, LaneMask active) {
-  std::uint16_t* const d = strand.lanes<std::uint16_t>(instruction.operands[0]);
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
-  const std::uint32_t* const b = strand.lanes<std::uint32_t>(instruction.operands[2]);
-  const std::uint8_t flags = instruction.flags;
+  uint16_t* const d = strand.lanes<uint16_t>(instruction.operands[0]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+  const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[2]);
+  const uint8_t flags = instruction.flags;
   for_lanes(active, [=](int lane) {
-    d[lane] = static_cast<std::uint16_t>(to_scale(a[lane] & 0x7fffffffu, flags) << 8 |
-                                         to_scale(b[lane] & 0x7fffffffu, flags));
+    d[lane] = static_cast<uint16_t>(to_scale(a[lane] & 0x7fffffffu, flags) << 8 |
+                                    to_scale(b[lane] & 0x7fffffffu, flags));
   });
   return Flow::next;
 }
 
 Flow convert_bf16x2_to_scale(Strand& strand, const Instruction& instruction, LaneMask active) {
-  std::uint16_t* const d = strand.lanes<std::uint16_t>(instruction.operands[0]);
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
-  const std::uint8_t flags = instruction.flags;
+  uint16_t* const d = strand.lanes<uint16_t>(instruction.operands[0]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+  const uint8_t flags = instruction.flags;
   for_lanes(active, [=](int lane) {
-    d[lane] = static_cast<std::uint16_t>(to_scale(a[lane] & 0x7fff0000u, flags) << 8 |
-                                         to_scale(a[lane] << 16 & 0x7fff0000u, flags));
+    d[lane] = static_cast<uint16_t>(to_scale(a[lane] & 0x7fff0000u, flags) << 8 |
+                                    to_scale(a[lane] << 16 & 0x7fff0000u, flags));
   });
   return Flow::next;
 }
 
 struct ScaleToBfloat {
-  static std::uint32_t element(std::uint32_t code) {
-    constexpr std::uint32_t kSmallest = 0x40;  // 2^-127 is subnormal
-    return code == kScaleNan ? std::uint32_t{Bfloat::kCanonicalNan}
-           : code == 0       ? kSmallest
-                             : code << 7;
+  static uint32_t element(uint32_t code) {
+    constexpr uint32_t kSmallest = 0x40;  // 2^-127 is subnormal
+    return code == kScaleNan ? uint32_t{Bfloat::kCanonicalNan} : code == 0 ? kSmallest : code << 7;
   }
-  static std::uint32_t apply(std::uint16_t codes) {
+  static uint32_t apply(uint16_t codes) {
     return element(codes >> 8) << 16 | element(codes & 0xff);
   }
 };
@@ -244,13 +242,13 @@ void bind_cvt_pair(Binder& binder) {
   using lanewise::map2;
   Handler& execute = binder.out.execute;
   if (nearest && !conversion.satfinite && type == ScalarType::f16x2) {
-    execute = conversion.relu ? map2<PairToHalves<Half, true>, std::uint32_t, float, float>
-                              : map2<PairToHalves<Half, false>, std::uint32_t, float, float>;
+    execute = conversion.relu ? map2<PairToHalves<Half, true>, uint32_t, float, float>
+                              : map2<PairToHalves<Half, false>, uint32_t, float, float>;
   } else if (nearest && !conversion.satfinite && type == ScalarType::bf16x2) {
-    execute = conversion.relu ? map2<PairToHalves<Bfloat, true>, std::uint32_t, float, float>
-                              : map2<PairToHalves<Bfloat, false>, std::uint32_t, float, float>;
+    execute = conversion.relu ? map2<PairToHalves<Bfloat, true>, uint32_t, float, float>
+                              : map2<PairToHalves<Bfloat, false>, uint32_t, float, float>;
   } else if (type == ScalarType::e4m3x2 && !conversion.relu) {
-    execute = map2<PairToE4m3, std::uint16_t, float, float>;
+    execute = map2<PairToE4m3, uint16_t, float, float>;
   } else {
     binder.detail(conversion);
     execute = convert_pair;
@@ -289,9 +287,8 @@ void bind_cvt_unpack(Binder& binder) {
 }
 
 void bind_cvt_to_scale(Binder& binder) {
-  binder.out.flags =
-      static_cast<std::uint8_t>((binder.modifiers.get("round") == "rp" ? kRoundUp : 0) |
-                                (binder.modifiers.has("satfinite") ? kSatfinite : 0));
+  binder.out.flags = static_cast<uint8_t>((binder.modifiers.get("round") == "rp" ? kRoundUp : 0) |
+                                          (binder.modifiers.has("satfinite") ? kSatfinite : 0));
   if (binder.modifiers.has("bf16x2")) {
     lanewise::bind_operands(binder, ScalarType::b16, {ScalarType::b32});
     binder.out.execute = convert_bf16x2_to_scale;
@@ -303,7 +300,7 @@ void bind_cvt_to_scale(Binder& binder) {
 
 void bind_cvt_from_scale(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::b32, {ScalarType::b16});
-  binder.out.execute = lanewise::map1<ScaleToBfloat, std::uint32_t, std::uint16_t>;
+  binder.out.execute = lanewise::map1<ScaleToBfloat, uint32_t, uint16_t>;
 }
 
 }  // namespace bw::sim::conversion

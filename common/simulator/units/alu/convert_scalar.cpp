@@ -1,8 +1,9 @@
-// cvt between scalar types (PTX ISA, "Data Movement and Conversion Instructions: cvt"), tf32 and
-// cvt.pack.
-//
-// Frequent conversions have vectorisable handlers; all others take the general path, which decodes
-// a value exactly and encodes it with the rounding asked for.
+/// \file
+/// cvt between scalar types (PTX ISA, "Data Movement and Conversion Instructions: cvt"), tf32 and
+/// cvt.pack.
+///
+/// Frequent conversions have vectorisable handlers; all others take the general path, which decodes
+/// a value exactly and encodes it with the rounding asked for.
 #include <cmath>
 #include <limits>
 
@@ -42,20 +43,20 @@ const FloatFormat& format_of(ScalarType type) {
   }
 }
 
-std::uint64_t low_bits(std::uint64_t value, std::size_t bytes) {
-  return bytes >= 8 ? value : value & ((std::uint64_t{1} << (8 * bytes)) - 1);
+uint64_t low_bits(uint64_t value, size_t bytes) {
+  return bytes >= 8 ? value : value & ((uint64_t{1} << (8 * bytes)) - 1);
 }
-std::uint64_t extend(std::uint64_t value, ScalarType type) {
-  const std::size_t unused = 64 - 8 * ptx::size_bytes(type);
+uint64_t extend(uint64_t value, ScalarType type) {
+  const size_t unused = 64 - 8 * ptx::size_bytes(type);
   if (!ptx::is_signed(type)) return value << unused >> unused;
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
+  return static_cast<uint64_t>(static_cast<int64_t>(value << unused) >> unused);
 }
 
-ExactValue read_value(std::uint64_t bits, const Conversion& conversion) {
+ExactValue read_value(uint64_t bits, const Conversion& conversion) {
   const ScalarType type = conversion.source;
   if (!ptx::is_float(type)) {
-    const std::uint64_t value = extend(bits, type);
-    const bool negative = ptx::is_signed(type) && static_cast<std::int64_t>(value) < 0;
+    const uint64_t value = extend(bits, type);
+    const bool negative = ptx::is_signed(type) && static_cast<int64_t>(value) < 0;
     return exact_integer(negative, negative ? 0 - value : value);
   }
   ExactValue value = decode(low_bits(bits, ptx::size_bytes(type)), format_of(type));
@@ -73,26 +74,25 @@ ExactValue to_integral(const ExactValue& value, Rounding rounding) {
 
 /// Clamped to the range of the type; NaN is 0, or the sign bit alone where f64 or a 64-bit type is
 /// involved.
-std::uint64_t to_integer(const ExactValue& value, const Conversion& conversion) {
+uint64_t to_integer(const ExactValue& value, const Conversion& conversion) {
   const ScalarType type = conversion.destination;
-  const std::size_t bits = 8 * ptx::size_bytes(type);
-  const std::uint64_t half_range = std::uint64_t{1} << (bits - 1);
+  const size_t bits = 8 * ptx::size_bytes(type);
+  const uint64_t half_range = uint64_t{1} << (bits - 1);
   if (value.kind == ExactValue::Kind::nan)
     return bits == 64 || conversion.source == ScalarType::f64 ? half_range : 0;
-  const std::uint64_t above_zero =
-      ptx::is_signed(type) ? half_range - 1 : half_range - 1 + half_range;
-  const std::uint64_t below_zero = ptx::is_signed(type) ? half_range : 0;
-  const std::uint64_t limit = value.negative ? below_zero : above_zero;
+  const uint64_t above_zero = ptx::is_signed(type) ? half_range - 1 : half_range - 1 + half_range;
+  const uint64_t below_zero = ptx::is_signed(type) ? half_range : 0;
+  const uint64_t limit = value.negative ? below_zero : above_zero;
   const ExactValue integral = to_integral(value, conversion.rounding);
   const bool overflow = integral.kind == ExactValue::Kind::infinite ||
                         (integral.significand != 0 &&
                          64 - std::countl_zero(integral.significand) + integral.exponent > 64) ||
                         integral.significand << integral.exponent > limit;
-  const std::uint64_t magnitude = overflow ? limit : integral.significand << integral.exponent;
+  const uint64_t magnitude = overflow ? limit : integral.significand << integral.exponent;
   return value.negative ? 0 - magnitude : magnitude;
 }
 
-std::uint64_t to_float(ExactValue value, const Conversion& conversion) {
+uint64_t to_float(ExactValue value, const Conversion& conversion) {
   const FloatFormat& format = format_of(conversion.destination);
   if (conversion.integral) value = to_integral(value, conversion.rounding);
   if (conversion.sat) {
@@ -104,18 +104,18 @@ std::uint64_t to_float(ExactValue value, const Conversion& conversion) {
     if (above_one) value = kOne;
   }
   if (conversion.relu && value.negative && value.kind != ExactValue::Kind::nan) return 0;
-  std::uint64_t bits = encode(value, format, conversion.rounding, conversion.satfinite);
+  uint64_t bits = encode(value, format, conversion.rounding, conversion.satfinite);
   const bool f32 = conversion.destination == ScalarType::f32;
   if (conversion.ftz && f32 && (bits & floating::kExponentF32) == 0) bits &= floating::kSignF32;
   return bits;
 }
 
-std::uint64_t integer_to_integer(std::uint64_t bits, const Conversion& conversion) {
+uint64_t integer_to_integer(uint64_t bits, const Conversion& conversion) {
   if (conversion.sat) return to_integer(read_value(bits, conversion), conversion);
   return extend(extend(bits, conversion.source), conversion.destination);
 }
 
-std::uint64_t convert(std::uint64_t bits, const Conversion& conversion) {
+uint64_t convert(uint64_t bits, const Conversion& conversion) {
   const bool to = ptx::is_float(conversion.destination), from = ptx::is_float(conversion.source);
   if (to) return to_float(read_value(bits, conversion), conversion);
   return extend(from ? to_integer(read_value(bits, conversion), conversion)
@@ -144,54 +144,54 @@ Flow integer_lanes(Strand& strand, const Instruction& instruction, LaneMask acti
 }
 
 template <class Narrow, class D>
-Handler integer_from(std::size_t source_bytes) {
+Handler integer_from(size_t source_bytes) {
   switch (source_bytes) {
     case 2:
-      return integer_lanes<Narrow, D, std::uint16_t>;
+      return integer_lanes<Narrow, D, uint16_t>;
     case 4:
-      return integer_lanes<Narrow, D, std::uint32_t>;
+      return integer_lanes<Narrow, D, uint32_t>;
     default:
-      return integer_lanes<Narrow, D, std::uint64_t>;
+      return integer_lanes<Narrow, D, uint64_t>;
   }
 }
 
 /// Non-saturating integer conversion: through the narrower of both types (which one extends).
 template <class Narrow>
-Handler integer_through(std::size_t destination_bytes, std::size_t source_bytes) {
+Handler integer_through(size_t destination_bytes, size_t source_bytes) {
   switch (destination_bytes) {
     case 2:
-      return integer_from<Narrow, std::uint16_t>(source_bytes);
+      return integer_from<Narrow, uint16_t>(source_bytes);
     case 4:
-      return integer_from<Narrow, std::uint32_t>(source_bytes);
+      return integer_from<Narrow, uint32_t>(source_bytes);
     default:
-      return integer_from<Narrow, std::uint64_t>(source_bytes);
+      return integer_from<Narrow, uint64_t>(source_bytes);
   }
 }
 
-Handler integer_handler(const Conversion& conversion, std::size_t destination_bytes,
-                        std::size_t source_bytes) {
-  const std::size_t to = ptx::size_bytes(conversion.destination);
-  const std::size_t from = ptx::size_bytes(conversion.source);
+Handler integer_handler(const Conversion& conversion, size_t destination_bytes,
+                        size_t source_bytes) {
+  const size_t to = ptx::size_bytes(conversion.destination);
+  const size_t from = ptx::size_bytes(conversion.source);
   // A sign-extended value in an unsigned type and a wider register is extended twice, differently.
   if (from < to && destination_bytes > to &&
       ptx::is_signed(conversion.source) != ptx::is_signed(conversion.destination))
     return nullptr;
   switch (from < to ? conversion.source : conversion.destination) {
     case ScalarType::u8:
-      return integer_through<std::uint8_t>(destination_bytes, source_bytes);
+      return integer_through<uint8_t>(destination_bytes, source_bytes);
     case ScalarType::s8:
-      return integer_through<std::int8_t>(destination_bytes, source_bytes);
+      return integer_through<int8_t>(destination_bytes, source_bytes);
     case ScalarType::u16:
-      return integer_through<std::uint16_t>(destination_bytes, source_bytes);
+      return integer_through<uint16_t>(destination_bytes, source_bytes);
     case ScalarType::s16:
-      return integer_through<std::int16_t>(destination_bytes, source_bytes);
+      return integer_through<int16_t>(destination_bytes, source_bytes);
     case ScalarType::u32:
-      return integer_through<std::uint32_t>(destination_bytes, source_bytes);
+      return integer_through<uint32_t>(destination_bytes, source_bytes);
     case ScalarType::s32:
-      return integer_through<std::int32_t>(destination_bytes, source_bytes);
+      return integer_through<int32_t>(destination_bytes, source_bytes);
     case ScalarType::u64:
     case ScalarType::s64:
-      return integer_through<std::uint64_t>(destination_bytes, source_bytes);
+      return integer_through<uint64_t>(destination_bytes, source_bytes);
     default:
       return nullptr;
   }
@@ -211,13 +211,13 @@ struct F64ToF32 {
 };
 template <class Format>
 struct Widen {
-  static float apply(std::uint16_t value) {
+  static float apply(uint16_t value) {
     return floating::output<false, false>(Format::to_float(value));
   }
 };
 template <class Format>
 struct NarrowTo {
-  static std::uint16_t apply(float value) { return Format::from_float(value); }
+  static uint16_t apply(float value) { return Format::from_float(value); }
 };
 template <Rounding kRounding>
 struct Integral {
@@ -239,7 +239,7 @@ struct ToInteger32 {
     const double above = integral > kLow ? integral : kLow;  // NaN becomes the smallest value too
     const double clamped = above < kHigh ? above : kHigh;
     // u32 goes through 64 bits: one host instruction.
-    using Through = std::conditional_t<std::is_signed_v<D>, D, std::int64_t>;
+    using Through = std::conditional_t<std::is_signed_v<D>, D, int64_t>;
     const D result = static_cast<D>(static_cast<Through>(clamped));
     constexpr D kNan =
         std::is_same_v<S, double> ? static_cast<D>(D{1} << (8 * sizeof(D) - 1)) : D{0};
@@ -268,8 +268,7 @@ Handler integer_to_float(ScalarType destination) {
   return nullptr;
 }
 
-Handler fast_handler(const Conversion& conversion, std::size_t destination_bytes,
-                     std::size_t source_bytes) {
+Handler fast_handler(const Conversion& conversion, size_t destination_bytes, size_t source_bytes) {
   const ScalarType to = conversion.destination, from = conversion.source;
   const bool plain =
       !conversion.ftz && !conversion.sat && !conversion.relu && !conversion.satfinite;
@@ -280,35 +279,32 @@ Handler fast_handler(const Conversion& conversion, std::size_t destination_bytes
     return nullptr;
   if (ptx::is_float(from) && !ptx::is_float(to)) {
     const bool f32 = from == ScalarType::f32, f64 = from == ScalarType::f64;
-    if (to == ScalarType::s32 && f32) return to_integer32<std::int32_t, float>(conversion.rounding);
-    if (to == ScalarType::u32 && f32)
-      return to_integer32<std::uint32_t, float>(conversion.rounding);
-    if (to == ScalarType::s32 && f64)
-      return to_integer32<std::int32_t, double>(conversion.rounding);
-    if (to == ScalarType::u32 && f64)
-      return to_integer32<std::uint32_t, double>(conversion.rounding);
+    if (to == ScalarType::s32 && f32) return to_integer32<int32_t, float>(conversion.rounding);
+    if (to == ScalarType::u32 && f32) return to_integer32<uint32_t, float>(conversion.rounding);
+    if (to == ScalarType::s32 && f64) return to_integer32<int32_t, double>(conversion.rounding);
+    if (to == ScalarType::u32 && f64) return to_integer32<uint32_t, double>(conversion.rounding);
     return nullptr;
   }
   if (conversion.rounding != Rounding::nearest_even || conversion.integral) return nullptr;
   switch (from) {
     case ScalarType::s32:
-      return integer_to_float<std::int32_t>(to);
+      return integer_to_float<int32_t>(to);
     case ScalarType::u32:
-      return integer_to_float<std::uint32_t>(to);
+      return integer_to_float<uint32_t>(to);
     case ScalarType::s64:
-      return integer_to_float<std::int64_t>(to);
+      return integer_to_float<int64_t>(to);
     case ScalarType::u64:
-      return integer_to_float<std::uint64_t>(to);
+      return integer_to_float<uint64_t>(to);
     case ScalarType::f16:
-      return to == ScalarType::f32 ? map1<Widen<Half>, float, std::uint16_t> : nullptr;
+      return to == ScalarType::f32 ? map1<Widen<Half>, float, uint16_t> : nullptr;
     case ScalarType::bf16:
-      return to == ScalarType::f32 ? map1<Widen<Bfloat>, float, std::uint16_t> : nullptr;
+      return to == ScalarType::f32 ? map1<Widen<Bfloat>, float, uint16_t> : nullptr;
     case ScalarType::f64:
       return to == ScalarType::f32 ? map1<F64ToF32, float, double> : nullptr;
     case ScalarType::f32:
       if (to == ScalarType::f64) return map1<CastTo<double>, double, float>;
-      if (to == ScalarType::f16) return map1<NarrowTo<Half>, std::uint16_t, float>;
-      if (to == ScalarType::bf16) return map1<NarrowTo<Bfloat>, std::uint16_t, float>;
+      if (to == ScalarType::f16) return map1<NarrowTo<Half>, uint16_t, float>;
+      if (to == ScalarType::bf16) return map1<NarrowTo<Bfloat>, uint16_t, float>;
       return nullptr;
     default:
       return nullptr;
@@ -316,18 +312,18 @@ Handler fast_handler(const Conversion& conversion, std::size_t destination_bytes
 }
 
 /// Bytes a lane of the operand takes; immediates and sinks have their type's width.
-std::size_t lane_bytes(Binder& binder, const ptx::Operand& operand, ScalarType type) {
+size_t lane_bytes(Binder& binder, const ptx::Operand& operand, ScalarType type) {
   if (operand.kind == ptx::Operand::Kind::reg)
     return binder.builder().register_operand(operand.reg).bytes;
-  const std::size_t bytes = ptx::size_bytes(type);
+  const size_t bytes = ptx::size_bytes(type);
   return bytes == 1 ? 2 : bytes;
 }
 
 /// Forms that the ISA requires a rounding modifier for, or forbids one.
 void check_rounding(const Binder& binder, const Conversion& conversion, std::string_view rounding) {
   const bool to = ptx::is_float(conversion.destination), from = ptx::is_float(conversion.source);
-  const std::size_t to_bytes = ptx::size_bytes(conversion.destination);
-  const std::size_t from_bytes = ptx::size_bytes(conversion.source);
+  const size_t to_bytes = ptx::size_bytes(conversion.destination);
+  const size_t from_bytes = ptx::size_bytes(conversion.source);
   if (from && !to && !conversion.integral)
     binder.refuse("converts a floating-point value to an integer without an integer rounding",
                   "add .rni, .rzi, .rmi or .rpi");
@@ -366,14 +362,14 @@ namespace {
 
 /// f32 with ten mantissa bits; `flags` bit 0: .relu, bit 1: .satfinite; `immediate`: Rounding.
 Flow convert_tf32(Strand& strand, const Instruction& instruction, LaneMask active) {
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
   const auto rounding = static_cast<Rounding>(instruction.immediate);
   const bool relu = (instruction.flags & 1) != 0, satfinite = (instruction.flags & 2) != 0;
   for_lanes(active, [=](int lane) {
     const ExactValue value = decode(a[lane], kFormatF32);
     constexpr int kDropped = 13;  // mantissa bits that tf32 lacks
-    const auto code = static_cast<std::uint32_t>(encode(value, kFormatTf32, rounding, satfinite))
+    const auto code = static_cast<uint32_t>(encode(value, kFormatTf32, rounding, satfinite))
                       << kDropped;
     const bool nan = value.kind == ExactValue::Kind::nan;
     d[lane] = nan ? floating::kCanonicalNanF32 : relu && value.negative ? 0 : code;
@@ -383,20 +379,20 @@ Flow convert_tf32(Strand& strand, const Instruction& instruction, LaneMask activ
 
 /// cvt.pack: two s32 values, saturated to `immediate` bits, below the lower bits of c.
 Flow convert_pack(Strand& strand, const Instruction& instruction, LaneMask active) {
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
-  const std::int32_t* const a = strand.lanes<std::int32_t>(instruction.operands[1]);
-  const std::int32_t* const b = strand.lanes<std::int32_t>(instruction.operands[2]);
-  const std::uint32_t* const c = strand.lanes<std::uint32_t>(instruction.operands[3]);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
+  const int32_t* const a = strand.lanes<int32_t>(instruction.operands[1]);
+  const int32_t* const b = strand.lanes<int32_t>(instruction.operands[2]);
+  const uint32_t* const c = strand.lanes<uint32_t>(instruction.operands[3]);
   const auto bits = static_cast<int>(instruction.immediate);
   const bool is_signed = instruction.flags != 0;
-  const std::int32_t low = is_signed ? -(1 << (bits - 1)) : 0;
-  const std::int32_t high = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
-  const std::uint32_t mask = (1u << bits) - 1;
+  const int32_t low = is_signed ? -(1 << (bits - 1)) : 0;
+  const int32_t high = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+  const uint32_t mask = (1u << bits) - 1;
   for_lanes(active, [=](int lane) {
-    const auto clamp = [=](std::int32_t value) {
-      return static_cast<std::uint32_t>(value < low ? low : value > high ? high : value) & mask;
+    const auto clamp = [=](int32_t value) {
+      return static_cast<uint32_t>(value < low ? low : value > high ? high : value) & mask;
     };
-    const std::uint32_t pair = clamp(a[lane]) << bits | clamp(b[lane]);
+    const uint32_t pair = clamp(a[lane]) << bits | clamp(b[lane]);
     d[lane] = bits == 16 ? pair : c[lane] << (2 * bits) | pair;
   });
   return Flow::next;
@@ -407,9 +403,9 @@ Flow convert_pack(Strand& strand, const Instruction& instruction, LaneMask activ
 void bind_cvt_tf32(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::b32, {ScalarType::f32});
   binder.out.immediate =
-      static_cast<std::int64_t>(rounding_from_modifier(binder.modifiers.get("round")));
-  binder.out.flags = static_cast<std::uint8_t>((binder.modifiers.has("relu") ? 1 : 0) |
-                                               (binder.modifiers.has("satfinite") ? 2 : 0));
+      static_cast<int64_t>(rounding_from_modifier(binder.modifiers.get("round")));
+  binder.out.flags = static_cast<uint8_t>((binder.modifiers.has("relu") ? 1 : 0) |
+                                          (binder.modifiers.has("satfinite") ? 2 : 0));
   binder.out.execute = convert_tf32;
 }
 
@@ -420,7 +416,7 @@ void bind_cvt_pack(Binder& binder) {
   if (has_rest != (bits != 16))
     binder.refuse("has the wrong number of types",
                   "16-bit results take two types (.s16.s32), narrower ones three (.s8.s32.b32)");
-  const std::size_t operands = has_rest ? 4 : 3;
+  const size_t operands = has_rest ? 4 : 3;
   binder.expect_count(operands, operands);
   binder.destination(binder.ptx_operand(0), 4);
   binder.source_value(binder.ptx_operand(1), ScalarType::s32);

@@ -1,5 +1,6 @@
-// add, sub, mul, fma, div, rcp and sqrt of f32, f64 and f32x2 in every rounding mode, and the mixed
-// precision forms (PTX ISA, "Floating Point Instructions").
+/// \file
+/// add, sub, mul, fma, div, rcp and sqrt of f32, f64 and f32x2 in every rounding mode, and the
+/// mixed precision forms (PTX ISA, "Floating Point Instructions").
 #include <cmath>
 
 #include "common/simulator/units/alu/float_binds.hpp"
@@ -66,7 +67,7 @@ Flow directed(Strand& strand, const Instruction& instruction, LaneMask active) {
 template <Handler kNearest>
 Handler choose_rounding(Binder& binder) {
   const Rounding rounding = rounding_from_modifier(binder.modifiers.get("round"));
-  binder.out.immediate = static_cast<std::int64_t>(rounding);
+  binder.out.immediate = static_cast<int64_t>(rounding);
   return rounding == Rounding::nearest_even ? kNearest : directed<kNearest>;
 }
 
@@ -102,13 +103,13 @@ void bind_float(Binder& binder) {
 /// f32 = f16 or bf16 op f32: the narrow sources are widened exactly.
 template <class Format, class Operation, bool kSat>
 struct MixedBinary {
-  static float apply(std::uint16_t a, float b) {
+  static float apply(uint16_t a, float b) {
     return output<false, kSat>(Operation::apply(Format::to_float(a), b));
   }
 };
 template <class Format, bool kSat>
 struct MixedFma {
-  static float apply(std::uint16_t a, std::uint16_t b, float c) {
+  static float apply(uint16_t a, uint16_t b, float c) {
     return output<false, kSat>(std::fma(Format::to_float(a), Format::to_float(b), c));
   }
 };
@@ -116,10 +117,12 @@ struct MixedFma {
 template <class Format, class Operation>
 Handler mixed_binary(Binder& binder) {
   return binder.modifiers.has("sat")
-             ? choose_rounding<lanewise::map2<MixedBinary<Format, Operation, true>, float,
-                                              std::uint16_t, float>>(binder)
-             : choose_rounding<lanewise::map2<MixedBinary<Format, Operation, false>, float,
-                                              std::uint16_t, float>>(binder);
+             ? choose_rounding<
+                   lanewise::map2<MixedBinary<Format, Operation, true>, float, uint16_t, float>>(
+                   binder)
+             : choose_rounding<
+                   lanewise::map2<MixedBinary<Format, Operation, false>, float, uint16_t, float>>(
+                   binder);
 }
 
 template <class Operation>
@@ -132,7 +135,7 @@ void bind_mixed_binary(Binder& binder) {
 
 template <class Format>
 Handler mixed_fma(Binder& binder) {
-  using U16 = std::uint16_t;
+  using U16 = uint16_t;
   return binder.modifiers.has("sat")
              ? choose_rounding<lanewise::map3<MixedFma<Format, true>, float, U16, U16, float>>(
                    binder)

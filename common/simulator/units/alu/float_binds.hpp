@@ -1,6 +1,7 @@
-// Bind functions of the float family, defined in float_arithmetic.cpp, float_functions.cpp and
-// float_minmax.cpp; float_rows.cpp lists the forms.
 #pragma once
+/// \file
+/// Bind functions of the float family, defined in float_arithmetic.cpp, float_functions.cpp and
+/// float_minmax.cpp; float_rows.cpp lists the forms.
 
 #include "common/simulator/machine/opcode_table.hpp"
 

@@ -1,9 +1,10 @@
-// Any binary floating-point format: exact decoding, and encoding with every rounding mode.
-//
-// This is the general, slow path of conversions and the source of their lookup tables; everything
-// is constexpr. Formats: IEEE 754, OCP "8-bit Floating Point Specification" (e4m3, e5m2) and OCP
-// "Microscaling Formats" (e2m3, e3m2, e2m1).
 #pragma once
+/// \file
+/// Any binary floating-point format: exact decoding, and encoding with every rounding mode.
+///
+/// This is the general, slow path of conversions and the source of their lookup tables; everything
+/// is constexpr. Formats: IEEE 754, OCP "8-bit Floating Point Specification" (e4m3, e5m2) and OCP
+/// "Microscaling Formats" (e2m3, e3m2, e2m1).
 
 #include <bit>
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace bw::sim {
 
 struct FloatFormat {
   /// Which special values the largest exponent holds.
-  enum class Specials : std::uint8_t {
+  enum class Specials : uint8_t {
     ieee,      ///< infinities and NaNs
     nan_only,  ///< e4m3: all ones is NaN, no infinity
     none,      ///< e2m3, e3m2, e2m1: finite numbers only
@@ -22,18 +23,16 @@ struct FloatFormat {
   int exponent_bits = 0;
   int mantissa_bits = 0;
   Specials specials = Specials::ieee;
-  std::uint64_t canonical_nan = 0;  ///< what PTX conversions produce
+  uint64_t canonical_nan = 0;  ///< what PTX conversions produce
 
   [[nodiscard]] constexpr int width() const { return 1 + exponent_bits + mantissa_bits; }
   [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   [[nodiscard]] constexpr int smallest_normal_exponent() const { return 1 - bias(); }
-  [[nodiscard]] constexpr std::uint64_t sign_bit() const {
-    return std::uint64_t{1} << (width() - 1);
-  }
+  [[nodiscard]] constexpr uint64_t sign_bit() const { return uint64_t{1} << (width() - 1); }
   /// The code of the greatest finite number.
-  [[nodiscard]] constexpr std::uint64_t greatest() const {
-    const std::uint64_t ones = sign_bit() - 1;
-    if (specials == Specials::ieee) return ones - (std::uint64_t{1} << mantissa_bits);
+  [[nodiscard]] constexpr uint64_t greatest() const {
+    const uint64_t ones = sign_bit() - 1;
+    if (specials == Specials::ieee) return ones - (uint64_t{1} << mantissa_bits);
     return specials == Specials::nan_only ? ones - 1 : ones;
   }
 };
@@ -53,24 +52,24 @@ inline constexpr FloatFormat kFormatE2m1{2, 1, FloatFormat::Specials::none, 0x7}
 
 /// (-1)^negative * significand * 2^exponent, an infinity or a NaN.
 struct ExactValue {
-  enum class Kind : std::uint8_t { finite, infinite, nan };
+  enum class Kind : uint8_t { finite, infinite, nan };
   Kind kind = Kind::finite;
   bool negative = false;
-  std::uint64_t significand = 0;
+  uint64_t significand = 0;
   int exponent = 0;
 };
 
-[[nodiscard]] constexpr ExactValue decode(std::uint64_t bits, const FloatFormat& format) {
+[[nodiscard]] constexpr ExactValue decode(uint64_t bits, const FloatFormat& format) {
   ExactValue value;
   value.negative = (bits & format.sign_bit()) != 0;
-  const std::uint64_t magnitude = bits & (format.sign_bit() - 1);
+  const uint64_t magnitude = bits & (format.sign_bit() - 1);
   if (magnitude > format.greatest()) {
     const bool infinite =
         format.specials == FloatFormat::Specials::ieee && magnitude == format.greatest() + 1;
     value.kind = infinite ? ExactValue::Kind::infinite : ExactValue::Kind::nan;
     return value;
   }
-  const std::uint64_t hidden = std::uint64_t{1} << format.mantissa_bits;
+  const uint64_t hidden = uint64_t{1} << format.mantissa_bits;
   const auto field = static_cast<int>(magnitude >> format.mantissa_bits);
   value.significand = (magnitude & (hidden - 1)) | (field != 0 ? hidden : 0);
   value.exponent = (field != 0 ? field : 1) - format.bias() - format.mantissa_bits;
@@ -78,20 +77,20 @@ struct ExactValue {
 }
 
 /// An integer of `negative` sign and the given magnitude.
-[[nodiscard]] constexpr ExactValue exact_integer(bool negative, std::uint64_t magnitude) {
+[[nodiscard]] constexpr ExactValue exact_integer(bool negative, uint64_t magnitude) {
   return {ExactValue::Kind::finite, negative && magnitude != 0, magnitude, 0};
 }
 
 /// significand * 2^-shift, rounded to an integer; `shift` may be zero or negative when that is
 /// exact.
-[[nodiscard]] constexpr std::uint64_t shift_and_round(std::uint64_t significand, int shift,
-                                                      bool negative, Rounding rounding) {
+[[nodiscard]] constexpr uint64_t shift_and_round(uint64_t significand, int shift, bool negative,
+                                                 Rounding rounding) {
   if (shift <= 0) return significand << -shift;
   const bool far = shift > 64;
-  const std::uint64_t kept = shift >= 64 ? 0 : significand >> shift;
+  const uint64_t kept = shift >= 64 ? 0 : significand >> shift;
   // The lost part, as a fraction of 2^64.
-  const std::uint64_t lost = far ? (significand != 0 ? 1 : 0) : significand << (64 - shift);
-  constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+  const uint64_t lost = far ? (significand != 0 ? 1 : 0) : significand << (64 - shift);
+  constexpr uint64_t kHalf = uint64_t{1} << 63;
   bool up = false;
   switch (rounding) {
     case Rounding::nearest_even:
@@ -115,23 +114,22 @@ struct ExactValue {
 /// The code of a value. Overflow becomes infinity or the greatest number, as the rounding says;
 /// with `saturate_finite` (.satfinite), and in formats without infinity, always the greatest
 /// number.
-[[nodiscard]] constexpr std::uint64_t encode(const ExactValue& value, const FloatFormat& format,
-                                             Rounding rounding, bool saturate_finite = false) {
+[[nodiscard]] constexpr uint64_t encode(const ExactValue& value, const FloatFormat& format,
+                                        Rounding rounding, bool saturate_finite = false) {
   using Specials = FloatFormat::Specials;
   if (value.kind == ExactValue::Kind::nan) return format.canonical_nan;
-  const std::uint64_t sign = value.negative ? format.sign_bit() : 0;
+  const uint64_t sign = value.negative ? format.sign_bit() : 0;
   const bool infinity_fits = format.specials == Specials::ieee && !saturate_finite;
-  const std::uint64_t beyond = sign | (infinity_fits ? format.greatest() + 1 : format.greatest());
+  const uint64_t beyond = sign | (infinity_fits ? format.greatest() + 1 : format.greatest());
   if (value.kind == ExactValue::Kind::infinite) return beyond;
   if (value.significand == 0) return sign;
   const int leading = 63 - std::countl_zero(value.significand) + value.exponent;
   const int smallest = format.smallest_normal_exponent();
   const int scale = leading > smallest ? leading : smallest;
-  const std::uint64_t kept = shift_and_round(
+  const uint64_t kept = shift_and_round(
       value.significand, scale - format.mantissa_bits - value.exponent, value.negative, rounding);
   // The hidden bit of a normal number carries into the exponent field.
-  const std::uint64_t code =
-      (static_cast<std::uint64_t>(scale - smallest) << format.mantissa_bits) + kept;
+  const uint64_t code = (static_cast<uint64_t>(scale - smallest) << format.mantissa_bits) + kept;
   if (scale - smallest < (1 << format.exponent_bits) && code <= format.greatest())
     return sign | code;
   const bool towards_zero = rounding == Rounding::toward_zero ||

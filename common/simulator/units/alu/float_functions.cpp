@@ -1,10 +1,11 @@
-// The approximate functions (PTX ISA, "Floating Point Instructions": div.approx, rcp.approx, ex2,
-// ...).
-//
-// The ISA bounds their error (1 to 2 ulp for the divisions, rcp, sqrt, rsqrt and ex2; absolute
-// errors of about 2^-20 for sin, cos and lg2; 2^-11 relative for tanh). Here each is computed in
-// double and rounded once, so it is within 0.51 ulp everywhere: better than the machine, never
-// worse. Special values and ranges follow the ISA's tables.
+/// \file
+/// The approximate functions (PTX ISA, "Floating Point Instructions": div.approx, rcp.approx, ex2,
+/// ...).
+///
+/// The ISA bounds their error (1 to 2 ulp for the divisions, rcp, sqrt, rsqrt and ex2; absolute
+/// errors of about 2^-20 for sin, cos and lg2; 2^-11 relative for tanh). Here each is computed in
+/// double and rounded once, so it is within 0.51 ulp everywhere: better than the machine, never
+/// worse. Special values and ranges follow the ISA's tables.
 #include <cmath>
 #include <limits>
 
@@ -61,13 +62,13 @@ struct HyperbolicTangent {
 /// rcp and rsqrt of f64 use the upper 32 bits of the source, and clear the lower 32 of the result;
 /// subnormals are zeros of the same sign.
 double upper_half(double value) {
-  constexpr std::uint64_t kUpper = 0xffff'ffff'0000'0000ull, kExponent = 0x7ff0'0000'0000'0000ull,
-                          kSign = 0x8000'0000'0000'0000ull;
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value) & kUpper;
+  constexpr uint64_t kUpper = 0xffff'ffff'0000'0000ull, kExponent = 0x7ff0'0000'0000'0000ull,
+                     kSign = 0x8000'0000'0000'0000ull;
+  const uint64_t bits = std::bit_cast<uint64_t>(value) & kUpper;
   return std::bit_cast<double>((bits & kExponent) == 0 ? bits & kSign : bits);
 }
 double coarse_result(double value) {
-  constexpr std::uint64_t kCanonicalNan = 0x7fff'ffff'0000'0000ull;
+  constexpr uint64_t kCanonicalNan = 0x7fff'ffff'0000'0000ull;
   return value == value ? upper_half(value) : std::bit_cast<double>(kCanonicalNan);
 }
 struct ReciprocalF64 {

@@ -1,5 +1,6 @@
-// What all f32 and f64 operations share: flushing of subnormals, saturation, the canonical NaN.
 #pragma once
+/// \file
+/// What all f32 and f64 operations share: flushing of subnormals, saturation, the canonical NaN.
 
 #include <bit>
 #include <cstdint>
@@ -8,15 +9,15 @@
 namespace bw::sim::floating {
 
 /// The NaN that f32 instructions produce (PTX ISA, "Floating Point Instructions").
-inline constexpr std::uint32_t kCanonicalNanF32 = 0x7fffffffu;
-inline constexpr std::uint32_t kSignF32 = 0x80000000u;
-inline constexpr std::uint32_t kExponentF32 = 0x7f800000u;
+inline constexpr uint32_t kCanonicalNanF32 = 0x7fffffffu;
+inline constexpr uint32_t kSignF32 = 0x80000000u;
+inline constexpr uint32_t kExponentF32 = 0x7f800000u;
 
 [[nodiscard]] inline float canonical_nan() { return std::bit_cast<float>(kCanonicalNanF32); }
 
 /// Subnormal f32 values become zero of the same sign (.ftz).
 [[nodiscard]] inline float flush_subnormal(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = std::bit_cast<uint32_t>(value);
   return std::bit_cast<float>((bits & kExponentF32) == 0 ? bits & kSignF32 : bits);
 }
 

@@ -1,5 +1,6 @@
-// Sign operations, minimum and maximum, and tests of f32 and f64 (PTX ISA, "Floating Point
-// Instructions": abs, neg, min, max, copysign, testp).
+/// \file
+/// Sign operations, minimum and maximum, and tests of f32 and f64 (PTX ISA, "Floating Point
+/// Instructions": abs, neg, min, max, copysign, testp).
 #include <cmath>
 #include <string_view>
 
@@ -13,7 +14,7 @@ namespace {
 using ptx::ScalarType;
 
 template <class T>
-using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 template <class T>
 constexpr Bits<T> kSignBit = Bits<T>{1} << (8 * sizeof(T) - 1);
 
@@ -76,7 +77,7 @@ template <class Base, bool kNan>
 struct ExtremeXorSign {
   static float apply(float a, float b) {
     const float result = Extreme<Base, kNan>::apply(Abs::apply(a), Abs::apply(b));
-    const std::uint32_t sign = (bits_of(a) ^ bits_of(b)) & kSignF32;
+    const uint32_t sign = (bits_of(a) ^ bits_of(b)) & kSignF32;
     return result != result ? result : with_bits<float>(bits_of(result) | sign);
   }
 };
@@ -136,7 +137,7 @@ void bind_sign(Binder& binder) {
                            : lanewise::uniform<Operation, float, 1>();
 }
 
-enum class Test : std::uint8_t { finite, infinite, number, not_a_number, normal, subnormal };
+enum class Test : uint8_t { finite, infinite, number, not_a_number, normal, subnormal };
 
 template <class T>
 bool passes(Test test, T value) {
@@ -193,7 +194,7 @@ void bind_testp(Binder& binder) {
                       : test == "notanumber" ? Test::not_a_number
                       : test == "normal"     ? Test::normal
                                              : Test::subnormal;
-  binder.out.flags = static_cast<std::uint8_t>(chosen);
+  binder.out.flags = static_cast<uint8_t>(chosen);
   binder.out.execute = type == ScalarType::f64 ? test_property<double> : test_property<float>;
 }
 

@@ -1,5 +1,6 @@
-// The forms of the f32 and f64 family (PTX ISA, "Floating Point Instructions" and "Mixed Precision
-// Floating-Point Instructions").
+/// \file
+/// The forms of the f32 and f64 family (PTX ISA, "Floating Point Instructions" and "Mixed Precision
+/// Floating-Point Instructions").
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/float_binds.hpp"
@@ -15,9 +16,9 @@ constexpr std::string_view kMixed = "PTX ISA, Mixed Precision Floating-Point Ins
 
 /// Special-function unit: 16 lanes a cycle and SM quarter, so a warp takes twice as long as on the
 /// ALU.
-constexpr std::uint16_t kSpecial = 2 * kAlu;
+constexpr uint16_t kSpecial = 2 * kAlu;
 /// Correctly rounded division and square root are sequences of about ten instructions.
-constexpr std::uint16_t kSequence = 10 * kAlu;
+constexpr uint16_t kSequence = 10 * kAlu;
 
 constexpr OpcodeRow kRows[] = {
     {"add", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_add, false, kAlu, kFloat},

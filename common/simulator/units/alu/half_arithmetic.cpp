@@ -1,10 +1,11 @@
-// f16 and bf16 arithmetic (PTX ISA, "Half Precision Floating Point Instructions").
-//
-// Sums and products of two f16 or bf16 values are rounded to f32 first and to the narrow format
-// then. That is the correctly rounded result: f32 has more than twice the narrow format's bits plus
-// two, and where subnormal numbers shorten f32 the sums and products are exact. fma goes through
-// double, rounded to odd where double is not exact, so that the second rounding sees every lost
-// bit.
+/// \file
+/// f16 and bf16 arithmetic (PTX ISA, "Half Precision Floating Point Instructions").
+///
+/// Sums and products of two f16 or bf16 values are rounded to f32 first and to the narrow format
+/// then. That is the correctly rounded result: f32 has more than twice the narrow format's bits
+/// plus two, and where subnormal numbers shorten f32 the sums and products are exact. fma goes
+/// through double, rounded to odd where double is not exact, so that the second rounding sees every
+/// lost bit.
 #include <bit>
 #include <cmath>
 
@@ -24,7 +25,7 @@ double add_to_odd(double a, double b) {
   // Knuth's two-sum: the exact error of the addition.
   const double a_part = sum - b, b_part = sum - a_part;
   const double error = (a - a_part) + (b - b_part);
-  const auto bits = std::bit_cast<std::uint64_t>(sum);
+  const auto bits = std::bit_cast<uint64_t>(sum);
   const bool adjust = error != 0 && std::isfinite(sum) && (bits & 1) == 0;
   // Towards the error: away from zero when it has the sum's sign.
   const bool grows = (error > 0) == (sum > 0);
@@ -35,7 +36,7 @@ double add_to_odd(double a, double b) {
 float narrow_to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const double back = nearest;
-  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const auto bits = std::bit_cast<uint32_t>(nearest);
   if (back == value || back != back || (bits & 1) != 0) return nearest;
   // An even neighbour was chosen: the odd one lies on the other side of the value. Beyond the
   // largest float (an infinity that was rounded to) the largest float is odd.
@@ -45,93 +46,93 @@ float narrow_to_odd(double value) {
 
 struct Add {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
+  static uint16_t apply(uint16_t a, uint16_t b) {
     return Format::from_float(Format::to_float(a) + Format::to_float(b));
   }
 };
 struct Sub {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
+  static uint16_t apply(uint16_t a, uint16_t b) {
     return Format::from_float(Format::to_float(a) - Format::to_float(b));
   }
 };
 struct Mul {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
+  static uint16_t apply(uint16_t a, uint16_t b) {
     return Format::from_float(Format::to_float(a) * Format::to_float(b));
   }
 };
 struct Fma {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a, std::uint16_t b, std::uint16_t c) {
+  static uint16_t apply(uint16_t a, uint16_t b, uint16_t c) {
     const double product = double{Format::to_float(a)} * double{Format::to_float(b)};
     return Format::from_float(narrow_to_odd(add_to_odd(product, double{Format::to_float(c)})));
   }
 };
 struct Exp2 {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a) {
+  static uint16_t apply(uint16_t a) {
     return Format::from_float(narrow_to_odd(std::exp2(static_cast<double>(Format::to_float(a)))));
   }
 };
 struct Tanh {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a) {
+  static uint16_t apply(uint16_t a) {
     return Format::from_float(narrow_to_odd(std::tanh(static_cast<double>(Format::to_float(a)))));
   }
 };
 struct Abs {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a) {
-    return static_cast<std::uint16_t>(a & ~Format::kSign);
+  static uint16_t apply(uint16_t a) {
+    return static_cast<uint16_t>(a & ~Format::kSign);
   }
 };
 struct Neg {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a) {
-    return static_cast<std::uint16_t>(a ^ Format::kSign);
+  static uint16_t apply(uint16_t a) {
+    return static_cast<uint16_t>(a ^ Format::kSign);
   }
 };
 
 /// Two's complement order of the bits, in which -0 lies below +0.
-inline std::int32_t order(std::uint16_t bits) {
-  const std::int32_t magnitude = bits & 0x7fff;
+inline int32_t order(uint16_t bits) {
+  const int32_t magnitude = bits & 0x7fff;
   return bits & 0x8000 ? -1 - magnitude : magnitude;
 }
 
 template <bool kMaximum, bool kNan, bool kXorSign>
 struct Extreme {
   template <class Format>
-  static std::uint16_t apply(std::uint16_t a, std::uint16_t b) {
-    const auto sign = static_cast<std::uint16_t>((a ^ b) & Format::kSign);
-    const auto x = static_cast<std::uint16_t>(kXorSign ? a & 0x7fff : a);
-    const auto y = static_cast<std::uint16_t>(kXorSign ? b & 0x7fff : b);
+  static uint16_t apply(uint16_t a, uint16_t b) {
+    const auto sign = static_cast<uint16_t>((a ^ b) & Format::kSign);
+    const auto x = static_cast<uint16_t>(kXorSign ? a & 0x7fff : a);
+    const auto y = static_cast<uint16_t>(kXorSign ? b & 0x7fff : b);
     const bool a_nan = Format::is_nan(a), b_nan = Format::is_nan(b);
     const bool first = kMaximum ? order(x) > order(y) : order(x) < order(y);
-    std::uint16_t result = b_nan || (first && !a_nan) ? x : y;
-    if (kXorSign) result = static_cast<std::uint16_t>(result | sign);
+    uint16_t result = b_nan || (first && !a_nan) ? x : y;
+    if (kXorSign) result = static_cast<uint16_t>(result | sign);
     return (kNan ? a_nan || b_nan : a_nan && b_nan) ? Format::kCanonicalNan : result;
   }
 };
 
 /// How a result is limited.
-enum class Limit : std::uint8_t { none, sat, relu };
+enum class Limit : uint8_t { none, sat, relu };
 
 template <class Format>
-std::uint16_t flush(std::uint16_t bits) {
-  return static_cast<std::uint16_t>((bits & Format::kExponent) == 0 ? bits & Format::kSign : bits);
+uint16_t flush(uint16_t bits) {
+  return static_cast<uint16_t>((bits & Format::kExponent) == 0 ? bits & Format::kSign : bits);
 }
 
 template <class Format, Limit kLimit>
-std::uint16_t limited(std::uint16_t bits) {
+uint16_t limited(uint16_t bits) {
   if constexpr (kLimit == Limit::none) {
     return bits;
   } else if constexpr (kLimit == Limit::relu) {
     return Format::is_nan(bits) ? Format::kCanonicalNan
-                                : static_cast<std::uint16_t>(bits & Format::kSign ? 0 : bits);
+                                : static_cast<uint16_t>(bits & Format::kSign ? 0 : bits);
   } else {
     const bool zero = Format::is_nan(bits) || (bits & Format::kSign) != 0;
-    return zero ? std::uint16_t{0} : bits > Format::kOne ? Format::kOne : bits;
+    return zero ? uint16_t{0} : bits > Format::kOne ? Format::kOne : bits;
   }
 }
 
@@ -139,7 +140,7 @@ std::uint16_t limited(std::uint16_t bits) {
 template <class Operation, class Format, bool kFtz, Limit kLimit>
 struct Applied {
   template <class... Sources>
-  static std::uint16_t apply(Sources... sources) {
+  static uint16_t apply(Sources... sources) {
     if constexpr (kFtz) {
       return limited<Format, kLimit>(
           flush<Format>(Operation::template apply<Format>(flush<Format>(sources)...)));
@@ -152,8 +153,8 @@ struct Applied {
 template <class Operation, class Format, bool kFtz, Limit kLimit, int kSources>
 Handler handler(bool packed) {
   using Lane = Applied<Operation, Format, kFtz, kLimit>;
-  return packed ? lanewise::packed<Lane, std::uint16_t, kSources, 2>()
-                : lanewise::uniform<Lane, std::uint16_t, kSources>();
+  return packed ? lanewise::packed<Lane, uint16_t, kSources, 2>()
+                : lanewise::uniform<Lane, uint16_t, kSources>();
 }
 
 bool is_packed(ScalarType type) { return type == ScalarType::f16x2 || type == ScalarType::bf16x2; }

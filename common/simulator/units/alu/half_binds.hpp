@@ -1,6 +1,7 @@
-// Bind functions of the f16 and bf16 family, defined in half_arithmetic.cpp; half_rows.cpp lists
-// the forms.
 #pragma once
+/// \file
+/// Bind functions of the f16 and bf16 family, defined in half_arithmetic.cpp; half_rows.cpp lists
+/// the forms.
 
 #include "common/simulator/machine/opcode_table.hpp"
 

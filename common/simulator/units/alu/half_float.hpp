@@ -1,5 +1,6 @@
-// f16 and bf16 bit patterns to f32 and back, branch-free, so that loops over lanes vectorise.
 #pragma once
+/// \file
+/// f16 and bf16 bit patterns to f32 and back, branch-free, so that loops over lanes vectorise.
 
 #include <bit>
 #include <cstdint>
@@ -9,68 +10,67 @@ namespace bw::sim {
 /// `below` if value < limit, else `other`, for numbers less than 2^31. The mask comes from a
 /// subtraction, so the compiler sees no branch: it would move floating-point operations into it and
 /// then not vectorise.
-[[nodiscard]] constexpr std::uint32_t select_below(std::uint32_t value, std::uint32_t limit,
-                                                   std::uint32_t below, std::uint32_t other) {
-  const auto mask = static_cast<std::uint32_t>(static_cast<std::int32_t>(value - limit) >> 31);
+[[nodiscard]] constexpr uint32_t select_below(uint32_t value, uint32_t limit, uint32_t below,
+                                              uint32_t other) {
+  const auto mask = static_cast<uint32_t>(static_cast<int32_t>(value - limit) >> 31);
   return (below & mask) | (other & ~mask);
 }
 
 /// IEEE binary16.
 struct Half {
-  static constexpr std::uint16_t kSign = 0x8000, kExponent = 0x7c00, kCanonicalNan = 0x7fff,
-                                 kOne = 0x3c00, kMaxFinite = 0x7bff;
+  static constexpr uint16_t kSign = 0x8000, kExponent = 0x7c00, kCanonicalNan = 0x7fff,
+                            kOne = 0x3c00, kMaxFinite = 0x7bff;
 
-  [[nodiscard]] static float to_float(std::uint16_t bits) {
+  [[nodiscard]] static float to_float(uint16_t bits) {
     // Shifted into f32's fields, the value is too small by 2^112; NaN and infinity need f32's
     // exponent.
     constexpr float kRescale = 0x1p112f;
-    const std::uint32_t magnitude = (bits & 0x7fffu) << 13;
+    const uint32_t magnitude = (bits & 0x7fffu) << 13;
     const float scaled = std::bit_cast<float>(magnitude) * kRescale;
-    const std::uint32_t special = magnitude | 0x7f800000u;
-    const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
-    const std::uint32_t sign = (bits & 0x8000u) << 16;
+    const uint32_t special = magnitude | 0x7f800000u;
+    const uint32_t finite = std::bit_cast<uint32_t>(scaled);
+    const uint32_t sign = (bits & 0x8000u) << 16;
     return std::bit_cast<float>(sign | select_below(bits & 0x7fffu, kExponent, finite, special));
   }
 
   /// Nearest even; NaN becomes the canonical NaN, overflow infinity.
-  [[nodiscard]] static std::uint16_t from_float(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t sign = (bits >> 16) & 0x8000u;
-    const std::uint32_t magnitude = bits & 0x7fffffffu;
+  [[nodiscard]] static uint16_t from_float(float value) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    const uint32_t sign = (bits >> 16) & 0x8000u;
+    const uint32_t magnitude = bits & 0x7fffffffu;
     // Normal results: move the exponent's bias by 112 and round at bit 13.
-    const std::uint32_t normal =
-        (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
+    const uint32_t normal = (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
     // Subnormal results: adding 0.5 lines the value up with units of 2^-24; the addition rounds.
-    const std::uint32_t subnormal =
-        std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-    constexpr std::uint32_t kSmallestNormal = 0x38800000u;  // 2^-14
-    constexpr std::uint32_t kOverflow = 0x477ff000u;        // 65520 rounds to 2^16
-    const std::uint32_t finite = select_below(magnitude, kSmallestNormal, subnormal, normal);
-    const std::uint32_t rounded = select_below(magnitude, kOverflow, finite, kExponent);
-    return static_cast<std::uint16_t>(
+    const uint32_t subnormal =
+        std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
+    constexpr uint32_t kSmallestNormal = 0x38800000u;  // 2^-14
+    constexpr uint32_t kOverflow = 0x477ff000u;        // 65520 rounds to 2^16
+    const uint32_t finite = select_below(magnitude, kSmallestNormal, subnormal, normal);
+    const uint32_t rounded = select_below(magnitude, kOverflow, finite, kExponent);
+    return static_cast<uint16_t>(
         select_below(0x7f800000u, magnitude, kCanonicalNan, sign | rounded));
   }
 
-  [[nodiscard]] static bool is_nan(std::uint16_t bits) { return (bits & 0x7fff) > kExponent; }
+  [[nodiscard]] static bool is_nan(uint16_t bits) { return (bits & 0x7fff) > kExponent; }
 };
 
 /// bfloat16: the upper half of an f32.
 struct Bfloat {
-  static constexpr std::uint16_t kSign = 0x8000, kExponent = 0x7f80, kCanonicalNan = 0x7fff,
-                                 kOne = 0x3f80, kMaxFinite = 0x7f7f;
+  static constexpr uint16_t kSign = 0x8000, kExponent = 0x7f80, kCanonicalNan = 0x7fff,
+                            kOne = 0x3f80, kMaxFinite = 0x7f7f;
 
-  [[nodiscard]] static float to_float(std::uint16_t bits) {
-    return std::bit_cast<float>(std::uint32_t{bits} << 16);
+  [[nodiscard]] static float to_float(uint16_t bits) {
+    return std::bit_cast<float>(uint32_t{bits} << 16);
   }
 
   /// Nearest even; NaN becomes the canonical NaN, overflow infinity.
-  [[nodiscard]] static std::uint16_t from_float(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? kCanonicalNan : rounded);
+  [[nodiscard]] static uint16_t from_float(float value) {
+    const auto bits = std::bit_cast<uint32_t>(value);
+    const uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+    return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? kCanonicalNan : rounded);
   }
 
-  [[nodiscard]] static bool is_nan(std::uint16_t bits) { return (bits & 0x7fff) > kExponent; }
+  [[nodiscard]] static bool is_nan(uint16_t bits) { return (bits & 0x7fff) > kExponent; }
 };
 
 }  // namespace bw::sim

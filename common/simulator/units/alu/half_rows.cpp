@@ -1,5 +1,6 @@
-// The forms of f16, f16x2, bf16 and bf16x2 arithmetic (PTX ISA, "Half Precision Floating Point
-// Instructions" and "Half Precision Comparison Instructions").
+/// \file
+/// The forms of f16, f16x2, bf16 and bf16x2 arithmetic (PTX ISA, "Half Precision Floating Point
+/// Instructions" and "Half Precision Comparison Instructions").
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/half_binds.hpp"
@@ -11,7 +12,7 @@ using namespace half;
 using costs::kAlu;
 
 constexpr std::string_view kSection = "PTX ISA, Half Precision Floating Point Instructions";
-constexpr std::uint16_t kSpecial = 2 * kAlu;  // special-function unit
+constexpr uint16_t kSpecial = 2 * kAlu;  // special-function unit
 
 constexpr OpcodeRow kRows[] = {
     {"add", "[rn] [ftz] [sat] type=f16|f16x2", bind_add, false, kAlu, kSection},

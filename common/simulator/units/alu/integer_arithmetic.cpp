@@ -1,4 +1,5 @@
-// Integer arithmetic without carry (PTX ISA, "Integer Arithmetic Instructions").
+/// \file
+/// Integer arithmetic without carry (PTX ISA, "Integer Arithmetic Instructions").
 #include <limits>
 
 #include "common/simulator/units/alu/integer_binds.hpp"
@@ -20,20 +21,16 @@ template <class T>
 struct Sub {
   static T apply(T a, T b) { return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b)); }
 };
-std::int32_t clamp_to_s32(std::int64_t value) {
-  constexpr std::int64_t kLow = std::numeric_limits<std::int32_t>::min();
-  constexpr std::int64_t kHigh = std::numeric_limits<std::int32_t>::max();
-  return static_cast<std::int32_t>(value < kLow ? kLow : value > kHigh ? kHigh : value);
+int32_t clamp_to_s32(int64_t value) {
+  constexpr int64_t kLow = std::numeric_limits<int32_t>::min();
+  constexpr int64_t kHigh = std::numeric_limits<int32_t>::max();
+  return static_cast<int32_t>(value < kLow ? kLow : value > kHigh ? kHigh : value);
 }
 struct AddSaturate {
-  static std::int32_t apply(std::int32_t a, std::int32_t b) {
-    return clamp_to_s32(std::int64_t{a} + b);
-  }
+  static int32_t apply(int32_t a, int32_t b) { return clamp_to_s32(int64_t{a} + b); }
 };
 struct SubSaturate {
-  static std::int32_t apply(std::int32_t a, std::int32_t b) {
-    return clamp_to_s32(std::int64_t{a} - b);
-  }
+  static int32_t apply(int32_t a, int32_t b) { return clamp_to_s32(int64_t{a} - b); }
 };
 template <class T>
 struct MulLo {
@@ -56,8 +53,8 @@ struct MadHi {
   static T apply(T a, T b, T c) { return Add<T>::apply(MulHi<T>::apply(a, b), c); }
 };
 struct MadHiSaturate {
-  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
-    return clamp_to_s32(std::int64_t{MulHi<std::int32_t>::apply(a, b)} + c);
+  static int32_t apply(int32_t a, int32_t b, int32_t c) {
+    return clamp_to_s32(int64_t{MulHi<int32_t>::apply(a, b)} + c);
   }
 };
 template <class T>
@@ -69,10 +66,10 @@ struct MadWide {
 
 /// The low 24 bits of a 32-bit value, sign-extended for signed types.
 template <class T>
-std::int64_t low_24_bits(T value) {
-  const std::uint32_t shifted = static_cast<std::uint32_t>(value) << 8;
+int64_t low_24_bits(T value) {
+  const uint32_t shifted = static_cast<uint32_t>(value) << 8;
   if constexpr (std::is_signed_v<T>) {
-    return static_cast<std::int32_t>(shifted) >> 8;
+    return static_cast<int32_t>(shifted) >> 8;
   } else {
     return shifted >> 8;
   }
@@ -81,7 +78,7 @@ template <class T, bool kHigh>
 struct Mul24 {
   // .hi takes bits 47..16 of the 48-bit product, .lo bits 31..0.
   static T apply(T a, T b) {
-    const std::int64_t product = low_24_bits(a) * low_24_bits(b);
+    const int64_t product = low_24_bits(a) * low_24_bits(b);
     return static_cast<T>(kHigh ? product >> 16 : product);
   }
 };
@@ -90,8 +87,8 @@ struct Mad24 {
   static T apply(T a, T b, T c) { return Add<T>::apply(Mul24<T, kHigh>::apply(a, b), c); }
 };
 struct Mad24HiSaturate {
-  static std::int32_t apply(std::int32_t a, std::int32_t b, std::int32_t c) {
-    return AddSaturate::apply(Mul24<std::int32_t, true>::apply(a, b), c);
+  static int32_t apply(int32_t a, int32_t b, int32_t c) {
+    return AddSaturate::apply(Mul24<int32_t, true>::apply(a, b), c);
   }
 };
 template <class T>
@@ -144,37 +141,37 @@ struct Relu {
 
 /// Byte `index` of a word, extended as the type says.
 template <class T>
-std::int64_t byte_of(std::uint32_t word, int index) {
-  const auto byte = static_cast<std::uint8_t>(word >> (8 * index));
+int64_t byte_of(uint32_t word, int index) {
+  const auto byte = static_cast<uint8_t>(word >> (8 * index));
   if constexpr (std::is_signed_v<T>) {
-    return static_cast<std::int8_t>(byte);
+    return static_cast<int8_t>(byte);
   } else {
     return byte;
   }
 }
 template <class T>
-std::int64_t half_of(std::uint32_t word, int index) {
-  const auto half = static_cast<std::uint16_t>(word >> (16 * index));
+int64_t half_of(uint32_t word, int index) {
+  const auto half = static_cast<uint16_t>(word >> (16 * index));
   if constexpr (std::is_signed_v<T>) {
-    return static_cast<std::int16_t>(half);
+    return static_cast<int16_t>(half);
   } else {
     return half;
   }
 }
 template <class A, class B>
 struct Dp4a {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    std::int64_t sum = 0;
+  static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
+    int64_t sum = 0;
     for (int i = 0; i < 4; ++i) sum += byte_of<A>(a, i) * byte_of<B>(b, i);
-    return c + static_cast<std::uint32_t>(sum);
+    return c + static_cast<uint32_t>(sum);
   }
 };
 template <class A, class B, int kFirstByte>
 struct Dp2a {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    std::int64_t sum = 0;
+  static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
+    int64_t sum = 0;
     for (int i = 0; i < 2; ++i) sum += half_of<A>(a, i) * byte_of<B>(b, kFirstByte + i);
-    return c + static_cast<std::uint32_t>(sum);
+    return c + static_cast<uint32_t>(sum);
   }
 };
 
@@ -184,9 +181,9 @@ void bind_integer(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_uniform_operands(binder, type, kSources);
   if (type == ScalarType::u16x2) {
-    binder.out.execute = lanewise::packed<Op<std::uint16_t>, std::uint16_t, kSources, 2>();
+    binder.out.execute = lanewise::packed<Op<uint16_t>, uint16_t, kSources, 2>();
   } else if (type == ScalarType::s16x2) {
-    binder.out.execute = lanewise::packed<Op<std::int16_t>, std::int16_t, kSources, 2>();
+    binder.out.execute = lanewise::packed<Op<int16_t>, int16_t, kSources, 2>();
   } else {
     binder.out.execute = by_integer_type(
         type, []<class T>() -> Handler { return lanewise::uniform<Op<T>, T, kSources>(); });
@@ -196,7 +193,7 @@ void bind_integer(Binder& binder) {
 template <class Op, int kSources>
 void bind_s32(Binder& binder) {
   lanewise::bind_uniform_operands(binder, ScalarType::s32, kSources);
-  binder.out.execute = lanewise::uniform<Op, std::int32_t, kSources>();
+  binder.out.execute = lanewise::uniform<Op, int32_t, kSources>();
 }
 
 ScalarType widened(ScalarType type) {
@@ -218,14 +215,13 @@ void bind_with_relu(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_uniform_operands(binder, type, 2);
   binder.out.execute = type == ScalarType::s32
-                           ? lanewise::uniform<Relu<std::int32_t, Op>, std::int32_t, 2>()
-                           : lanewise::packed<Relu<std::int16_t, Op>, std::int16_t, 2, 2>();
+                           ? lanewise::uniform<Relu<int32_t, Op>, int32_t, 2>()
+                           : lanewise::packed<Relu<int16_t, Op>, int16_t, 2, 2>();
 }
 
 template <class Make>
 Handler by_sign(bool is_signed, Make make) {
-  return is_signed ? make.template operator()<std::int32_t>()
-                   : make.template operator()<std::uint32_t>();
+  return is_signed ? make.template operator()<int32_t>() : make.template operator()<uint32_t>();
 }
 
 }  // namespace
@@ -303,7 +299,7 @@ void bind_dp4a(Binder& binder) {
   lanewise::bind_uniform_operands(binder, ScalarType::b32, 3);
   binder.out.execute = by_sign(ptx::is_signed(binder.modifiers.type(0)), [&]<class A>() -> Handler {
     return by_sign(ptx::is_signed(binder.modifiers.type(1)), []<class B>() -> Handler {
-      return lanewise::uniform<Dp4a<A, B>, std::uint32_t, 3>();
+      return lanewise::uniform<Dp4a<A, B>, uint32_t, 3>();
     });
   });
 }
@@ -313,8 +309,8 @@ void bind_dp2a(Binder& binder) {
   const bool high = binder.modifiers.get("part") == "hi";
   binder.out.execute = by_sign(ptx::is_signed(binder.modifiers.type(0)), [&]<class A>() -> Handler {
     return by_sign(ptx::is_signed(binder.modifiers.type(1)), [high]<class B>() -> Handler {
-      return high ? lanewise::uniform<Dp2a<A, B, 2>, std::uint32_t, 3>()
-                  : lanewise::uniform<Dp2a<A, B, 0>, std::uint32_t, 3>();
+      return high ? lanewise::uniform<Dp2a<A, B, 2>, uint32_t, 3>()
+                  : lanewise::uniform<Dp2a<A, B, 0>, uint32_t, 3>();
     });
   });
 }

@@ -1,6 +1,7 @@
-// Bind functions of the integer family, defined in integer_arithmetic.cpp, integer_carry.cpp and
-// integer_bits.cpp; integer_rows.cpp lists the forms.
 #pragma once
+/// \file
+/// Bind functions of the integer family, defined in integer_arithmetic.cpp, integer_carry.cpp and
+/// integer_bits.cpp; integer_rows.cpp lists the forms.
 
 #include "common/simulator/machine/opcode_table.hpp"
 

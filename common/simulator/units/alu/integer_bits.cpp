@@ -1,5 +1,6 @@
-// Logic, shifts, bit fields and byte permutation (PTX ISA, "Logic and Shift Instructions", "Integer
-// Arithmetic Instructions", "prmt").
+/// \file
+/// Logic, shifts, bit fields and byte permutation (PTX ISA, "Logic and Shift Instructions",
+/// "Integer Arithmetic Instructions", "prmt").
 #include <array>
 #include <bit>
 #include <string_view>
@@ -14,10 +15,10 @@ using lanewise::by_integer_type;
 using lanewise::Wrapping;
 using ptx::ScalarType;
 
-constexpr std::uint32_t kNotFound = 0xffffffffu;
+constexpr uint32_t kNotFound = 0xffffffffu;
 
 template <class T>
-constexpr std::uint32_t kBits = 8 * sizeof(T);
+constexpr uint32_t kBits = 8 * sizeof(T);
 
 template <class T>
 struct And {
@@ -43,14 +44,14 @@ struct LogicalNot {
 // Shift amounts beyond the width are clamped to it (shl, shr).
 template <class T>
 struct Shl {
-  static T apply(T a, std::uint32_t amount) {
+  static T apply(T a, uint32_t amount) {
     const T shifted = static_cast<T>(Wrapping<T>(a) << (amount & (kBits<Wrapping<T>> - 1)));
     return amount < kBits<T> ? shifted : T{0};
   }
 };
 template <class T>
 struct Shr {
-  static T apply(T a, std::uint32_t amount) {
+  static T apply(T a, uint32_t amount) {
     if constexpr (std::is_signed_v<T>) {
       return static_cast<T>(a >> (amount < kBits<T> ? amount : kBits<T> - 1));
     } else {
@@ -63,39 +64,39 @@ struct Shr {
 /// Funnel shift of b:a; the left shift gives the upper half, the right shift the lower.
 template <bool kLeft, bool kClamp>
 struct FunnelShift {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
-    const std::uint32_t amount = kClamp ? (c < 32 ? c : 32) : c & 31;
-    const std::uint64_t both = std::uint64_t{b} << 32 | a;
-    return static_cast<std::uint32_t>(kLeft ? both << amount >> 32 : both >> amount);
+  static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
+    const uint32_t amount = kClamp ? (c < 32 ? c : 32) : c & 31;
+    const uint64_t both = uint64_t{b} << 32 | a;
+    return static_cast<uint32_t>(kLeft ? both << amount >> 32 : both >> amount);
   }
 };
 
 template <class T>
 struct BitFieldExtract {
-  static T apply(T a, std::uint32_t position_operand, std::uint32_t length_operand) {
+  static T apply(T a, uint32_t position_operand, uint32_t length_operand) {
     using U = std::make_unsigned_t<T>;
-    const std::uint32_t position = position_operand & 0xff, length = length_operand & 0xff;
+    const uint32_t position = position_operand & 0xff, length = length_operand & 0xff;
     if (length == 0) return 0;
     const bool fill = std::is_signed_v<T> && sign_bit(static_cast<U>(a), position, length);
     const U field = position < kBits<T> ? static_cast<U>(static_cast<U>(a) >> position) : U{0};
-    const std::uint32_t available = position < kBits<T> ? kBits<T> - position : 0;
-    const std::uint32_t kept = length < available ? length : available;
+    const uint32_t available = position < kBits<T> ? kBits<T> - position : 0;
+    const uint32_t kept = length < available ? length : available;
     const U mask = kept >= kBits<T> ? ~U{0} : static_cast<U>((U{1} << kept) - 1);
     return static_cast<T>((field & mask) | (fill ? ~mask : U{0}));
   }
 
  private:
   template <class U>
-  static bool sign_bit(U a, std::uint32_t position, std::uint32_t length) {
-    const std::uint32_t last = position + length - 1;
+  static bool sign_bit(U a, uint32_t position, uint32_t length) {
+    const uint32_t last = position + length - 1;
     return (a >> (last < kBits<U> - 1 ? last : kBits<U> - 1) & 1) != 0;
   }
 };
 
 template <class T>
 struct BitFieldInsert {
-  static T apply(T a, T b, std::uint32_t position_operand, std::uint32_t length_operand) {
-    const std::uint32_t position = position_operand & 0xff, length = length_operand & 0xff;
+  static T apply(T a, T b, uint32_t position_operand, uint32_t length_operand) {
+    const uint32_t position = position_operand & 0xff, length = length_operand & 0xff;
     if (position >= kBits<T>) return b;
     const T ones = length >= kBits<T> ? ~T{0} : (T{1} << length) - 1;
     const T mask = ones << position;
@@ -105,11 +106,11 @@ struct BitFieldInsert {
 
 template <class T, bool kShiftAmount>
 struct FindLeadingBit {
-  static std::uint32_t apply(T a) {
+  static uint32_t apply(T a) {
     using U = std::make_unsigned_t<T>;
     const U bits = static_cast<U>(a < 0 ? ~a : a);
     if (bits == 0) return kNotFound;
-    const auto zeros = static_cast<std::uint32_t>(std::countl_zero(bits));
+    const auto zeros = static_cast<uint32_t>(std::countl_zero(bits));
     return kShiftAmount ? zeros : kBits<T> - 1 - zeros;
   }
 };
@@ -118,39 +119,39 @@ template <class T>
 struct ReverseBits {
   static T apply(T a) {
     T reversed = 0;
-    for (std::uint32_t i = 0; i < kBits<T>; ++i) reversed |= (a >> i & 1) << (kBits<T> - 1 - i);
+    for (uint32_t i = 0; i < kBits<T>; ++i) reversed |= (a >> i & 1) << (kBits<T> - 1 - i);
     return reversed;
   }
 };
 template <class T>
 struct CountLeadingZeros {
-  static std::uint32_t apply(T a) { return static_cast<std::uint32_t>(std::countl_zero(a)); }
+  static uint32_t apply(T a) { return static_cast<uint32_t>(std::countl_zero(a)); }
 };
 template <class T>
 struct CountOnes {
-  static std::uint32_t apply(T a) { return static_cast<std::uint32_t>(std::popcount(a)); }
+  static uint32_t apply(T a) { return static_cast<uint32_t>(std::popcount(a)); }
 };
 
 /// The |offset|-th set bit of `mask` from `base` on, upwards for a positive offset.
 struct FindNthSet {
-  static std::uint32_t apply(std::uint32_t mask, std::uint32_t base, std::int32_t offset) {
+  static uint32_t apply(uint32_t mask, uint32_t base, int32_t offset) {
     if (base >= 32) return kNotFound;
     if (offset == 0) return mask >> base & 1 ? base : kNotFound;
     const int step = offset > 0 ? 1 : -1;
-    std::int64_t missing = offset > 0 ? std::int64_t{offset} : -std::int64_t{offset};
+    int64_t missing = offset > 0 ? int64_t{offset} : -int64_t{offset};
     for (int position = static_cast<int>(base); position >= 0 && position < 32; position += step)
-      if (mask >> position & 1 && --missing == 0) return static_cast<std::uint32_t>(position);
+      if (mask >> position & 1 && --missing == 0) return static_cast<uint32_t>(position);
     return kNotFound;
   }
 };
 
 template <class T, bool kClamp>
 struct ExtendFromBits {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) {
-    const std::uint32_t width = b & 31;
+  static uint32_t apply(uint32_t a, uint32_t b) {
+    const uint32_t width = b & 31;
     if (kClamp && b >= 32) return a;
     if (width == 0) return 0;
-    const std::uint32_t mask = (1u << width) - 1;
+    const uint32_t mask = (1u << width) - 1;
     const bool negative = std::is_signed_v<T> && (a >> (width - 1) & 1) != 0;
     return (a & mask) | (negative ? ~mask : 0);
   }
@@ -159,31 +160,31 @@ struct ExtendFromBits {
 /// `width` ones from bit `start` on; .clamp: beyond 32 is 32, .wrap: modulo 32.
 template <bool kClamp>
 struct BitMask {
-  static std::uint32_t apply(std::uint32_t start_operand, std::uint32_t width_operand) {
-    const auto limit = [](std::uint32_t value) {
+  static uint32_t apply(uint32_t start_operand, uint32_t width_operand) {
+    const auto limit = [](uint32_t value) {
       return kClamp ? (value < 32 ? value : 32) : value & 31;
     };
-    const std::uint32_t start = limit(start_operand), width = limit(width_operand);
-    return static_cast<std::uint32_t>(((std::uint64_t{1} << width) - 1) << start);
+    const uint32_t start = limit(start_operand), width = limit(width_operand);
+    return static_cast<uint32_t>(((uint64_t{1} << width) - 1) << start);
   }
 };
 
 /// Any function of three bits: bit k of the table is the result for (a, b, c) = the bits of k.
-std::uint32_t lookup(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table) {
-  std::uint32_t result = 0;
-  for (std::uint32_t k = 0; k < 8; ++k) {
-    const std::uint32_t chosen = 0u - (table >> k & 1);
+uint32_t lookup(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
+  uint32_t result = 0;
+  for (uint32_t k = 0; k < 8; ++k) {
+    const uint32_t chosen = 0u - (table >> k & 1);
     result |= chosen & (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c);
   }
   return result;
 }
 
 Flow lop3(Strand& strand, const Instruction& instruction, LaneMask active) {
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
-  const std::uint32_t* const b = strand.lanes<std::uint32_t>(instruction.operands[2]);
-  const std::uint32_t* const c = strand.lanes<std::uint32_t>(instruction.operands[3]);
-  const std::uint32_t table = instruction.flags;
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+  const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[2]);
+  const uint32_t* const c = strand.lanes<uint32_t>(instruction.operands[3]);
+  const uint32_t table = instruction.flags;
   for_lanes(active, [=](int lane) { d[lane] = lookup(a[lane], b[lane], c[lane], table); });
   return Flow::next;
 }
@@ -191,7 +192,7 @@ Flow lop3(Strand& strand, const Instruction& instruction, LaneMask active) {
 /// d|p = lop3: p = (d != 0) op q; operands d, a, b, c, p, q; `immediate` is 1 for .and.
 Flow lop3_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
   lop3(strand, instruction, active);
-  const std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  const uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   LaneMask nonzero = 0;
   for_lanes(active, [&](int lane) { nonzero |= LaneMask{d[lane] != 0} << lane; });
   const LaneMask q = strand.predicate(instruction.operands[5]);
@@ -202,13 +203,13 @@ Flow lop3_predicate(Strand& strand, const Instruction& instruction, LaneMask act
 
 /// Selects four of the eight bytes of b:a; bit 3 of a selector replicates the byte's sign.
 struct Permute {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t selectors) {
-    const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
-    std::uint32_t result = 0;
+  static uint32_t apply(uint32_t a, uint32_t b, uint32_t selectors) {
+    const uint64_t bytes = uint64_t{b} << 32 | a;
+    uint32_t result = 0;
     for (int i = 0; i < 4; ++i) {
-      const std::uint32_t selector = selectors >> (4 * i);
-      const auto byte = static_cast<std::uint32_t>(bytes >> (8 * (selector & 7))) & 0xff;
-      const std::uint32_t sign = byte & 0x80 ? 0xffu : 0u;
+      const uint32_t selector = selectors >> (4 * i);
+      const auto byte = static_cast<uint32_t>(bytes >> (8 * (selector & 7))) & 0xff;
+      const uint32_t sign = byte & 0x80 ? 0xffu : 0u;
       result |= (selector & 8 ? sign : byte) << (8 * i);
     }
     return result;
@@ -216,7 +217,7 @@ struct Permute {
 };
 
 /// Selectors of a prmt mode for each value of c[1:0].
-using PermuteTable = std::array<std::uint16_t, 4>;
+using PermuteTable = std::array<uint16_t, 4>;
 constexpr PermuteTable kForward4{0x3210, 0x4321, 0x5432, 0x6543};
 constexpr PermuteTable kBackward4{0x5670, 0x6701, 0x7012, 0x0123};
 constexpr PermuteTable kReplicate8{0x0000, 0x1111, 0x2222, 0x3333};
@@ -226,7 +227,7 @@ constexpr PermuteTable kReplicate16{0x1010, 0x3232, 0x1010, 0x3232};
 
 template <const PermuteTable& kTable>
 struct PermuteMode {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b, std::uint32_t c) {
+  static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
     return Permute::apply(a, b, kTable[c & 3]);
   }
 };
@@ -244,7 +245,7 @@ void bind_shift(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_operands(binder, type, {type, ScalarType::u32});
   binder.out.execute = by_integer_type(
-      type, []<class T>() -> Handler { return lanewise::map2<Op<T>, T, T, std::uint32_t>; });
+      type, []<class T>() -> Handler { return lanewise::map2<Op<T>, T, T, uint32_t>; });
 }
 
 /// For results that are a position or a count: always 32 bits wide.
@@ -253,24 +254,24 @@ void bind_count(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_operands(binder, ScalarType::u32, {type});
   binder.out.execute = ptx::size_bytes(type) == 8
-                           ? lanewise::map1<Op<std::uint64_t>, std::uint32_t, std::uint64_t>
-                           : lanewise::map1<Op<std::uint32_t>, std::uint32_t, std::uint32_t>;
+                           ? lanewise::map1<Op<uint64_t>, uint32_t, uint64_t>
+                           : lanewise::map1<Op<uint32_t>, uint32_t, uint32_t>;
 }
 
 template <class Clamp, class Wrap, int kSources>
 void bind_clamp_or_wrap(Binder& binder) {
   lanewise::bind_uniform_operands(binder, ScalarType::b32, kSources);
   binder.out.execute = binder.modifiers.get("mode") == "clamp"
-                           ? lanewise::uniform<Clamp, std::uint32_t, kSources>()
-                           : lanewise::uniform<Wrap, std::uint32_t, kSources>();
+                           ? lanewise::uniform<Clamp, uint32_t, kSources>()
+                           : lanewise::uniform<Wrap, uint32_t, kSources>();
 }
 
-std::uint8_t lookup_table_operand(Binder& binder, std::size_t index) {
-  const std::int64_t table = binder.immediate(binder.ptx_operand(index));
+uint8_t lookup_table_operand(Binder& binder, size_t index) {
+  const int64_t table = binder.immediate(binder.ptx_operand(index));
   if (table < 0 || table > 0xff)
     binder.refuse("has the lookup table " + std::to_string(table),
                   "give a table in 0 to 255, an immediate");
-  return static_cast<std::uint8_t>(table);
+  return static_cast<uint8_t>(table);
 }
 
 }  // namespace
@@ -288,7 +289,7 @@ void bind_popc(Binder& binder) { bind_count<CountOnes>(binder); }
 void bind_lop3(Binder& binder) {
   binder.expect_count(5, 5);
   binder.destination(binder.ptx_operand(0), 4);
-  for (std::size_t i = 1; i <= 3; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
+  for (size_t i = 1; i <= 3; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
   binder.out.flags = lookup_table_operand(binder, 4);
   binder.out.execute = lop3;
 }
@@ -299,7 +300,7 @@ void bind_lop3_predicate(Binder& binder) {
   if (destinations.kind != ptx::Operand::Kind::pair)
     binder.refuse("has no predicate destination", "write both destinations, as in d|p");
   binder.destination(destinations.elements[0], 4);
-  for (std::size_t i = 1; i <= 3; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
+  for (size_t i = 1; i <= 3; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
   binder.destination(destinations.elements[1], 0);
   binder.source_predicate(binder.ptx_operand(5));
   binder.out.flags = lookup_table_operand(binder, 4);
@@ -319,15 +320,15 @@ void bind_bfe(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_operands(binder, type, {type, ScalarType::u32, ScalarType::u32});
   binder.out.execute = by_integer_type(type, []<class T>() -> Handler {
-    return lanewise::map3<BitFieldExtract<T>, T, T, std::uint32_t, std::uint32_t>;
+    return lanewise::map3<BitFieldExtract<T>, T, T, uint32_t, uint32_t>;
   });
 }
 
 void bind_bfi(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_operands(binder, type, {type, type, ScalarType::u32, ScalarType::u32});
-  using U32 = std::uint32_t;
-  using U64 = std::uint64_t;
+  using U32 = uint32_t;
+  using U64 = uint64_t;
   binder.out.execute = ptx::size_bytes(type) == 8
                            ? lanewise::map4<BitFieldInsert<U64>, U64, U64, U64, U32, U32>
                            : lanewise::map4<BitFieldInsert<U32>, U32, U32, U32, U32, U32>;
@@ -338,8 +339,8 @@ void bind_bfind(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::u32, {type});
   const bool shift_amount = binder.modifiers.has("shiftamt");
   binder.out.execute = by_integer_type(type, [=]<class T>() -> Handler {
-    return shift_amount ? lanewise::map1<FindLeadingBit<T, true>, std::uint32_t, T>
-                        : lanewise::map1<FindLeadingBit<T, false>, std::uint32_t, T>;
+    return shift_amount ? lanewise::map1<FindLeadingBit<T, true>, uint32_t, T>
+                        : lanewise::map1<FindLeadingBit<T, false>, uint32_t, T>;
   });
 }
 
@@ -348,13 +349,12 @@ void bind_brev(Binder& binder) { bind_bits<ReverseBits, 1>(binder); }
 void bind_fns(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::b32,
                           {ScalarType::b32, ScalarType::b32, ScalarType::s32});
-  binder.out.execute =
-      lanewise::map3<FindNthSet, std::uint32_t, std::uint32_t, std::uint32_t, std::int32_t>;
+  binder.out.execute = lanewise::map3<FindNthSet, uint32_t, uint32_t, uint32_t, int32_t>;
 }
 
 void bind_prmt(Binder& binder) {
   lanewise::bind_uniform_operands(binder, ScalarType::b32, 3);
-  using U32 = std::uint32_t;
+  using U32 = uint32_t;
   const std::string_view mode = binder.modifiers.get("mode");
   binder.out.execute = mode == "f4e"    ? lanewise::uniform<PermuteMode<kForward4>, U32, 3>()
                        : mode == "b4e"  ? lanewise::uniform<PermuteMode<kBackward4>, U32, 3>()
@@ -367,11 +367,9 @@ void bind_prmt(Binder& binder) {
 
 void bind_szext(Binder& binder) {
   if (ptx::is_signed(binder.modifiers.type())) {
-    bind_clamp_or_wrap<ExtendFromBits<std::int32_t, true>, ExtendFromBits<std::int32_t, false>, 2>(
-        binder);
+    bind_clamp_or_wrap<ExtendFromBits<int32_t, true>, ExtendFromBits<int32_t, false>, 2>(binder);
   } else {
-    bind_clamp_or_wrap<ExtendFromBits<std::uint32_t, true>, ExtendFromBits<std::uint32_t, false>,
-                       2>(binder);
+    bind_clamp_or_wrap<ExtendFromBits<uint32_t, true>, ExtendFromBits<uint32_t, false>, 2>(binder);
   }
 }
 

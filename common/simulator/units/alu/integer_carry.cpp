@@ -1,5 +1,6 @@
-// Extended-precision integer arithmetic: the condition-code register's carry flag CC.CF
-// (PTX ISA, "Extended-Precision Integer Arithmetic Instructions").
+/// \file
+/// Extended-precision integer arithmetic: the condition-code register's carry flag CC.CF
+/// (PTX ISA, "Extended-Precision Integer Arithmetic Instructions").
 #include "common/simulator/units/alu/integer_binds.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 
@@ -11,7 +12,7 @@ using lanewise::Wide;
 using ptx::ScalarType;
 
 /// Instruction::flags of this family.
-enum CarryFlag : std::uint8_t {
+enum CarryFlag : uint8_t {
   kReadsCarry = 1,
   kWritesCarry = 2,
   kHighPart = 4,
@@ -76,12 +77,12 @@ Flow carry_mad(Strand& strand, const Instruction& instruction, LaneMask active) 
 }
 
 /// The forms are add.cc, addc, addc.cc and so on: a trailing c of the mnemonic reads the flag.
-std::uint8_t carry_flags(const Binder& binder) {
+uint8_t carry_flags(const Binder& binder) {
   const std::string& opcode = binder.source.opcode;
   const bool reads = opcode[opcode.find('.') - 1] == 'c';
-  return static_cast<std::uint8_t>((reads ? kReadsCarry : 0) |
-                                   (binder.modifiers.has("cc") ? kWritesCarry : 0) |
-                                   (binder.modifiers.get("part") == "hi" ? kHighPart : 0));
+  return static_cast<uint8_t>((reads ? kReadsCarry : 0) |
+                              (binder.modifiers.has("cc") ? kWritesCarry : 0) |
+                              (binder.modifiers.get("part") == "hi" ? kHighPart : 0));
 }
 
 template <class Operation>
@@ -89,8 +90,8 @@ void bind_carry_binary(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_uniform_operands(binder, type, 2);
   binder.out.flags = carry_flags(binder);
-  binder.out.execute = ptx::size_bytes(type) == 8 ? carry_binary<std::uint64_t, Operation>
-                                                  : carry_binary<std::uint32_t, Operation>;
+  binder.out.execute = ptx::size_bytes(type) == 8 ? carry_binary<uint64_t, Operation>
+                                                  : carry_binary<uint32_t, Operation>;
 }
 
 }  // namespace

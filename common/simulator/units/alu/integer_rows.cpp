@@ -1,5 +1,6 @@
-// The forms of the integer family (PTX ISA, "Integer Arithmetic Instructions", "Extended-Precision
-// Integer Arithmetic Instructions", "Logic and Shift Instructions").
+/// \file
+/// The forms of the integer family (PTX ISA, "Integer Arithmetic Instructions", "Extended-Precision
+/// Integer Arithmetic Instructions", "Logic and Shift Instructions").
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/integer_binds.hpp"
@@ -16,7 +17,7 @@ constexpr std::string_view kExtended =
 constexpr std::string_view kLogic = "PTX ISA, Logic and Shift Instructions";
 
 /// A division is a sequence of about twenty instructions on the machine.
-constexpr std::uint16_t kDivide = 20 * kAlu;
+constexpr uint16_t kDivide = 20 * kAlu;
 
 constexpr OpcodeRow kRows[] = {
     {"add", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2", bind_add, false, kAlu, kArithmetic},

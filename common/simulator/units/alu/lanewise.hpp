@@ -1,8 +1,9 @@
-// Handlers that compute each lane of the destination from the same lane of the sources.
-//
-// An operation is a stateless type with a static `apply`; the handler templates below turn it into
-// an interpreter handler whose full-warp loop the compiler vectorises.
 #pragma once
+/// \file
+/// Handlers that compute each lane of the destination from the same lane of the sources.
+///
+/// An operation is a stateless type with a static `apply`; the handler templates below turn it into
+/// an interpreter handler whose full-warp loop the compiler vectorises.
 
 #include <cstddef>
 #include <cstdint>
@@ -134,16 +135,16 @@ inline void bind_operands(Binder& binder, ptx::ScalarType destination,
                           std::initializer_list<ptx::ScalarType> sources) {
   binder.expect_count(sources.size() + 1, sources.size() + 1);
   binder.destination(binder.ptx_operand(0), ptx::size_bytes(destination));
-  std::size_t index = 1;
+  size_t index = 1;
   for (const ptx::ScalarType source : sources)
     binder.source_value(binder.ptx_operand(index++), source);
 }
 
 /// Binds a destination and `sources` sources of one type.
-inline void bind_uniform_operands(Binder& binder, ptx::ScalarType type, std::size_t sources) {
+inline void bind_uniform_operands(Binder& binder, ptx::ScalarType type, size_t sources) {
   binder.expect_count(sources + 1, sources + 1);
   binder.destination(binder.ptx_operand(0), ptx::size_bytes(type));
-  for (std::size_t index = 1; index <= sources; ++index)
+  for (size_t index = 1; index <= sources; ++index)
     binder.source_value(binder.ptx_operand(index), type);
 }
 
@@ -154,19 +155,19 @@ Handler by_integer_type(ptx::ScalarType type, Make make) {
   switch (type) {
     case ScalarType::u16:
     case ScalarType::b16:
-      return make.template operator()<std::uint16_t>();
+      return make.template operator()<uint16_t>();
     case ScalarType::s16:
-      return make.template operator()<std::int16_t>();
+      return make.template operator()<int16_t>();
     case ScalarType::u32:
     case ScalarType::b32:
-      return make.template operator()<std::uint32_t>();
+      return make.template operator()<uint32_t>();
     case ScalarType::s32:
-      return make.template operator()<std::int32_t>();
+      return make.template operator()<int32_t>();
     case ScalarType::u64:
     case ScalarType::b64:
-      return make.template operator()<std::uint64_t>();
+      return make.template operator()<uint64_t>();
     case ScalarType::s64:
-      return make.template operator()<std::int64_t>();
+      return make.template operator()<int64_t>();
     default:
       return nullptr;
   }
@@ -174,7 +175,7 @@ Handler by_integer_type(ptx::ScalarType type, Make make) {
 
 /// Unsigned arithmetic type that wraps without undefined behaviour for T.
 template <class T>
-using Wrapping = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 __extension__ typedef unsigned __int128 UnsignedWide128;
 __extension__ typedef __int128 SignedWide128;
@@ -183,27 +184,27 @@ __extension__ typedef __int128 SignedWide128;
 template <class T>
 struct Widened;
 template <>
-struct Widened<std::uint16_t> {
-  using Type = std::uint32_t;
+struct Widened<uint16_t> {
+  using Type = uint32_t;
 };
 template <>
-struct Widened<std::int16_t> {
-  using Type = std::int32_t;
+struct Widened<int16_t> {
+  using Type = int32_t;
 };
 template <>
-struct Widened<std::uint32_t> {
-  using Type = std::uint64_t;
+struct Widened<uint32_t> {
+  using Type = uint64_t;
 };
 template <>
-struct Widened<std::int32_t> {
-  using Type = std::int64_t;
+struct Widened<int32_t> {
+  using Type = int64_t;
 };
 template <>
-struct Widened<std::uint64_t> {
+struct Widened<uint64_t> {
   using Type = UnsignedWide128;
 };
 template <>
-struct Widened<std::int64_t> {
+struct Widened<int64_t> {
   using Type = SignedWide128;
 };
 template <class T>

@@ -1,5 +1,6 @@
-// mov: registers, immediates, special registers, addresses, packing and unpacking (PTX ISA, "Data
-// Movement and Conversion Instructions: mov").
+/// \file
+/// mov: registers, immediates, special registers, addresses, packing and unpacking (PTX ISA, "Data
+/// Movement and Conversion Instructions: mov").
 #include <cstring>
 
 #include "common/simulator/machine/address_space.hpp"
@@ -14,7 +15,7 @@ using Kind = ptx::Operand::Kind;
 using ptx::ScalarType;
 
 struct Lane128 {
-  std::uint64_t low, high;
+  uint64_t low, high;
 };
 static_assert(sizeof(Lane128) == 16, "a .b128 register holds 16 bytes per lane");
 
@@ -50,13 +51,13 @@ Flow move_special(Strand& strand, const Instruction& instruction, LaneMask activ
 /// Operands: d, then the parts from the lowest; `immediate` is a part's size in bits.
 Flow pack(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int parts = instruction.operand_count - 1;
-  const auto part_bytes = static_cast<std::size_t>(instruction.immediate / 8);
+  const auto part_bytes = static_cast<size_t>(instruction.immediate / 8);
   const Operand& destination = instruction.operands[0];
   std::byte* const d = strand.lanes<std::byte>(destination);
   for_lanes(active, [&](int lane) {
     for (int k = 0; k < parts; ++k) {
       const Operand& part = instruction.operands[k + 1];
-      std::memcpy(d + lane * destination.bytes + static_cast<std::size_t>(k) * part_bytes,
+      std::memcpy(d + lane * destination.bytes + static_cast<size_t>(k) * part_bytes,
                   strand.lanes<std::byte>(part) + lane * part.bytes, part_bytes);
     }
   });
@@ -66,7 +67,7 @@ Flow pack(Strand& strand, const Instruction& instruction, LaneMask active) {
 /// Operands: the parts from the lowest, then the source; `immediate` is a part's size in bits.
 Flow unpack(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int parts = instruction.operand_count - 1;
-  const auto part_bytes = static_cast<std::size_t>(instruction.immediate / 8);
+  const auto part_bytes = static_cast<size_t>(instruction.immediate / 8);
   const Operand& source = instruction.operands[parts];
   const std::byte* const a = strand.lanes<std::byte>(source);
   for_lanes(active, [&](int lane) {
@@ -78,7 +79,7 @@ Flow unpack(Strand& strand, const Instruction& instruction, LaneMask active) {
       std::byte* const d = strand.lanes<std::byte>(part) + lane * part.bytes;
       // An 8-bit part lives zero-extended in two bytes.
       std::memset(d, 0, part.bytes);
-      std::memcpy(d, bytes + static_cast<std::size_t>(k) * part_bytes, part_bytes);
+      std::memcpy(d, bytes + static_cast<size_t>(k) * part_bytes, part_bytes);
     }
   });
   return Flow::next;
@@ -108,7 +109,7 @@ Flow unpack_two(Strand& strand, const Instruction& instruction, LaneMask active)
   return Flow::next;
 }
 
-ScalarType bits_type(std::size_t bits) {
+ScalarType bits_type(size_t bits) {
   switch (bits) {
     case 8:
       return ScalarType::b8;
@@ -124,8 +125,8 @@ ScalarType bits_type(std::size_t bits) {
 }
 
 /// The type of one element of a vector operand of `bytes` bytes.
-ScalarType part_type(const Binder& binder, const ptx::Operand& vector, std::size_t bytes) {
-  const std::size_t count = vector.elements.size();
+ScalarType part_type(const Binder& binder, const ptx::Operand& vector, size_t bytes) {
+  const size_t count = vector.elements.size();
   const ScalarType type =
       count == 2 || count == 4 || count == 8 ? bits_type(8 * bytes / count) : ScalarType::none;
   if (type == ScalarType::none)
@@ -139,25 +140,25 @@ ScalarType part_type(const Binder& binder, const ptx::Operand& vector, std::size
 }
 
 void bind_pack(Binder& binder, ScalarType type) {
-  const std::size_t bytes = ptx::size_bytes(type);
+  const size_t bytes = ptx::size_bytes(type);
   const ScalarType part = part_type(binder, binder.ptx_operand(1), bytes);
   binder.destination(binder.ptx_operand(0), bytes);
-  const std::size_t parts = binder.source_vector(binder.ptx_operand(1), part);
-  binder.out.immediate = static_cast<std::int64_t>(8 * ptx::size_bytes(part));
+  const size_t parts = binder.source_vector(binder.ptx_operand(1), part);
+  binder.out.immediate = static_cast<int64_t>(8 * ptx::size_bytes(part));
   binder.out.execute = pack;
-  if (parts == 2 && bytes == 4) binder.out.execute = pack_two<std::uint16_t, std::uint32_t>;
-  if (parts == 2 && bytes == 8) binder.out.execute = pack_two<std::uint32_t, std::uint64_t>;
+  if (parts == 2 && bytes == 4) binder.out.execute = pack_two<uint16_t, uint32_t>;
+  if (parts == 2 && bytes == 8) binder.out.execute = pack_two<uint32_t, uint64_t>;
 }
 
 void bind_unpack(Binder& binder, ScalarType type) {
-  const std::size_t bytes = ptx::size_bytes(type);
+  const size_t bytes = ptx::size_bytes(type);
   const ScalarType part = part_type(binder, binder.ptx_operand(0), bytes);
-  const std::size_t parts = binder.destination_vector(binder.ptx_operand(0), ptx::size_bytes(part));
+  const size_t parts = binder.destination_vector(binder.ptx_operand(0), ptx::size_bytes(part));
   binder.source_value(binder.ptx_operand(1), type);
-  binder.out.immediate = static_cast<std::int64_t>(8 * ptx::size_bytes(part));
+  binder.out.immediate = static_cast<int64_t>(8 * ptx::size_bytes(part));
   binder.out.execute = unpack;
-  if (parts == 2 && bytes == 4) binder.out.execute = unpack_two<std::uint16_t, std::uint32_t>;
-  if (parts == 2 && bytes == 8) binder.out.execute = unpack_two<std::uint32_t, std::uint64_t>;
+  if (parts == 2 && bytes == 4) binder.out.execute = unpack_two<uint16_t, uint32_t>;
+  if (parts == 2 && bytes == 8) binder.out.execute = unpack_two<uint32_t, uint64_t>;
 }
 
 SpecialValue known_special(const Binder& binder, const ptx::Operand& operand) {
@@ -172,7 +173,7 @@ SpecialValue known_special(const Binder& binder, const ptx::Operand& operand) {
 
 void bind_mov(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
-  const std::size_t bytes = ptx::size_bytes(type);
+  const size_t bytes = ptx::size_bytes(type);
   binder.expect_count(2, 2);
   const ptx::Operand& destination = binder.ptx_operand(0);
   const ptx::Operand& source = binder.ptx_operand(1);
@@ -189,15 +190,13 @@ void bind_mov(Binder& binder) {
       source.kind == Kind::variable && source.variable->space == ptx::StateSpace::shared;
   switch (bytes) {
     case 2:
-      binder.out.execute = move<std::uint16_t>;
+      binder.out.execute = move<uint16_t>;
       break;
     case 4:
-      binder.out.execute =
-          shared_address ? move_shared_address<std::uint32_t> : move<std::uint32_t>;
+      binder.out.execute = shared_address ? move_shared_address<uint32_t> : move<uint32_t>;
       break;
     case 8:
-      binder.out.execute =
-          shared_address ? move_shared_address<std::uint64_t> : move<std::uint64_t>;
+      binder.out.execute = shared_address ? move_shared_address<uint64_t> : move<uint64_t>;
       break;
     default:
       binder.out.execute = move<Lane128>;

@@ -1,5 +1,6 @@
-// Rounding modes of PTX, and a scope in which the host's floating-point unit rounds that way.
 #pragma once
+/// \file
+/// Rounding modes of PTX, and a scope in which the host's floating-point unit rounds that way.
 
 #include <cfenv>
 #include <cstdint>
@@ -7,7 +8,7 @@
 
 namespace bw::sim {
 
-enum class Rounding : std::uint8_t {
+enum class Rounding : uint8_t {
   nearest_even,  ///< .rn
   toward_zero,   ///< .rz
   down,          ///< .rm

@@ -1,4 +1,5 @@
-// mapa, getctarank, cluster launch control, griddepcontrol and setmaxnreg (PTX ISA 9.0).
+/// \file
+/// mapa, getctarank, cluster launch control, griddepcontrol and setmaxnreg (PTX ISA 9.0).
 #include <algorithm>
 #include <array>
 #include <string>
@@ -9,20 +10,20 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
-#include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/control/launch_control.hpp"
+#include "common/simulator/units/synchronisation/aligned.hpp"
 
 namespace bw::sim {
 namespace {
 
 using ptx::ScalarType;
 
-constexpr std::uint8_t kGeneric = 1;
+constexpr uint8_t kGeneric = 1;
 
 /// The 32-bit shared-window address in a generic or shared address operand.
-std::uint32_t window_address(const Strand& strand, const Instruction& instruction,
-                             const Operand& operand, int lane, const char* section) {
-  const std::uint64_t address = strand.value(operand, lane);
+uint32_t window_address(const Strand& strand, const Instruction& instruction,
+                        const Operand& operand, int lane, const char* section) {
+  const uint64_t address = strand.value(operand, lane);
   if ((instruction.flags & kGeneric) != 0 &&
       space_of_generic(address) != AddressSpace::shared_cluster) {
     strand.fault(
@@ -31,16 +32,16 @@ std::uint32_t window_address(const Strand& strand, const Instruction& instructio
         std::string("the operand is an address in shared memory (PTX ISA, \"") + section + "\")",
         "pass the address of a shared variable");
   }
-  return static_cast<std::uint32_t>(address);
+  return static_cast<uint32_t>(address);
 }
 
 Flow mapa(Strand& strand, const Instruction& instruction, LaneMask active) {
   const Operand* const operands = instruction.operands;
-  const std::uint64_t window = (instruction.flags & kGeneric) != 0 ? kSharedWindow : 0;
+  const uint64_t window = (instruction.flags & kGeneric) != 0 ? kSharedWindow : 0;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::uint32_t address = window_address(strand, instruction, operands[1], lane, "mapa");
-    const std::uint64_t rank = strand.value(operands[2], lane);
+    const uint32_t address = window_address(strand, instruction, operands[1], lane, "mapa");
+    const uint64_t rank = strand.value(operands[2], lane);
     if (rank >= strand.cluster->size()) {
       strand.fault(
           instruction, FaultKind::contract, 1u << lane,
@@ -59,7 +60,7 @@ Flow mapa(Strand& strand, const Instruction& instruction, LaneMask active) {
 Flow getctarank(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::uint32_t address =
+    const uint32_t address =
         window_address(strand, instruction, instruction.operands[1], lane, "getctarank");
     strand.set_value(instruction.operands[0], lane, address >> kSharedRankShift);
   }
@@ -81,7 +82,7 @@ void bind_mapa(Binder& binder) {
 }
 
 void bind_getctarank(Binder& binder) {
-  constexpr std::size_t kRankBytes = 4;
+  constexpr size_t kRankBytes = 4;
   binder.expect_count(2, 2);
   note_space(binder);
   binder.destination(binder.ptx_operand(0), kRankBytes);
@@ -102,26 +103,25 @@ void bind_griddepcontrol(Binder& binder) {
 // checked against the register pool of the CTA as hardware would allot it: every thread gets what
 // fits when the register file of the SM is divided among the CTAs that the kernel asks to be
 // resident.
-constexpr std::int64_t kLeastRegisters = 24;
-constexpr std::int64_t kMostRegisters = 256;
-constexpr std::int64_t kMostRegistersAtLaunch = 255;
-constexpr std::int64_t kRegisterGranularity = 8;
-constexpr std::uint32_t kWarpgroupThreads = 128;
+constexpr int64_t kLeastRegisters = 24;
+constexpr int64_t kMostRegisters = 256;
+constexpr int64_t kMostRegistersAtLaunch = 255;
+constexpr int64_t kRegisterGranularity = 8;
+constexpr uint32_t kWarpgroupThreads = 128;
 constexpr char kMaxRegisters[] = "setmaxnreg";
 
 Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active, kMaxRegisters);
   const ptx::EntryDirectives& directives = strand.cluster->kernel().function().directives;
-  const auto threads =
-      static_cast<std::uint32_t>(strand.cta->warps.size()) * std::uint32_t{kWarpLanes};
-  const std::uint32_t share = kRegistersPerSm / std::max(1u, directives.min_ctas_per_sm);
-  std::int64_t at_launch = std::min<std::int64_t>(share / threads, kMostRegistersAtLaunch);
+  const auto threads = static_cast<uint32_t>(strand.cta->warps.size()) * uint32_t{kWarpLanes};
+  const uint32_t share = kRegistersPerSm / std::max(1u, directives.min_ctas_per_sm);
+  int64_t at_launch = std::min<int64_t>(share / threads, kMostRegistersAtLaunch);
   if (directives.max_registers != 0)
-    at_launch = std::min<std::int64_t>(at_launch, directives.max_registers);
+    at_launch = std::min<int64_t>(at_launch, directives.max_registers);
   at_launch = at_launch / kRegisterGranularity * kRegisterGranularity;
-  const std::int64_t pool = at_launch * threads;
-  const std::uint32_t group = std::min(threads, kWarpgroupThreads);
-  const std::int64_t least = instruction.immediate * group + kLeastRegisters * (threads - group);
+  const int64_t pool = at_launch * threads;
+  const uint32_t group = std::min(threads, kWarpgroupThreads);
+  const int64_t least = instruction.immediate * group + kLeastRegisters * (threads - group);
   if (least > pool) {
     strand.fault(instruction, FaultKind::contract, active,
                  "setmaxnreg.inc to " + std::to_string(instruction.immediate) +
@@ -146,7 +146,7 @@ Flow decrease_registers(Strand& strand, const Instruction& instruction, LaneMask
 
 void bind_setmaxnreg(Binder& binder) {
   binder.expect_count(1, 1);
-  const std::int64_t count = binder.immediate(binder.ptx_operand(0));
+  const int64_t count = binder.immediate(binder.ptx_operand(0));
   if (count < kLeastRegisters || count > kMostRegisters || count % kRegisterGranularity != 0) {
     binder.refuse("has a register count of " + std::to_string(count),
                   "the count is a multiple of 8 from 24 to 256");

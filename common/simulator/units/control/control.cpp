@@ -1,4 +1,5 @@
-// Control: branches, exit, trap, calls of external functions.
+/// \file
+/// Control: branches, exit, trap, calls of external functions.
 #include <string>
 
 #include "common/simulator/machine/costs.hpp"
@@ -37,7 +38,7 @@ Flow execute_nothing(Strand&, const Instruction&, LaneMask) { return Flow::next;
 
 Flow execute_nanosleep(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;
-  const std::uint64_t nanoseconds = strand.value(instruction.operands[0], lowest_lane(active));
+  const uint64_t nanoseconds = strand.value(instruction.operands[0], lowest_lane(active));
   const auto cycles = static_cast<Cycle>(static_cast<double>(nanoseconds) * costs::kClockGhz);
   return strand.block(WaitKind::sleep, nanoseconds, 0, std::max<Cycle>(cycles, 1));
 }
@@ -46,7 +47,7 @@ void bind_branch(Binder& binder) {
   binder.expect_count(1, 1);
   const ptx::Operand& target = binder.ptx_operand(0);
   if (target.kind != Kind::label) binder.refuse("needs a label as its target", "");
-  binder.out.target = static_cast<std::uint32_t>(target.value);
+  binder.out.target = static_cast<uint32_t>(target.value);
   binder.out.execute = execute_branch;
 }
 

@@ -1,4 +1,5 @@
-// The call instruction for external functions: fetches arguments, stores results.
+/// \file
+/// The call instruction for external functions: fetches arguments, stores results.
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -17,31 +18,30 @@ namespace {
 using ptx::ScalarType;
 using Kind = ptx::Operand::Kind;
 
-constexpr std::size_t kMostArguments = 5;
+constexpr size_t kMostArguments = 5;
 
 // An argument is a call .param variable (in the thread's local memory), a register or a constant.
 struct CallArgument {
   bool in_local_memory = false;
-  std::uint64_t local_offset = 0;
-  std::size_t operand = 0;  ///< index into the instruction's operands
-  std::size_t bytes = 0;
+  uint64_t local_offset = 0;
+  size_t operand = 0;  ///< index into the instruction's operands
+  size_t bytes = 0;
 };
 
 struct CallDetail {
   std::array<CallArgument, kMostArguments> arguments;
   bool has_result = false;
-  std::uint64_t result_offset = 0;  ///< in local memory
+  uint64_t result_offset = 0;  ///< in local memory
 };
 
 const CallDetail& detail_of(const Instruction& instruction) {
   return *static_cast<const CallDetail*>(instruction.detail);
 }
 
-std::uint64_t argument(Strand& strand, const Instruction& instruction, std::size_t index,
-                       int lane) {
+uint64_t argument(Strand& strand, const Instruction& instruction, size_t index, int lane) {
   const CallArgument& place = detail_of(instruction).arguments[index];
   if (!place.in_local_memory) return strand.value(instruction.operands[place.operand], lane);
-  std::uint64_t value = 0;
+  uint64_t value = 0;
   std::memcpy(&value,
               resolve(strand, instruction, AddressSpace::local, place.local_offset, place.bytes,
                       place.bytes, Access::read, lane),
@@ -53,7 +53,7 @@ Flow execute_vprintf(Strand& strand, const Instruction& instruction, LaneMask ac
   const CallDetail& detail = detail_of(instruction);
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::int32_t result =
+    const int32_t result =
         device_vprintf(strand, instruction, lane, argument(strand, instruction, 0, lane),
                        argument(strand, instruction, 1, lane), strand.cluster->output());
     if (!detail.has_result) continue;
@@ -70,7 +70,7 @@ Flow execute_assert_fail(Strand& strand, const Instruction& instruction, LaneMas
   AssertionCall call;
   call.message = argument(strand, instruction, 0, lane);
   call.file = argument(strand, instruction, 1, lane);
-  call.line = static_cast<std::uint32_t>(argument(strand, instruction, 2, lane));
+  call.line = static_cast<uint32_t>(argument(strand, instruction, 2, lane));
   call.function = argument(strand, instruction, 3, lane);
   device_assert_fail(strand, instruction, lane, call);
 }
@@ -79,7 +79,7 @@ Flow execute_assert_fail(Strand& strand, const Instruction& instruction, LaneMas
 struct DeviceFunction {
   std::string_view name;
   Handler execute;
-  std::size_t argument_count;
+  size_t argument_count;
   std::array<ScalarType, kMostArguments> types;
 };
 
@@ -92,7 +92,7 @@ constexpr DeviceFunction kFunctions[] = {
 };
 
 CallArgument bind_argument(Binder& binder, const ptx::Operand& operand, ScalarType type,
-                           std::size_t& operand_count) {
+                           size_t& operand_count) {
   CallArgument place;
   place.bytes = ptx::size_bytes(type);
   if (operand.kind == Kind::variable) {
@@ -115,7 +115,7 @@ void bind_result(Binder& binder, const ptx::Operand& results, CallDetail& detail
   if (results.elements.empty()) return;
   const ptx::Operand& result = results.elements[0];
   if (results.elements.size() > 1 || result.kind != Kind::variable ||
-      result.variable->size_bytes != sizeof(std::int32_t)) {
+      result.variable->size_bytes != sizeof(int32_t)) {
     binder.refuse("takes a result that the function does not return",
                   "declare the function as nvcc does");
   }
@@ -149,8 +149,8 @@ void bind_device_call(Binder& binder) {
                     "declare the function as nvcc does");
     }
     CallDetail detail;
-    std::size_t operand_count = 0;
-    for (std::size_t i = 0; i < function.argument_count; ++i)
+    size_t operand_count = 0;
+    for (size_t i = 0; i < function.argument_count; ++i)
       detail.arguments[i] =
           bind_argument(binder, arguments.elements[i], function.types[i], operand_count);
     bind_result(binder, binder.ptx_operand(0), detail);

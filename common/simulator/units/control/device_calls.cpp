@@ -13,7 +13,7 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::size_t kLongestString = std::size_t{1} << 20;
+constexpr size_t kLongestString = size_t{1} << 20;
 constexpr const char* kAssertionMark = "Assertion `";
 constexpr const char* kPrintfRule =
     "CUDA C++ Programming Guide, \"Formatted Output\": the format specifiers of device printf";
@@ -25,7 +25,7 @@ struct Reader {
   int lane;
 
   template <class T>
-  T value(std::uint64_t address) const {
+  T value(uint64_t address) const {
     T result;
     std::memcpy(&result,
                 resolve(strand, instruction, AddressSpace::generic, address, sizeof(T), sizeof(T),
@@ -34,7 +34,7 @@ struct Reader {
     return result;
   }
 
-  std::string text(std::uint64_t address) const {
+  std::string text(uint64_t address) const {
     std::string result;
     for (char c = value<char>(address); c != '\0'; c = value<char>(++address)) {
       result += c;
@@ -66,20 +66,20 @@ struct Conversion {
   }
 };
 
-std::string take_while(std::string_view format, std::size_t& at, std::string_view allowed) {
-  const std::size_t end = std::min(format.find_first_not_of(allowed, at), format.size());
+std::string take_while(std::string_view format, size_t& at, std::string_view allowed) {
+  const size_t end = std::min(format.find_first_not_of(allowed, at), format.size());
   std::string taken(format.substr(at, end - at));
   at = end;
   return taken;
 }
 
-std::string take_number(std::string_view format, std::size_t& at) {
+std::string take_number(std::string_view format, size_t& at) {
   if (at < format.size() && format[at] == '*') return ++at, "*";
   return take_while(format, at, "0123456789");
 }
 
 // Parses the conversion whose '%' is at `at`, and moves behind it.
-Conversion parse_conversion(std::string_view format, std::size_t& at) {
+Conversion parse_conversion(std::string_view format, size_t& at) {
   Conversion conversion;
   ++at;
   conversion.flags = take_while(format, at, "#0+- ");
@@ -96,7 +96,7 @@ Conversion parse_conversion(std::string_view format, std::size_t& at) {
 // Formats a call's arguments one after the other.
 class Formatter {
  public:
-  Formatter(const Reader& reader, std::uint64_t arguments, std::string& text)
+  Formatter(const Reader& reader, uint64_t arguments, std::string& text)
       : reader_(reader), next_(arguments), text_(text) {}
 
   void format(Conversion conversion) {
@@ -117,11 +117,11 @@ class Formatter {
       case 'X':
         return print(prefix + "ll" + conversion.type, unsigned_integer(conversion.size));
       case 'p':
-        return print(prefix + 'p', reinterpret_cast<void*>(take<std::uint64_t>()));
+        return print(prefix + 'p', reinterpret_cast<void*>(take<uint64_t>()));
       case 'c':
-        return print(prefix + 'c', take<std::int32_t>());
+        return print(prefix + 'c', take<int32_t>());
       case 's':
-        return print(prefix + 's', string(take<std::uint64_t>()).c_str());
+        return print(prefix + 's', string(take<uint64_t>()).c_str());
       case 'a':
       case 'A':
       case 'e':
@@ -137,7 +137,7 @@ class Formatter {
     }
   }
 
-  [[nodiscard]] std::int32_t count() const { return count_; }
+  [[nodiscard]] int32_t count() const { return count_; }
 
  private:
   template <class T>
@@ -151,12 +151,12 @@ class Formatter {
 
   void resolve_stars(Conversion& conversion) {
     if (conversion.width == "*") {
-      const auto width = take<std::int32_t>();
+      const auto width = take<int32_t>();
       if (width < 0) conversion.flags += '-';
-      conversion.width = std::to_string(width < 0 ? -std::int64_t{width} : width);
+      conversion.width = std::to_string(width < 0 ? -int64_t{width} : width);
     }
     if (conversion.precision == ".*") {
-      const auto precision = take<std::int32_t>();
+      const auto precision = take<int32_t>();
       conversion.precision = precision < 0 ? "" : '.' + std::to_string(precision);
     }
   }
@@ -164,22 +164,22 @@ class Formatter {
   static bool is_wide(const std::string& size) { return !size.empty() && size[0] != 'h'; }
 
   long long signed_integer(const std::string& size) {
-    if (is_wide(size)) return take<std::int64_t>();
-    const auto value = take<std::int32_t>();
-    if (size == "h") return static_cast<std::int16_t>(value);
-    if (size == "hh") return static_cast<std::int8_t>(value);
+    if (is_wide(size)) return take<int64_t>();
+    const auto value = take<int32_t>();
+    if (size == "h") return static_cast<int16_t>(value);
+    if (size == "hh") return static_cast<int8_t>(value);
     return value;
   }
 
   unsigned long long unsigned_integer(const std::string& size) {
-    if (is_wide(size)) return take<std::uint64_t>();
-    const auto value = take<std::uint32_t>();
-    if (size == "h") return static_cast<std::uint16_t>(value);
-    if (size == "hh") return static_cast<std::uint8_t>(value);
+    if (is_wide(size)) return take<uint64_t>();
+    const auto value = take<uint32_t>();
+    if (size == "h") return static_cast<uint16_t>(value);
+    if (size == "hh") return static_cast<uint8_t>(value);
     return value;
   }
 
-  std::string string(std::uint64_t address) const {
+  std::string string(uint64_t address) const {
     return address == 0 ? "(null)" : reader_.text(address);
   }
 
@@ -190,18 +190,17 @@ class Formatter {
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     const int length = std::snprintf(nullptr, 0, format.c_str(), value);
     if (length < 0) return;
-    const std::size_t before = text_.size();
-    text_.resize(before + static_cast<std::size_t>(length) + 1);  // room for the closing zero
-    std::snprintf(text_.data() + before, static_cast<std::size_t>(length) + 1, format.c_str(),
-                  value);
+    const size_t before = text_.size();
+    text_.resize(before + static_cast<size_t>(length) + 1);  // room for the closing zero
+    std::snprintf(text_.data() + before, static_cast<size_t>(length) + 1, format.c_str(), value);
     text_.pop_back();
 #pragma GCC diagnostic pop
   }
 
   const Reader& reader_;
-  std::uint64_t next_;
+  uint64_t next_;
   std::string& text_;
-  std::int32_t count_ = 0;
+  int32_t count_ = 0;
 };
 
 std::string bracketed(Dim3 index) {
@@ -211,14 +210,14 @@ std::string bracketed(Dim3 index) {
 
 }  // namespace
 
-std::int32_t device_vprintf(Strand& strand, const Instruction& instruction, int lane,
-                            std::uint64_t format, std::uint64_t arguments, std::string& text) {
+int32_t device_vprintf(Strand& strand, const Instruction& instruction, int lane, uint64_t format,
+                       uint64_t arguments, std::string& text) {
   if (format == 0) return -1;
   const Reader reader{strand, instruction, lane};
   const std::string format_text = reader.text(format);
   Formatter formatter(reader, arguments, text);
-  for (std::size_t at = 0; at < format_text.size();) {
-    const std::size_t percent = std::min(format_text.find('%', at), format_text.size());
+  for (size_t at = 0; at < format_text.size();) {
+    const size_t percent = std::min(format_text.find('%', at), format_text.size());
     text.append(format_text, at, percent - at);
     at = percent;
     if (at < format_text.size()) formatter.format(parse_conversion(format_text, at));
@@ -229,7 +228,7 @@ std::int32_t device_vprintf(Strand& strand, const Instruction& instruction, int 
 void device_assert_fail(Strand& strand, const Instruction& instruction, int lane,
                         const AssertionCall& call) {
   const Reader reader{strand, instruction, lane};
-  const auto text = [&](std::uint64_t address) {
+  const auto text = [&](uint64_t address) {
     return address == 0 ? std::string("(null)") : reader.text(address);
   };
   const Dim3 thread =

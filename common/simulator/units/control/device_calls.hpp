@@ -1,7 +1,8 @@
-// The functions that device code may call without defining them: vprintf and __assertfail, as nvcc
-// emits them for printf() and assert() (CUDA C++ Programming Guide, "Formatted Output" and
-// "Assertion"). The call instruction itself belongs to the control family.
 #pragma once
+/// \file
+/// The functions that device code may call without defining them: vprintf and __assertfail, as nvcc
+/// emits them for printf() and assert() (CUDA C++ Programming Guide, "Formatted Output" and
+/// "Assertion"). The call instruction itself belongs to the control family.
 
 #include <cstdint>
 #include <string>
@@ -22,15 +23,15 @@ class Binder;
 /// Returns the number of arguments parsed, -1 for a null format (as CUDA does).
 /// Throws SimulationError{contract} for addresses that cannot be read and for conversions that do
 /// not exist.
-std::int32_t device_vprintf(Strand& strand, const Instruction& instruction, int lane,
-                            std::uint64_t format, std::uint64_t arguments, std::string& text);
+int32_t device_vprintf(Strand& strand, const Instruction& instruction, int lane, uint64_t format,
+                       uint64_t arguments, std::string& text);
 
 /// The operands of __assertfail: generic addresses of strings, a line number.
 struct AssertionCall {
-  std::uint64_t message = 0;
-  std::uint64_t file = 0;
-  std::uint32_t line = 0;
-  std::uint64_t function = 0;
+  uint64_t message = 0;
+  uint64_t file = 0;
+  uint32_t line = 0;
+  uint64_t function = 0;
 };
 
 /// Executes __assertfail for one lane: throws SimulationError{trap} with CUDA's wording,

@@ -14,19 +14,19 @@ namespace {
 
 using ptx::ScalarType;
 
-constexpr std::uint32_t kResponseBytes = sizeof(CancelResponse);
-constexpr std::uint8_t kShared = 1;
-constexpr std::uint8_t kMulticast = 2;
+constexpr uint32_t kResponseBytes = sizeof(CancelResponse);
+constexpr uint8_t kShared = 1;
+constexpr uint8_t kMulticast = 2;
 constexpr char kTrySection[] = " (PTX ISA, \"clusterlaunchcontrol.try_cancel\")";
 constexpr char kQuerySection[] = " (PTX ISA, \"clusterlaunchcontrol.query_cancel\")";
 
 /// Displacement of the mbarrier operand; the response's is Instruction::immediate.
 struct TryCancelDetail {
-  std::int64_t mbarrier_displacement = 0;
+  int64_t mbarrier_displacement = 0;
 };
 
 SharedPlace own_place(Strand& strand, const Instruction& instruction, const Operand& base,
-                      std::int64_t displacement, std::uint32_t bytes, int lane) {
+                      int64_t displacement, uint32_t bytes, int lane) {
   const AddressSpace space =
       (instruction.flags & kShared) != 0 ? AddressSpace::shared_cta : AddressSpace::generic;
   const SharedPlace place =
@@ -43,7 +43,7 @@ SharedPlace own_place(Strand& strand, const Instruction& instruction, const Oper
 }
 
 /// Writes the response to one CTA and signals its barrier.
-void deliver(Cta& cta, std::uint32_t response_offset, std::uint32_t mbarrier_offset,
+void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
              const CancelResponse& response, Cycle now, const Strand& strand,
              const Instruction& instruction) {
   if (cta.exited) {
@@ -72,13 +72,13 @@ void request(Strand& strand, const Instruction& instruction, int lane) {
   const SharedPlace barrier = own_place(strand, instruction, instruction.operands[1],
                                         detail.mbarrier_displacement, kMbarrierBytes, lane);
   Cluster& cluster = *strand.cluster;
-  const std::uint32_t rank = strand.cta->rank;
+  const uint32_t rank = strand.cta->rank;
   cluster.in_global_order(
       strand.time, costs::kLaunchControlResponse,
       [&cluster, &strand, &instruction, rank, response_offset = response.offset_bytes,
        mbarrier_offset = barrier.offset_bytes](Cycle now) {
         Grid& grid = cluster.grid();
-        std::uint64_t taken = 0;
+        uint64_t taken = 0;
         CancelResponse answer = CancelResponse::failed();
         if (grid.take_pending_cluster(taken)) {
           const Dim3 place = delinearize(taken, grid.clusters());
@@ -106,7 +106,7 @@ CancelResponse response_of(Strand& strand, const Instruction& instruction, const
                            int lane) {
   CancelResponse response;
   std::memcpy(response.words.data(),
-              strand.lanes<std::byte>(operand) + static_cast<std::size_t>(lane) * kResponseBytes,
+              strand.lanes<std::byte>(operand) + static_cast<size_t>(lane) * kResponseBytes,
               kResponseBytes);
   if (!response.is_response()) {
     strand.fault(
@@ -146,7 +146,7 @@ Flow first_ctaid(Strand& strand, const Instruction& instruction, LaneMask active
           "guard get_first_ctaid with the predicate of is_canceled");
     }
     for (int k = 0; k < destinations; ++k) {
-      const auto dimension = static_cast<std::size_t>(instruction.immediate + k);
+      const auto dimension = static_cast<size_t>(instruction.immediate + k);
       // The fourth element is unspecified.
       strand.set_value(instruction.operands[k], lane,
                        dimension < 3 ? response.words[dimension] : 0);
@@ -155,9 +155,9 @@ Flow first_ctaid(Strand& strand, const Instruction& instruction, LaneMask active
   return Flow::next;
 }
 
-constexpr std::size_t kWordBytes = 4;
+constexpr size_t kWordBytes = 4;
 
-void require_wide(const Binder& binder, std::size_t index) {
+void require_wide(const Binder& binder, size_t index) {
   const ptx::Operand& operand = binder.ptx_operand(index);
   if (operand.kind != ptx::Operand::Kind::reg)
     binder.refuse("needs a .b128 register that holds the response", "");
@@ -176,7 +176,7 @@ void bind_try_cancel(Binder& binder) {
   if (binder.modifiers.has("shared::cta")) binder.out.flags |= kShared;
   if (binder.modifiers.has("multicast::cluster::all")) binder.out.flags |= kMulticast;
   binder.address(binder.ptx_operand(0));
-  const std::int64_t response_displacement = binder.out.immediate;
+  const int64_t response_displacement = binder.out.immediate;
   binder.out.immediate = 0;
   binder.address(binder.ptx_operand(1));
   binder.detail(TryCancelDetail{binder.out.immediate});
@@ -193,7 +193,7 @@ void bind_is_canceled(Binder& binder) {
 }
 
 void bind_first_ctaid_vector(Binder& binder) {
-  constexpr std::size_t kElements = 4;
+  constexpr size_t kElements = 4;
   binder.expect_count(2, 2);
   require_wide(binder, 1);
   if (binder.destination_vector(binder.ptx_operand(0), kWordBytes) != kElements)

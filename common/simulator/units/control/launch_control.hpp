@@ -1,6 +1,7 @@
-// Cluster launch control (PTX ISA, "clusterlaunchcontrol.try_cancel",
-// "clusterlaunchcontrol.query_cancel").
 #pragma once
+/// \file
+/// Cluster launch control (PTX ISA, "clusterlaunchcontrol.try_cancel",
+/// "clusterlaunchcontrol.query_cancel").
 
 #include <array>
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace bw::sim {
 /// The 16-byte response that try_cancel writes to shared memory. Opaque to programs: ours holds the
 /// first CTA's coordinates in words 0 to 2 and a marker with the outcome in word 3.
 struct CancelResponse {
-  static constexpr std::uint32_t kMarker = 0x434c4300;  // "CLC" and the outcome in the last byte
-  std::array<std::uint32_t, 4> words{};
+  static constexpr uint32_t kMarker = 0x434c4300;  // "CLC" and the outcome in the last byte
+  std::array<uint32_t, 4> words{};
 
   [[nodiscard]] static CancelResponse canceled(Dim3 first_cta);
   [[nodiscard]] static CancelResponse failed();

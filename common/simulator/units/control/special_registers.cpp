@@ -13,7 +13,7 @@ namespace {
 enum class Axis { x, y, z };
 
 template <Axis kAxis>
-std::uint64_t along(const Dim3& extents) {
+uint64_t along(const Dim3& extents) {
   return kAxis == Axis::x ? extents.x : kAxis == Axis::y ? extents.y : extents.z;
 }
 
@@ -22,82 +22,82 @@ const LaunchConfiguration& configuration(const Strand& strand) {
 }
 
 template <Axis kAxis>
-std::uint64_t thread_coordinate(const Strand& strand, int lane) {
+uint64_t thread_coordinate(const Strand& strand, int lane) {
   return along<kAxis>(delinearize(strand.thread_index(lane), configuration(strand).block));
 }
 template <Axis kAxis>
-std::uint64_t block_extent(const Strand& strand, int) {
+uint64_t block_extent(const Strand& strand, int) {
   return along<kAxis>(configuration(strand).block);
 }
 template <Axis kAxis>
-std::uint64_t cta_coordinate(const Strand& strand, int) {
+uint64_t cta_coordinate(const Strand& strand, int) {
   return along<kAxis>(strand.cta->index);
 }
 template <Axis kAxis>
-std::uint64_t grid_extent(const Strand& strand, int) {
+uint64_t grid_extent(const Strand& strand, int) {
   return along<kAxis>(configuration(strand).grid);
 }
 template <Axis kAxis>
-std::uint64_t cluster_extent(const Strand& strand, int) {
+uint64_t cluster_extent(const Strand& strand, int) {
   return along<kAxis>(configuration(strand).cluster);
 }
 template <Axis kAxis>
-std::uint64_t cluster_coordinate(const Strand& strand, int lane) {
+uint64_t cluster_coordinate(const Strand& strand, int lane) {
   return along<kAxis>(strand.cta->index) / cluster_extent<kAxis>(strand, lane);
 }
 template <Axis kAxis>
-std::uint64_t clusters_extent(const Strand& strand, int) {
+uint64_t clusters_extent(const Strand& strand, int) {
   return along<kAxis>(strand.cluster->grid().clusters());
 }
 template <Axis kAxis>
-std::uint64_t coordinate_in_cluster(const Strand& strand, int lane) {
+uint64_t coordinate_in_cluster(const Strand& strand, int lane) {
   return along<kAxis>(strand.cta->index) % cluster_extent<kAxis>(strand, lane);
 }
 
-std::uint64_t zero(const Strand&, int) { return 0; }
-std::uint64_t lane_id(const Strand&, int lane) { return static_cast<std::uint64_t>(lane); }
-std::uint64_t warp_id(const Strand& strand, int) { return strand.warp->index; }
-std::uint64_t warp_count(const Strand& strand, int) { return strand.cta->warps.size(); }
-std::uint64_t sm_id(const Strand& strand, int) { return strand.cta->sm; }
-std::uint64_t sm_count(const Strand& strand, int) { return strand.cluster->settings().sm_count; }
-std::uint64_t cluster_rank(const Strand& strand, int) { return strand.cta->rank; }
-std::uint64_t cluster_size(const Strand& strand, int) { return strand.cluster->size(); }
-std::uint64_t explicit_cluster(const Strand& strand, int) {
+uint64_t zero(const Strand&, int) { return 0; }
+uint64_t lane_id(const Strand&, int lane) { return static_cast<uint64_t>(lane); }
+uint64_t warp_id(const Strand& strand, int) { return strand.warp->index; }
+uint64_t warp_count(const Strand& strand, int) { return strand.cta->warps.size(); }
+uint64_t sm_id(const Strand& strand, int) { return strand.cta->sm; }
+uint64_t sm_count(const Strand& strand, int) { return strand.cluster->settings().sm_count; }
+uint64_t cluster_rank(const Strand& strand, int) { return strand.cta->rank; }
+uint64_t cluster_size(const Strand& strand, int) { return strand.cluster->size(); }
+uint64_t explicit_cluster(const Strand& strand, int) {
   return configuration(strand).cluster.volume() > 1 ||
          strand.cluster->kernel().function().directives.explicit_cluster;
 }
 
-std::uint64_t mask_eq(const Strand&, int lane) { return LaneMask{1} << lane; }
-std::uint64_t mask_lt(const Strand&, int lane) { return (LaneMask{1} << lane) - 1; }
-std::uint64_t mask_le(const Strand& strand, int lane) {
+uint64_t mask_eq(const Strand&, int lane) { return LaneMask{1} << lane; }
+uint64_t mask_lt(const Strand&, int lane) { return (LaneMask{1} << lane) - 1; }
+uint64_t mask_le(const Strand& strand, int lane) {
   return mask_lt(strand, lane) | mask_eq(strand, lane);
 }
-std::uint64_t mask_gt(const Strand& strand, int lane) {
+uint64_t mask_gt(const Strand& strand, int lane) {
   return static_cast<LaneMask>(~mask_le(strand, lane));
 }
-std::uint64_t mask_ge(const Strand& strand, int lane) {
+uint64_t mask_ge(const Strand& strand, int lane) {
   return static_cast<LaneMask>(~mask_lt(strand, lane));
 }
 
-std::uint64_t clock(const Strand& strand, int) { return strand.time; }
-std::uint64_t clock_high(const Strand& strand, int) { return strand.time >> 32; }
-std::uint64_t nanoseconds(const Strand& strand, int) {
-  return static_cast<std::uint64_t>(static_cast<double>(strand.time) / costs::kClockGhz);
+uint64_t clock(const Strand& strand, int) { return strand.time; }
+uint64_t clock_high(const Strand& strand, int) { return strand.time >> 32; }
+uint64_t nanoseconds(const Strand& strand, int) {
+  return static_cast<uint64_t>(static_cast<double>(strand.time) / costs::kClockGhz);
 }
-std::uint64_t nanoseconds_high(const Strand& strand, int lane) {
+uint64_t nanoseconds_high(const Strand& strand, int lane) {
   return nanoseconds(strand, lane) >> 32;
 }
 
-std::uint64_t dynamic_shared(const Strand& strand, int) {
+uint64_t dynamic_shared(const Strand& strand, int) {
   return configuration(strand).dynamic_shared_bytes;
 }
-std::uint64_t aggregate_shared(const Strand& strand, int lane) {
+uint64_t aggregate_shared(const Strand& strand, int lane) {
   return strand.cluster->kernel().static_shared_bytes() + dynamic_shared(strand, lane);
 }
-std::uint64_t total_shared(const Strand& strand, int lane) {
+uint64_t total_shared(const Strand& strand, int lane) {
   return aggregate_shared(strand, lane) - kReservedSharedBytes;
 }
-std::uint64_t reserved_shared_end(const Strand&, int) { return kReservedSharedBytes; }
+uint64_t reserved_shared_end(const Strand&, int) { return kReservedSharedBytes; }
 
 struct Named {
   std::string_view name;

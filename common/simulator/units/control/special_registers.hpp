@@ -1,5 +1,6 @@
-// Values of special registers (PTX ISA, "Special Registers").
 #pragma once
+/// \file
+/// Values of special registers (PTX ISA, "Special Registers").
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +11,7 @@
 namespace bw::sim {
 
 /// Gives the value for one lane, zero-extended.
-using SpecialValue = std::uint64_t (*)(const Strand& strand, int lane);
+using SpecialValue = uint64_t (*)(const Strand& strand, int lane);
 
 /// The source of a special register's value by its full name ("%tid.x"), or nullptr if there is
 /// none.

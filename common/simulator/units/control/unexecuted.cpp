@@ -1,6 +1,7 @@
-// Instruction forms that this simulator knows and does not execute: a kernel that has one is
-// refused at launch, by name, instead of with "unknown instruction". Rows of executed families come
-// before these.
+/// \file
+/// Instruction forms that this simulator knows and does not execute: a kernel that has one is
+/// refused at launch, by name, instead of with "unknown instruction". Rows of executed families
+/// come before these.
 #include <array>
 
 #include "common/simulator/machine/opcode_table.hpp"

@@ -4,12 +4,12 @@
 
 namespace bw::sim {
 
-AsyncGroups::Thread& AsyncGroups::thread_state(std::uint32_t thread) {
+AsyncGroups::Thread& AsyncGroups::thread_state(uint32_t thread) {
   if (thread >= threads_.size()) threads_.resize(thread + 1);
   return threads_[thread];
 }
 
-AsyncGroups::Ticket AsyncGroups::begin(std::uint32_t thread) {
+AsyncGroups::Ticket AsyncGroups::begin(uint32_t thread) {
   Thread& state = thread_state(thread);
   Group& open = state.groups.back();
   ++open.reading;
@@ -19,7 +19,7 @@ AsyncGroups::Ticket AsyncGroups::begin(std::uint32_t thread) {
   return {thread, state.first_group + state.groups.size() - 1, state.next_operation++};
 }
 
-void AsyncGroups::commit(std::uint32_t thread) {
+void AsyncGroups::commit(uint32_t thread) {
   Thread& state = thread_state(thread);
   state.groups.emplace_back();
   while (state.groups.size() > 1 && state.groups.front().pending == 0) {
@@ -56,12 +56,12 @@ void AsyncGroups::finish(const Ticket& ticket, Stage stage, Cycle now) {
   });
 }
 
-bool AsyncGroups::is_done(std::uint32_t thread, std::uint32_t allowed, Stage stage) const {
+bool AsyncGroups::is_done(uint32_t thread, uint32_t allowed, Stage stage) const {
   if (thread >= threads_.size()) return true;
   const Thread& state = threads_[thread];
-  const std::size_t committed = state.groups.size() - 1;
+  const size_t committed = state.groups.size() - 1;
   // Groups complete in the order in which they were committed, so every older one counts.
-  for (std::size_t g = 0; g + allowed < committed; ++g)
+  for (size_t g = 0; g + allowed < committed; ++g)
     if ((stage == Stage::read ? state.groups[g].reading : state.groups[g].pending) != 0)
       return false;
   return true;
@@ -74,14 +74,14 @@ bool AsyncGroups::is_done(const Waiter& waiter) const {
   return true;
 }
 
-Flow AsyncGroups::wait(Strand& strand, LaneMask lanes, std::uint32_t allowed, Stage stage) {
+Flow AsyncGroups::wait(Strand& strand, LaneMask lanes, uint32_t allowed, Stage stage) {
   const Waiter waiter{&strand, lanes, allowed, stage};
   if (is_done(waiter)) return Flow::next;
   waiters_.push_back(waiter);
-  return strand.block(kind_, allowed, static_cast<std::uint64_t>(stage));
+  return strand.block(kind_, allowed, static_cast<uint64_t>(stage));
 }
 
-void AsyncGroups::when_complete(std::uint32_t thread, Cycle now, Action action) {
+void AsyncGroups::when_complete(uint32_t thread, Cycle now, Action action) {
   Thread& state = thread_state(thread);
   if (state.incomplete == 0) {
     action(now);

@@ -1,6 +1,7 @@
-// Groups of asynchronous copies: per thread, committed and waited for (PTX ISA, "Async-group
-// mechanism").
 #pragma once
+/// \file
+/// Groups of asynchronous copies: per thread, committed and waited for (PTX ISA, "Async-group
+/// mechanism").
 
 #include <cstdint>
 #include <deque>
@@ -15,60 +16,60 @@ namespace bw::sim {
 /// overwritten and pending until its writes are visible.
 class AsyncGroups {
  public:
-  enum class Stage : std::uint8_t {
+  enum class Stage : uint8_t {
     read,   ///< sources have been read
     write,  ///< the operation is complete
   };
   /// One operation of one thread.
   struct Ticket {
-    std::uint32_t thread = 0;
-    std::uint64_t group = 0;
-    std::uint64_t operation = 0;
+    uint32_t thread = 0;
+    uint64_t group = 0;
+    uint64_t operation = 0;
   };
 
   /// `kind` is what waiting strands are shown to wait for.
   AsyncGroups(Cta& cta, WaitKind kind) : cta_(cta), kind_(kind) {}
 
   /// An operation starts in the thread's open group.
-  Ticket begin(std::uint32_t thread);
+  Ticket begin(uint32_t thread);
   /// The operation has come to the end of a stage; wakes threads that waited for it. Ends `read`
   /// before `write`.
   void finish(const Ticket& ticket, Stage stage, Cycle now);
   /// Closes the thread's open group, which may be empty.
-  void commit(std::uint32_t thread);
+  void commit(uint32_t thread);
   /// Waits until all but the `allowed` most recent groups of each lane's thread are through
   /// `stage`. To be called again when the strand is resumed.
-  Flow wait(Strand& strand, LaneMask lanes, std::uint32_t allowed, Stage stage);
+  Flow wait(Strand& strand, LaneMask lanes, uint32_t allowed, Stage stage);
   /// Calls `action` when all operations that the thread has begun so far are complete (at once,
   /// with `now`, when they are).
-  void when_complete(std::uint32_t thread, Cycle now, Action action);
+  void when_complete(uint32_t thread, Cycle now, Action action);
 
  private:
   struct Group {
-    std::uint32_t reading = 0;
-    std::uint32_t pending = 0;
+    uint32_t reading = 0;
+    uint32_t pending = 0;
   };
   struct Watcher {
-    std::uint64_t before_operation = 0;
-    std::uint64_t remaining = 0;
+    uint64_t before_operation = 0;
+    uint64_t remaining = 0;
     Action action;
   };
   struct Thread {
-    std::deque<Group> groups{1};    ///< the last one is open
-    std::uint64_t first_group = 0;  ///< number of groups.front()
-    std::uint64_t next_operation = 0;
-    std::uint64_t incomplete = 0;
+    std::deque<Group> groups{1};  ///< the last one is open
+    uint64_t first_group = 0;     ///< number of groups.front()
+    uint64_t next_operation = 0;
+    uint64_t incomplete = 0;
     std::vector<Watcher> watchers;
   };
   struct Waiter {
     Strand* strand = nullptr;
     LaneMask lanes = 0;
-    std::uint32_t allowed = 0;
+    uint32_t allowed = 0;
     Stage stage = Stage::read;
   };
 
-  Thread& thread_state(std::uint32_t thread);
-  [[nodiscard]] bool is_done(std::uint32_t thread, std::uint32_t allowed, Stage stage) const;
+  Thread& thread_state(uint32_t thread);
+  [[nodiscard]] bool is_done(uint32_t thread, uint32_t allowed, Stage stage) const;
   [[nodiscard]] bool is_done(const Waiter& waiter) const;
 
   Cta& cta_;

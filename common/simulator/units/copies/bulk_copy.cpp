@@ -1,4 +1,5 @@
-// cp.async.bulk and cp.reduce.async.bulk: copies of contiguous bytes; and the bulk groups.
+/// \file
+/// cp.async.bulk and cp.reduce.async.bulk: copies of contiguous bytes; and the bulk groups.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -35,9 +36,9 @@ const BulkForm& form_of(const Instruction& instruction) {
   return *static_cast<const BulkForm*>(instruction.detail);
 }
 
-std::uint32_t checked_size(const Strand& strand, const Instruction& instruction, int lane,
-                           const BulkForm& form) {
-  const auto size = static_cast<std::uint32_t>(form.size.of(strand, instruction, lane));
+uint32_t checked_size(const Strand& strand, const Instruction& instruction, int lane,
+                      const BulkForm& form) {
+  const auto size = static_cast<uint32_t>(form.size.of(strand, instruction, lane));
   if (size == 0 || size % kBulkAlignmentBytes != 0)
     copy_fault(strand, instruction, lane, "a bulk copy of " + std::to_string(size) + " bytes",
                std::string(form.section()) + ": size is a positive multiple of 16 bytes",
@@ -46,7 +47,7 @@ std::uint32_t checked_size(const Strand& strand, const Instruction& instruction,
 }
 
 void combine(const BulkForm& form, std::byte* destination, const std::byte* source,
-             std::uint32_t bytes) {
+             uint32_t bytes) {
   if (form.reduces)
     reduce_elements(form.reduction, form.type, destination, source, bytes);
   else
@@ -56,13 +57,13 @@ void combine(const BulkForm& form, std::byte* destination, const std::byte* sour
 Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
-    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    const uint32_t bytes = checked_size(strand, instruction, lane, form);
     const std::byte* source = resolve(strand, instruction, AddressSpace::global,
                                       form.source.of(strand, instruction, lane), bytes,
                                       kBulkAlignmentBytes, Access::read, lane);
     TmaLoad load;
-    const std::uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
-                                                kBulkAlignmentBytes, bytes, form.section(), load);
+    const uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
+                                           kBulkAlignmentBytes, bytes, form.section(), load);
     load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
       for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
     };
@@ -74,13 +75,13 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
 Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
-    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    const uint32_t bytes = checked_size(strand, instruction, lane, form);
     const SharedPlace source =
         resolve_shared(strand, instruction, AddressSpace::shared_cta,
                        form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes, lane);
     TmaLoad load;
-    const std::uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
-                                                kBulkAlignmentBytes, bytes, form.section(), load);
+    const uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
+                                           kBulkAlignmentBytes, bytes, form.section(), load);
     if (load.destinations.front() == strand.cta)
       copy_fault(strand, instruction, lane,
                  "the destination lies in the executing CTA's own shared memory",
@@ -100,7 +101,7 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
 Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
-    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    const uint32_t bytes = checked_size(strand, instruction, lane, form);
     std::byte* const destination = resolve(
         strand, instruction, AddressSpace::global, form.destination.of(strand, instruction, lane),
         bytes, kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write, lane);
@@ -117,9 +118,9 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
       staged.assign(window + offset, window + offset + bytes);
     };
     if (form.byte_mask.present()) {
-      const auto mask = static_cast<std::uint32_t>(form.byte_mask.of(strand, instruction, lane));
+      const auto mask = static_cast<uint32_t>(form.byte_mask.of(strand, instruction, lane));
       store.write = [mask, destination](const std::vector<std::byte>& staged) {
-        for (std::size_t i = 0; i < staged.size(); ++i)
+        for (size_t i = 0; i < staged.size(); ++i)
           if ((mask >> (i % kBulkAlignmentBytes) & 1u) != 0) destination[i] = staged[i];
       };
     } else {
@@ -136,7 +137,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
 Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
-    const std::uint32_t bytes = checked_size(strand, instruction, lane, form);
+    const uint32_t bytes = checked_size(strand, instruction, lane, form);
     (void)resolve(strand, instruction, AddressSpace::global,
                   form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes,
                   Access::read, lane);
@@ -152,17 +153,17 @@ Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
 
 Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto stage = static_cast<AsyncGroups::Stage>(instruction.flags);
-  return strand.cta->bulk_groups->wait(strand, active,
-                                       static_cast<std::uint32_t>(instruction.immediate), stage);
+  return strand.cta->bulk_groups->wait(strand, active, static_cast<uint32_t>(instruction.immediate),
+                                       stage);
 }
 
 // Binding.
 
-void bind_policy(Binder& b, CopyBinder& copy, std::size_t& next) {
+void bind_policy(Binder& b, CopyBinder& copy, size_t& next) {
   if (b.modifiers.has("L2::cache_hint")) copy.value(b.ptx_operand(next++), ScalarType::b64);
 }
 
-void expect_all_used(const Binder& b, std::size_t used) { b.expect_count(used, used); }
+void expect_all_used(const Binder& b, size_t used) { b.expect_count(used, used); }
 
 void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
   form.reduces = true;
@@ -218,7 +219,7 @@ void bind_load(Binder& b) {
   form.source = copy.address(b.ptx_operand(1));
   form.size = copy.value(b.ptx_operand(2), ScalarType::u32);
   form.target.mbarrier = copy.address(b.ptx_operand(3));
-  std::size_t next = 4;
+  size_t next = 4;
   if (b.modifiers.has("multicast::cluster"))
     form.target.multicast_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
   form.target.in_own_cta = b.modifiers.get("dst") == "shared::cta";
@@ -240,7 +241,7 @@ void bind_store(Binder& b) {
   form.destination = copy.address(b.ptx_operand(0));
   form.source = copy.address(b.ptx_operand(1));
   form.size = copy.value(b.ptx_operand(2), ScalarType::u32);
-  std::size_t next = 3;
+  size_t next = 3;
   bind_policy(b, copy, next);
   if (b.modifiers.has("cp_mask"))
     form.byte_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
@@ -255,7 +256,7 @@ void bind_prefetch(Binder& b) {
   CopyBinder copy(b);
   form.source = copy.address(b.ptx_operand(0));
   form.size = copy.value(b.ptx_operand(1), ScalarType::u32);
-  std::size_t next = 2;
+  size_t next = 2;
   bind_policy(b, copy, next);
   expect_all_used(b, next);
   b.detail(form);
@@ -269,12 +270,12 @@ void bind_commit(Binder& b) {
 
 void bind_wait(Binder& b) {
   b.expect_count(1, 1);
-  const std::int64_t allowed = b.immediate(b.ptx_operand(0));
+  const int64_t allowed = b.immediate(b.ptx_operand(0));
   if (allowed < 0)
     b.refuse("has a negative group count", "give 0 or more groups that may be pending");
   b.out.immediate = allowed;
-  b.out.flags = static_cast<std::uint8_t>(b.modifiers.has("read") ? AsyncGroups::Stage::read
-                                                                  : AsyncGroups::Stage::write);
+  b.out.flags = static_cast<uint8_t>(b.modifiers.has("read") ? AsyncGroups::Stage::read
+                                                             : AsyncGroups::Stage::write);
   b.out.execute = wait_group;
 }
 

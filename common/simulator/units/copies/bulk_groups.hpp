@@ -1,5 +1,6 @@
-// Bulk async-groups: what cp.async.bulk.commit_group and wait_group act on (PTX ISA).
 #pragma once
+/// \file
+/// Bulk async-groups: what cp.async.bulk.commit_group and wait_group act on (PTX ISA).
 
 #include "common/simulator/units/copies/async_groups.hpp"
 

@@ -10,7 +10,7 @@
 namespace bw::sim {
 namespace {
 
-std::string hex(std::uint32_t value) {
+std::string hex(uint32_t value) {
   char text[11];
   std::snprintf(text, sizeof text, "0x%x", value);
   return text;
@@ -20,7 +20,7 @@ std::string rank_text(const Cta& cta) { return "CTA rank " + std::to_string(cta.
 
 /// The CTAs that a multicast mask names.
 std::vector<Cta*> multicast_destinations(const Strand& strand, const Instruction& instruction,
-                                         int lane, std::uint32_t mask, const std::string& section) {
+                                         int lane, uint32_t mask, const std::string& section) {
   Cluster& cluster = *strand.cluster;
   if (mask == 0)
     copy_fault(strand, instruction, lane, "the multicast mask is 0: the copy has no destination",
@@ -33,15 +33,15 @@ std::vector<Cta*> multicast_destinations(const Strand& strand, const Instruction
                section + ": bit i of ctaMask names the destination CTA of rank i",
                "clear the bits from the cluster's size up, or launch larger clusters");
   std::vector<Cta*> destinations;
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
-    destinations.push_back(&cluster.cta(static_cast<std::uint32_t>(lowest_lane(rest))));
+  for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    destinations.push_back(&cluster.cta(static_cast<uint32_t>(lowest_lane(rest))));
   return destinations;
 }
 
 void check_mbarrier_place(const Strand& strand, const Instruction& instruction, int lane,
                           const Cta& destination, const Cta& barrier, CtaGroup cta_group,
                           const std::string& section) {
-  const std::uint32_t peer_bit = cta_group == CtaGroup::two ? 1 : 0;
+  const uint32_t peer_bit = cta_group == CtaGroup::two ? 1 : 0;
   if ((destination.rank | peer_bit) == (barrier.rank | peer_bit)) return;
   copy_fault(
       strand, instruction, lane,
@@ -78,11 +78,10 @@ ValueOperand CopyBinder::predicate(const ptx::Operand& operand) {
   return {next_++};
 }
 
-ValueOperand CopyBinder::vector(const ptx::Operand& operand, ptx::ScalarType type,
-                                std::size_t& count) {
+ValueOperand CopyBinder::vector(const ptx::Operand& operand, ptx::ScalarType type, size_t& count) {
   count = binder_.source_vector(operand, type);
   const ValueOperand first{next_};
-  next_ = static_cast<std::uint16_t>(next_ + count);
+  next_ = static_cast<uint16_t>(next_ + count);
   return first;
 }
 
@@ -100,10 +99,9 @@ void copy_fault(const Strand& strand, const Instruction& instruction, int lane, 
                std::move(fix));
 }
 
-std::uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
-                             const SharedTarget& target, std::uint32_t shared_bytes,
-                             std::uint32_t alignment_bytes, std::uint32_t transfer_bytes,
-                             const char* section, TmaLoad& load) {
+uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
+                        const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
+                        uint32_t transfer_bytes, const char* section, TmaLoad& load) {
   const AddressSpace destination_space =
       target.in_own_cta ? AddressSpace::shared_cta : AddressSpace::shared_cluster;
   const bool pair = target.cta_group == CtaGroup::two;
@@ -124,8 +122,7 @@ std::uint32_t resolve_target(Strand& strand, const Instruction& instruction, int
                        section);
 
   if (target.multicast_mask.present()) {
-    const auto mask =
-        static_cast<std::uint16_t>(target.multicast_mask.of(strand, instruction, lane));
+    const auto mask = static_cast<uint16_t>(target.multicast_mask.of(strand, instruction, lane));
     load.destinations = multicast_destinations(strand, instruction, lane, mask, section);
   } else {
     load.destinations = {data.cta};

@@ -1,5 +1,6 @@
-// What the bulk and tensor copy instructions share: operands, destinations and mbarriers.
 #pragma once
+/// \file
+/// What the bulk and tensor copy instructions share: operands, destinations and mbarriers.
 
 #include <cstdint>
 #include <string>
@@ -14,33 +15,30 @@
 namespace bw::sim {
 
 /// PTX ISA: addresses and sizes of bulk copies are multiples of 16 bytes.
-inline constexpr std::uint32_t kBulkAlignmentBytes = 16;
+inline constexpr uint32_t kBulkAlignmentBytes = 16;
 /// Shared-memory addresses of tensor copies are multiples of 128 bytes.
-inline constexpr std::uint32_t kTensorSharedAlignmentBytes = 128;
-inline constexpr std::uint32_t kMbarrierObjectBytes = 8;
+inline constexpr uint32_t kTensorSharedAlignmentBytes = 128;
+inline constexpr uint32_t kMbarrierObjectBytes = 8;
 
 /// An operand that is an address: index into Instruction::operands and displacement.
 struct AddressOperand {
-  std::uint16_t index = 0;
-  std::int64_t displacement = 0;
+  uint16_t index = 0;
+  int64_t displacement = 0;
   /// A shared variable by name: its offset, to which the executing CTA's rank belongs.
   bool names_shared_variable = false;
-  [[nodiscard]] std::uint64_t of(const Strand& strand, const Instruction& instruction,
-                                 int lane) const {
-    const std::uint64_t address =
-        lane_address(strand, instruction.operands[index], displacement, lane);
+  [[nodiscard]] uint64_t of(const Strand& strand, const Instruction& instruction, int lane) const {
+    const uint64_t address = lane_address(strand, instruction.operands[index], displacement, lane);
     if (!names_shared_variable) return address;
-    return address | std::uint64_t{strand.cta->rank} << kSharedRankShift;
+    return address | uint64_t{strand.cta->rank} << kSharedRankShift;
   }
 };
 
 /// An optional or plain value operand; index 0xffff when absent.
 struct ValueOperand {
-  static constexpr std::uint16_t kAbsent = 0xffff;
-  std::uint16_t index = kAbsent;
+  static constexpr uint16_t kAbsent = 0xffff;
+  uint16_t index = kAbsent;
   [[nodiscard]] bool present() const { return index != kAbsent; }
-  [[nodiscard]] std::uint64_t of(const Strand& strand, const Instruction& instruction,
-                                 int lane) const {
+  [[nodiscard]] uint64_t of(const Strand& strand, const Instruction& instruction, int lane) const {
     return strand.value(instruction.operands[index], lane);
   }
 };
@@ -53,18 +51,18 @@ class CopyBinder {
   ValueOperand value(const ptx::Operand& operand, ptx::ScalarType type);
   ValueOperand predicate(const ptx::Operand& operand);
   /// A vector's elements (or the single operand): returns the first, sets `count`.
-  ValueOperand vector(const ptx::Operand& operand, ptx::ScalarType type, std::size_t& count);
+  ValueOperand vector(const ptx::Operand& operand, ptx::ScalarType type, size_t& count);
 
  private:
   Binder& binder_;
-  std::uint16_t next_ = 0;
+  uint16_t next_ = 0;
 };
 
 /// The reduction of a modifier: "add", "min", ..., "xor".
 [[nodiscard]] Reduction reduction_from_name(std::string_view name);
 
 /// Which mbarriers a load signals.
-enum class CtaGroup : std::uint8_t { one, two };
+enum class CtaGroup : uint8_t { one, two };
 
 /// Destination and mbarrier operands of a load into shared memory.
 struct SharedTarget {
@@ -79,10 +77,9 @@ struct SharedTarget {
 /// origin of `load`; returns the offset of the data in each destination. Checks bounds, alignment,
 /// the multicast mask, where the mbarrier may lie, and that it is initialised. Throws
 /// SimulationError{contract}. `section` names the instruction in the ISA.
-std::uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
-                             const SharedTarget& target, std::uint32_t shared_bytes,
-                             std::uint32_t alignment_bytes, std::uint32_t transfer_bytes,
-                             const char* section, TmaLoad& load);
+uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
+                        const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
+                        uint32_t transfer_bytes, const char* section, TmaLoad& load);
 
 /// A contract fault of one lane; `section` names the instruction in the ISA.
 [[noreturn]] void copy_fault(const Strand& strand, const Instruction& instruction, int lane,

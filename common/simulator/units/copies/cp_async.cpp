@@ -1,4 +1,5 @@
-// Non-bulk cp.async: per-thread copies of 4, 8 or 16 bytes from global to shared memory.
+/// \file
+/// Non-bulk cp.async: per-thread copies of 4, 8 or 16 bytes from global to shared memory.
 #include <array>
 #include <cstring>
 #include <memory>
@@ -17,12 +18,12 @@ namespace {
 using ptx::ScalarType;
 
 constexpr const char* kSection = "cp.async";
-constexpr std::uint32_t kLargestCopyBytes = 16;
+constexpr uint32_t kLargestCopyBytes = 16;
 
 struct CopyForm {
   AddressOperand destination;
   AddressOperand source;
-  std::uint32_t copy_bytes = 0;
+  uint32_t copy_bytes = 0;
   ValueOperand source_bytes;
   ValueOperand ignore_source;
 };
@@ -33,21 +34,21 @@ struct InFlight {
     AsyncGroups::Ticket ticket;
     std::byte* destination = nullptr;
     const std::byte* source = nullptr;  ///< nullptr when no byte is read
-    std::uint32_t source_bytes = 0;
+    uint32_t source_bytes = 0;
   };
   std::array<Copy, kWarpLanes> copies;
   int count = 0;
-  std::uint32_t copy_bytes = 0;
+  uint32_t copy_bytes = 0;
 };
 
-std::uint32_t source_size(const Strand& strand, const Instruction& instruction, int lane,
-                          const CopyForm& form) {
+uint32_t source_size(const Strand& strand, const Instruction& instruction, int lane,
+                     const CopyForm& form) {
   if (form.ignore_source.present())
     return (strand.predicate(instruction.operands[form.ignore_source.index]) >> lane & 1u) != 0
                ? 0
                : form.copy_bytes;
   if (!form.source_bytes.present()) return form.copy_bytes;
-  const auto bytes = static_cast<std::uint32_t>(form.source_bytes.of(strand, instruction, lane));
+  const auto bytes = static_cast<uint32_t>(form.source_bytes.of(strand, instruction, lane));
   if (bytes > form.copy_bytes)
     copy_fault(
         strand, instruction, lane,
@@ -63,13 +64,13 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
   in_flight->copy_bytes = form.copy_bytes;
   CpAsyncGroups& groups = *strand.cta->cp_async_groups;
   for_each_lane(active, [&](int lane) {
-    InFlight::Copy& copy = in_flight->copies[static_cast<std::size_t>(in_flight->count++)];
+    InFlight::Copy& copy = in_flight->copies[static_cast<size_t>(in_flight->count++)];
     copy.source_bytes = source_size(strand, instruction, lane, form);
-    const std::uint64_t source = form.source.of(strand, instruction, lane);
+    const uint64_t source = form.source.of(strand, instruction, lane);
     if (copy.source_bytes > 0)
       copy.source = resolve(strand, instruction, AddressSpace::global, source, copy.source_bytes,
                             form.copy_bytes, Access::read, lane);
-    const std::uint64_t destination = form.destination.of(strand, instruction, lane);
+    const uint64_t destination = form.destination.of(strand, instruction, lane);
     copy.destination = resolve(strand, instruction, AddressSpace::shared_cta, destination,
                                form.copy_bytes, form.copy_bytes, Access::write, lane);
     copy.ticket = groups.begin(strand.thread_index(lane));
@@ -77,7 +78,7 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
   Cta* const cta = strand.cta;
   strand.cluster->after(strand.time, costs::kGlobalLoad, [in_flight, cta](Cycle now) {
     for (int i = 0; i < in_flight->count; ++i) {
-      const InFlight::Copy& done = in_flight->copies[static_cast<std::size_t>(i)];
+      const InFlight::Copy& done = in_flight->copies[static_cast<size_t>(i)];
       if (done.source != nullptr) std::memcpy(done.destination, done.source, done.source_bytes);
       std::memset(done.destination + done.source_bytes, 0,
                   in_flight->copy_bytes - done.source_bytes);
@@ -100,7 +101,7 @@ Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
 
 Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   return strand.cta->cp_async_groups->wait(
-      strand, active, static_cast<std::uint32_t>(instruction.immediate), AsyncGroups::Stage::write);
+      strand, active, static_cast<uint32_t>(instruction.immediate), AsyncGroups::Stage::write);
 }
 
 Flow wait_all(Strand& strand, const Instruction&, LaneMask active) {
@@ -113,7 +114,7 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
   const bool increments =
       instruction.flags == 0;  // without .noinc the pending count does not change
   for_each_lane(active, [&](int lane) {
-    const std::uint64_t address =
+    const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     const AddressSpace space =
         address > 0xffffffffu ? AddressSpace::generic : AddressSpace::shared_cta;
@@ -139,14 +140,14 @@ void bind_copy(Binder& b) {
   CopyBinder copy_binder(b);
   form.destination = copy_binder.address(b.ptx_operand(0));
   form.source = copy_binder.address(b.ptx_operand(1));
-  const std::int64_t size = b.immediate(b.ptx_operand(2));
+  const int64_t size = b.immediate(b.ptx_operand(2));
   const bool cached_in_l2_only = b.modifiers.get("cache") == "cg";
   if (size != kLargestCopyBytes && (cached_in_l2_only || (size != 4 && size != 8)))
     b.refuse("has cp-size " + std::to_string(size),
              "cp-size is 16 with .cg and 4, 8 or 16 with .ca (PTX ISA, cp.async)");
-  form.copy_bytes = static_cast<std::uint32_t>(size);
+  form.copy_bytes = static_cast<uint32_t>(size);
   const bool has_policy = b.modifiers.has("L2::cache_hint");
-  std::size_t next = 3;
+  size_t next = 3;
   if (b.count() > next + (has_policy ? 1 : 0)) {
     const ptx::Operand& operand = b.ptx_operand(next++);
     // A predicate is ignore-src, anything else src-size.

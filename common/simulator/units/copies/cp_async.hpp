@@ -1,6 +1,7 @@
-// cp.async-groups: what the non-bulk cp.async.commit_group, wait_group and wait_all act on (PTX
-// ISA).
 #pragma once
+/// \file
+/// cp.async-groups: what the non-bulk cp.async.commit_group, wait_group and wait_all act on (PTX
+/// ISA).
 
 #include "common/simulator/units/copies/async_groups.hpp"
 

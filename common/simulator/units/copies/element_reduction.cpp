@@ -22,19 +22,19 @@ struct PlainElement {
 };
 
 struct F32Element {
-  using Storage = std::uint32_t;
+  using Storage = uint32_t;
   static float load(Storage bits) { return std::bit_cast<float>(bits); }
   static Storage round(float value) { return canonical_bits(value); }
 };
 
 struct F32FlushedElement {
-  using Storage = std::uint32_t;
+  using Storage = uint32_t;
   static float load(Storage bits) { return flush_subnormal(F32Element::load(bits)); }
   static Storage round(float value) { return F32Element::round(flush_subnormal(value)); }
 };
 
 struct F64Element {
-  using Storage = std::uint64_t;
+  using Storage = uint64_t;
   static constexpr Storage kNan = 0x7fffffffffffffffull;
   static double load(Storage bits) { return std::bit_cast<double>(bits); }
   static Storage round(double value) {
@@ -46,7 +46,7 @@ struct F64Element {
 // correctly (24 >= 2 * 11 + 2), so float serves for both half types.
 template <class Format>
 struct HalfElement {
-  using Storage = std::uint16_t;
+  using Storage = uint16_t;
   static float load(Storage bits) { return Format::to_float(bits); }
   static Storage round(float value) { return Format::from_float(value); }
 };
@@ -73,10 +73,10 @@ T maximum(T a, T b) {
 }
 
 template <class Element, class Operation>
-void for_elements(std::byte* destination, const std::byte* source, std::size_t size_bytes,
+void for_elements(std::byte* destination, const std::byte* source, size_t size_bytes,
                   Operation operation) {
   using Storage = typename Element::Storage;
-  for (std::size_t at = 0; at < size_bytes; at += sizeof(Storage)) {
+  for (size_t at = 0; at < size_bytes; at += sizeof(Storage)) {
     Storage old_bits, new_bits;
     std::memcpy(&old_bits, destination + at, sizeof(Storage));
     std::memcpy(&new_bits, source + at, sizeof(Storage));
@@ -88,7 +88,7 @@ void for_elements(std::byte* destination, const std::byte* source, std::size_t s
 
 template <class Element>
 void reduce_as(Reduction reduction, std::byte* destination, const std::byte* source,
-               std::size_t size_bytes) {
+               size_t size_bytes) {
   using Storage = typename Element::Storage;
   using Value = decltype(Element::load(Storage{}));
   const auto apply = [&](auto operation) {
@@ -142,7 +142,7 @@ bool is_one_of(ReductionType type, std::initializer_list<ReductionType> allowed)
 
 const char* reduction_name(Reduction reduction) noexcept {
   constexpr const char* kNames[] = {"add", "min", "max", "inc", "dec", "and", "or", "xor"};
-  return kNames[static_cast<std::size_t>(reduction)];
+  return kNames[static_cast<size_t>(reduction)];
 }
 
 bool reduction_in_global(Reduction reduction, ReductionType type) noexcept {
@@ -175,19 +175,19 @@ bool reduction_in_shared(Reduction reduction, ReductionType type) noexcept {
 }
 
 void reduce_elements(Reduction reduction, ReductionType type, std::byte* destination,
-                     const std::byte* source, std::size_t size_bytes) {
+                     const std::byte* source, size_t size_bytes) {
   const auto as = [&]<class Element>(Element) {
     reduce_as<Element>(reduction, destination, source, size_bytes);
   };
   switch (type) {
     case ReductionType::u32:
-      return as(PlainElement<std::uint32_t>{});
+      return as(PlainElement<uint32_t>{});
     case ReductionType::s32:
-      return as(PlainElement<std::int32_t>{});
+      return as(PlainElement<int32_t>{});
     case ReductionType::u64:
-      return as(PlainElement<std::uint64_t>{});
+      return as(PlainElement<uint64_t>{});
     case ReductionType::s64:
-      return as(PlainElement<std::int64_t>{});
+      return as(PlainElement<int64_t>{});
     case ReductionType::f16:
       return as(HalfElement<Half>{});
     case ReductionType::bf16:

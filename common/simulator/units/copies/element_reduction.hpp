@@ -1,15 +1,16 @@
-// Element-wise reductions of the bulk and tensor copies (PTX ISA, "cp.reduce.async.bulk").
 #pragma once
+/// \file
+/// Element-wise reductions of the bulk and tensor copies (PTX ISA, "cp.reduce.async.bulk").
 
 #include <cstddef>
 #include <cstdint>
 
 namespace bw::sim {
 
-enum class Reduction : std::uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
+enum class Reduction : uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 
 /// Element types of a reduction; b32 and b64 are u32 and u64.
-enum class ReductionType : std::uint8_t { u32, s32, u64, s64, f16, bf16, f32, f32_ftz, f64, none };
+enum class ReductionType : uint8_t { u32, s32, u64, s64, f16, bf16, f32, f32_ftz, f64, none };
 
 /// "add", "and", ...
 [[nodiscard]] const char* reduction_name(Reduction reduction) noexcept;
@@ -24,6 +25,6 @@ enum class ReductionType : std::uint8_t { u32, s32, u64, s64, f16, bf16, f32, f3
 /// NaN result is the canonical one, min and max prefer the number when one side is NaN. f32_ftz
 /// flushes subnormal inputs and results to zero with their sign.
 void reduce_elements(Reduction reduction, ReductionType type, std::byte* destination,
-                     const std::byte* source, std::size_t size_bytes);
+                     const std::byte* source, size_t size_bytes);
 
 }  // namespace bw::sim

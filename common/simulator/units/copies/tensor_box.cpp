@@ -6,25 +6,24 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint32_t kChunkBytes = 16;
-constexpr std::uint32_t kLineShift = 7;  // a line of all 32 banks is 128 bytes
-constexpr std::uint32_t kFullRowBytes = 128;
-constexpr std::uint16_t kNanFill =
-    0x7ff7;  // "OOB-NaN", in each 16 bits of any type (seen on Hopper)
+constexpr uint32_t kChunkBytes = 16;
+constexpr uint32_t kLineShift = 7;  // a line of all 32 banks is 128 bytes
+constexpr uint32_t kFullRowBytes = 128;
+constexpr uint16_t kNanFill = 0x7ff7;  // "OOB-NaN", in each 16 bits of any type (seen on Hopper)
 
 /// Copies one row between `linear` and shared memory; `address` is where the row would start in
 /// `window` without a swizzle, which exchanges 16-byte chunks by the address.
 template <bool kToShared>
-void move_chunks(TensorMapSwizzle swizzle, std::byte* window, std::uint32_t address,
-                 std::byte* linear, std::uint32_t size_bytes) {
+void move_chunks(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std::byte* linear,
+                 uint32_t size_bytes) {
   const bool flips = swizzle == TensorMapSwizzle::bytes128_atom32_flip8;
-  for (std::uint32_t at = 0; at < size_bytes; at += kChunkBytes) {
-    const std::uint32_t plain = address + at;
+  for (uint32_t at = 0; at < size_bytes; at += kChunkBytes) {
+    const uint32_t plain = address + at;
     std::byte* const chunk =
         window + (plain ^ swizzle_chunk_exchange(swizzle, plain) * kChunkBytes);
     const bool flip = flips && (plain >> kLineShift & 1u) != 0;
-    constexpr std::uint32_t kHalf = kChunkBytes / 2;
-    for (std::uint32_t half = 0; half < kChunkBytes; half += kHalf) {
+    constexpr uint32_t kHalf = kChunkBytes / 2;
+    for (uint32_t half = 0; half < kChunkBytes; half += kHalf) {
       std::byte* const there = chunk + (flip ? kHalf - half : half);
       if constexpr (kToShared)
         std::memcpy(there, linear + at + half, kHalf);
@@ -36,8 +35,8 @@ void move_chunks(TensorMapSwizzle swizzle, std::byte* window, std::uint32_t addr
 
 /// As move_chunks, with fast ways for rows without a swizzle and for whole 128-byte rows.
 template <bool kToShared>
-void move_row(TensorMapSwizzle swizzle, std::byte* window, std::uint32_t address, std::byte* linear,
-              std::uint32_t size_bytes) {
+void move_row(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std::byte* linear,
+              uint32_t size_bytes) {
   std::byte* const shared = window + address;
   if (swizzle == TensorMapSwizzle::none) {
     if constexpr (kToShared)
@@ -51,8 +50,8 @@ void move_row(TensorMapSwizzle swizzle, std::byte* window, std::uint32_t address
     move_chunks<kToShared>(swizzle, window, address, linear, size_bytes);
     return;
   }
-  const std::uint32_t exchange = swizzle_chunk_exchange(swizzle, address) * kChunkBytes;
-  for (std::uint32_t at = 0; at < kFullRowBytes; at += kChunkBytes) {
+  const uint32_t exchange = swizzle_chunk_exchange(swizzle, address) * kChunkBytes;
+  for (uint32_t at = 0; at < kFullRowBytes; at += kChunkBytes) {
     if constexpr (kToShared)
       std::memcpy(shared + (at ^ exchange), linear + at, kChunkBytes);
     else
@@ -62,8 +61,8 @@ void move_row(TensorMapSwizzle swizzle, std::byte* window, std::uint32_t address
 
 }  // namespace
 
-std::uint32_t swizzle_chunk_exchange(TensorMapSwizzle swizzle, std::uint32_t row_address) noexcept {
-  const std::uint32_t line = row_address >> kLineShift;
+uint32_t swizzle_chunk_exchange(TensorMapSwizzle swizzle, uint32_t row_address) noexcept {
+  const uint32_t line = row_address >> kLineShift;
   switch (swizzle) {
     case TensorMapSwizzle::none:
       return 0;
@@ -108,60 +107,57 @@ ReductionType reduction_type(TensorMapType type) noexcept {
 }
 
 TensorBox::TensorBox(const TensorMap& map,
-                     const std::array<std::int32_t, kTensorMapMaxRank>& coordinates, bool gathered)
+                     const std::array<int32_t, kTensorMapMaxRank>& coordinates, bool gathered)
     : map_(map), gathered_(gathered) {
   count_.fill(1);
-  for (std::uint32_t d = 0; d < map.rank; ++d) {
+  for (uint32_t d = 0; d < map.rank; ++d) {
     start_[d] = coordinates[d];
     count_[d] = map.count(d);
   }
   if (gathered) {
     count_[1] = kGatheredRows;
-    for (std::uint32_t r = 0; r < kGatheredRows; ++r) gathered_rows_[r] = coordinates[1 + r];
+    for (uint32_t r = 0; r < kGatheredRows; ++r) gathered_rows_[r] = coordinates[1 + r];
   }
-  for (std::uint32_t d = 1; d < kTensorMapMaxRank; ++d) rows_ *= count_[d];
-  constexpr std::int64_t kBitsPerByte = 8;
-  const std::int64_t bits = map.element_bits();
+  for (uint32_t d = 1; d < kTensorMapMaxRank; ++d) rows_ *= count_[d];
+  constexpr int64_t kBitsPerByte = 8;
+  const int64_t bits = map.element_bits();
   const bool interleaved = map.interleave != TensorMapInterleave::none;
-  const std::int64_t step = interleaved ? map.element_strides[0] : 1;
-  row_bytes_ = static_cast<std::uint32_t>(count_[0] * bits / kBitsPerByte);
+  const int64_t step = interleaved ? map.element_strides[0] : 1;
+  row_bytes_ = static_cast<uint32_t>(count_[0] * bits / kBitsPerByte);
   row_start_bytes_ = start_[0] * bits / kBitsPerByte;
-  const std::uint32_t span = swizzle_span_bytes(map.swizzle);
+  const uint32_t span = swizzle_span_bytes(map.swizzle);
   pitch_bytes_ = span != 0 && !interleaved ? std::max(span, row_bytes_) : row_bytes_;
   // Elements i of a row with 0 <= start + i * step < extent are inside of the tensor.
-  const auto clamp_count = [this](std::int64_t count) {
-    return std::clamp<std::int64_t>(count, 0, count_[0]);
+  const auto clamp_count = [this](int64_t count) {
+    return std::clamp<int64_t>(count, 0, count_[0]);
   };
-  const auto extent = static_cast<std::int64_t>(map.extents[0]);
-  const std::int64_t first = clamp_count(start_[0] < 0 ? (-start_[0] + step - 1) / step : 0);
-  const std::int64_t end =
-      clamp_count(start_[0] < extent ? (extent - start_[0] + step - 1) / step : 0);
-  valid_begin_ = static_cast<std::uint32_t>(first * bits / kBitsPerByte);
-  valid_end_ = static_cast<std::uint32_t>(std::max(first, end) * bits / kBitsPerByte);
+  const auto extent = static_cast<int64_t>(map.extents[0]);
+  const int64_t first = clamp_count(start_[0] < 0 ? (-start_[0] + step - 1) / step : 0);
+  const int64_t end = clamp_count(start_[0] < extent ? (extent - start_[0] + step - 1) / step : 0);
+  valid_begin_ = static_cast<uint32_t>(first * bits / kBitsPerByte);
+  valid_end_ = static_cast<uint32_t>(std::max(first, end) * bits / kBitsPerByte);
 }
 
 template <class Row>
 void TensorBox::for_each_row(Row&& row) const {
-  std::array<std::uint32_t, kTensorMapMaxRank> index{};
+  std::array<uint32_t, kTensorMapMaxRank> index{};
   // Dimensions 2 and up form an outer loop, dimension 1 the inner one.
   for (;;) {
     bool outer_inside = true;
-    std::int64_t outer_offset = row_start_bytes_;
-    for (std::uint32_t d = 2; d < map_.rank; ++d) {
-      const std::int64_t at = start_[d] + std::int64_t{index[d]} * map_.element_strides[d];
-      outer_inside &= at >= 0 && at < static_cast<std::int64_t>(map_.extents[d]);
-      outer_offset += at * static_cast<std::int64_t>(map_.stride_bytes[d]);
+    int64_t outer_offset = row_start_bytes_;
+    for (uint32_t d = 2; d < map_.rank; ++d) {
+      const int64_t at = start_[d] + int64_t{index[d]} * map_.element_strides[d];
+      outer_inside &= at >= 0 && at < static_cast<int64_t>(map_.extents[d]);
+      outer_offset += at * static_cast<int64_t>(map_.stride_bytes[d]);
     }
-    const auto extent = static_cast<std::int64_t>(map_.rank > 1 ? map_.extents[1] : 1);
-    for (std::uint32_t i = 0; i < count_[1]; ++i) {
-      const std::int64_t at =
-          gathered_ ? gathered_rows_[i] : start_[1] + std::int64_t{i} * map_.element_strides[1];
-      const std::int64_t offset =
-          outer_offset + at * static_cast<std::int64_t>(map_.stride_bytes[1]);
-      row(map_.address + static_cast<std::uint64_t>(offset),
-          outer_inside && at >= 0 && at < extent);
+    const auto extent = static_cast<int64_t>(map_.rank > 1 ? map_.extents[1] : 1);
+    for (uint32_t i = 0; i < count_[1]; ++i) {
+      const int64_t at =
+          gathered_ ? gathered_rows_[i] : start_[1] + int64_t{i} * map_.element_strides[1];
+      const int64_t offset = outer_offset + at * static_cast<int64_t>(map_.stride_bytes[1]);
+      row(map_.address + static_cast<uint64_t>(offset), outer_inside && at >= 0 && at < extent);
     }
-    std::uint32_t d = 2;
+    uint32_t d = 2;
     while (d < map_.rank && ++index[d] == count_[d]) index[d++] = 0;
     if (d >= map_.rank) return;
   }
@@ -171,48 +167,48 @@ std::optional<TensorBox::Range> TensorBox::global_range() const {
   if (valid_begin_ == valid_end_) return std::nullopt;
   // Lowest and highest row inside of the tensor: strides are not negative, so each dimension counts
   // by itself.
-  std::int64_t lowest = row_start_bytes_, highest = row_start_bytes_;
-  for (std::uint32_t d = 1; d < map_.rank; ++d) {
-    const auto extent = static_cast<std::int64_t>(map_.extents[d]);
-    std::int64_t first = extent, last = -1;
+  int64_t lowest = row_start_bytes_, highest = row_start_bytes_;
+  for (uint32_t d = 1; d < map_.rank; ++d) {
+    const auto extent = static_cast<int64_t>(map_.extents[d]);
+    int64_t first = extent, last = -1;
     if (gathered_) {
-      for (const std::int64_t row : gathered_rows_) {
+      for (const int64_t row : gathered_rows_) {
         if (row < 0 || row >= extent) continue;
         first = std::min(first, row);
         last = std::max(last, row);
       }
     } else {
-      const std::int64_t step = map_.element_strides[d];
-      const std::int64_t skipped = start_[d] < 0 ? (-start_[d] + step - 1) / step : 0;
+      const int64_t step = map_.element_strides[d];
+      const int64_t skipped = start_[d] < 0 ? (-start_[d] + step - 1) / step : 0;
       first = start_[d] + skipped * step;
-      last = start_[d] + (std::int64_t{count_[d]} - 1) * step;
+      last = start_[d] + (int64_t{count_[d]} - 1) * step;
       if (last >= extent) last -= (last - extent + step) / step * step;
     }
     if (first > last) return std::nullopt;
-    lowest += first * static_cast<std::int64_t>(map_.stride_bytes[d]);
-    highest += last * static_cast<std::int64_t>(map_.stride_bytes[d]);
+    lowest += first * static_cast<int64_t>(map_.stride_bytes[d]);
+    highest += last * static_cast<int64_t>(map_.stride_bytes[d]);
   }
-  const std::int64_t step = row_step_bytes();
-  std::int64_t begin = valid_begin_, end = valid_end_;
+  const int64_t step = row_step_bytes();
+  int64_t begin = valid_begin_, end = valid_end_;
   if (step != 0) {
-    const std::int64_t slice = map_.element_bits() / 8;
+    const int64_t slice = map_.element_bits() / 8;
     begin = begin / slice * step;
     end = (end / slice - 1) * step + slice;
   }
-  return Range{map_.address + static_cast<std::uint64_t>(lowest + begin),
-               static_cast<std::uint64_t>(highest + end - lowest - begin)};
+  return Range{map_.address + static_cast<uint64_t>(lowest + begin),
+               static_cast<uint64_t>(highest + end - lowest - begin)};
 }
 
-void TensorBox::gather_row(std::uint64_t address, std::byte* row) const {
+void TensorBox::gather_row(uint64_t address, std::byte* row) const {
   const auto* const source = reinterpret_cast<const std::byte*>(address);
-  const std::int64_t step = row_step_bytes();
+  const int64_t step = row_step_bytes();
   if (step == 0) {
     std::memcpy(row + valid_begin_, source + valid_begin_, valid_end_ - valid_begin_);
     return;
   }
-  const std::uint32_t slice = map_.element_bits() / 8;
-  for (std::uint32_t at = valid_begin_; at < valid_end_; at += slice)
-    std::memcpy(row + at, source + std::int64_t{at / slice} * step, slice);
+  const uint32_t slice = map_.element_bits() / 8;
+  for (uint32_t at = valid_begin_; at < valid_end_; at += slice)
+    std::memcpy(row + at, source + int64_t{at / slice} * step, slice);
 }
 
 namespace {
@@ -220,11 +216,11 @@ namespace {
 /// What a load makes of f32 values when the map's type is tf32: 10 bits of mantissa, rounded to
 /// nearest even, and one NaN (measured on a Hopper GPU: tests/hardware).
 void round_to_tf32(std::byte* first, const std::byte* last) {
-  constexpr std::uint32_t kDroppedBits = 13, kDropped = 0x1fff, kBelowHalf = 0xfff;
-  constexpr std::uint32_t kMagnitude = 0x7fffffff;
-  constexpr std::uint32_t kInfinity = 0x7f800000, kNan = 0x7fffe000;
-  for (; first != last; first += sizeof(std::uint32_t)) {
-    std::uint32_t bits;
+  constexpr uint32_t kDroppedBits = 13, kDropped = 0x1fff, kBelowHalf = 0xfff;
+  constexpr uint32_t kMagnitude = 0x7fffffff;
+  constexpr uint32_t kInfinity = 0x7f800000, kNan = 0x7fffe000;
+  for (; first != last; first += sizeof(uint32_t)) {
+    uint32_t bits;
     std::memcpy(&bits, first, sizeof(bits));
     bits = (bits & kMagnitude) > kInfinity
                ? kNan
@@ -235,17 +231,17 @@ void round_to_tf32(std::byte* first, const std::byte* last) {
 
 }  // namespace
 
-void TensorBox::load(const std::vector<std::byte*>& windows, std::uint32_t shared_offset) const {
+void TensorBox::load(const std::vector<std::byte*>& windows, uint32_t shared_offset) const {
   const bool rounds = map_.type == TensorMapType::tf32 || map_.type == TensorMapType::tf32_ftz;
   const bool whole_rows =
       valid_begin_ == 0 && valid_end_ == row_bytes_ && row_step_bytes() == 0 && !rounds;
   std::vector<std::byte> fill(row_bytes_);
   if (map_.nan_fill)
-    for (std::uint32_t at = 0; at + sizeof(kNanFill) <= row_bytes_; at += sizeof(kNanFill))
+    for (uint32_t at = 0; at + sizeof(kNanFill) <= row_bytes_; at += sizeof(kNanFill))
       std::memcpy(fill.data() + at, &kNanFill, sizeof(kNanFill));
   std::vector<std::byte> clipped = fill;
-  std::uint32_t address = shared_offset;
-  for_each_row([&](std::uint64_t global, bool inside) {
+  uint32_t address = shared_offset;
+  for_each_row([&](uint64_t global, bool inside) {
     std::byte* row = fill.data();
     if (inside && whole_rows) {
       row = reinterpret_cast<std::byte*>(global);  // only read
@@ -260,27 +256,27 @@ void TensorBox::load(const std::vector<std::byte*>& windows, std::uint32_t share
   });
 }
 
-void TensorBox::read_shared(const std::byte* window, std::uint32_t shared_offset,
+void TensorBox::read_shared(const std::byte* window, uint32_t shared_offset,
                             std::vector<std::byte>& staged) const {
   staged.resize(transfer_bytes());
   auto* const shared = const_cast<std::byte*>(window);  // only read
-  for (std::uint32_t row = 0; row < rows_; ++row) {
-    const std::uint32_t address = shared_offset + row * pitch_bytes_;
+  for (uint32_t row = 0; row < rows_; ++row) {
+    const uint32_t address = shared_offset + row * pitch_bytes_;
     move_row<false>(map_.swizzle, shared, address, staged.data() + row * row_bytes_, row_bytes_);
   }
 }
 
 void TensorBox::store(const std::vector<std::byte>& staged) const {
   const std::byte* row = staged.data();
-  const std::int64_t step = row_step_bytes();
-  for_each_row([&](std::uint64_t global, bool inside) {
+  const int64_t step = row_step_bytes();
+  for_each_row([&](uint64_t global, bool inside) {
     auto* const destination = reinterpret_cast<std::byte*>(global);
     if (inside && step == 0) {
       std::memcpy(destination + valid_begin_, row + valid_begin_, valid_end_ - valid_begin_);
     } else if (inside) {
-      const std::uint32_t slice = map_.element_bits() / 8;
-      for (std::uint32_t at = valid_begin_; at < valid_end_; at += slice)
-        std::memcpy(destination + std::int64_t{at / slice} * step, row + at, slice);
+      const uint32_t slice = map_.element_bits() / 8;
+      for (uint32_t at = valid_begin_; at < valid_end_; at += slice)
+        std::memcpy(destination + int64_t{at / slice} * step, row + at, slice);
     }
     row += row_bytes_;
   });
@@ -289,25 +285,24 @@ void TensorBox::store(const std::vector<std::byte>& staged) const {
 void TensorBox::reduce(const std::vector<std::byte>& staged, Reduction operation) const {
   const std::byte* row = staged.data();
   const ReductionType type = reduction_type(map_.type);
-  const std::int64_t step = row_step_bytes();
-  for_each_row([&](std::uint64_t global, bool inside) {
+  const int64_t step = row_step_bytes();
+  for_each_row([&](uint64_t global, bool inside) {
     auto* const destination = reinterpret_cast<std::byte*>(global);
     if (inside && step == 0) {
       reduce_elements(operation, type, destination + valid_begin_, row + valid_begin_,
                       valid_end_ - valid_begin_);
     } else if (inside) {
-      const std::uint32_t slice = map_.element_bits() / 8;
-      for (std::uint32_t at = valid_begin_; at < valid_end_; at += slice)
-        reduce_elements(operation, type, destination + std::int64_t{at / slice} * step, row + at,
-                        slice);
+      const uint32_t slice = map_.element_bits() / 8;
+      for (uint32_t at = valid_begin_; at < valid_end_; at += slice)
+        reduce_elements(operation, type, destination + int64_t{at / slice} * step, row + at, slice);
     }
     row += row_bytes_;
   });
 }
 
-std::int64_t TensorBox::row_step_bytes() const {
+int64_t TensorBox::row_step_bytes() const {
   if (map_.interleave == TensorMapInterleave::none || map_.element_strides[0] == 1) return 0;
-  return std::int64_t{map_.element_strides[0]} * map_.element_bits() / 8;
+  return int64_t{map_.element_strides[0]} * map_.element_bits() / 8;
 }
 
 }  // namespace bw::sim

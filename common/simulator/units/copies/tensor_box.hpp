@@ -1,8 +1,9 @@
-// The box of a tensor copy: which bytes of global memory go where in shared memory (PTX ISA,
-// "Tensors": bounding box, traversal stride, out of boundary access, swizzling modes).
-//
-// Pure geometry and byte moves; no simulated time and no faults.
 #pragma once
+/// \file
+/// The box of a tensor copy: which bytes of global memory go where in shared memory (PTX ISA,
+/// "Tensors": bounding box, traversal stride, out of boundary access, swizzling modes).
+///
+/// Pure geometry and byte moves; no simulated time and no faults.
 
 #include <array>
 #include <cstddef>
@@ -16,7 +17,7 @@
 namespace bw::sim {
 
 /// The four explicit rows of .tile::gather4 and .tile::scatter4.
-inline constexpr std::uint32_t kGatheredRows = 4;
+inline constexpr uint32_t kGatheredRows = 4;
 
 /// A box at coordinates of a tensor. Rows are the runs along dimension 0; they follow each other in
 /// shared memory at `pitch_bytes` (the swizzle's span where there is one, also when a row is
@@ -25,23 +26,23 @@ class TensorBox {
  public:
   /// `coordinates` has one entry a dimension; with `gathered` it is {column, row0, ..., row3} and
   /// the box is kGatheredRows rows of a 2-D tensor.
-  TensorBox(const TensorMap& map, const std::array<std::int32_t, kTensorMapMaxRank>& coordinates,
+  TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
             bool gathered);
 
   [[nodiscard]] const TensorMap& map() const { return map_; }
-  [[nodiscard]] std::uint32_t row_bytes() const { return row_bytes_; }
-  [[nodiscard]] std::uint32_t rows() const { return rows_; }
-  [[nodiscard]] std::uint32_t pitch_bytes() const { return pitch_bytes_; }
+  [[nodiscard]] uint32_t row_bytes() const { return row_bytes_; }
+  [[nodiscard]] uint32_t rows() const { return rows_; }
+  [[nodiscard]] uint32_t pitch_bytes() const { return pitch_bytes_; }
   /// Bytes that the copy reports to the mbarrier: the whole box, whatever lies outside of the
   /// tensor.
-  [[nodiscard]] std::uint32_t transfer_bytes() const { return rows_ * row_bytes_; }
+  [[nodiscard]] uint32_t transfer_bytes() const { return rows_ * row_bytes_; }
   /// Bytes of shared memory from the box's start to its end.
-  [[nodiscard]] std::uint32_t shared_bytes() const { return rows_ * pitch_bytes_; }
+  [[nodiscard]] uint32_t shared_bytes() const { return rows_ * pitch_bytes_; }
 
   /// Global memory that the box touches.
   struct Range {
-    std::uint64_t address = 0;
-    std::uint64_t size_bytes = 0;
+    uint64_t address = 0;
+    uint64_t size_bytes = 0;
   };
   /// From the lowest to the highest byte of the box inside of the tensor; nullopt when all is
   /// outside.
@@ -49,9 +50,9 @@ class TensorBox {
 
   /// Global to shared memory: writes the box, filled where it is outside of the tensor, at
   /// `shared_offset` of each of the windows (a CTA's shared memory from its offset 0).
-  void load(const std::vector<std::byte*>& windows, std::uint32_t shared_offset) const;
+  void load(const std::vector<std::byte*>& windows, uint32_t shared_offset) const;
   /// Shared memory to `staged` (transfer_bytes() bytes, rows without gaps, not swizzled).
-  void read_shared(const std::byte* window, std::uint32_t shared_offset,
+  void read_shared(const std::byte* window, uint32_t shared_offset,
                    std::vector<std::byte>& staged) const;
   /// `staged` to global memory; what is outside of the tensor is not written.
   void store(const std::vector<std::byte>& staged) const;
@@ -64,22 +65,21 @@ class TensorBox {
   template <class Row>
   void for_each_row(Row&& row) const;
   /// Bytes from one element of a row to the next in global memory; 0 where they are contiguous.
-  [[nodiscard]] std::int64_t row_step_bytes() const;
+  [[nodiscard]] int64_t row_step_bytes() const;
   /// Reads the valid part of the row at `address`.
-  void gather_row(std::uint64_t address, std::byte* row) const;
+  void gather_row(uint64_t address, std::byte* row) const;
 
   TensorMap map_;
-  std::array<std::int64_t, kTensorMapMaxRank> start_{};  ///< first coordinate per dimension
-  std::array<std::uint32_t, kTensorMapMaxRank>
-      count_{};  ///< elements per dimension; 1 above the rank
-  std::array<std::int64_t, kGatheredRows> gathered_rows_{};
+  std::array<int64_t, kTensorMapMaxRank> start_{};   ///< first coordinate per dimension
+  std::array<uint32_t, kTensorMapMaxRank> count_{};  ///< elements per dimension; 1 above the rank
+  std::array<int64_t, kGatheredRows> gathered_rows_{};
   bool gathered_ = false;
-  std::uint32_t row_bytes_ = 0;
-  std::uint32_t rows_ = 1;
-  std::uint32_t pitch_bytes_ = 0;
-  std::int64_t row_start_bytes_ = 0;  ///< of the row's first byte from the tensor's row start
-  std::uint32_t valid_begin_ = 0;     ///< bytes of a row inside of the tensor: [begin, end)
-  std::uint32_t valid_end_ = 0;
+  uint32_t row_bytes_ = 0;
+  uint32_t rows_ = 1;
+  uint32_t pitch_bytes_ = 0;
+  int64_t row_start_bytes_ = 0;  ///< of the row's first byte from the tensor's row start
+  uint32_t valid_begin_ = 0;     ///< bytes of a row inside of the tensor: [begin, end)
+  uint32_t valid_end_ = 0;
 };
 
 /// The type in which elements of a tensor are reduced; none where the ISA has no reduction of them.
@@ -87,7 +87,7 @@ class TensorBox {
 
 /// Exchanges for the 16-byte chunks of a shared-memory row: chunk c of the row at shared address
 /// `row_address` lies at chunk c ^ the result (PTX ISA, "Swizzling modes").
-[[nodiscard]] std::uint32_t swizzle_chunk_exchange(TensorMapSwizzle swizzle,
-                                                   std::uint32_t row_address) noexcept;
+[[nodiscard]] uint32_t swizzle_chunk_exchange(TensorMapSwizzle swizzle,
+                                              uint32_t row_address) noexcept;
 
 }  // namespace bw::sim

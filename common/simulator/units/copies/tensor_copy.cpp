@@ -1,4 +1,5 @@
-// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the prefetches that take tensor maps.
+/// \file
+/// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the prefetches that take tensor maps.
 #include <array>
 #include <memory>
 #include <optional>
@@ -22,19 +23,19 @@ constexpr const char* kCopySection = "cp.async.bulk.tensor";
 constexpr const char* kReduceSection = "cp.reduce.async.bulk.tensor";
 constexpr const char* kPrefetchSection = "cp.async.bulk.prefetch.tensor";
 
-enum class Direction : std::uint8_t { load, store, prefetch };
+enum class Direction : uint8_t { load, store, prefetch };
 
 /// A decoded tensor copy, reduction or prefetch.
 struct TensorForm {
   const char* section = kCopySection;
   Direction direction = Direction::load;
-  std::uint32_t rank = 1;
+  uint32_t rank = 1;
   bool gathered = false;
   bool reduces = false;
   Reduction reduction = Reduction::add;
   AddressOperand map;
   ValueOperand coordinates;  ///< the first; the others follow
-  std::uint32_t coordinate_count = 1;
+  uint32_t coordinate_count = 1;
   SharedTarget target;    ///< of loads
   AddressOperand source;  ///< of stores, in shared memory
 };
@@ -45,7 +46,7 @@ const TensorForm& form_of(const Instruction& instruction) {
 
 TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
                    const AddressOperand& operand, const std::string& section) {
-  const std::uint64_t address = operand.of(strand, instruction, lane);
+  const uint64_t address = operand.of(strand, instruction, lane);
   const AddressSpace space = space_of_generic(address);
   if (space != AddressSpace::global)
     copy_fault(
@@ -98,13 +99,13 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
 
 TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, const TensorMap& map,
                    const TensorForm& form) {
-  std::array<std::int32_t, kTensorMapMaxRank> coordinates{};
-  for (std::uint32_t i = 0; i < form.coordinate_count; ++i) {
+  std::array<int32_t, kTensorMapMaxRank> coordinates{};
+  for (uint32_t i = 0; i < form.coordinate_count; ++i) {
     const Operand& operand = instruction.operands[form.coordinates.index + i];
-    coordinates[i] = static_cast<std::int32_t>(strand.value(operand, lane));
+    coordinates[i] = static_cast<int32_t>(strand.value(operand, lane));
   }
-  const std::int64_t start_bits = std::int64_t{coordinates[0]} * map.element_bits();
-  constexpr std::int64_t kAlignmentBits = 8 * kBulkAlignmentBytes;
+  const int64_t start_bits = int64_t{coordinates[0]} * map.element_bits();
+  constexpr int64_t kAlignmentBits = 8 * kBulkAlignmentBytes;
   if (start_bits % kAlignmentBits != 0)
     copy_fault(strand, instruction, lane,
                "the box starts at coordinate " + std::to_string(coordinates[0]) +
@@ -113,7 +114,7 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
                "Tensors, Bounding Box: the box's address is a multiple of 16 bytes",
                "use a first coordinate that is a multiple of 16 bytes");
   if (form.direction == Direction::store)
-    for (std::uint32_t i = 0; i < form.coordinate_count; ++i)
+    for (uint32_t i = 0; i < form.coordinate_count; ++i)
       if (coordinates[i] < 0)
         copy_fault(
             strand, instruction, lane,
@@ -159,7 +160,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
     check_global(strand, instruction, lane, *box, Access::read);
     TmaLoad load;
-    const std::uint32_t offset =
+    const uint32_t offset =
         resolve_target(strand, instruction, lane, form.target, box->shared_bytes(),
                        kTensorSharedAlignmentBytes, box->transfer_bytes(), form.section, load);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
@@ -225,25 +226,25 @@ Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask activ
 
 /// `[map, {coordinates}]`, the dimension and the mode.
 void bind_tensor(Binder& b, CopyBinder& copy, const ptx::Operand& operand, TensorForm& form) {
-  form.rank = static_cast<std::uint32_t>(b.modifiers.get("dim").front() - '0');
+  form.rank = static_cast<uint32_t>(b.modifiers.get("dim").front() - '0');
   const std::string_view mode = b.modifiers.get("mode");
   form.gathered = mode == "tile::gather4" || mode == "tile::scatter4";
   if (operand.kind != ptx::Operand::Kind::coordinates || operand.elements.size() != 2)
     b.refuse("needs [tensorMap, {coordinates}]",
              "write the map's address and a vector of coordinates");
   form.map = copy.address(operand.elements[0]);
-  std::size_t count = 0;
+  size_t count = 0;
   form.coordinates = copy.vector(operand.elements[1], ScalarType::s32, count);
-  form.coordinate_count = static_cast<std::uint32_t>(count);
+  form.coordinate_count = static_cast<uint32_t>(count);
   if (form.gathered && form.rank != 2)
     b.refuse("has gather4 or scatter4 with a dimension other than .2d", "these modes are 2-D");
-  const std::size_t needed = form.gathered ? 1 + kGatheredRows : form.rank;
+  const size_t needed = form.gathered ? 1 + kGatheredRows : form.rank;
   if (count != needed)
     b.refuse("has " + std::to_string(count) + " coordinates instead of " + std::to_string(needed),
              form.gathered ? "give {column, row0, row1, row2, row3}" : "give one a dimension");
 }
 
-void bind_policy(Binder& b, CopyBinder& copy, std::size_t& next) {
+void bind_policy(Binder& b, CopyBinder& copy, size_t& next) {
   if (b.modifiers.has("L2::cache_hint")) copy.value(b.ptx_operand(next++), ScalarType::b64);
 }
 
@@ -254,7 +255,7 @@ void bind_load(Binder& b) {
   form.target.destination = copy.address(b.ptx_operand(0));
   bind_tensor(b, copy, b.ptx_operand(1), form);
   form.target.mbarrier = copy.address(b.ptx_operand(2));
-  std::size_t next = 3;
+  size_t next = 3;
   if (b.modifiers.has("multicast::cluster"))
     form.target.multicast_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
   bind_policy(b, copy, next);
@@ -276,7 +277,7 @@ void bind_store(Binder& b) {
   CopyBinder copy(b);
   bind_tensor(b, copy, b.ptx_operand(0), form);
   form.source = copy.address(b.ptx_operand(1));
-  std::size_t next = 2;
+  size_t next = 2;
   bind_policy(b, copy, next);
   b.expect_count(next, next);
   if constexpr (kReduces) {
@@ -295,7 +296,7 @@ void bind_prefetch(Binder& b) {
   form.direction = Direction::prefetch;
   CopyBinder copy(b);
   bind_tensor(b, copy, b.ptx_operand(0), form);
-  std::size_t next = 1;
+  size_t next = 1;
   bind_policy(b, copy, next);
   b.expect_count(next, next);
   b.detail(form);

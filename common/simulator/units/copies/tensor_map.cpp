@@ -5,33 +5,33 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint64_t kMaxExtent = std::uint64_t{1} << 32;
-constexpr std::uint64_t kMaxStride = std::uint64_t{1} << 40;
-constexpr std::uint32_t kMaxBox = 256;
-constexpr std::uint32_t kMaxElementStride = 8;
-constexpr std::uint64_t kMaxBoxBytes = 228 * 1024;  // of an SM's shared memory
+constexpr uint64_t kMaxExtent = uint64_t{1} << 32;
+constexpr uint64_t kMaxStride = uint64_t{1} << 40;
+constexpr uint32_t kMaxBox = 256;
+constexpr uint32_t kMaxElementStride = 8;
+constexpr uint64_t kMaxBoxBytes = 228 * 1024;  // of an SM's shared memory
 
 /// The opaque bytes.
 struct Encoded {
-  std::uint64_t magic;
-  std::uint64_t checksum;  // of all bytes that follow
-  std::uint64_t address;
-  std::uint64_t strides[kTensorMapMaxRank - 1];
-  std::uint32_t extents_minus_one[kTensorMapMaxRank];
-  std::uint8_t box_minus_one[kTensorMapMaxRank];
-  std::uint8_t element_strides[kTensorMapMaxRank];
-  std::uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill;
-  std::uint8_t unused[kTensorMapBytes - 92];
+  uint64_t magic;
+  uint64_t checksum;  // of all bytes that follow
+  uint64_t address;
+  uint64_t strides[kTensorMapMaxRank - 1];
+  uint32_t extents_minus_one[kTensorMapMaxRank];
+  uint8_t box_minus_one[kTensorMapMaxRank];
+  uint8_t element_strides[kTensorMapMaxRank];
+  uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill;
+  uint8_t unused[kTensorMapBytes - 92];
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes, "A tensor map is 128 bytes (CUtensorMap).");
-constexpr std::uint64_t kMagic = 0x31'50'41'4d'54'57'42'00ull;  // "BWTMAP1": name and version
+constexpr uint64_t kMagic = 0x31'50'41'4d'54'57'42'00ull;  // "BWTMAP1": name and version
 
-std::uint64_t checksum_of(const Encoded& encoded) {
-  constexpr std::uint64_t kOffset = 0xcbf29ce484222325ull, kPrime = 0x100000001b3ull;  // FNV-1a
-  std::uint64_t words[(sizeof(Encoded) - offsetof(Encoded, address)) / 8];
+uint64_t checksum_of(const Encoded& encoded) {
+  constexpr uint64_t kOffset = 0xcbf29ce484222325ull, kPrime = 0x100000001b3ull;  // FNV-1a
+  uint64_t words[(sizeof(Encoded) - offsetof(Encoded, address)) / 8];
   std::memcpy(words, &encoded.address, sizeof(words));
-  std::uint64_t hash = kOffset;
-  for (const std::uint64_t word : words) hash = (hash ^ word) * kPrime;
+  uint64_t hash = kOffset;
+  for (const uint64_t word : words) hash = (hash ^ word) * kPrime;
   return hash;
 }
 
@@ -52,7 +52,7 @@ TensorMapStatus invalid(std::string message) {
   return {TensorMapStatus::kInvalidValue, "cuTensorMapEncodeTiled: " + std::move(message)};
 }
 
-std::string hex(std::uint64_t value) {
+std::string hex(uint64_t value) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string digits;
   do {
@@ -62,7 +62,7 @@ std::string hex(std::uint64_t value) {
   return "0x" + digits;
 }
 
-std::string element(const char* array, std::uint32_t index, std::uint64_t value) {
+std::string element(const char* array, uint32_t index, uint64_t value) {
   return std::string(array) + "[" + std::to_string(index) + "] is " + std::to_string(value);
 }
 
@@ -70,10 +70,10 @@ bool is_padded(TensorMapType type) {
   return type == TensorMapType::u4x16_align16 || type == TensorMapType::u6x16_align16;
 }
 
-TensorMapStatus check_address(std::uint64_t address, TensorMapType type,
+TensorMapStatus check_address(uint64_t address, TensorMapType type,
                               TensorMapInterleave interleave) {
   const bool wide = interleave == TensorMapInterleave::bytes32 || is_padded(type);
-  const std::uint64_t alignment = wide ? 32 : 16;
+  const uint64_t alignment = wide ? 32 : 16;
   if (address % alignment != 0)
     return invalid("globalAddress " + hex(address) + " must be a multiple of " +
                    std::to_string(alignment) +
@@ -110,7 +110,7 @@ TensorMapStatus check_enumerations(const TensorMapArguments& a) {
 }
 
 TensorMapStatus check_extents(const TensorMapArguments& a, TensorMapType type) {
-  for (std::uint32_t d = 0; d < a.rank; ++d)
+  for (uint32_t d = 0; d < a.rank; ++d)
     if (a.global_dim[d] == 0 || a.global_dim[d] > kMaxExtent)
       return invalid(element("globalDim", d, a.global_dim[d]) + "; it must be 1 to 2^32 elements");
   if (is_padded(type) && a.global_dim[0] % 128 != 0)
@@ -121,8 +121,8 @@ TensorMapStatus check_extents(const TensorMapArguments& a, TensorMapType type) {
                    "; with 16U4_ALIGN8B it must be a multiple of 2");
   const bool wide =
       a.interleave == static_cast<int>(TensorMapInterleave::bytes32) || is_padded(type);
-  const std::uint64_t multiple = wide ? 32 : 16;
-  for (std::uint32_t d = 0; d + 1 < a.rank; ++d) {
+  const uint64_t multiple = wide ? 32 : 16;
+  for (uint32_t d = 0; d + 1 < a.rank; ++d) {
     if (a.global_strides[d] % multiple != 0)
       return invalid(element("globalStrides", d, a.global_strides[d]) +
                      " bytes; it must be a multiple of " + std::to_string(multiple) +
@@ -135,27 +135,27 @@ TensorMapStatus check_extents(const TensorMapArguments& a, TensorMapType type) {
 }
 
 TensorMapStatus check_box(const TensorMapArguments& a, TensorMapType type) {
-  std::uint64_t box_bits = tensor_map_element_bits(type);
-  for (std::uint32_t d = 0; d < a.rank; ++d) {
+  uint64_t box_bits = tensor_map_element_bits(type);
+  for (uint32_t d = 0; d < a.rank; ++d) {
     if (a.box_dim[d] == 0 || a.box_dim[d] > kMaxBox)
       return invalid(element("boxDim", d, a.box_dim[d]) + "; it must be 1 to 256 elements");
     if (a.element_strides[d] == 0 || a.element_strides[d] > kMaxElementStride)
       return invalid(element("elementStrides", d, a.element_strides[d]) + "; it must be 1 to 8");
     const bool strided = d > 0 || a.interleave != 0;
-    const std::uint32_t step = strided ? a.element_strides[d] : 1;
+    const uint32_t step = strided ? a.element_strides[d] : 1;
     box_bits *= (a.box_dim[d] + step - 1) / step;
   }
   if (is_padded(type) && a.box_dim[0] != 128)
     return invalid(element("boxDim", 0, a.box_dim[0]) + "; with " + tensor_map_type_name(type) +
                    " it must be 128");
-  const std::uint64_t inner_bits = std::uint64_t{a.box_dim[0]} * tensor_map_element_bits(type);
+  const uint64_t inner_bits = uint64_t{a.box_dim[0]} * tensor_map_element_bits(type);
   if (inner_bits % 128 != 0)
     return invalid(element("boxDim", 0, a.box_dim[0]) + " elements of " +
                    tensor_map_type_name(type) + ", which are " + std::to_string(inner_bits / 8) +
                    " bytes; the inner dimension must be a multiple of 16 bytes");
   const auto swizzle = static_cast<TensorMapSwizzle>(a.swizzle);
-  const std::uint32_t span = swizzle_span_bytes(swizzle);
-  const std::uint64_t inner_shared_bytes = is_padded(type) ? 128 : inner_bits / 8;
+  const uint32_t span = swizzle_span_bytes(swizzle);
+  const uint64_t inner_shared_bytes = is_padded(type) ? 128 : inner_bits / 8;
   if (a.interleave == 0 && span != 0 && inner_shared_bytes > span)
     return invalid(element("boxDim", 0, a.box_dim[0]) + " elements of " +
                    tensor_map_type_name(type) + ", which are " +
@@ -193,7 +193,7 @@ TensorMapStatus check_combinations(const TensorMapArguments& a, TensorMapType ty
 
 }  // namespace
 
-std::uint32_t tensor_map_element_bits(TensorMapType type) noexcept {
+uint32_t tensor_map_element_bits(TensorMapType type) noexcept {
   switch (type) {
     case TensorMapType::u8:
       return 8;
@@ -220,14 +220,14 @@ const char* tensor_map_type_name(TensorMapType type) noexcept {
                                     "u64",      "s64",          "f16",           "f32",
                                     "f64",      "bf16",         "f32.ftz",       "tf32",
                                     "tf32.ftz", "16U4_ALIGN8B", "16U4_ALIGN16B", "16U6_ALIGN16B"};
-  return kNames[static_cast<std::size_t>(type)];
+  return kNames[static_cast<size_t>(type)];
 }
 
 bool tensor_map_type_is_float(TensorMapType type) noexcept {
   return type >= TensorMapType::f16 && type <= TensorMapType::tf32_ftz;
 }
 
-std::uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept {
+uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept {
   switch (swizzle) {
     case TensorMapSwizzle::none:
       return 0;
@@ -240,25 +240,24 @@ std::uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept {
   }
 }
 
-std::uint32_t TensorMap::count(std::uint32_t dimension) const {
+uint32_t TensorMap::count(uint32_t dimension) const {
   const bool interleaved = interleave != TensorMapInterleave::none;
   if (dimension == 0 && !interleaved) return box[0];
   if (interleaved && dimension + 2 == rank) return 1;
-  const std::uint32_t stride = element_strides[dimension];
+  const uint32_t stride = element_strides[dimension];
   return (box[dimension] + stride - 1) / stride;
 }
 
-std::uint32_t TensorMap::element_bits() const {
-  constexpr std::uint32_t kSliceBits[] = {0, 128, 256};
-  if (interleave != TensorMapInterleave::none)
-    return kSliceBits[static_cast<std::size_t>(interleave)];
+uint32_t TensorMap::element_bits() const {
+  constexpr uint32_t kSliceBits[] = {0, 128, 256};
+  if (interleave != TensorMapInterleave::none) return kSliceBits[static_cast<size_t>(interleave)];
   return tensor_map_element_bits(type);
 }
 
 std::string TensorMap::describe() const {
-  const auto list = [this](const auto& values, std::uint32_t first) {
+  const auto list = [this](const auto& values, uint32_t first) {
     std::string text = first == 0 ? "(" : "(.";
-    for (std::uint32_t d = first; d < rank; ++d)
+    for (uint32_t d = first; d < rank; ++d)
       text += (d == 0 ? "" : ", ") + std::to_string(values[d]);
     return text + ")";
   };
@@ -269,8 +268,8 @@ std::string TensorMap::describe() const {
 
 TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments) {
   const TensorMapArguments& a = arguments;
-  if (map == nullptr || reinterpret_cast<std::uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
-    return invalid("tensorMap at " + hex(reinterpret_cast<std::uintptr_t>(map)) +
+  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
+    return invalid("tensorMap at " + hex(reinterpret_cast<uintptr_t>(map)) +
                    " must be aligned to 64 bytes (CUtensorMap is; keep it in its own type)");
   TensorMapStatus status = check_enumerations(a);
   if (!status.ok()) return status;
@@ -284,25 +283,25 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
 
   Encoded encoded{};
   encoded.address = a.global_address;
-  encoded.type = static_cast<std::uint8_t>(a.data_type);
-  encoded.rank = static_cast<std::uint8_t>(a.rank);
-  encoded.interleave = static_cast<std::uint8_t>(a.interleave);
-  encoded.swizzle = static_cast<std::uint8_t>(a.swizzle);
-  encoded.l2_promotion = static_cast<std::uint8_t>(a.l2_promotion);
+  encoded.type = static_cast<uint8_t>(a.data_type);
+  encoded.rank = static_cast<uint8_t>(a.rank);
+  encoded.interleave = static_cast<uint8_t>(a.interleave);
+  encoded.swizzle = static_cast<uint8_t>(a.swizzle);
+  encoded.l2_promotion = static_cast<uint8_t>(a.l2_promotion);
   encoded.nan_fill = a.oob_fill == 1;
-  for (std::uint32_t d = 0; d < a.rank; ++d) {
-    encoded.extents_minus_one[d] = static_cast<std::uint32_t>(a.global_dim[d] - 1);
-    encoded.box_minus_one[d] = static_cast<std::uint8_t>(a.box_dim[d] - 1);
-    encoded.element_strides[d] = static_cast<std::uint8_t>(a.element_strides[d]);
+  for (uint32_t d = 0; d < a.rank; ++d) {
+    encoded.extents_minus_one[d] = static_cast<uint32_t>(a.global_dim[d] - 1);
+    encoded.box_minus_one[d] = static_cast<uint8_t>(a.box_dim[d] - 1);
+    encoded.element_strides[d] = static_cast<uint8_t>(a.element_strides[d]);
     if (d > 0) encoded.strides[d - 1] = a.global_strides[d - 1];
   }
   write(map, encoded);
   return {};
 }
 
-TensorMapStatus replace_tensor_map_address(void* map, std::uint64_t global_address) {
+TensorMapStatus replace_tensor_map_address(void* map, uint64_t global_address) {
   const std::string name = "cuTensorMapReplaceAddress: ";
-  if (map == nullptr || reinterpret_cast<std::uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
+  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
     return {TensorMapStatus::kInvalidValue, name + "tensorMap must be aligned to 64 bytes"};
   std::optional<Encoded> encoded = read(map);
   if (!encoded)
@@ -324,9 +323,9 @@ std::optional<TensorMap> decode_tensor_map(const void* map) {
   result.type = static_cast<TensorMapType>(encoded->type);
   result.rank = encoded->rank;
   result.address = encoded->address;
-  for (std::uint32_t d = 0; d < result.rank; ++d) {
-    result.extents[d] = std::uint64_t{encoded->extents_minus_one[d]} + 1;
-    result.box[d] = std::uint32_t{encoded->box_minus_one[d]} + 1;
+  for (uint32_t d = 0; d < result.rank; ++d) {
+    result.extents[d] = uint64_t{encoded->extents_minus_one[d]} + 1;
+    result.box[d] = uint32_t{encoded->box_minus_one[d]} + 1;
     result.element_strides[d] = encoded->element_strides[d];
     if (d > 0) result.stride_bytes[d] = encoded->strides[d - 1];
   }

@@ -1,9 +1,10 @@
-// Tensor maps: the 128-byte opaque objects that describe a tensor in global memory to the tensor
-// copies (PTX ISA, "Tensor-map"; CUDA driver API, cuTensorMapEncodeTiled).
-//
-// Free of other simulator headers: the CUDA runtime replacement encodes with it, the TMA engine
-// decodes. The layout of the opaque bytes is this simulator's own; on a GPU it is not documented.
 #pragma once
+/// \file
+/// Tensor maps: the 128-byte opaque objects that describe a tensor in global memory to the tensor
+/// copies (PTX ISA, "Tensor-map"; CUDA driver API, cuTensorMapEncodeTiled).
+///
+/// Free of other simulator headers: the CUDA runtime replacement encodes with it, the TMA engine
+/// decodes. The layout of the opaque bytes is this simulator's own; on a GPU it is not documented.
 
 #include <array>
 #include <cstddef>
@@ -13,12 +14,12 @@
 
 namespace bw::sim {
 
-inline constexpr std::size_t kTensorMapBytes = 128;
-inline constexpr std::size_t kTensorMapAlignmentBytes = 64;
-inline constexpr std::uint32_t kTensorMapMaxRank = 5;
+inline constexpr size_t kTensorMapBytes = 128;
+inline constexpr size_t kTensorMapAlignmentBytes = 64;
+inline constexpr uint32_t kTensorMapMaxRank = 5;
 
 /// CUtensorMapDataType, same values.
-enum class TensorMapType : std::uint8_t {
+enum class TensorMapType : uint8_t {
   u8,
   u16,
   u32,
@@ -37,9 +38,9 @@ enum class TensorMapType : std::uint8_t {
   u6x16_align16,  ///< 16 x 6 bits with 4 bytes of padding in shared memory
 };
 /// CUtensorMapInterleave, same values.
-enum class TensorMapInterleave : std::uint8_t { none, bytes16, bytes32 };
+enum class TensorMapInterleave : uint8_t { none, bytes16, bytes32 };
 /// CUtensorMapSwizzle, same values.
-enum class TensorMapSwizzle : std::uint8_t {
+enum class TensorMapSwizzle : uint8_t {
   none,
   bytes32,
   bytes64,
@@ -52,47 +53,45 @@ enum class TensorMapSwizzle : std::uint8_t {
 /// A decoded tiled tensor map. Dimension 0 is the contiguous one.
 struct TensorMap {
   TensorMapType type = TensorMapType::u8;
-  std::uint32_t rank = 1;
-  std::uint64_t address = 0;                               ///< of element (0, 0, ...)
-  std::array<std::uint64_t, kTensorMapMaxRank> extents{};  ///< in elements
-  std::array<std::uint64_t, kTensorMapMaxRank>
-      stride_bytes{};                                  ///< of dimensions 1 and up; [0] is 0
-  std::array<std::uint32_t, kTensorMapMaxRank> box{};  ///< in elements, before the stride
-  std::array<std::uint32_t, kTensorMapMaxRank> element_strides{};
+  uint32_t rank = 1;
+  uint64_t address = 0;                                    ///< of element (0, 0, ...)
+  std::array<uint64_t, kTensorMapMaxRank> extents{};       ///< in elements
+  std::array<uint64_t, kTensorMapMaxRank> stride_bytes{};  ///< of dimensions 1 and up; [0] is 0
+  std::array<uint32_t, kTensorMapMaxRank> box{};           ///< in elements, before the stride
+  std::array<uint32_t, kTensorMapMaxRank> element_strides{};
   TensorMapInterleave interleave = TensorMapInterleave::none;
   TensorMapSwizzle swizzle = TensorMapSwizzle::none;
-  std::uint8_t l2_promotion = 0;  ///< a hint; kept, not used
-  bool nan_fill = false;          ///< out of range: NaN, else zero
+  uint8_t l2_promotion = 0;  ///< a hint; kept, not used
+  bool nan_fill = false;     ///< out of range: NaN, else zero
 
   /// Elements that a copy moves along a dimension: box over element stride, rounded up. Dimension 0
   /// has no stride unless interleaved. With an interleave, dimension rank - 2 counts channel
   /// slices, of which a copy moves one, whatever the box says (seen on Hopper).
-  [[nodiscard]] std::uint32_t count(std::uint32_t dimension) const;
+  [[nodiscard]] uint32_t count(uint32_t dimension) const;
   /// Bits that one step along dimension 0 covers in memory: an element, or a slice of 16 or 32
   /// bytes.
-  [[nodiscard]] std::uint32_t element_bits() const;
+  [[nodiscard]] uint32_t element_bits() const;
   /// "a 2-D tensor of u16, extents (64, 32), strides (., 128) bytes, box (64, 8) at 0x7f...".
   [[nodiscard]] std::string describe() const;
 };
 
 /// Bits of one element in global memory.
-[[nodiscard]] std::uint32_t tensor_map_element_bits(TensorMapType type) noexcept;
+[[nodiscard]] uint32_t tensor_map_element_bits(TensorMapType type) noexcept;
 /// "u8", "bf16", "16U4_ALIGN8B".
 [[nodiscard]] const char* tensor_map_type_name(TensorMapType type) noexcept;
 [[nodiscard]] bool tensor_map_type_is_float(TensorMapType type) noexcept;
 /// Bytes of the span in which a swizzle permutes (32, 64, 128), 0 without.
-[[nodiscard]] std::uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept;
+[[nodiscard]] uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept;
 
 /// The arguments of cuTensorMapEncodeTiled, enumerations as their integers.
 struct TensorMapArguments {
   int data_type = 0;
-  std::uint32_t rank = 0;
-  std::uint64_t global_address = 0;
-  const std::uint64_t* global_dim = nullptr;  ///< rank elements
-  const std::uint64_t* global_strides =
-      nullptr;                             ///< rank - 1 elements, bytes; may be null for rank 1
-  const std::uint32_t* box_dim = nullptr;  ///< rank elements
-  const std::uint32_t* element_strides = nullptr;  ///< rank elements
+  uint32_t rank = 0;
+  uint64_t global_address = 0;
+  const uint64_t* global_dim = nullptr;       ///< rank elements
+  const uint64_t* global_strides = nullptr;   ///< rank - 1 elements, bytes; may be null for rank 1
+  const uint32_t* box_dim = nullptr;          ///< rank elements
+  const uint32_t* element_strides = nullptr;  ///< rank elements
   int interleave = 0;
   int swizzle = 0;
   int l2_promotion = 0;
@@ -116,7 +115,7 @@ struct TensorMapStatus {
 TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments);
 
 /// cuTensorMapReplaceAddress: another start address for the same layout.
-TensorMapStatus replace_tensor_map_address(void* map, std::uint64_t global_address);
+TensorMapStatus replace_tensor_map_address(void* map, uint64_t global_address);
 
 /// Decodes 128 bytes; nullopt when they were not written by `encode_tensor_map` or have been
 /// changed.

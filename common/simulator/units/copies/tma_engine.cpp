@@ -16,7 +16,7 @@ constexpr Cycle kBytesPerKb = 1024;
 /// From reading shared memory to the write being visible; taken as a trip to L2.
 constexpr Cycle kStoreWriteLatency = costs::kGlobalLoad;
 
-Cycle occupancy(std::uint32_t bytes, Cycle cycles_per_kb) {
+Cycle occupancy(uint32_t bytes, Cycle cycles_per_kb) {
   return (bytes * cycles_per_kb + kBytesPerKb - 1) / kBytesPerKb;
 }
 

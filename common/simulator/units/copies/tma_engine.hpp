@@ -1,9 +1,10 @@
-// The engine that carries out bulk and tensor copies: when they read, write and signal.
-//
-// Times: a load's data moves, and its mbarriers are signalled, when it completes. A store reads
-// shared memory at one time (its bulk group is then through .read) and writes global memory at a
-// later one. Loads of one CTA share the engine's bandwidth, and so do stores.
 #pragma once
+/// \file
+/// The engine that carries out bulk and tensor copies: when they read, write and signal.
+///
+/// Times: a load's data moves, and its mbarriers are signalled, when it completes. A store reads
+/// shared memory at one time (its bulk group is then through .read) and writes global memory at a
+/// later one. Loads of one CTA share the engine's bandwidth, and so do stores.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,11 +27,11 @@ struct TmaOrigin {
 struct TmaLoad {
   struct Signal {
     Cta* cta = nullptr;
-    std::uint32_t offset_bytes = 0;  ///< of the mbarrier
-    std::uint32_t bytes = 0;         ///< complete_tx
+    uint32_t offset_bytes = 0;  ///< of the mbarrier
+    uint32_t bytes = 0;         ///< complete_tx
   };
   TmaOrigin origin;
-  std::uint32_t bytes = 0;      ///< moved, for the latency
+  uint32_t bytes = 0;           ///< moved, for the latency
   const Cta* source = nullptr;  ///< CTA whose shared memory is read, or nullptr
   std::vector<Cta*> destinations;
   std::vector<Signal> signals;
@@ -41,7 +42,7 @@ struct TmaLoad {
 /// A copy out of the own CTA's shared memory that completes on a bulk group.
 struct TmaStore {
   TmaOrigin origin;
-  std::uint32_t bytes = 0;
+  uint32_t bytes = 0;
   AsyncGroups::Ticket ticket;
   bool ordered = false;  ///< the write is ordered among all clusters of the grid (reductions)
   std::function<void(const std::byte* window, std::vector<std::byte>& staged)> read;

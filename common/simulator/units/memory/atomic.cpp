@@ -1,8 +1,9 @@
-// Atomics: atom and red.
-//
-// Lanes perform one after the other, ascending. On global memory the operation takes its place in
-// the order that holds among all clusters of the grid; on shared memory it happens at once in
-// simulated time order.
+/// \file
+/// Atomics: atom and red.
+///
+/// Lanes perform one after the other, ascending. On global memory the operation takes its place in
+/// the order that holds among all clusters of the grid; on shared memory it happens at once in
+/// simulated time order.
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -23,7 +24,7 @@ using ptx::ScalarType;
 struct AtomicDetail {
   AddressSpace space = AddressSpace::generic;
   AtomicOperation operation;
-  std::uint8_t count = 1;  ///< vector elements
+  uint8_t count = 1;  ///< vector elements
   bool has_result = false;
   bool has_compare = false;  ///< cas: two source operands per element
 };
@@ -31,12 +32,12 @@ struct AtomicDetail {
 // Operands: address, results (count, if any), first sources (count), second sources (cas).
 void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto& detail = *static_cast<const AtomicDetail*>(instruction.detail);
-  const std::size_t element_bytes = detail.operation.bytes;
-  const std::size_t bytes = element_bytes * detail.count;
+  const size_t element_bytes = detail.operation.bytes;
+  const size_t bytes = element_bytes * detail.count;
   const int results = detail.has_result ? detail.count : 0;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::uint64_t address =
+    const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     std::byte* const target =
         resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read_write, lane);
@@ -46,12 +47,12 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
     const AtomicOperation operation =
         in_global ? in_global_memory(detail.operation) : detail.operation;
     for (int element = 0; element < detail.count; ++element) {
-      std::byte* const place = target + element_bytes * static_cast<std::size_t>(element);
+      std::byte* const place = target + element_bytes * static_cast<size_t>(element);
       const auto wide = [&](int index) {
         AtomicValue value{};
         const Operand& operand = instruction.operands[index];
         if (operand.bytes == 16) {
-          std::memcpy(value.words, strand.lanes<std::uint64_t>(operand) + 2 * lane, 16);
+          std::memcpy(value.words, strand.lanes<uint64_t>(operand) + 2 * lane, 16);
         } else {
           value.words[0] = strand.value(operand, lane);
         }
@@ -67,7 +68,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
       if (!detail.has_result) continue;
       const Operand& result = instruction.operands[1 + element];
       if (result.bytes == 16) {
-        std::memcpy(strand.lanes<std::uint64_t>(result) + 2 * lane, old.words, 16);
+        std::memcpy(strand.lanes<uint64_t>(result) + 2 * lane, old.words, 16);
       } else {
         strand.set_value(result, lane, old.words[0]);
       }
@@ -81,7 +82,7 @@ bool all_in_shared(const Strand& strand, const Instruction& instruction, LaneMas
   if (space != AddressSpace::generic)
     return space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const std::uint64_t address =
+    const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lowest_lane(rest));
     if (space_of_generic(address) == AddressSpace::global) return false;
   }
@@ -119,10 +120,10 @@ void bind(Binder& binder, bool has_result) {
   detail.has_result = has_result;
   detail.has_compare = binder.modifiers.get("op") == "cas";
   const std::string_view vector = binder.modifiers.get("vector");
-  detail.count = vector.empty() ? 1 : static_cast<std::uint8_t>(vector[1] - '0');
+  detail.count = vector.empty() ? 1 : static_cast<uint8_t>(vector[1] - '0');
   if (detail.operation.function == nullptr)
     binder.refuse("combines an operation and a type that the PTX ISA does not define", "");
-  const std::size_t first = has_result ? 1 : 0;
+  const size_t first = has_result ? 1 : 0;
   binder.expect_count(first + (detail.has_compare ? 3 : 2), first + (detail.has_compare ? 4 : 3));
   binder.address(binder.ptx_operand(first));
   if (has_result) binder.destination_vector(binder.ptx_operand(0), detail.operation.bytes);

@@ -16,7 +16,7 @@ using ptx::ScalarType;
 template <class T>
 T from_bits(AtomicValue value) {
   if constexpr (std::is_same_v<T, float>) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(value.words[0]));
+    return std::bit_cast<float>(static_cast<uint32_t>(value.words[0]));
   } else if constexpr (std::is_same_v<T, double>) {
     return std::bit_cast<double>(value.words[0]);
   } else {
@@ -27,11 +27,11 @@ T from_bits(AtomicValue value) {
 template <class T>
 AtomicValue to_bits(T value) {
   if constexpr (std::is_same_v<T, float>) {
-    return {{std::bit_cast<std::uint32_t>(value), 0}};
+    return {{std::bit_cast<uint32_t>(value), 0}};
   } else if constexpr (std::is_same_v<T, double>) {
-    return {{std::bit_cast<std::uint64_t>(value), 0}};
+    return {{std::bit_cast<uint64_t>(value), 0}};
   } else {
-    return {{static_cast<std::uint64_t>(value), 0}};
+    return {{static_cast<uint64_t>(value), 0}};
   }
 }
 
@@ -39,7 +39,7 @@ AtomicValue exchange(AtomicValue, AtomicValue first, AtomicValue) { return first
 
 template <int Bytes>
 AtomicValue compare_and_swap(AtomicValue old, AtomicValue compare, AtomicValue value) {
-  constexpr std::uint64_t kMask = Bytes >= 8 ? ~0ull : (1ull << (8 * Bytes % 64)) - 1;
+  constexpr uint64_t kMask = Bytes >= 8 ? ~0ull : (1ull << (8 * Bytes % 64)) - 1;
   const bool low = ((old.words[0] ^ compare.words[0]) & kMask) == 0;
   const bool high = Bytes < 16 || old.words[1] == compare.words[1];
   return low && high ? value : old;
@@ -93,11 +93,11 @@ AtomicValue greatest(AtomicValue old, AtomicValue first, AtomicValue) {
 }
 
 AtomicValue increment(AtomicValue old, AtomicValue first, AtomicValue) {
-  return to_bits(increment_within(from_bits<std::uint32_t>(old), from_bits<std::uint32_t>(first)));
+  return to_bits(increment_within(from_bits<uint32_t>(old), from_bits<uint32_t>(first)));
 }
 
 AtomicValue decrement(AtomicValue old, AtomicValue first, AtomicValue) {
-  return to_bits(decrement_within(from_bits<std::uint32_t>(old), from_bits<std::uint32_t>(first)));
+  return to_bits(decrement_within(from_bits<uint32_t>(old), from_bits<uint32_t>(first)));
 }
 
 /// Element-wise on `Count` 16-bit floats; Convert names the format.
@@ -105,10 +105,10 @@ template <class Convert, int Count, class Combine>
 AtomicValue on_halves(AtomicValue old, AtomicValue first, Combine combine) {
   AtomicValue result{};
   for (int i = 0; i < Count; ++i) {
-    const auto a = static_cast<std::uint16_t>(old.words[0] >> (16 * i));
-    const auto b = static_cast<std::uint16_t>(first.words[0] >> (16 * i));
+    const auto a = static_cast<uint16_t>(old.words[0] >> (16 * i));
+    const auto b = static_cast<uint16_t>(first.words[0] >> (16 * i));
     const float value = combine(Convert::to_float(a), Convert::to_float(b));
-    result.words[0] |= std::uint64_t{Convert::from_float(value)} << (16 * i);
+    result.words[0] |= uint64_t{Convert::from_float(value)} << (16 * i);
   }
   return result;
 }
@@ -159,7 +159,7 @@ AtomicOperation in_global_memory(const AtomicOperation& operation) {
 }
 
 AtomicOperation atomic_operation(std::string_view name, ScalarType type) {
-  const auto bytes = static_cast<std::uint8_t>(ptx::size_bytes(type));
+  const auto bytes = static_cast<uint8_t>(ptx::size_bytes(type));
   if (name == "exch") return {exchange, bytes};
   if (name == "cas") {
     switch (bytes) {
@@ -182,13 +182,13 @@ AtomicOperation atomic_operation(std::string_view name, ScalarType type) {
     case ScalarType::b64:
       return {bitwise(name), bytes};
     case ScalarType::u32:
-      return {ordered<std::uint32_t>(name), bytes};
+      return {ordered<uint32_t>(name), bytes};
     case ScalarType::u64:
-      return {ordered<std::uint64_t>(name), bytes};
+      return {ordered<uint64_t>(name), bytes};
     case ScalarType::s32:
-      return {ordered<std::int32_t>(name), bytes};
+      return {ordered<int32_t>(name), bytes};
     case ScalarType::s64:
-      return {ordered<std::int64_t>(name), bytes};
+      return {ordered<int64_t>(name), bytes};
     case ScalarType::f32:
       return {ordered<float>(name), bytes};
     case ScalarType::f64:

@@ -1,5 +1,7 @@
-// The arithmetic of atom and red. (The bulk reductions differ in rounding and flushing: element_reduction.hpp.)
 #pragma once
+/// \file
+/// The arithmetic of atom and red. (The bulk reductions differ in rounding and flushing:
+/// element_reduction.hpp.)
 
 #include <cstdint>
 #include <string_view>
@@ -10,13 +12,13 @@ namespace bw::sim {
 
 /// Up to 128 bits of an operand, the low word first.
 struct AtomicValue {
-  std::uint64_t words[2] = {0, 0};
+  uint64_t words[2] = {0, 0};
 };
 
 struct AtomicOperation {
   /// old value, first operand, second operand (cas only) → new value.
   AtomicValue (*function)(AtomicValue, AtomicValue, AtomicValue) = nullptr;
-  std::uint8_t bytes = 0;  ///< size of one element in memory
+  uint8_t bytes = 0;  ///< size of one element in memory
 };
 
 /// The operation of a PTX name ("add", "inc", ...) on a type; function is nullptr when PTX defines

@@ -1,7 +1,8 @@
-// Loads and stores: ld, st, and the hints that only touch caches.
-//
-// A register may be wider than the loaded type: it is then zero- or sign-extended (PTX ISA,
-// "Operand Size Exceeding Instruction-Type Size").
+/// \file
+/// Loads and stores: ld, st, and the hints that only touch caches.
+///
+/// A register may be wider than the loaded type: it is then zero- or sign-extended (PTX ISA,
+/// "Operand Size Exceeding Instruction-Type Size").
 #include <cstring>
 #include <string>
 
@@ -22,8 +23,8 @@ using Kind = ptx::Operand::Kind;
 /// Decoded in Instruction::flags and detail.
 struct AccessDetail {
   AddressSpace space = AddressSpace::generic;
-  std::uint8_t element_bytes = 4;
-  std::uint8_t count = 1;  ///< vector elements
+  uint8_t element_bytes = 4;
+  uint8_t count = 1;  ///< vector elements
   bool sign_extend = false;
   bool ordered = false;  ///< strong at a scope beyond the cluster: in global order
 };
@@ -42,11 +43,11 @@ void store_to_register(Strand& strand, const Operand& operand, int lane, const s
     std::memcpy(strand.lanes<std::byte>(operand) + 16 * lane, from, 16);
     return;
   }
-  std::uint64_t value = 0;
+  uint64_t value = 0;
   std::memcpy(&value, from, detail.element_bytes);
   if (detail.sign_extend) {
     const int shift = 64 - 8 * detail.element_bytes;
-    value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << shift) >> shift);
+    value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
   }
   strand.set_value(operand, lane, value);
 }
@@ -57,7 +58,7 @@ void load_from_register(const Strand& strand, const Operand& operand, int lane, 
     std::memcpy(to, strand.lanes<std::byte>(operand) + 16 * lane, 16);
     return;
   }
-  const std::uint64_t value = strand.value(operand, lane);
+  const uint64_t value = strand.value(operand, lane);
   std::memcpy(to, &value, detail.element_bytes);
 }
 
@@ -72,12 +73,12 @@ struct LanePointers {
 AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
                            const AccessDetail& detail, Access access, LanePointers& out) {
   const Operand& base = instruction.operands[kAddress];
-  const std::size_t bytes = std::size_t{detail.element_bytes} * detail.count;
-  std::uint64_t addresses[kWarpLanes];
-  std::uint64_t least = ~0ull, greatest = 0, low_bits = 0;
+  const size_t bytes = size_t{detail.element_bytes} * detail.count;
+  uint64_t addresses[kWarpLanes];
+  uint64_t least = ~0ull, greatest = 0, low_bits = 0;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::uint64_t address = lane_address(strand, base, instruction.immediate, lane);
+    const uint64_t address = lane_address(strand, base, instruction.immediate, lane);
     addresses[lane] = address;
     least = std::min(least, address);
     greatest = std::max(greatest, address);
@@ -92,7 +93,7 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
       greatest - least < (1ull << kSharedRankShift) && (low_bits & (bytes - 1)) == 0;
   std::byte* first = nullptr;
   if (one_range && space != AddressSpace::generic && space != AddressSpace::local) {
-    const auto span = static_cast<std::size_t>(greatest - least) + bytes;
+    const auto span = static_cast<size_t>(greatest - least) + bytes;
     // Lanes may be far apart in different allocations; then only the lane-by-lane check is right.
     const bool global = space != AddressSpace::shared_cta && space != AddressSpace::shared_cluster;
     const Allocation* allocation = global ? strand.cluster->memory().find(least) : nullptr;
@@ -130,10 +131,9 @@ void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active
                  const AccessDetail& detail, const LanePointers& from) {
   for (int element = 0; element < detail.count; ++element) {
     const Operand& operand = instruction.operands[kData + element];
-    const std::size_t offset =
-        std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
+    const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
     if (detail.element_bytes == 4 && operand.bytes == 4) {
-      auto* const lanes = strand.lanes<std::uint32_t>(operand);
+      auto* const lanes = strand.lanes<uint32_t>(operand);
       for_lanes(active, [=, &from](int lane) {
         std::memcpy(&lanes[lane], from.pointer[lane] + offset, 4);
       });
@@ -169,8 +169,8 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
 Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
   const int leader = lowest_lane(active);
-  const std::size_t bytes = std::size_t{detail.element_bytes} * detail.count;
-  const std::uint64_t address =
+  const size_t bytes = size_t{detail.element_bytes} * detail.count;
+  const uint64_t address =
       lane_address(strand, instruction.operands[kAddress], instruction.immediate, leader);
   const std::byte* const from =
       resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read, leader);
@@ -187,10 +187,9 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
   resolve_lanes(strand, instruction, active, detail, Access::write, to);
   for (int element = 0; element < detail.count; ++element) {
     const Operand& operand = instruction.operands[kData + element];
-    const std::size_t offset =
-        std::size_t{detail.element_bytes} * static_cast<std::size_t>(element);
+    const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
     if (detail.element_bytes == 4 && operand.bytes == 4) {
-      const auto* const lanes = strand.lanes<std::uint32_t>(operand);
+      const auto* const lanes = strand.lanes<uint32_t>(operand);
       for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
         const int lane = lowest_lane(rest);
         std::memcpy(to.pointer[lane] + offset, &lanes[lane], 4);
@@ -240,16 +239,16 @@ AddressSpace space_of(const Binder& binder, const ptx::Operand& address) {
   return AddressSpace::param;
 }
 
-std::uint8_t element_count(const Binder& binder) {
+uint8_t element_count(const Binder& binder) {
   const std::string_view vector = binder.modifiers.get("vector");
-  return vector.empty() ? 1 : static_cast<std::uint8_t>(vector[1] - '0');
+  return vector.empty() ? 1 : static_cast<uint8_t>(vector[1] - '0');
 }
 
 AccessDetail access_of(Binder& binder, const ptx::Operand& address) {
   AccessDetail detail;
   const ScalarType type = binder.modifiers.type();
   detail.space = space_of(binder, address);
-  detail.element_bytes = static_cast<std::uint8_t>(ptx::size_bytes(type));
+  detail.element_bytes = static_cast<uint8_t>(ptx::size_bytes(type));
   detail.sign_extend = ptx::is_signed(type);
   detail.count = element_count(binder);
   const std::string_view order = binder.modifiers.get("order");
@@ -267,7 +266,7 @@ void bind_load(Binder& binder) {
   const ptx::Operand& address = binder.ptx_operand(1);
   const AccessDetail detail = binder.detail(access_of(binder, address));
   binder.address(address);
-  const std::size_t count = binder.destination_vector(binder.ptx_operand(0), detail.element_bytes);
+  const size_t count = binder.destination_vector(binder.ptx_operand(0), detail.element_bytes);
   if (count != detail.count)
     binder.refuse("has " + std::to_string(count) + " destination registers, its form needs " +
                       std::to_string(detail.count),
@@ -287,7 +286,7 @@ void bind_store(Binder& binder) {
   const ptx::Operand& address = binder.ptx_operand(0);
   const AccessDetail detail = binder.detail(access_of(binder, address));
   binder.address(address);
-  const std::size_t count = binder.source_vector(binder.ptx_operand(1), binder.modifiers.type());
+  const size_t count = binder.source_vector(binder.ptx_operand(1), binder.modifiers.type());
   if (count != detail.count)
     binder.refuse("has " + std::to_string(count) + " source registers, its form needs " +
                       std::to_string(detail.count),
@@ -303,7 +302,7 @@ void bind_policy(Binder& binder) {
   // An L2 policy is an opaque value that no instruction here interprets.
   binder.destination(binder.ptx_operand(0), 8);
   binder.out.execute = [](Strand& strand, const Instruction& instruction, LaneMask active) {
-    for_lanes(active, [lanes = strand.lanes<std::uint64_t>(instruction.operands[0])](int lane) {
+    for_lanes(active, [lanes = strand.lanes<uint64_t>(instruction.operands[0])](int lane) {
       lanes[lane] = 0;
     });
     return Flow::next;

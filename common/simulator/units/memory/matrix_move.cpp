@@ -1,9 +1,10 @@
-// ldmatrix, stmatrix and movmatrix (PTX ISA, "Warp Level Matrix Instructions").
-//
-// An 8x8 matrix of 16-bit elements is spread over a warp: lane t holds elements (t/4, 2(t%4)) and
-// (t/4, 2(t%4)+1) in the halves of one register, or the same places of the transposed matrix with
-// .trans. In shared memory a matrix is eight rows of 16 bytes; lane 8k+r gives the address of row r
-// of matrix k.
+/// \file
+/// ldmatrix, stmatrix and movmatrix (PTX ISA, "Warp Level Matrix Instructions").
+///
+/// An 8x8 matrix of 16-bit elements is spread over a warp: lane t holds elements (t/4, 2(t%4)) and
+/// (t/4, 2(t%4)+1) in the halves of one register, or the same places of the transposed matrix with
+/// .trans. In shared memory a matrix is eight rows of 16 bytes; lane 8k+r gives the address of row
+/// r of matrix k.
 #include <array>
 #include <cstring>
 #include <string_view>
@@ -11,8 +12,8 @@
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
-#include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/synchronisation/aligned.hpp"
 
 namespace bw::sim {
 namespace {
@@ -21,30 +22,30 @@ using ptx::ScalarType;
 
 constexpr int kRows = 8;
 constexpr int kColumns = 8;
-constexpr std::size_t kRowBytes = 16;
+constexpr size_t kRowBytes = 16;
 constexpr int kLanesPerRow = 4;
 static_assert(kRows * kColumns == 2 * kWarpLanes, "each lane holds two elements of a matrix");
 
-using Matrix = std::array<std::array<std::uint16_t, kColumns>, kRows>;
+using Matrix = std::array<std::array<uint16_t, kColumns>, kRows>;
 
 /// Instruction::flags.
-enum MatrixFlag : std::uint8_t { kTranspose = 1, kGeneric = 2 };
+enum MatrixFlag : uint8_t { kTranspose = 1, kGeneric = 2 };
 
 /// The two elements of a lane, the one of the lower column in the lower half.
-std::uint32_t fragment(const Matrix& matrix, int lane, bool transpose) {
-  const auto row = static_cast<std::size_t>(lane / kLanesPerRow);
-  const auto column = static_cast<std::size_t>(2 * (lane % kLanesPerRow));
-  const std::uint32_t low = transpose ? matrix[column][row] : matrix[row][column];
-  const std::uint32_t high = transpose ? matrix[column + 1][row] : matrix[row][column + 1];
+uint32_t fragment(const Matrix& matrix, int lane, bool transpose) {
+  const auto row = static_cast<size_t>(lane / kLanesPerRow);
+  const auto column = static_cast<size_t>(2 * (lane % kLanesPerRow));
+  const uint32_t low = transpose ? matrix[column][row] : matrix[row][column];
+  const uint32_t high = transpose ? matrix[column + 1][row] : matrix[row][column + 1];
   return high << 16 | low;
 }
 
-void set_fragment(Matrix& matrix, int lane, bool transpose, std::uint32_t value) {
-  const auto row = static_cast<std::size_t>(lane / kLanesPerRow);
-  const auto column = static_cast<std::size_t>(2 * (lane % kLanesPerRow));
-  (transpose ? matrix[column][row] : matrix[row][column]) = static_cast<std::uint16_t>(value);
+void set_fragment(Matrix& matrix, int lane, bool transpose, uint32_t value) {
+  const auto row = static_cast<size_t>(lane / kLanesPerRow);
+  const auto column = static_cast<size_t>(2 * (lane % kLanesPerRow));
+  (transpose ? matrix[column][row] : matrix[row][column]) = static_cast<uint16_t>(value);
   (transpose ? matrix[column + 1][row] : matrix[row][column + 1]) =
-      static_cast<std::uint16_t>(value >> 16);
+      static_cast<uint16_t>(value >> 16);
 }
 
 AddressSpace space_of(const Instruction& instruction) {
@@ -55,7 +56,7 @@ AddressSpace space_of(const Instruction& instruction) {
 std::byte* row_memory(Strand& strand, const Instruction& instruction, const Operand& address,
                       int index, int row, Access access) {
   const int lane = kRows * index + row;
-  const std::uint64_t at = lane_address(strand, address, instruction.immediate, lane);
+  const uint64_t at = lane_address(strand, address, instruction.immediate, lane);
   const AddressSpace space = space_of(instruction);
   if (space == AddressSpace::generic && space_of_generic(at) != AddressSpace::shared_cluster)
     strand.fault(
@@ -75,12 +76,12 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
   std::array<Matrix, 4> matrices{};
   for (int k = 0; k < count; ++k)
     for (int row = 0; row < kRows; ++row)
-      std::memcpy(&matrices[static_cast<std::size_t>(k)][static_cast<std::size_t>(row)],
+      std::memcpy(&matrices[static_cast<size_t>(k)][static_cast<size_t>(row)],
                   row_memory(strand, instruction, address, k, row, Access::read), kRowBytes);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < count; ++k) {
-    std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[k]);
-    const Matrix& matrix = matrices[static_cast<std::size_t>(k)];
+    uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[k]);
+    const Matrix& matrix = matrices[static_cast<size_t>(k)];
     for_lanes(active, [&](int lane) { d[lane] = fragment(matrix, lane, transpose); });
   }
   return Flow::next;
@@ -91,12 +92,12 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
   require_converged(strand, instruction, active, "stmatrix");
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < instruction.operand_count - 1; ++k) {
-    const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[k + 1]);
+    const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[k + 1]);
     Matrix matrix{};
     for (int lane = 0; lane < kWarpLanes; ++lane) set_fragment(matrix, lane, transpose, a[lane]);
     for (int row = 0; row < kRows; ++row)
       std::memcpy(row_memory(strand, instruction, instruction.operands[0], k, row, Access::write),
-                  &matrix[static_cast<std::size_t>(row)], kRowBytes);
+                  &matrix[static_cast<size_t>(row)], kRowBytes);
   }
   strand.cluster->note_progress();
   return Flow::next;
@@ -104,23 +105,23 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
 
 Flow transpose_matrix(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active, "movmatrix");
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   Matrix matrix{};
   for (int lane = 0; lane < kWarpLanes; ++lane) set_fragment(matrix, lane, false, a[lane]);
   for_lanes(active, [&](int lane) { d[lane] = fragment(matrix, lane, true); });
   return Flow::next;
 }
 
-std::uint8_t matrix_flags(const Modifiers& modifiers) {
+uint8_t matrix_flags(const Modifiers& modifiers) {
   const std::string_view space = modifiers.get("space");
-  return static_cast<std::uint8_t>((modifiers.has("trans") ? kTranspose : 0) |
-                                   (space.empty() ? kGeneric : 0));
+  return static_cast<uint8_t>((modifiers.has("trans") ? kTranspose : 0) |
+                              (space.empty() ? kGeneric : 0));
 }
 
-void check_register_count(const Binder& binder, std::size_t registers) {
+void check_register_count(const Binder& binder, size_t registers) {
   const std::string_view count = binder.modifiers.get("count");
-  if (registers != static_cast<std::size_t>(count[1] - '0'))
+  if (registers != static_cast<size_t>(count[1] - '0'))
     binder.refuse("moves " + std::string(count.substr(1)) + " matrices with " +
                       std::to_string(registers) + " registers",
                   "give one 32-bit register per matrix");
@@ -128,7 +129,7 @@ void check_register_count(const Binder& binder, std::size_t registers) {
 
 void bind_ldmatrix(Binder& binder) {
   binder.expect_count(2, 2);
-  constexpr std::size_t kRegisterBytes = 4;
+  constexpr size_t kRegisterBytes = 4;
   check_register_count(binder, binder.destination_vector(binder.ptx_operand(0), kRegisterBytes));
   binder.address(binder.ptx_operand(1));
   binder.out.flags = matrix_flags(binder.modifiers);
@@ -150,7 +151,7 @@ void bind_movmatrix(Binder& binder) {
 }
 
 constexpr std::string_view kSection = "PTX ISA, Warp Level Matrix Instructions";
-constexpr std::uint16_t kMove = costs::kSharedAccess;
+constexpr uint16_t kMove = costs::kSharedAccess;
 
 constexpr OpcodeRow kTable[] = {
     {"ldmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",

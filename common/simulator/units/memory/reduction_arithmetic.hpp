@@ -1,7 +1,8 @@
-// Arithmetic that atom, red and the bulk reductions have in common. (Where they differ on floating
-// point, in NaN, zeros and flushing, each has its own: atomic_operation.cpp,
-// element_reduction.cpp.)
 #pragma once
+/// \file
+/// Arithmetic that atom, red and the bulk reductions have in common. (Where they differ on floating
+/// point, in NaN, zeros and flushing, each has its own: atomic_operation.cpp,
+/// element_reduction.cpp.)
 
 #include <bit>
 #include <cmath>
@@ -35,9 +36,9 @@ template <class T>
 }
 
 /// The bits of a result; every NaN is the canonical one.
-[[nodiscard]] inline std::uint32_t canonical_bits(float value) {
-  constexpr std::uint32_t kNan = 0x7fffffffu;
-  return std::isnan(value) ? kNan : std::bit_cast<std::uint32_t>(value);
+[[nodiscard]] inline uint32_t canonical_bits(float value) {
+  constexpr uint32_t kNan = 0x7fffffffu;
+  return std::isnan(value) ? kNan : std::bit_cast<uint32_t>(value);
 }
 
 }  // namespace bw::sim

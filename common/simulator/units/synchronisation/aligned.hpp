@@ -1,5 +1,6 @@
-// The rule of the .aligned forms: all threads of the warp execute the instruction together.
 #pragma once
+/// \file
+/// The rule of the .aligned forms: all threads of the warp execute the instruction together.
 
 #include <string>
 

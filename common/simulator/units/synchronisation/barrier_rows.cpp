@@ -1,4 +1,5 @@
-// The forms of bar, barrier and barrier.cluster (PTX ISA 9.0).
+/// \file
+/// The forms of bar, barrier and barrier.cluster (PTX ISA 9.0).
 #include <array>
 
 #include "common/simulator/machine/costs.hpp"
@@ -13,14 +14,14 @@ namespace {
 
 using ptx::ScalarType;
 
-constexpr std::uint8_t kAligned = 1;
-constexpr std::uint8_t kHasCount = 2;
+constexpr uint8_t kAligned = 1;
+constexpr uint8_t kHasCount = 2;
 
-std::uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Operand& operand,
-                            LaneMask active, const char* what) {
-  const std::uint64_t first = strand.value(operand, lowest_lane(active));
+uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Operand& operand,
+                       LaneMask active, const char* what) {
+  const uint64_t first = strand.value(operand, lowest_lane(active));
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const std::uint64_t other = strand.value(operand, lowest_lane(rest));
+    const uint64_t other = strand.value(operand, lowest_lane(rest));
     if (other == first) continue;
     strand.fault(instruction, FaultKind::contract, active,
                  std::string("the lanes of one warp give different ") + what +
@@ -28,7 +29,7 @@ std::uint32_t uniform_value(Strand& strand, const Instruction& instruction, cons
                  "a warp arrives at one barrier with one thread count (PTX ISA, \"bar, barrier\")",
                  std::string("make the ") + what + " the same in all lanes of a warp");
   }
-  return static_cast<std::uint32_t>(first);
+  return static_cast<uint32_t>(first);
 }
 
 /// Operands: id, [count], [result, predicate].
@@ -51,7 +52,7 @@ Flow barrier(Strand& strand, const Instruction& instruction, LaneMask active) {
   return strand.cta->named_barriers->execute(strand, instruction, active, request);
 }
 
-void bind_common(Binder& binder, std::size_t first, bool has_count) {
+void bind_common(Binder& binder, size_t first, bool has_count) {
   binder.source_value(binder.ptx_operand(first), ScalarType::u32);
   if (has_count) {
     binder.out.flags |= kHasCount;
@@ -79,7 +80,7 @@ void bind_reduction(Binder& binder) {
   binder.expect_count(3, 4);
   const bool has_count = binder.count() == 4;
   bind_common(binder, 1, has_count);
-  constexpr std::size_t kResultBytes = kOperation == BarrierOperation::red_popc ? 4 : 0;
+  constexpr size_t kResultBytes = kOperation == BarrierOperation::red_popc ? 4 : 0;
   binder.destination(binder.ptx_operand(0), kResultBytes);
   binder.source_predicate(binder.ptx_operand(has_count ? 3 : 2));
   binder.out.execute = barrier<kOperation>;

@@ -17,21 +17,21 @@ ClusterBarrier::~ClusterBarrier() = default;
 
 void ClusterBarrier::prepare() {
   if (!warps_.empty()) return;
-  warps_per_cta_ = static_cast<std::uint32_t>(cluster_.cta(0).warps.size());
-  warps_.resize(std::size_t{warps_per_cta_} * cluster_.size());
+  warps_per_cta_ = static_cast<uint32_t>(cluster_.cta(0).warps.size());
+  warps_.resize(size_t{warps_per_cta_} * cluster_.size());
   for (const Cta& cta : cluster_.ctas())
     for (const Warp& warp : cta.warps)
-      live_threads_ += static_cast<std::uint32_t>(std::popcount(warp.live));
+      live_threads_ += static_cast<uint32_t>(std::popcount(warp.live));
 }
 
 ClusterBarrier::WarpState& ClusterBarrier::state_of(const Warp& warp) {
-  return warps_[std::size_t{warp.cta->rank} * warps_per_cta_ + warp.index];
+  return warps_[size_t{warp.cta->rank} * warps_per_cta_ + warp.index];
 }
 
-const ClusterBarrier::WarpState& ClusterBarrier::warp_state(std::uint32_t cta_rank,
-                                                            std::uint32_t warp) const {
+const ClusterBarrier::WarpState& ClusterBarrier::warp_state(uint32_t cta_rank,
+                                                            uint32_t warp) const {
   static constexpr WarpState kUnused;
-  const std::size_t index = std::size_t{cta_rank} * warps_per_cta_ + warp;
+  const size_t index = size_t{cta_rank} * warps_per_cta_ + warp;
   return index < warps_.size() ? warps_[index] : kUnused;
 }
 
@@ -49,9 +49,9 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
   }
   state.outstanding |= lanes;
   state.arrived |= lanes;
-  state.actor = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
-                 static_cast<std::uint16_t>(strand.warp->index), strand.time};
-  arrived_threads_ += static_cast<std::uint32_t>(std::popcount(lanes));
+  state.actor = {&instruction, static_cast<uint16_t>(strand.cta->rank),
+                 static_cast<uint16_t>(strand.warp->index), strand.time};
+  arrived_threads_ += static_cast<uint32_t>(std::popcount(lanes));
   cluster_.note_progress();
   complete_if_due(strand.time);
 }
@@ -79,8 +79,8 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
 void ClusterBarrier::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) {
   if (warps_.empty()) return;
   WarpState& state = state_of(warp);
-  arrived_threads_ -= static_cast<std::uint32_t>(std::popcount(state.arrived & lanes));
-  live_threads_ -= static_cast<std::uint32_t>(std::popcount(lanes));
+  arrived_threads_ -= static_cast<uint32_t>(std::popcount(state.arrived & lanes));
+  live_threads_ -= static_cast<uint32_t>(std::popcount(lanes));
   state.arrived &= ~lanes;
   state.outstanding &= ~lanes;
   complete_if_due(now);

@@ -1,5 +1,6 @@
-// The barrier of a cluster (PTX ISA, "barrier.cluster").
 #pragma once
+/// \file
+/// The barrier of a cluster (PTX ISA, "barrier.cluster").
 
 #include <cstdint>
 #include <vector>
@@ -30,14 +31,14 @@ class ClusterBarrier {
     LaneMask outstanding = 0;  ///< arrived, and not yet waited
     Actor actor;               ///< the last arrive
   };
-  [[nodiscard]] const WarpState& warp_state(std::uint32_t cta_rank, std::uint32_t warp) const;
-  [[nodiscard]] std::uint64_t phase() const { return phase_; }
-  [[nodiscard]] std::uint32_t arrived_threads() const { return arrived_threads_; }
+  [[nodiscard]] const WarpState& warp_state(uint32_t cta_rank, uint32_t warp) const;
+  [[nodiscard]] uint64_t phase() const { return phase_; }
+  [[nodiscard]] uint32_t arrived_threads() const { return arrived_threads_; }
 
  private:
   struct Waiter {
     Strand* strand;
-    std::uint32_t wait_token;
+    uint32_t wait_token;
   };
   void prepare();
   void complete_if_due(Cycle now);
@@ -45,11 +46,11 @@ class ClusterBarrier {
 
   Cluster& cluster_;
   std::vector<WarpState> warps_;  ///< empty until the first use
-  std::uint32_t warps_per_cta_ = 0;
-  std::uint32_t live_threads_ = 0;
-  std::uint32_t arrived_threads_ = 0;  ///< of those that live
-  bool completing_ = false;            ///< everyone has arrived, the release is on its way
-  std::uint64_t phase_ = 0;
+  uint32_t warps_per_cta_ = 0;
+  uint32_t live_threads_ = 0;
+  uint32_t arrived_threads_ = 0;  ///< of those that live
+  bool completing_ = false;       ///< everyone has arrived, the release is on its way
+  uint64_t phase_ = 0;
   std::vector<Waiter> waiters_;
 };
 

@@ -1,8 +1,9 @@
-// fence and membar (PTX ISA 9.0, "membar, fence").
-//
-// Threads and units of this machine see one memory in the order of simulated time, so a fence moves
-// no data and only costs time. The forms are decoded strictly: which proxy and scope a fence orders
-// is what a race checker looks at.
+/// \file
+/// fence and membar (PTX ISA 9.0, "membar, fence").
+///
+/// Threads and units of this machine see one memory in the order of simulated time, so a fence
+/// moves no data and only costs time. The forms are decoded strictly: which proxy and scope a fence
+/// orders is what a race checker looks at.
 #include <array>
 
 #include "common/simulator/machine/address_space.hpp"
@@ -13,7 +14,7 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::size_t kTensorMapBytes = 128;
+constexpr size_t kTensorMapBytes = 128;
 
 Flow fence(Strand&, const Instruction&, LaneMask) { return Flow::next; }
 
@@ -25,7 +26,7 @@ void bind_fence(Binder& binder) {
 Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::uint64_t address =
+    const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     if (space_of_generic(address) != AddressSpace::global) {
       strand.fault(instruction, FaultKind::contract, 1u << lane,
@@ -42,7 +43,7 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
 void bind_tensormap_acquire(Binder& binder) {
   binder.expect_count(2, 2);
   binder.address(binder.ptx_operand(0));
-  if (binder.immediate(binder.ptx_operand(1)) != static_cast<std::int64_t>(kTensorMapBytes))
+  if (binder.immediate(binder.ptx_operand(1)) != static_cast<int64_t>(kTensorMapBytes))
     binder.refuse("has a size other than 128", "128 is the only size that PTX allows");
   binder.out.execute = tensormap_acquire;
 }

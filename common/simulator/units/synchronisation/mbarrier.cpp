@@ -15,24 +15,24 @@ namespace {
 
 // The eight bytes of a live object hold a marker and the object's slot: a plain load sees an opaque
 // value, an operation finds its object without a search, and a store over the object is noticed.
-constexpr std::uint64_t kObjectMarker = 0x6d626172ull << 32;  // "mbar"
-constexpr std::uint64_t kObjectMarkerMask = 0xffffffffull << 32;
+constexpr uint64_t kObjectMarker = 0x6d626172ull << 32;  // "mbar"
+constexpr uint64_t kObjectMarkerMask = 0xffffffffull << 32;
 
-constexpr std::size_t kMostContributions = 32;
+constexpr size_t kMostContributions = 32;
 
 // Opaque state: pending count in bits 0-19, phase in 20-51, marker above.
 constexpr int kStatePhaseShift = 20;
 constexpr int kStateMarkerShift = 52;
-constexpr std::uint64_t kStateMarker = 0xb5a;
-constexpr std::uint64_t kStatePhaseMask = 0xffffffffull;
+constexpr uint64_t kStateMarker = 0xb5a;
+constexpr uint64_t kStatePhaseMask = 0xffffffffull;
 
-constexpr std::size_t kMaxClusterRanks = kMaxClusterNonPortable;
+constexpr size_t kMaxClusterRanks = kMaxClusterNonPortable;
 
-std::string plural(std::uint64_t count, const char* noun) {
+std::string plural(uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-std::string hex(std::uint64_t value) {
+std::string hex(uint64_t value) {
   char text[19];
   std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
   return text;
@@ -42,16 +42,16 @@ std::string hex(std::uint64_t value) {
 
 namespace mbarrier_state {
 
-std::uint64_t encode(std::uint64_t phase, std::int32_t pending) {
+uint64_t encode(uint64_t phase, int32_t pending) {
   return kStateMarker << kStateMarkerShift | (phase & kStatePhaseMask) << kStatePhaseShift |
-         static_cast<std::uint64_t>(pending);
+         static_cast<uint64_t>(pending);
 }
-bool is_valid(std::uint64_t state) { return state >> kStateMarkerShift == kStateMarker; }
-std::uint32_t phase(std::uint64_t state) {
-  return static_cast<std::uint32_t>(state >> kStatePhaseShift & kStatePhaseMask);
+bool is_valid(uint64_t state) { return state >> kStateMarkerShift == kStateMarker; }
+uint32_t phase(uint64_t state) {
+  return static_cast<uint32_t>(state >> kStatePhaseShift & kStatePhaseMask);
 }
-std::uint32_t pending(std::uint64_t state) {
-  return static_cast<std::uint32_t>(state & ((1u << kStatePhaseShift) - 1));
+uint32_t pending(uint64_t state) {
+  return static_cast<uint32_t>(state & ((1u << kStatePhaseShift) - 1));
 }
 
 }  // namespace mbarrier_state
@@ -69,23 +69,23 @@ std::string describe_counts(const Mbarrier& barrier) {
 
 struct MbarrierUnit::State {
   std::deque<Mbarrier> slots;  ///< stable addresses; dead ones are reused
-  std::vector<std::uint32_t> free_slots;
+  std::vector<uint32_t> free_slots;
   std::array<Cycle, kMaxClusterRanks> last_remote{};
 };
 
 MbarrierUnit::MbarrierUnit(Cta& cta) : cta_(cta), state_(std::make_unique<State>()) {}
 MbarrierUnit::~MbarrierUnit() = default;
 
-std::string MbarrierUnit::name(std::uint32_t offset_bytes) const {
+std::string MbarrierUnit::name(uint32_t offset_bytes) const {
   return cta_.cluster->kernel().describe_shared(offset_bytes);
 }
 
-Mbarrier* MbarrierUnit::find(std::uint32_t offset_bytes) {
-  if (std::size_t{offset_bytes} + kMbarrierBytes > cta_.shared.size()) return nullptr;
-  std::uint64_t stored = 0;
+Mbarrier* MbarrierUnit::find(uint32_t offset_bytes) {
+  if (size_t{offset_bytes} + kMbarrierBytes > cta_.shared.size()) return nullptr;
+  uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   if ((stored & kObjectMarkerMask) == kObjectMarker) {
-    const auto slot = static_cast<std::uint32_t>(stored);
+    const auto slot = static_cast<uint32_t>(stored);
     if (slot < state_->slots.size()) {
       Mbarrier& barrier = state_->slots[slot];
       if (barrier.live && barrier.offset_bytes == offset_bytes) return &barrier;
@@ -105,7 +105,7 @@ std::vector<const Mbarrier*> MbarrierUnit::objects() const {
   return found;
 }
 
-Mbarrier& MbarrierUnit::require(std::uint32_t offset_bytes, const Strand& strand,
+Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
                                 const Instruction& instruction) {
   if (cta_.exited) {
     strand.fault(instruction, FaultKind::contract, 0,
@@ -121,7 +121,7 @@ Mbarrier& MbarrierUnit::require(std::uint32_t offset_bytes, const Strand& strand
   if (barrier == nullptr) {
     std::vector<std::string> details;
     for (const Mbarrier* other : objects()) {
-      constexpr std::size_t kMostListed = 8;
+      constexpr size_t kMostListed = 8;
       if (details.size() == kMostListed) break;
       details.push_back("initialised: " + name(other->offset_bytes));
     }
@@ -134,10 +134,10 @@ Mbarrier& MbarrierUnit::require(std::uint32_t offset_bytes, const Strand& strand
         "fence.mbarrier_init.release.cluster and a barrier",
         std::move(details));
   }
-  std::uint64_t stored = 0;
+  uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   if ((stored & kObjectMarkerMask) != kObjectMarker ||
-      &state_->slots[static_cast<std::uint32_t>(stored)] != barrier) {
+      &state_->slots[static_cast<uint32_t>(stored)] != barrier) {
     strand.fault(instruction, FaultKind::contract, 0,
                  "the mbarrier at " + name(offset_bytes) + " is corrupted: its 8 bytes now hold " +
                      hex(stored) + ", written by something other than an mbarrier operation",
@@ -148,8 +148,8 @@ Mbarrier& MbarrierUnit::require(std::uint32_t offset_bytes, const Strand& strand
   return *barrier;
 }
 
-void MbarrierUnit::init(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
-                        const Strand& strand, const Instruction& instruction) {
+void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
+                        const Instruction& instruction) {
   if (count < 1 || count > kMbarrierLargestCount) {
     strand.fault(instruction, FaultKind::contract, 0,
                  "mbarrier.init of " + name(offset_bytes) + " with count " + std::to_string(count),
@@ -169,13 +169,13 @@ void MbarrierUnit::init(std::uint32_t offset_bytes, std::uint32_t count, Cycle n
     }
     existing->live = false;
   }
-  std::uint32_t slot = 0;
+  uint32_t slot = 0;
   if (!state_->free_slots.empty()) {
     slot = state_->free_slots.back();
     state_->free_slots.pop_back();
     state_->slots[slot] = Mbarrier{};
   } else {
-    slot = static_cast<std::uint32_t>(state_->slots.size());
+    slot = static_cast<uint32_t>(state_->slots.size());
     state_->slots.emplace_back();
   }
   Mbarrier& barrier = state_->slots[slot];
@@ -183,15 +183,15 @@ void MbarrierUnit::init(std::uint32_t offset_bytes, std::uint32_t count, Cycle n
   barrier.phase_start = now;
   barrier.offset_bytes = offset_bytes;
   barrier.expected = count;
-  barrier.pending = static_cast<std::int32_t>(count);
-  barrier.initialiser = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
-                         static_cast<std::uint16_t>(strand.warp->index), now};
-  const std::uint64_t stored = kObjectMarker | slot;
+  barrier.pending = static_cast<int32_t>(count);
+  barrier.initialiser = {&instruction, static_cast<uint16_t>(strand.cta->rank),
+                         static_cast<uint16_t>(strand.warp->index), now};
+  const uint64_t stored = kObjectMarker | slot;
   std::memcpy(cta_.shared.data() + offset_bytes, &stored, sizeof stored);
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::invalidate(std::uint32_t offset_bytes, Cycle, const Strand& strand,
+void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle, const Strand& strand,
                               const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   const auto waiting = std::count_if(
@@ -201,25 +201,24 @@ void MbarrierUnit::invalidate(std::uint32_t offset_bytes, Cycle, const Strand& s
   if (waiting != 0) {
     strand.fault(instruction, FaultKind::contract, 0,
                  "mbarrier.inval of " + name(offset_bytes) + " while " +
-                     plural(static_cast<std::uint64_t>(waiting), "warp") + " waits on it (phase " +
+                     plural(static_cast<uint64_t>(waiting), "warp") + " waits on it (phase " +
                      std::to_string(barrier.phase) + ", " + describe_counts(barrier) + ")",
                  "an invalidated object must not be used (PTX ISA, \"mbarrier.inval\")",
                  "synchronise with all users before mbarrier.inval");
   }
-  const std::uint64_t cleared = 0;
-  std::uint64_t stored = 0;
+  const uint64_t cleared = 0;
+  uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   std::memcpy(cta_.shared.data() + offset_bytes, &cleared, sizeof cleared);
   barrier.live = false;
-  state_->free_slots.push_back(static_cast<std::uint32_t>(stored));
+  state_->free_slots.push_back(static_cast<uint32_t>(stored));
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::contribute(Mbarrier& barrier, MbarrierContribution::Kind kind,
-                              std::uint64_t amount, Cycle now, const Strand& strand,
-                              const Instruction& instruction) {
-  const Actor actor{&instruction, static_cast<std::uint16_t>(strand.cta->rank),
-                    static_cast<std::uint16_t>(strand.warp->index), now};
+void MbarrierUnit::contribute(Mbarrier& barrier, MbarrierContribution::Kind kind, uint64_t amount,
+                              Cycle now, const Strand& strand, const Instruction& instruction) {
+  const Actor actor{&instruction, static_cast<uint16_t>(strand.cta->rank),
+                    static_cast<uint16_t>(strand.warp->index), now};
   MbarrierContribution* oldest = nullptr;
   for (MbarrierContribution& known : barrier.contributions) {
     if (known.kind == kind && known.actor.instruction == &instruction &&
@@ -238,14 +237,14 @@ void MbarrierUnit::contribute(Mbarrier& barrier, MbarrierContribution::Kind kind
     *oldest = added;
 }
 
-void MbarrierUnit::check_arrival(const Mbarrier& barrier, std::uint32_t count, const Strand& strand,
+void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const Strand& strand,
                                  const Instruction& instruction) const {
   if (count < 1 || count > kMbarrierLargestCount) {
     strand.fault(instruction, FaultKind::contract, 0,
                  "arrive on " + name(barrier.offset_bytes) + " with count " + std::to_string(count),
                  "the count is in the range 1 to 2^20-1 (PTX ISA, \"mbarrier.arrive\")", "");
   }
-  if (std::int64_t{count} > barrier.pending) {
+  if (int64_t{count} > barrier.pending) {
     strand.fault(instruction, FaultKind::contract, 0,
                  plural(count, "arrival") + " on the mbarrier " + name(barrier.offset_bytes) +
                      ", but its phase " + std::to_string(barrier.phase) + " expects only " +
@@ -267,24 +266,24 @@ void MbarrierUnit::check_arrival(const Mbarrier& barrier, std::uint32_t count, c
   }
 }
 
-void MbarrierUnit::check_arrival(std::uint32_t offset_bytes, std::uint32_t count,
-                                 const Strand& strand, const Instruction& instruction) {
+void MbarrierUnit::check_arrival(uint32_t offset_bytes, uint32_t count, const Strand& strand,
+                                 const Instruction& instruction) {
   check_arrival(require(offset_bytes, strand, instruction), count, strand, instruction);
 }
 
-std::uint64_t MbarrierUnit::arrive(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
-                                   const Strand& strand, const Instruction& instruction) {
+uint64_t MbarrierUnit::arrive(uint32_t offset_bytes, uint32_t count, Cycle now,
+                              const Strand& strand, const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   check_arrival(barrier, count, strand, instruction);
-  const std::uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
+  const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   contribute(barrier, MbarrierContribution::Kind::arrive, count, now, strand, instruction);
-  barrier.pending -= static_cast<std::int32_t>(count);
+  barrier.pending -= static_cast<int32_t>(count);
   complete_if_due(barrier, now);
   return before;
 }
 
-std::uint64_t MbarrierUnit::arrive_drop(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
-                                        const Strand& strand, const Instruction& instruction) {
+uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now,
+                                   const Strand& strand, const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   check_arrival(barrier, count, strand, instruction);
   if (count > barrier.expected) {
@@ -295,18 +294,18 @@ std::uint64_t MbarrierUnit::arrive_drop(std::uint32_t offset_bytes, std::uint32_
                  "the expected count must not fall below zero (PTX ISA, \"mbarrier.arrive_drop\")",
                  "drop each participant once");
   }
-  const std::uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
+  const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   contribute(barrier, MbarrierContribution::Kind::arrive_drop, count, now, strand, instruction);
   barrier.expected -= count;
-  barrier.pending -= static_cast<std::int32_t>(count);
+  barrier.pending -= static_cast<int32_t>(count);
   complete_if_due(barrier, now);
   return before;
 }
 
-void MbarrierUnit::check_no_complete(std::uint32_t offset_bytes, std::uint32_t count,
-                                     const Strand& strand, const Instruction& instruction) {
+void MbarrierUnit::check_no_complete(uint32_t offset_bytes, uint32_t count, const Strand& strand,
+                                     const Instruction& instruction) {
   const Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  if (std::int64_t{count} < barrier.pending) return;
+  if (int64_t{count} < barrier.pending) return;
   strand.fault(instruction, FaultKind::contract, 0,
                "an arrive with .noComplete of " + plural(count, "arrival") + " on the mbarrier " +
                    name(offset_bytes) + " would complete its phase " +
@@ -316,13 +315,13 @@ void MbarrierUnit::check_no_complete(std::uint32_t offset_bytes, std::uint32_t c
                "leave .noComplete out, or arrive with a smaller count");
 }
 
-void MbarrierUnit::change_tx(Mbarrier& barrier, std::int64_t bytes, const Strand& strand,
+void MbarrierUnit::change_tx(Mbarrier& barrier, int64_t bytes, const Strand& strand,
                              const Instruction& instruction) {
-  const std::int64_t changed = barrier.tx_bytes + bytes;
+  const int64_t changed = barrier.tx_bytes + bytes;
   if (changed < -kMbarrierLargestCount || changed > kMbarrierLargestCount) {
     strand.fault(instruction, FaultKind::contract, 0,
                  std::string(bytes < 0 ? "complete_tx" : "expect_tx") + " of " +
-                     plural(static_cast<std::uint64_t>(bytes < 0 ? -bytes : bytes), "byte") +
+                     plural(static_cast<uint64_t>(bytes < 0 ? -bytes : bytes), "byte") +
                      " takes the tx-count of the mbarrier " + name(barrier.offset_bytes) +
                      " from " + std::to_string(barrier.tx_bytes) + " to " +
                      std::to_string(changed) + " (phase " + std::to_string(barrier.phase) + ")",
@@ -333,34 +332,34 @@ void MbarrierUnit::change_tx(Mbarrier& barrier, std::int64_t bytes, const Strand
   barrier.tx_bytes = changed;
 }
 
-void MbarrierUnit::expect_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now,
-                             const Strand& strand, const Instruction& instruction) {
+void MbarrierUnit::expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
+                             const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  change_tx(barrier, std::int64_t{bytes}, strand, instruction);
+  change_tx(barrier, int64_t{bytes}, strand, instruction);
   contribute(barrier, MbarrierContribution::Kind::expect_tx, bytes, now, strand, instruction);
   barrier.expected_tx_bytes += bytes;
   complete_if_due(barrier, now);
 }
 
-void MbarrierUnit::complete_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now,
+void MbarrierUnit::complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now,
                                const Strand& strand, const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  change_tx(barrier, -std::int64_t{bytes}, strand, instruction);
+  change_tx(barrier, -int64_t{bytes}, strand, instruction);
   contribute(barrier, MbarrierContribution::Kind::complete_tx, bytes, now, strand, instruction);
   barrier.completed_tx_bytes += bytes;
   complete_if_due(barrier, now);
 }
 
-void MbarrierUnit::increment_pending(std::uint32_t offset_bytes, std::uint32_t count, Cycle,
+void MbarrierUnit::increment_pending(uint32_t offset_bytes, uint32_t count, Cycle,
                                      const Strand& strand, const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
-  if (std::int64_t{barrier.pending} + count > kMbarrierLargestCount) {
+  if (int64_t{barrier.pending} + count > kMbarrierLargestCount) {
     strand.fault(instruction, FaultKind::contract, 0,
                  "the pending count of the mbarrier " + name(offset_bytes) + " would rise from " +
                      std::to_string(barrier.pending) + " by " + std::to_string(count),
                  "the pending count is at most 2^20-1 (PTX ISA, \"cp.async.mbarrier.arrive\")", "");
   }
-  barrier.pending += static_cast<std::int32_t>(count);
+  barrier.pending += static_cast<int32_t>(count);
   cta_.cluster->note_progress();
 }
 
@@ -369,7 +368,7 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now) {
   if (barrier.pending != 0 || barrier.tx_bytes != 0) return;
   ++barrier.phase;
   barrier.phase_start = now;
-  barrier.pending = static_cast<std::int32_t>(barrier.expected);
+  barrier.pending = static_cast<int32_t>(barrier.expected);
   barrier.expected_tx_bytes = 0;
   barrier.completed_tx_bytes = 0;
   for (const Mbarrier::Waiter& waiter : barrier.waiters) {
@@ -380,7 +379,7 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now) {
   barrier.waiters.clear();
 }
 
-Cycle MbarrierUnit::remote_time(std::uint32_t target_rank, Cycle now) {
+Cycle MbarrierUnit::remote_time(uint32_t target_rank, Cycle now) {
   Cycle& last = state_->last_remote[target_rank % kMaxClusterRanks];
   const Cycle earliest =
       now + costs::kRemoteArrive + cta_.cluster->perturbation(costs::kRemoteArrive);

@@ -1,5 +1,6 @@
-// mbarrier objects of one CTA's shared memory (PTX ISA, "mbarrier").
 #pragma once
+/// \file
+/// mbarrier objects of one CTA's shared memory (PTX ISA, "mbarrier").
 
 #include <cstdint>
 #include <memory>
@@ -12,34 +13,34 @@ namespace bw::sim {
 
 /// Largest expected count, pending count and magnitude of the tx-count (PTX ISA, "Contents of the
 /// mbarrier object").
-inline constexpr std::int64_t kMbarrierLargestCount = (1 << 20) - 1;
+inline constexpr int64_t kMbarrierLargestCount = (1 << 20) - 1;
 /// Size and alignment of an object in shared memory.
-inline constexpr std::uint32_t kMbarrierBytes = 8;
+inline constexpr uint32_t kMbarrierBytes = 8;
 
 /// Somebody's share in a phase, kept for reports.
 struct MbarrierContribution {
-  enum class Kind : std::uint8_t { arrive, arrive_drop, expect_tx, complete_tx };
+  enum class Kind : uint8_t { arrive, arrive_drop, expect_tx, complete_tx };
   Kind kind = Kind::arrive;
-  Actor actor;               ///< the latest time
-  std::uint64_t phase = 0;   ///< the latest phase it contributed to
-  std::uint64_t amount = 0;  ///< arrivals or bytes in that phase
+  Actor actor;          ///< the latest time
+  uint64_t phase = 0;   ///< the latest phase it contributed to
+  uint64_t amount = 0;  ///< arrivals or bytes in that phase
 };
 
 /// One mbarrier object. The phase that counts is the current, incomplete one.
 struct Mbarrier {
-  std::uint32_t offset_bytes = 0;    ///< in the CTA's shared window
-  std::uint64_t phase = 0;           ///< completed phases; the current phase's parity is phase & 1
-  std::uint64_t observed_phase = 0;  ///< phases whose completion some wait has seen
-  std::uint32_t expected = 0;        ///< arrivals that the next phase expects
-  std::int32_t pending = 0;          ///< arrivals still missing in the current phase
-  std::int64_t tx_bytes = 0;         ///< signed: complete_tx may come before expect_tx
-  std::uint64_t expected_tx_bytes = 0;   ///< sum of expect_tx in the current phase
-  std::uint64_t completed_tx_bytes = 0;  ///< sum of complete_tx in the current phase
-  Cycle phase_start = 0;                 ///< when the current phase began
-  bool live = false;                     ///< initialised and not invalidated
+  uint32_t offset_bytes = 0;        ///< in the CTA's shared window
+  uint64_t phase = 0;               ///< completed phases; the current phase's parity is phase & 1
+  uint64_t observed_phase = 0;      ///< phases whose completion some wait has seen
+  uint32_t expected = 0;            ///< arrivals that the next phase expects
+  int32_t pending = 0;              ///< arrivals still missing in the current phase
+  int64_t tx_bytes = 0;             ///< signed: complete_tx may come before expect_tx
+  uint64_t expected_tx_bytes = 0;   ///< sum of expect_tx in the current phase
+  uint64_t completed_tx_bytes = 0;  ///< sum of complete_tx in the current phase
+  Cycle phase_start = 0;            ///< when the current phase began
+  bool live = false;                ///< initialised and not invalidated
   struct Waiter {
     Strand* strand;
-    std::uint32_t wait_token;
+    uint32_t wait_token;
   };
   std::vector<Waiter> waiters;
   std::vector<MbarrierContribution> contributions;  ///< of this and earlier phases, bounded
@@ -50,10 +51,10 @@ struct Mbarrier {
 /// What a state-based wait compares: the opaque value that arrive returns.
 namespace mbarrier_state {
 /// Opaque state of a phase and of the pending count before the arrive-on operation.
-[[nodiscard]] std::uint64_t encode(std::uint64_t phase, std::int32_t pending);
-[[nodiscard]] bool is_valid(std::uint64_t state);
-[[nodiscard]] std::uint32_t phase(std::uint64_t state);  ///< modulo 2^32
-[[nodiscard]] std::uint32_t pending(std::uint64_t state);
+[[nodiscard]] uint64_t encode(uint64_t phase, int32_t pending);
+[[nodiscard]] bool is_valid(uint64_t state);
+[[nodiscard]] uint32_t phase(uint64_t state);  ///< modulo 2^32
+[[nodiscard]] uint32_t pending(uint64_t state);
 }  // namespace mbarrier_state
 
 /// The objects of one CTA and the operations on them, for instructions and for asynchronous units
@@ -71,52 +72,52 @@ class MbarrierUnit {
   ~MbarrierUnit();
 
   /// The live object at an offset, or nullptr.
-  [[nodiscard]] Mbarrier* find(std::uint32_t offset_bytes);
+  [[nodiscard]] Mbarrier* find(uint32_t offset_bytes);
   /// The live objects in ascending order of offset, for reports.
   [[nodiscard]] std::vector<const Mbarrier*> objects() const;
   /// The live object at an offset; throws when there is none or when its bytes were overwritten.
-  [[nodiscard]] Mbarrier& require(std::uint32_t offset_bytes, const Strand& strand,
+  [[nodiscard]] Mbarrier& require(uint32_t offset_bytes, const Strand& strand,
                                   const Instruction& instruction);
 
-  void init(std::uint32_t offset_bytes, std::uint32_t count, Cycle now, const Strand& strand,
+  void init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
             const Instruction& instruction);
-  void invalidate(std::uint32_t offset_bytes, Cycle now, const Strand& strand,
+  void invalidate(uint32_t offset_bytes, Cycle now, const Strand& strand,
                   const Instruction& instruction);
 
   /// Throws as an arrive-on of `count` would: more arrivals than expected, or a phase too early.
-  void check_arrival(std::uint32_t offset_bytes, std::uint32_t count, const Strand& strand,
+  void check_arrival(uint32_t offset_bytes, uint32_t count, const Strand& strand,
                      const Instruction& instruction);
   /// Arrive-on. Returns the opaque state before it.
-  std::uint64_t arrive(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
-                       const Strand& strand, const Instruction& instruction);
+  uint64_t arrive(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
+                  const Instruction& instruction);
   /// Arrive-on that also lowers the count that later phases expect.
-  std::uint64_t arrive_drop(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
-                            const Strand& strand, const Instruction& instruction);
+  uint64_t arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
+                       const Instruction& instruction);
   /// A fault when an arrive-on of `count` would complete the phase: the promise of .noComplete.
-  void check_no_complete(std::uint32_t offset_bytes, std::uint32_t count, const Strand& strand,
+  void check_no_complete(uint32_t offset_bytes, uint32_t count, const Strand& strand,
                          const Instruction& instruction);
-  void expect_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now, const Strand& strand,
+  void expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
                  const Instruction& instruction);
-  void complete_tx(std::uint32_t offset_bytes, std::uint32_t bytes, Cycle now, const Strand& strand,
+  void complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
                    const Instruction& instruction);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.
-  void increment_pending(std::uint32_t offset_bytes, std::uint32_t count, Cycle now,
-                         const Strand& strand, const Instruction& instruction);
+  void increment_pending(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
+                         const Instruction& instruction);
 
   /// The time at which an operation that a thread of this CTA sends to CTA `target_rank` now takes
   /// effect. Operations from one CTA to another keep their order.
-  [[nodiscard]] Cycle remote_time(std::uint32_t target_rank, Cycle now);
+  [[nodiscard]] Cycle remote_time(uint32_t target_rank, Cycle now);
 
  private:
-  void contribute(Mbarrier& barrier, MbarrierContribution::Kind kind, std::uint64_t amount,
-                  Cycle now, const Strand& strand, const Instruction& instruction);
-  void change_tx(Mbarrier& barrier, std::int64_t bytes, const Strand& strand,
+  void contribute(Mbarrier& barrier, MbarrierContribution::Kind kind, uint64_t amount, Cycle now,
+                  const Strand& strand, const Instruction& instruction);
+  void change_tx(Mbarrier& barrier, int64_t bytes, const Strand& strand,
                  const Instruction& instruction);
   void complete_if_due(Mbarrier& barrier, Cycle now);
-  void check_arrival(const Mbarrier& barrier, std::uint32_t count, const Strand& strand,
+  void check_arrival(const Mbarrier& barrier, uint32_t count, const Strand& strand,
                      const Instruction& instruction) const;
-  [[nodiscard]] std::string name(std::uint32_t offset_bytes) const;
+  [[nodiscard]] std::string name(uint32_t offset_bytes) const;
 
   Cta& cta_;
   struct State;

@@ -1,4 +1,5 @@
-// mbarrier.init, inval, expect_tx, complete_tx, arrive and arrive_drop.
+/// \file
+/// mbarrier.init, inval, expect_tx, complete_tx, arrive and arrive_drop.
 #include <bit>
 
 #include "common/simulator/machine/execution.hpp"
@@ -10,11 +11,11 @@ namespace {
 
 using ptx::ScalarType;
 
-constexpr std::uint32_t kStateBytes = 8;
+constexpr uint32_t kStateBytes = 8;
 
 SharedPlace place_of(Strand& strand, const Instruction& instruction, const Operand& base,
                      int lane) {
-  const std::uint64_t address = lane_address(strand, base, instruction.immediate, lane);
+  const uint64_t address = lane_address(strand, base, instruction.immediate, lane);
   return resolve_shared(strand, instruction, address_space(instruction.flags), address,
                         kMbarrierBytes, kMbarrierBytes, lane);
 }
@@ -36,13 +37,12 @@ SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const O
 
 /// What one lane's (or several lanes' equal) arrive does to the object; also at the end of a remote
 /// one's way.
-std::uint64_t perform_arrive(MbarrierUnit& unit, std::uint32_t offset_bytes, std::uint32_t value,
-                             std::uint32_t lanes, Cycle now, const Strand& strand,
-                             const Instruction& instruction) {
-  const std::uint8_t flags = instruction.flags;
+uint64_t perform_arrive(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t value, uint32_t lanes,
+                        Cycle now, const Strand& strand, const Instruction& instruction) {
+  const uint8_t flags = instruction.flags;
   // A value out of range must not become a valid one by the multiplication.
-  const std::uint32_t total = value > kMbarrierLargestCount ? value : value * lanes;
-  std::uint32_t count = lanes;
+  const uint32_t total = value > kMbarrierLargestCount ? value : value * lanes;
+  uint32_t count = lanes;
   if ((flags & kExpectTx) != 0) {
     unit.check_arrival(offset_bytes, count, strand, instruction);
     unit.expect_tx(offset_bytes, total, now, strand, instruction);
@@ -54,12 +54,12 @@ std::uint64_t perform_arrive(MbarrierUnit& unit, std::uint32_t offset_bytes, std
                               : unit.arrive(offset_bytes, count, now, strand, instruction);
 }
 
-void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place,
-               std::uint32_t value, std::uint32_t lanes, int first_lane) {
+void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place, uint32_t value,
+               uint32_t lanes, int first_lane) {
   const Operand& destination = instruction.operands[0];
   if (place.cta == strand.cta) {
-    const std::uint64_t state = perform_arrive(*place.cta->mbarriers, place.offset_bytes, value,
-                                               lanes, strand.time, strand, instruction);
+    const uint64_t state = perform_arrive(*place.cta->mbarriers, place.offset_bytes, value, lanes,
+                                          strand.time, strand, instruction);
     if (!destination.sink) strand.set_value(destination, first_lane, state);
     return;
   }
@@ -82,14 +82,14 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
   const Operand* const operands = instruction.operands;
   const bool has_value = (instruction.flags & (kHasCount | kExpectTx)) != 0;
   const auto value_of = [&](int lane) {
-    return has_value ? static_cast<std::uint32_t>(strand.value(operands[2], lane)) : 1u;
+    return has_value ? static_cast<uint32_t>(strand.value(operands[2], lane)) : 1u;
   };
   const bool strict = strand.cluster->settings().strictness == Strictness::strict;
   if (operands[0].sink && strict && is_uniform(strand, operands[1], active) &&
       (!has_value || is_uniform(strand, operands[2], active))) {
     const int lane = lowest_lane(active);
     arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
-              static_cast<std::uint32_t>(std::popcount(active)), lane);
+              static_cast<uint32_t>(std::popcount(active)), lane);
     return Flow::next;
   }
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
@@ -104,7 +104,7 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
-    const auto count = static_cast<std::uint32_t>(strand.value(instruction.operands[1], lane));
+    const auto count = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     place.cta->mbarriers->init(place.offset_bytes, count, strand.time, strand, instruction);
   }
   return Flow::next;
@@ -119,7 +119,7 @@ Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
   return Flow::next;
 }
 
-using ChangeTx = void (MbarrierUnit::*)(std::uint32_t, std::uint32_t, Cycle, const Strand&,
+using ChangeTx = void (MbarrierUnit::*)(uint32_t, uint32_t, Cycle, const Strand&,
                                         const Instruction&);
 
 template <ChangeTx kChange>
@@ -127,7 +127,7 @@ Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) 
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const SharedPlace place = place_of(strand, instruction, instruction.operands[0], lane);
-    const auto bytes = static_cast<std::uint32_t>(strand.value(instruction.operands[1], lane));
+    const auto bytes = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     MbarrierUnit& unit = *place.cta->mbarriers;
     if (place.cta == strand.cta) {
       (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction);
@@ -152,13 +152,13 @@ void bind_address_and_value(Binder& binder, Handler handler) {
 
 }  // namespace
 
-std::uint8_t space_flag(const Modifiers& modifiers) {
+uint8_t space_flag(const Modifiers& modifiers) {
   const std::string_view space = modifiers.get("space");
   if (space.empty()) return kGeneric;
   return space == "shared::cluster" ? kSharedCluster : kSharedCta;
 }
 
-AddressSpace address_space(std::uint8_t flags) {
+AddressSpace address_space(uint8_t flags) {
   switch (flags & kSpaceMask) {
     case kSharedCta:
       return AddressSpace::shared_cta;
@@ -176,7 +176,7 @@ void check_sem_and_scope(const Binder& binder) {
 
 bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active) {
   if (operand.base == 1) return true;  // a constant
-  const std::uint64_t first = strand.value(operand, lowest_lane(active));
+  const uint64_t first = strand.value(operand, lowest_lane(active));
   for (LaneMask rest = active & (active - 1); rest != 0; rest &= rest - 1)
     if (strand.value(operand, lowest_lane(rest)) != first) return false;
   return true;
@@ -199,12 +199,12 @@ void bind_complete_tx(Binder& binder) {
   bind_address_and_value(binder, change_tx<&MbarrierUnit::complete_tx>);
 }
 
-template <std::uint8_t kForm>
+template <uint8_t kForm>
 void bind_arrive(Binder& binder) {
   constexpr bool kNeedsValue = (kForm & (kExpectTx | kNoComplete)) != 0;
   binder.expect_count(kNeedsValue ? 3 : 2, 3);
   check_sem_and_scope(binder);
-  binder.out.flags = static_cast<std::uint8_t>(kForm | space_flag(binder.modifiers));
+  binder.out.flags = static_cast<uint8_t>(kForm | space_flag(binder.modifiers));
   binder.destination(binder.ptx_operand(0), kStateBytes);
   binder.address(binder.ptx_operand(1));
   if (binder.count() == 3) {

@@ -1,5 +1,6 @@
-// Binding of the mbarrier instruction forms; the rows (mbarrier_rows.cpp) name these functions.
 #pragma once
+/// \file
+/// Binding of the mbarrier instruction forms; the rows (mbarrier_rows.cpp) name these functions.
 
 #include <cstdint>
 #include <string_view>
@@ -10,7 +11,7 @@
 namespace bw::sim::mbarrier_operations {
 
 // Instruction::flags of the family. The two lowest bits are the address space.
-enum Flags : std::uint8_t {
+enum Flags : uint8_t {
   kSpaceMask = 3,
   kGeneric = 0,
   kSharedCta = 1,
@@ -25,8 +26,8 @@ enum Flags : std::uint8_t {
 };
 
 /// The flag of the "space" group's match.
-[[nodiscard]] std::uint8_t space_flag(const Modifiers& modifiers);
-[[nodiscard]] AddressSpace address_space(std::uint8_t flags);
+[[nodiscard]] uint8_t space_flag(const Modifiers& modifiers);
+[[nodiscard]] AddressSpace address_space(uint8_t flags);
 /// `.sem` and `.scope` stand together or not at all.
 void check_sem_and_scope(const Binder& binder);
 
@@ -37,7 +38,7 @@ void bind_init(Binder& binder);
 void bind_inval(Binder& binder);
 void bind_expect_tx(Binder& binder);
 void bind_complete_tx(Binder& binder);
-template <std::uint8_t kForm>
+template <uint8_t kForm>
 void bind_arrive(Binder& binder);
 extern template void bind_arrive<0>(Binder&);
 extern template void bind_arrive<kExpectTx>(Binder&);

@@ -1,4 +1,5 @@
-// The forms of the mbarrier family (PTX ISA 9.0, "mbarrier").
+/// \file
+/// The forms of the mbarrier family (PTX ISA 9.0, "mbarrier").
 #include <array>
 
 #include "common/simulator/machine/costs.hpp"

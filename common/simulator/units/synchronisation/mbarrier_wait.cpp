@@ -1,4 +1,5 @@
-// mbarrier.test_wait, try_wait and pending_count.
+/// \file
+/// mbarrier.test_wait, try_wait and pending_count.
 #include <algorithm>
 
 #include "common/simulator/machine/costs.hpp"
@@ -15,7 +16,7 @@ constexpr char kWaitSection[] = "(PTX ISA, \"mbarrier.test_wait, mbarrier.try_wa
 
 /// The barrier one lane names.
 Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
-  const std::uint64_t address =
+  const uint64_t address =
       lane_address(strand, instruction.operands[1], instruction.immediate, lane);
   const SharedPlace place = resolve_shared(strand, instruction, address_space(instruction.flags),
                                            address, kMbarrierBytes, kMbarrierBytes, lane);
@@ -32,11 +33,11 @@ Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
 
 /// Whether the phase that one lane's state or parity names is complete.
 bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barrier, int lane) {
-  const std::uint64_t value = strand.value(instruction.operands[2], lane);
+  const uint64_t value = strand.value(instruction.operands[2], lane);
   const bool strict = strand.cluster->settings().strictness == Strictness::strict;
   bool complete = false;
   if ((instruction.flags & kParity) != 0) {
-    const auto parity = static_cast<std::uint32_t>(value);
+    const auto parity = static_cast<uint32_t>(value);
     if (parity > 1 && strict) {
       strand.fault(
           instruction, FaultKind::contract, 1u << lane, "phase parity " + std::to_string(parity),
@@ -51,8 +52,7 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
           std::string("state is the result of an arrive on the same object ") + kWaitSection,
           "keep the arrive's destination register, or wait with .parity");
     }
-    const std::uint32_t behind =
-        static_cast<std::uint32_t>(barrier.phase) - mbarrier_state::phase(value);
+    const uint32_t behind = static_cast<uint32_t>(barrier.phase) - mbarrier_state::phase(value);
     if (behind > 1 && strict) {
       strand.fault(instruction, FaultKind::contract, 1u << lane,
                    "the state is from phase " + std::to_string(mbarrier_state::phase(value)) +
@@ -69,7 +69,7 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
 
 Cycle time_limit(const Strand& strand, const Instruction& instruction, LaneMask active) {
   if ((instruction.flags & kHasHint) == 0) return costs::kTryWaitLimit;
-  std::uint64_t longest = 0;
+  uint64_t longest = 0;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1)
     longest = std::max(longest, strand.value(instruction.operands[3], lowest_lane(rest)) & ~0u);
   const double cycles = static_cast<double>(longest) * costs::kClockGhz;
@@ -86,7 +86,7 @@ void forget_waiter(Mbarrier& barrier, const Strand& strand) {
 Flow suspend(Strand& strand, const Instruction& instruction, LaneMask active,
              const Mbarrier& barrier) {
   const Wait previous = strand.wait;
-  const std::uint64_t parity = barrier.phase & 1;
+  const uint64_t parity = barrier.phase & 1;
   const Flow flow = strand.block(WaitKind::mbarrier, barrier.offset_bytes, parity,
                                  time_limit(strand, instruction, active));
   if (previous.kind == WaitKind::mbarrier && previous.object == barrier.offset_bytes &&
@@ -105,8 +105,8 @@ Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask activ
     return Flow::next;
   }
   Mbarrier& barrier = barrier_of(strand, instruction, lane);
-  barrier.last_waiter = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
-                         static_cast<std::uint16_t>(strand.warp->index), strand.time};
+  barrier.last_waiter = {&instruction, static_cast<uint16_t>(strand.cta->rank),
+                         static_cast<uint16_t>(strand.warp->index), strand.time};
   const bool complete = is_complete(strand, instruction, barrier, lane);
   if (strand.wake == Wake::timeout) forget_waiter(barrier, strand);
   if (!complete && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
@@ -124,8 +124,8 @@ Flow mixed_wait(Strand& strand, const Instruction& instruction, LaneMask active)
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     Mbarrier& barrier = barrier_of(strand, instruction, lane);
-    barrier.last_waiter = {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
-                           static_cast<std::uint16_t>(strand.warp->index), strand.time};
+    barrier.last_waiter = {&instruction, static_cast<uint16_t>(strand.cta->rank),
+                           static_cast<uint16_t>(strand.warp->index), strand.time};
     forget_waiter(barrier, strand);
     if (is_complete(strand, instruction, barrier, lane)) complete |= 1u << lane;
   }
@@ -153,7 +153,7 @@ Flow wait(Strand& strand, const Instruction& instruction, LaneMask active) {
 Flow pending_count(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::uint64_t state = strand.value(instruction.operands[1], lane);
+    const uint64_t state = strand.value(instruction.operands[1], lane);
     if (!mbarrier_state::is_valid(state)) {
       strand.fault(instruction, FaultKind::contract, 1u << lane,
                    "the state operand is not a value that mbarrier.arrive returned",
@@ -166,12 +166,12 @@ Flow pending_count(Strand& strand, const Instruction& instruction, LaneMask acti
   return Flow::next;
 }
 
-void bind_wait(Binder& binder, std::uint8_t form, std::size_t most_operands) {
+void bind_wait(Binder& binder, uint8_t form, size_t most_operands) {
   binder.expect_count(3, most_operands);
   check_sem_and_scope(binder);
   const bool parity = binder.modifiers.has("parity");
   binder.out.flags =
-      static_cast<std::uint8_t>(form | space_flag(binder.modifiers) | (parity ? kParity : 0));
+      static_cast<uint8_t>(form | space_flag(binder.modifiers) | (parity ? kParity : 0));
   binder.destination(binder.ptx_operand(0), 0);
   binder.address(binder.ptx_operand(1));
   binder.source_value(binder.ptx_operand(2), parity ? ScalarType::u32 : ScalarType::b64);
@@ -188,7 +188,7 @@ void bind_test_wait(Binder& binder) { bind_wait(binder, 0, 3); }
 void bind_try_wait(Binder& binder) { bind_wait(binder, kTry, 4); }
 
 void bind_pending_count(Binder& binder) {
-  constexpr std::size_t kCountBytes = 4;
+  constexpr size_t kCountBytes = 4;
   binder.expect_count(2, 2);
   binder.destination(binder.ptx_operand(0), kCountBytes);
   binder.source_value(binder.ptx_operand(1), ScalarType::b64);

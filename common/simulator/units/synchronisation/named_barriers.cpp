@@ -11,10 +11,10 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint32_t kThreadsPerWarp = kWarpLanes;
+constexpr uint32_t kThreadsPerWarp = kWarpLanes;
 constexpr char kSection[] = " (PTX ISA, \"bar, barrier\")";
 
-std::string barrier_name(std::uint32_t id) { return "barrier " + std::to_string(id); }
+std::string barrier_name(uint32_t id) { return "barrier " + std::to_string(id); }
 
 void write_result(const NamedBarrier& barrier, const Strand& strand, const Operand& result,
                   LaneMask lanes) {
@@ -55,7 +55,7 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
     fault("barrier id " + std::to_string(request.id),
           "a CTA has sixteen barriers, numbered 0 to 15", "use an id of 0 to 15");
   }
-  const auto cta_threads = static_cast<std::uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
+  const auto cta_threads = static_cast<uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
   if (request.has_count) {
     if (request.threads == 0 || request.threads % kThreadsPerWarp != 0) {
       fault(barrier_name(request.id) + " with a thread count of " + std::to_string(request.threads),
@@ -73,7 +73,7 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
   if (!barrier.active) return;
   const auto participants = [&] {
     std::vector<std::string> lines;
-    constexpr std::size_t kMostListed = 8;
+    constexpr size_t kMostListed = 8;
     for (const NamedBarrier::Arrival& arrival : barrier.warps) {
       if (arrival.lanes == 0 || lines.size() == kMostListed) continue;
       const Kernel& kernel = cta_.cluster->kernel();
@@ -83,7 +83,7 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
     }
     return lines;
   };
-  const std::uint32_t expected = request.has_count ? request.threads : cta_threads;
+  const uint32_t expected = request.has_count ? request.threads : cta_threads;
   if (expected != barrier.threads) {
     fault(barrier_name(request.id) + " for " + std::to_string(expected) +
               " threads, but its participants so far expect " + std::to_string(barrier.threads),
@@ -154,7 +154,7 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
     barrier.operation = request.operation;
     barrier.threads = request.has_count
                           ? request.threads
-                          : static_cast<std::uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
+                          : static_cast<uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
     barrier.warps.resize(cta_.warps.size());
   }
   // One participant that means the whole CTA makes the barrier wait for live warps only.
@@ -162,10 +162,10 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
   const Warp& warp = *strand.warp;
   NamedBarrier::Arrival& arrival = barrier.warps[warp.index];
   arrival.lanes |= lanes;
-  arrival.actor = {&instruction, static_cast<std::uint16_t>(cta_.rank),
-                   static_cast<std::uint16_t>(warp.index), strand.time};
-  barrier.votes += static_cast<std::uint32_t>(std::popcount(request.predicate & lanes));
-  barrier.voters += static_cast<std::uint32_t>(std::popcount(lanes));
+  arrival.actor = {&instruction, static_cast<uint16_t>(cta_.rank),
+                   static_cast<uint16_t>(warp.index), strand.time};
+  barrier.votes += static_cast<uint32_t>(std::popcount(request.predicate & lanes));
+  barrier.voters += static_cast<uint32_t>(std::popcount(lanes));
   cta_.cluster->note_progress();
   if ((warp.live & ~arrival.lanes) == 0) warp_arrived(barrier, arrival);
   if (is_complete(barrier)) {

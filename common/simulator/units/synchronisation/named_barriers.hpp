@@ -1,5 +1,6 @@
-// The sixteen named barriers of a CTA (PTX ISA, "bar, barrier").
 #pragma once
+/// \file
+/// The sixteen named barriers of a CTA (PTX ISA, "bar, barrier").
 
 #include <array>
 #include <cstdint>
@@ -9,15 +10,15 @@
 
 namespace bw::sim {
 
-inline constexpr std::uint32_t kNamedBarriers = 16;
+inline constexpr uint32_t kNamedBarriers = 16;
 
-enum class BarrierOperation : std::uint8_t { sync, arrive, red_popc, red_and, red_or };
+enum class BarrierOperation : uint8_t { sync, arrive, red_popc, red_and, red_or };
 
 /// One execution of a barrier instruction by some lanes of a warp.
 struct BarrierRequest {
-  std::uint32_t id = 0;
-  bool has_count = false;     ///< false: all threads of the CTA take part
-  std::uint32_t threads = 0;  ///< the thread count operand
+  uint32_t id = 0;
+  bool has_count = false;  ///< false: all threads of the CTA take part
+  uint32_t threads = 0;    ///< the thread count operand
   BarrierOperation operation = BarrierOperation::sync;
   const Operand* result = nullptr;  ///< destination of a reduction
   LaneMask predicate = 0;           ///< source of a reduction, per lane
@@ -33,7 +34,7 @@ struct NamedBarrier {
   };
   struct Waiter {
     Strand* strand;
-    std::uint32_t wait_token;
+    uint32_t wait_token;
     const Operand* result;
     LaneMask lanes;
   };
@@ -41,11 +42,11 @@ struct NamedBarrier {
   bool whole_cta = false;  ///< expects every warp that has not exited
   bool reduction = false;
   BarrierOperation operation = BarrierOperation::sync;
-  std::uint32_t threads = 0;  ///< threads expected, a multiple of 32
-  std::uint32_t arrived_warps = 0;
-  std::uint32_t votes = 0;  ///< threads whose predicate was true
-  std::uint32_t voters = 0;
-  std::uint64_t phase = 0;     ///< completed phases
+  uint32_t threads = 0;  ///< threads expected, a multiple of 32
+  uint32_t arrived_warps = 0;
+  uint32_t votes = 0;  ///< threads whose predicate was true
+  uint32_t voters = 0;
+  uint64_t phase = 0;          ///< completed phases
   std::vector<Arrival> warps;  ///< per warp of the CTA
   std::vector<Waiter> waiters;
 };
@@ -67,7 +68,7 @@ class NamedBarriers {
   /// Lanes of `warp` have exited (already removed from warp.live).
   void on_lanes_exit(Warp& warp, Cycle now);
 
-  [[nodiscard]] const NamedBarrier& barrier(std::uint32_t id) const { return barriers_[id]; }
+  [[nodiscard]] const NamedBarrier& barrier(uint32_t id) const { return barriers_[id]; }
 
  private:
   void check(const Strand& strand, const Instruction& instruction, LaneMask lanes,

@@ -1,9 +1,10 @@
-// Warp-level instructions: shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA,
-// "Data Movement and Conversion Instructions: shfl.sync", "Parallel Synchronization and
-// Communication Instructions").
-//
-// Operands end with the member mask. An operation executes for a complete group of lanes; how lanes
-// of different strands come together is in warp_sync.hpp.
+/// \file
+/// Warp-level instructions: shfl, vote, match, redux, elect, activemask and bar.warp.sync (PTX ISA,
+/// "Data Movement and Conversion Instructions: shfl.sync", "Parallel Synchronization and
+/// Communication Instructions").
+///
+/// Operands end with the member mask. An operation executes for a complete group of lanes; how
+/// lanes of different strands come together is in warp_sync.hpp.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -22,14 +23,14 @@ namespace {
 using ptx::ScalarType;
 
 /// Whether all active lanes hold the same value.
-bool uniform(const std::uint32_t* values, LaneMask active) {
-  const std::uint32_t first = values[lowest_lane(active)];
+bool uniform(const uint32_t* values, LaneMask active) {
+  const uint32_t first = values[lowest_lane(active)];
   if (active != kAllLanes) {
     for (LaneMask rest = active; rest != 0; rest &= rest - 1)
       if (values[lowest_lane(rest)] != first) return false;
     return true;
   }
-  std::uint32_t difference = 0;
+  uint32_t difference = 0;
   for (int lane = 0; lane < kWarpLanes; ++lane) difference |= values[lane] ^ first;
   return difference == 0;
 }
@@ -38,7 +39,7 @@ template <WarpOperation kOperation, bool kAnyInstruction = false>
 Flow collective(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;  // executed by the strand that completed the mask
   const Operand& mask_operand = instruction.operands[instruction.operand_count - 1];
-  const std::uint32_t* const members = strand.lanes<std::uint32_t>(mask_operand);
+  const uint32_t* const members = strand.lanes<uint32_t>(mask_operand);
   const LaneMask mask = members[lowest_lane(active)];
   const bool covered = (mask & strand.warp->live & ~active) == 0 && (active & ~mask) == 0;
   if (covered && uniform(members, active)) {
@@ -52,14 +53,14 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
 // ---- shfl
 // -------------------------------------------------------------------------------------------
 
-enum class Shuffle : std::uint8_t { up, down, bfly, idx };
+enum class Shuffle : uint8_t { up, down, bfly, idx };
 
 /// The lane that `lane` reads and whether it is in range.
 template <Shuffle kMode>
-int shuffle_source(int lane, std::uint32_t b, std::uint32_t c, bool& in_range) {
-  constexpr std::uint32_t kLaneBits = 0x1f;
-  const auto own = static_cast<std::uint32_t>(lane);
-  const std::uint32_t offset = b & kLaneBits, clamp = c & kLaneBits, segment = c >> 8 & kLaneBits;
+int shuffle_source(int lane, uint32_t b, uint32_t c, bool& in_range) {
+  constexpr uint32_t kLaneBits = 0x1f;
+  const auto own = static_cast<uint32_t>(lane);
+  const uint32_t offset = b & kLaneBits, clamp = c & kLaneBits, segment = c >> 8 & kLaneBits;
   const auto limit = static_cast<int>((own & segment) | (clamp & ~segment));
   int source = 0;
   if constexpr (kMode == Shuffle::up) source = lane - static_cast<int>(offset);
@@ -86,13 +87,13 @@ int shuffle_source(int lane, std::uint32_t b, std::uint32_t c, bool& in_range) {
 /// Operands: d, p, a, b, c, mask; p is scratch storage when it was not written.
 template <Shuffle kMode>
 void shuffle(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
-  const std::uint32_t* const b = strand.lanes<std::uint32_t>(instruction.operands[3]);
-  const std::uint32_t* const c = strand.lanes<std::uint32_t>(instruction.operands[4]);
-  std::uint32_t a[kWarpLanes];
-  std::memcpy(a, strand.lanes<std::uint32_t>(instruction.operands[2]), sizeof a);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
+  const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[3]);
+  const uint32_t* const c = strand.lanes<uint32_t>(instruction.operands[4]);
+  uint32_t a[kWarpLanes];
+  std::memcpy(a, strand.lanes<uint32_t>(instruction.operands[2]), sizeof a);
   // b and c may share their storage with d, so the results wait until every lane has been read.
-  std::uint32_t results[kWarpLanes] = {};
+  uint32_t results[kWarpLanes] = {};
   LaneMask in_range_lanes = 0, sources = 0;
   for_lanes(lanes, [&](int lane) {
     bool in_range = false;
@@ -122,7 +123,7 @@ void bind_shfl(Binder& binder) {
   binder.destination(pair ? destination.elements[0] : destination, 4);
   const ptx::Operand nowhere;  // a sink
   binder.destination(pair ? destination.elements[1] : nowhere, 0);
-  for (std::size_t i = 1; i < 5; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
+  for (size_t i = 1; i < 5; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
   const std::string_view mode = binder.modifiers.get("mode");
   binder.out.execute = mode == "up"     ? collective<shuffle<Shuffle::up>>
                        : mode == "down" ? collective<shuffle<Shuffle::down>>
@@ -133,7 +134,7 @@ void bind_shfl(Binder& binder) {
 // ---- vote, match, elect, activemask, bar.warp.sync
 // ----------------------------------------------------
 
-enum class Vote : std::uint8_t { all, any, uni };
+enum class Vote : uint8_t { all, any, uni };
 
 /// Operands: p, a, mask.
 template <Vote kMode>
@@ -147,7 +148,7 @@ void vote(const Strand& strand, const Instruction& instruction, LaneMask lanes, 
 
 /// Operands: d, a, mask.
 void ballot(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   const LaneMask votes = strand.predicate(instruction.operands[1]) & lanes;
   for_lanes(lanes, [=](int lane) { d[lane] = votes; });
 }
@@ -169,7 +170,7 @@ template <class T>
 void match_any(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
   T a[kWarpLanes];
   std::memcpy(a, strand.lanes<T>(instruction.operands[1]), sizeof a);
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   for_lanes(lanes, [&](int lane) {
     LaneMask same = 0;
     for (int other = 0; other < kWarpLanes; ++other) same |= LaneMask{a[other] == a[lane]} << other;
@@ -184,7 +185,7 @@ void match_all(const Strand& strand, const Instruction& instruction, LaneMask la
   const T first = a[lowest_lane(lanes)];
   bool same = true;
   for_lanes(lanes, [&](int lane) { same = same && a[lane] == first; });
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   for_lanes(lanes, [&](int lane) { d[lane] = same ? lanes : 0; });
   strand.set_predicate(instruction.operands[1], lanes, same ? kAllLanes : 0);
 }
@@ -203,18 +204,16 @@ void bind_match(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), type);
   binder.source_value(binder.ptx_operand(2), ScalarType::b32);
   if (all) {
-    binder.out.execute =
-        wide ? collective<match_all<std::uint64_t>> : collective<match_all<std::uint32_t>>;
+    binder.out.execute = wide ? collective<match_all<uint64_t>> : collective<match_all<uint32_t>>;
   } else {
-    binder.out.execute =
-        wide ? collective<match_any<std::uint64_t>> : collective<match_any<std::uint32_t>>;
+    binder.out.execute = wide ? collective<match_any<uint64_t>> : collective<match_any<uint32_t>>;
   }
 }
 
 /// Operands: d, p, mask. Any lane of the mask may be elected; this is always the lowest.
 void elect(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
-  const auto leader = static_cast<std::uint32_t>(lowest_lane(lanes));
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  const auto leader = static_cast<uint32_t>(lowest_lane(lanes));
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   for_lanes(lanes, [=](int lane) { d[lane] = leader; });
   strand.set_predicate(instruction.operands[1], lanes, LaneMask{1} << leader);
 }
@@ -231,7 +230,7 @@ void bind_elect(Binder& binder) {
 }
 
 Flow activemask(Strand& strand, const Instruction& instruction, LaneMask active) {
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   for_lanes(active, [=](int lane) { d[lane] = active; });
   return Flow::next;
 }
@@ -254,16 +253,16 @@ void bind_bar_warp(Binder& binder) {
 // ------------------------------------------------------------------------------------------
 
 struct Add {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a + b; }
+  static uint32_t apply(uint32_t a, uint32_t b) { return a + b; }
 };
 struct And {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a & b; }
+  static uint32_t apply(uint32_t a, uint32_t b) { return a & b; }
 };
 struct Or {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a | b; }
+  static uint32_t apply(uint32_t a, uint32_t b) { return a | b; }
 };
 struct Xor {
-  static std::uint32_t apply(std::uint32_t a, std::uint32_t b) { return a ^ b; }
+  static uint32_t apply(uint32_t a, uint32_t b) { return a ^ b; }
 };
 struct Min {
   template <class T>
@@ -293,17 +292,17 @@ void reduce(const Strand& strand, const Instruction& instruction, LaneMask lanes
 /// +0.
 template <bool kMaximum, bool kAbs, bool kNan>
 void reduce_float(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
-  const std::uint32_t* const a = strand.lanes<std::uint32_t>(instruction.operands[1]);
+  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
   // Two's complement order of the bits is the order of the values.
-  const auto order = [](std::uint32_t bits) {
-    const auto magnitude = static_cast<std::int64_t>(bits & ~floating::kSignF32);
+  const auto order = [](uint32_t bits) {
+    const auto magnitude = static_cast<int64_t>(bits & ~floating::kSignF32);
     return bits & floating::kSignF32 ? -1 - magnitude : magnitude;
   };
-  std::uint32_t best = floating::kCanonicalNanF32;
+  uint32_t best = floating::kCanonicalNanF32;
   bool found = false, any_nan = false;
   for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
-    const std::uint32_t raw = a[lowest_lane(rest)];
-    const std::uint32_t bits = kAbs ? raw & ~floating::kSignF32 : raw;
+    const uint32_t raw = a[lowest_lane(rest)];
+    const uint32_t bits = kAbs ? raw & ~floating::kSignF32 : raw;
     if ((bits & ~floating::kSignF32) > floating::kExponentF32) {
       any_nan = true;
       continue;
@@ -312,8 +311,8 @@ void reduce_float(const Strand& strand, const Instruction& instruction, LaneMask
     if (!found || better) best = bits;
     found = true;
   }
-  const std::uint32_t result = kNan && any_nan ? floating::kCanonicalNanF32 : best;
-  std::uint32_t* const d = strand.lanes<std::uint32_t>(instruction.operands[0]);
+  const uint32_t result = kNan && any_nan ? floating::kCanonicalNanF32 : best;
+  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   for_lanes(lanes, [=](int lane) { d[lane] = result; });
 }
 
@@ -328,8 +327,8 @@ Handler float_reduction(const Modifiers& modifiers) {
 }
 
 Handler reduction(std::string_view operation, ScalarType type, const Modifiers& modifiers) {
-  using U32 = std::uint32_t;
-  using S32 = std::int32_t;
+  using U32 = uint32_t;
+  using S32 = int32_t;
   const bool maximum = operation == "max";
   if (operation == "add") return collective<reduce<Add, U32>>;
   if (operation == "and") return collective<reduce<And, U32>>;
@@ -354,9 +353,8 @@ void bind_redux(Binder& binder) {
 // ---- The forms
 // --------------------------------------------------------------------------------------
 
-constexpr std::uint16_t kExchange =
-    costs::kSharedAccess;  // shuffles use the shared-memory crossbar
-constexpr std::uint16_t kWarpWide = 2 * costs::kAlu;
+constexpr uint16_t kExchange = costs::kSharedAccess;  // shuffles use the shared-memory crossbar
+constexpr uint16_t kWarpWide = 2 * costs::kAlu;
 constexpr std::string_view kShfl = "PTX ISA, Data Movement and Conversion Instructions: shfl.sync";
 constexpr std::string_view kParallel =
     "PTX ISA, Parallel Synchronization and Communication Instructions";

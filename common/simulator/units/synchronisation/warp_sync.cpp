@@ -40,8 +40,7 @@ WarpSync::Gathering& WarpSync::find_or_add(Strand& strand, const Instruction* ke
 }
 
 void WarpSync::check_masks(const Strand& strand, const Instruction& instruction, LaneMask active,
-                           const std::uint32_t* members, LaneMask mask,
-                           const Instruction* key) const {
+                           const uint32_t* members, LaneMask mask, const Instruction* key) const {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const LaneMask bit = LaneMask{1} << lane;
@@ -73,7 +72,7 @@ void WarpSync::check_masks(const Strand& strand, const Instruction& instruction,
 }
 
 Flow WarpSync::gather(Strand& strand, const Instruction& instruction, LaneMask active,
-                      const std::uint32_t* members, WarpOperation operation, bool any_instruction) {
+                      const uint32_t* members, WarpOperation operation, bool any_instruction) {
   const Instruction* const key = any_instruction ? nullptr : &instruction;
   for (LaneMask rest = active; rest != 0;) {
     const LaneMask mask = members[lowest_lane(rest)];
@@ -109,7 +108,7 @@ bool WarpSync::waits(const Strand* strand) const {
 
 void WarpSync::complete(Warp& warp, Cycle time, const Strand* running) {
   std::vector<std::pair<Strand*, Cycle>> released;
-  for (std::size_t i = 0; i < gatherings_.size();) {
+  for (size_t i = 0; i < gatherings_.size();) {
     Gathering& gathering = gatherings_[i];
     const LaneMask present = gathering.members & warp.live;
     if (gathering.warp != &warp || (present & ~gathering.arrived) != 0) {

@@ -1,11 +1,12 @@
-// Warp-level instructions whose member mask names lanes of several strands.
-//
-// An instruction such as shfl.sync executes once all lanes of its member mask that have not exited
-// have come to it. Usually one strand holds them all, and the instruction executes at once
-// (warp.cpp). Otherwise the strands that come early wait here; the one that completes the mask
-// executes for all of them, because the registers of a waiting lane can be read and written by
-// anyone.
 #pragma once
+/// \file
+/// Warp-level instructions whose member mask names lanes of several strands.
+///
+/// An instruction such as shfl.sync executes once all lanes of its member mask that have not exited
+/// have come to it. Usually one strand holds them all, and the instruction executes at once
+/// (warp.cpp). Otherwise the strands that come early wait here; the one that completes the mask
+/// executes for all of them, because the registers of a waiting lane can be read and written by
+/// anyone.
 
 #include <cstdint>
 #include <vector>
@@ -32,7 +33,7 @@ class WarpSync {
   /// SimulationError{contract} for a lane outside its own mask, for lanes of one mask that name
   /// different masks, and for a mask with lanes whose guard skips the instruction.
   Flow gather(Strand& strand, const Instruction& instruction, LaneMask active,
-              const std::uint32_t* members, WarpOperation operation, bool any_instruction);
+              const uint32_t* members, WarpOperation operation, bool any_instruction);
 
   /// Lanes of the warp have exited: masks that waited for them only are complete.
   void on_lanes_exit(Warp& warp, Cycle time);
@@ -51,7 +52,7 @@ class WarpSync {
 
   Gathering& find_or_add(Strand& strand, const Instruction* key, LaneMask members);
   void check_masks(const Strand& strand, const Instruction& instruction, LaneMask active,
-                   const std::uint32_t* members, LaneMask mask, const Instruction* key) const;
+                   const uint32_t* members, LaneMask mask, const Instruction* key) const;
   /// Executes complete gatherings of the warp and wakes strands that wait for nothing any more.
   void complete(Warp& warp, Cycle time, const Strand* running);
   [[nodiscard]] bool waits(const Strand* strand) const;

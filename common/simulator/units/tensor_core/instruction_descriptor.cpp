@@ -5,7 +5,7 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint32_t field(std::uint32_t bits, unsigned first, unsigned count) {
+constexpr uint32_t field(uint32_t bits, unsigned first, unsigned count) {
   return bits >> first & ((1u << count) - 1);
 }
 
@@ -14,11 +14,11 @@ constexpr unsigned kSparsitySelector = 0, kSparse = 2, kSaturate = 3, kDFormat =
                    kAFormat = 7, kBFormat = 10, kNegateA = 13, kNegateB = 14, kAMajor = 15,
                    kBMajor = 16, kN = 17, kReserved23 = 23, kM = 24, kReserved29 = 29,
                    kMaximumShift = 30;
-constexpr std::uint32_t kNUnit = 8, kMUnit = 16;
+constexpr uint32_t kNUnit = 8, kMUnit = 16;
 constexpr const char* kSection = "PTX ISA, tcgen05.mma: Instruction descriptor";
 constexpr const char* kShapes = "PTX ISA, tcgen05.mma: Matrix shape (kind, cta_group, M, N, K)";
 
-std::optional<MmaFormat> operand_format(std::uint32_t code, MmaKind kind) {
+std::optional<MmaFormat> operand_format(uint32_t code, MmaKind kind) {
   switch (kind) {
     case MmaKind::f16:
       if (code == 0) return MmaFormat::f16;
@@ -64,7 +64,7 @@ const char* allowed_formats(MmaKind kind) {
   return "";
 }
 
-bool accumulator_allowed(std::uint32_t d, MmaKind kind, std::uint32_t a, std::uint32_t b) {
+bool accumulator_allowed(uint32_t d, MmaKind kind, uint32_t a, uint32_t b) {
   switch (kind) {
     case MmaKind::f16:
       return d == 1 || (d == 0 && a == 0 && b == 0);
@@ -78,8 +78,8 @@ bool accumulator_allowed(std::uint32_t d, MmaKind kind, std::uint32_t a, std::ui
   return false;
 }
 
-bool shape_allowed(std::uint32_t m, std::uint32_t n, MmaKind kind, int cta_group) {
-  constexpr std::uint32_t kLargestN = 256;
+bool shape_allowed(uint32_t m, uint32_t n, MmaKind kind, int cta_group) {
+  constexpr uint32_t kLargestN = 256;
   if (n == 0 || n > kLargestN) return false;
   if (cta_group == 1) {
     if (m == 64) return n % 8 == 0 && (kind != MmaKind::i8 || n <= 24 || n % 16 == 0);
@@ -104,7 +104,7 @@ const char* kind_name(MmaKind kind) {
   return "";
 }
 
-MmaShape decode_instruction_descriptor(std::uint32_t bits, MmaKind kind) {
+MmaShape decode_instruction_descriptor(uint32_t bits, MmaKind kind) {
   MmaShape shape;
   shape.kind = kind;
   shape.a_format = operand_format(field(bits, kAFormat, 3), kind).value_or(MmaFormat::f16);
@@ -119,7 +119,7 @@ MmaShape decode_instruction_descriptor(std::uint32_t bits, MmaKind kind) {
   return shape;
 }
 
-std::optional<DescriptorProblem> check_instruction_descriptor(std::uint32_t bits, MmaKind kind,
+std::optional<DescriptorProblem> check_instruction_descriptor(uint32_t bits, MmaKind kind,
                                                               int cta_group) {
   const std::string name =
       std::string("the instruction descriptor of kind::") + kind_name(kind) + " has ";

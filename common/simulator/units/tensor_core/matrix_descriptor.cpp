@@ -5,13 +5,13 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint64_t bits_of(std::uint64_t value, unsigned first, unsigned count) {
-  return value >> first & ((std::uint64_t{1} << count) - 1);
+constexpr uint64_t bits_of(uint64_t value, unsigned first, unsigned count) {
+  return value >> first & ((uint64_t{1} << count) - 1);
 }
 
 constexpr const char* kSection = "PTX ISA, tcgen05: Shared memory descriptor";
 
-std::string hexadecimal(std::uint64_t value) {
+std::string hexadecimal(uint64_t value) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text = "0x";
   for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[value >> shift & 15u];
@@ -20,18 +20,18 @@ std::string hexadecimal(std::uint64_t value) {
 
 }  // namespace
 
-MatrixDescriptor decode_matrix_descriptor(std::uint64_t bits) {
+MatrixDescriptor decode_matrix_descriptor(uint64_t bits) {
   constexpr unsigned kUnitShift = 4;
   MatrixDescriptor descriptor;
-  descriptor.start_bytes = static_cast<std::uint32_t>(bits_of(bits, 0, 14) << kUnitShift);
-  descriptor.leading_bytes = static_cast<std::uint32_t>(bits_of(bits, 16, 14) << kUnitShift);
-  descriptor.stride_bytes = static_cast<std::uint32_t>(bits_of(bits, 32, 14) << kUnitShift);
-  descriptor.base_offset = static_cast<std::uint32_t>(bits_of(bits, 49, 3));
+  descriptor.start_bytes = static_cast<uint32_t>(bits_of(bits, 0, 14) << kUnitShift);
+  descriptor.leading_bytes = static_cast<uint32_t>(bits_of(bits, 16, 14) << kUnitShift);
+  descriptor.stride_bytes = static_cast<uint32_t>(bits_of(bits, 32, 14) << kUnitShift);
+  descriptor.base_offset = static_cast<uint32_t>(bits_of(bits, 49, 3));
   descriptor.swizzle = static_cast<SharedSwizzle>(bits_of(bits, 61, 3));
   return descriptor;
 }
 
-std::optional<DescriptorProblem> check_matrix_descriptor(std::uint64_t bits) {
+std::optional<DescriptorProblem> check_matrix_descriptor(uint64_t bits) {
   const std::string name = "the shared-memory descriptor " + hexadecimal(bits) + " has ";
   if (bits_of(bits, 14, 2) != 0 || bits_of(bits, 30, 2) != 0)
     return DescriptorProblem{name + "reserved bits set (14, 15, 30 and 31 must be 0)", kSection,
@@ -49,7 +49,7 @@ std::optional<DescriptorProblem> check_matrix_descriptor(std::uint64_t bits) {
   if (bits_of(bits, 53, 8) != 0)
     return DescriptorProblem{name + "the fixed constant in bits 53 to 60 not 0", kSection,
                              "clear bits 53 to 60"};
-  const std::uint64_t swizzle = bits_of(bits, 61, 3);
+  const uint64_t swizzle = bits_of(bits, 61, 3);
   if (swizzle == 3 || swizzle == 5 || swizzle == 7)
     return DescriptorProblem{name + "the swizzle mode " + std::to_string(swizzle) +
                                  " in bits 61 to 63, which is invalid",
@@ -58,35 +58,34 @@ std::optional<DescriptorProblem> check_matrix_descriptor(std::uint64_t bits) {
   return std::nullopt;
 }
 
-bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, std::uint32_t rows,
-                      std::uint32_t k_elements, std::uint32_t element_bytes,
-                      std::size_t shared_bytes, std::uint32_t reserved_bytes) {
+bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, uint32_t rows,
+                      uint32_t k_elements, uint32_t element_bytes, size_t shared_bytes,
+                      uint32_t reserved_bytes) {
   const bool k_major = major == Major::k;
-  const std::uint32_t outer = k_major ? rows : rows * element_bytes / kChunkBytes;
-  const std::uint32_t inner = k_major ? k_elements * element_bytes / kChunkBytes : k_elements;
+  const uint32_t outer = k_major ? rows : rows * element_bytes / kChunkBytes;
+  const uint32_t inner = k_major ? k_elements * element_bytes / kChunkBytes : k_elements;
   if (descriptor.start_bytes < reserved_bytes) return false;
   // The largest offset belongs to the largest indices; a swizzle moves chunks within a 128-byte
   // line.
-  constexpr std::uint32_t kLineBytes = 128;
+  constexpr uint32_t kLineBytes = 128;
   const bool plain = descriptor.swizzle == SharedSwizzle::none;
-  const std::uint32_t pieces = plain ? 1 : descriptor.width_bytes() / kChunkBytes;
-  const std::uint32_t group = descriptor.swizzle == SharedSwizzle::k128b_atom32 ? 4 : 8;
-  const std::uint64_t groups = k_major ? (outer - 1) / 8 : (inner - 1) / group;
-  const std::uint64_t columns = k_major ? inner - 1 : (outer - 1) / pieces;
+  const uint32_t pieces = plain ? 1 : descriptor.width_bytes() / kChunkBytes;
+  const uint32_t group = descriptor.swizzle == SharedSwizzle::k128b_atom32 ? 4 : 8;
+  const uint64_t groups = k_major ? (outer - 1) / 8 : (inner - 1) / group;
+  const uint64_t columns = k_major ? inner - 1 : (outer - 1) / pieces;
   const bool stride_is_along = plain && !k_major;  // none, MN-major: the two offsets change places
-  const std::uint64_t leading = k_major && !plain ? 0 : columns * descriptor.leading_bytes;
-  const std::uint64_t offsets =
+  const uint64_t leading = k_major && !plain ? 0 : columns * descriptor.leading_bytes;
+  const uint64_t offsets =
       stride_is_along ? columns * descriptor.stride_bytes + groups * descriptor.leading_bytes
                       : leading + groups * descriptor.stride_bytes;
-  const std::uint64_t last = descriptor.start_bytes + offsets + 7 * descriptor.width_bytes() +
-                             (plain ? 0 : descriptor.width_bytes() - kChunkBytes);
+  const uint64_t last = descriptor.start_bytes + offsets + 7 * descriptor.width_bytes() +
+                        (plain ? 0 : descriptor.width_bytes() - kChunkBytes);
   if (last / kLineBytes * kLineBytes + kLineBytes <= shared_bytes) return true;
-  for (std::uint32_t i = 0; i < outer; ++i)
-    for (std::uint32_t j = 0; j < inner; ++j) {
-      const std::uint32_t address =
+  for (uint32_t i = 0; i < outer; ++i)
+    for (uint32_t j = 0; j < inner; ++j) {
+      const uint32_t address =
           k_major ? descriptor.k_major_chunk(i, j) : descriptor.mn_major_chunk(i, j);
-      if (address < reserved_bytes || address + std::size_t{kChunkBytes} > shared_bytes)
-        return false;
+      if (address < reserved_bytes || address + size_t{kChunkBytes} > shared_bytes) return false;
     }
   return true;
 }

@@ -1,8 +1,9 @@
-// The 64-bit shared-memory descriptor of tcgen05 and the canonical layouts it names.
-//
-// A matrix is read in chunks of 16 bytes; no layout or swizzle ever splits one. Bit fields: PTX
-// ISA, "tcgen05: Shared memory descriptor"; strides: "Strides" and "Canonical layouts" there.
 #pragma once
+/// \file
+/// The 64-bit shared-memory descriptor of tcgen05 and the canonical layouts it names.
+///
+/// A matrix is read in chunks of 16 bytes; no layout or swizzle ever splits one. Bit fields: PTX
+/// ISA, "tcgen05: Shared memory descriptor"; strides: "Strides" and "Canonical layouts" there.
 
 #include <cstdint>
 #include <optional>
@@ -10,11 +11,11 @@
 
 namespace bw::sim {
 
-inline constexpr std::uint32_t kChunkBytes = 16;
+inline constexpr uint32_t kChunkBytes = 16;
 /// K of one tcgen05.mma in bytes (16-bit, 32-bit and unpacked 8-bit elements alike).
-inline constexpr std::uint32_t kMmaKBytes = 32;
+inline constexpr uint32_t kMmaKBytes = 32;
 
-enum class SharedSwizzle : std::uint8_t {
+enum class SharedSwizzle : uint8_t {
   none = 0,
   k128b_atom32 = 1,  ///< 128-byte pattern that exchanges 32-byte pieces
   k128b = 2,
@@ -23,7 +24,7 @@ enum class SharedSwizzle : std::uint8_t {
 };
 
 /// Which index of a matrix is contiguous.
-enum class Major : std::uint8_t { k, mn };
+enum class Major : uint8_t { k, mn };
 
 /// A rule of the PTX ISA that a descriptor breaks.
 struct DescriptorProblem {
@@ -31,14 +32,14 @@ struct DescriptorProblem {
 };
 
 struct MatrixDescriptor {
-  std::uint32_t start_bytes = 0;
-  std::uint32_t leading_bytes = 0;
-  std::uint32_t stride_bytes = 0;
-  std::uint32_t base_offset = 0;
+  uint32_t start_bytes = 0;
+  uint32_t leading_bytes = 0;
+  uint32_t stride_bytes = 0;
+  uint32_t base_offset = 0;
   SharedSwizzle swizzle = SharedSwizzle::none;
 
   /// Bytes of one row of the swizzle pattern; 16 without swizzle.
-  [[nodiscard]] constexpr std::uint32_t width_bytes() const {
+  [[nodiscard]] constexpr uint32_t width_bytes() const {
     switch (swizzle) {
       case SharedSwizzle::none:
         return kChunkBytes;
@@ -51,13 +52,13 @@ struct MatrixDescriptor {
     }
   }
   /// Bytes after which the swizzle pattern repeats.
-  [[nodiscard]] constexpr std::uint32_t pattern_bytes() const {
+  [[nodiscard]] constexpr uint32_t pattern_bytes() const {
     return swizzle == SharedSwizzle::none ? kChunkBytes : 8 * width_bytes();
   }
 
   /// Exchanges chunks by the absolute address bits 7 to 9, counted from where the pattern starts.
-  [[nodiscard]] constexpr std::uint32_t swizzled(std::uint32_t address) const {
-    const std::uint32_t line = (address >> 7) - base_offset;
+  [[nodiscard]] constexpr uint32_t swizzled(uint32_t address) const {
+    const uint32_t line = (address >> 7) - base_offset;
     switch (swizzle) {
       case SharedSwizzle::none:
         return address;
@@ -74,19 +75,18 @@ struct MatrixDescriptor {
   }
 
   /// Shared address of 16 bytes along K: `chunk` of row `row` (of M or N) of a K-major matrix.
-  [[nodiscard]] constexpr std::uint32_t k_major_chunk(std::uint32_t row,
-                                                      std::uint32_t chunk) const {
-    const std::uint32_t along_k =
+  [[nodiscard]] constexpr uint32_t k_major_chunk(uint32_t row, uint32_t chunk) const {
+    const uint32_t along_k =
         swizzle == SharedSwizzle::none ? chunk * leading_bytes : chunk * kChunkBytes;
     return swizzled(start_bytes + row / 8 * stride_bytes + row % 8 * width_bytes() + along_k);
   }
 
   /// Shared address of 16 bytes along M or N: `chunk` at index `k` of an MN-major matrix.
-  [[nodiscard]] constexpr std::uint32_t mn_major_chunk(std::uint32_t chunk, std::uint32_t k) const {
+  [[nodiscard]] constexpr uint32_t mn_major_chunk(uint32_t chunk, uint32_t k) const {
     if (swizzle == SharedSwizzle::none)
       return start_bytes + chunk * stride_bytes + k % 8 * kChunkBytes + k / 8 * leading_bytes;
-    const std::uint32_t chunks_per_row = width_bytes() / kChunkBytes;
-    const std::uint32_t rows = swizzle == SharedSwizzle::k128b_atom32 ? 4 : 8;
+    const uint32_t chunks_per_row = width_bytes() / kChunkBytes;
+    const uint32_t rows = swizzle == SharedSwizzle::k128b_atom32 ? 4 : 8;
     return swizzled(start_bytes + chunk % chunks_per_row * kChunkBytes +
                     chunk / chunks_per_row * leading_bytes + k % rows * width_bytes() +
                     k / rows * stride_bytes);
@@ -95,16 +95,15 @@ struct MatrixDescriptor {
   friend bool operator==(const MatrixDescriptor&, const MatrixDescriptor&) = default;
 };
 
-[[nodiscard]] MatrixDescriptor decode_matrix_descriptor(std::uint64_t bits);
+[[nodiscard]] MatrixDescriptor decode_matrix_descriptor(uint64_t bits);
 
 /// What is wrong with the bits: reserved bits, version, swizzle mode, addressing mode.
-[[nodiscard]] std::optional<DescriptorProblem> check_matrix_descriptor(std::uint64_t bits);
+[[nodiscard]] std::optional<DescriptorProblem> check_matrix_descriptor(uint64_t bits);
 
 /// Whether a matrix of `rows` (M or N) x `k_elements` lies inside `shared_bytes` of shared memory,
 /// all of it behind the first `reserved_bytes`.
-[[nodiscard]] bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major,
-                                    std::uint32_t rows, std::uint32_t k_elements,
-                                    std::uint32_t element_bytes, std::size_t shared_bytes,
-                                    std::uint32_t reserved_bytes);
+[[nodiscard]] bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, uint32_t rows,
+                                    uint32_t k_elements, uint32_t element_bytes,
+                                    size_t shared_bytes, uint32_t reserved_bytes);
 
 }  // namespace bw::sim

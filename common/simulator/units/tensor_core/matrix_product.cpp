@@ -12,51 +12,50 @@ namespace {
 // result depend on how K is split.
 #if defined(EIGEN_VECTORIZE_FMA) || defined(__aarch64__)
 using Packet = Eigen::internal::packet_traits<float>::type;
-constexpr std::size_t kPacketLanes = Eigen::internal::packet_traits<float>::size;
+constexpr size_t kPacketLanes = Eigen::internal::packet_traits<float>::size;
 inline Packet fused(const Packet& a, const Packet& b, const Packet& c) {
   return Eigen::internal::pmadd(a, b, c);
 }
 #else
 using Packet = float;
-constexpr std::size_t kPacketLanes = 1;
+constexpr size_t kPacketLanes = 1;
 inline Packet fused(float a, float b, float c) { return std::fma(a, b, c); }
 #endif
 
-constexpr std::size_t kVectors = kRowBlock / kPacketLanes;
+constexpr size_t kVectors = kRowBlock / kPacketLanes;
 static_assert(kRowBlock % kPacketLanes == 0, "a block of rows is a whole number of packets");
 /// Accumulators kept in registers: enough to hide the latency of FMA, few enough for 16 registers.
-constexpr std::size_t kAccumulators = 12;
-constexpr std::size_t kWidestPanel = kVectors >= kAccumulators ? 1 : kAccumulators / kVectors;
+constexpr size_t kAccumulators = 12;
+constexpr size_t kWidestPanel = kVectors >= kAccumulators ? 1 : kAccumulators / kVectors;
 
 /// `Columns` columns of D at once.
-template <std::size_t Columns>
-void multiply_panel(const float* a, const float* b, std::size_t ldb, float* d, std::size_t ldd,
-                    std::size_t k, bool accumulate) {
+template <size_t Columns>
+void multiply_panel(const float* a, const float* b, size_t ldb, float* d, size_t ldd, size_t k,
+                    bool accumulate) {
   namespace simd = Eigen::internal;
   Packet sum[Columns][kVectors];
-  for (std::size_t column = 0; column < Columns; ++column)
-    for (std::size_t v = 0; v < kVectors; ++v)
+  for (size_t column = 0; column < Columns; ++column)
+    for (size_t v = 0; v < kVectors; ++v)
       sum[column][v] = accumulate ? simd::ploadu<Packet>(d + column * ldd + v * kPacketLanes)
                                   : simd::pset1<Packet>(0.0f);
-  for (std::size_t i = 0; i < k; ++i) {
+  for (size_t i = 0; i < k; ++i) {
     Packet row[kVectors];
-    for (std::size_t v = 0; v < kVectors; ++v)
+    for (size_t v = 0; v < kVectors; ++v)
       row[v] = simd::ploadu<Packet>(a + i * kRowBlock + v * kPacketLanes);
-    for (std::size_t column = 0; column < Columns; ++column) {
+    for (size_t column = 0; column < Columns; ++column) {
       const Packet factor = simd::pset1<Packet>(b[column * ldb + i]);
-      for (std::size_t v = 0; v < kVectors; ++v)
-        sum[column][v] = fused(row[v], factor, sum[column][v]);
+      for (size_t v = 0; v < kVectors; ++v) sum[column][v] = fused(row[v], factor, sum[column][v]);
     }
   }
-  for (std::size_t column = 0; column < Columns; ++column)
-    for (std::size_t v = 0; v < kVectors; ++v)
+  for (size_t column = 0; column < Columns; ++column)
+    for (size_t v = 0; v < kVectors; ++v)
       simd::pstoreu(d + column * ldd + v * kPacketLanes, sum[column][v]);
 }
 
 /// Panels of `Columns` as long as they fit, then narrower ones.
-template <std::size_t Columns>
-void multiply_from(std::size_t first, const float* a, const float* b, std::size_t ldb, float* d,
-                   std::size_t ldd, std::size_t n, std::size_t k, bool accumulate) {
+template <size_t Columns>
+void multiply_from(size_t first, const float* a, const float* b, size_t ldb, float* d, size_t ldd,
+                   size_t n, size_t k, bool accumulate) {
   for (; first + Columns <= n; first += Columns)
     multiply_panel<Columns>(a, b + first * ldb, ldb, d + first * ldd, ldd, k, accumulate);
   if constexpr (Columns > 1)
@@ -65,8 +64,8 @@ void multiply_from(std::size_t first, const float* a, const float* b, std::size_
 
 }  // namespace
 
-void multiply_row_block(const float* a, const float* b, std::size_t ldb, float* d, std::size_t ldd,
-                        std::size_t n, std::size_t k, bool accumulate) {
+void multiply_row_block(const float* a, const float* b, size_t ldb, float* d, size_t ldd, size_t n,
+                        size_t k, bool accumulate) {
   multiply_from<kWidestPanel>(0, a, b, ldb, d, ldd, n, k, accumulate);
 }
 

@@ -11,29 +11,26 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint32_t kQuietNan = 0x7fc00000u;
-constexpr std::uint32_t kInfinity = 0x7f800000u;
+constexpr uint32_t kQuietNan = 0x7fc00000u;
+constexpr uint32_t kInfinity = 0x7f800000u;
 
-inline std::uint32_t all_ones_if(bool condition) {
-  return 0u - static_cast<std::uint32_t>(condition);
-}
+inline uint32_t all_ones_if(bool condition) { return 0u - static_cast<uint32_t>(condition); }
 
 // The loops below have neither branches nor overlapping pointers, so the compiler vectorises them.
 
 /// A float whose exponent and mantissa are those of a narrow format, moved to fp32's positions and
 /// scaled by the difference of the biases; also right for subnormals.
 template <int ExponentBits, int MantissaBits>
-inline std::uint32_t widen(std::uint32_t magnitude) {
+inline uint32_t widen(uint32_t magnitude) {
   constexpr int kBias = (1 << (ExponentBits - 1)) - 1;
-  constexpr std::uint32_t kScale = static_cast<std::uint32_t>(127 + 127 - kBias) << 23;
+  constexpr uint32_t kScale = static_cast<uint32_t>(127 + 127 - kBias) << 23;
   const float value = std::bit_cast<float>(magnitude << (23 - MantissaBits));
-  return std::bit_cast<std::uint32_t>(value * std::bit_cast<float>(kScale));
+  return std::bit_cast<uint32_t>(value * std::bit_cast<float>(kScale));
 }
 
-void decode_e4m3(const std::uint8_t* __restrict raw, std::uint32_t* __restrict out,
-                 std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t code = raw[i], magnitude = code & 0x7fu;
+void decode_e4m3(const uint8_t* __restrict raw, uint32_t* __restrict out, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t code = raw[i], magnitude = code & 0x7fu;
     out[i] = widen<4, 3>(magnitude) | (all_ones_if(magnitude == 0x7fu) & kQuietNan) |
              (code & 0x80u) << 24;
   }
@@ -41,13 +38,13 @@ void decode_e4m3(const std::uint8_t* __restrict raw, std::uint32_t* __restrict o
 
 /// Formats with infinities and NaN as IEEE 754 has them: e5m2, f16.
 template <int ExponentBits, int MantissaBits, class Raw>
-void decode_ieee(const Raw* __restrict raw, std::uint32_t* __restrict out, std::size_t count) {
+void decode_ieee(const Raw* __restrict raw, uint32_t* __restrict out, size_t count) {
   constexpr int kSignBit = ExponentBits + MantissaBits;
   static_assert(kSignBit + 1 == 8 * sizeof(Raw), "the format fills its container");
-  constexpr std::uint32_t kSign = 1u << kSignBit;
-  constexpr std::uint32_t kInfinityCode = ((1u << ExponentBits) - 1) << MantissaBits;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint32_t code = raw[i], magnitude = code & (kSign - 1);
+  constexpr uint32_t kSign = 1u << kSignBit;
+  constexpr uint32_t kInfinityCode = ((1u << ExponentBits) - 1) << MantissaBits;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t code = raw[i], magnitude = code & (kSign - 1);
     out[i] = widen<ExponentBits, MantissaBits>(magnitude) |
              (all_ones_if(magnitude >= kInfinityCode) & kInfinity) |
              (all_ones_if(magnitude > kInfinityCode) & kQuietNan) |
@@ -59,8 +56,8 @@ void decode_ieee(const Raw* __restrict raw, std::uint32_t* __restrict out, std::
 template <int ExponentBits, int MantissaBits>
 std::array<float, 256> small_float_table() {
   std::array<float, 256> table{};
-  constexpr std::uint32_t kSign = 1u << (ExponentBits + MantissaBits);
-  for (std::uint32_t code = 0; code < table.size(); ++code) {
+  constexpr uint32_t kSign = 1u << (ExponentBits + MantissaBits);
+  for (uint32_t code = 0; code < table.size(); ++code) {
     const float magnitude =
         std::bit_cast<float>(widen<ExponentBits, MantissaBits>(code & (kSign - 1)));
     table[code] = (code & kSign) != 0 ? -magnitude : magnitude;
@@ -68,17 +65,17 @@ std::array<float, 256> small_float_table() {
   return table;
 }
 
-void decode_by_table(const std::array<float, 256>& table, const std::uint8_t* raw, float* out,
-                     std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = table[raw[i]];
+void decode_by_table(const std::array<float, 256>& table, const uint8_t* raw, float* out,
+                     size_t count) {
+  for (size_t i = 0; i < count; ++i) out[i] = table[raw[i]];
 }
 
 /// Transposes 8x8 bytes held in eight words (byte j of word i becomes byte i of word j).
-inline void transpose_8x8(std::uint64_t (&w)[8]) {
-  const auto exchange = [&w](int distance, int shift, std::uint64_t mask) {
+inline void transpose_8x8(uint64_t (&w)[8]) {
+  const auto exchange = [&w](int distance, int shift, uint64_t mask) {
     for (int i = 0; i < 8; ++i) {
       if ((i & distance) != 0) continue;
-      const std::uint64_t moved = ((w[i] >> shift) ^ w[i + distance]) & mask;
+      const uint64_t moved = ((w[i] >> shift) ^ w[i + distance]) & mask;
       w[i] ^= moved << shift;
       w[i + distance] ^= moved;
     }
@@ -91,35 +88,33 @@ inline void transpose_8x8(std::uint64_t (&w)[8]) {
 static_assert(std::endian::native == std::endian::little,
               "the byte transposition and all register views assume a little-endian host");
 
-void transpose_bytes(const std::byte* rows, std::size_t stride, std::byte* out,
-                     std::size_t columns) {
-  constexpr std::size_t kTile = 8;
-  for (std::size_t column = 0; column < columns; column += kTile)
-    for (std::size_t row = 0; row < kRowBlock; row += kTile) {
-      std::uint64_t words[kTile];
-      for (std::size_t i = 0; i < kTile; ++i)
+void transpose_bytes(const std::byte* rows, size_t stride, std::byte* out, size_t columns) {
+  constexpr size_t kTile = 8;
+  for (size_t column = 0; column < columns; column += kTile)
+    for (size_t row = 0; row < kRowBlock; row += kTile) {
+      uint64_t words[kTile];
+      for (size_t i = 0; i < kTile; ++i)
         std::memcpy(&words[i], rows + (row + i) * stride + column, sizeof words[i]);
       transpose_8x8(words);
-      for (std::size_t i = 0; i < kTile; ++i)
+      for (size_t i = 0; i < kTile; ++i)
         std::memcpy(out + (column + i) * kRowBlock + row, &words[i], sizeof words[i]);
     }
 }
 
 template <class T>
-void transpose_elements(const std::byte* rows, std::size_t stride, std::byte* out,
-                        std::size_t columns) {
-  for (std::size_t column = 0; column < columns; ++column)
-    for (std::size_t row = 0; row < kRowBlock; ++row)
+void transpose_elements(const std::byte* rows, size_t stride, std::byte* out, size_t columns) {
+  for (size_t column = 0; column < columns; ++column)
+    for (size_t row = 0; row < kRowBlock; ++row)
       std::memcpy(out + (column * kRowBlock + row) * sizeof(T),
                   rows + row * stride + column * sizeof(T), sizeof(T));
 }
 
 }  // namespace
 
-void decode_elements(MmaFormat format, const std::byte* raw, float* out, std::size_t count) {
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(raw);
-  const auto* halves = reinterpret_cast<const std::uint16_t*>(raw);
-  auto* words = reinterpret_cast<std::uint32_t*>(out);
+void decode_elements(MmaFormat format, const std::byte* raw, float* out, size_t count) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(raw);
+  const auto* halves = reinterpret_cast<const uint16_t*>(raw);
+  auto* words = reinterpret_cast<uint32_t*>(out);
   switch (format) {
     case MmaFormat::e4m3:
       return decode_e4m3(bytes, words, count);
@@ -128,20 +123,19 @@ void decode_elements(MmaFormat format, const std::byte* raw, float* out, std::si
     case MmaFormat::f16:
       return decode_ieee<5, 10>(halves, words, count);
     case MmaFormat::bf16:
-      for (std::size_t i = 0; i < count; ++i) words[i] = std::uint32_t{halves[i]} << 16;
+      for (size_t i = 0; i < count; ++i) words[i] = uint32_t{halves[i]} << 16;
       return;
     case MmaFormat::tf32: {
-      constexpr std::uint32_t kUsedBits = 0xffffe000u;
-      const auto* input = reinterpret_cast<const std::uint32_t*>(raw);
-      for (std::size_t i = 0; i < count; ++i) words[i] = input[i] & kUsedBits;
+      constexpr uint32_t kUsedBits = 0xffffe000u;
+      const auto* input = reinterpret_cast<const uint32_t*>(raw);
+      for (size_t i = 0; i < count; ++i) words[i] = input[i] & kUsedBits;
       return;
     }
     case MmaFormat::u8:
-      for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<float>(bytes[i]);
+      for (size_t i = 0; i < count; ++i) out[i] = static_cast<float>(bytes[i]);
       return;
     case MmaFormat::s8:
-      for (std::size_t i = 0; i < count; ++i)
-        out[i] = static_cast<float>(static_cast<std::int8_t>(bytes[i]));
+      for (size_t i = 0; i < count; ++i) out[i] = static_cast<float>(static_cast<int8_t>(bytes[i]));
       return;
     case MmaFormat::e2m3: {
       static const std::array<float, 256> table = small_float_table<2, 3>();
@@ -159,34 +153,32 @@ void decode_elements(MmaFormat format, const std::byte* raw, float* out, std::si
 }
 
 void unpack_packed_chunk(unsigned bits, const std::byte* packed, std::byte* codes) {
-  std::uint64_t words[2];
+  uint64_t words[2];
   std::memcpy(words, packed, sizeof words);
   for (unsigned i = 0; i < kChunkBytes; ++i) {
     const unsigned first = i * bits, word = first / 64, shift = first % 64;
-    std::uint64_t value = words[word] >> shift;
+    uint64_t value = words[word] >> shift;
     if (shift + bits > 64) value |= words[word + 1] << (64 - shift);
     codes[i] = static_cast<std::byte>(value & ((1u << bits) - 1));
   }
 }
 
-void transpose_row_block(const std::byte* rows, std::size_t row_stride_bytes, std::byte* out,
-                         std::size_t columns, std::size_t element_bytes) {
+void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::byte* out,
+                         size_t columns, size_t element_bytes) {
   switch (element_bytes) {
     case 1:
       return transpose_bytes(rows, row_stride_bytes, out, columns);
     case 2:
-      return transpose_elements<std::uint16_t>(rows, row_stride_bytes, out, columns);
+      return transpose_elements<uint16_t>(rows, row_stride_bytes, out, columns);
     default:
-      return transpose_elements<std::uint32_t>(rows, row_stride_bytes, out, columns);
+      return transpose_elements<uint32_t>(rows, row_stride_bytes, out, columns);
   }
 }
 
-std::uint16_t half_from_float(float value) {
-  return std::bit_cast<std::uint16_t>(Eigen::half(value).x);
-}
+uint16_t half_from_float(float value) { return std::bit_cast<uint16_t>(Eigen::half(value).x); }
 
-float float_from_half(std::uint16_t bits) {
-  std::uint32_t word = 0;
+float float_from_half(uint16_t bits) {
+  uint32_t word = 0;
   decode_ieee<5, 10>(&bits, &word, 1);
   return std::bit_cast<float>(word);
 }

@@ -1,5 +1,6 @@
-// Elements of A and B as they stand in memory, turned into fp32 values (exact for every format).
 #pragma once
+/// \file
+/// Elements of A and B as they stand in memory, turned into fp32 values (exact for every format).
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,7 @@ namespace bw::sim {
 /// Decodes `count` elements of `format` from containers of container_bytes(format) each. 6- and
 /// 4-bit codes stand in the low bits of their byte. tf32 ignores the low 13 bits. NaN codes give a
 /// quiet NaN.
-void decode_elements(MmaFormat format, const std::byte* raw, float* out, std::size_t count);
+void decode_elements(MmaFormat format, const std::byte* raw, float* out, size_t count);
 
 /// Spreads 16 packed 6- or 4-bit elements (12 or 8 bytes, then padding) over 16 bytes, code in the
 /// low bits: how kind::f8f6f4 and tcgen05.cp read .b6x16_p32 and .b4x16_p64 (PTX ISA, "Packed data
@@ -38,11 +39,11 @@ void unpack_packed_chunk(unsigned element_bits, const std::byte* packed, std::by
 
 /// Transposes `rows` = 16 rows of `columns` elements into [column][16].
 /// `element_bytes` is 1, 2 or 4; `columns` of one-byte elements is a multiple of 8.
-void transpose_row_block(const std::byte* rows, std::size_t row_stride_bytes, std::byte* out,
-                         std::size_t columns, std::size_t element_bytes);
+void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::byte* out,
+                         size_t columns, size_t element_bytes);
 
 /// f32 to f16, round to nearest even, and back.
-[[nodiscard]] std::uint16_t half_from_float(float value);
-[[nodiscard]] float float_from_half(std::uint16_t bits);
+[[nodiscard]] uint16_t half_from_float(float value);
+[[nodiscard]] float float_from_half(uint16_t bits);
 
 }  // namespace bw::sim

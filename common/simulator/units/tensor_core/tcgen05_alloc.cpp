@@ -1,4 +1,5 @@
-// tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
+/// \file
+/// tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -8,9 +9,9 @@
 namespace bw::sim::tcgen05 {
 namespace {
 
-constexpr std::uint8_t kGroupFlags = 3;     // low bits: cta_group
-constexpr std::uint8_t kSharedCtaFlag = 4;  // alloc: the address is written as .shared::cta
-constexpr std::size_t kAddressBytes = 4;
+constexpr uint8_t kGroupFlags = 3;     // low bits: cta_group
+constexpr uint8_t kSharedCtaFlag = 4;  // alloc: the address is written as .shared::cta
+constexpr size_t kAddressBytes = 4;
 
 Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   if (strand.resumed()) return Flow::next;  // whoever granted the columns has written the address
@@ -20,10 +21,10 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   memory.require_group(strand, i, active, group);
   const int lane = lowest_lane(active);
   const auto columns =
-      static_cast<std::uint32_t>(uniform_value(strand, i, i.operands[1], active, "nCols"));
+      static_cast<uint32_t>(uniform_value(strand, i, i.operands[1], active, "nCols"));
   const AddressSpace space =
       (i.flags & kSharedCtaFlag) != 0 ? AddressSpace::shared_cta : AddressSpace::generic;
-  const std::uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
+  const uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
   const SharedPlace place =
       resolve_shared(strand, i, space, address, kAddressBytes, kAddressBytes, lane);
   if (place.cta != strand.cta)
@@ -32,17 +33,17 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
                  "PTX ISA, tcgen05.alloc: the destination lies in the CTA's own shared memory",
                  "pass an address of the own CTA");
   if (memory.allocate(strand, i, active, group, columns, place.offset_bytes)) return Flow::next;
-  return strand.block(WaitKind::tcgen05_alloc, columns, static_cast<std::uint64_t>(group));
+  return strand.block(WaitKind::tcgen05_alloc, columns, static_cast<uint64_t>(group));
 }
 
 Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active, "tcgen05.dealloc");
   TensorMemory& memory = *strand.cta->tensor_memory;
   memory.require_group(strand, i, active, i.flags & kGroupFlags);
-  const auto address = static_cast<std::uint32_t>(
+  const auto address = static_cast<uint32_t>(
       uniform_value(strand, i, i.operands[0], active, "the Tensor Memory address"));
   const auto columns =
-      static_cast<std::uint32_t>(uniform_value(strand, i, i.operands[1], active, "nCols"));
+      static_cast<uint32_t>(uniform_value(strand, i, i.operands[1], active, "nCols"));
   complete_tensor_work(*strand.cta, strand.time);
   memory.deallocate(strand, i, active, address, columns);
   return Flow::next;
@@ -62,7 +63,7 @@ void bind_alloc(Binder& binder) {
   binder.expect_count(2, 2);
   binder.address(binder.ptx_operand(0));
   binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b32);
-  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   if (binder.modifiers.has("shared::cta")) binder.out.flags |= kSharedCtaFlag;
   binder.out.execute = execute_alloc;
 }
@@ -71,13 +72,13 @@ void bind_dealloc(Binder& binder) {
   binder.expect_count(2, 2);
   binder.source_value(binder.ptx_operand(0), ptx::ScalarType::b32);
   binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b32);
-  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   binder.out.execute = execute_dealloc;
 }
 
 void bind_relinquish(Binder& binder) {
   binder.expect_count(0, 0);
-  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   binder.out.execute = execute_relinquish;
 }
 

@@ -1,4 +1,5 @@
-// tcgen05.commit and tcgen05.fence.
+/// \file
+/// tcgen05.commit and tcgen05.fence.
 #include <algorithm>
 #include <string>
 
@@ -11,8 +12,8 @@
 namespace bw::sim::tcgen05 {
 namespace {
 
-constexpr std::size_t kMbarrierBytes = 8;
-constexpr std::uint8_t kGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
+constexpr size_t kMbarrierBytes = 8;
+constexpr uint8_t kGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
 constexpr const char* kSection = "PTX ISA, tcgen05.commit";
 
 /// Arrives on the mbarrier at the same place in every CTA of the mask, when all that the thread has
@@ -23,14 +24,14 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
   cta.tensor_memory->require_group(strand, i, active, i.flags & kGroupFlags);
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    const std::uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
+    const uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
     const AddressSpace space =
         (i.flags & kClusterFlag) != 0 ? AddressSpace::shared_cluster : AddressSpace::generic;
     const SharedPlace place =
         resolve_shared(strand, i, space, address, kMbarrierBytes, kMbarrierBytes, lane);
-    std::uint32_t targets = 1u << place.cta->rank;
+    uint32_t targets = 1u << place.cta->rank;
     if ((i.flags & kMulticastFlag) != 0) {
-      targets = static_cast<std::uint32_t>(strand.value(i.operands[1], lane)) & 0xffffu;
+      targets = static_cast<uint32_t>(strand.value(i.operands[1], lane)) & 0xffffu;
       if (targets == 0 || targets >> cluster.size() != 0)
         strand.fault(i, FaultKind::contract, 1u << lane,
                      "the CTA mask " + std::to_string(targets) + " of a cluster of " +
@@ -46,9 +47,9 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
     cluster.at(done, [&cluster, &cta, issuer, instruction, targets,
                       offset = place.offset_bytes](Cycle now) {
       cta.tensor_core->complete_until(now);
-      for (std::uint32_t rest_of_targets = targets; rest_of_targets != 0;
+      for (uint32_t rest_of_targets = targets; rest_of_targets != 0;
            rest_of_targets &= rest_of_targets - 1) {
-        const auto rank = static_cast<std::uint32_t>(lowest_lane(rest_of_targets));
+        const auto rank = static_cast<uint32_t>(lowest_lane(rest_of_targets));
         cluster.cta(rank).mbarriers->arrive(offset, 1, now, *issuer, *instruction);
       }
     });
@@ -66,7 +67,7 @@ void bind_commit(Binder& binder) {
   binder.expect_count(multicast ? 2 : 1, multicast ? 2 : 1);
   binder.address(binder.ptx_operand(0));
   if (multicast) binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b16);
-  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   if (binder.modifiers.has("shared::cluster")) binder.out.flags |= kClusterFlag;
   if (multicast) binder.out.flags |= kMulticastFlag;
   binder.out.execute = execute_commit;

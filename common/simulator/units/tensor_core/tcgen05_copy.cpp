@@ -1,4 +1,5 @@
-// tcgen05.cp: from shared memory to Tensor Memory, in the tensor core's queue.
+/// \file
+/// tcgen05.cp: from shared memory to Tensor Memory, in the tensor core's queue.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -14,8 +15,8 @@ namespace {
 /// Shapes of tcgen05.cp and where each block of 32 rows goes (bit q: lanes 32 q ... 32 q + 31).
 struct ShapeInfo {
   std::string_view shape, multicast;
-  std::uint32_t rows, row_bytes;
-  std::array<std::uint8_t, 4> quarters;
+  uint32_t rows, row_bytes;
+  std::array<uint8_t, 4> quarters;
   bool one_row_a_quarter;
 };
 constexpr std::array kShapes = {
@@ -41,17 +42,17 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
     const int lane = lowest_lane(rest);
     const LaneMask thread = 1u << lane;
     CopyOperation copy = form.operation;
-    copy.destination = TensorAddress::decode(static_cast<std::uint32_t>(
-        strand.value(i.operands[0], lane) + static_cast<std::uint64_t>(i.immediate)));
+    copy.destination = TensorAddress::decode(static_cast<uint32_t>(
+        strand.value(i.operands[0], lane) + static_cast<uint64_t>(i.immediate)));
     if (strand.cluster->settings().strictness == Strictness::lenient)
       copy.destination.lane %= TensorMemory::kLanes;
-    if (copy.destination.lane >= (copy.one_row_a_quarter ? std::uint32_t{kWarpLanes} : 1u))
+    if (copy.destination.lane >= (copy.one_row_a_quarter ? uint32_t{kWarpLanes} : 1u))
       strand.fault(i, FaultKind::contract, thread,
                    "invalid datapath (lane) alignment: the destination starts at lane " +
                        std::to_string(copy.destination.lane),
                    "PTX ISA, tcgen05.cp",
                    copy.one_row_a_quarter ? "start at one of lanes 0 to 31" : "start at lane 0");
-    const std::uint64_t bits = strand.value(i.operands[1], lane);
+    const uint64_t bits = strand.value(i.operands[1], lane);
     if (const auto problem = check_matrix_descriptor(bits))
       strand.fault(i, FaultKind::contract, thread, problem->what, problem->rule, problem->fix);
     copy.source = decode_matrix_descriptor(bits);
@@ -64,8 +65,8 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
                        " reaches outside of the CTA's shared memory",
                    "PTX ISA, tcgen05: Shared memory descriptor",
                    "check start address and offsets (in bytes >> 4)");
-    const std::uint32_t columns = copy.row_bytes / sizeof(std::uint32_t);
-    for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(group); ++member) {
+    const uint32_t columns = copy.row_bytes / sizeof(uint32_t);
+    for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
       TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
       memory.require_allocated(strand, i, thread, copy.destination.column, columns);
       memory.mark_written(0, TensorMemory::kLanes, copy.destination.column, columns);

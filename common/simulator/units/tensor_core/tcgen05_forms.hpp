@@ -1,5 +1,6 @@
-// What the files of the tcgen05 family share: bind functions of the opcode table.
 #pragma once
+/// \file
+/// What the files of the tcgen05 family share: bind functions of the opcode table.
 
 #include "common/simulator/machine/opcode_table.hpp"
 

@@ -1,7 +1,8 @@
-// tcgen05.ld, tcgen05.st, tcgen05.wait: between Tensor Memory and the registers of a warp.
-//
-// A load takes its data when it issues and delivers at wait::ld (TensorMemory::WarpState says how);
-// a store takes its registers when it issues and writes Tensor Memory when it completes.
+/// \file
+/// tcgen05.ld, tcgen05.st, tcgen05.wait: between Tensor Memory and the registers of a warp.
+///
+/// A load takes its data when it issues and delivers at wait::ld (TensorMemory::WarpState says
+/// how); a store takes its registers when it issues and writes Tensor Memory when it completes.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,38 +18,38 @@ namespace bw::sim::tcgen05 {
 namespace {
 
 /// Data movement shapes (PTX ISA, "Tensor Memory: Data Movement Shape").
-enum class Shape : std::uint8_t { s32x32b, s16x64b, s16x128b, s16x256b, s16x32bx2 };
+enum class Shape : uint8_t { s32x32b, s16x64b, s16x128b, s16x256b, s16x32bx2 };
 
 struct ShapeInfo {
   std::string_view name;
   Shape shape;
-  std::uint32_t registers;  ///< of .x1
-  std::uint32_t columns;    ///< of .x1, each half for 16x32bx2
+  uint32_t registers;  ///< of .x1
+  uint32_t columns;    ///< of .x1, each half for 16x32bx2
 };
 constexpr std::array kShapes = {
     ShapeInfo{"32x32b", Shape::s32x32b, 1, 1},     ShapeInfo{"16x64b", Shape::s16x64b, 1, 2},
     ShapeInfo{"16x128b", Shape::s16x128b, 2, 4},   ShapeInfo{"16x256b", Shape::s16x256b, 4, 8},
     ShapeInfo{"16x32bx2", Shape::s16x32bx2, 1, 1},
 };
-constexpr std::uint32_t kMostRegisters = 128;
+constexpr uint32_t kMostRegisters = 128;
 
 /// A decoded load or store. Operands: the data registers, then the address.
 struct Form {
   Shape shape = Shape::s32x32b;
   bool packed = false;  ///< .pack::16b / .unpack::16b: two 16-bit columns a register
-  std::uint32_t registers = 0;
-  std::uint32_t columns = 0;  ///< that one half touches, in Tensor Memory columns
-  std::uint32_t split = 0;    ///< 16x32bx2: distance of the second half in columns
-  [[nodiscard]] std::uint32_t lanes() const { return shape == Shape::s32x32b ? 32 : 16; }
+  uint32_t registers = 0;
+  uint32_t columns = 0;  ///< that one half touches, in Tensor Memory columns
+  uint32_t split = 0;    ///< 16x32bx2: distance of the second half in columns
+  [[nodiscard]] uint32_t lanes() const { return shape == Shape::s32x32b ? 32 : 16; }
 };
 
 struct Position {
-  std::uint32_t lane, column;
+  uint32_t lane, column;
 };
 
 /// Where register `r` of thread `t` stands, relative to the address; columns in units of a
 /// register's width. PTX ISA, "Matrix fragments for shape ..." of tcgen05.ld.
-Position position(Shape shape, std::uint32_t r, std::uint32_t t) {
+Position position(Shape shape, uint32_t r, uint32_t t) {
   switch (shape) {
     case Shape::s32x32b:
       return {t, r};
@@ -64,20 +65,19 @@ Position position(Shape shape, std::uint32_t r, std::uint32_t t) {
   return {0, 0};
 }
 
-std::uint32_t split_of(const Form& form, std::uint32_t t) {
+uint32_t split_of(const Form& form, uint32_t t) {
   return form.shape == Shape::s16x32bx2 && t >= 16 ? form.split : 0;
 }
 
 /// Reads one register's 32 lanes from Tensor Memory.
-void gather(TensorMemory& memory, const Form& form, TensorAddress base, std::uint32_t r,
-            std::uint32_t* out) {
+void gather(TensorMemory& memory, const Form& form, TensorAddress base, uint32_t r, uint32_t* out) {
   if (form.shape == Shape::s32x32b && !form.packed) {
     std::memcpy(out, memory.column(base.column + r) + base.lane, kWarpLanes * sizeof *out);
     return;
   }
-  for (std::uint32_t t = 0; t < kWarpLanes; ++t) {
+  for (uint32_t t = 0; t < kWarpLanes; ++t) {
     const Position p = position(form.shape, r, t);
-    const std::uint32_t lane = base.lane + p.lane, first = base.column + split_of(form, t);
+    const uint32_t lane = base.lane + p.lane, first = base.column + split_of(form, t);
     out[t] = form.packed ? (memory.column(first + 2 * p.column)[lane] & 0xffffu) |
                                memory.column(first + 2 * p.column + 1)[lane] << 16
                          : memory.column(first + p.column)[lane];
@@ -85,15 +85,15 @@ void gather(TensorMemory& memory, const Form& form, TensorAddress base, std::uin
 }
 
 /// Writes one register's 32 lanes to Tensor Memory.
-void scatter(TensorMemory& memory, const Form& form, TensorAddress base, std::uint32_t r,
-             const std::uint32_t* in) {
+void scatter(TensorMemory& memory, const Form& form, TensorAddress base, uint32_t r,
+             const uint32_t* in) {
   if (form.shape == Shape::s32x32b && !form.packed) {
     std::memcpy(memory.column(base.column + r) + base.lane, in, kWarpLanes * sizeof *in);
     return;
   }
-  for (std::uint32_t t = 0; t < kWarpLanes; ++t) {
+  for (uint32_t t = 0; t < kWarpLanes; ++t) {
     const Position p = position(form.shape, r, t);
-    const std::uint32_t lane = base.lane + p.lane, first = base.column + split_of(form, t);
+    const uint32_t lane = base.lane + p.lane, first = base.column + split_of(form, t);
     if (form.packed) {
       memory.column(first + 2 * p.column)[lane] = in[t] & 0xffffu;
       memory.column(first + 2 * p.column + 1)[lane] = in[t] >> 16;
@@ -107,12 +107,12 @@ void scatter(TensorMemory& memory, const Form& form, TensorAddress base, std::ui
 TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask active,
                               const Form& form) {
   require_converged(strand, i, active, "tcgen05.ld, tcgen05.st");
-  const auto bits = static_cast<std::uint32_t>(
+  const auto bits = static_cast<uint32_t>(
       uniform_value(strand, i, i.operands[form.registers], active, "the Tensor Memory address") +
-      static_cast<std::uint64_t>(i.immediate));
+      static_cast<uint64_t>(i.immediate));
   TensorAddress address = TensorAddress::decode(bits);
-  const std::uint32_t quarter = strand.warp->index % TensorMemory::kQuarters * kWarpLanes;
-  const std::uint32_t within = address.lane % kWarpLanes;
+  const uint32_t quarter = strand.warp->index % TensorMemory::kQuarters * kWarpLanes;
+  const uint32_t within = address.lane % kWarpLanes;
   const bool half_lanes = form.lanes() < kWarpLanes;
   const bool aligned = within == 0 || (half_lanes && within == form.lanes());
   const bool strict = strand.cluster->settings().strictness == Strictness::strict;
@@ -136,7 +136,7 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
 }
 
 Cycle transfer_cycles(const Form& form) {
-  const std::uint32_t halves = form.shape == Shape::s16x32bx2 ? 2 : 1;
+  const uint32_t halves = form.shape == Shape::s16x32bx2 ? 2 : 1;
   return std::max<Cycle>(form.columns * halves * costs::kTmemLoadPerColumn, costs::kSharedLoad);
 }
 
@@ -151,12 +151,12 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
     memory.require_written(strand, i, active, address.lane, form.lanes(),
                            address.column + form.split, form.columns);
   TensorMemory::WarpState& state = memory.warp_state(strand.warp->index);
-  const std::size_t first = state.data.size();
-  state.data.resize(first + std::size_t{form.registers} * kWarpLanes);
-  const std::uint32_t pattern = memory.next_pattern();
-  for (std::uint32_t r = 0; r < form.registers; ++r) {
-    gather(memory, form, address, r, state.data.data() + first + std::size_t{r} * kWarpLanes);
-    std::fill_n(strand.lanes<std::uint32_t>(i.operands[r]), kWarpLanes, pattern);
+  const size_t first = state.data.size();
+  state.data.resize(first + size_t{form.registers} * kWarpLanes);
+  const uint32_t pattern = memory.next_pattern();
+  for (uint32_t r = 0; r < form.registers; ++r) {
+    gather(memory, form, address, r, state.data.data() + first + size_t{r} * kWarpLanes);
+    std::fill_n(strand.lanes<uint32_t>(i.operands[r]), kWarpLanes, pattern);
     state.loads.push_back({&i.operands[r], pattern});
   }
   const Cycle latency = transfer_cycles(form);
@@ -168,10 +168,10 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
 Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active, "tcgen05.wait");
   TensorMemory::WarpState& state = strand.cta->tensor_memory->warp_state(strand.warp->index);
-  const std::uint32_t* data = state.data.data();
+  const uint32_t* data = state.data.data();
   for (const TensorMemory::WarpState::Load& load : state.loads) {
-    std::uint32_t* const target = strand.lanes<std::uint32_t>(*load.destination);
-    const std::uint32_t pattern = load.pattern;
+    uint32_t* const target = strand.lanes<uint32_t>(*load.destination);
+    const uint32_t pattern = load.pattern;
     for (int lane = 0; lane < kWarpLanes; ++lane)
       target[lane] = target[lane] == pattern ? data[lane] : target[lane];
     data += kWarpLanes;
@@ -185,10 +185,10 @@ Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
 Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
-  std::vector<std::uint32_t> data(std::size_t{form.registers} * kWarpLanes);
-  for (std::uint32_t r = 0; r < form.registers; ++r)
-    std::memcpy(data.data() + std::size_t{r} * kWarpLanes,
-                strand.lanes<std::uint32_t>(i.operands[r]), kWarpLanes * sizeof data[0]);
+  std::vector<uint32_t> data(size_t{form.registers} * kWarpLanes);
+  for (uint32_t r = 0; r < form.registers; ++r)
+    std::memcpy(data.data() + size_t{r} * kWarpLanes, strand.lanes<uint32_t>(i.operands[r]),
+                kWarpLanes * sizeof data[0]);
   TensorMemory& memory = *strand.cta->tensor_memory;
   TensorMemory::WarpState& state = memory.warp_state(strand.warp->index);
   const Cycle latency = transfer_cycles(form);
@@ -199,8 +199,8 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
   Cta* const cta = strand.cta;
   strand.cluster->at(done, [cta, &memory, &form, address, data = std::move(data)](Cycle now) {
     complete_tensor_work(*cta, now);
-    for (std::uint32_t r = 0; r < form.registers; ++r)
-      scatter(memory, form, address, r, data.data() + std::size_t{r} * kWarpLanes);
+    for (uint32_t r = 0; r < form.registers; ++r)
+      scatter(memory, form, address, r, data.data() + size_t{r} * kWarpLanes);
     memory.mark_written(address.lane, form.lanes(), address.column, form.columns);
     if (form.shape == Shape::s16x32bx2)
       memory.mark_written(address.lane, form.lanes(), address.column + form.split, form.columns);
@@ -223,10 +223,10 @@ void bind_transfer(Binder& binder, bool is_load) {
                                  [&](const ShapeInfo& shape) { return shape.name == name; });
   const bool halves = info->shape == Shape::s16x32bx2;
   binder.expect_count(halves ? 3 : 2, halves ? 3 : 2);
-  const std::size_t data = is_load ? 0 : binder.count() - 1, address = is_load ? 1 : 0;
-  std::uint32_t repetitions = 0;
+  const size_t data = is_load ? 0 : binder.count() - 1, address = is_load ? 1 : 0;
+  uint32_t repetitions = 0;
   for (const char digit : binder.modifiers.get("num").substr(1))
-    repetitions = repetitions * 10 + static_cast<std::uint32_t>(digit - '0');
+    repetitions = repetitions * 10 + static_cast<uint32_t>(digit - '0');
   Form form;
   form.shape = info->shape;
   form.packed = binder.modifiers.has("pack::16b") || binder.modifiers.has("unpack::16b");
@@ -236,9 +236,9 @@ void bind_transfer(Binder& binder, bool is_load) {
     binder.refuse("needs " + std::to_string(form.registers) + " registers; the most are 128",
                   "use a smaller repetition count");
   if (halves)
-    form.split = static_cast<std::uint32_t>(binder.immediate(binder.ptx_operand(is_load ? 2 : 1)));
-  const std::size_t registers =
-      is_load ? binder.destination_vector(binder.ptx_operand(data), sizeof(std::uint32_t))
+    form.split = static_cast<uint32_t>(binder.immediate(binder.ptx_operand(is_load ? 2 : 1)));
+  const size_t registers =
+      is_load ? binder.destination_vector(binder.ptx_operand(data), sizeof(uint32_t))
               : binder.source_vector(binder.ptx_operand(data), ptx::ScalarType::b32);
   if (registers != form.registers)
     binder.refuse("has " + std::to_string(registers) +

@@ -1,4 +1,6 @@
-// tcgen05.mma, dense, without block scaling: checks the operands and hands them to the tensor core.
+/// \file
+/// tcgen05.mma, dense, without block scaling: checks the operands and hands them to the tensor
+/// core.
 #include <string>
 
 #include "common/simulator/machine/address_space.hpp"
@@ -9,8 +11,8 @@
 namespace bw::sim::tcgen05 {
 namespace {
 
-constexpr std::uint32_t kTensorMemoryAColumns = kMmaKBytes / sizeof(std::uint32_t);
-constexpr std::uint32_t kLargestScaleExponent = 15;
+constexpr uint32_t kTensorMemoryAColumns = kMmaKBytes / sizeof(uint32_t);
+constexpr uint32_t kLargestScaleExponent = 15;
 constexpr const char* kLayoutSection =
     "PTX ISA, tcgen05.mma: Data path layout organization (lanes of A and D)";
 
@@ -20,9 +22,9 @@ struct Form {
   MmaKind kind = MmaKind::f16;
   int group = 1;
   bool a_in_tensor_memory = false;
-  std::uint32_t disable_words = 0;
-  std::uint32_t scale_exponent = 0;
-  std::int64_t d_displacement = 0, a_displacement = 0;
+  uint32_t disable_words = 0;
+  uint32_t scale_exponent = 0;
+  int64_t d_displacement = 0, a_displacement = 0;
 };
 constexpr int kD = 0, kA = 1, kB = 2, kDescriptor = 3, kEnable = 4, kDisable = 5;
 
@@ -32,8 +34,8 @@ constexpr int kD = 0, kA = 1, kB = 2, kDescriptor = 3, kEnable = 4, kDisable = 5
 }
 
 /// A lane that D or A may start at: 0, and 16 too for M = 64.
-std::uint32_t checked_lane(const Strand& strand, const Instruction& i, int lane,
-                           std::uint32_t matrix_lane, const MmaOperation& mma, const char* matrix) {
+uint32_t checked_lane(const Strand& strand, const Instruction& i, int lane, uint32_t matrix_lane,
+                      const MmaOperation& mma, const char* matrix) {
   if (strand.cluster->settings().strictness == Strictness::lenient)
     matrix_lane %= TensorMemory::kLanes;
   const bool may_be_16 = mma.group == 1 && mma.shape.m == 64;
@@ -44,13 +46,13 @@ std::uint32_t checked_lane(const Strand& strand, const Instruction& i, int lane,
          kLayoutSection, std::string("start at lane 0") + (may_be_16 ? " or 16" : "")});
 }
 
-void check_shared_operand(Strand& strand, const Instruction& i, int lane, std::uint64_t bits,
+void check_shared_operand(Strand& strand, const Instruction& i, int lane, uint64_t bits,
                           const MatrixDescriptor& descriptor, Major major, MmaFormat format,
-                          std::uint32_t rows, const char* matrix) {
+                          uint32_t rows, const char* matrix) {
   if (const auto problem = check_matrix_descriptor(bits))
     fault(strand, i, lane,
           {std::string(matrix) + ": " + problem->what, problem->rule, problem->fix});
-  const std::uint32_t bytes = container_bytes(format);
+  const uint32_t bytes = container_bytes(format);
   if (matrix_in_bounds(descriptor, major, rows, kMmaKBytes / bytes, bytes,
                        strand.cta->shared.size(), kReservedSharedBytes))
     return;
@@ -69,30 +71,30 @@ void check_shared_operand(Strand& strand, const Instruction& i, int lane, std::u
 /// One thread's MMA, checked.
 MmaOperation operation_of(Strand& strand, const Instruction& i, const Form& form, int lane) {
   MmaOperation mma;
-  const auto idesc = static_cast<std::uint32_t>(strand.value(i.operands[kDescriptor], lane));
+  const auto idesc = static_cast<uint32_t>(strand.value(i.operands[kDescriptor], lane));
   if (const auto problem = check_instruction_descriptor(idesc, form.kind, form.group))
     fault(strand, i, lane, *problem);
   mma.shape = decode_instruction_descriptor(idesc, form.kind);
   mma.group = form.group;
   mma.accumulate = (strand.predicate(i.operands[kEnable]) >> lane & 1u) != 0;
   mma.scale_d_exponent = form.scale_exponent;
-  for (std::uint32_t word = 0; word < form.disable_words; ++word) {
+  for (uint32_t word = 0; word < form.disable_words; ++word) {
     mma.disabled_lanes[word] =
-        static_cast<std::uint32_t>(strand.value(i.operands[kDisable + word], lane));
+        static_cast<uint32_t>(strand.value(i.operands[kDisable + word], lane));
     mma.any_disabled |= mma.disabled_lanes[word] != 0;
   }
-  const auto group = static_cast<std::uint32_t>(form.group);
-  const std::uint32_t a_rows = mma.shape.m / group, b_rows = mma.shape.n / group;
+  const auto group = static_cast<uint32_t>(form.group);
+  const uint32_t a_rows = mma.shape.m / group, b_rows = mma.shape.n / group;
 
-  const auto d_bits = static_cast<std::uint32_t>(strand.value(i.operands[kD], lane) +
-                                                 static_cast<std::uint64_t>(form.d_displacement));
+  const auto d_bits = static_cast<uint32_t>(strand.value(i.operands[kD], lane) +
+                                            static_cast<uint64_t>(form.d_displacement));
   mma.d = TensorAddress::decode(d_bits);
   mma.d.lane = checked_lane(strand, i, lane, mma.d.lane, mma, "D");
-  const std::uint64_t a_bits = strand.value(i.operands[kA], lane);
+  const uint64_t a_bits = strand.value(i.operands[kA], lane);
   if (form.a_in_tensor_memory) {
     mma.a_in_tensor_memory = true;
     mma.a_address = TensorAddress::decode(
-        static_cast<std::uint32_t>(a_bits + static_cast<std::uint64_t>(form.a_displacement)));
+        static_cast<uint32_t>(a_bits + static_cast<uint64_t>(form.a_displacement)));
     mma.a_address.lane = checked_lane(strand, i, lane, mma.a_address.lane, mma, "A");
     if (mma.shape.a_major != Major::k)
       fault(strand, i, lane,
@@ -103,7 +105,7 @@ MmaOperation operation_of(Strand& strand, const Instruction& i, const Form& form
     check_shared_operand(strand, i, lane, a_bits, mma.a, mma.shape.a_major, mma.shape.a_format,
                          a_rows, "A");
   }
-  const std::uint64_t b_bits = strand.value(i.operands[kB], lane);
+  const uint64_t b_bits = strand.value(i.operands[kB], lane);
   mma.b = decode_matrix_descriptor(b_bits);
   check_shared_operand(strand, i, lane, b_bits, mma.b, mma.shape.b_major, mma.shape.b_format,
                        b_rows, "B");
@@ -118,8 +120,8 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
     const int lane = lowest_lane(rest);
     const MmaOperation mma = operation_of(strand, i, form, lane);
     const bool halves = mma.group == 2 && mma.shape.m == 128;
-    const std::uint32_t columns = halves ? mma.shape.n / 2 : mma.shape.n;
-    for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(form.group); ++member) {
+    const uint32_t columns = halves ? mma.shape.n / 2 : mma.shape.n;
+    for (uint32_t member = 0; member < static_cast<uint32_t>(form.group); ++member) {
       TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
       const LaneMask thread = 1u << lane;
       memory.require_allocated(strand, i, thread, mma.d.column, columns);
@@ -147,7 +149,7 @@ MmaKind kind_of(std::string_view modifier) {
 }  // namespace
 
 void bind_mma(Binder& binder) {
-  constexpr std::size_t kFewest = 5, kMost = 7;
+  constexpr size_t kFewest = 5, kMost = 7;
   binder.expect_count(kFewest, kMost);
   Form form;
   form.kind = kind_of(binder.modifiers.get("kind"));
@@ -164,14 +166,14 @@ void bind_mma(Binder& binder) {
   }
   binder.source_value(binder.ptx_operand(2), ptx::ScalarType::b64);
   binder.source_value(binder.ptx_operand(3), ptx::ScalarType::b32);
-  std::size_t next = 4;
+  size_t next = 4;
   const bool disables = binder.ptx_operand(next).kind == ptx::Operand::Kind::vector;
   if (disables) ++next;
   binder.source_predicate(binder.ptx_operand(next++));
   if (disables) {
-    form.disable_words = static_cast<std::uint32_t>(
-        binder.source_vector(binder.ptx_operand(4), ptx::ScalarType::b32));
-    const std::uint32_t expected = form.group == 1 ? 4 : 8;
+    form.disable_words =
+        static_cast<uint32_t>(binder.source_vector(binder.ptx_operand(4), ptx::ScalarType::b32));
+    const uint32_t expected = form.group == 1 ? 4 : 8;
     if (form.disable_words != expected)
       binder.refuse("has " + std::to_string(form.disable_words) +
                         " words of disable-output-lane; cta_group::" + std::to_string(form.group) +
@@ -181,10 +183,10 @@ void bind_mma(Binder& binder) {
   if (next < binder.count()) {
     if (form.kind != MmaKind::f16 && form.kind != MmaKind::tf32)
       binder.refuse("has scale-input-d, which only kind::f16 and kind::tf32 take", "leave it out");
-    const std::int64_t exponent = binder.immediate(binder.ptx_operand(next++));
+    const int64_t exponent = binder.immediate(binder.ptx_operand(next++));
     if (exponent < 0 || exponent > kLargestScaleExponent)
       binder.refuse("has scale-input-d " + std::to_string(exponent) + "; allowed are 0 to 15", "");
-    form.scale_exponent = static_cast<std::uint32_t>(exponent);
+    form.scale_exponent = static_cast<uint32_t>(exponent);
   }
   if (next != binder.count()) binder.refuse("has operands that its form does not take", "");
   binder.detail(form);

@@ -1,4 +1,5 @@
-// The opcode forms of tcgen05 that are executed. Refused ones are in unexecuted.cpp.
+/// \file
+/// The opcode forms of tcgen05 that are executed. Refused ones are in unexecuted.cpp.
 #include <array>
 
 #include "common/simulator/machine/costs.hpp"
@@ -9,7 +10,7 @@ namespace {
 
 using namespace tcgen05;
 
-constexpr std::uint16_t kTransferIssue = costs::kSharedAccess;
+constexpr uint16_t kTransferIssue = costs::kSharedAccess;
 
 constexpr std::array kMemoryRows = {
     OpcodeRow{"tcgen05.alloc", "group=cta_group::1|cta_group::2 sync aligned [shared::cta] b32",

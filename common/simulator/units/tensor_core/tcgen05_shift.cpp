@@ -1,4 +1,5 @@
-// tcgen05.shift: moves rows of Tensor Memory, in the tensor core's queue.
+/// \file
+/// tcgen05.shift: moves rows of Tensor Memory, in the tensor core's queue.
 #include <string>
 
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -16,8 +17,8 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const LaneMask thread = 1u << lane;
-    const auto address = static_cast<std::uint32_t>(strand.value(i.operands[0], lane) +
-                                                    static_cast<std::uint64_t>(i.immediate));
+    const auto address = static_cast<uint32_t>(strand.value(i.operands[0], lane) +
+                                               static_cast<uint64_t>(i.immediate));
     const ShiftOperation shift{group, TensorAddress::decode(address)};
     if (shift.matrix.lane % ShiftOperation::kRows != 0 || shift.matrix.lane >= TensorMemory::kLanes)
       strand.fault(i, FaultKind::contract, thread,
@@ -25,7 +26,7 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
                        std::to_string(shift.matrix.lane),
                    "PTX ISA, tcgen05.shift: the lane of taddr must be aligned to 32",
                    "start at lane 0, 32, 64 or 96");
-    for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(group); ++member) {
+    for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
       const TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
       memory.require_allocated(strand, i, thread, shift.matrix.column, ShiftOperation::kColumns);
     }
@@ -39,7 +40,7 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
 void bind_shift(Binder& binder) {
   binder.expect_count(1, 1);
   binder.address(binder.ptx_operand(0));
-  binder.out.flags = static_cast<std::uint8_t>(cta_group_of(binder));
+  binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   binder.out.execute = execute_shift;
 }
 

@@ -14,9 +14,9 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint32_t kLanes = TensorMemory::kLanes;
+constexpr uint32_t kLanes = TensorMemory::kLanes;
 /// Longest joint K of one product: A and B in fp32 then stay in the second-level cache.
-constexpr std::size_t kLongestK = 128;
+constexpr size_t kLongestK = 128;
 
 /// Scratch memory for one product; holds nothing between two products.
 struct Workspace {
@@ -26,35 +26,34 @@ struct Workspace {
 thread_local Workspace workspace;
 
 /// Rows of A and D that one CTA holds.
-std::uint32_t rows_per_cta(const MmaOperation& mma) {
-  return mma.shape.m / static_cast<std::uint32_t>(mma.group);
+uint32_t rows_per_cta(const MmaOperation& mma) {
+  return mma.shape.m / static_cast<uint32_t>(mma.group);
 }
 
 /// M = 128 of a pair: each CTA's 64 rows stand twice, lanes 64 and up with the upper half of N.
 bool has_two_halves(const MmaOperation& mma) { return mma.group == 2 && mma.shape.m == 128; }
 
 /// Lane of the first of 16 rows (PTX ISA, "Data path layout organization").
-std::uint32_t lane_of_block(const MmaOperation& mma, std::uint32_t base, std::uint32_t block,
-                            std::uint32_t half) {
-  constexpr std::uint32_t kRows = kRowBlock;
+uint32_t lane_of_block(const MmaOperation& mma, uint32_t base, uint32_t block, uint32_t half) {
+  constexpr uint32_t kRows = kRowBlock;
   const bool scattered = mma.group == 1 && mma.shape.m == 64;
   return base + half * kLanes / 2 + block * (scattered ? kWarpLanes : kRows);
 }
 
 /// A of all operations in `mmas` for one CTA as [block of 16 rows][k][16].
-void decode_a(std::span<const MmaOperation* const> mmas, Cta& cta, std::uint32_t half) {
+void decode_a(std::span<const MmaOperation* const> mmas, Cta& cta, uint32_t half) {
   const MmaOperation& first = *mmas[0];
-  const std::uint32_t rows = rows_per_cta(first), step = first.shape.k();
-  const std::size_t element = container_bytes(first.shape.a_format), k = mmas.size() * step;
-  workspace.rows.resize(std::size_t{rows} * kMmaKBytes);
+  const uint32_t rows = rows_per_cta(first), step = first.shape.k();
+  const size_t element = container_bytes(first.shape.a_format), k = mmas.size() * step;
+  workspace.rows.resize(size_t{rows} * kMmaKBytes);
   workspace.raw.resize(rows * k * element);
   workspace.a.resize(rows * k);
-  for (std::size_t index = 0; index < mmas.size(); ++index) {
+  for (size_t index = 0; index < mmas.size(); ++index) {
     const MmaOperation& mma = *mmas[index];
     if (!mma.a_in_tensor_memory)
       fetch_shared_rows(cta.shared.data(), mma.a, mma.shape.a_major, mma.shape.a_format, rows,
                         workspace.rows.data(), kMmaKBytes);
-    for (std::uint32_t block = 0; block < rows / kRowBlock; ++block) {
+    for (uint32_t block = 0; block < rows / kRowBlock; ++block) {
       std::byte* const block_rows = workspace.rows.data() + block * kRowBlock * kMmaKBytes;
       if (mma.a_in_tensor_memory)
         fetch_tensor_memory_rows(*cta.tensor_memory,
@@ -71,15 +70,15 @@ void decode_a(std::span<const MmaOperation* const> mmas, Cta& cta, std::uint32_t
 /// B of all operations as [n][k]; of a pair, each CTA holds half of N.
 void decode_b(std::span<const MmaOperation* const> mmas, Cta& leader) {
   const MmaOperation& first = *mmas[0];
-  const auto group = static_cast<std::uint32_t>(first.group);
-  const std::uint32_t rows = first.shape.n / group;
-  const std::size_t k = mmas.size() * first.shape.k();
-  const std::size_t row_bytes = k * container_bytes(first.shape.b_format);
+  const auto group = static_cast<uint32_t>(first.group);
+  const uint32_t rows = first.shape.n / group;
+  const size_t k = mmas.size() * first.shape.k();
+  const size_t row_bytes = k * container_bytes(first.shape.b_format);
   workspace.raw.resize(first.shape.n * row_bytes);
   workspace.b.resize(first.shape.n * k);
-  for (std::uint32_t member = 0; member < group; ++member) {
+  for (uint32_t member = 0; member < group; ++member) {
     const Cta& cta = leader.cluster->cta(leader.rank + member);
-    for (std::size_t index = 0; index < mmas.size(); ++index)
+    for (size_t index = 0; index < mmas.size(); ++index)
       fetch_shared_rows(
           cta.shared.data(), mmas[index]->b, first.shape.b_major, first.shape.b_format, rows,
           workspace.raw.data() + member * rows * row_bytes + index * kMmaKBytes, row_bytes);
@@ -90,42 +89,40 @@ void decode_b(std::span<const MmaOperation* const> mmas, Cta& leader) {
     for (float& value : workspace.b) value = -value;
 }
 
-std::uint32_t add_integers(std::uint32_t d, float product, bool saturate) {
-  const std::int64_t sum =
-      std::int64_t{static_cast<std::int32_t>(d)} + static_cast<std::int64_t>(product);
-  if (!saturate) return static_cast<std::uint32_t>(sum);
-  return static_cast<std::uint32_t>(static_cast<std::int32_t>(std::clamp<std::int64_t>(
-      sum, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max())));
+uint32_t add_integers(uint32_t d, float product, bool saturate) {
+  const int64_t sum = int64_t{static_cast<int32_t>(d)} + static_cast<int64_t>(product);
+  if (!saturate) return static_cast<uint32_t>(sum);
+  return static_cast<uint32_t>(static_cast<int32_t>(std::clamp<int64_t>(
+      sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max())));
 }
 
 /// 16 rows of D by way of a tile in fp32: every case but the plain fp32 accumulator.
-void multiply_through_tile(const MmaOperation& mma, const float* a, const float* b, std::size_t k,
-                           std::uint32_t* d, std::uint32_t n, std::uint32_t disabled_rows) {
+void multiply_through_tile(const MmaOperation& mma, const float* a, const float* b, size_t k,
+                           uint32_t* d, uint32_t n, uint32_t disabled_rows) {
   const AccumulatorFormat format = mma.shape.d_format;
   const float scale = std::bit_cast<float>((127u - mma.scale_d_exponent) << 23);
   std::vector<float>& tile = workspace.tile;
   tile.resize(n * kRowBlock);
   const bool from_d = mma.accumulate && format != AccumulatorFormat::s32;
-  for (std::uint32_t column = 0; from_d && column < n; ++column)
-    for (std::size_t row = 0; row < kRowBlock; ++row) {
-      const std::uint32_t word = d[column * kLanes + row];
+  for (uint32_t column = 0; from_d && column < n; ++column)
+    for (size_t row = 0; row < kRowBlock; ++row) {
+      const uint32_t word = d[column * kLanes + row];
       tile[column * kRowBlock + row] =
-          scale * (format == AccumulatorFormat::f16
-                       ? float_from_half(static_cast<std::uint16_t>(word))
-                       : std::bit_cast<float>(word));
+          scale * (format == AccumulatorFormat::f16 ? float_from_half(static_cast<uint16_t>(word))
+                                                    : std::bit_cast<float>(word));
     }
   multiply_row_block(a, b, k, tile.data(), kRowBlock, n, k, from_d);
-  for (std::uint32_t column = 0; column < n; ++column)
-    for (std::size_t row = 0; row < kRowBlock; ++row) {
+  for (uint32_t column = 0; column < n; ++column)
+    for (size_t row = 0; row < kRowBlock; ++row) {
       if ((disabled_rows >> row & 1u) != 0) continue;
-      std::uint32_t& word = d[column * kLanes + row];
+      uint32_t& word = d[column * kLanes + row];
       const float value = tile[column * kRowBlock + row];
       switch (format) {
         case AccumulatorFormat::f16:
           word = half_from_float(value);
           break;
         case AccumulatorFormat::f32:
-          word = std::bit_cast<std::uint32_t>(value);
+          word = std::bit_cast<uint32_t>(value);
           break;
         case AccumulatorFormat::s32:
           word = add_integers(mma.accumulate ? word : 0, value, mma.shape.saturate);
@@ -140,20 +137,19 @@ bool is_plain(const MmaOperation& mma) {
 }
 
 /// D of one CTA (`member` of the pair) in one half of the lanes.
-void multiply(const MmaOperation& mma, std::size_t k, Cta& cta, std::uint32_t member,
-              std::uint32_t half) {
+void multiply(const MmaOperation& mma, size_t k, Cta& cta, uint32_t member, uint32_t half) {
   const bool halves = has_two_halves(mma);
-  const std::uint32_t n = halves ? mma.shape.n / 2 : mma.shape.n;
+  const uint32_t n = halves ? mma.shape.n / 2 : mma.shape.n;
   const float* const b = workspace.b.data() + half * n * k;
-  for (std::uint32_t block = 0; block < rows_per_cta(mma) / kRowBlock; ++block) {
-    const std::uint32_t lane = lane_of_block(mma, mma.d.lane, block, half);
-    std::uint32_t* const d = cta.tensor_memory->column(mma.d.column) + lane;
+  for (uint32_t block = 0; block < rows_per_cta(mma) / kRowBlock; ++block) {
+    const uint32_t lane = lane_of_block(mma, mma.d.lane, block, half);
+    uint32_t* const d = cta.tensor_memory->column(mma.d.column) + lane;
     const float* const a = workspace.a.data() + block * k * kRowBlock;
     if (is_plain(mma)) {
       multiply_row_block(a, b, k, reinterpret_cast<float*>(d), kLanes, n, k, mma.accumulate);
     } else {
-      constexpr std::uint32_t kWordsPerCta = kLanes / 32;
-      const std::uint32_t word = mma.disabled_lanes[member * kWordsPerCta + lane / 32];
+      constexpr uint32_t kWordsPerCta = kLanes / 32;
+      const uint32_t word = mma.disabled_lanes[member * kWordsPerCta + lane / 32];
       multiply_through_tile(mma, a, b, k, d, n, word >> lane % 32);
     }
   }
@@ -164,20 +160,20 @@ void multiply(const MmaOperation& mma, std::size_t k, Cta& cta, std::uint32_t me
 TensorCore::TensorCore(Cta& cta) : cta_(cta) {}
 TensorCore::~TensorCore() = default;
 
-void TensorCore::enqueue(Cycle now, std::uint32_t thread, const MmaOperation& operation) {
+void TensorCore::enqueue(Cycle now, uint32_t thread, const MmaOperation& operation) {
   push(now, thread, tensor_core_timing::interval(operation), tensor_core_timing::latency(operation),
        operation);
 }
 
-void TensorCore::enqueue(Cycle now, std::uint32_t thread, const CopyOperation& operation) {
+void TensorCore::enqueue(Cycle now, uint32_t thread, const CopyOperation& operation) {
   push(now, thread, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
 }
 
-void TensorCore::enqueue(Cycle now, std::uint32_t thread, const ShiftOperation& operation) {
+void TensorCore::enqueue(Cycle now, uint32_t thread, const ShiftOperation& operation) {
   push(now, thread, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
 }
 
-void TensorCore::push(Cycle now, std::uint32_t thread, Cycle interval, Cycle latency,
+void TensorCore::push(Cycle now, uint32_t thread, Cycle interval, Cycle latency,
                       Operation operation) {
   const Cycle alone = now + latency + cta_.cluster->perturbation(latency);
   last_completion_ = std::max(alone, last_completion_ + interval);
@@ -191,7 +187,7 @@ void TensorCore::push(Cycle now, std::uint32_t thread, Cycle interval, Cycle lat
   if (!drain_scheduled_) schedule_drain(last_completion_);
 }
 
-Cycle TensorCore::completion(std::uint32_t thread) const {
+Cycle TensorCore::completion(uint32_t thread) const {
   for (const ThreadCompletion& entry : threads_)
     if (entry.thread == thread) return entry.time;
   return 0;
@@ -210,10 +206,10 @@ void TensorCore::schedule_drain(Cycle time) {
   });
 }
 
-std::size_t TensorCore::batch_length(Cycle now) const {
+size_t TensorCore::batch_length(Cycle now) const {
   const auto& first = std::get<MmaOperation>(queue_.front().operation);
   if (first.shape.d_format != AccumulatorFormat::f32 || first.any_disabled) return 1;
-  std::size_t length = 1;
+  size_t length = 1;
   while (length < queue_.size() && (length + 1) * first.shape.k() <= kLongestK) {
     const Entry& entry = queue_[length];
     const auto* const next = std::get_if<MmaOperation>(&entry.operation);
@@ -229,7 +225,7 @@ std::size_t TensorCore::batch_length(Cycle now) const {
 
 void TensorCore::execute_until(Cycle now) {
   while (!queue_.empty() && queue_.front().completion <= now) {
-    std::size_t count = 1;
+    size_t count = 1;
     if (const auto* const copy = std::get_if<CopyOperation>(&queue_.front().operation)) {
       execute_copy(*copy);
     } else if (const auto* const shift = std::get_if<ShiftOperation>(&queue_.front().operation)) {
@@ -243,18 +239,18 @@ void TensorCore::execute_until(Cycle now) {
   cta_.cluster->note_progress();
 }
 
-void TensorCore::execute_mmas(std::size_t count) {
+void TensorCore::execute_mmas(size_t count) {
   const MmaOperation* mmas[kLongestK];
-  for (std::size_t index = 0; index < count; ++index)
+  for (size_t index = 0; index < count; ++index)
     mmas[index] = &std::get<MmaOperation>(queue_[index].operation);
   const MmaOperation& first = *mmas[0];
   const std::span<const MmaOperation* const> batch(mmas, count);
-  const std::size_t k = count * first.shape.k();
+  const size_t k = count * first.shape.k();
   decode_b(batch, cta_);
-  for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(first.group); ++member) {
+  for (uint32_t member = 0; member < static_cast<uint32_t>(first.group); ++member) {
     Cta& cta = cta_.cluster->cta(cta_.rank + member);
-    const std::uint32_t halves = has_two_halves(first) ? 2 : 1;
-    for (std::uint32_t half = 0; half < halves; ++half) {
+    const uint32_t halves = has_two_halves(first) ? 2 : 1;
+    for (uint32_t half = 0; half < halves; ++half) {
       if (half == 0 || first.a_in_tensor_memory) decode_a(batch, cta, half);
       multiply(first, k, cta, member, half);
     }
@@ -262,11 +258,11 @@ void TensorCore::execute_mmas(std::size_t count) {
 }
 
 void TensorCore::execute_copy(const CopyOperation& copy) {
-  for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(copy.group); ++member) {
+  for (uint32_t member = 0; member < static_cast<uint32_t>(copy.group); ++member) {
     Cta& cta = cta_.cluster->cta(cta_.rank + member);
-    const std::uint32_t chunks = copy.row_bytes / kChunkBytes;
-    for (std::uint32_t row = 0; row < copy.rows; ++row)
-      for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    const uint32_t chunks = copy.row_bytes / kChunkBytes;
+    for (uint32_t row = 0; row < copy.rows; ++row)
+      for (uint32_t chunk = 0; chunk < chunks; ++chunk) {
         std::byte bytes[kChunkBytes];
         const std::byte* const source = cta.shared.data() + copy.source.k_major_chunk(row, chunk);
         if (copy.element_bits == 8) {
@@ -276,15 +272,15 @@ void TensorCore::execute_copy(const CopyOperation& copy) {
           if (copy.element_bits == 4)  // 4-bit codes stand in bits 2 to 5 of their byte
             for (std::byte& code : bytes) code <<= 2;
         }
-        std::uint32_t words[kChunkBytes / sizeof(std::uint32_t)];
+        uint32_t words[kChunkBytes / sizeof(uint32_t)];
         std::memcpy(words, bytes, sizeof words);
-        for (std::uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter) {
+        for (uint32_t quarter = 0; quarter < TensorMemory::kQuarters; ++quarter) {
           const bool goes = copy.one_row_a_quarter ? row == quarter
                                                    : (copy.quarters[row / 32] >> quarter & 1u) != 0;
           if (!goes) continue;
-          const std::uint32_t lane =
+          const uint32_t lane =
               quarter * 32 + (copy.one_row_a_quarter ? copy.destination.lane % 32 : row % 32);
-          for (std::uint32_t word = 0; word < std::size(words); ++word)
+          for (uint32_t word = 0; word < std::size(words); ++word)
             cta.tensor_memory->column(copy.destination.column + chunk * 4 + word)[lane] =
                 words[word];
         }
@@ -293,10 +289,10 @@ void TensorCore::execute_copy(const CopyOperation& copy) {
 }
 
 void TensorCore::execute_shift(const ShiftOperation& shift) {
-  for (std::uint32_t member = 0; member < static_cast<std::uint32_t>(shift.group); ++member) {
+  for (uint32_t member = 0; member < static_cast<uint32_t>(shift.group); ++member) {
     TensorMemory& memory = *cta_.cluster->cta(cta_.rank + member).tensor_memory;
-    for (std::uint32_t column = 0; column < ShiftOperation::kColumns; ++column) {
-      std::uint32_t* const lanes = memory.column(shift.matrix.column + column) + shift.matrix.lane;
+    for (uint32_t column = 0; column < ShiftOperation::kColumns; ++column) {
+      uint32_t* const lanes = memory.column(shift.matrix.column + column) + shift.matrix.lane;
       std::copy(lanes + 1, lanes + ShiftOperation::kRows, lanes);
     }
   }

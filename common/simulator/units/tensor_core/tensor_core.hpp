@@ -1,18 +1,19 @@
-// The tensor core of one CTA (with cta_group::2: of a CTA pair, in the leader): a queue of
-// tcgen05.mma, tcgen05.cp and tcgen05.shift, executed in issue order, and the completions that
-// tcgen05.commit waits for.
-//
-// Numbers. Products are exact. Each element of D is one chain of fp32 fused multiply-adds in
-// ascending order of k that starts from D (or from 0 when enable-input-d is false). With an f16 D
-// the chain runs in fp32 and is rounded once, at the end of the instruction. kind::i8 sums exactly
-// and wraps (or, with the saturate bit, clamps) when it adds to D. The PTX ISA leaves order and
-// precision to the implementation.
-//
-// Time. An operation's completion time follows from the queue (tensor_core_timing.hpp). Operands
-// are read and D is written when the queue is brought up to date: at the completion that a commit
-// waits for, or before anything else looks at Tensor Memory. In between nobody can see the
-// difference, so consecutive MMAs on one accumulator run as one product over their joint K.
 #pragma once
+/// \file
+/// The tensor core of one CTA (with cta_group::2: of a CTA pair, in the leader): a queue of
+/// tcgen05.mma, tcgen05.cp and tcgen05.shift, executed in issue order, and the completions that
+/// tcgen05.commit waits for.
+///
+/// Numbers. Products are exact. Each element of D is one chain of fp32 fused multiply-adds in
+/// ascending order of k that starts from D (or from 0 when enable-input-d is false). With an f16 D
+/// the chain runs in fp32 and is rounded once, at the end of the instruction. kind::i8 sums exactly
+/// and wraps (or, with the saturate bit, clamps) when it adds to D. The PTX ISA leaves order and
+/// precision to the implementation.
+///
+/// Time. An operation's completion time follows from the queue (tensor_core_timing.hpp). Operands
+/// are read and D is written when the queue is brought up to date: at the completion that a commit
+/// waits for, or before anything else looks at Tensor Memory. In between nobody can see the
+/// difference, so consecutive MMAs on one accumulator run as one product over their joint K.
 
 #include <array>
 #include <cstdint>
@@ -36,8 +37,8 @@ struct MmaOperation {
   TensorAddress a_address;
   MatrixDescriptor a, b;
   bool accumulate = false;
-  std::uint32_t scale_d_exponent = 0;             ///< D is multiplied by 2^-this first
-  std::array<std::uint32_t, 8> disabled_lanes{};  ///< bit per lane, 4 words for each CTA
+  uint32_t scale_d_exponent = 0;             ///< D is multiplied by 2^-this first
+  std::array<uint32_t, 8> disabled_lanes{};  ///< bit per lane, 4 words for each CTA
   bool any_disabled = false;
 };
 
@@ -46,11 +47,11 @@ struct CopyOperation {
   int group = 1;
   TensorAddress destination;
   MatrixDescriptor source;
-  std::uint32_t rows = 0;       ///< of the source
-  std::uint32_t row_bytes = 0;  ///< 16 or 32, of the destination
+  uint32_t rows = 0;       ///< of the source
+  uint32_t row_bytes = 0;  ///< 16 or 32, of the destination
   /// Row r of the source goes to lane r % 32 of each quarter in the mask of its block of 32 rows;
   /// with `one_row_a_quarter` (4x256b) row r goes to the address's lane of quarter r.
-  std::array<std::uint8_t, 4> quarters{};
+  std::array<uint8_t, 4> quarters{};
   bool one_row_a_quarter = false;
   unsigned element_bits = 8;  ///< 8: as it is; 6 or 4: unpacked to bytes
 };
@@ -60,8 +61,8 @@ struct CopyOperation {
 /// down means towards lane 0 is this project's reading: the last row is the one that
 /// tcgen05.cp.4x256b, which may follow without a wait, fills. It was not checked on hardware.)
 struct ShiftOperation {
-  static constexpr std::uint32_t kRows = 32;
-  static constexpr std::uint32_t kColumns = 8;  ///< 32 bytes
+  static constexpr uint32_t kRows = 32;
+  static constexpr uint32_t kColumns = 8;  ///< 32 bytes
   int group = 1;
   TensorAddress matrix;
 };
@@ -73,12 +74,12 @@ class TensorCore {
 
   /// Queues an operation that thread `thread` (linear in the CTA) issues at `now`. It has been
   /// checked.
-  void enqueue(Cycle now, std::uint32_t thread, const MmaOperation& operation);
-  void enqueue(Cycle now, std::uint32_t thread, const CopyOperation& operation);
-  void enqueue(Cycle now, std::uint32_t thread, const ShiftOperation& operation);
+  void enqueue(Cycle now, uint32_t thread, const MmaOperation& operation);
+  void enqueue(Cycle now, uint32_t thread, const CopyOperation& operation);
+  void enqueue(Cycle now, uint32_t thread, const ShiftOperation& operation);
 
   /// When everything that the thread has issued is complete; a time in the past when it is already.
-  [[nodiscard]] Cycle completion(std::uint32_t thread) const;
+  [[nodiscard]] Cycle completion(uint32_t thread) const;
 
   /// Executes what completes until `now`, in order.
   void complete_until(Cycle now) {
@@ -92,12 +93,12 @@ class TensorCore {
     Operation operation;
   };
 
-  void push(Cycle now, std::uint32_t thread, Cycle interval, Cycle latency, Operation operation);
+  void push(Cycle now, uint32_t thread, Cycle interval, Cycle latency, Operation operation);
   void schedule_drain(Cycle time);
   void execute_until(Cycle now);
   /// Number of entries from the front that run as one product.
-  [[nodiscard]] std::size_t batch_length(Cycle now) const;
-  void execute_mmas(std::size_t count);
+  [[nodiscard]] size_t batch_length(Cycle now) const;
+  void execute_mmas(size_t count);
   void execute_copy(const CopyOperation& copy);
   void execute_shift(const ShiftOperation& shift);
 
@@ -106,7 +107,7 @@ class TensorCore {
   Cycle last_completion_ = 0;
   bool drain_scheduled_ = false;
   struct ThreadCompletion {
-    std::uint32_t thread;
+    uint32_t thread;
     Cycle time;
   };
   std::vector<ThreadCompletion> threads_;

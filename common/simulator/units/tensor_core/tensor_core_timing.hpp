@@ -1,6 +1,7 @@
-// When operations of the tensor core complete. Source: SemiAnalysis "microbench-blackwell" (May
-// 2026), umma_latency fit on a B200, for 32 bytes of K; nothing here was measured by this project.
 #pragma once
+/// \file
+/// When operations of the tensor core complete. Source: SemiAnalysis "microbench-blackwell" (May
+/// 2026), umma_latency fit on a B200, for 32 bytes of K; nothing here was measured by this project.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +30,7 @@ inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
 
 /// Cycles between two MMAs of a full queue.
 [[nodiscard]] inline Cycle interval(const MmaOperation& mma) {
-  const auto group = static_cast<std::uint32_t>(mma.group);
+  const auto group = static_cast<uint32_t>(mma.group);
   const Cycle rows = (mma.a_in_tensor_memory ? 0 : mma.shape.m / group) + mma.shape.n / group;
   return std::max<Cycle>(tensor_cycles(mma), rows * kMmaKBytes / kSharedBytesPerCycle);
 }

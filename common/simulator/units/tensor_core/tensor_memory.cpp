@@ -9,14 +9,14 @@ namespace bw::sim {
 namespace {
 
 /// What Tensor Memory holds before anything is written: a signalling NaN.
-constexpr std::uint32_t kMemoryPoison = 0x7fadbeefu;
+constexpr uint32_t kMemoryPoison = 0x7fadbeefu;
 /// What a register holds between tcgen05.ld and wait::ld: a signalling NaN with a running number.
-constexpr std::uint32_t kRegisterPattern = 0x7fb00000u;
-constexpr std::uint32_t kRegisterPatternMask = 0x000fffffu;
-constexpr std::uint32_t kAllocationUnit = 32;
+constexpr uint32_t kRegisterPattern = 0x7fb00000u;
+constexpr uint32_t kRegisterPatternMask = 0x000fffffu;
+constexpr uint32_t kAllocationUnit = 32;
 
 /// The bits of `count` columns from `first`; both in range.
-std::bitset<TensorMemory::kColumns> columns_mask(std::uint32_t first, std::uint32_t count) {
+std::bitset<TensorMemory::kColumns> columns_mask(uint32_t first, uint32_t count) {
   using Mask = std::bitset<TensorMemory::kColumns>;
   return (~Mask{} >> (TensorMemory::kColumns - count)) << first;
 }
@@ -25,8 +25,8 @@ constexpr const char* kAllocSection =
     "PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit";
 
 Actor actor_of(const Strand& strand, const Instruction& instruction) {
-  return {&instruction, static_cast<std::uint16_t>(strand.cta->rank),
-          static_cast<std::uint16_t>(strand.warp->index), strand.time};
+  return {&instruction, static_cast<uint16_t>(strand.cta->rank),
+          static_cast<uint16_t>(strand.warp->index), strand.time};
 }
 
 /// "tcgen05.ld" of "tcgen05.ld.sync.aligned...".
@@ -41,12 +41,12 @@ TensorMemory::TensorMemory(Cta& cta) : cta_(cta) {}
 
 TensorMemory& TensorMemory::peer() { return *cta_.cluster->cta(cta_.rank ^ 1u).tensor_memory; }
 
-TensorMemory::WarpState& TensorMemory::warp_state(std::uint32_t warp) {
-  if (warps_.size() <= warp) warps_.resize(std::max<std::size_t>(warp + 1, cta_.warps.size()));
+TensorMemory::WarpState& TensorMemory::warp_state(uint32_t warp) {
+  if (warps_.size() <= warp) warps_.resize(std::max<size_t>(warp + 1, cta_.warps.size()));
   return warps_[warp];
 }
 
-std::uint32_t TensorMemory::next_pattern() {
+uint32_t TensorMemory::next_pattern() {
   return kRegisterPattern | (++patterns_ & kRegisterPatternMask);
 }
 
@@ -69,9 +69,9 @@ void TensorMemory::require_group(const Strand& strand, const Instruction& instru
 
 std::string TensorMemory::allocated_columns() const {
   std::string text;
-  for (std::uint32_t first = 0; first < kColumns; ++first) {
+  for (uint32_t first = 0; first < kColumns; ++first) {
     if (!allocated_[first]) continue;
-    std::uint32_t last = first;
+    uint32_t last = first;
     while (last + 1 < kColumns && allocated_[last + 1]) ++last;
     if (!text.empty()) text += ", ";
     text += std::to_string(first) + "-" + std::to_string(last);
@@ -81,13 +81,12 @@ std::string TensorMemory::allocated_columns() const {
 }
 
 void TensorMemory::require_allocated(const Strand& strand, const Instruction& instruction,
-                                     LaneMask lanes, std::uint32_t first,
-                                     std::uint32_t count) const {
+                                     LaneMask lanes, uint32_t first, uint32_t count) const {
   if (first + count <= kColumns) {
     const std::bitset<kColumns> wanted = columns_mask(first, count);
     if ((allocated_ & wanted) == wanted) return;
   }
-  for (std::uint32_t column = first; column < first + count; ++column) {
+  for (uint32_t column = first; column < first + count; ++column) {
     if (column < kColumns && allocated_[column]) continue;
     strand.fault(
         instruction, FaultKind::contract, lanes,
@@ -102,15 +101,14 @@ void TensorMemory::require_allocated(const Strand& strand, const Instruction& in
 }
 
 void TensorMemory::require_written(const Strand& strand, const Instruction& instruction,
-                                   LaneMask lanes, std::uint32_t first_lane,
-                                   std::uint32_t lane_count, std::uint32_t first,
-                                   std::uint32_t count) const {
+                                   LaneMask lanes, uint32_t first_lane, uint32_t lane_count,
+                                   uint32_t first, uint32_t count) const {
   if (strand.cluster->settings().strictness != Strictness::strict) return;
-  const std::uint32_t last_quarter = (first_lane + lane_count - 1) / kWarpLanes;
+  const uint32_t last_quarter = (first_lane + lane_count - 1) / kWarpLanes;
   const std::bitset<kColumns> wanted = columns_mask(first, count);
-  for (std::uint32_t quarter = first_lane / kWarpLanes; quarter <= last_quarter; ++quarter) {
+  for (uint32_t quarter = first_lane / kWarpLanes; quarter <= last_quarter; ++quarter) {
     if ((written_[quarter] & wanted) == wanted) continue;
-    for (std::uint32_t column = first; column < first + count; ++column) {
+    for (uint32_t column = first; column < first + count; ++column) {
       if (written_[quarter][column]) continue;
       strand.fault(
           instruction, FaultKind::contract, lanes,
@@ -125,17 +123,17 @@ void TensorMemory::require_written(const Strand& strand, const Instruction& inst
   }
 }
 
-void TensorMemory::mark_written(std::uint32_t first_lane, std::uint32_t lane_count,
-                                std::uint32_t first, std::uint32_t count) {
-  const std::uint32_t last_quarter = (first_lane + lane_count - 1) / kWarpLanes;
+void TensorMemory::mark_written(uint32_t first_lane, uint32_t lane_count, uint32_t first,
+                                uint32_t count) {
+  const uint32_t last_quarter = (first_lane + lane_count - 1) / kWarpLanes;
   const std::bitset<kColumns> columns = columns_mask(first, count);
-  for (std::uint32_t quarter = first_lane / kWarpLanes; quarter <= last_quarter; ++quarter)
+  for (uint32_t quarter = first_lane / kWarpLanes; quarter <= last_quarter; ++quarter)
     written_[quarter] |= columns;
 }
 
-std::uint32_t TensorMemory::find_free(std::uint32_t count, const TensorMemory* other) const {
-  for (std::uint32_t first = 0; first + count <= kColumns; first += kAllocationUnit) {
-    std::uint32_t column = first;
+uint32_t TensorMemory::find_free(uint32_t count, const TensorMemory* other) const {
+  for (uint32_t first = 0; first + count <= kColumns; first += kAllocationUnit) {
+    uint32_t column = first;
     while (column < first + count && !allocated_[column] &&
            (other == nullptr || !other->allocated_[column]))
       ++column;
@@ -144,9 +142,9 @@ std::uint32_t TensorMemory::find_free(std::uint32_t count, const TensorMemory* o
   return kColumns;
 }
 
-void TensorMemory::grant(const Request& request, std::uint32_t first, Cycle now) {
-  if (words_.empty()) words_.assign(std::size_t{kColumns} * kLanes, kMemoryPoison);
-  for (std::uint32_t column = first; column < first + request.columns; ++column) {
+void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
+  if (words_.empty()) words_.assign(size_t{kColumns} * kLanes, kMemoryPoison);
+  for (uint32_t column = first; column < first + request.columns; ++column) {
     allocated_.set(column);
     for (auto& quarter : written_) quarter.reset(column);
   }
@@ -165,7 +163,7 @@ bool TensorMemory::serve(Cycle now, const Strand* current) {
     // A pair allocates together: the peer's oldest request is the other half.
     if (other != nullptr && (other->requests_.empty() || other->requests_.front().group != 2))
       break;
-    const std::uint32_t first = find_free(request.columns, other);
+    const uint32_t first = find_free(request.columns, other);
     if (first == kColumns) break;
     const auto finish = [&](TensorMemory& memory) {
       const Request granted = memory.requests_.front();
@@ -183,7 +181,7 @@ bool TensorMemory::serve(Cycle now, const Strand* current) {
 }
 
 bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, LaneMask lanes,
-                            int group, std::uint32_t columns, std::uint32_t shared_offset) {
+                            int group, uint32_t columns, uint32_t shared_offset) {
   if (columns < kAllocationUnit || columns > kColumns || (columns & (columns - 1)) != 0)
     strand.fault(
         instruction, FaultKind::contract, lanes,
@@ -214,7 +212,7 @@ bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, Lane
 }
 
 void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, LaneMask lanes,
-                              std::uint32_t address, std::uint32_t columns) {
+                              uint32_t address, uint32_t columns) {
   const TensorAddress place = TensorAddress::decode(address);
   const auto range = std::find_if(ranges_.begin(), ranges_.end(), [&](const Range& candidate) {
     return candidate.first == place.column && candidate.count == columns && place.lane == 0;
@@ -227,7 +225,7 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
                  std::string(kAllocSection) +
                      ": dealloc names the address and the number of columns of an allocation",
                  "pass the address that tcgen05.alloc wrote and the same number of columns, once");
-  for (std::uint32_t column = range->first; column < range->first + range->count; ++column)
+  for (uint32_t column = range->first; column < range->first + range->count; ++column)
     allocated_.reset(column);
   ranges_.erase(range);
   cta_.cluster->note_progress();
@@ -261,11 +259,11 @@ void TensorMemory::check_at_exit() const {
               "access and before the CTA exits");
 }
 
-std::uint64_t uniform_value(const Strand& strand, const Instruction& instruction,
-                            const Operand& operand, LaneMask active, const char* operand_name) {
-  const std::uint64_t value = strand.value(operand, lowest_lane(active));
+uint64_t uniform_value(const Strand& strand, const Instruction& instruction, const Operand& operand,
+                       LaneMask active, const char* operand_name) {
+  const uint64_t value = strand.value(operand, lowest_lane(active));
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const std::uint64_t other = strand.value(operand, lowest_lane(rest));
+    const uint64_t other = strand.value(operand, lowest_lane(rest));
     if (other == value) continue;
     strand.fault(
         instruction, FaultKind::contract, active,

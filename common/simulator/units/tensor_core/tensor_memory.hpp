@@ -1,10 +1,11 @@
-// Tensor Memory of one CTA: 128 lanes x 512 columns of 32 bits, its allocator, and the loads and
-// stores in flight (PTX ISA, "Tensor Memory").
-//
-// Each CTA has its own 512 columns. On hardware the CTAs of one SM share them; here they never
-// compete, so an allocation blocks only on columns that its own CTA (with cta_group::2: the pair)
-// holds.
 #pragma once
+/// \file
+/// Tensor Memory of one CTA: 128 lanes x 512 columns of 32 bits, its allocator, and the loads and
+/// stores in flight (PTX ISA, "Tensor Memory").
+///
+/// Each CTA has its own 512 columns. On hardware the CTAs of one SM share them; here they never
+/// compete, so an allocation blocks only on columns that its own CTA (with cta_group::2: the pair)
+/// holds.
 
 #include <array>
 #include <bitset>
@@ -18,23 +19,23 @@ namespace bw::sim {
 
 /// A Tensor Memory address: lane in bits 16 to 31, column in bits 0 to 15.
 struct TensorAddress {
-  std::uint32_t lane = 0;
-  std::uint32_t column = 0;
-  [[nodiscard]] static constexpr TensorAddress decode(std::uint32_t address) {
+  uint32_t lane = 0;
+  uint32_t column = 0;
+  [[nodiscard]] static constexpr TensorAddress decode(uint32_t address) {
     return {address >> 16, address & 0xffffu};
   }
 };
 
 class TensorMemory {
  public:
-  static constexpr std::uint32_t kLanes = 128;
-  static constexpr std::uint32_t kColumns = 512;
-  static constexpr std::uint32_t kQuarters = kLanes / kWarpLanes;
+  static constexpr uint32_t kLanes = 128;
+  static constexpr uint32_t kColumns = 512;
+  static constexpr uint32_t kQuarters = kLanes / kWarpLanes;
 
   explicit TensorMemory(Cta& cta);
 
   /// The 128 lanes of a column.
-  [[nodiscard]] std::uint32_t* column(std::uint32_t index) { return &words_[index * kLanes]; }
+  [[nodiscard]] uint32_t* column(uint32_t index) { return &words_[index * kLanes]; }
 
   // Rules. All throw SimulationError{contract}.
 
@@ -43,23 +44,22 @@ class TensorMemory {
                      int group);
   /// The columns must be allocated.
   void require_allocated(const Strand& strand, const Instruction& instruction, LaneMask lanes,
-                         std::uint32_t first, std::uint32_t count) const;
+                         uint32_t first, uint32_t count) const;
   /// The columns must have been written in these lanes (strict level only).
   void require_written(const Strand& strand, const Instruction& instruction, LaneMask lanes,
-                       std::uint32_t first_lane, std::uint32_t lane_count, std::uint32_t first,
-                       std::uint32_t count) const;
-  void mark_written(std::uint32_t first_lane, std::uint32_t lane_count, std::uint32_t first,
-                    std::uint32_t count);
+                       uint32_t first_lane, uint32_t lane_count, uint32_t first,
+                       uint32_t count) const;
+  void mark_written(uint32_t first_lane, uint32_t lane_count, uint32_t first, uint32_t count);
 
   // Allocation. The address is written to shared memory when the allocation is granted.
 
   /// tcgen05.alloc's effect: grants at once (true), or queues the request and wakes the strand
   /// later.
   bool allocate(Strand& strand, const Instruction& instruction, LaneMask lanes, int group,
-                std::uint32_t columns, std::uint32_t shared_offset);
+                uint32_t columns, uint32_t shared_offset);
   /// tcgen05.dealloc.
-  void deallocate(Strand& strand, const Instruction& instruction, LaneMask lanes,
-                  std::uint32_t address, std::uint32_t columns);
+  void deallocate(Strand& strand, const Instruction& instruction, LaneMask lanes, uint32_t address,
+                  uint32_t columns);
   /// tcgen05.relinquish_alloc_permit.
   void relinquish(const Strand& strand, const Instruction& instruction, LaneMask lanes);
   /// Called when the CTA's last thread exits. Throws for columns that are still allocated.
@@ -75,41 +75,41 @@ class TensorMemory {
   struct WarpState {
     struct Load {
       const Operand* destination = nullptr;
-      std::uint32_t pattern = 0;
+      uint32_t pattern = 0;
     };
     std::vector<Load> loads;
-    std::vector<std::uint32_t> data;  ///< 32 words for each load
-    Cycle loads_done = 0;             ///< when wait::ld may pass
-    Cycle stores_done = 0;            ///< when wait::st may pass
+    std::vector<uint32_t> data;  ///< 32 words for each load
+    Cycle loads_done = 0;        ///< when wait::ld may pass
+    Cycle stores_done = 0;       ///< when wait::st may pass
   };
-  [[nodiscard]] WarpState& warp_state(std::uint32_t warp);
-  [[nodiscard]] std::uint32_t next_pattern();
+  [[nodiscard]] WarpState& warp_state(uint32_t warp);
+  [[nodiscard]] uint32_t next_pattern();
 
   [[nodiscard]] Cta& cta() { return cta_; }
 
  private:
   struct Range {
-    std::uint32_t first = 0, count = 0;
+    uint32_t first = 0, count = 0;
     Actor owner;
   };
   struct Request {
     Strand* strand = nullptr;
     const Instruction* instruction = nullptr;
     int group = 1;
-    std::uint32_t columns = 0;
-    std::uint32_t shared_offset = 0;
+    uint32_t columns = 0;
+    uint32_t shared_offset = 0;
   };
 
   [[nodiscard]] TensorMemory& peer();
   /// Lowest first column of `count` free ones (here and, if given, in `other`), or kColumns.
-  [[nodiscard]] std::uint32_t find_free(std::uint32_t count, const TensorMemory* other) const;
-  void grant(const Request& request, std::uint32_t first, Cycle now);
+  [[nodiscard]] uint32_t find_free(uint32_t count, const TensorMemory* other) const;
+  void grant(const Request& request, uint32_t first, Cycle now);
   /// Grants what can be granted, oldest first; wakes granted strands other than `current`.
   /// Returns whether `current`'s request was granted.
   bool serve(Cycle now, const Strand* current);
 
   Cta& cta_;
-  std::vector<std::uint32_t> words_;
+  std::vector<uint32_t> words_;
   std::bitset<kColumns> allocated_;
   std::array<std::bitset<kColumns>, kQuarters> written_;
   std::vector<Range> ranges_;
@@ -117,7 +117,7 @@ class TensorMemory {
   std::vector<WarpState> warps_;
   bool relinquished_ = false;
   int group_ = 0;
-  std::uint32_t patterns_ = 0;
+  uint32_t patterns_ = 0;
 };
 
 /// For operations that the tensor core executes: the kernel's one cta_group, and with cta_group::2
@@ -126,8 +126,8 @@ void require_issuer(const Strand& strand, const Instruction& instruction, LaneMa
                     int group);
 
 /// The value of an operand that all active lanes must agree on; throws when they do not.
-[[nodiscard]] std::uint64_t uniform_value(const Strand& strand, const Instruction& instruction,
-                                          const Operand& operand, LaneMask active,
-                                          const char* operand_name);
+[[nodiscard]] uint64_t uniform_value(const Strand& strand, const Instruction& instruction,
+                                     const Operand& operand, LaneMask active,
+                                     const char* operand_name);
 
 }  // namespace bw::sim

@@ -8,7 +8,7 @@
 namespace bw::sim {
 namespace {
 
-constexpr std::uint32_t kChunksPerRow = kMmaKBytes / kChunkBytes;
+constexpr uint32_t kChunksPerRow = kMmaKBytes / kChunkBytes;
 
 bool is_packed(MmaFormat format) { return element_bits(format) < 8; }
 
@@ -20,19 +20,19 @@ void copy_chunk(const std::byte* source, MmaFormat format, std::byte* out) {
 }
 
 void fetch_k_major(const std::byte* shared, const MatrixDescriptor& descriptor, MmaFormat format,
-                   std::uint32_t rows, std::byte* out, std::size_t stride) {
-  for (std::uint32_t row = 0; row < rows; ++row)
-    for (std::uint32_t chunk = 0; chunk < kChunksPerRow; ++chunk)
+                   uint32_t rows, std::byte* out, size_t stride) {
+  for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t chunk = 0; chunk < kChunksPerRow; ++chunk)
       copy_chunk(shared + descriptor.k_major_chunk(row, chunk), format,
                  out + row * stride + chunk * kChunkBytes);
 }
 
 /// The swizzled K-major case that production kernels use: address bits 7 to 9 come from the row
 /// alone.
-void fetch_k_major_128b(const std::byte* shared, const MatrixDescriptor& descriptor,
-                        std::uint32_t rows, std::byte* out, std::size_t stride) {
-  for (std::uint32_t row = 0; row < rows; ++row) {
-    const std::uint32_t address =
+void fetch_k_major_128b(const std::byte* shared, const MatrixDescriptor& descriptor, uint32_t rows,
+                        std::byte* out, size_t stride) {
+  for (uint32_t row = 0; row < rows; ++row) {
+    const uint32_t address =
         descriptor.start_bytes + row / 8 * descriptor.stride_bytes + row % 8 * 128;
     std::memcpy(out + row * stride, shared + descriptor.swizzled(address), kChunkBytes);
     std::memcpy(out + row * stride + kChunkBytes,
@@ -41,14 +41,14 @@ void fetch_k_major_128b(const std::byte* shared, const MatrixDescriptor& descrip
 }
 
 void fetch_mn_major(const std::byte* shared, const MatrixDescriptor& descriptor, MmaFormat format,
-                    std::uint32_t rows, std::byte* out, std::size_t stride) {
-  const std::uint32_t bytes = container_bytes(format);
-  const std::uint32_t per_chunk = kChunkBytes / bytes, k_elements = kMmaKBytes / bytes;
-  for (std::uint32_t first = 0; first < rows; first += per_chunk)
-    for (std::uint32_t k = 0; k < k_elements; ++k) {
+                    uint32_t rows, std::byte* out, size_t stride) {
+  const uint32_t bytes = container_bytes(format);
+  const uint32_t per_chunk = kChunkBytes / bytes, k_elements = kMmaKBytes / bytes;
+  for (uint32_t first = 0; first < rows; first += per_chunk)
+    for (uint32_t k = 0; k < k_elements; ++k) {
       std::byte elements[kChunkBytes];
       copy_chunk(shared + descriptor.mn_major_chunk(first / per_chunk, k), format, elements);
-      for (std::uint32_t i = 0; i < per_chunk && first + i < rows; ++i)
+      for (uint32_t i = 0; i < per_chunk && first + i < rows; ++i)
         std::memcpy(out + (first + i) * stride + k * bytes, elements + i * bytes, bytes);
     }
 }
@@ -56,8 +56,7 @@ void fetch_mn_major(const std::byte* shared, const MatrixDescriptor& descriptor,
 }  // namespace
 
 void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descriptor, Major major,
-                       MmaFormat format, std::uint32_t rows, std::byte* out,
-                       std::size_t row_stride_bytes) {
+                       MmaFormat format, uint32_t rows, std::byte* out, size_t row_stride_bytes) {
   if (major == Major::mn)
     fetch_mn_major(shared, descriptor, format, rows, out, row_stride_bytes);
   else if (descriptor.swizzle == SharedSwizzle::k128b && !is_packed(format))
@@ -66,18 +65,18 @@ void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descript
     fetch_k_major(shared, descriptor, format, rows, out, row_stride_bytes);
 }
 
-void fetch_tensor_memory_rows(TensorMemory& memory, std::uint32_t lane, std::uint32_t column,
-                              MmaFormat format, std::byte* out, std::size_t row_stride_bytes) {
-  constexpr std::uint32_t kColumns = kMmaKBytes / sizeof(std::uint32_t);
+void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
+                              MmaFormat format, std::byte* out, size_t row_stride_bytes) {
+  constexpr uint32_t kColumns = kMmaKBytes / sizeof(uint32_t);
   // 4-bit codes stand in bits 2 to 5 of their byte, 6-bit codes in bits 0 to 5 (PTX ISA, "Packing
   // formats").
   const unsigned shift = element_bits(format) == 4 ? 2 : 0;
-  const std::uint32_t code_mask =
+  const uint32_t code_mask =
       ((1u << (is_packed(format) ? element_bits(format) : 8)) - 1) * 0x01010101u;
-  for (std::uint32_t c = 0; c < kColumns; ++c) {
-    const std::uint32_t* const words = memory.column(column + c) + lane;
-    for (std::size_t row = 0; row < kRowBlock; ++row) {
-      const std::uint32_t word = is_packed(format) ? words[row] >> shift & code_mask : words[row];
+  for (uint32_t c = 0; c < kColumns; ++c) {
+    const uint32_t* const words = memory.column(column + c) + lane;
+    for (size_t row = 0; row < kRowBlock; ++row) {
+      const uint32_t word = is_packed(format) ? words[row] >> shift & code_mask : words[row];
       std::memcpy(out + row * row_stride_bytes + c * sizeof word, &word, sizeof word);
     }
   }

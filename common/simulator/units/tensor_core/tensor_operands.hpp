@@ -1,5 +1,6 @@
-// Tiles of A and B on their way from shared or Tensor Memory to fp32.
 #pragma once
+/// \file
+/// Tiles of A and B on their way from shared or Tensor Memory to fp32.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +15,10 @@ namespace bw::sim {
 /// Copies `rows` (M or N) x 32 bytes of K out of shared memory: row r to out + r *
 /// row_stride_bytes, K contiguous in containers (6- and 4-bit codes unpacked to bytes).
 void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descriptor, Major major,
-                       MmaFormat format, std::uint32_t rows, std::byte* out,
-                       std::size_t row_stride_bytes);
+                       MmaFormat format, uint32_t rows, std::byte* out, size_t row_stride_bytes);
 
 /// The same for 16 rows of A in Tensor Memory that start at `lane`: 8 columns of 32 bits a row.
-void fetch_tensor_memory_rows(TensorMemory& memory, std::uint32_t lane, std::uint32_t column,
-                              MmaFormat format, std::byte* out, std::size_t row_stride_bytes);
+void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
+                              MmaFormat format, std::byte* out, size_t row_stride_bytes);
 
 }  // namespace bw::sim

@@ -1,5 +1,6 @@
-// Uses the CUDA runtime as programs do. `features NAME` runs one of the cases below, prints
-// "NAME: ok" and returns 0, or says what is wrong and returns 1.
+/// \file
+/// Uses the CUDA runtime as programs do. `features NAME` runs one of the cases below, prints
+/// "NAME: ok" and returns 0, or says what is wrong and returns 1.
 #include "features.cuh"
 
 // Release builds switch assertions off; here they are what is tested.
@@ -77,7 +78,7 @@ int run_symbols() {
   CUDA(cudaMemcpyFromSymbol(back, table, sizeof back));
   CHECK(back[2] == 3 && back[3] == 9);
   void* address = nullptr;
-  std::size_t size = 0;
+  size_t size = 0;
   CUDA(cudaGetSymbolAddress(&address, table));
   CUDA(cudaGetSymbolSize(&size, table));
   CHECK(address != nullptr && size == sizeof table);
@@ -123,7 +124,7 @@ __global__ void reverse(int* values, int n) {
 
 int run_dynamic_shared() {
   constexpr int kCount = 25000;  // 100 KB
-  constexpr std::size_t kBytes = kCount * sizeof(int);
+  constexpr size_t kBytes = kCount * sizeof(int);
   int* values = nullptr;
   CUDA(cudaMallocManaged(&values, kBytes));
   for (int i = 0; i < kCount; ++i) values[i] = i;

@@ -1,5 +1,6 @@
-// What the two translation units of the program share.
 #pragma once
+/// \file
+/// What the two translation units of the program share.
 
 /// Launches a kernel of the second translation unit that writes its variable plus 2.
 void launch_second_unit(int* out);

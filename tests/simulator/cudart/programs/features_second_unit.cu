@@ -1,4 +1,5 @@
-// A second translation unit: its own fat binary, kernel and variable.
+/// \file
+/// A second translation unit: its own fat binary, kernel and variable.
 #include "features.cuh"
 
 __device__ int second_unit_value = 40;

@@ -1,4 +1,5 @@
-// Thrust algorithms on device vectors, checked against the host.
+/// \file
+/// Thrust algorithms on device vectors, checked against the host.
 #include <thrust/device_vector.h>
 #include <thrust/fill.h>
 #include <thrust/host_vector.h>
