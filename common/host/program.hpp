@@ -83,11 +83,19 @@ class WallTimer {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+/// The device's clock in Hz.
+inline double device_clock_hz() { return device_attribute(cudaDevAttrClockRate) * 1e3; }
+
+/// Prints the line that labs end with: the cycles of a launch that took `milliseconds`.
+inline void print_cycles(float milliseconds) {
+  std::printf("cycles   %.0f\n", milliseconds * 1e-3 * device_clock_hz());
+}
+
 /// Prints the time of work that took `milliseconds` on the device, with its rate when `flops`
 /// isn't 0.
 inline void print_time(float milliseconds, double flops, double wall_seconds) {
   const double seconds = milliseconds * 1e-3;
-  const double clock_hz = device_attribute(cudaDevAttrClockRate) * 1e3;
+  const double clock_hz = device_clock_hz();
   std::printf("time     %.3f us on the device (%.0f cycles at %.2f GHz", seconds * 1e6,
               seconds * clock_hz, clock_hz * 1e-9);
   if (flops > 0 && seconds > 0) std::printf(", %.2f TFLOP/s", flops / seconds * 1e-12);
