@@ -217,8 +217,12 @@ void Grid::run_lockstep(LaunchResult& result) {
         }
       }
     });
-    for (const std::exception_ptr& fault : faults)
-      if (fault) std::rethrow_exception(fault);
+    for (const std::exception_ptr& fault : faults) {
+      if (!fault) continue;
+      for (const auto& cluster : running)
+        output.finish(cluster->index(), std::move(cluster->output()));
+      std::rethrow_exception(fault);
+    }
     // What is ordered among clusters happens between the steps, by time and then by cluster.
     std::vector<Cluster::OrderedOperation> operations;
     for (const auto& cluster : running) {

@@ -1,0 +1,52 @@
+#pragma once
+/// \file
+/// What stands in a reader's file where an exercise is still to be done.
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "common/device/host_device.cuh"
+
+#ifdef __CUDACC__
+#include <cstdio>
+#endif
+
+namespace bw {
+
+#ifdef __CUDACC__
+/// Prints `exercise <id> is not done yet: <title>` once for a module and stops the kernel. Any
+/// threads, converged or not; each of them ends here.
+[[noreturn]] inline __device__ void stop_at_exercise(const char* id, const char* title) {
+  constexpr uint32_t kNobody = 0, kPrinting = 1, kPrinted = 2;
+  static uint32_t state;  // of the module: who comes first prints for all
+  if (atomicCAS(&state, kNobody, kPrinting) == kNobody) {
+    printf("exercise %s is not done yet: %s\n", id, title);
+    __threadfence();
+    atomicExch(&state, kPrinted);
+  }
+  // The kernel ends with the first trap: it waits for the line.
+  while (atomicAdd(&state, 0) != kPrinted) __nanosleep(32);
+  __trap();
+  __builtin_unreachable();
+}
+#endif
+
+/// In device code stops the kernel; on the host throws std::logic_error; in a constant expression
+/// there is no value, which ends the compilation.
+[[noreturn]] BW_HOST_DEVICE constexpr void exercise_not_done(const char* id, const char* title) {
+#ifdef __CUDA_ARCH__
+  stop_at_exercise(id, title);
+#else
+  // A constexpr function may not throw whatever it is given.
+  if (id != nullptr)
+    throw std::logic_error(std::string("exercise ") + id + " is not done yet: " + title);
+  __builtin_unreachable();
+#endif
+}
+
+}  // namespace bw
+
+/// The starter's body of exercise `id` ("1.2"): stands in any device, host or constexpr function,
+/// also a template's, and never returns.
+#define BW_EXERCISE_NOT_DONE(id, title) ::bw::exercise_not_done(id, title)
