@@ -5,13 +5,12 @@
 ///
 ///     load warp ──A, B──▶ input ring ──▶ MMA warp ──▶ accumulators in TMEM ──▶ epilogue ──▶ D
 
-#include <cuda.h>
-
 #include <cstdint>
 
 #include "common/device/fence.cuh"
 #include "common/device/tma_load.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
+#include "solutions/03_warp_contexts/fp8_gemm_arguments.cuh"
 #include "solutions/03_warp_contexts/k_block_mma.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "solutions/03_warp_contexts/output_role_views.cuh"
@@ -20,35 +19,20 @@
 
 namespace bw {
 
-/// Kernel arguments; the tensor maps are read where they lie in parameter memory.
-struct Fp8GemmArguments {
-  CUtensorMap a;  ///< e4m3 [M, K], box 128 × kTileM, swizzle 128B
-  CUtensorMap b;  ///< e4m3 [N, K], box 128 × kTileN, swizzle 128B
-  OutputMatrix d;
-  uint32_t tiles_m, tiles_n;
-  uint32_t k_blocks;  ///< ceil(K / 128)
-  float scale;        ///< A's scale times B's
-};
-
 /// Compile-time choices and shared memory.
 template <int NumAccumulators>
 struct Fp8GemmConfig {
-  static constexpr int kTileM = 128;
-  static constexpr int kTileN = 128;
-  static constexpr int kTileK = 128;  ///< elements = bytes: one 128B-swizzled row
+  using Tile = Fp8GemmTile;
   static constexpr int kNumInputStages = 4;
-  static constexpr uint32_t kATileBytes = kTileM * kTileK;
-  static constexpr uint32_t kBTileBytes = kTileN * kTileK;
-
-  static constexpr OutputPipelineConfig kOutput{NumAccumulators, kTileN, /*cta_group=*/1};
+  static constexpr OutputPipelineConfig kOutput{NumAccumulators, Tile::kN, /*cta_group=*/1};
   using Input = ProducerConsumerPipeline<kNumInputStages>;
   using MmaWarp = MmaWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
   struct alignas(1024) SharedStorage {
-    uint8_t a[kNumInputStages][kATileBytes];
-    uint8_t b[kNumInputStages][kBTileBytes];
+    uint8_t a[kNumInputStages][Tile::kABytes];
+    uint8_t b[kNumInputStages][Tile::kBBytes];
     SharedMemBarrier input_barriers[Input::kNumBarriers];
     SharedMemBarrier accumulator_barriers[2 * NumAccumulators];
     SharedMemBarrier tmem_dealloc;
@@ -59,6 +43,8 @@ struct Fp8GemmConfig {
 /// The roles of one CTA. Each member function is the whole life of one role.
 template <class Config>
 struct Fp8GemmRoles {
+  using Tile = typename Config::Tile;
+
   const Fp8GemmArguments& args;
   typename Config::SharedStorage& shared;
 
@@ -74,7 +60,7 @@ struct Fp8GemmRoles {
   template <class Body>
   __device__ __forceinline__ void for_each_tile(const Body& body) const {
     for (uint32_t tile = blockIdx.x; tile < args.tiles_m * args.tiles_n; tile += gridDim.x) {
-      body(tile % args.tiles_m * Config::kTileM, tile / args.tiles_m * Config::kTileN);
+      body(tile % args.tiles_m * Tile::kM, tile / args.tiles_m * Tile::kN);
     }
   }
 
@@ -86,8 +72,8 @@ struct Fp8GemmRoles {
         auto stage = input.produce();
         if (ptx::elect_one()) {
           const uint32_t full = stage.mbar()->address(), index = stage.index();
-          const int32_t k = k_block * Config::kTileK;
-          stage.mbar()->arrive_and_expect_bytes(Config::kATileBytes + Config::kBTileBytes);
+          const int32_t k = k_block * Tile::kK;
+          stage.mbar()->arrive_and_expect_bytes(Tile::kABytes + Tile::kBBytes);
           ptx::tma_load_2d(ptx::shared_address(shared.a[index]), &args.a, full, k, row);
           ptx::tma_load_2d(ptx::shared_address(shared.b[index]), &args.b, full, k, column);
         }
@@ -106,7 +92,7 @@ struct Fp8GemmRoles {
       for (uint32_t k_block = 0; k_block < args.k_blocks; ++k_block) {
         auto operands = input.consume_explicit();
         if (ptx::elect_one()) {
-          multiply_k_block<Config::kTileM, Config::kTileN, 1>(
+          multiply_k_block<Tile::kM, Tile::kN, 1>(
               accumulator.tmem().offset(), shared.a[operands.index()], shared.b[operands.index()],
               /*accumulate=*/k_block > 0);
           ptx::tcgen05_commit<1>(operands.mbar()->address());
@@ -123,14 +109,14 @@ struct Fp8GemmRoles {
                                                  &shared.tmem_dealloc, mma_complete_mask<1>(0));
     for_each_tile([&](uint32_t row, uint32_t column) {
       auto accumulator = epilogue.output_pipeline().consumer().acquire();
-      float values[Config::kTileN];
+      float values[Tile::kN];
       float scale = args.scale;
       accumulator.tmem().tensor().load_32x32b(values);
       TmemAddress::wait_load_before_uses_of(scale);
       accumulator.release_accumulator();
 #pragma unroll
       for (float& value : values) value *= scale;
-      write_output_row<Config::kTileN>(args.d, row + threadIdx.x, column, values);
+      write_output_row<Tile::kN>(args.d, row + threadIdx.x, column, values);
     });
   }
 };

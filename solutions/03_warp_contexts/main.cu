@@ -8,10 +8,9 @@
 #include <vector>
 
 #include "common/host/dense_gemm.hpp"
-#include "common/host/device_buffer.hpp"
 #include "common/host/program.hpp"
-#include "common/host/timed_launch.hpp"
 #include "solutions/03_warp_contexts/fp8_gemm_kernel.cuh"
+#include "solutions/03_warp_contexts/fp8_gemm_run.hpp"
 #include "solutions/03_warp_contexts/per_tensor_problem.hpp"
 
 namespace {
@@ -23,61 +22,29 @@ struct ProgramOptions : bw::DenseGemmOptions {
   int accumulators = 1;  ///< index into kAccumulatorNames
 };
 
-/// A kernel of a number of accumulators, and the shared memory it takes.
-struct GemmKernel {
-  void (*entry)(bw::Fp8GemmArguments);
-  uint32_t shared_bytes;
-};
-
 template <int NumAccumulators>
-constexpr GemmKernel kernel_of() {
+constexpr bw::Fp8GemmKernel kernel_of() {
   using Config = bw::Fp8GemmConfig<NumAccumulators>;
-  return {bw::fp8_gemm_kernel<Config>, sizeof(typename Config::SharedStorage)};
-}
-
-using AnyConfig = bw::Fp8GemmConfig<1>;  // the tiles don't depend on the accumulators
-
-/// Copies the problem to the device, poisons D, runs the kernel once on a grid of `ctas`.
-bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem, const GemmKernel& kernel,
-                               uint32_t ctas) {
-  constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
-  const bw::WallTimer wall;
-  const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a.values), b(problem.b.values);
-  bw::DeviceBuffer<bw::Bf16> d(problem.m * problem.n);
-  d.fill_bytes(kPoisonByte);
-
-  bw::Fp8GemmArguments arguments{};
-  arguments.a = bw::make_fp8_operand_map("A", a.data(), problem.m, problem.k, AnyConfig::kTileM);
-  arguments.b = bw::make_fp8_operand_map("B", b.data(), problem.n, problem.k, AnyConfig::kTileN);
-  arguments.d = {reinterpret_cast<uint16_t*>(d.data()), static_cast<uint32_t>(problem.m),
-                 static_cast<uint32_t>(problem.n)};
-  arguments.tiles_m = static_cast<uint32_t>(bw::ceil_div(problem.m, AnyConfig::kTileM));
-  arguments.tiles_n = static_cast<uint32_t>(bw::ceil_div(problem.n, AnyConfig::kTileN));
-  arguments.k_blocks = static_cast<uint32_t>(bw::ceil_div(problem.k, AnyConfig::kTileK));
-  arguments.scale = problem.a.scales.front() * problem.b.scales.front();
-
-  const float milliseconds =
-      bw::run_timed(kernel.entry, {ctas, bw::TileRoles::kThreads, kernel.shared_bytes}, arguments);
-  return {d.download(), milliseconds, wall.seconds()};
+  return {bw::fp8_gemm_kernel<Config>, bw::TileRoles::kThreads,
+          sizeof(typename Config::SharedStorage)};
 }
 
 bw::ExitStatus run_program(const ProgramOptions& options) {
-  constexpr GemmKernel kKernels[] = {kernel_of<1>(), kernel_of<2>(), kernel_of<4>()};
+  constexpr bw::Fp8GemmKernel kKernels[] = {kernel_of<1>(), kernel_of<2>(), kernel_of<4>()};
   constexpr int64_t kMaxCtas = (int64_t{1} << 31) - 1;
   options.validate();
   bw::require(options.ctas >= 1 && options.ctas <= kMaxCtas, "--ctas ", options.ctas,
               ": a grid has 1 to 2^31 - 1 CTAs.");
   bw::require_blackwell();
-  const int64_t tiles =
-      bw::ceil_div(options.m, AnyConfig::kTileM) * bw::ceil_div(options.n, AnyConfig::kTileN);
+  const int64_t tiles = bw::fp8_gemm_tiles(options.m, options.n);
   const int64_t ctas = std::min(options.ctas, tiles);
   bw::print_machine();
   options.print(std::to_string(tiles) + " tiles on " + std::to_string(ctas) +
                 " CTAs, accumulators " + kAccumulatorNames[options.accumulators]);
   const bw::BlockwiseProblem problem = bw::make_per_tensor_problem(
       options.m, options.n, options.k, static_cast<uint64_t>(options.seed));
-  return bw::report_run(
-      problem, run_on_device(problem, kKernels[options.accumulators], static_cast<uint32_t>(ctas)));
+  return bw::report_run(problem, bw::run_fp8_gemm(problem, kKernels[options.accumulators],
+                                                  static_cast<uint32_t>(ctas)));
 }
 
 }  // namespace
