@@ -57,12 +57,15 @@ __global__ __launch_bounds__(kThreads) void k_loop_kernel(
   extern __shared__ __align__(1024) uint8_t dynamic_shared[];
   auto& shared = *reinterpret_cast<KLoopStorage*>(dynamic_shared);
   const bool first_warp = threadIdx.x < ptx::kWarpThreads;
-  if (threadIdx.x == 0) {
-    shared.loaded.init(1);
-    shared.multiplied.init(1);
-    ptx::fence_mbarrier_init();
+  if (first_warp) {
+    if (ptx::elect_one()) {
+      shared.loaded.init(1);
+      shared.multiplied.init(1);
+      ptx::fence_mbarrier_init();
+    }
+    __syncwarp();
+    TmemAllocation<1>::allocate(&shared.tmem_address);
   }
-  if (first_warp) TmemAllocation<1>::allocate(&shared.tmem_address);
   __syncthreads();
   const auto tmem = TmemAllocation<1>::from_shared(&shared.tmem_address);
 
