@@ -63,22 +63,27 @@ struct PlainCopy {
   static __device__ __forceinline__ void fill(const ColumnSumArguments& args,
                                               const TileRegion& region, MatrixTile& tile,
                                               SharedMemBarrier* full) {
+    copy_rows(args, region, tile);
+    full->arrive();
+  }
+
+  /// The copy alone; signals nothing.
+  static __device__ __forceinline__ void copy_rows(const ColumnSumArguments& args,
+                                                   const TileRegion& region, MatrixTile& tile) {
     const uint32_t column = threadIdx.x % ptx::kWarpThreads * kValuesPerLane;
-    if (column < region.columns) {
-      for (uint32_t first = 0; first < region.rows; first += kRowsInFlight) {
-        float4 values[kRowsInFlight];
+    if (column >= region.columns) return;
+    for (uint32_t first = 0; first < region.rows; first += kRowsInFlight) {
+      float4 values[kRowsInFlight];
 #pragma unroll
-        for (uint32_t i = 0; i < kRowsInFlight; ++i) {
-          const uint32_t row = min(first + i, region.rows - 1);  // rows past the edge: any row
-          values[i] = *reinterpret_cast<const float4*>(region.first_of_row(args, row) + column);
-        }
+      for (uint32_t i = 0; i < kRowsInFlight; ++i) {
+        const uint32_t row = min(first + i, region.rows - 1);  // rows past the edge: any row
+        values[i] = *reinterpret_cast<const float4*>(region.first_of_row(args, row) + column);
+      }
 #pragma unroll
-        for (uint32_t i = 0; i < kRowsInFlight; ++i) {
-          *reinterpret_cast<float4*>(&tile.values[first + i][column]) = values[i];
-        }
+      for (uint32_t i = 0; i < kRowsInFlight; ++i) {
+        *reinterpret_cast<float4*>(&tile.values[first + i][column]) = values[i];
       }
     }
-    full->arrive();
   }
 };
 

@@ -1,0 +1,29 @@
+/// \file
+/// The starting point: what a reader knows. One warp copies a tile, four warps sum it, and all five
+/// meet at __syncthreads twice a tile: once because it is full, once because it is empty.
+
+#include "solutions/01_mbarrier_pipeline/labs/column_sums_lab.cuh"
+
+namespace {
+
+__global__ void meet_at_syncthreads(const __grid_constant__ bw::ColumnSumArguments args) {
+  __shared__ bw::MatrixTile tile;
+  const int64_t begin = clock64();
+  float sum = 0.0f;
+  for (uint32_t t = 0; t < bw::kLabTiles; ++t) {
+    if (bw::is_copy_warp()) bw::PlainCopy::copy_rows(args, bw::TileRegion::of(args, t), tile);
+    __syncthreads();  // the tile is full
+    if (!bw::is_copy_warp()) sum = bw::add_column(tile, sum);
+    __syncthreads();  // the tile is empty
+  }
+  if (!bw::is_copy_warp()) bw::write_sum(args, sum, begin);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bw::CommandLine command_line("Column sums: all warps meet at __syncthreads for each tile.");
+  return bw::run_main(command_line, "lab_01_syncthreads", argc, argv, [] {
+    return bw::run_column_sums_lab({.kernel = meet_at_syncthreads, .shared_bytes = 0});
+  });
+}
