@@ -16,10 +16,10 @@ if(BW_SIMULATOR)
 endif()
 if(BW_TESTS)
   bw_require_package(GoogleTest FOR tests TARGET GTest::gtest_main DEBIAN libgtest-dev
-                     HEADER gtest/gtest.h CONFIG GTest)
+                     HEADER gtest/gtest.h LIBRARY gtest_main CONFIG GTest)
 endif()
-if(BW_BENCH AND BW_SIMULATOR)
-  # What the simulated GEMM is compared with.
-  bw_require_package(OpenBLAS FOR simulator_bench TARGET bw::openblas DEBIAN libopenblas-dev
+if(BW_SIMULATOR)
+  # What the simulated GEMM is compared with: only the target simulator_bench needs it.
+  bw_require_package(OpenBLAS OPTIONAL FOR simulator_bench TARGET bw::openblas DEBIAN libopenblas-dev
                      HEADER cblas.h LIBRARY openblas)
 endif()

@@ -6,8 +6,8 @@ include_guard(GLOBAL)
 #
 # The program lab_NN_<name> of the chapter in whose folder (solutions/NN_name) this is called, linked
 # as bw_add_program() does, and the test of the same name: it runs the lab with TEST_OPTIONS in the
-# simulator and expects it to verify. SOURCES defaults to labs/<name>.cu. The host's threads are
-# linked to every lab.
+# simulator and expects it to verify. SOURCES defaults to labs/<name>.cu, ARCHS to the chapter's in
+# common/chapters.json. The host's threads are linked to every lab.
 function(bw_add_lab name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;ARCHS;LIBRARIES;TEST_OPTIONS")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME chapter)
@@ -17,6 +17,9 @@ function(bw_add_lab name)
   set(number "${CMAKE_MATCH_1}")
   if(NOT arg_SOURCES)
     set(arg_SOURCES "labs/${name}.cu")
+  endif()
+  if(NOT arg_ARCHS)
+    set(arg_ARCHS ${BW_CHAPTER_ARCHITECTURES_${chapter}})
   endif()
   set(lab "lab_${number}_${name}")
   bw_add_program(${lab} SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}

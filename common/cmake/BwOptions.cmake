@@ -25,7 +25,7 @@ else()
   # Without the simulator a program has no other runtime.
   set(BW_GPU_PROGRAMS ON)
 endif()
-option(BW_BENCH "Build the benchmarks (the simulator's needs OpenBLAS, Hopper's cuBLASLt)" OFF)
+option(BW_BENCH "Build the benchmark of the Hopper GEMM (needs cuBLASLt)" OFF)
 option(BW_TESTS "Build the tests (needs GoogleTest)" ON)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

@@ -1,12 +1,11 @@
 """The chapters: their names, and which GPUs run them natively."""
 
+import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from .errors import WorkbookError
-
-BLACKWELL = "10.0"
-HOPPER = "9.0"
 
 
 @dataclass(frozen=True)
@@ -31,15 +30,21 @@ class Chapter:
         return gpu.capability in self.capabilities and gpu.driver_is_new_enough
 
 
-# The architectures are those of the chapters' bw_add_program(... ARCHS ...).
-CHAPTERS = (
-    Chapter("01_mbarrier_pipeline", "The mbarrier pipeline", (BLACKWELL, HOPPER)),
-    Chapter("02_tmem_lifecycle", "The life of tensor memory", (BLACKWELL,)),
-    Chapter("03_warp_contexts", "Warp contexts", (BLACKWELL,)),
-    Chapter("04_per_k_contexts", "Per-K contexts", (BLACKWELL,)),
-    Chapter("05_blockwise_fp8_gemm", "The blockwise FP8 GEMM", (BLACKWELL,)),
-    Chapter("06_hopper_fp8_gemm", "The same GEMM on Hopper", (HOPPER,), simulated=False),
-)
+def _capability(architecture):
+    """The compute capability of the GPUs that run code for an architecture: '10.0' for '100a'."""
+    digits = re.match(r"\d+", architecture).group()
+    return f"{digits[:-1]}.{digits[-1]}"
+
+
+def _read():
+    """The chapters of common/chapters.json, which CMake reads as well (BwChapters.cmake)."""
+    text = (Path(__file__).resolve().parents[1] / "chapters.json").read_text(encoding="utf-8")
+    return tuple(Chapter(entry["name"], entry["title"],
+                         tuple(map(_capability, entry["architectures"])), entry["simulated"])
+                 for entry in json.loads(text))
+
+
+CHAPTERS = _read()
 
 
 def written(root, chapter):

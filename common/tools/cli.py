@@ -1,7 +1,10 @@
 """The command line of `./workbook`: arguments, errors, interruption, exit status."""
 
 import argparse
+import errno
+import os
 import signal
+import sys
 
 from . import chapters, commands
 from .console import Console
@@ -100,7 +103,7 @@ def _split(arguments):
 
 
 class _Terminated(BaseException):
-    """SIGTERM, raised where the main thread is, so that children are ended on the way out."""
+    """SIGTERM or SIGHUP, raised where the main thread is, so that children are ended on the way out."""
 
 
 def _raise_terminated(_number, _frame):
@@ -110,19 +113,12 @@ def _raise_terminated(_number, _frame):
 def main(root, arguments):
     """Runs the command; returns its exit status (0, 1, 2 for usage, 130 after Ctrl-C)."""
     console = Console()
-    signal.signal(signal.SIGTERM, _raise_terminated)
-    ours, rest = _split(arguments)
-    parser = _parser()
-    parsed = parser.parse_args(ours)
-    if not parsed.command:
-        parser.print_help()
-        print(f"\nchapters: {chapters.listing(root)}")
-        return 0
-    if rest and parsed.command in ("setup", "doctor"):
-        parser.error(f"{parsed.command} takes nothing after '--'")
-    parsed.rest = rest
     try:
-        return parsed.action(root, console, parsed)
+        signal.signal(signal.SIGTERM, _raise_terminated)
+        signal.signal(signal.SIGHUP, _raise_terminated)
+        status = _run(root, console, arguments)
+        sys.stdout.flush()
+        return status
     except WorkbookError as error:
         if error.details:
             console.say(error.details)
@@ -135,4 +131,35 @@ def main(root, arguments):
         console.say("Ended by SIGTERM; whatever was running has been ended.")
         return TERMINATED
     except BrokenPipeError:
+        # The reader of a pipe has gone (`| head`); what Python flushes at its end has no place to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        console.error(_system_error(root, error))
+        return 1
+
+
+def _run(root, console, arguments):
+    ours, rest = _split(arguments)
+    parser = _parser()
+    parsed = parser.parse_args(ours)
+    if not parsed.command:
+        parser.print_help()
+        print(f"\nchapters: {chapters.listing(root)}")
+        return 0
+    if rest and parsed.command in ("setup", "doctor"):
+        parser.error(f"{parsed.command} takes nothing after '--'")
+    parsed.rest = rest
+    return parsed.action(root, console, parsed)
+
+
+def _system_error(root, error):
+    """A sentence for what the system refused: where, why, what to do."""
+    place = error.filename if error.filename is not None else "a file"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return (f"{place} can't be read or written ({error.strerror}). Give yourself the right to "
+                f"write in {root}, or use a copy of the checkout in a folder of your own.")
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (f"There is no room left to write {place} ({error.strerror}). Free some space and "
+                "run the command again; what is half done is done again.")
+    return f"{place}: {error.strerror or error}."

@@ -2,6 +2,8 @@
 
 import contextlib
 import fcntl
+import os
+import shlex
 import sys
 
 from . import build, chapters, machine, packages, private_env, setup, toolkit
@@ -18,6 +20,7 @@ HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 @contextlib.contextmanager
 def _only_one(root, console):
     """Keeps two commands in one checkout from installing or building at the same time."""
+    _require_writable(root)
     private_env.folder(root).mkdir(exist_ok=True)
     with open(private_env.folder(root) / "lock", "w", encoding="utf-8") as lock:
         try:
@@ -26,6 +29,36 @@ def _only_one(root, console):
             console.say("Another ./workbook is building in this checkout; waiting for it.")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _require_writable(root):
+    """Says in a sentence that nothing can be built in a checkout, before anything is tried."""
+    own = [private_env.folder(root), root / "build", *(root / "build").glob("*/")]
+    for path in [*own, private_env.folder(root) / "lock"]:
+        if path.exists() and not os.access(path, os.W_OK):
+            _refuse(path, f"It belongs to {_owner(path)}: "
+                          f"`sudo chown -R $(id -un) {_shell(root)}` makes it yours. Or use a copy "
+                          "of the checkout in a folder of your own")
+    if not os.access(root, os.W_OK) and not all(path.exists() for path in own[:2]):
+        _refuse(root, "Use a copy of the checkout in a folder of your own (git clone "
+                      f"{_shell(root)} makes one)")
+
+
+def _refuse(path, remedy):
+    raise WorkbookError(f"{path} can't be written to, and this command installs and builds in the "
+                        f"checkout. {remedy}. Without writing, ./workbook list, hint, doctor and "
+                        "--help work.")
+
+
+def _shell(path):
+    return shlex.quote(str(path))
+
+
+def _owner(path):
+    try:
+        return path.owner()
+    except KeyError:  # a user id without a name
+        return f"user {path.stat().st_uid}"
 
 
 def _prepare(root, console, configuration, targets=(), title="Building", disassembler=False):
@@ -166,7 +199,7 @@ def _library_rows(root, problems):
     wanted = packages.libraries(root)
     if packages.gxx_version() is None:
         return [("libraries", "not known without g++")]
-    missing = packages.missing_headers(wanted)
+    missing = packages.missing_libraries(wanted)
     rows = []
     for library in wanted:
         if library not in missing:

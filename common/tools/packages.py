@@ -26,6 +26,7 @@ class Library:
     header: str
     debian: str
     purpose: str = ""  # what alone needs it; empty: every build
+    linked: str = ""  # the name that the linker finds it by; empty for headers alone
 
     def is_for(self, purposes):
         return not self.purpose or self.purpose in purposes
@@ -51,7 +52,8 @@ def _parse(words):
 
     if after("HEADER") is None or after("DEBIAN") is None:
         return None
-    return Library(words[0], after("HEADER"), after("DEBIAN"), after("FOR") or "")
+    return Library(words[0], after("HEADER"), after("DEBIAN"), after("FOR") or "",
+                   after("LIBRARY") or "")
 
 
 def version_of(command):
@@ -71,7 +73,27 @@ def gxx_version():
     return int(text.split(".")[0]) if status == 0 and text.strip()[:1].isdigit() else None
 
 
-def missing_headers(wanted):
+def missing_libraries(wanted):
+    """The libraries of `wanted` that a program can't be built with: no header, or nothing to link.
+
+    Both count: netlib's cblas.h, for one, comes without OpenBLAS.
+    """
+    absent = set(_missing_headers(wanted))
+    linked = [library for library in wanted if library.linked and library not in absent]
+    if not _links(linked):
+        absent.update(library for library in linked if not _links([library]))
+    return [library for library in wanted if library in absent]
+
+
+def _links(wanted):
+    """Whether the linker finds all of these libraries."""
+    if not wanted:
+        return True
+    command = ["g++", "-shared", "-nostdlib", "-o", os.devnull]
+    return capture(command + [f"-l{library.linked}" for library in wanted])[0] == 0
+
+
+def _missing_headers(wanted):
     """The libraries of `wanted` whose header g++ does not find (one run of the preprocessor)."""
     source = "".join(
         f"#if !__has_include(<{library.header}>) && !__has_include(<eigen3/{library.header}>)\n"
@@ -92,7 +114,7 @@ def missing_packages(root, purposes=(SIMULATOR, TESTS)):
     if not shutil.which("ninja"):
         packages.append("ninja-build")
     wanted = [library for library in libraries(root) if library.is_for(purposes)]
-    missing = wanted if "g++" in packages else missing_headers(wanted)
+    missing = wanted if "g++" in packages else missing_libraries(wanted)
     packages += [library.debian for library in missing]
     return packages
 
@@ -115,8 +137,11 @@ def install(packages, console):
     with console.step("Installing " + " ".join(packages)) as step:
         # Fresh machines have no package lists, old ones lists that point nowhere.
         run_logged([*prefix, *APT, "update"], step, env=env)
-        status, output = run_logged([*prefix, *APT, "install", "--yes",
-                                     "--no-install-recommends", *packages], step, env=env)
+        command = [*prefix, *APT, "install", "--yes", "--no-install-recommends", *packages]
+        status, output = run_logged(command, step, env=env)
+        if status != 0 and "dpkg --configure -a" in output:  # an earlier one was interrupted
+            run_logged([*prefix, "dpkg", "--configure", "-a"], step, env=env)
+            status, output = run_logged(command, step, env=env)
         if status != 0:
             raise WorkbookError(f"apt-get could not install {' '.join(packages)}; its last words "
                                 "are above. Once that is mended, run the command again, or "

@@ -3,9 +3,11 @@
 Whatever ends the command (Ctrl-C, SIGTERM, an error) ends the children first.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -49,7 +51,8 @@ def run_logged(command, step, env=None, cwd=None, log_path=None):
                 step.detail(line)
         child.wait()
     except BaseException:
-        _end_session(child)
+        with _undisturbed():
+            _end_session(child)
         raise
     finally:
         child.stdout.close()
@@ -70,9 +73,23 @@ def run_in_foreground(command, env=None, cwd=None):
     try:
         child.wait()
     except BaseException:
-        _end_child(child)
+        with _undisturbed():
+            _end_child(child)
         raise
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
+
+
+@contextlib.contextmanager
+def _undisturbed():
+    """Ignores further Ctrl-C while children are being ended, which takes seconds at most."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _end_child(child):

@@ -116,6 +116,22 @@ class MissingTools(CheckoutTest):
         result = self.run_workbook(root, "run", "5", "--sim", PATH=self.path_without("ninja"))
         self.assert_clear_error(result, "ninja-build", "no apt-get")
 
+    def test_no_compiler(self):
+        root = self.checkout()
+        result = self.run_workbook(root, "run", "5", "--sim",
+                                   PATH=self.path_without("g++", "c++", "gcc", "cc"))
+        self.assert_clear_error(result, "g++", "no apt-get")
+
+    def test_an_old_cmake_and_no_network_for_a_newer_one(self):
+        root = self.checkout()
+        tools = self.path_without("cmake")
+        write_script(tools / "cmake", "echo cmake version 3.16.3\n")
+        result = self.run_workbook(root, "run", "5", "--sim", PATH=tools, PIP_NO_INDEX="1",
+                                   PIP_FIND_LINKS=str(self.folder))
+        self.assert_clear_error(result, "pip could not install cmake==3.31")
+        doctor = self.run_workbook(root, "doctor", PATH=tools)
+        self.assertIn("CMake 3.24 or newer", doctor.stdout)
+
     def test_a_toolkit_that_cannot_be_fetched(self):
         root = self.checkout()
         result = self.run_workbook(root, "run", "5", "--sim", BW_TOOLKIT_IGNORE_SYSTEM="1",

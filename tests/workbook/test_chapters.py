@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import CheckoutTest
+from support import ROOT, CheckoutTest
 
 from tools import chapters
 from tools.errors import WorkbookError
@@ -31,6 +31,22 @@ class Names(CheckoutTest):
         self.assertEqual(chapters.find(root, "4").label, "chapter04")
         with self.assertRaisesRegex(WorkbookError, "no program yet"):
             chapters.find_program(root, "4")
+
+
+class OneList(unittest.TestCase):
+    """common/chapters.json is what the build reads too (BwChapters.cmake)."""
+
+    def test_every_chapter_with_a_program_is_in_it_and_builds_by_it(self):
+        folders = sorted(path.parent.name for path in (ROOT / "solutions").glob("*/main.cu"))
+        self.assertEqual([chapter.name for chapter in chapters.CHAPTERS], folders)
+        for name in folders:
+            text = (ROOT / "solutions" / name / "CMakeLists.txt").read_text(encoding="utf-8")
+            self.assertIn("bw_add_chapter_program(", text, name)
+
+    def test_architectures_are_compute_capabilities_of_gpus(self):
+        self.assertEqual([chapters.CHAPTERS[0].capabilities, chapters.CHAPTERS[4].capabilities],
+                         [("9.0", "10.0"), ("10.0",)])
+        self.assertEqual([c.number for c in chapters.CHAPTERS if not c.simulated], [6])
 
 
 class Machines(unittest.TestCase):

@@ -33,7 +33,22 @@ class Lists(CheckoutTest):
     def test_headers_that_the_compiler_lacks_are_found_out(self):
         present = packages.Library("here", "vector", "libhere-dev")
         absent = packages.Library("gone", "no/such/header.h", "libgone-dev")
-        self.assertEqual(packages.missing_headers([present, absent, present]), [absent])
+        self.assertEqual(packages.missing_libraries([present, absent, present]), [absent])
+
+    def test_a_header_without_its_library_is_missing_too(self):
+        """netlib's cblas.h comes without OpenBLAS: the compiler is content, the linker is not."""
+        here = packages.Library("c", "vector", "libc6-dev", linked="c")
+        odd = packages.Library("blas", "vector", "libopenblas-dev", linked="no_such_library")
+        self.assertEqual(packages.missing_libraries([here]), [])
+        self.assertEqual(packages.missing_libraries([odd, here]), [odd])
+        self.write("bw_require_package(blas FOR simulator_bench OPTIONAL TARGET b DEBIAN libb-dev\n"
+                   "                   HEADER vector LIBRARY no_such_library)\n")
+        self.assertEqual(packages.missing_packages(self.folder, (packages.SIMULATOR_BENCH,)),
+                         ["libb-dev"])
+
+    def test_what_is_linked_is_named_for_every_library_but_the_headers_only_one(self):
+        self.assertEqual([found.name for found in packages.libraries(ROOT) if not found.linked],
+                         ["Eigen"])
 
     def test_libraries_are_asked_for_only_by_what_needs_them(self):
         for purpose in (packages.SIMULATOR, packages.TESTS, packages.SIMULATOR_BENCH):
@@ -100,6 +115,16 @@ class Installing(CheckoutTest):
     def test_another_distribution_gets_the_names(self):
         with self.assertRaisesRegex(WorkbookError, "ninja-build, libgtest-dev .*no apt-get"):
             self.install(0, apt=None)
+
+    def test_a_package_manager_that_was_interrupted_is_brought_back_first(self):
+        done = self.folder / "configured"
+        write_script(self.folder / "bin" / "dpkg",
+                     f'echo "dpkg $*" >> {self.folder}/record\ntouch {done}\n')
+        self.install(0, apt=f"""test -e {done} && exit 0
+case "$*" in *install*) echo "E: dpkg was interrupted, you must manually run 'dpkg --configure -a'"
+exit 100;; esac""")
+        self.assertRegex(self.record, r"(?s)apt-get [^\n]*install.*dpkg --configure -a\n"
+                                      r"apt-get [^\n]*install")
 
     def test_a_failed_installation_shows_its_output(self):
         with self.assertRaises(WorkbookError) as caught:
