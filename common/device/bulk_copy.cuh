@@ -9,6 +9,7 @@ namespace bw::ptx {
 
 // cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes
 //     [dstMem], [srcMem], size, [mbar];
+// PTX ISA 8.0, sm_90
 /// Global to shared memory; complete_tx(bytes) on `barrier`.
 __device__ __forceinline__ void bulk_load(uint32_t destination, const void* source, uint32_t bytes,
                                           uint32_t barrier) {
@@ -20,6 +21,7 @@ __device__ __forceinline__ void bulk_load(uint32_t destination, const void* sour
 }
 
 // cp.async.bulk.global.shared::cta.bulk_group [dstMem], [srcMem], size;
+// PTX ISA 8.0, sm_90
 /// Shared to global memory, completed by the bulk groups of tma_store.cuh.
 __device__ __forceinline__ void bulk_store(void* destination, uint32_t source, uint32_t bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(

@@ -7,6 +7,7 @@
 namespace bw::ptx {
 
 // mov.u32 d, %cluster_ctarank;
+// PTX ISA 7.8, sm_90
 /// Rank of the executing CTA in its cluster; 0 without a cluster.
 __device__ __forceinline__ uint32_t cluster_cta_rank() {
   uint32_t rank;
@@ -15,6 +16,7 @@ __device__ __forceinline__ uint32_t cluster_cta_rank() {
 }
 
 // mapa.shared::cluster.u32 d, a, b;
+// PTX ISA 7.8, sm_90
 /// The shared::cluster address of `address` (of this CTA's layout) in the CTA of rank `rank`.
 __device__ __forceinline__ uint32_t map_to_cta(uint32_t address, uint32_t rank) {
   uint32_t mapped;
@@ -23,6 +25,7 @@ __device__ __forceinline__ uint32_t map_to_cta(uint32_t address, uint32_t rank) 
 }
 
 // st.shared::cluster.v4.f32 [a], b;
+// PTX ISA 7.8, sm_90
 /// Writes 16 bytes, aligned, to the shared memory of any CTA of the cluster.
 __device__ __forceinline__ void store_shared_cluster(uint32_t address, const float4& value) {
   asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value.x),
@@ -31,11 +34,13 @@ __device__ __forceinline__ void store_shared_cluster(uint32_t address, const flo
 }
 
 // barrier.cluster.arrive{.sem}{.aligned};   sem = .release
+// PTX ISA 8.0, sm_90
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
 
 // barrier.cluster.arrive.relaxed.aligned;
+// PTX ISA 8.0, sm_90
 /// The same without a promise about memory: `cluster_arrive` first waits for all that the thread
 /// has written. After `fence_mbarrier_init` it is enough for barriers that the thread has
 /// initialised.
@@ -44,6 +49,7 @@ __device__ __forceinline__ void cluster_arrive_relaxed() {
 }
 
 // barrier.cluster.wait{.acquire}{.aligned};
+// PTX ISA 8.0, sm_90
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }

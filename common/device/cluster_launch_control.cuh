@@ -20,6 +20,7 @@ struct CanceledCluster {
 
 // clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes
 //     {.multicast::cluster::all}.b128 [addr], [mbar];
+// PTX ISA 8.6, sm_100; with .multicast::cluster::all sm_100a
 /// Asks for a cluster that hasn't started. The answer is written to `response` (16 bytes) and
 /// completes 16 bytes on `barrier`; with `multicast` at the same offsets in every CTA of the
 /// cluster. One thread.
@@ -42,6 +43,7 @@ __device__ __forceinline__ void launch_control_try_cancel(uint32_t response, uin
 
 // clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, response;
 // clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 x, response;
+// PTX ISA 8.6, sm_100
 /// Decodes the answer at shared address `response`, after a wait on its barrier.
 __device__ __forceinline__ CanceledCluster launch_control_query(uint32_t response) {
   uint32_t is_canceled, first_cta_x;

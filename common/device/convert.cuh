@@ -7,6 +7,7 @@
 namespace bw::ptx {
 
 // cvt.rn.bf16x2.f32 d, a, b;   a goes to the upper half of d, b to the lower
+// PTX ISA 7.0, sm_80
 /// Rounds two fp32 to nearest even; `low` comes first in memory.
 __device__ __forceinline__ uint32_t pack_bf16x2(float low, float high) {
   uint32_t packed;

@@ -9,6 +9,7 @@
 namespace bw::ptx {
 
 // st.release.gpu.global.u32 [a], b;
+// PTX ISA 6.0, sm_70
 __device__ __forceinline__ void store_release_gpu(uint32_t* flag, uint32_t value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(__cvta_generic_to_global(flag)),
                "r"(value)
@@ -16,6 +17,7 @@ __device__ __forceinline__ void store_release_gpu(uint32_t* flag, uint32_t value
 }
 
 // ld.acquire.gpu.global.u32 d, [a];
+// PTX ISA 6.0, sm_70
 __device__ __forceinline__ uint32_t load_acquire_gpu(const uint32_t* flag) {
   uint32_t value;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"

@@ -11,6 +11,7 @@ constexpr uint32_t kFullWarpMask = 0xffffffffu;
 constexpr int kWarpThreads = 32;
 
 // elect.sync d|p, membermask;
+// PTX ISA 8.0, sm_90
 /// True in exactly one lane of the warp. The choice is the same at every call, which the
 /// per-thread state of bulk groups and tcgen05.commit relies on. All 32 lanes.
 __device__ __forceinline__ bool elect_one() {

@@ -5,6 +5,7 @@
 namespace bw::ptx {
 
 // bar.sync a, b;
+// PTX ISA 2.0, sm_20
 /// Waits until `threads` threads (a multiple of 32) have arrived on barrier `id`.
 template <int id, int threads>
 __device__ __forceinline__ void bar_sync() {
@@ -14,6 +15,7 @@ __device__ __forceinline__ void bar_sync() {
 }
 
 // bar.arrive a, b;
+// PTX ISA 2.0, sm_20
 /// Arrives on barrier `id` without waiting.
 template <int id, int threads>
 __device__ __forceinline__ void bar_arrive() {

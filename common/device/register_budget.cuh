@@ -5,6 +5,7 @@
 namespace bw::ptx {
 
 // setmaxnreg.inc.sync.aligned.u32 imm;
+// PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a
 /// All warps of a warpgroup: from here on each thread has `registers` registers, a multiple of 8
 /// up to 256. Blocks until other warpgroups of the CTA have given up so many.
 template <int registers>
@@ -15,6 +16,7 @@ __device__ __forceinline__ void increase_registers() {
 }
 
 // setmaxnreg.dec.sync.aligned.u32 imm;
+// PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a
 /// All warps of a warpgroup: from here on each thread makes do with `registers` registers, a
 /// multiple of 8; the others go back to the CTA.
 template <int registers>

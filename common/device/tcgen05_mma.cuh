@@ -7,6 +7,7 @@
 namespace bw::ptx {
 
 // tcgen05.mma.cta_group.kind [d-tmem], a-desc, b-desc, idesc, enable-input-d;   kind = .f8f6f4
+// PTX ISA 8.6, sm_100a
 /// D = A·B (+ D when `accumulate`): FP8 operands from shared memory, 32 elements along K.
 /// Issued by one thread (in cta_group::2, of the leader CTA); asynchronous.
 template <int cta_group>
@@ -16,25 +17,15 @@ __device__ __forceinline__ void tcgen05_mma_f8f6f4(uint32_t d_tmem, uint64_t a_d
                                                    bool accumulate) {
   static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1 or 2");
   const uint32_t enable_input_d = accumulate ? 1 : 0;
-  if constexpr (cta_group == 1) {
-    asm volatile(
-        "{\n\t"
-        ".reg .pred accumulate;\n\t"
-        "setp.ne.b32 accumulate, %4, 0;\n\t"
-        "tcgen05.mma.cta_group::1.kind::f8f6f4 [%0], %1, %2, %3, accumulate;\n\t"
-        "}" ::"r"(d_tmem),
-        "l"(a_descriptor), "l"(b_descriptor), "r"(instruction_descriptor), "r"(enable_input_d)
-        : "memory");
-  } else {
-    asm volatile(
-        "{\n\t"
-        ".reg .pred accumulate;\n\t"
-        "setp.ne.b32 accumulate, %4, 0;\n\t"
-        "tcgen05.mma.cta_group::2.kind::f8f6f4 [%0], %1, %2, %3, accumulate;\n\t"
-        "}" ::"r"(d_tmem),
-        "l"(a_descriptor), "l"(b_descriptor), "r"(instruction_descriptor), "r"(enable_input_d)
-        : "memory");
-  }
+  asm volatile(
+      "{\n\t"
+      ".reg .pred accumulate;\n\t"
+      "setp.ne.b32 accumulate, %4, 0;\n\t"
+      "tcgen05.mma.cta_group::%5.kind::f8f6f4 [%0], %1, %2, %3, accumulate;\n\t"
+      "}" ::"r"(d_tmem),
+      "l"(a_descriptor), "l"(b_descriptor), "r"(instruction_descriptor), "r"(enable_input_d),
+      "n"(cta_group)
+      : "memory");
 }
 
 }  // namespace bw::ptx

@@ -11,6 +11,7 @@
 namespace bw::ptx {
 
 // prefetch{.tensormap} [a];
+// PTX ISA 8.0, sm_90
 /// Brings a tensor map into the descriptor cache. `map` is a generic address (of a
 /// `__grid_constant__` parameter, constant or global memory).
 __device__ __forceinline__ void prefetch_tensormap(const CUtensorMap* map) {
@@ -19,6 +20,7 @@ __device__ __forceinline__ void prefetch_tensormap(const CUtensorMap* map) {
 
 // cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes
 //     [dstMem], [tensorMap, {x, y}], [mbar];
+// PTX ISA 8.6, sm_90
 /// Loads the box whose first element is (x, y); x counts along the contiguous dimension.
 __device__ __forceinline__ void tma_load_2d(uint32_t destination, const CUtensorMap* map,
                                             uint32_t barrier, int32_t x, int32_t y) {
@@ -31,6 +33,7 @@ __device__ __forceinline__ void tma_load_2d(uint32_t destination, const CUtensor
 
 // cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
 //     [dstMem], [tensorMap, {x, y}], [mbar], ctaMask;
+// PTX ISA 8.0, sm_90
 /// As `tma_load_2d`, written to the same offset in every CTA of `cta_mask`, each of which gets
 /// complete_tx on its own barrier of the same offset.
 __device__ __forceinline__ void tma_load_2d_multicast(uint32_t destination, const CUtensorMap* map,
@@ -45,6 +48,7 @@ __device__ __forceinline__ void tma_load_2d_multicast(uint32_t destination, cons
 
 // cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::2
 //     [dstMem], [tensorMap, {x, y}], [mbar];
+// PTX ISA 8.6, sm_100a
 /// As `tma_load_2d`, for a CTA pair: `destination` lies in the executing CTA, `barrier` may lie in
 /// it or in its peer (a shared::cluster address, as `leader_address` makes).
 __device__ __forceinline__ void tma_load_2d_pair(uint32_t destination, const CUtensorMap* map,
@@ -58,6 +62,7 @@ __device__ __forceinline__ void tma_load_2d_pair(uint32_t destination, const CUt
 
 // cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
 //     .cta_group::2 [dstMem], [tensorMap, {x, y}], [mbar], ctaMask;
+// PTX ISA 8.6, sm_100a
 /// As `tma_load_2d_multicast`, for CTA pairs: in each destination's pair, the CTA whose rank has
 /// the parity of `barrier`'s gets complete_tx.
 __device__ __forceinline__ void tma_load_2d_multicast_pair(uint32_t destination,

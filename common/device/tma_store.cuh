@@ -10,6 +10,7 @@
 namespace bw::ptx {
 
 // cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [tensorMap, {x, y}], [srcMem];
+// PTX ISA 8.0, sm_90
 /// Stores the box whose first element is (x, y); what lies outside of the tensor is not written.
 /// The writers of the source execute `fence_proxy_async_shared` before.
 __device__ __forceinline__ void tma_store_2d(const CUtensorMap* map, int32_t x, int32_t y,
@@ -21,12 +22,14 @@ __device__ __forceinline__ void tma_store_2d(const CUtensorMap* map, int32_t x, 
 }
 
 // cp.async.bulk.commit_group;
+// PTX ISA 8.0, sm_90
 /// Closes the group of all earlier bulk stores of this thread.
 __device__ __forceinline__ void bulk_commit_group() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
 // cp.async.bulk.wait_group N;
+// PTX ISA 8.0, sm_90
 /// Waits until at most `pending` of this thread's groups are incomplete: writes are done.
 template <int pending>
 __device__ __forceinline__ void bulk_wait_group() {
@@ -34,6 +37,7 @@ __device__ __forceinline__ void bulk_wait_group() {
 }
 
 // cp.async.bulk.wait_group.read N;
+// PTX ISA 8.0, sm_90
 /// Waits until at most `pending` groups still read their source: the others may be overwritten.
 template <int pending>
 __device__ __forceinline__ void bulk_wait_group_read() {

@@ -17,6 +17,7 @@
 namespace bw::ptx {
 
 // wgmma.fence.sync.aligned;
+// PTX ISA 8.0, sm_90a
 /// Orders earlier accesses to the registers of accumulators and A fragments before later MMAs. Not
 /// needed between MMAs that accumulate into the same registers.
 __device__ __forceinline__ void wgmma_fence() {
@@ -24,12 +25,14 @@ __device__ __forceinline__ void wgmma_fence() {
 }
 
 // wgmma.commit_group.sync.aligned;
+// PTX ISA 8.0, sm_90a
 /// Closes the group of all MMAs that the warpgroup has issued since the last one.
 __device__ __forceinline__ void wgmma_commit_group() {
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
 // wgmma.wait_group.sync.aligned N;
+// PTX ISA 8.0, sm_90a
 /// Waits until at most `pending` groups are incomplete.
 template <int pending>
 __device__ __forceinline__ void wgmma_wait_group() {
@@ -53,6 +56,7 @@ __device__ __forceinline__ void wgmma_hold(uint32_t (&registers)[count]) {
 //     imm-scale-b;
 // wgmma.mma_async.sync.aligned.m64nNk32.f32.e4m3.e4m3 d, a, b-desc, scale-d, imm-scale-a,
 //     imm-scale-b;
+// PTX ISA 8.0, sm_90a
 /// d = a · bᵀ, plus d if `accumulate`, for 64 rows of A and N of B, both K-major. `a` is a
 /// shared-memory descriptor or the A fragment in registers. N is twice the length of `d`.
 /// (Operands are numbered: nvcc has no names for them. i0 … i5 count on from the accumulator's.)

@@ -88,9 +88,9 @@ struct Run {
   double wall_seconds;
 };
 
-template <int CtaGroup, int N>
+template <int CtaGroup, int n>
 Run run_on_device(const Problem& problem) {
-  using Config = bw::TmemLifecycleConfig<CtaGroup, N>;
+  using Config = bw::TmemLifecycleConfig<CtaGroup, n>;
   constexpr int kPoisonByte = 0xff;  // every float a NaN
   const bw::WallTimer wall;
   const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a), b(problem.b);
@@ -102,7 +102,7 @@ Run run_on_device(const Problem& problem) {
                                              reinterpret_cast<const uint8_t*>(b.data()), c.data(),
                                              d.data(), descriptors.data()};
   const float milliseconds =
-      bw::run_timed(bw::tmem_lifecycle_kernel<CtaGroup, N>,
+      bw::run_timed(bw::tmem_lifecycle_kernel<CtaGroup, n>,
                     {.ctas = CtaGroup, .threads = Config::kThreads, .shared_bytes = 0}, arguments);
   return Run{d.download(), descriptors.download().front(), milliseconds, wall.seconds()};
 }

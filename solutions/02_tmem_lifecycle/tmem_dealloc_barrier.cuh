@@ -14,10 +14,10 @@ namespace bw {
 /// One mbarrier, used once: every epilogue thread says that it has read its last accumulator,
 /// then the MMA warp deallocates. With cta_group 2 both CTAs of the pair must have said so,
 /// because the leader's MMAs write, and each CTA's deallocation ends, both tensor memories.
-template <int CtaGroup, int EpilogueThreads = 128>
+template <int CtaGroup, int epilogue_threads = 128>
 struct TmemDeallocBarrier {
   static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
-  static constexpr uint32_t kArrivals = EpilogueThreads * CtaGroup;
+  static constexpr uint32_t kArrivals = epilogue_threads * CtaGroup;
 
   SharedMemBarrier* barrier;
 

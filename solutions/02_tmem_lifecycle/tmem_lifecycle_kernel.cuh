@@ -40,13 +40,13 @@ struct TmemLifecycleArguments {
 
 /// Sizes, roles and shared memory. A CTA has 128 rows; with cta_group 2, a pair of CTAs computes
 /// 256 rows together, each holding its rows of A, half of B's rows, and its rows of D.
-template <int CtaGroup, int N>
+template <int CtaGroup, int n>
 struct TmemLifecycleConfig {
   static constexpr int kCtaGroup = CtaGroup;
   static constexpr int kRowsPerCta = 128;
   static constexpr int kM = kRowsPerCta * CtaGroup;
-  static constexpr int kN = N;
-  static constexpr int kBRowsPerCta = N / CtaGroup;
+  static constexpr int kN = n;
+  static constexpr int kBRowsPerCta = n / CtaGroup;
   static constexpr int kRowBytes = 32;  ///< K of one MMA: 32 e4m3
   /// Rows of 32 bytes in the 32B swizzle: eight of them are what the pattern repeats after.
   static constexpr Swizzle kSwizzle = Swizzle::k32B;
@@ -55,7 +55,7 @@ struct TmemLifecycleConfig {
   static constexpr uint32_t kMmaWarp = kEpilogueThreads / ptx::kWarpThreads;
   static constexpr uint32_t kThreads = kEpilogueThreads + ptx::kWarpThreads;
 
-  using Tmem = TmemAllocation<CtaGroup, N>;  // one fp32 column of D per column of TMEM
+  using Tmem = TmemAllocation<CtaGroup, n>;  // one fp32 column of D per column of TMEM
   using TmemReady = WarpGroupBarrier<kThreads, 1>;
   using Dealloc = TmemDeallocBarrier<CtaGroup>;
 
@@ -185,11 +185,11 @@ struct TmemLifecycleRoles {
 };
 
 /// Entry: one cluster of CtaGroup CTAs of Config::kThreads threads.
-template <int CtaGroup, int N>
+template <int CtaGroup, int n>
 __global__ __cluster_dims__(CtaGroup, 1, 1)
-    __launch_bounds__(TmemLifecycleConfig<CtaGroup, N>::kThreads) void tmem_lifecycle_kernel(
+    __launch_bounds__(TmemLifecycleConfig<CtaGroup, n>::kThreads) void tmem_lifecycle_kernel(
         const TmemLifecycleArguments args) {
-  using Config = TmemLifecycleConfig<CtaGroup, N>;
+  using Config = TmemLifecycleConfig<CtaGroup, n>;
   __shared__ typename Config::SharedStorage shared;
   const TmemLifecycleRoles<Config> roles{args, shared, ptx::cluster_cta_rank()};
   if (threadIdx.x == 0) roles.init_barriers();

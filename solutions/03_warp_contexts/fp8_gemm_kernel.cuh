@@ -20,11 +20,11 @@
 namespace bw {
 
 /// Compile-time choices and shared memory.
-template <int NumAccumulators>
+template <int num_accumulators>
 struct Fp8GemmConfig {
   using Tile = Fp8GemmTile;
   static constexpr int kNumInputStages = 4;
-  static constexpr OutputPipelineConfig kOutput{NumAccumulators, Tile::kN, /*cta_group=*/1};
+  static constexpr OutputPipelineConfig kOutput{num_accumulators, Tile::kN, /*cta_group=*/1};
   using Input = ProducerConsumerPipeline<kNumInputStages>;
   using MmaWarp = MmaWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
   using EpilogueWarp =
@@ -34,7 +34,7 @@ struct Fp8GemmConfig {
     uint8_t a[kNumInputStages][Tile::kABytes];
     uint8_t b[kNumInputStages][Tile::kBBytes];
     SharedMemBarrier input_barriers[Input::kNumBarriers];
-    SharedMemBarrier accumulator_barriers[2 * NumAccumulators];
+    SharedMemBarrier accumulator_barriers[2 * num_accumulators];
     SharedMemBarrier tmem_dealloc;
     uint32_t tmem_address;
   };

@@ -22,9 +22,9 @@ struct ProgramOptions : bw::DenseGemmOptions {
   int accumulators = 1;  ///< index into kAccumulatorNames
 };
 
-template <int NumAccumulators>
+template <int num_accumulators>
 constexpr bw::Fp8GemmKernel kernel_of() {
-  using Config = bw::Fp8GemmConfig<NumAccumulators>;
+  using Config = bw::Fp8GemmConfig<num_accumulators>;
   return {bw::fp8_gemm_kernel<Config>, bw::TileRoles::kThreads,
           sizeof(typename Config::SharedStorage)};
 }

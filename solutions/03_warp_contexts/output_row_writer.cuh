@@ -16,17 +16,17 @@ struct OutputMatrix {
   uint32_t columns;  ///< a multiple of 8
 };
 
-/// Rounds the `TileN` fp32 `values[0 … TileN)` of one row to bf16 and stores those that lie in D,
+/// Rounds the `tile_n` fp32 `values[0 … tile_n)` of one row to bf16 and stores those that lie in D,
 /// from (row, column) on. `column` is a multiple of 8.
-template <int TileN, class Values>
+template <int tile_n, class Values>
 __device__ __forceinline__ void write_output_row(const OutputMatrix& d, uint32_t row,
                                                  uint32_t column, const Values& values) {
   constexpr int kColumnsPerStore = sizeof(uint4) / sizeof(uint16_t);
-  static_assert(TileN % kColumnsPerStore == 0, "a tile's row is a whole number of stores");
+  static_assert(tile_n % kColumnsPerStore == 0, "a tile's row is a whole number of stores");
   if (row >= d.rows) return;
   uint16_t* out = d.data + static_cast<int64_t>(row) * d.columns + column;
 #pragma unroll
-  for (int i = 0; i < TileN; i += kColumnsPerStore) {
+  for (int i = 0; i < tile_n; i += kColumnsPerStore) {
     if (column + i >= d.columns) return;
     *reinterpret_cast<uint4*>(out + i) = make_uint4(ptx::pack_bf16x2(values[i], values[i + 1]),
                                                     ptx::pack_bf16x2(values[i + 2], values[i + 3]),

@@ -9,7 +9,7 @@
 
 namespace bw {
 
-/// Layout of one CTA's part of D: `CtaRows` rows (MMA_M / cta_group) × `MmaN` columns. Every
+/// Layout of one CTA's part of D: `cta_rows` rows (MMA_M / cta_group) × `mma_n` columns. Every
 /// epilogue thread gets one row, and `kThreadColumns` consecutive columns of it:
 ///
 ///     128 rows:            lane i holds row i; thread i takes all of it
@@ -18,27 +18,27 @@ namespace bw {
 ///     64 rows, cta_group 1: the first 16 lanes of each quarter hold 16 rows; threads 0 … 15 of the
 ///                           warp take the first half of the columns, threads 16 … 31 the second
 ///     64 rows, cta_group 2: lanes 0 … 63 hold the first half of the columns, 64 … 127 the second
-template <int CtaRows, int MmaN, int CtaGroup, int EpilogueThreads = 128>
+template <int cta_rows, int mma_n, int CtaGroup, int epilogue_threads = 128>
 struct AccumulatorLayout {
-  static_assert(CtaRows == 64 || CtaRows == 128,
+  static_assert(cta_rows == 64 || cta_rows == 128,
                 "a CTA holds 64 or 128 rows: MMA_M is 64 or 128 with cta_group 1, 128 or 256 with"
                 " cta_group 2");
   static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
 
-  static_assert(EpilogueThreads == 128 || (EpilogueThreads == 256 && CtaRows == 128),
+  static_assert(epilogue_threads == 128 || (epilogue_threads == 256 && cta_rows == 128),
                 "four epilogue warps, or eight for 128 rows: fewer rows have two threads each"
                 " already");
 
   static constexpr int kGroupThreads = 128;  ///< four warps: all lanes of TMEM once
-  static constexpr int kThreadsPerRow = EpilogueThreads / CtaRows;
-  static constexpr int kThreadColumns = MmaN / kThreadsPerRow;
+  static constexpr int kThreadsPerRow = epilogue_threads / cta_rows;
+  static constexpr int kThreadColumns = mma_n / kThreadsPerRow;
   /// Rows use half of the lanes of each quarter, all of the columns.
-  static constexpr bool kUsesHalfTheLanes = CtaGroup == 1 && CtaRows == 64;
+  static constexpr bool kUsesHalfTheLanes = CtaGroup == 1 && cta_rows == 64;
   /// Both halves of a row lie in the same lane, and a group of four warps takes each.
-  static constexpr bool kTwoGroups = EpilogueThreads == 256;
+  static constexpr bool kTwoGroups = epilogue_threads == 256;
   static constexpr uint32_t kSecondGroupsFirstThread = 256;
   /// TMEM columns of one accumulator.
-  static constexpr int kTmemColumns = kUsesHalfTheLanes || kTwoGroups ? MmaN : kThreadColumns;
+  static constexpr int kTmemColumns = kUsesHalfTheLanes || kTwoGroups ? mma_n : kThreadColumns;
 
   static constexpr uint32_t kWarpThreads = 32;
   static constexpr uint32_t kHalfWarp = 16;
@@ -47,13 +47,13 @@ struct AccumulatorLayout {
   static __device__ __forceinline__ uint32_t row() {
     const uint32_t thread = threadIdx.x % kGroupThreads;
     return kUsesHalfTheLanes ? thread / kWarpThreads * kHalfWarp + thread % kHalfWarp
-                             : thread % CtaRows;
+                             : thread % cta_rows;
   }
   /// Which part of the row: 0 … kThreadsPerRow - 1, the same in all threads of half a warp.
   static __device__ __forceinline__ uint32_t part() {
     if constexpr (kTwoGroups) return threadIdx.x / kSecondGroupsFirstThread;
     const uint32_t thread = threadIdx.x % kGroupThreads;
-    return kUsesHalfTheLanes ? thread % kWarpThreads / kHalfWarp : thread / CtaRows;
+    return kUsesHalfTheLanes ? thread % kWarpThreads / kHalfWarp : thread / cta_rows;
   }
   /// The first of the calling thread's columns.
   static __device__ __forceinline__ int first_column() { return part() * kThreadColumns; }

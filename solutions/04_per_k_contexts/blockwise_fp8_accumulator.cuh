@@ -10,17 +10,17 @@
 
 namespace bw {
 
-/// fp32 accumulator of one CTA's part of an output tile: `TileM` rows (of the CTA) × `TileN`
+/// fp32 accumulator of one CTA's part of an output tile: `tile_m` rows (of the CTA) × `tile_n`
 /// columns, spread over the epilogue threads as AccumulatorLayout says.
-template <int TileM, int TileN, int CtaGroup = 1, int EpilogueThreads = 128>
+template <int tile_m, int tile_n, int CtaGroup = 1, int epilogue_threads = 128>
 class BlockwiseFp8Accumulator {
  public:
-  using Layout = AccumulatorLayout<TileM, TileN, CtaGroup, EpilogueThreads>;
+  using Layout = AccumulatorLayout<tile_m, tile_n, CtaGroup, epilogue_threads>;
   static constexpr int kColumns = Layout::kThreadColumns;
 
  private:
-  static_assert(touches_at_most_two_b_scale_blocks(TileN),
-                "a tile may touch at most two B-scale blocks: TileN - gcd(TileN, 128) <= 128");
+  static_assert(touches_at_most_two_b_scale_blocks(tile_n),
+                "a tile may touch at most two B-scale blocks: tile_n - gcd(tile_n, 128) <= 128");
   static constexpr int kMostColumns = 192;  ///< with two small fragments, and nothing spills
   static_assert(kColumns <= kMostColumns,
                 "128 rows x more than 192 columns per CTA need so many accumulator registers per"
@@ -29,17 +29,17 @@ class BlockwiseFp8Accumulator {
   /// Columns per tcgen05.ld; two loads' registers are in use, beside the accumulator's.
   static constexpr int chunk_columns() {
     if (kColumns > 128) return 8;
-    if (kColumns == 128 && EpilogueThreads > 128) return 16;  // more threads have fewer registers
+    if (kColumns == 128 && epilogue_threads > 128) return 16;  // more threads have fewer registers
     return kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
   }
   static constexpr int kChunkColumns = chunk_columns();
   static_assert(kColumns % kChunkColumns == 0,
-                "a thread's columns are a multiple of 8: TileN is a multiple of 16");
+                "a thread's columns are a multiple of 8: tile_n is a multiple of 16");
   static constexpr int kNumChunks = kColumns / kChunkColumns;
   /// Columns of a thread that divide the scale block, or are one, never straddle two.
   static constexpr bool kOneBScale = kScaleBlock % kColumns == 0;
   static constexpr int kSharing = 8;  ///< columns for which the scale is chosen together
-  static_assert(columns_sharing_b_scale(TileN) % kSharing == 0 && kColumns % kSharing == 0,
+  static_assert(columns_sharing_b_scale(tile_n) % kSharing == 0 && kColumns % kSharing == 0,
                 "the boundary between two B-scales lies at a multiple of 8 columns");
 
  public:
@@ -51,7 +51,7 @@ class BlockwiseFp8Accumulator {
 
   /// acc += fragment * (a_scale * b_scale) for one K block; the scale product is formed first.
   ///
-  /// `epi_stage`: the K block's EpilogueKStage. `a_scales`: its stage's TileM scales in shared
+  /// `epi_stage`: the K block's EpilogueKStage. `a_scales`: its stage's tile_m scales in shared
   /// memory. The A-scales are released as soon as they are in a register, the accumulator right
   /// after the last load from it, before the arithmetic on what was loaded. All epilogue threads.
   template <class EpilogueStage>

@@ -38,16 +38,16 @@ struct BlockwiseTileArguments {
 };
 
 /// Compile-time choices and shared memory.
-template <int TileN>
+template <int tile_n>
 struct BlockwiseTileConfig {
   static constexpr int kTileM = 128;
-  static constexpr int kTileN = TileN;
+  static constexpr int kTileN = tile_n;
   static constexpr int kTileK = kScaleBlock;
   static constexpr int kNumInputStages = 4;
   static constexpr int kNumAccumulators = 4;
 
-  static constexpr OutputPipelineConfig kOutput{kNumAccumulators, TileN, /*cta_group=*/1};
-  using Payload = BlockwiseFp8TilePayload<kTileM, TileN>;
+  static constexpr OutputPipelineConfig kOutput{kNumAccumulators, tile_n, /*cta_group=*/1};
+  using Payload = BlockwiseFp8TilePayload<kTileM, tile_n>;
   using Input = InputTilePipeline<Payload, kNumInputStages>;
   using MmaWarp = MmaWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
   using EpilogueWarp =

@@ -21,9 +21,9 @@ struct ProgramOptions : bw::DenseGemmOptions {
 };
 
 /// Copies the problem to the device, poisons D, runs the kernel once.
-template <int TileN>
+template <int tile_n>
 bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
-  using Config = bw::BlockwiseTileConfig<TileN>;
+  using Config = bw::BlockwiseTileConfig<tile_n>;
   constexpr int kPoisonByte = 0xff;  // every bf16 a NaN
   const bw::WallTimer wall;
   const bw::DeviceBuffer<bw::Fp8E4m3> a(problem.a.values), b(problem.b.values);

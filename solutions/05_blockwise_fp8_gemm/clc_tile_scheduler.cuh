@@ -20,14 +20,14 @@ namespace bw {
 /// in each CTA, the arrival that expects the answer's bytes. Empty lives in the first CTA only and
 /// counts that warp and, of all CTAs, every thread of every consuming role. One request is under
 /// way at a time: after a failed one none may follow.
-template <int NumStages, int ConsumerThreads, int ClusterM, int ClusterSize>
+template <int NumStages, int consumer_threads, int cluster_m, int cluster_size>
 class ClcTileScheduler {
  public:
   using Pipeline = ProducerConsumerPipeline<NumStages>;
   using Message = ptx::LaunchControlResponse;
   static constexpr int kNumStages = NumStages;
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
-  static constexpr uint32_t kConsumerArrivals = ptx::kWarpThreads + ClusterSize * ConsumerThreads;
+  static constexpr uint32_t kConsumerArrivals = ptx::kWarpThreads + cluster_size * consumer_threads;
 
   /// `messages`: NumStages slots in shared memory.
   __device__ __forceinline__ ClcTileScheduler(SharedMemBarrier* barriers, Message* messages,
@@ -40,7 +40,7 @@ class ClcTileScheduler {
   /// Scheduler warp, its whole life: asks until an answer is no. In the other CTAs of the cluster
   /// there is nothing to do.
   __device__ __forceinline__ void publish_all() {
-    if (ClusterSize > 1 && ptx::cluster_cta_rank() != kFirstCta) return;
+    if (cluster_size > 1 && ptx::cluster_cta_rank() != kFirstCta) return;
     WorkTile tile;
     do {
       request();
@@ -51,7 +51,7 @@ class ClcTileScheduler {
   __device__ __forceinline__ bool next(WorkTile& tile) {
     if (!launched_tile_taken_) {
       launched_tile_taken_ = true;
-      tile = raster_.tile(blockIdx.x / ClusterM);
+      tile = raster_.tile(blockIdx.x / cluster_m);
       return true;
     }
     return take_answer(tile);
@@ -66,18 +66,18 @@ class ClcTileScheduler {
     pipeline_.wait_consumer_cluster();
     const uint32_t slot = pipeline_.producer_stage();
     const uint32_t full = pipeline_.producer_mbar(slot)->address();
-    if constexpr (ClusterSize == 1) {
+    if constexpr (cluster_size == 1) {
       if (ptx::elect_one()) ptx::mbarrier_arrive_expect_tx(full, kAnswerBytes);
     } else {
       const uint32_t lane = threadIdx.x % ptx::kWarpThreads;
-      if (lane < ClusterSize) {
+      if (lane < cluster_size) {
         ptx::mbarrier_arrive_expect_tx_cluster(ptx::map_to_cta(full, lane), kAnswerBytes);
       }
     }
     __syncwarp();
     if (ptx::elect_one()) {
-      ptx::launch_control_try_cancel<(ClusterSize > 1)>(ptx::shared_address(messages_ + slot),
-                                                        full);
+      ptx::launch_control_try_cancel<(cluster_size > 1)>(ptx::shared_address(messages_ + slot),
+                                                         full);
     }
     __syncwarp();
     pipeline_.producer_step();
@@ -88,12 +88,12 @@ class ClcTileScheduler {
     const ptx::CanceledCluster answer =
         ptx::launch_control_query(ptx::shared_address(messages_ + slot.index()));
     ptx::fence_proxy_async_shared();  // the next answer overwrites what was read
-    if constexpr (ClusterSize == 1) {
+    if constexpr (cluster_size == 1) {
       slot.mbar()->arrive();
     } else {
       ptx::mbarrier_arrive_cluster(ptx::map_to_cta(slot.mbar()->address(), kFirstCta));
     }
-    tile = raster_.tile(answer.first_cta_x / ClusterM);
+    tile = raster_.tile(answer.first_cta_x / cluster_m);
     return answer.is_canceled;
   }
 

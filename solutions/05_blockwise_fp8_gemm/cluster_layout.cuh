@@ -8,15 +8,15 @@
 
 namespace bw {
 
-/// Ranks count along M first: rank = rank_m + ClusterM · rank_n. CTAs of a row share a tile of B
+/// Ranks count along M first: rank = rank_m + cluster_m · rank_n. CTAs of a row share a tile of B
 /// (per parity with cta_group 2), CTAs of a column share a tile of A.
-template <int CtaGroup, int ClusterM, int ClusterN>
+template <int CtaGroup, int cluster_m, int cluster_n>
 struct ClusterLayout {
-  static_assert(ClusterM % CtaGroup == 0,
+  static_assert(cluster_m % CtaGroup == 0,
                 "with cta_group 2 the cluster has an even number of CTAs along M: they form pairs");
-  static_assert(ClusterM * ClusterN <= 16, "a cluster has at most 16 CTAs");
-  static constexpr int kSize = ClusterM * ClusterN;
-  static constexpr uint32_t kRowMask = (1u << ClusterM) - 1;
+  static_assert(cluster_m * cluster_n <= 16, "a cluster has at most 16 CTAs");
+  static constexpr int kSize = cluster_m * cluster_n;
+  static constexpr uint32_t kRowMask = (1u << cluster_m) - 1;
 
   uint32_t rank;
   uint32_t rank_m;
@@ -27,7 +27,7 @@ struct ClusterLayout {
     return of_rank(ptx::cluster_cta_rank());
   }
   static constexpr __host__ __device__ ClusterLayout of_rank(uint32_t rank) {
-    return ClusterLayout{rank, rank % ClusterM, rank / ClusterM};
+    return ClusterLayout{rank, rank % cluster_m, rank / cluster_m};
   }
 
   /// True in the CTA that issues the MMAs: of a pair, the one of even rank.
@@ -38,12 +38,12 @@ struct ClusterLayout {
   /// CTAs that get this CTA's slice of B: those of the same rank_n (and parity of rank_m).
   constexpr __host__ __device__ uint16_t b_multicast_mask() const {
     uint32_t mask = 0;
-    for (int i = 0; i < ClusterM / CtaGroup; ++i) mask |= 1u << (i * CtaGroup);
-    return static_cast<uint16_t>(mask << (rank_m % CtaGroup) << (rank_n * ClusterM));
+    for (int i = 0; i < cluster_m / CtaGroup; ++i) mask |= 1u << (i * CtaGroup);
+    return static_cast<uint16_t>(mask << (rank_m % CtaGroup) << (rank_n * cluster_m));
   }
   /// CTAs whose input-empty barrier this CTA's MMAs signal: all that send it (and its peer) data.
   constexpr __host__ __device__ uint16_t input_empty_mask() const {
-    uint32_t mask = kRowMask << (rank_n * ClusterM) | column_mask(rank_m);
+    uint32_t mask = kRowMask << (rank_n * cluster_m) | column_mask(rank_m);
     if (CtaGroup == 2) mask |= column_mask(rank_m ^ 1);
     return static_cast<uint16_t>(mask);
   }
@@ -51,15 +51,15 @@ struct ClusterLayout {
  private:
   static constexpr __host__ __device__ uint16_t column_mask(uint32_t column) {
     uint32_t mask = 0;
-    for (int i = 0; i < ClusterN; ++i) mask |= 1u << (i * ClusterM);
+    for (int i = 0; i < cluster_n; ++i) mask |= 1u << (i * cluster_m);
     return static_cast<uint16_t>(mask << column);
   }
 };
 
 /// Barrier of all threads of all CTAs: arrivals and writes before it are done after it.
-template <int ClusterSize>
+template <int cluster_size>
 __device__ __forceinline__ void cluster_sync() {
-  if constexpr (ClusterSize == 1) {
+  if constexpr (cluster_size == 1) {
     __syncthreads();
   } else {
     ptx::cluster_arrive();

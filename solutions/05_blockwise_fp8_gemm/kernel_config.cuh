@@ -26,10 +26,10 @@ namespace bw {
 /// With two epilogue groups warps 8 to 11 are epilogue too: warp w reads the lanes of w % 4.
 ///
 /// Every count of epilogue threads or warps in the kernel comes from here.
-template <int EpilogueGroups>
+template <int epilogue_groups>
 struct WarpRolesOf {
-  static_assert(EpilogueGroups == 1 || EpilogueGroups == 2, "one or two groups of four warps");
-  static constexpr uint32_t kEpilogueWarps = 4 * EpilogueGroups;
+  static_assert(epilogue_groups == 1 || epilogue_groups == 2, "one or two groups of four warps");
+  static constexpr uint32_t kEpilogueWarps = 4 * epilogue_groups;
   static constexpr uint32_t kSchedulerWarp = 4;
   static constexpr uint32_t kLoadWarp = 5;
   static constexpr uint32_t kMmaWarp = 6;
@@ -48,7 +48,7 @@ struct WarpRolesOf {
   /// Registers per thread. The SM has 65536: 8 warps may have 255 each, 12 warps only 168, where
   /// an epilogue thread needs 128 for its columns, 32 for what it loads and some 40 more. So with
   /// two groups the four other warps hand theirs over.
-  static constexpr bool kMovesRegisters = EpilogueGroups == 2;
+  static constexpr bool kMovesRegisters = epilogue_groups == 2;
   static constexpr int kEpilogueRegisters = 208;
   static constexpr int kOtherRegisters = 88;
   static_assert(!kMovesRegisters ||
@@ -63,7 +63,7 @@ using WarpRoles = WarpRolesOf<1>;
 /// What one epilogue thread's part of a slice of D and C looks like. A slice is what TMA moves at
 /// once: `kColumns` of every thread, a row of shared memory for each. With two threads to a row of
 /// D it holds two boxes, of the left and of the right half of the tile.
-template <GemmTraits traits, int ThreadColumns>
+template <GemmTraits traits, int thread_columns>
 struct OutputSlice {
   static constexpr int kRows = WarpRolesOf<traits.epilogue_groups()>::kEpilogueThreads;
   static constexpr int kMostBytes = 16 * 1024;  ///< larger ones would cost input stages
@@ -71,8 +71,8 @@ struct OutputSlice {
   static constexpr int kMostRowBytes = std::min(128, kMostBytes / kRows);
   static constexpr int kMostColumns = kMostRowBytes / traits.output_bytes();
   /// The widest power of two that divides a thread's columns.
-  static constexpr int kColumns = std::min(kMostColumns, ThreadColumns & -ThreadColumns);
-  static constexpr int kPerTile = ThreadColumns / kColumns;
+  static constexpr int kColumns = std::min(kMostColumns, thread_columns & -thread_columns);
+  static constexpr int kPerTile = thread_columns / kColumns;
 
   static constexpr uint32_t kDRowBytes = kColumns * traits.output_bytes();
   static constexpr uint32_t kCRowBytes = kColumns * sizeof(uint16_t);

@@ -13,13 +13,13 @@ namespace bw {
 ///
 /// The load warp may be several tiles ahead. A parity wait tells only neighbouring phases apart,
 /// and a wait for a phase that was overtaken by two never ends. So tile t has barrier
-/// t % NumPhases, and `NumPhases` is more than the tiles by which the load warp can be ahead.
-template <int NumPhases>
+/// t % num_phases, and `num_phases` is more than the tiles by which the load warp can be ahead.
+template <int num_phases>
 class LoadOrderBarrier {
-  static_assert(NumPhases >= 1, "at least one barrier");
+  static_assert(num_phases >= 1, "at least one barrier");
 
  public:
-  static constexpr int kNumBarriers = NumPhases;
+  static constexpr int kNumBarriers = num_phases;
 
   /// `barriers`: `kNumBarriers` barriers in shared memory.
   __device__ __forceinline__ explicit LoadOrderBarrier(SharedMemBarrier* barriers)
@@ -28,7 +28,7 @@ class LoadOrderBarrier {
   /// One thread, before the kernel's first barrier.
   __device__ __forceinline__ void init_barriers() const {
 #pragma unroll
-    for (int i = 0; i < NumPhases; ++i) barriers_[i].init(1);
+    for (int i = 0; i < num_phases; ++i) barriers_[i].init(1);
   }
 
   /// One lane of the load warp: this tile's first loads are issued.
@@ -37,7 +37,7 @@ class LoadOrderBarrier {
   __device__ __forceinline__ void wait() const { barriers_[index_].wait(lap_ & 1); }
   /// All lanes of either warp, after `arrive` or `wait`: goes to the next tile.
   __device__ __forceinline__ void step() {
-    if (++index_ == NumPhases) {
+    if (++index_ == num_phases) {
       index_ = 0;
       ++lap_;
     }

@@ -15,14 +15,14 @@ namespace bw {
 /// The scheduler warp of every CTA publishes them to its own CTA through a ring. Full counts its
 /// one arrival; empty counts every thread of every consuming role, and every role must take every
 /// message, whether the tile gives it work or not.
-template <int NumStages, int ConsumerThreads, int ClusterM>
+template <int NumStages, int consumer_threads, int cluster_m>
 class StaticTileScheduler {
  public:
   using Pipeline = ProducerConsumerPipeline<NumStages>;
   using Message = WorkTile;
   static constexpr int kNumStages = NumStages;
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
-  static constexpr uint32_t kConsumerArrivals = ConsumerThreads;
+  static constexpr uint32_t kConsumerArrivals = consumer_threads;
 
   /// `messages`: NumStages slots in shared memory.
   __device__ __forceinline__ StaticTileScheduler(SharedMemBarrier* barriers, Message* messages,
@@ -34,8 +34,8 @@ class StaticTileScheduler {
 
   /// Scheduler warp, its whole life: publishes all tiles, then the message that ends the work.
   __device__ __forceinline__ void publish_all() {
-    const uint32_t clusters = gridDim.x / ClusterM;
-    uint32_t index = blockIdx.x / ClusterM;
+    const uint32_t clusters = gridDim.x / cluster_m;
+    uint32_t index = blockIdx.x / cluster_m;
     WorkTile tile;
     do {
       tile = raster_.tile(index);

@@ -198,7 +198,7 @@ TEST(ProducerConsumerPipeline, TryWaitConsumerTestsEmptyOfTheProducersStageAndLa
 }
 
 /// `wait_*_if_needed(ready)` on a stage that becomes ready late.
-template <bool kProducerSide, bool kReady>
+template <bool producer_side, bool is_ready>
 struct WaitIfNeeded {
   struct Seen {
     uint32_t signalled_before;
@@ -212,17 +212,17 @@ struct WaitIfNeeded {
     }
     meet();
     if (warp_index() == 0) {
-      if constexpr (kProducerSide) {
+      if constexpr (producer_side) {
         for (int stage = 0; stage < kStages; ++stage) pipeline.producer_step();
-        pipeline.wait_consumer_if_needed(kReady);
+        pipeline.wait_consumer_if_needed(is_ready);
       } else {
-        pipeline.wait_producer_if_needed(kReady);
+        pipeline.wait_producer_if_needed(is_ready);
       }
       if (threadIdx.x == 0) seen.signalled_before = signalled;
     } else if (lane_index() == 0) {
       come_late();
       signalled = 1;
-      barriers[kProducerSide ? kStages : 0].arrive();
+      barriers[producer_side ? kStages : 0].arrive();
     }
   }
 };
@@ -262,7 +262,7 @@ struct StepSeen {
   uint32_t producer[kSteps + 1], consumer[kSteps + 1];  ///< stages before each step, and after all
   AllBarriers barriers;
 };
-template <bool kProducerSide>
+template <bool producer_side>
 struct Steps {
   using Seen = StepSeen;
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
@@ -271,7 +271,7 @@ struct Steps {
       seen.producer[i] = pipeline.producer_stage();
       seen.consumer[i] = pipeline.consumer_stage();
       if (i == kSteps) break;
-      if (kProducerSide) {
+      if (producer_side) {
         pipeline.producer_step();
       } else {
         pipeline.consumer_step();

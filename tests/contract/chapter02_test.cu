@@ -253,13 +253,13 @@ TEST(TmemStage, FromOffsetFindsTheStage) {
 
 // ---- TmemDeallocBarrier
 
-template <int CtaGroup, int EpilogueThreads = 128>
+template <int CtaGroup, int epilogue_threads = 128>
 struct DeallocInit {
   struct Seen {
     BarrierState barrier;
   };
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
-    TmemDeallocBarrier<CtaGroup, EpilogueThreads>{barriers}.init_barrier();
+    TmemDeallocBarrier<CtaGroup, epilogue_threads>{barriers}.init_barrier();
     seen.barrier = complete_and_count(barriers[0]);
   }
 };
@@ -300,7 +300,7 @@ TEST(TmemDeallocBarrier, SignalCompleteOfAPairArrivesInBothCtas) {
 }
 
 /// The epilogue warps of every CTA read late; the MMA warp must not free before the last of them.
-template <int CtaGroup, int EpilogueThreads = 128>
+template <int CtaGroup, int epilogue_threads = 128>
 struct CompleteDealloc {
   struct Seen {
     uint32_t signalled;         ///< in CTA 0: by epilogue threads of the whole group
@@ -309,7 +309,7 @@ struct CompleteDealloc {
   };
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
     __shared__ uint32_t slot;
-    const TmemDeallocBarrier<CtaGroup, EpilogueThreads> dealloc{barriers};
+    const TmemDeallocBarrier<CtaGroup, epilogue_threads> dealloc{barriers};
     const uint32_t rank = ptx::cluster_cta_rank();
     uint32_t& signalled = (&seen - rank)->signalled;
     if (threadIdx.x == 0) {
@@ -326,7 +326,8 @@ struct CompleteDealloc {
       }
     } else if (is_epilogue_warp()) {
       // One warp after the other, those of the second CTA last.
-      for (uint32_t i = 0; i <= (epilogue_thread() + EpilogueThreads * rank) / 32; ++i) come_late();
+      for (uint32_t i = 0; i <= (epilogue_thread() + epilogue_threads * rank) / 32; ++i)
+        come_late();
       atomicAdd(&signalled, 1);
       dealloc.signal_complete();
     }
@@ -374,7 +375,7 @@ TEST(TmemDeallocBarrierDeathTest, CompleteDeallocReleasesTheLock) {
 // ---- WarpGroupBarrier
 
 using Group = WarpGroupBarrier<64, 1>;
-template <bool kWait>
+template <bool waits>
 struct GroupBarrier {
   struct Seen {
     uint32_t arrived_before;   ///< seen by the waiting warp: 1 when it waited
@@ -388,7 +389,7 @@ struct GroupBarrier {
     }
     __syncthreads();
     if (warp_index() == 0) {  // announces, and goes on
-      if constexpr (kWait) {
+      if constexpr (waits) {
         come_late();
         arrived = 1;
         Group::arrive();
@@ -397,7 +398,7 @@ struct GroupBarrier {
         if (lane_index() == 0) seen.waiter_returned = waiter_returned;
       }
     } else if (warp_index() == 1) {
-      if constexpr (kWait) {
+      if constexpr (waits) {
         Group::wait();
       } else {
         come_late();

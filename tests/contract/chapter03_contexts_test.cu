@@ -12,12 +12,13 @@
 namespace bw::test {
 namespace {
 
-template <int CtaGroup, int EpilogueThreads>
-constexpr OutputPipelineConfig kOutput{2, 64, CtaGroup, EpilogueThreads};
-template <int CtaGroup, int EpilogueThreads = 128>
-using MmaWarpOf = MmaWarpContext<kOutput<CtaGroup, EpilogueThreads>, 32, EpilogueThreads>;
-template <int CtaGroup, int EpilogueThreads = 128>
-using EpilogueWarpOf = EpilogueWarpContext<kOutput<CtaGroup, EpilogueThreads>, 32, EpilogueThreads>;
+template <int CtaGroup, int epilogue_threads>
+constexpr OutputPipelineConfig kOutput{2, 64, CtaGroup, epilogue_threads};
+template <int CtaGroup, int epilogue_threads = 128>
+using MmaWarpOf = MmaWarpContext<kOutput<CtaGroup, epilogue_threads>, 32, epilogue_threads>;
+template <int CtaGroup, int epilogue_threads = 128>
+using EpilogueWarpOf =
+    EpilogueWarpContext<kOutput<CtaGroup, epilogue_threads>, 32, epilogue_threads>;
 constexpr unsigned kThreads = kContextThreads<128>;
 constexpr uint32_t kGarbage = 0xdeadbeef;
 constexpr uint32_t kPublished = 96;  ///< a TMEM address
@@ -47,11 +48,11 @@ struct ContextSeen {
 };
 
 /// A whole life: the MMA warp allocates late, the epilogue leaves late, that of a second CTA last.
-template <Form form, int CtaGroup, int EpilogueThreads>
+template <Form form, int CtaGroup, int epilogue_threads>
 struct Life {
   using Seen = ContextSeen;
-  using MmaWarp = MmaWarpOf<CtaGroup, EpilogueThreads>;
-  using EpilogueWarp = EpilogueWarpOf<CtaGroup, EpilogueThreads>;
+  using MmaWarp = MmaWarpOf<CtaGroup, epilogue_threads>;
+  using EpilogueWarp = EpilogueWarpOf<CtaGroup, epilogue_threads>;
 
   static __device__ uint32_t count_left(Seen& seen) {
     Seen* const first = &seen - ptx::cluster_cta_rank();
@@ -77,8 +78,8 @@ struct Life {
 
   static __device__ void look(const EpilogueWarp& epilogue, SharedMemBarrier& dealloc, Seen& seen) {
     const uint32_t rank = ptx::cluster_cta_rank();
-    for (uint32_t i = 0; i <= (epilogue_thread() + EpilogueThreads * rank) / 32; ++i) come_late();
-    const bool in_last_warp = epilogue_thread() == EpilogueThreads - 32;
+    for (uint32_t i = 0; i <= (epilogue_thread() + epilogue_threads * rank) / 32; ++i) come_late();
+    const bool in_last_warp = epilogue_thread() == epilogue_threads - 32;
     if (in_last_warp && rank == CtaGroup - 1) seen.dealloc_phase_inside = current_phase(dealloc);
     if (in_last_warp) seen.epilogue_address = epilogue.tmem().addr;
     __syncwarp();
@@ -136,11 +137,11 @@ struct Life {
 /// CTA.
 class WarpContext : public testing::TestWithParam<Making> {
  protected:
-  template <int CtaGroup, int EpilogueThreads>
+  template <int CtaGroup, int epilogue_threads>
   static std::vector<ContextSeen> lives_of(Form form) {
-    constexpr unsigned kCtaThreads = kContextThreads<EpilogueThreads>;
-    using Created = Life<Form::kCreate, CtaGroup, EpilogueThreads>;
-    using ReadyMade = Life<Form::kReadyMade, CtaGroup, EpilogueThreads>;
+    constexpr unsigned kCtaThreads = kContextThreads<epilogue_threads>;
+    using Created = Life<Form::kCreate, CtaGroup, epilogue_threads>;
+    using ReadyMade = Life<Form::kReadyMade, CtaGroup, epilogue_threads>;
     return form == Form::kCreate ? observe_cluster<Created>(CtaGroup, kCtaThreads)
                                  : observe_cluster<ReadyMade>(CtaGroup, kCtaThreads);
   }

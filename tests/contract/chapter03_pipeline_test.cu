@@ -17,10 +17,10 @@ namespace {
 constexpr int kStages = 2;
 constexpr int kStride = 64;
 constexpr uint32_t kBase = 128;  ///< TMEM address; nothing here reads or writes there
-template <int CtaGroup, int EpilogueThreads = 128>
-constexpr OutputPipelineConfig kOutput{kStages, kStride, CtaGroup, EpilogueThreads};
-template <int CtaGroup, int EpilogueThreads = 128>
-using Output = OutputTilePipeline<kOutput<CtaGroup, EpilogueThreads>>;
+template <int CtaGroup, int epilogue_threads = 128>
+constexpr OutputPipelineConfig kOutput{kStages, kStride, CtaGroup, epilogue_threads};
+template <int CtaGroup, int epilogue_threads = 128>
+using Output = OutputTilePipeline<kOutput<CtaGroup, epilogue_threads>>;
 
 template <int CtaGroup>
 __device__ Output<CtaGroup> output_over(SharedMemBarrier* barriers) {
@@ -33,13 +33,13 @@ constexpr uint32_t kProducerArrivals = 40;
 constexpr uint32_t kConsumerArrivals = 300;
 constexpr unsigned kEpilogueThreads = 128;
 
-template <int CtaGroup, int EpilogueThreads = 128>
+template <int CtaGroup, int epilogue_threads = 128>
 struct InitBarriers {
   struct Seen {
     BarrierState full[kStages], empty[kStages];
   };
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
-    Output<CtaGroup, EpilogueThreads>::init_barriers(barriers);
+    Output<CtaGroup, epilogue_threads>::init_barriers(barriers);
     for (int stage = 0; stage < kStages; ++stage) {
       seen.full[stage] = complete_and_count(barriers[stage]);
       seen.empty[stage] = complete_and_count(barriers[kStages + stage]);
@@ -74,7 +74,7 @@ struct AcquireSeen {
   uint32_t own_ring;  ///< 1: the stage points to the pipeline that it was acquired from
   uint32_t producer_stage, consumer_stage;
 };
-template <bool kMmaSide>
+template <bool mma_side>
 struct Acquire {
   using Seen = AcquireSeen;
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
@@ -85,16 +85,16 @@ struct Acquire {
       signalled = 0;
     }
     meet();
-    constexpr int kSteps = kMmaSide ? kStages + 1 : 1;
+    constexpr int kSteps = mma_side ? kStages + 1 : 1;
     if (warp_index() == 0) {
       for (int i = 0; i < kSteps; ++i) {
-        if (kMmaSide) {
+        if (mma_side) {
           output.pipeline.producer_step();
         } else {
           output.pipeline.consumer_step();
         }
       }
-      const auto stage = kMmaSide ? output.acquire_for_mma() : output.acquire_for_epilogue();
+      const auto stage = mma_side ? output.acquire_for_mma() : output.acquire_for_epilogue();
       if (lane_index() == 0) {
         seen = {signalled,
                 stage.index,
@@ -106,7 +106,7 @@ struct Acquire {
     } else if (lane_index() == 0) {
       come_late();
       signalled = 1;
-      barriers[kMmaSide ? kStages + 1 : 1].arrive();
+      barriers[mma_side ? kStages + 1 : 1].arrive();
     }
   }
 };
@@ -134,7 +134,7 @@ struct ReleaseSeen {
   BarrierState full[kStages], empty[kStages];
 };
 /// The first CTA's MMA warp acquires and releases stage 0, by the members or by a producer's scope.
-template <int CtaGroup, bool kScope>
+template <int CtaGroup, bool by_scope>
 struct ReleaseFromMma {
   using Seen = ReleaseSeen;
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
@@ -142,7 +142,7 @@ struct ReleaseFromMma {
     if (threadIdx.x == 0) output.pipeline.init_barriers(kProducerArrivals, kConsumerArrivals);
     meet();
     if (ptx::cluster_cta_rank() == 0) {
-      if constexpr (kScope) {
+      if constexpr (by_scope) {
         auto scope = output.producer().acquire();
       } else {
         const auto stage = output.acquire_for_mma();
@@ -274,22 +274,22 @@ TEST(MmaCompleteMask, IsTheCtaOrThePairOfEveryRank) {
 }
 
 /// The types are compared in device code: nvcc can't name them in the host's.
-template <int EpilogueThreads>
+template <int epilogue_threads>
 struct TypesOfContexts {
   struct Seen {
     uint32_t tmem, pipeline, dealloc, sync;
   };
   static __device__ void run(SharedMemBarrier*, Seen& seen) {
-    using Types = WarpContextTypes<kOutput<2, EpilogueThreads>, 32, EpilogueThreads>;
+    using Types = WarpContextTypes<kOutput<2, epilogue_threads>, 32, epilogue_threads>;
     seen = {std::is_same_v<typename Types::Tmem, TmemAllocation<2>>,
-            std::is_same_v<typename Types::Pipeline, Output<2, EpilogueThreads>>,
-            std::is_same_v<typename Types::Dealloc, TmemDeallocBarrier<2, EpilogueThreads>>,
-            std::is_same_v<typename Types::Sync, WarpGroupBarrier<32 + EpilogueThreads, 1>>};
+            std::is_same_v<typename Types::Pipeline, Output<2, epilogue_threads>>,
+            std::is_same_v<typename Types::Dealloc, TmemDeallocBarrier<2, epilogue_threads>>,
+            std::is_same_v<typename Types::Sync, WarpGroupBarrier<32 + epilogue_threads, 1>>};
   }
 };
-template <int EpilogueThreads>
+template <int epilogue_threads>
 void expect_types() {
-  const auto seen = observe<TypesOfContexts<EpilogueThreads>>(1);
+  const auto seen = observe<TypesOfContexts<epilogue_threads>>(1);
   EXPECT_EQ(seen.tmem, 1u);
   EXPECT_EQ(seen.pipeline, 1u);
   EXPECT_EQ(seen.dealloc, 1u);

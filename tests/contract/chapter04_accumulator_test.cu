@@ -37,31 +37,31 @@ __host__ __device__ inline float b_scale_at(uint32_t k, uint32_t block) {
 }
 
 /// `boundary`: columns of the tile that have the first B-scale.
-template <int Rows, int Columns, int CtaGroup, int boundary, int EpilogueThreads = 128>
+template <int rows, int columns, int CtaGroup, int boundary, int epilogue_threads = 128>
 struct Promote {
-  static constexpr int kRows = Rows, kColumns = Columns, kBoundary = boundary;
-  static constexpr OutputPipelineConfig kOutput{2, 256, CtaGroup, EpilogueThreads};
-  using Accumulator = BlockwiseFp8Accumulator<Rows, Columns, CtaGroup, EpilogueThreads>;
+  static constexpr int kRows = rows, kColumns = columns, kBoundary = boundary;
+  static constexpr OutputPipelineConfig kOutput{2, 256, CtaGroup, epilogue_threads};
+  using Accumulator = BlockwiseFp8Accumulator<rows, columns, CtaGroup, epilogue_threads>;
   using Stage = EpilogueKStage<kOutput, kInputStages>;
   static constexpr uint32_t kOutputStage = 1;
 
   struct Seen {
-    float sums[Rows][Columns];
-    float of_last_block[Rows][Columns];
+    float sums[rows][columns];
+    float of_last_block[rows][columns];
     BarrierState output_empty, input_empty;
   };
 
   /// The element of D that lies in `lane` and `column` of the accumulator (PTX ISA, "Data path
   /// layout organization"): its row, or -1 where D has nothing, and its column.
   static __device__ int row_in(int lane) {
-    if (Rows == 128) return lane;
+    if (rows == 128) return lane;
     if (CtaGroup == 2) return lane % 64;
     return lane % 32 < 16 ? lane / 32 * 16 + lane % 16 : -1;
   }
   static __device__ uint32_t column_in(uint32_t lane, uint32_t column) {
-    return Rows == 64 && CtaGroup == 2 && lane >= 64 ? column + Columns / 2 : column;
+    return rows == 64 && CtaGroup == 2 && lane >= 64 ? column + columns / 2 : column;
   }
-  static constexpr int kTmemColumns = Rows == 64 && CtaGroup == 2 ? Columns / 2 : Columns;
+  static constexpr int kTmemColumns = rows == 64 && CtaGroup == 2 ? columns / 2 : columns;
 
   /// The first four warps reach all lanes.
   static __device__ void fill(TmemAddress accumulator, uint32_t k) {
@@ -78,7 +78,7 @@ struct Promote {
     }
     TmemAddress::wait_store();
   }
-  static __device__ void keep(const Accumulator& accumulator, float (&to)[Rows][Columns]) {
+  static __device__ void keep(const Accumulator& accumulator, float (&to)[rows][columns]) {
     using Layout = typename Accumulator::Layout;
 #pragma unroll
     for (int i = 0; i < Accumulator::kColumns; ++i) {
@@ -89,14 +89,14 @@ struct Promote {
   /// Waits for all epilogue threads; what they did with tensor memory comes before what follows.
   static __device__ void meet_epilogue() {
     ptx::tcgen05_fence_before_thread_sync();
-    ptx::bar_sync<1, EpilogueThreads>();
+    ptx::bar_sync<1, epilogue_threads>();
     ptx::tcgen05_fence_after_thread_sync();
   }
 
   static __device__ void promote_block(Accumulator& accumulator, Stage stage, uint32_t k) {
-    __shared__ float a_scales[Rows];
+    __shared__ float a_scales[rows];
     fill(stage.output_stage.tmem().tensor(), k);
-    if (threadIdx.x < Rows) a_scales[threadIdx.x] = a_scale_at(k, threadIdx.x);
+    if (threadIdx.x < rows) a_scales[threadIdx.x] = a_scale_at(k, threadIdx.x);
     meet_epilogue();
     accumulator.promote(stage, a_scales, BScalePair{b_scale_at(k, 0), b_scale_at(k, 1), boundary});
     meet_epilogue();

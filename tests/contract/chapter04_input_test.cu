@@ -109,12 +109,12 @@ struct ScopeSeen {
 };
 
 /// One warp takes stage 1 in the lap in which it has to wait; another warp signals it late, once.
-template <bool kProducer, Enter enter>
+template <bool producer_side, Enter enter>
 struct ScopeOfStage {
   using Seen = ScopeSeen;
 
   static __device__ uint32_t stage_of(const Input& input) {
-    return kProducer ? input.pipeline.producer_stage() : input.pipeline.consumer_stage();
+    return producer_side ? input.pipeline.producer_stage() : input.pipeline.consumer_stage();
   }
   template <class View>
   static __device__ auto enter_scope(View& view) {
@@ -150,12 +150,12 @@ struct ScopeOfStage {
     __shared__ volatile uint32_t signalled;
     auto input = input_over(barriers);
     if (threadIdx.x == 0) {
-      input.pipeline.init_barriers(kProducer ? kArrivals : 1, kProducer ? 1 : kArrivals);
+      input.pipeline.init_barriers(producer_side ? kArrivals : 1, producer_side ? 1 : kArrivals);
       signalled = 0;
     }
     meet();
     if (warp_index() == 0) {
-      if constexpr (kProducer) {
+      if constexpr (producer_side) {
         for (int i = 0; i < kStages + 1; ++i) input.pipeline.producer_step();
         use_stage(input, input.producer(), barriers, signalled, seen);
       } else {
@@ -164,21 +164,21 @@ struct ScopeOfStage {
       }
       if (lane_index() == 0) {
         seen.other_stage =
-            kProducer ? input.pipeline.consumer_stage() : input.pipeline.producer_stage();
+            producer_side ? input.pipeline.consumer_stage() : input.pipeline.producer_stage();
         seen.full = complete_and_count(barriers[1]);
         seen.empty = complete_and_count(barriers[kStages + 1]);
       }
     } else if (lane_index() == 0) {
       come_late();
       signalled = 1;
-      barriers[kProducer ? kStages + 1 : 1].arrive();
+      barriers[producer_side ? kStages + 1 : 1].arrive();
     }
   }
 };
 
-template <bool kProducer, Enter enter>
+template <bool producer_side, Enter enter>
 ScopeSeen observe_scope() {
-  const auto seen = observe<ScopeOfStage<kProducer, enter>>(64);
+  const auto seen = observe<ScopeOfStage<producer_side, enter>>(64);
   EXPECT_EQ(seen.ready_before, 0u) << "try_acquire tells, and doesn't wait";
   EXPECT_EQ(seen.ready_after, 1u);
   EXPECT_EQ(seen.tile_index[0], 2u) << "stage 1 of groups of 2";
@@ -187,7 +187,7 @@ ScopeSeen observe_scope() {
   EXPECT_EQ(seen.stage_inside, 1u) << "the index moves at the end";
   EXPECT_EQ(seen.stage_after, 0u);
   EXPECT_EQ(seen.other_stage, 0u);
-  const BarrierState& signalled_by_user = kProducer ? seen.full : seen.empty;
+  const BarrierState& signalled_by_user = producer_side ? seen.full : seen.empty;
   EXPECT_EQ(signalled_by_user.phase, 0u);
   EXPECT_EQ(signalled_by_user.pending, kArrivals) << "the scope signals nothing";
   return seen;

@@ -37,16 +37,16 @@ struct LifeSeen {
   uint32_t read_before_drained;
 };
 
-template <Late late, int EpilogueThreads = 128>
+template <Late late, int epilogue_threads = 128>
 struct Life {
   using Seen = LifeSeen;
-  static constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, 1, EpilogueThreads};
-  using MmaWarp = MmaWarpContext<kOutput, 32, EpilogueThreads>;
-  using EpilogueWarp = EpilogueWarpContext<kOutput, 32, EpilogueThreads>;
+  static constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, 1, epilogue_threads};
+  using MmaWarp = MmaWarpContext<kOutput, 32, epilogue_threads>;
+  using EpilogueWarp = EpilogueWarpContext<kOutput, 32, epilogue_threads>;
   /// The MMAs' commit, and every epilogue warp.
-  static constexpr uint32_t kInputConsumers = 1 + EpilogueThreads / 32;
+  static constexpr uint32_t kInputConsumers = 1 + epilogue_threads / 32;
   /// The load warp comes behind the MMA warp.
-  static constexpr unsigned kThreads = EpilogueThreads == 256 ? kContextThreads<256> : 6 * 32;
+  static constexpr unsigned kThreads = epilogue_threads == 256 ? kContextThreads<256> : 6 * 32;
   struct Progress {
     uint32_t loaded, multiplied, accumulators_read, scales_read;
   };
@@ -102,7 +102,7 @@ struct Life {
     auto input = input_over(barriers);
     for (uint32_t k = 0; k < kKBlocks; ++k) {
       auto context = epilogue.per_k_stage(input);
-      if (epilogue_thread() == EpilogueThreads - 1) {
+      if (epilogue_thread() == epilogue_threads - 1) {
         seen.epilogue_offset[k] = context.output_stage().tmem().offset() - epilogue.tmem().addr;
         seen.epilogue_input[k] = context.input_stage_index();
         seen.loaded_before_epilogue[k] = look(progress.loaded);
@@ -154,33 +154,33 @@ template <class Scenario>
 LifeSeen live() {
   return observe<Scenario>(Scenario::kThreads);
 }
-template <int EpilogueThreads>
+template <int epilogue_threads>
 void expect_that_mma_waits_for_every_reader() {
-  const LifeSeen seen = live<Life<Late::kEpilogue, EpilogueThreads>>();
+  const LifeSeen seen = live<Life<Late::kEpilogue, epilogue_threads>>();
   expect_stages(seen);
   for (uint32_t k = 0; k < kKBlocks; ++k) {
-    EXPECT_GE(seen.read_before_mma[k], reads_due(k, kOutputStages, EpilogueThreads))
+    EXPECT_GE(seen.read_before_mma[k], reads_due(k, kOutputStages, epilogue_threads))
         << "K block " << k;
-    EXPECT_LT(seen.read_before_mma[k], (k + 1) * EpilogueThreads) << "it runs ahead of the reader";
+    EXPECT_LT(seen.read_before_mma[k], (k + 1) * epilogue_threads) << "it runs ahead of the reader";
   }
 }
-template <int EpilogueThreads>
+template <int epilogue_threads>
 void expect_that_the_epilogue_waits_for_the_commit() {
-  const LifeSeen seen = live<Life<Late::kMma, EpilogueThreads>>();
+  const LifeSeen seen = live<Life<Late::kMma, epilogue_threads>>();
   expect_stages(seen);
   for (uint32_t k = 0; k < kKBlocks; ++k) {
     EXPECT_EQ(seen.multiplied_before_epilogue[k], k + 1);
     EXPECT_GE(seen.loaded_before_epilogue[k], k + 1);
   }
 }
-template <int EpilogueThreads>
+template <int epilogue_threads>
 void expect_that_the_loader_waits_for_every_warp() {
-  const LifeSeen seen = live<Life<Late::kEpilogue, EpilogueThreads>>();
+  const LifeSeen seen = live<Life<Late::kEpilogue, epilogue_threads>>();
   for (uint32_t k = 0; k < kKBlocks; ++k) {
-    EXPECT_GE(seen.read_before_load[k], reads_due(k, kInputStages, EpilogueThreads))
+    EXPECT_GE(seen.read_before_load[k], reads_due(k, kInputStages, epilogue_threads))
         << "K block " << k;
   }
-  EXPECT_EQ(seen.read_before_drained, kKBlocks * EpilogueThreads);
+  EXPECT_EQ(seen.read_before_drained, kKBlocks * epilogue_threads);
 }
 
 TEST(MmaWarpContext, PerKStageTakesOneAccumulatorPerKBlock) {

@@ -16,17 +16,17 @@ namespace {
 constexpr int kOutputStages = 2, kInputStages = 3;
 constexpr int kStride = 64;
 constexpr uint32_t kBase = 128;  ///< TMEM address; nothing here reads or writes there
-template <int CtaGroup, int EpilogueThreads = 128>
-constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, CtaGroup, EpilogueThreads};
-template <int CtaGroup, int EpilogueThreads = 128>
-using Output = OutputTilePipeline<kOutput<CtaGroup, EpilogueThreads>>;
+template <int CtaGroup, int epilogue_threads = 128>
+constexpr OutputPipelineConfig kOutput{kOutputStages, kStride, CtaGroup, epilogue_threads};
+template <int CtaGroup, int epilogue_threads = 128>
+using Output = OutputTilePipeline<kOutput<CtaGroup, epilogue_threads>>;
 using Input = ProducerConsumerPipeline<kInputStages>;
 constexpr uint32_t kArrivals = 300;  ///< more than all threads make
 constexpr unsigned kEpilogueThreads = 128;
 constexpr int kInputBarriers = 2 * kOutputStages;  ///< they lie behind those of the accumulators
 
-template <int CtaGroup, int EpilogueThreads = 128>
-__device__ Output<CtaGroup, EpilogueThreads> output_over(SharedMemBarrier* barriers) {
+template <int CtaGroup, int epilogue_threads = 128>
+__device__ Output<CtaGroup, epilogue_threads> output_over(SharedMemBarrier* barriers) {
   return {ProducerConsumerPipeline<kOutputStages>(barriers), TmemAllocation<CtaGroup>{kBase},
           mma_complete_mask<CtaGroup>(ptx::cluster_cta_rank())};
 }
@@ -145,7 +145,7 @@ struct PerKConsumeSeen {
   BarrierState full, empty;
 };
 /// The epilogue takes stage 0, which a fifth warp signals late.
-template <bool kReleasedEarly>
+template <bool released_early>
 struct PerKConsume {
   using Seen = PerKConsumeSeen;
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
@@ -164,7 +164,7 @@ struct PerKConsume {
           seen.index = k_stage.stage().index;
           seen.offset = k_stage.tmem().offset();
         }
-        if constexpr (kReleasedEarly) k_stage.release_accumulator();
+        if constexpr (released_early) k_stage.release_accumulator();
       }
       seen.consumer_stage[threadIdx.x] = output.pipeline.consumer_stage();
     } else if (lane_index() == 0) {
@@ -307,25 +307,25 @@ TEST(EpilogueKContext, EnterOfAPairLeavesTheInputsWaitToTheLeadersMmaWarp) {
 
 /// What the epilogue does inside the scope.
 enum class Inside { kNothing, kReleaseAccumulator, kArriveInput, kMove };
-template <int EpilogueThreads>
+template <int epilogue_threads>
 struct ExitSeen {
-  uint32_t output_stage[EpilogueThreads], input_stage[EpilogueThreads];
+  uint32_t output_stage[epilogue_threads], input_stage[epilogue_threads];
   uint32_t producer_stages;  ///< of both pipelines, added
   BarrierState output_full, output_empty, input_full, input_empty;
   BarrierState other_output_empty, other_input_empty;  ///< of the stages before
 };
 /// The epilogue of the last CTA takes its stages, which are ready, and ends its scope.
-template <int CtaGroup, Inside inside, int EpilogueThreads = 128>
+template <int CtaGroup, Inside inside, int epilogue_threads = 128>
 struct Exit {
-  using Seen = ExitSeen<EpilogueThreads>;
-  static __device__ void use_stages(Output<CtaGroup, EpilogueThreads>& output, Input& input) {
-    EpilogueKContext<kOutput<CtaGroup, EpilogueThreads>, kInputStages> context(output, input);
+  using Seen = ExitSeen<epilogue_threads>;
+  static __device__ void use_stages(Output<CtaGroup, epilogue_threads>& output, Input& input) {
+    EpilogueKContext<kOutput<CtaGroup, epilogue_threads>, kInputStages> context(output, input);
     if constexpr (inside == Inside::kReleaseAccumulator) context.stage().release_accumulator();
     if constexpr (inside == Inside::kArriveInput) context.stage().arrive_input();
     if constexpr (inside == Inside::kMove) auto owner = std::move(context);
   }
   static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
-    auto output = output_over<CtaGroup, EpilogueThreads>(barriers);
+    auto output = output_over<CtaGroup, epilogue_threads>(barriers);
     Input input(barriers + kInputBarriers);
     if (threadIdx.x == 0) {
       output.pipeline.init_barriers(1, kArrivals);
@@ -351,8 +351,8 @@ struct Exit {
     meet();
   }
 };
-template <int EpilogueThreads>
-void expect_left(const ExitSeen<EpilogueThreads>& seen) {
+template <int epilogue_threads>
+void expect_left(const ExitSeen<epilogue_threads>& seen) {
   for (const uint32_t stage : seen.output_stage) EXPECT_EQ(stage, 0u) << "after stage 1 of 2";
   for (const uint32_t stage : seen.input_stage) EXPECT_EQ(stage, 0u) << "after stage 2 of 3";
   EXPECT_EQ(seen.producer_stages, 0u);

@@ -60,10 +60,10 @@ TEST(ArriveCounts, CountBothGroupsOfEpilogueWarps) {
   EXPECT_EQ(Wide<2>::MmaWarp::Pipeline::kConsumerArrivals, 2u * 256);
 }
 
-template <int CtaGroup, int ClusterM, int ClusterN>
+template <int CtaGroup, int cluster_m, int cluster_n>
 void expect_input_arrivals() {
-  EXPECT_EQ((GemmConfig<traits(CtaGroup, ClusterM, ClusterN)>::kInputConsumerArrivals),
-            static_cast<uint32_t>(ClusterM / CtaGroup + ClusterN - 1 + 4));
+  EXPECT_EQ((GemmConfig<traits(CtaGroup, cluster_m, cluster_n)>::kInputConsumerArrivals),
+            static_cast<uint32_t>(cluster_m / CtaGroup + cluster_n - 1 + 4));
 }
 TEST(ArriveCounts, InputEmptyCountsCommitsAndEpilogueWarps) {
   expect_input_arrivals<1, 1, 1>();
@@ -95,18 +95,18 @@ TEST(ArriveCounts, InputFullExpectsTheBytesOfTheGroup) {
 
 // ---- Multicast: by the CTAs that share data, not by the formulas.
 
-template <int CtaGroup, int ClusterM, int ClusterN>
+template <int CtaGroup, int cluster_m, int cluster_n>
 void expect_masks() {
-  using Layout = ClusterLayout<CtaGroup, ClusterM, ClusterN>;
+  using Layout = ClusterLayout<CtaGroup, cluster_m, cluster_n>;
   for (uint32_t rank = 0; rank < Layout::kSize; ++rank) {
     const auto here = Layout::of_rank(rank);
-    const uint32_t m = rank % ClusterM, n = rank / ClusterM;
+    const uint32_t m = rank % cluster_m, n = rank / cluster_m;
     EXPECT_EQ(here.rank_m, m);
     EXPECT_EQ(here.rank_n, n);
     EXPECT_EQ(here.is_leader(), CtaGroup == 1 || rank % 2 == 0);
     uint32_t same_a = 0, same_b = 0, senders = 0;
     for (uint32_t other = 0; other < Layout::kSize; ++other) {
-      const uint32_t other_m = other % ClusterM, other_n = other / ClusterM;
+      const uint32_t other_m = other % cluster_m, other_n = other / cluster_m;
       const bool in_pairs_column =
           CtaGroup == 1 ? other_m == m : other_m / CtaGroup == m / CtaGroup;
       if (other_m == m) same_a |= 1u << other;

@@ -51,8 +51,8 @@ __device__ __forceinline__ uint32_t lane_index() { return threadIdx.x % ptx::kWa
 /// A CTA of the contract's contexts: warps 0 to 3 are the epilogue, warp 4 multiplies. A second
 /// group of epilogue warps are warps 8 to 11, as in chapter 5's kernel; 5 to 7 have other roles.
 constexpr uint32_t kMmaWarp = 4;
-template <int EpilogueThreads>
-constexpr unsigned kContextThreads = EpilogueThreads == 256 ? 12 * 32 : 5 * 32;
+template <int epilogue_threads>
+constexpr unsigned kContextThreads = epilogue_threads == 256 ? 12 * 32 : 5 * 32;
 constexpr uint32_t kSecondGroupsFirstWarp = 8;
 __device__ __forceinline__ bool is_epilogue_warp() {
   return warp_index() < kMmaWarp || warp_index() >= kSecondGroupsFirstWarp;

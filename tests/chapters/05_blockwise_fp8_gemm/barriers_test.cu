@@ -91,12 +91,12 @@ TEST(EpiLoadPipeline, RoundsArriveInOrder) {
 
 /// Warp 0 arrives for `kAhead` tiles before warp 1 waits for the first, then keeps that distance.
 /// Answer i: tiles announced when tile i's wait had passed.
-template <int kPhases>
+template <int phases>
 __global__ void load_order_ahead(uint32_t* seen) {
-  constexpr uint32_t kTiles = 9, kAhead = kPhases;
-  __shared__ SharedMemBarrier barriers[kPhases];
+  constexpr uint32_t kTiles = 9, kAhead = phases;
+  __shared__ SharedMemBarrier barriers[phases];
   __shared__ uint32_t announced;
-  LoadOrderBarrier<kPhases> order(barriers);
+  LoadOrderBarrier<phases> order(barriers);
   if (threadIdx.x == 0) {
     order.init_barriers();
     announced = 0;

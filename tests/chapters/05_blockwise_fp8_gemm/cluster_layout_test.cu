@@ -21,7 +21,7 @@ constexpr GemmTraits traits_of(int cta_group, int cluster_m, int cluster_n) {
           .scheduling = TileScheduling::kLaunchControl};
 }
 
-template <GemmTraits traits, uint32_t kEpilogue = 128>
+template <GemmTraits traits, uint32_t epilogue_threads = 128>
 struct Cluster {
   using Config = GemmConfig<traits>;
   using Layout = typename Config::Cluster;
@@ -59,19 +59,21 @@ struct Cluster {
       }
     }
     for (const uint32_t count : commits) {
-      EXPECT_EQ(Config::kInputConsumerArrivals, count + kEpilogue / 32);
+      EXPECT_EQ(Config::kInputConsumerArrivals, count + epilogue_threads / 32);
     }
   }
 
   static void check_counts() {
     constexpr uint32_t kMain = 32, kMma = 32, kEpilogueLoad = 32, kScheduler = 32;
     EXPECT_EQ(Config::TileScheduler::kConsumerArrivals,
-              kScheduler + Layout::kSize * (kMain + kMma + kEpilogue + kEpilogueLoad));
-    EXPECT_EQ(OutputTilePipeline<Config::kOutput>::kConsumerArrivals, kEpilogue * traits.cta_group);
-    EXPECT_EQ(Config::MmaWarp::Dealloc::kArrivals, kEpilogue * traits.cta_group);
-    EXPECT_EQ(Config::EpilogueWarp::Dealloc::kArrivals, kEpilogue * traits.cta_group);
-    EXPECT_EQ(Config::EpilogueWarp::Sync::kThreads, static_cast<int>(kMma + kEpilogue));
-    EXPECT_EQ(Config::Roles::kThreads, kMain + kMma + kEpilogue + kEpilogueLoad + kScheduler);
+              kScheduler + Layout::kSize * (kMain + kMma + epilogue_threads + kEpilogueLoad));
+    EXPECT_EQ(OutputTilePipeline<Config::kOutput>::kConsumerArrivals,
+              epilogue_threads * traits.cta_group);
+    EXPECT_EQ(Config::MmaWarp::Dealloc::kArrivals, epilogue_threads * traits.cta_group);
+    EXPECT_EQ(Config::EpilogueWarp::Dealloc::kArrivals, epilogue_threads * traits.cta_group);
+    EXPECT_EQ(Config::EpilogueWarp::Sync::kThreads, static_cast<int>(kMma + epilogue_threads));
+    EXPECT_EQ(Config::Roles::kThreads,
+              kMain + kMma + epilogue_threads + kEpilogueLoad + kScheduler);
     constexpr uint32_t kRows = traits.cta_rows(), kColumns = traits.cta_b_rows();
     EXPECT_EQ(Config::kInputStageBytes,
               traits.cta_group * (kRows * 128 + kColumns * 128 + kRows * 4));
