@@ -91,10 +91,16 @@ inline ExitStatus report_run(const BlockwiseProblem& problem, const DenseGemmRun
 /// the 128B swizzle.
 inline CUtensorMap make_fp8_operand_map(const char* name, const Fp8E4m3* data, int64_t rows,
                                         int64_t k, uint32_t tile_rows) {
-  return make_tensor_map({name, data, CU_TENSOR_MAP_DATA_TYPE_UINT8, sizeof(Fp8E4m3),
-                          static_cast<uint64_t>(k), static_cast<uint64_t>(rows),
-                          static_cast<uint64_t>(k), kScaleBlock, tile_rows,
-                          CU_TENSOR_MAP_SWIZZLE_128B});
+  return make_tensor_map({.name = name,
+                          .data = data,
+                          .type = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                          .element_bytes = sizeof(Fp8E4m3),
+                          .inner = static_cast<uint64_t>(k),
+                          .outer = static_cast<uint64_t>(rows),
+                          .stride_bytes = static_cast<uint64_t>(k),
+                          .box_inner = kScaleBlock,
+                          .box_outer = tile_rows,
+                          .swizzle = CU_TENSOR_MAP_SWIZZLE_128B});
 }
 
 }  // namespace bw

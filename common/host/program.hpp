@@ -16,6 +16,7 @@
 
 #include "common/host/command_line.hpp"
 #include "common/host/comparison.hpp"
+#include "common/host/compute_capability.hpp"
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/host_memory.hpp"
@@ -52,15 +53,6 @@ inline void print_machine() {
   check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
   std::printf("machine  %s (compute capability %d.%d, %d SMs)\n", properties.name, properties.major,
               properties.minor, properties.multiProcessorCount);
-}
-
-/// Throws Error unless the current device is of the sm_100 family, which has tcgen05.
-inline void require_blackwell() {
-  constexpr int kBlackwellMajor = 10;
-  const int major = device_attribute(cudaDevAttrComputeCapabilityMajor);
-  require(major == kBlackwellMajor, "The current device has compute capability ", major,
-          ".x; this program needs 10.x (Blackwell), or the simulator's runtime, which runs on any"
-          " CPU.");
 }
 
 /// Throws Error when `bytes`, the host memory that a problem takes, aren't there.

@@ -73,11 +73,16 @@ class Stream {
         matrix_(matrix),
         sums_(options.columns),
         cycles_(ctas_) {
-    arguments_.map =
-        bw::make_tensor_map({"to sum", matrix_.data(), CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                             sizeof(float), static_cast<uint64_t>(options.columns),
-                             static_cast<uint64_t>(options.rows), options.columns * sizeof(float),
-                             bw::kTileColumns, bw::kTileRows, CU_TENSOR_MAP_SWIZZLE_NONE});
+    arguments_.map = bw::make_tensor_map({.name = "to sum",
+                                          .data = matrix_.data(),
+                                          .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                          .element_bytes = sizeof(float),
+                                          .inner = static_cast<uint64_t>(options.columns),
+                                          .outer = static_cast<uint64_t>(options.rows),
+                                          .stride_bytes = options.columns * sizeof(float),
+                                          .box_inner = bw::kTileColumns,
+                                          .box_outer = bw::kTileRows,
+                                          .swizzle = CU_TENSOR_MAP_SWIZZLE_NONE});
     arguments_.matrix = matrix_.data();
     arguments_.rows = static_cast<uint32_t>(options.rows);
     arguments_.columns = static_cast<uint32_t>(options.columns);
@@ -160,11 +165,7 @@ void validate(const ProgramOptions& options) {
   constexpr double kCopiesOfMatrix = 2;  // the host's and the device's
   bw::require_host_memory(kCopiesOfMatrix * sizeof(float) * static_cast<double>(options.rows) *
                           static_cast<double>(options.columns));
-  constexpr int kHopperMajor = 9;
-  const int major = bw::device_attribute(cudaDevAttrComputeCapabilityMajor);
-  bw::require(major >= kHopperMajor, "The current device has compute capability ", major,
-              ".x; the bulk copies of this program need 9.0 (Hopper) or newer, or the simulator's"
-              " runtime, which runs on any CPU.");
+  bw::require_architecture(bw::kHopperOrNewer, "the bulk copies of this program need");
 }
 
 bw::ExitStatus run_program(const ProgramOptions& options) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "solutions/02_tmem_lifecycle/tmem_address.cuh"
+#include "solutions/04_per_k_contexts/epilogue_groups.cuh"
 
 namespace bw {
 
@@ -13,30 +14,28 @@ namespace bw {
 /// epilogue thread gets one row, and `kThreadColumns` consecutive columns of it:
 ///
 ///     128 rows:            lane i holds row i; thread i takes all of it
-///     128 rows, 256 threads: threads 0 … 127 take the first half of the columns, 256 … 383 the
-///                           second (warps 4 … 7 have other roles)
+///     128 rows, two groups: the first group's threads take the first half of the columns, the
+///                           second's the second
 ///     64 rows, cta_group 1: the first 16 lanes of each quarter hold 16 rows; threads 0 … 15 of the
 ///                           warp take the first half of the columns, threads 16 … 31 the second
 ///     64 rows, cta_group 2: lanes 0 … 63 hold the first half of the columns, 64 … 127 the second
-template <int cta_rows, int mma_n, int CtaGroup, int epilogue_threads = 128>
+template <int cta_rows, int mma_n, int CtaGroup, class Groups = OneEpilogueGroup>
 struct AccumulatorLayout {
   static_assert(cta_rows == 64 || cta_rows == 128,
                 "a CTA holds 64 or 128 rows: MMA_M is 64 or 128 with cta_group 1, 128 or 256 with"
                 " cta_group 2");
   static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
 
-  static_assert(epilogue_threads == 128 || (epilogue_threads == 256 && cta_rows == 128),
-                "four epilogue warps, or eight for 128 rows: fewer rows have two threads each"
+  static_assert(Groups::kCount == 1 || cta_rows == 128,
+                "two groups of epilogue warps are for 128 rows: fewer rows have two threads each"
                 " already");
 
-  static constexpr int kGroupThreads = 128;  ///< four warps: all lanes of TMEM once
-  static constexpr int kThreadsPerRow = epilogue_threads / cta_rows;
+  static constexpr int kThreadsPerRow = Groups::kThreads / cta_rows;
   static constexpr int kThreadColumns = mma_n / kThreadsPerRow;
   /// Rows use half of the lanes of each quarter, all of the columns.
   static constexpr bool kUsesHalfTheLanes = CtaGroup == 1 && cta_rows == 64;
   /// Both halves of a row lie in the same lane, and a group of four warps takes each.
-  static constexpr bool kTwoGroups = epilogue_threads == 256;
-  static constexpr uint32_t kSecondGroupsFirstThread = 256;
+  static constexpr bool kTwoGroups = Groups::kCount == 2;
   /// TMEM columns of one accumulator.
   static constexpr int kTmemColumns = kUsesHalfTheLanes || kTwoGroups ? mma_n : kThreadColumns;
 
@@ -45,14 +44,14 @@ struct AccumulatorLayout {
 
   /// The calling thread's row of the CTA's tile.
   static __device__ __forceinline__ uint32_t row() {
-    const uint32_t thread = threadIdx.x % kGroupThreads;
+    const uint32_t thread = threadIdx.x % Groups::kGroupThreads;
     return kUsesHalfTheLanes ? thread / kWarpThreads * kHalfWarp + thread % kHalfWarp
                              : thread % cta_rows;
   }
   /// Which part of the row: 0 … kThreadsPerRow - 1, the same in all threads of half a warp.
   static __device__ __forceinline__ uint32_t part() {
-    if constexpr (kTwoGroups) return threadIdx.x / kSecondGroupsFirstThread;
-    const uint32_t thread = threadIdx.x % kGroupThreads;
+    if constexpr (kTwoGroups) return Groups::group();
+    const uint32_t thread = threadIdx.x % Groups::kGroupThreads;
     return kUsesHalfTheLanes ? thread % kWarpThreads / kHalfWarp : thread / cta_rows;
   }
   /// The first of the calling thread's columns.

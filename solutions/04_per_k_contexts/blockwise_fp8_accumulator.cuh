@@ -12,10 +12,10 @@ namespace bw {
 
 /// fp32 accumulator of one CTA's part of an output tile: `tile_m` rows (of the CTA) × `tile_n`
 /// columns, spread over the epilogue threads as AccumulatorLayout says.
-template <int tile_m, int tile_n, int CtaGroup = 1, int epilogue_threads = 128>
+template <int tile_m, int tile_n, int CtaGroup = 1, class Groups = OneEpilogueGroup>
 class BlockwiseFp8Accumulator {
  public:
-  using Layout = AccumulatorLayout<tile_m, tile_n, CtaGroup, epilogue_threads>;
+  using Layout = AccumulatorLayout<tile_m, tile_n, CtaGroup, Groups>;
   static constexpr int kColumns = Layout::kThreadColumns;
 
  private:
@@ -25,11 +25,11 @@ class BlockwiseFp8Accumulator {
   static_assert(kColumns <= kMostColumns,
                 "128 rows x more than 192 columns per CTA need so many accumulator registers per"
                 " thread (one a column, of 255) that they would spill: use a smaller N, 64 rows per"
-                " CTA, or 256 epilogue threads");
+                " CTA, or two groups of epilogue warps");
   /// Columns per tcgen05.ld; two loads' registers are in use, beside the accumulator's.
   static constexpr int chunk_columns() {
     if (kColumns > 128) return 8;
-    if (kColumns == 128 && epilogue_threads > 128) return 16;  // more threads have fewer registers
+    if (kColumns == 128 && Groups::kCount > 1) return 16;  // more threads have fewer registers
     return kColumns % 32 == 0 ? 32 : kColumns % 16 == 0 ? 16 : 8;
   }
   static constexpr int kChunkColumns = chunk_columns();

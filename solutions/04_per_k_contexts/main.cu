@@ -35,11 +35,16 @@ bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
   arguments.a = bw::make_fp8_operand_map("A", a.data(), problem.m, problem.k, Config::kTileM);
   arguments.b = bw::make_fp8_operand_map("B", b.data(), problem.n, problem.k, Config::kTileN);
   arguments.k_blocks = static_cast<uint32_t>(bw::ceil_div(problem.k, Config::kTileK));
-  arguments.a_scales =
-      bw::make_tensor_map({"A-scales", a_scales.data(), CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-                           sizeof(float), static_cast<uint64_t>(problem.m), arguments.k_blocks,
-                           problem.a.scales_stride * sizeof(float), Config::kTileM, /*box_outer=*/1,
-                           CU_TENSOR_MAP_SWIZZLE_NONE});
+  arguments.a_scales = bw::make_tensor_map({.name = "A-scales",
+                                            .data = a_scales.data(),
+                                            .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                            .element_bytes = sizeof(float),
+                                            .inner = static_cast<uint64_t>(problem.m),
+                                            .outer = arguments.k_blocks,
+                                            .stride_bytes = problem.a.scales_stride * sizeof(float),
+                                            .box_inner = Config::kTileM,
+                                            .box_outer = 1,
+                                            .swizzle = CU_TENSOR_MAP_SWIZZLE_NONE});
   arguments.b_scales = {b_scales.data(), problem.b.scales_stride,
                         static_cast<uint32_t>(bw::ceil_div(problem.n, bw::kScaleBlock))};
   arguments.d = {reinterpret_cast<uint16_t*>(d.data()), static_cast<uint32_t>(problem.m),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "common/host/compute_capability.hpp"
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
@@ -25,11 +26,7 @@ GemmBoxes boxes_of(const GemmKernel& kernel) {
 
 /// Refuses a device or a kernel that can't do it.
 void validate_device(const GemmKernel& kernel) {
-  constexpr int kBlackwellMajor = 10;
-  const int major = device_attribute(cudaDevAttrComputeCapabilityMajor);
-  require(major == kBlackwellMajor, "The current device has compute capability ", major,
-          ".x; this kernel needs 10.x (Blackwell), or the simulator's runtime, which runs on any"
-          " CPU.");
+  require_architecture(kBlackwell, "this kernel needs");
   const auto shared_bytes =
       static_cast<uint32_t>(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   require(kernel.shared_bytes <= shared_bytes, "The configuration ", kernel.name, " needs ",

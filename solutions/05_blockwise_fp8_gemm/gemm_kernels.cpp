@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "common/host/error.hpp"
+#include "common/host/find_by_name.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_cost_model.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernel_groups.hpp"
 
@@ -37,13 +38,8 @@ const std::vector<GemmKernel>& gemm_kernels() {
   return kernels;
 }
 
-const GemmKernel& find_gemm_kernel(const std::string& name) {
-  std::string names;
-  for (const GemmKernel& kernel : gemm_kernels()) {
-    if (kernel.name == name) return kernel;
-    names += (names.empty() ? "" : ", ") + kernel.name;
-  }
-  throw Error("There is no configuration called " + name + "; give one of " + names + ".");
+const GemmKernel& find_gemm_kernel(std::string_view name) {
+  return find_by_name(gemm_kernels(), name);
 }
 
 const GemmKernel& choose_gemm_kernel(int64_t m, int64_t n, int64_t k, OutputType output,

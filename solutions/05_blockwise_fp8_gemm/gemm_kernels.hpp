@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "solutions/05_blockwise_fp8_gemm/gemm_traits.hpp"
@@ -34,7 +35,7 @@ std::string gemm_kernel_name(const GemmTraits& traits);
 const std::vector<GemmKernel>& gemm_kernels();
 
 /// The kernel called `name`. Throws Error, with all names, when there is none.
-const GemmKernel& find_gemm_kernel(const std::string& name);
+const GemmKernel& find_gemm_kernel(std::string_view name);
 
 /// The kernel for D [m, n] of type `output` and K = `k` on `multiprocessors` SMs that
 /// modelled_cycles (gemm_cost_model.hpp) finds fastest. Of equals the first.

@@ -12,6 +12,7 @@
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
+#include "solutions/04_per_k_contexts/epilogue_groups.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/clc_tile_scheduler.cuh"
 #include "solutions/05_blockwise_fp8_gemm/cluster_layout.cuh"
@@ -29,18 +30,21 @@ namespace bw {
 template <int epilogue_groups>
 struct WarpRolesOf {
   static_assert(epilogue_groups == 1 || epilogue_groups == 2, "one or two groups of four warps");
-  static constexpr uint32_t kEpilogueWarps = 4 * epilogue_groups;
   static constexpr uint32_t kSchedulerWarp = 4;
   static constexpr uint32_t kLoadWarp = 5;
   static constexpr uint32_t kMmaWarp = 6;
   static constexpr uint32_t kEpilogueLoadWarp = 7;
+  using Epilogue = std::conditional_t<epilogue_groups == 1, EpilogueGroups<0>,
+                                      EpilogueGroups<0, kEpilogueLoadWarp + 1>>;
+  static constexpr uint32_t kEpilogueWarps = Epilogue::kWarps;
   static constexpr uint32_t kWarps = 4 + kEpilogueWarps;
   static constexpr uint32_t kThreads = kWarps * 32;
-  static constexpr uint32_t kEpilogueThreads = kEpilogueWarps * 32;
+  static constexpr uint32_t kEpilogueThreads = Epilogue::kThreads;
   static constexpr uint32_t kMmaThreads = 32;
   /// Threads that take work tiles: load, MMA, epilogue load and the epilogue.
   static constexpr uint32_t kTileConsumerThreads = 3 * 32 + kEpilogueThreads;
 
+  /// The epilogue's groups, asked as what none of the four other roles is.
   static constexpr bool is_epilogue(uint32_t warp) {
     return warp < kSchedulerWarp || warp > kEpilogueLoadWarp;
   }
@@ -106,7 +110,7 @@ struct GemmConfig {
   using Roles = WarpRolesOf<traits.epilogue_groups()>;
   using Cluster = ClusterLayout<kCtaGroup, traits.cluster_m, traits.cluster_n>;
   using Payload = BlockwiseFp8TilePayload<kCtaRows, traits.cta_b_rows()>;
-  using Accumulator = BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup, Roles::kEpilogueThreads>;
+  using Accumulator = BlockwiseFp8Accumulator<kCtaRows, kMmaN, kCtaGroup, typename Roles::Epilogue>;
   using Slice = OutputSlice<traits, Accumulator::kColumns>;
 
   /// Accumulators: as many as tensor memory holds, and no more than keep the MMA warp busy.

@@ -29,10 +29,16 @@ inline uint32_t pieces(int64_t extent, int64_t piece) {
 
 inline CUtensorMap operand_map(const char* name, const Fp8E4m3* data, int64_t rows, int64_t k,
                                int64_t stride, int box_rows) {
-  return make_tensor_map({name, data, CU_TENSOR_MAP_DATA_TYPE_UINT8, sizeof(Fp8E4m3),
-                          static_cast<uint64_t>(k), static_cast<uint64_t>(rows),
-                          static_cast<uint64_t>(stride), kTileK, static_cast<uint32_t>(box_rows),
-                          CU_TENSOR_MAP_SWIZZLE_128B});
+  return make_tensor_map({.name = name,
+                          .data = data,
+                          .type = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                          .element_bytes = sizeof(Fp8E4m3),
+                          .inner = static_cast<uint64_t>(k),
+                          .outer = static_cast<uint64_t>(rows),
+                          .stride_bytes = static_cast<uint64_t>(stride),
+                          .box_inner = kTileK,
+                          .box_outer = static_cast<uint32_t>(box_rows),
+                          .swizzle = CU_TENSOR_MAP_SWIZZLE_128B});
 }
 
 /// The swizzle whose width is a row of the box.
@@ -56,10 +62,16 @@ inline CUtensorMap output_map(const char* name, const void* data, OutputType typ
   const uint32_t element_bytes = is_bf16 ? sizeof(Bf16) : sizeof(float);
   const auto columns = static_cast<uint32_t>(boxes.slice_columns);
   return make_tensor_map(
-      {name, data, is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
-       element_bytes, static_cast<uint64_t>(g.n), static_cast<uint64_t>(g.m),
-       static_cast<uint64_t>(stride) * element_bytes, columns,
-       static_cast<uint32_t>(boxes.slice_rows), swizzle_of_row(columns * element_bytes)});
+      {.name = name,
+       .data = data,
+       .type = is_bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+       .element_bytes = element_bytes,
+       .inner = static_cast<uint64_t>(g.n),
+       .outer = static_cast<uint64_t>(g.m),
+       .stride_bytes = static_cast<uint64_t>(stride) * element_bytes,
+       .box_inner = columns,
+       .box_outer = static_cast<uint32_t>(boxes.slice_rows),
+       .swizzle = swizzle_of_row(columns * element_bytes)});
 }
 
 }  // namespace detail
@@ -73,10 +85,16 @@ inline GemmKernelArguments make_kernel_arguments(const BlockwiseFp8GemmArguments
   arguments.k_blocks = pieces(g.k, detail::kTileK);
   arguments.a = detail::operand_map("A", g.a, g.m, g.k, g.lda, boxes.a_rows);
   arguments.b = detail::operand_map("B", g.b, g.n, g.k, g.ldb, boxes.b_rows);
-  arguments.a_scales = make_tensor_map(
-      {"A-scales", g.a_scales, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, sizeof(float),
-       static_cast<uint64_t>(g.m), arguments.k_blocks, g.lda_scales * sizeof(float),
-       static_cast<uint32_t>(boxes.a_scales), /*box_outer=*/1, CU_TENSOR_MAP_SWIZZLE_NONE});
+  arguments.a_scales = make_tensor_map({.name = "A-scales",
+                                        .data = g.a_scales,
+                                        .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                        .element_bytes = sizeof(float),
+                                        .inner = static_cast<uint64_t>(g.m),
+                                        .outer = arguments.k_blocks,
+                                        .stride_bytes = g.lda_scales * sizeof(float),
+                                        .box_inner = static_cast<uint32_t>(boxes.a_scales),
+                                        .box_outer = 1,
+                                        .swizzle = CU_TENSOR_MAP_SWIZZLE_NONE});
   arguments.has_residual = g.beta != 0;
   if (arguments.has_residual) {
     arguments.c = detail::output_map("C", g.c, OutputType::kBf16, g, g.ldc, boxes);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "common/host/ceil_div.hpp"
-#include "common/host/error.hpp"
+#include "common/host/find_by_name.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
@@ -24,15 +24,7 @@ const std::vector<GemmKernel>& gemm_kernels() {
 }
 
 const GemmKernel& find_gemm_kernel(std::string_view name) {
-  for (const GemmKernel& kernel : gemm_kernels()) {
-    if (kernel.name == name) return kernel;
-  }
-  std::string names;
-  for (const GemmKernel& kernel : gemm_kernels()) {
-    names += (names.empty() ? "" : ", ") + kernel.name;
-  }
-  throw Error("There is no configuration called " + std::string(name) + "; give one of " + names +
-              ".");
+  return find_by_name(gemm_kernels(), name);
 }
 
 namespace {

@@ -17,16 +17,18 @@
 
 namespace bw::hopper {
 
-/// One copy of an operand: a box at (`k`, `row`) into `destination`, in this CTA, or with `slices`
-/// > 1 in all CTAs of `mask`.
+/// One copy of an operand: the box at (`inner`, `outer`) of its matrix, `inner` counted along the
+/// contiguous dimension, into `destination`, in this CTA, or with `slices` > 1 in all CTAs of
+/// `mask`.
 template <int slices>
 __device__ __forceinline__ void load_operand(const void* destination, const CUtensorMap& map,
-                                             uint32_t full, int32_t k, int32_t row, uint16_t mask) {
+                                             uint32_t full, int32_t inner, int32_t outer,
+                                             uint16_t mask) {
   const uint32_t address = ptx::shared_address(destination);
   if constexpr (slices == 1) {
-    ptx::tma_load_2d(address, &map, full, k, row);
+    ptx::tma_load_2d(address, &map, full, inner, outer);
   } else {
-    ptx::tma_load_2d_multicast(address, &map, full, k, row, mask);
+    ptx::tma_load_2d_multicast(address, &map, full, inner, outer, mask);
   }
 }
 

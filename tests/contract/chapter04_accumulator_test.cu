@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "solutions/02_tmem_lifecycle/tmem_allocation.cuh"
 #include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
@@ -41,7 +42,9 @@ template <int rows, int columns, int CtaGroup, int boundary, int epilogue_thread
 struct Promote {
   static constexpr int kRows = rows, kColumns = columns, kBoundary = boundary;
   static constexpr OutputPipelineConfig kOutput{2, 256, CtaGroup, epilogue_threads};
-  using Accumulator = BlockwiseFp8Accumulator<rows, columns, CtaGroup, epilogue_threads>;
+  using Groups = std::conditional_t<epilogue_threads == 128, EpilogueGroups<0>,
+                                    EpilogueGroups<0, kSecondGroupsFirstWarp>>;
+  using Accumulator = BlockwiseFp8Accumulator<rows, columns, CtaGroup, Groups>;
   using Stage = EpilogueKStage<kOutput, kInputStages>;
   static constexpr uint32_t kOutputStage = 1;
 

@@ -44,6 +44,7 @@ TEST(WarpRoles, SecondGroupOfEpilogueWarpsComesBehindTheOthers) {
   EXPECT_EQ(Roles::kThreads, 384u);
   for (uint32_t warp = 0; warp < 12; ++warp) {
     EXPECT_EQ(Roles::is_epilogue(warp), warp < 4 || warp >= 8) << "warp " << warp;
+    EXPECT_EQ(Roles::Epilogue::contains(warp), Roles::is_epilogue(warp)) << "warp " << warp;
   }
   EXPECT_EQ(Wide<1>::kOutput.epilogue_threads, 256);
   EXPECT_EQ(GemmConfig<traits(1, 1, 1)>::kOutput.epilogue_threads, 128);

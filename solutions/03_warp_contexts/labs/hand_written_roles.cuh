@@ -28,14 +28,14 @@ namespace bw {
 enum class Release { kAfterTheStore, kAfterTheLoad };
 
 /// The roles of one CTA.
-template <int NumInputStages, int NumAccumulators, Release release>
+template <int NumInputStages, int num_accumulators, Release release>
 struct HandWrittenRoles {
   using Tile = Fp8GemmTile;
   using Input = ProducerConsumerPipeline<NumInputStages>;
-  using Accumulators = ProducerConsumerPipeline<NumAccumulators>;
+  using Accumulators = ProducerConsumerPipeline<num_accumulators>;
   using Tmem = TmemAllocation<1>;
   using TmemReady = WarpGroupBarrier<TileRoles::kMmaThreads + TileRoles::kEpilogueThreads, 1>;
-  static constexpr int kNumAccumulators = NumAccumulators;
+  static constexpr int knum_accumulators = num_accumulators;
 
   struct alignas(1024) SharedStorage {
     uint8_t a[NumInputStages][Tile::kABytes];

@@ -67,9 +67,16 @@ class BoxMatrix {
 
   /// For boxes that so many CTAs share.
   CUtensorMap map(int cluster) const {
-    return make_tensor_map({"boxes", matrix_.data(), CU_TENSOR_MAP_DATA_TYPE_UINT8, 1,
-                            kMatrixColumns, kMatrixRows, kMatrixColumns, kRowBytes,
-                            static_cast<uint32_t>(kBoxRows / cluster), CU_TENSOR_MAP_SWIZZLE_128B});
+    return make_tensor_map({.name = "boxes",
+                            .data = matrix_.data(),
+                            .type = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+                            .element_bytes = 1,
+                            .inner = kMatrixColumns,
+                            .outer = kMatrixRows,
+                            .stride_bytes = kMatrixColumns,
+                            .box_inner = kRowBytes,
+                            .box_outer = static_cast<uint32_t>(kBoxRows / cluster),
+                            .swizzle = CU_TENSOR_MAP_SWIZZLE_128B});
   }
 
  private:
