@@ -35,7 +35,7 @@ struct HandWrittenRoles {
   using Accumulators = ProducerConsumerPipeline<num_accumulators>;
   using Tmem = TmemAllocation<1>;
   using TmemReady = WarpGroupBarrier<TileRoles::kMmaThreads + TileRoles::kEpilogueThreads, 1>;
-  static constexpr int knum_accumulators = num_accumulators;
+  static constexpr int kNumAccumulators = num_accumulators;
 
   struct alignas(1024) SharedStorage {
     uint8_t a[NumInputStages][Tile::kABytes];
