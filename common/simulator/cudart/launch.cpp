@@ -120,6 +120,7 @@ cudaError_t launch(Runtime& runtime, Function& function, const cudaLaunchConfig_
       const cudaError_t error = check_cooperative(runtime, kernel, configuration);
       if (error != cudaSuccess) return error;
     }
+    runtime.replacement().note_launch(kernel, function.replaced);
     runtime.device().launch(kernel, configuration,
                             {const_cast<const void* const*>(arguments), count});
   } catch (const SimulationError& error) {

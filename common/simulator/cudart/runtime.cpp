@@ -17,7 +17,21 @@ std::string image_name(size_t number) {
          ")";
 }
 
+// A program that ends well without the kernels that it was to run would look verified.
+void check_replacement_was_used() {
+  const ReplacementPtx& replacement = Runtime::instance().replacement();
+  if (!replacement.is_unused()) return;
+  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", replacement.complaint().c_str());
+  std::_Exit(EX_SOFTWARE);
+}
+
 }  // namespace
+
+Runtime::Runtime() {
+  // Called before main(), so the program's own exit handlers run before this one.
+  if (replacement_.is_unused()) std::atexit(check_replacement_was_used);
+}
 
 Runtime& Runtime::instance() {
   static Runtime* const runtime = new Runtime;
@@ -94,13 +108,17 @@ LoadedModule& Runtime::module(Image& image) {
 
 const Kernel& Runtime::kernel(Function& function) {
   if (function.kernel == nullptr) {
-    function.kernel = &device().kernel(module(*function.image), function.name);
+    LoadedModule* const replacement = replacement_.find_kernel(device(), function.name);
+    function.replaced = replacement != nullptr;
+    function.kernel =
+        &device().kernel(function.replaced ? *replacement : module(*function.image), function.name);
   }
   return *function.kernel;
 }
 
 uint64_t Runtime::symbol_address(const Symbol& symbol) {
-  return module(*symbol.image).variable_address(symbol.name);
+  const uint64_t replaced = replacement_.find_variable(device(), symbol.name);
+  return replaced != 0 ? replaced : module(*symbol.image).variable_address(symbol.name);
 }
 
 uint64_t Runtime::allocate(size_t size_bytes, cudaMemoryType type, unsigned flags,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/cudart/replacement.hpp"
 #include "common/simulator/machine/device.hpp"
 
 namespace bw::sim::cudart {
@@ -45,6 +46,7 @@ struct Function {
   Image* image = nullptr;
   std::string name;  ///< in the PTX
   const Kernel* kernel = nullptr;
+  bool replaced = false;  ///< the kernel comes from a file of BW_SIM_PTX
   // What cudaFuncSetAttribute chooses; -1: not set.
   int max_dynamic_shared_bytes = -1;
   int shared_carveout = -1;
@@ -92,10 +94,12 @@ class Runtime {
 
   /// Reads, parses and places the image's PTX once. Throws SimulationError.
   LoadedModule& module(Image& image);
-  /// Decodes the kernel once. Throws SimulationError.
+  /// Decodes the kernel once; one that BW_SIM_PTX holds comes from there. Throws SimulationError.
   const Kernel& kernel(Function& function);
   /// Device address of a symbol; 0 when the PTX does not hold it. Throws SimulationError.
   uint64_t symbol_address(const Symbol& symbol);
+  /// The kernels that take the place of the program's.
+  [[nodiscard]] ReplacementPtx& replacement() { return replacement_; }
 
   // Allocations of the program.
   /// The address, or 0 when memory is used up.
@@ -111,10 +115,11 @@ class Runtime {
   cudaError_t sticky_error = cudaSuccess;
 
  private:
-  Runtime() = default;
+  Runtime();
 
   std::recursive_mutex mutex_;
   std::unique_ptr<Device> device_;
+  ReplacementPtx replacement_;
   std::deque<Image> images_;  // deques: records keep their addresses
   std::deque<Function> functions_;
   std::unordered_map<const void*, Function*> functions_by_address_;

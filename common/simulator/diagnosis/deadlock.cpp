@@ -155,6 +155,13 @@ void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) 
                  std::to_string(index.z) + "), cycle " + std::to_string(cluster.now());
 }
 
+/// Lets the report name the instruction that a strand comes to.
+void point_at(const Strand& strand, const Cluster& cluster, Report& report) {
+  const Kernel& kernel = cluster.kernel();
+  if (strand.pc < kernel.code().size())
+    report.where = strand.describe(kernel.code()[strand.pc], strand.mask);
+}
+
 }  // namespace
 
 Report deadlock_report(Cluster& cluster) {
@@ -181,9 +188,21 @@ Report livelock_report(Cluster& cluster, const Strand& spinning) {
                 "BW_SIM_LIVELOCK_CYCLES)";
   report.rule = "a loop that polls ends only when somebody changes what it polls";
   describe(cluster, roles, report);
-  const Kernel& kernel = cluster.kernel();
-  if (spinning.pc < kernel.code().size())
-    report.where = spinning.describe(kernel.code()[spinning.pc], spinning.mask);
+  point_at(spinning, cluster, report);
+  return report;
+}
+
+Report cycle_limit_report(Cluster& cluster, const Strand& running) {
+  const std::vector<Role> roles = collect_roles(cluster);
+  Report report;
+  report.kind = FaultKind::livelock;
+  report.what = cluster.kernel().name() + " still runs after " +
+                std::to_string(cluster.settings().cycle_limit) +
+                " cycles (the limit is BW_SIM_CYCLE_LIMIT)";
+  report.rule = "a loop ends only when its condition changes";
+  describe(cluster, roles, report);
+  report.fix = "look for the loop that this place belongs to, and for what would end it";
+  point_at(running, cluster, report);
   return report;
 }
 

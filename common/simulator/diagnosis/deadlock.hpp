@@ -17,4 +17,8 @@ namespace bw::sim {
 /// see. `spinning` is one of the strands that run.
 [[nodiscard]] Report livelock_report(Cluster& cluster, const Strand& spinning);
 
+/// The report for a launch that goes on after Settings::cycle_limit. `running` is one of the
+/// strands that run.
+[[nodiscard]] Report cycle_limit_report(Cluster& cluster, const Strand& running);
+
 }  // namespace bw::sim

@@ -211,6 +211,8 @@ bool Cluster::only_waits_are_left() {
 }
 
 void Cluster::check_progress(Cycle time, const Strand& strand) {
+  const uint64_t most = settings().cycle_limit;
+  if (most != 0 && time > most) throw SimulationError(cycle_limit_report(*this, strand));
   if (progress_ != progress_seen_) {
     progress_seen_ = progress_;
     progress_time_ = time;

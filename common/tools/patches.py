@@ -1,0 +1,137 @@
+"""Applies the patches of the find exercises: one file, no fuzz, wherever its lines have moved to."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import regions
+from .errors import WorkbookError
+
+_HUNK = re.compile(r"^@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+
+
+@dataclass(frozen=True)
+class Hunk:
+    """Lines of a patch, each " context", "-removed" or "+added"."""
+
+    first: int    # where the patch says that it begins, from 1; 0: unknown
+    lines: tuple
+
+    def side(self, sign):
+        return [line[1:] for line in self.lines if line[0] in (" ", sign)]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The faulty file as the reader sees it, and the lines in which the fault may be named."""
+
+    text: str
+    faulty_lines: tuple  # from 1
+
+
+def patched_file(patch):
+    """The one file that a patch changes, as in "--- a/file"."""
+    names = re.findall(r"^\+\+\+ (\S+)", patch, re.M)
+    if len(names) != 1:
+        raise WorkbookError(f"it changes {len(names)} files; it has to change one.")
+    return re.sub(r"^[ab]/", "", names[0])
+
+
+def hunks(patch):
+    found, first, lines = [], 0, None
+    for line in patch.split("\n"):
+        if line.startswith("@@"):
+            if lines:
+                found.append(Hunk(first, tuple(lines)))
+            match = _HUNK.match(line)
+            first, lines = int(match.group(1)) if match else 0, []
+        elif lines is not None and line.startswith("\\"):
+            continue  # "\ No newline at end of file"
+        elif lines is not None:
+            if line and line[0] not in " +-":
+                raise WorkbookError(f"the line `{line}` begins neither with a blank nor with + or "
+                                    "-.")
+            lines.append(line or " ")
+    while lines and lines[-1] == " ":  # the text's end, not a line of the patch
+        lines.pop()
+    if lines:
+        found.append(Hunk(first, tuple(lines)))
+    if not found:
+        raise WorkbookError("it has no hunk (`@@ ... @@`).")
+    return found
+
+
+def apply(text, patch):
+    """(text, changed): the patched text and the numbers, from 1, of the lines that differ.
+
+    Of lines that were only removed, the neighbours count.
+    """
+    lines = text.split("\n")
+    places = sorted(((_place(lines, hunk), hunk) for hunk in hunks(patch)), key=lambda at: at[0])
+    result, changed, done = [], set(), 0
+    for at, hunk in places:
+        if at < done:
+            raise WorkbookError("two of its hunks overlap.")
+        result += lines[done:at]
+        _append(hunk, result, changed)
+        done = at + len(hunk.side("-"))
+    result += lines[done:]
+    return "\n".join(result), sorted(line for line in changed if 1 <= line <= len(result))
+
+
+def _append(hunk, result, changed):
+    index = 0
+    while index < len(hunk.lines):
+        if hunk.lines[index][0] == " ":
+            result.append(hunk.lines[index][1:])
+            index += 1
+            continue
+        group = []
+        while index < len(hunk.lines) and hunk.lines[index][0] != " ":
+            group.append(hunk.lines[index])
+            index += 1
+        added = [line[1:] for line in group if line[0] == "+"]
+        if added:
+            changed.update(range(len(result) + 1, len(result) + len(added) + 1))
+        else:
+            changed.update((len(result), len(result) + 1))
+        result += added
+
+
+def _place(lines, hunk):
+    """The index of the hunk's first line: the only place that fits, or the nearest one."""
+    old = hunk.side("-")
+    fits = [index for index in range(len(lines) - len(old) + 1)
+            if lines[index:index + len(old)] == old]
+    if not fits:
+        missing = next((line for line in old if line not in lines), None)
+        raise WorkbookError("it does not fit the solution's file"
+                            + (f": the line `{missing.strip()}` isn't there." if missing is not None
+                               else ": its lines aren't there in this order."))
+    if len(fits) > 1 and not hunk.first:
+        raise WorkbookError(f"its lines stand in {len(fits)} places of the file; give more context "
+                            "or line numbers (`@@ -12,7 +12,6 @@`).")
+    return min(fits, key=lambda index: abs(index + 1 - hunk.first))
+
+
+def shown(folder, patch):
+    """The faulty file of a find exercise, without the marks of other exercises."""
+    name = patched_file(patch)
+    path = Path(folder) / name
+    if not path.is_file():
+        raise WorkbookError(f"it changes {name}, which does not exist.")
+    text, changed = apply(regions.read_text(path), patch)
+    clean, numbers = regions.without_marks(text, name)
+    lines = text.split("\n")
+    changed = _towards_code(len(lines), changed, {n for n in numbers if lines[n - 1].strip()})
+    return Shown(clean, tuple(new for new, old in enumerate(numbers, 1) if old in changed))
+
+
+def _towards_code(count, changed, code):
+    """`changed`, with lines that aren't in `code` moved to the next ones that are, both ways."""
+    result = set()
+    for line in changed:
+        above = next((n for n in range(line, 0, -1) if n in code), None)
+        below = next((n for n in range(line, count + 1) if n in code), None)
+        result.update(n for n in (above, below) if n is not None)
+    return result
