@@ -13,6 +13,7 @@
 
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/device.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::test {
 
@@ -52,7 +53,7 @@ class Buffer {
 
 class Runner {
  public:
-  explicit Runner(Settings settings = test_settings()) : device_(settings) {}
+  explicit Runner(Settings settings = test_settings()) : device_(settings, all_units()) {}
 
   [[nodiscard]] Device& device() { return device_; }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/simulator/cudart/fat_binary.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -41,7 +42,7 @@ Runtime& Runtime::instance() {
 Device& Runtime::device() {
   if (!device_) {
     try {
-      device_ = std::make_unique<Device>(Settings::from_environment());
+      device_ = std::make_unique<Device>(Settings::from_environment(), all_units());
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be had: there is no device to go on
       // with.

@@ -8,6 +8,7 @@
 #include "common/simulator/diagnosis/waiting.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -36,7 +37,7 @@ LaneMask lanes_at_meeting_point(const Warp& warp) {
 /// What a strand that runs in a loop tests: the mbarrier that its warp waited on last.
 waiting::Facts facts_of_running(Cluster& cluster, const Strand& strand) {
   const Mbarrier* latest = nullptr;
-  for (const Mbarrier* barrier : strand.cta->mbarriers->objects()) {
+  for (const Mbarrier* barrier : units_of(strand).mbarriers.objects()) {
     const Actor& waiter = barrier->last_waiter;
     if (waiter.instruction == nullptr || waiter.warp != strand.warp->index) continue;
     if (latest == nullptr || waiter.time > latest->last_waiter.time) latest = barrier;

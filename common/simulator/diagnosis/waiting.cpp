@@ -8,6 +8,7 @@
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::waiting {
 namespace {
@@ -41,7 +42,7 @@ std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
   std::string text = "mbarrier " + cluster.kernel().describe_shared(barrier.offset_bytes);
   const std::string own = location(cluster, *barrier.initialiser.instruction);
   size_t stage = 0, stages = 0;
-  for (const Mbarrier* other : cta.mbarriers->objects()) {
+  for (const Mbarrier* other : units_of(cta).mbarriers.objects()) {
     if (location(cluster, *other->initialiser.instruction) != own) continue;
     if (other == &barrier) stage = stages;
     ++stages;
@@ -163,7 +164,7 @@ std::string mbarrier_cause(const Mbarrier& barrier, const std::string& name) {
 }
 
 Facts named_barrier_facts(Cluster& cluster, Cta& cta, uint32_t id) {
-  const NamedBarrier& barrier = cta.named_barriers->barrier(id);
+  const NamedBarrier& barrier = units_of(cta).named_barriers.barrier(id);
   std::vector<uint32_t> arrived;
   std::vector<std::string> missing;
   for (const Warp& warp : cta.warps) {
@@ -192,7 +193,7 @@ Facts named_barrier_facts(Cluster& cluster, Cta& cta, uint32_t id) {
 }
 
 Facts cluster_barrier_facts(Cluster& cluster) {
-  const ClusterBarrier& barrier = cluster.cluster_barrier();
+  const ClusterBarrier& barrier = units_of(cluster).cluster_barrier;
   uint32_t live = 0;
   std::vector<std::string> missing;
   for (Cta& cta : cluster.ctas()) {
@@ -267,7 +268,7 @@ std::string whereabouts(Cluster& cluster, uint32_t cta_rank, uint32_t warp_index
 
 Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t waited_parity) {
   Facts facts;
-  const Mbarrier* const barrier = cta.mbarriers->find(offset_bytes);
+  const Mbarrier* const barrier = units_of(cta).mbarriers.find(offset_bytes);
   if (barrier == nullptr) {
     facts.summary = "waits on the mbarrier " + cluster.kernel().describe_shared(offset_bytes) +
                     ", which is no longer valid";

@@ -12,10 +12,6 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
-#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
-#include "common/simulator/units/synchronisation/named_barriers.hpp"
-#include "common/simulator/units/synchronisation/warp_sync.hpp"
-#include "common/simulator/units/tensor_core/tensor_memory.hpp"
 
 namespace bw::sim {
 namespace {
@@ -49,7 +45,7 @@ Cluster::Cluster(Grid& grid, uint64_t index, Cycle start)
       random_(mix(grid.device().settings().seed, index)) {
   const Dim3 shape = grid.configuration().cluster;
   const auto size = static_cast<uint32_t>(shape.volume());
-  cluster_barrier_ = std::make_unique<ClusterBarrier>(*this);
+  units_ = grid.device().units().make_for(*this);
   for (uint32_t rank = 0; rank < size; ++rank) build_cta(ctas_.emplace_back(), rank);
 }
 
@@ -70,6 +66,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
                     std::byte{kSharedPoison});
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
   const uint32_t warps = (threads + kWarpLanes - 1) / kWarpLanes;
+  cta.units = grid_.device().units().make_for(cta);
   cta.live_threads = threads;
   cta.live_warps = warps;
   live_warps_ += warps;
@@ -148,14 +145,12 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   note_progress();
   const auto count = static_cast<uint32_t>(std::popcount(lanes));
   cta.live_threads -= count;
-  cta.warp_sync->on_lanes_exit(warp, time);
-  cluster_barrier_->on_lanes_exit(warp, lanes, time);
-  cta.named_barriers->on_lanes_exit(warp, time);
+  units_->on_lanes_exit(warp, lanes, time);
   if (warp.live != 0) return;
   --cta.live_warps;
   --live_warps_;
   if (cta.live_warps == 0) {
-    cta.tensor_memory->check_at_exit();
+    units_->check_at_exit(cta);
     cta.exited = true;
   }
 }

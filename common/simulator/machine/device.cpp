@@ -11,7 +11,8 @@
 
 namespace bw::sim {
 
-Device::Device(Settings settings) : settings_(settings), memory_(settings.memory_bytes) {}
+Device::Device(Settings settings, const UnitFactory& units)
+    : settings_(settings), units_(units), memory_(settings.memory_bytes) {}
 
 LoadedModule& Device::load(std::string_view ptx_text, std::string name) {
   std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text, std::move(name));

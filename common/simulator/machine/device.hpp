@@ -16,6 +16,7 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/settings.hpp"
+#include "common/simulator/machine/unit_state.hpp"
 
 namespace bw::sim {
 
@@ -27,11 +28,13 @@ struct Occupancy {
 
 class Device {
  public:
-  explicit Device(Settings settings);
+  /// `units` makes the units' state of every CTA and cluster; it outlives the device.
+  Device(Settings settings, const UnitFactory& units);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] Settings& settings() { return settings_; }
   [[nodiscard]] DeviceMemory& memory() { return memory_; }
+  [[nodiscard]] const UnitFactory& units() const { return units_; }
 
   /// Parses PTX text and places its variables. Throws SimulationError.
   LoadedModule& load(std::string_view ptx_text, std::string name);
@@ -54,6 +57,7 @@ class Device {
 
  private:
   Settings settings_;
+  const UnitFactory& units_;
   DeviceMemory memory_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::map<std::pair<const LoadedModule*, std::string>, std::unique_ptr<Kernel>> kernels_;

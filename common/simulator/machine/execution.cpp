@@ -6,15 +6,6 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
-#include "common/simulator/units/copies/bulk_groups.hpp"
-#include "common/simulator/units/copies/cp_async.hpp"
-#include "common/simulator/units/copies/tma_engine.hpp"
-#include "common/simulator/units/synchronisation/cluster_barrier.hpp"
-#include "common/simulator/units/synchronisation/mbarrier.hpp"
-#include "common/simulator/units/synchronisation/named_barriers.hpp"
-#include "common/simulator/units/synchronisation/warp_sync.hpp"
-#include "common/simulator/units/tensor_core/tensor_core.hpp"
-#include "common/simulator/units/tensor_core/tensor_memory.hpp"
 
 namespace bw::sim {
 
@@ -129,16 +120,5 @@ Reconvergence* Warp::new_frame() {
   *frame = Reconvergence{};
   return frame;
 }
-
-Cta::Cta()
-    : mbarriers(std::make_unique<MbarrierUnit>(*this)),
-      named_barriers(std::make_unique<NamedBarriers>(*this)),
-      warp_sync(std::make_unique<WarpSync>(*this)),
-      tensor_memory(std::make_unique<TensorMemory>(*this)),
-      tensor_core(std::make_unique<TensorCore>(*this)),
-      tma(std::make_unique<TmaEngine>(*this)),
-      bulk_groups(std::make_unique<BulkGroups>(*this)),
-      cp_async_groups(std::make_unique<CpAsyncGroups>(*this)) {}
-Cta::~Cta() = default;
 
 }  // namespace bw::sim

@@ -21,22 +21,14 @@
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/types.hpp"
+#include "common/simulator/machine/unit_state.hpp"
 
 namespace bw::sim {
 
-class BulkGroups;
 class Cluster;
-class ClusterBarrier;
-class CpAsyncGroups;
 class DeviceMemory;
 class Grid;
 class Kernel;
-class MbarrierUnit;
-class NamedBarriers;
-class TensorCore;
-class TensorMemory;
-class TmaEngine;
-class WarpSync;
 struct Cta;
 struct Warp;
 
@@ -172,19 +164,9 @@ struct Cta {
   std::vector<std::byte> shared;   ///< includes the reserved bytes at the start
   std::vector<Warp> warps;
   uint32_t live_threads = 0;
+  std::unique_ptr<CtaUnitState> units;
 
-  // State of the units; each class is defined in units/.
-  std::unique_ptr<MbarrierUnit> mbarriers;
-  std::unique_ptr<NamedBarriers> named_barriers;
-  std::unique_ptr<WarpSync> warp_sync;
-  std::unique_ptr<TensorMemory> tensor_memory;
-  std::unique_ptr<TensorCore> tensor_core;
-  std::unique_ptr<TmaEngine> tma;
-  std::unique_ptr<BulkGroups> bulk_groups;
-  std::unique_ptr<CpAsyncGroups> cp_async_groups;
-
-  Cta();
-  ~Cta();
+  Cta() = default;
   Cta(const Cta&) = delete;  // units keep a reference to their CTA
   Cta& operator=(const Cta&) = delete;
 };
@@ -245,7 +227,7 @@ class Cluster {
   [[nodiscard]] std::deque<Cta>& ctas() { return ctas_; }
   [[nodiscard]] Cta& cta(uint32_t rank) { return ctas_[rank]; }
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
-  [[nodiscard]] ClusterBarrier& cluster_barrier() { return *cluster_barrier_; }
+  [[nodiscard]] ClusterUnitState& units() const { return *units_; }
   [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
   [[nodiscard]] Cycle now() const { return now_; }
   [[nodiscard]] const EventQueue& queue() const { return queue_; }
@@ -283,7 +265,7 @@ class Cluster {
   Cycle start_;
   Cycle now_;
   std::deque<Cta> ctas_;  ///< deque: CTAs do not move
-  std::unique_ptr<ClusterBarrier> cluster_barrier_;
+  std::unique_ptr<ClusterUnitState> units_;
   EventQueue queue_;
   uint64_t order_ = 0;
   uint64_t progress_ = 0;

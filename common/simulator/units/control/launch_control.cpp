@@ -8,6 +8,7 @@
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -55,7 +56,7 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
         "wait for the response on the mbarrier in every CTA before the exit");
   }
   std::memcpy(cta.shared.data() + response_offset, response.words.data(), kResponseBytes);
-  cta.mbarriers->complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction);
+  units_of(cta).mbarriers.complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction);
 }
 
 void request(Strand& strand, const Instruction& instruction, int lane) {

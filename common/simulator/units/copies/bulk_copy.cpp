@@ -10,6 +10,7 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -67,7 +68,7 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
     load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
       for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
     };
-    strand.cta->tma->load(std::move(load), strand.time);
+    units_of(strand).tma.load(std::move(load), strand.time);
   });
   return Flow::next;
 }
@@ -93,7 +94,7 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
     load.move = [&form, data, offset, bytes](const std::vector<std::byte*>& windows) {
       combine(form, windows.front() + offset, data, bytes);
     };
-    strand.cta->tma->load(std::move(load), strand.time);
+    units_of(strand).tma.load(std::move(load), strand.time);
   });
   return Flow::next;
 }
@@ -111,7 +112,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
     TmaStore store;
     store.origin = {&strand, &instruction, 1u << lane};
     store.bytes = bytes;
-    store.ticket = strand.cta->bulk_groups->begin(strand.thread_index(lane));
+    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
     store.read = [offset = source.offset_bytes, bytes](const std::byte* window,
                                                        std::vector<std::byte>& staged) {
@@ -128,7 +129,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
         combine(form, destination, staged.data(), bytes);
       };
     }
-    strand.cta->tma->store(std::move(store), strand.time);
+    units_of(strand).tma.store(std::move(store), strand.time);
   });
   return Flow::next;
 }
@@ -147,14 +148,14 @@ Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
 
 Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
   for_each_lane(active,
-                [&](int lane) { strand.cta->bulk_groups->commit(strand.thread_index(lane)); });
+                [&](int lane) { units_of(strand).bulk_groups.commit(strand.thread_index(lane)); });
   return Flow::next;
 }
 
 Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto stage = static_cast<AsyncGroups::Stage>(instruction.flags);
-  return strand.cta->bulk_groups->wait(strand, active, static_cast<uint32_t>(instruction.immediate),
-                                       stage);
+  return units_of(strand).bulk_groups.wait(strand, active,
+                                           static_cast<uint32_t>(instruction.immediate), stage);
 }
 
 // Binding.

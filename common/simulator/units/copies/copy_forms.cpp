@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -140,7 +141,7 @@ uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane
             strand, instruction, lane, rank_text(*cta) + " has exited",
             std::string(section) + ": the destination and its mbarrier belong to a running CTA",
             "keep all CTAs of the cluster alive until their last data has arrived");
-    if (signalled->mbarriers->find(barrier.offset_bytes) == nullptr)
+    if (units_of(*signalled).mbarriers.find(barrier.offset_bytes) == nullptr)
       copy_fault(
           strand, instruction, lane,
           "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) + " of " +

@@ -11,6 +11,7 @@
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -62,7 +63,7 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto& form = *static_cast<const CopyForm*>(instruction.detail);
   auto in_flight = std::make_shared<InFlight>();
   in_flight->copy_bytes = form.copy_bytes;
-  CpAsyncGroups& groups = *strand.cta->cp_async_groups;
+  CpAsyncGroups& groups = units_of(strand).cp_async_groups;
   for_each_lane(active, [&](int lane) {
     InFlight::Copy& copy = in_flight->copies[static_cast<size_t>(in_flight->count++)];
     copy.source_bytes = source_size(strand, instruction, lane, form);
@@ -82,16 +83,17 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
       if (done.source != nullptr) std::memcpy(done.destination, done.source, done.source_bytes);
       std::memset(done.destination + done.source_bytes, 0,
                   in_flight->copy_bytes - done.source_bytes);
-      cta->cp_async_groups->finish(done.ticket, AsyncGroups::Stage::read, now);
-      cta->cp_async_groups->finish(done.ticket, AsyncGroups::Stage::write, now);
+      units_of(*cta).cp_async_groups.finish(done.ticket, AsyncGroups::Stage::read, now);
+      units_of(*cta).cp_async_groups.finish(done.ticket, AsyncGroups::Stage::write, now);
     }
   });
   return Flow::next;
 }
 
 void commit_lanes(Strand& strand, LaneMask active) {
-  for_each_lane(active,
-                [&](int lane) { strand.cta->cp_async_groups->commit(strand.thread_index(lane)); });
+  for_each_lane(active, [&](int lane) {
+    units_of(strand).cp_async_groups.commit(strand.thread_index(lane));
+  });
 }
 
 Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
@@ -100,13 +102,13 @@ Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
 }
 
 Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
-  return strand.cta->cp_async_groups->wait(
+  return units_of(strand).cp_async_groups.wait(
       strand, active, static_cast<uint32_t>(instruction.immediate), AsyncGroups::Stage::write);
 }
 
 Flow wait_all(Strand& strand, const Instruction&, LaneMask active) {
   if (!strand.resumed()) commit_lanes(strand, active);
-  return strand.cta->cp_async_groups->wait(strand, active, 0, AsyncGroups::Stage::write);
+  return units_of(strand).cp_async_groups.wait(strand, active, 0, AsyncGroups::Stage::write);
 }
 
 /// Arrives on the mbarrier when all earlier cp.async of the thread are complete.
@@ -120,10 +122,10 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
         address > 0xffffffffu ? AddressSpace::generic : AddressSpace::shared_cta;
     const SharedPlace place = resolve_shared(strand, instruction, space, address,
                                              kMbarrierObjectBytes, kMbarrierObjectBytes, lane);
-    MbarrierUnit& unit = *place.cta->mbarriers;
+    MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     (void)unit.require(place.offset_bytes, strand, instruction);
     if (increments) unit.increment_pending(place.offset_bytes, 1, strand.time, strand, instruction);
-    strand.cta->cp_async_groups->when_complete(
+    units_of(strand).cp_async_groups.when_complete(
         strand.thread_index(lane), strand.time,
         [&unit, offset = place.offset_bytes, origin = &strand, &instruction](Cycle now) {
           unit.arrive(offset, 1, now, *origin, instruction);

@@ -13,6 +13,7 @@
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/tensor_box.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -166,7 +167,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
-    strand.cta->tma->load(std::move(load), strand.time);
+    units_of(strand).tma.load(std::move(load), strand.time);
   });
   return Flow::next;
 }
@@ -185,7 +186,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     TmaStore store;
     store.origin = {&strand, &instruction, 1u << lane};
     store.bytes = box->transfer_bytes();
-    store.ticket = strand.cta->bulk_groups->begin(strand.thread_index(lane));
+    store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
     store.read = [box, offset = source.offset_bytes](const std::byte* window,
                                                      std::vector<std::byte>& staged) {
@@ -197,7 +198,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
       else
         box->store(staged);
     };
-    strand.cta->tma->store(std::move(store), strand.time);
+    units_of(strand).tma.store(std::move(store), strand.time);
   });
   return Flow::next;
 }

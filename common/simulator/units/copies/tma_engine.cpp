@@ -8,6 +8,7 @@
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -53,8 +54,9 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
     done.destinations.front()->cluster->note_progress();
     for (const TmaLoad::Signal& signal : done.signals) {
       check_alive(signal.cta, done.origin, "holds its mbarrier", kFix);
-      signal.cta->mbarriers->complete_tx(signal.offset_bytes, signal.bytes, at, *done.origin.strand,
-                                         *done.origin.instruction);
+      units_of(*signal.cta)
+          .mbarriers.complete_tx(signal.offset_bytes, signal.bytes, at, *done.origin.strand,
+                                 *done.origin.instruction);
     }
   });
 }
@@ -73,10 +75,11 @@ void TmaEngine::store(TmaStore store, Cycle now) {
                 "wait for the copy before the exit: cp.async.bulk.commit_group, then "
                 "cp.async.bulk.wait_group.read 0 in the issuing thread");
     in_flight->store.read(cta->shared.data(), in_flight->staged);
-    cta->bulk_groups->finish(in_flight->store.ticket, AsyncGroups::Stage::read, read_time);
+    units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::read, read_time);
     Action write = [in_flight, cta](Cycle write_time) {
       in_flight->store.write(in_flight->staged);
-      cta->bulk_groups->finish(in_flight->store.ticket, AsyncGroups::Stage::write, write_time);
+      units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::write,
+                                        write_time);
     };
     if (in_flight->store.ordered)
       cta->cluster->in_global_order(read_time, kStoreWriteLatency, std::move(write));

@@ -8,6 +8,7 @@
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -49,7 +50,7 @@ Flow barrier(Strand& strand, const Instruction& instruction, LaneMask active) {
     request.result = operand++;
     request.predicate = strand.predicate(*operand);
   }
-  return strand.cta->named_barriers->execute(strand, instruction, active, request);
+  return units_of(strand).named_barriers.execute(strand, instruction, active, request);
 }
 
 void bind_common(Binder& binder, size_t first, bool has_count) {
@@ -89,14 +90,14 @@ void bind_reduction(Binder& binder) {
 Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
   if ((instruction.flags & kAligned) != 0)
     require_converged(strand, instruction, active, "barrier.cluster");
-  strand.cluster->cluster_barrier().arrive(strand, instruction, active);
+  units_of(*strand.cluster).cluster_barrier.arrive(strand, instruction, active);
   return Flow::next;
 }
 
 Flow cluster_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
   if ((instruction.flags & kAligned) != 0 && !strand.resumed())
     require_converged(strand, instruction, active, "barrier.cluster");
-  return strand.cluster->cluster_barrier().wait(strand, instruction, active);
+  return units_of(*strand.cluster).cluster_barrier.wait(strand, instruction, active);
 }
 
 template <Handler kHandler>

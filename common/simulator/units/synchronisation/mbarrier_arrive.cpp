@@ -5,6 +5,7 @@
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::mbarrier_operations {
 namespace {
@@ -58,8 +59,8 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
                uint32_t lanes, int first_lane) {
   const Operand& destination = instruction.operands[0];
   if (place.cta == strand.cta) {
-    const uint64_t state = perform_arrive(*place.cta->mbarriers, place.offset_bytes, value, lanes,
-                                          strand.time, strand, instruction);
+    const uint64_t state = perform_arrive(units_of(*place.cta).mbarriers, place.offset_bytes, value,
+                                          lanes, strand.time, strand, instruction);
     if (!destination.sink) strand.set_value(destination, first_lane, state);
     return;
   }
@@ -71,9 +72,9 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
                  "the sink symbol _ (PTX ISA, \"mbarrier.arrive\")",
                  "write _ as the destination and wait by parity");
   }
-  const Cycle arrival = strand.cta->mbarriers->remote_time(place.cta->rank, strand.time);
+  const Cycle arrival = units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time);
   strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes](Cycle now) {
-    perform_arrive(*place.cta->mbarriers, place.offset_bytes, value, lanes, now, strand,
+    perform_arrive(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
                    instruction);
   });
 }
@@ -105,7 +106,8 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
     const int lane = lowest_lane(rest);
     const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
     const auto count = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
-    place.cta->mbarriers->init(place.offset_bytes, count, strand.time, strand, instruction);
+    units_of(*place.cta)
+        .mbarriers.init(place.offset_bytes, count, strand.time, strand, instruction);
   }
   return Flow::next;
 }
@@ -114,7 +116,7 @@ Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const SharedPlace place =
         own_place_of(strand, instruction, instruction.operands[0], lowest_lane(rest));
-    place.cta->mbarriers->invalidate(place.offset_bytes, strand.time, strand, instruction);
+    units_of(*place.cta).mbarriers.invalidate(place.offset_bytes, strand.time, strand, instruction);
   }
   return Flow::next;
 }
@@ -128,12 +130,12 @@ Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) 
     const int lane = lowest_lane(rest);
     const SharedPlace place = place_of(strand, instruction, instruction.operands[0], lane);
     const auto bytes = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
-    MbarrierUnit& unit = *place.cta->mbarriers;
+    MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     if (place.cta == strand.cta) {
       (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction);
       continue;
     }
-    strand.cluster->at(strand.cta->mbarriers->remote_time(place.cta->rank, strand.time),
+    strand.cluster->at(units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time),
                        [&strand, &instruction, &unit, place, bytes](Cycle now) {
                          (unit.*kChange)(place.offset_bytes, bytes, now, strand, instruction);
                        });

@@ -6,6 +6,7 @@
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::mbarrier_operations {
 namespace {
@@ -28,7 +29,7 @@ Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
         std::string("waits work on the executing CTA's .shared::cta memory ") + kWaitSection,
         "wait on a barrier of the own CTA, and let the other CTA arrive on that");
   }
-  return place.cta->mbarriers->require(place.offset_bytes, strand, instruction);
+  return units_of(*place.cta).mbarriers.require(place.offset_bytes, strand, instruction);
 }
 
 /// Whether the phase that one lane's state or parity names is complete.

@@ -16,6 +16,7 @@
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/synchronisation/warp_sync.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -46,8 +47,8 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
     kOperation(strand, instruction, active, mask);
     return Flow::next;
   }
-  return strand.cta->warp_sync->gather(strand, instruction, active, members, kOperation,
-                                       kAnyInstruction);
+  return units_of(strand).warp_sync.gather(strand, instruction, active, members, kOperation,
+                                           kAnyInstruction);
 }
 
 // ---- shfl

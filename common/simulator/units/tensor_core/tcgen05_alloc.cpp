@@ -5,6 +5,7 @@
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::tcgen05 {
 namespace {
@@ -16,7 +17,7 @@ constexpr size_t kAddressBytes = 4;
 Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   if (strand.resumed()) return Flow::next;  // whoever granted the columns has written the address
   require_converged(strand, i, active, "tcgen05.alloc");
-  TensorMemory& memory = *strand.cta->tensor_memory;
+  TensorMemory& memory = units_of(strand).tensor_memory;
   const int group = i.flags & kGroupFlags;
   memory.require_group(strand, i, active, group);
   const int lane = lowest_lane(active);
@@ -38,7 +39,7 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
 
 Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active, "tcgen05.dealloc");
-  TensorMemory& memory = *strand.cta->tensor_memory;
+  TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_group(strand, i, active, i.flags & kGroupFlags);
   const auto address = static_cast<uint32_t>(
       uniform_value(strand, i, i.operands[0], active, "the Tensor Memory address"));
@@ -51,7 +52,7 @@ Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
 
 Flow execute_relinquish(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active, "tcgen05.relinquish_alloc_permit");
-  TensorMemory& memory = *strand.cta->tensor_memory;
+  TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_group(strand, i, active, i.flags & kGroupFlags);
   memory.relinquish(strand, i, active);
   return Flow::next;

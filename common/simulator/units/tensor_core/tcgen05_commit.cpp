@@ -8,6 +8,7 @@
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::tcgen05 {
 namespace {
@@ -21,7 +22,7 @@ constexpr const char* kSection = "PTX ISA, tcgen05.commit";
 Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
   Cta& cta = *strand.cta;
   Cluster& cluster = *strand.cluster;
-  cta.tensor_memory->require_group(strand, i, active, i.flags & kGroupFlags);
+  units_of(cta).tensor_memory.require_group(strand, i, active, i.flags & kGroupFlags);
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
@@ -41,16 +42,16 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
                      "set only bits below the cluster's size, at least one");
     }
     const Cycle done =
-        std::max(strand.time, cta.tensor_core->completion(strand.thread_index(lane)));
+        std::max(strand.time, units_of(cta).tensor_core.completion(strand.thread_index(lane)));
     const Strand* const issuer = &strand;
     const Instruction* const instruction = &i;
     cluster.at(done, [&cluster, &cta, issuer, instruction, targets,
                       offset = place.offset_bytes](Cycle now) {
-      cta.tensor_core->complete_until(now);
+      units_of(cta).tensor_core.complete_until(now);
       for (uint32_t rest_of_targets = targets; rest_of_targets != 0;
            rest_of_targets &= rest_of_targets - 1) {
         const auto rank = static_cast<uint32_t>(lowest_lane(rest_of_targets));
-        cluster.cta(rank).mbarriers->arrive(offset, 1, now, *issuer, *instruction);
+        units_of(cluster.cta(rank)).mbarriers.arrive(offset, 1, now, *issuer, *instruction);
       }
     });
   }

@@ -8,6 +8,7 @@
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::tcgen05 {
 namespace {
@@ -67,11 +68,11 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
                    "check start address and offsets (in bytes >> 4)");
     const uint32_t columns = copy.row_bytes / sizeof(uint32_t);
     for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
-      TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
+      TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
       memory.require_allocated(strand, i, thread, copy.destination.column, columns);
       memory.mark_written(0, TensorMemory::kLanes, copy.destination.column, columns);
     }
-    cta.tensor_core->enqueue(strand.time, strand.thread_index(lane), copy);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.thread_index(lane), copy);
   }
   return Flow::next;
 }

@@ -13,6 +13,7 @@
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::tcgen05 {
 namespace {
@@ -128,7 +129,7 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
         "PTX ISA, Tensor Memory: Access restrictions (warp w accesses lanes 32 * (w % 4)...)",
         "add (warp % 4) * 32 << 16 to the address of the allocation");
   address.lane = quarter + within;
-  TensorMemory& memory = *strand.cta->tensor_memory;
+  TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_allocated(strand, i, active, address.column, form.columns);
   if (form.shape == Shape::s16x32bx2)
     memory.require_allocated(strand, i, active, address.column + form.split, form.columns);
@@ -144,7 +145,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
   complete_tensor_work(*strand.cta, strand.time);
-  TensorMemory& memory = *strand.cta->tensor_memory;
+  TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_written(strand, i, active, address.lane, form.lanes(), address.column,
                          form.columns);
   if (form.shape == Shape::s16x32bx2)
@@ -167,7 +168,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
 
 Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active, "tcgen05.wait");
-  TensorMemory::WarpState& state = strand.cta->tensor_memory->warp_state(strand.warp->index);
+  TensorMemory::WarpState& state = units_of(strand).tensor_memory.warp_state(strand.warp->index);
   const uint32_t* data = state.data.data();
   for (const TensorMemory::WarpState::Load& load : state.loads) {
     uint32_t* const target = strand.lanes<uint32_t>(*load.destination);
@@ -189,7 +190,7 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
   for (uint32_t r = 0; r < form.registers; ++r)
     std::memcpy(data.data() + size_t{r} * kWarpLanes, strand.lanes<uint32_t>(i.operands[r]),
                 kWarpLanes * sizeof data[0]);
-  TensorMemory& memory = *strand.cta->tensor_memory;
+  TensorMemory& memory = units_of(strand).tensor_memory;
   TensorMemory::WarpState& state = memory.warp_state(strand.warp->index);
   const Cycle latency = transfer_cycles(form);
   // Stores of a warp stay in order.
@@ -210,7 +211,8 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
 
 Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active, "tcgen05.wait");
-  const TensorMemory::WarpState& state = strand.cta->tensor_memory->warp_state(strand.warp->index);
+  const TensorMemory::WarpState& state =
+      units_of(strand).tensor_memory.warp_state(strand.warp->index);
   // One cycle behind, so that the stores' actions have run before anything that follows.
   if (state.stores_done != 0) strand.time = std::max(strand.time, state.stores_done + 1);
   return Flow::next;

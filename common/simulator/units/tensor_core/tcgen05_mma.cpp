@@ -7,6 +7,7 @@
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::tcgen05 {
 namespace {
@@ -122,7 +123,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
     const bool halves = mma.group == 2 && mma.shape.m == 128;
     const uint32_t columns = halves ? mma.shape.n / 2 : mma.shape.n;
     for (uint32_t member = 0; member < static_cast<uint32_t>(form.group); ++member) {
-      TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
+      TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
       const LaneMask thread = 1u << lane;
       memory.require_allocated(strand, i, thread, mma.d.column, columns);
       if (mma.accumulate)
@@ -134,7 +135,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
       }
       memory.mark_written(0, TensorMemory::kLanes, mma.d.column, columns);
     }
-    cta.tensor_core->enqueue(strand.time, strand.thread_index(lane), mma);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.thread_index(lane), mma);
   }
   return Flow::next;
 }

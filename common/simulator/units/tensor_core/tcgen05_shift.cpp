@@ -5,6 +5,7 @@
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim::tcgen05 {
 namespace {
@@ -27,10 +28,10 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
                    "PTX ISA, tcgen05.shift: the lane of taddr must be aligned to 32",
                    "start at lane 0, 32, 64 or 96");
     for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
-      const TensorMemory& memory = *strand.cluster->cta(cta.rank + member).tensor_memory;
+      const TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
       memory.require_allocated(strand, i, thread, shift.matrix.column, ShiftOperation::kColumns);
     }
-    cta.tensor_core->enqueue(strand.time, strand.thread_index(lane), shift);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.thread_index(lane), shift);
   }
   return Flow::next;
 }

@@ -10,6 +10,7 @@
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "common/simulator/units/tensor_core/tensor_core_timing.hpp"
 #include "common/simulator/units/tensor_core/tensor_operands.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -56,7 +57,7 @@ void decode_a(std::span<const MmaOperation* const> mmas, Cta& cta, uint32_t half
     for (uint32_t block = 0; block < rows / kRowBlock; ++block) {
       std::byte* const block_rows = workspace.rows.data() + block * kRowBlock * kMmaKBytes;
       if (mma.a_in_tensor_memory)
-        fetch_tensor_memory_rows(*cta.tensor_memory,
+        fetch_tensor_memory_rows(units_of(cta).tensor_memory,
                                  lane_of_block(mma, mma.a_address.lane, block, half),
                                  mma.a_address.column, mma.shape.a_format, block_rows, kMmaKBytes);
       std::byte* const out =
@@ -143,7 +144,7 @@ void multiply(const MmaOperation& mma, size_t k, Cta& cta, uint32_t member, uint
   const float* const b = workspace.b.data() + half * n * k;
   for (uint32_t block = 0; block < rows_per_cta(mma) / kRowBlock; ++block) {
     const uint32_t lane = lane_of_block(mma, mma.d.lane, block, half);
-    uint32_t* const d = cta.tensor_memory->column(mma.d.column) + lane;
+    uint32_t* const d = units_of(cta).tensor_memory.column(mma.d.column) + lane;
     const float* const a = workspace.a.data() + block * k * kRowBlock;
     if (is_plain(mma)) {
       multiply_row_block(a, b, k, reinterpret_cast<float*>(d), kLanes, n, k, mma.accumulate);
@@ -281,7 +282,7 @@ void TensorCore::execute_copy(const CopyOperation& copy) {
           const uint32_t lane =
               quarter * 32 + (copy.one_row_a_quarter ? copy.destination.lane % 32 : row % 32);
           for (uint32_t word = 0; word < std::size(words); ++word)
-            cta.tensor_memory->column(copy.destination.column + chunk * 4 + word)[lane] =
+            units_of(cta).tensor_memory.column(copy.destination.column + chunk * 4 + word)[lane] =
                 words[word];
         }
       }
@@ -290,7 +291,7 @@ void TensorCore::execute_copy(const CopyOperation& copy) {
 
 void TensorCore::execute_shift(const ShiftOperation& shift) {
   for (uint32_t member = 0; member < static_cast<uint32_t>(shift.group); ++member) {
-    TensorMemory& memory = *cta_.cluster->cta(cta_.rank + member).tensor_memory;
+    TensorMemory& memory = units_of(cta_.cluster->cta(cta_.rank + member)).tensor_memory;
     for (uint32_t column = 0; column < ShiftOperation::kColumns; ++column) {
       uint32_t* const lanes = memory.column(shift.matrix.column + column) + shift.matrix.lane;
       std::copy(lanes + 1, lanes + ShiftOperation::kRows, lanes);
@@ -299,9 +300,9 @@ void TensorCore::execute_shift(const ShiftOperation& shift) {
 }
 
 void complete_tensor_work(Cta& cta, Cycle now) {
-  cta.tensor_core->complete_until(now);
+  units_of(cta).tensor_core.complete_until(now);
   const bool has_leader = (cta.rank & 1u) != 0;
-  if (has_leader) cta.cluster->cta(cta.rank ^ 1u).tensor_core->complete_until(now);
+  if (has_leader) units_of(cta.cluster->cta(cta.rank ^ 1u)).tensor_core.complete_until(now);
 }
 
 }  // namespace bw::sim

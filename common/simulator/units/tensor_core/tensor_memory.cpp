@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -39,7 +40,9 @@ std::string mnemonic(const Strand& strand, const Instruction& instruction) {
 
 TensorMemory::TensorMemory(Cta& cta) : cta_(cta) {}
 
-TensorMemory& TensorMemory::peer() { return *cta_.cluster->cta(cta_.rank ^ 1u).tensor_memory; }
+TensorMemory& TensorMemory::peer() {
+  return units_of(cta_.cluster->cta(cta_.rank ^ 1u)).tensor_memory;
+}
 
 TensorMemory::WarpState& TensorMemory::warp_state(uint32_t warp) {
   if (warps_.size() <= warp) warps_.resize(std::max<size_t>(warp + 1, cta_.warps.size()));
@@ -280,7 +283,7 @@ uint64_t uniform_value(const Strand& strand, const Instruction& instruction, con
 void require_issuer(const Strand& strand, const Instruction& instruction, LaneMask active,
                     int group) {
   const Cta& cta = *strand.cta;
-  cta.tensor_memory->require_group(strand, instruction, active, group);
+  units_of(cta).tensor_memory.require_group(strand, instruction, active, group);
   if (group != 2 || (cta.rank & 1u) == 0) return;
   strand.fault(instruction, FaultKind::contract, active,
                "cta_group::2 issued by the CTA with the odd rank " + std::to_string(cta.rank),
