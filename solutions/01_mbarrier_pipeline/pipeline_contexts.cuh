@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "common/device/exercise.cuh"
 #include "common/device/scope_pointer.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 
@@ -85,8 +86,12 @@ class [[nodiscard]] ConsumeContext {
   ConsumeContext(ConsumeContext&&) = default;
   __device__ __forceinline__ ~ConsumeContext() {
     if (!pipeline_) return;
+    // >>> exercise 1.4 "Give the stage back"
+    // starter: // The calling thread has read the stage: tell the producer, then move on.
+    // starter: BW_EXERCISE_NOT_DONE("1.4", "Give the stage back");
     pipeline_->consumer_mbar(index())->arrive();
     pipeline_->consumer_step();
+    // <<< exercise 1.4
   }
 
   __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }

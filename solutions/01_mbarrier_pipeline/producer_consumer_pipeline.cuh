@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/device/exercise.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "solutions/01_mbarrier_pipeline/pipeline_contexts.cuh"
 
@@ -131,10 +132,14 @@ class ProducerConsumerPipeline {
   __device__ __forceinline__ uint32_t consumer_parity() const { return consumer_phase_ & 1; }
 
   static __device__ __forceinline__ void step(uint32_t& stage, uint32_t& phase) {
+    // >>> exercise 1.3 "Step to the next stage"
+    // starter: // Move `stage` on by one in a ring of NumStages; count a lap where a new one
+    // begins. starter: BW_EXERCISE_NOT_DONE("1.3", "Step to the next stage");
     if (++stage == NumStages) {
       stage = 0;
       ++phase;
     }
+    // <<< exercise 1.3
   }
 
   SharedMemBarrier* full_;

@@ -9,6 +9,7 @@
 
 #include "common/device/bulk_copy.cuh"
 #include "common/device/elect.cuh"
+#include "common/device/exercise.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/tma_load.cuh"
@@ -98,8 +99,12 @@ struct BulkCopy {
     static_assert(kTileRows == ptx::kWarpThreads, "one row per lane");
     const uint32_t row = threadIdx.x % ptx::kWarpThreads;
     const uint32_t row_bytes = region.columns * sizeof(float);
+    // >>> exercise 1.7 "Announce the bytes"
+    // starter: // One arrival on `full` for the whole stage, with the bytes of all copies below.
+    // starter: BW_EXERCISE_NOT_DONE("1.7", "Announce the bytes");
     if (ptx::elect_one()) full->arrive_and_expect_bytes(region.rows * row_bytes);
     __syncwarp();
+    // <<< exercise 1.7
     if (row < region.rows) {
       ptx::bulk_load(ptx::shared_address(tile.values[row]), region.first_of_row(args, row),
                      row_bytes, full->address());

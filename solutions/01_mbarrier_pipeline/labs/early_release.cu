@@ -4,13 +4,13 @@
 
 #include "solutions/01_mbarrier_pipeline/labs/column_sums_lab.cuh"
 
-namespace {
+namespace bw {
 
 constexpr int kStages = 1;
 constexpr int kWorkSteps = 24;
 constexpr float kWorkFactor = 0.75f;
-using Pipeline = bw::ProducerConsumerPipeline<kStages>;
-using Storage = bw::StreamStorage<kStages>;
+using Pipeline = ProducerConsumerPipeline<kStages>;
+using Storage = StreamStorage<kStages>;
 
 /// What is summed in this lab: x · (1 + f + f² + …), by a chain of FMAs.
 __device__ float work_on(float x) {
@@ -29,46 +29,55 @@ double work_in_float64(double x) {
 /// A summing thread's loop.
 __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
   float sum = 0.0f;
-  for (uint32_t t = 0; t < bw::kLabTiles; ++t) {
-    float values[bw::kTileRows];
-    pipeline.wait_producer();
-    const bw::MatrixTile& tile = shared.tiles[pipeline.consumer_stage()];
-    for (int row = 0; row < bw::kTileRows; ++row) values[row] = tile.values[row][threadIdx.x];
-    bw::ptx::fence_proxy_async_shared();
-    pipeline.consumer_mbar(pipeline.consumer_stage())->arrive();
+  for (uint32_t t = 0; t < kLabTiles; ++t) {
+    // >>> exercise 1.9 "Give back early"
+    // starter: // Right, but the stage is held until the work on its last row is done.
+    // starter: auto stage = pipeline.acquire_consumer();
+    // starter: const MatrixTile& tile = shared.tiles[stage.index()];
+    // starter: for (int row = 0; row < kTileRows; ++row) {
+    // starter:   sum += work_on(tile.values[row][threadIdx.x]);
+    // starter: }
+    // starter: ptx::fence_proxy_async_shared();
+    // starter: stage.release();
+    auto stage = pipeline.acquire_consumer();
+    const MatrixTile& tile = shared.tiles[stage.index()];
+    float values[kTileRows];
+    for (int row = 0; row < kTileRows; ++row) values[row] = tile.values[row][threadIdx.x];
+    ptx::fence_proxy_async_shared();
+    stage.release();
     for (const float value : values) sum += work_on(value);
-    pipeline.consumer_step();
+    // <<< exercise 1.9
   }
   return sum;
 }
 
-__global__ void release_early(const __grid_constant__ bw::ColumnSumArguments args) {
+__global__ void release_early(const __grid_constant__ ColumnSumArguments args) {
   extern __shared__ __align__(128) uint8_t dynamic_shared[];
   auto& shared = *reinterpret_cast<Storage*>(dynamic_shared);
   Pipeline pipeline(shared.barriers);
   if (threadIdx.x == 0) {
-    pipeline.init_barriers(bw::TensorCopy::kProducerArrivals, bw::StreamRoles::kConsumerThreads);
-    bw::ptx::fence_mbarrier_init();
+    pipeline.init_barriers(TensorCopy::kProducerArrivals, StreamRoles::kConsumerThreads);
+    ptx::fence_mbarrier_init();
   }
   __syncthreads();
 
-  if (bw::is_copy_warp()) {
-    return bw::produce_tiles<bw::TensorCopy>(pipeline, shared, args, bw::kLabTiles);
+  if (is_copy_warp()) {
+    return produce_tiles<TensorCopy>(pipeline, shared, args, kLabTiles);
   }
   const int64_t begin = clock64();
-  bw::write_sum(args, sum_tiles(pipeline, shared), begin);
+  write_sum(args, sum_tiles(pipeline, shared), begin);
 }
 
-}  // namespace
+}  // namespace bw
 
 int main(int argc, char** argv) {
   // Each rounding is at most 2^-24 of the result and shrinks by the factor at every later step.
-  constexpr double kChainError = 0x1p-24 / (1 - kWorkFactor);
+  constexpr double kChainError = 0x1p-24 / (1 - bw::kWorkFactor);
   const bw::CommandLine command_line("Sums of work on a matrix: stages are released when read.");
   return bw::run_main(command_line, "lab_01_early_release", argc, argv, [] {
-    return bw::run_column_sums_lab({.kernel = release_early,
-                                    .shared_bytes = sizeof(Storage),
-                                    .value = work_in_float64,
+    return bw::run_column_sums_lab({.kernel = bw::release_early,
+                                    .shared_bytes = sizeof(bw::Storage),
+                                    .value = bw::work_in_float64,
                                     .value_error = kChainError});
   });
 }

@@ -12,7 +12,7 @@
 #include "common/host/program.hpp"
 #include "common/host/timed_launch.hpp"
 
-namespace {
+namespace bw {
 
 constexpr uint32_t kMaxMoments = 64;
 
@@ -28,7 +28,7 @@ struct LookArguments {
 
 /// One thread: no other is needed to see what a barrier says.
 __global__ void look_at_a_barrier(const LookArguments args) {
-  __shared__ bw::SharedMemBarrier barrier;
+  __shared__ SharedMemBarrier barrier;
   const int64_t begin = clock64();
   barrier.init(args.count);
   for (uint32_t arrived = 0; arrived <= args.arrivals; ++arrived) {
@@ -50,17 +50,16 @@ Answers answers_by_the_rule(uint32_t count, uint32_t arrived) {
   return passes;
 }
 
-bw::ExitStatus run_lab(int64_t count, int64_t arrivals) {
-  bw::require(count >= 1 && count <= kMaxMoments, "--count ", count, ": give 1 to ", kMaxMoments,
-              ".");
-  bw::require(arrivals >= 0 && arrivals < kMaxMoments, "--arrivals ", arrivals, ": give 0 to ",
-              kMaxMoments - 1, ".");
-  bw::print_machine();
-  bw::DeviceBuffer<uint8_t> passes(2 * (arrivals + 1));
-  bw::DeviceBuffer<uint64_t> cycles(1);
-  bw::run_timed(look_at_a_barrier, {.ctas = 1, .threads = 1, .shared_bytes = 0},
-                LookArguments{static_cast<uint32_t>(count), static_cast<uint32_t>(arrivals),
-                              passes.data(), cycles.data()});
+ExitStatus run_lab(int64_t count, int64_t arrivals) {
+  require(count >= 1 && count <= kMaxMoments, "--count ", count, ": give 1 to ", kMaxMoments, ".");
+  require(arrivals >= 0 && arrivals < kMaxMoments, "--arrivals ", arrivals, ": give 0 to ",
+          kMaxMoments - 1, ".");
+  print_machine();
+  DeviceBuffer<uint8_t> passes(2 * (arrivals + 1));
+  DeviceBuffer<uint64_t> cycles(1);
+  run_timed(look_at_a_barrier, {.ctas = 1, .threads = 1, .shared_bytes = 0},
+            LookArguments{static_cast<uint32_t>(count), static_cast<uint32_t>(arrivals),
+                          passes.data(), cycles.data()});
   const std::vector<uint8_t> got = passes.download();
   std::printf("count    %lld\n                    wait on parity 0   wait on parity 1\n",
               static_cast<long long>(count));
@@ -76,10 +75,10 @@ bw::ExitStatus run_lab(int64_t count, int64_t arrivals) {
   std::printf("cycles   %llu\n", static_cast<unsigned long long>(cycles.download().front()));
   std::printf(right ? "verified (%lld elements)\n" : "WRONG    a test of %lld breaks the rule\n",
               static_cast<long long>(2 * (arrivals + 1)));
-  return right ? bw::kVerified : bw::kWrongResult;
+  return right ? kVerified : kWrongResult;
 }
 
-}  // namespace
+}  // namespace bw
 
 int main(int argc, char** argv) {
   int64_t count = 2, arrivals = 6;
@@ -87,5 +86,5 @@ int main(int argc, char** argv) {
   command_line.add("count", count, "arrivals that complete a phase");
   command_line.add("arrivals", arrivals, "arrivals, one after the other");
   return bw::run_main(command_line, "lab_01_phase_and_parity", argc, argv,
-                      [&] { return run_lab(count, arrivals); });
+                      [&] { return bw::run_lab(count, arrivals); });
 }

@@ -4,45 +4,45 @@
 
 #include "solutions/01_mbarrier_pipeline/labs/column_sums_lab.cuh"
 
-namespace {
+namespace bw {
 
 constexpr uint32_t kStages = 2;
 
-__global__ void ring_of_two(const __grid_constant__ bw::ColumnSumArguments args) {
-  __shared__ bw::MatrixTile tiles[kStages];
-  __shared__ bw::SharedMemBarrier full[kStages], empty[kStages];
+__global__ void ring_of_two(const __grid_constant__ ColumnSumArguments args) {
+  __shared__ MatrixTile tiles[kStages];
+  __shared__ SharedMemBarrier full[kStages], empty[kStages];
   if (threadIdx.x == 0) {
-    for (auto& barrier : full) barrier.init(bw::ptx::kWarpThreads);
-    for (auto& barrier : empty) barrier.init(bw::StreamRoles::kConsumerThreads);
-    bw::ptx::fence_mbarrier_init();
+    for (auto& barrier : full) barrier.init(ptx::kWarpThreads);
+    for (auto& barrier : empty) barrier.init(StreamRoles::kConsumerThreads);
+    ptx::fence_mbarrier_init();
   }
   __syncthreads();
 
-  if (bw::is_copy_warp()) {
-    for (uint32_t t = 0; t < bw::kLabTiles; ++t) {
+  if (is_copy_warp()) {
+    for (uint32_t t = 0; t < kLabTiles; ++t) {
       const uint32_t stage = t % kStages, lap = t / kStages;
       empty[stage].wait((lap & 1) ^ 1);
-      bw::PlainCopy::copy_rows(args, bw::TileRegion::of(args, t), tiles[stage]);
+      PlainCopy::copy_rows(args, TileRegion::of(args, t), tiles[stage]);
       full[stage].arrive();
     }
     return;
   }
   const int64_t begin = clock64();
   float sum = 0.0f;
-  for (uint32_t t = 0; t < bw::kLabTiles; ++t) {
+  for (uint32_t t = 0; t < kLabTiles; ++t) {
     const uint32_t stage = t % kStages, lap = t / kStages;
     full[stage].wait(lap & 1);
-    sum = bw::add_column(tiles[stage], sum);
+    sum = add_column(tiles[stage], sum);
     empty[stage].arrive();
   }
-  bw::write_sum(args, sum, begin);
+  write_sum(args, sum, begin);
 }
 
-}  // namespace
+}  // namespace bw
 
 int main(int argc, char** argv) {
   const bw::CommandLine command_line("Column sums: a ring of two tiles.");
   return bw::run_main(command_line, "lab_01_ring_of_two", argc, argv, [] {
-    return bw::run_column_sums_lab({.kernel = ring_of_two, .shared_bytes = 0});
+    return bw::run_column_sums_lab({.kernel = bw::ring_of_two, .shared_bytes = 0});
   });
 }

@@ -4,26 +4,26 @@
 
 #include "solutions/01_mbarrier_pipeline/labs/column_sums_lab.cuh"
 
-namespace {
+namespace bw {
 
-__global__ void meet_at_syncthreads(const __grid_constant__ bw::ColumnSumArguments args) {
-  __shared__ bw::MatrixTile tile;
+__global__ void meet_at_syncthreads(const __grid_constant__ ColumnSumArguments args) {
+  __shared__ MatrixTile tile;
   const int64_t begin = clock64();
   float sum = 0.0f;
-  for (uint32_t t = 0; t < bw::kLabTiles; ++t) {
-    if (bw::is_copy_warp()) bw::PlainCopy::copy_rows(args, bw::TileRegion::of(args, t), tile);
+  for (uint32_t t = 0; t < kLabTiles; ++t) {
+    if (is_copy_warp()) PlainCopy::copy_rows(args, TileRegion::of(args, t), tile);
     __syncthreads();  // the tile is full
-    if (!bw::is_copy_warp()) sum = bw::add_column(tile, sum);
+    if (!is_copy_warp()) sum = add_column(tile, sum);
     __syncthreads();  // the tile is empty
   }
-  if (!bw::is_copy_warp()) bw::write_sum(args, sum, begin);
+  if (!is_copy_warp()) write_sum(args, sum, begin);
 }
 
-}  // namespace
+}  // namespace bw
 
 int main(int argc, char** argv) {
   const bw::CommandLine command_line("Column sums: all warps meet at __syncthreads for each tile.");
   return bw::run_main(command_line, "lab_01_syncthreads", argc, argv, [] {
-    return bw::run_column_sums_lab({.kernel = meet_at_syncthreads, .shared_bytes = 0});
+    return bw::run_column_sums_lab({.kernel = bw::meet_at_syncthreads, .shared_bytes = 0});
   });
 }
