@@ -15,6 +15,7 @@ using Storage = StreamStorage<kStages>;
 /// What is summed in this lab: x · (1 + f + f² + …), by a chain of FMAs.
 __device__ float work_on(float x) {
   float y = x;
+#pragma unroll
   for (int step = 0; step < kWorkSteps; ++step) y = fmaf(y, kWorkFactor, x);
   return y;
 }
@@ -34,6 +35,7 @@ __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
     // starter: // Right, but the stage is held until the work on its last row is done.
     // starter: auto stage = pipeline.acquire_consumer();
     // starter: const MatrixTile& tile = shared.tiles[stage.index()];
+    // starter: #pragma unroll
     // starter: for (int row = 0; row < kTileRows; ++row) {
     // starter:   sum += work_on(tile.values[row][threadIdx.x]);
     // starter: }
@@ -42,9 +44,11 @@ __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
     auto stage = pipeline.acquire_consumer();
     const MatrixTile& tile = shared.tiles[stage.index()];
     float values[kTileRows];
+#pragma unroll
     for (int row = 0; row < kTileRows; ++row) values[row] = tile.values[row][threadIdx.x];
     ptx::fence_proxy_async_shared();
     stage.release();
+#pragma unroll
     for (const float value : values) sum += work_on(value);
     // <<< exercise 1.9
   }
