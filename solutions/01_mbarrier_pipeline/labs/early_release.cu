@@ -35,7 +35,6 @@ __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
     // starter: // Right, but the stage is held until the work on its last row is done.
     // starter: auto stage = pipeline.acquire_consumer();
     // starter: const MatrixTile& tile = shared.tiles[stage.index()];
-    // starter: #pragma unroll
     // starter: for (int row = 0; row < kTileRows; ++row) {
     // starter:   sum += work_on(tile.values[row][threadIdx.x]);
     // starter: }
