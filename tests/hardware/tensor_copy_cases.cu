@@ -30,11 +30,11 @@ __device__ uint32_t shared_address(const void* pointer) {
   "r"(tile), "l"(map), "r"(BARRIER), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]), \
       "r"(c.at[4])
 
-template <unsigned kRank>
+template <unsigned map_rank>
 __device__ void load(uint32_t tile, const CUtensorMap* map, uint32_t barrier,
                      const Coordinates& c) {
 #define BW_LOAD(RANK)                                                            \
-  if constexpr (kRank == RANK)                                                   \
+  if constexpr (map_rank == RANK)                                                \
   asm volatile("cp.async.bulk.tensor." #RANK                                     \
                "d.shared::cluster.global.tile"                                   \
                ".mbarrier::complete_tx::bytes [%0], [%1, " BW_COORDINATES_##RANK \
@@ -47,10 +47,10 @@ __device__ void load(uint32_t tile, const CUtensorMap* map, uint32_t barrier,
   BW_LOAD(5);
 }
 
-template <unsigned kRank>
+template <unsigned map_rank>
 __device__ void store(uint32_t tile, const CUtensorMap* map, const Coordinates& c) {
 #define BW_STORE(RANK)                                                    \
-  if constexpr (kRank == RANK)                                            \
+  if constexpr (map_rank == RANK)                                         \
   asm volatile("cp.async.bulk.tensor." #RANK                              \
                "d.global.shared::cta.tile.bulk_group"                     \
                " [%1, " BW_COORDINATES_##RANK "], [%0];" ::BW_OPERANDS(0) \
@@ -64,10 +64,10 @@ __device__ void store(uint32_t tile, const CUtensorMap* map, const Coordinates& 
 
 enum class Reduce { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 
-template <Reduce kReduce>
+template <Reduce reduce_operation>
 __device__ void reduce(uint32_t tile, const CUtensorMap* map, const Coordinates& c) {
 #define BW_REDUCE(NAME, PTX)                                            \
-  if constexpr (kReduce == Reduce::NAME)                                \
+  if constexpr (reduce_operation == Reduce::NAME)                       \
   asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta." PTX \
                ".tile.bulk_group"                                       \
                " [%1, {%3, %4}], [%0];" ::BW_OPERANDS(0)                \
@@ -87,7 +87,7 @@ __device__ void wait_for_stores() {
 }
 
 /// Loads one box of `bytes` bytes to `offset` of the tile and writes the whole tile to `result`.
-template <unsigned kRank>
+template <unsigned map_rank>
 __global__ void load_box(const __grid_constant__ CUtensorMap map, Coordinates coordinates,
                          uint32_t offset, uint32_t bytes, uint32_t* result) {
   __shared__ alignas(1024) uint32_t tile[kTileBytes / 4];
@@ -101,7 +101,7 @@ __global__ void load_box(const __grid_constant__ CUtensorMap map, Coordinates co
   if (threadIdx.x == 0) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
                  : "memory");
-    load<kRank>(shared_address(tile) + offset, &map, barrier, coordinates);
+    load<map_rank>(shared_address(tile) + offset, &map, barrier, coordinates);
   }
   uint32_t done = 0;
   while (done == 0)
@@ -120,23 +120,23 @@ __device__ void fill_tile(uint32_t* tile, const uint32_t* source) {
   __syncthreads();
 }
 
-template <unsigned kRank>
+template <unsigned map_rank>
 __global__ void store_box(const __grid_constant__ CUtensorMap map, Coordinates coordinates,
                           uint32_t offset, const uint32_t* source) {
   __shared__ alignas(1024) uint32_t tile[kTileBytes / 4];
   fill_tile(tile, source);
   if (threadIdx.x != 0) return;
-  store<kRank>(shared_address(tile) + offset, &map, coordinates);
+  store<map_rank>(shared_address(tile) + offset, &map, coordinates);
   wait_for_stores();
 }
 
-template <Reduce kReduce>
+template <Reduce reduce_operation>
 __global__ void reduce_box(const __grid_constant__ CUtensorMap map, Coordinates coordinates,
                            uint32_t offset, const uint32_t* source) {
   __shared__ alignas(1024) uint32_t tile[kTileBytes / 4];
   fill_tile(tile, source);
   if (threadIdx.x != 0) return;
-  reduce<kReduce>(shared_address(tile) + offset, &map, coordinates);
+  reduce<reduce_operation>(shared_address(tile) + offset, &map, coordinates);
   wait_for_stores();
 }
 
@@ -219,7 +219,7 @@ void add_store(const std::string& name, const Copy& copy) {
                [copy] { return measure_store(copy, kStores[copy.map.rank - 1]); });
 }
 
-template <Reduce kReduce>
+template <Reduce reduce_operation>
 void add_reduce(const std::string& name, int type) {
   Copy copy;
   copy.map.type = static_cast<CUtensorMapDataType>(type);
@@ -227,7 +227,7 @@ void add_reduce(const std::string& name, int type) {
   copy.map.extents = {24, 14, 1, 1, 1};  // the box reaches past both ends
   copy.coordinates = {{16, 3}};
   Registration("tensor.reduce." + name, [copy] {
-    return measure_store(copy, reinterpret_cast<const void*>(&reduce_box<kReduce>));
+    return measure_store(copy, reinterpret_cast<const void*>(&reduce_box<reduce_operation>));
   });
 }
 

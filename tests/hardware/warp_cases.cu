@@ -81,8 +81,8 @@ constexpr unsigned kWarp = 32;
 /// Room for the matrices with rows in any order, each row 16 bytes.
 constexpr unsigned kRows = 64;
 
-/// ldmatrix of `kCount` matrices whose rows lie at places 16 * ((7 * lane + 3) % kRows).
-template <int kCount, bool kTransposed>
+/// ldmatrix of `count` matrices whose rows lie at places 16 * ((7 * lane + 3) % kRows).
+template <int count, bool transposed>
 __global__ void load_matrices(const uint32_t* input, uint32_t* result) {
   __shared__ alignas(16) uint32_t memory[kRows * 4];
   for (unsigned i = threadIdx.x; i < kRows * 4; i += kWarp) memory[i] = input[i];
@@ -90,22 +90,22 @@ __global__ void load_matrices(const uint32_t* input, uint32_t* result) {
   const unsigned row = (7 * threadIdx.x + 3) % kRows;
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(memory)) + 16 * row;
   uint32_t r[4] = {};
-  if constexpr (kCount == 4 && !kTransposed)
+  if constexpr (count == 4 && !transposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(address)
                  : "memory");
-  if constexpr (kCount == 4 && kTransposed)
+  if constexpr (count == 4 && transposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(address)
                  : "memory");
-  if constexpr (kCount == 2 && !kTransposed)
+  if constexpr (count == 2 && !transposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared::cta.b16 {%0, %1}, [%2];"
                  : "=r"(r[0]), "=r"(r[1])
                  : "r"(address)
                  : "memory");
-  if constexpr (kCount == 1 && kTransposed)
+  if constexpr (count == 1 && transposed)
     asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];"
                  : "=r"(r[0])
                  : "r"(address)
@@ -113,7 +113,7 @@ __global__ void load_matrices(const uint32_t* input, uint32_t* result) {
   for (int i = 0; i < 4; ++i) result[threadIdx.x * 4 + i] = r[i];
 }
 
-template <int kCount, bool kTransposed>
+template <int count, bool transposed>
 __global__ void store_matrices(const uint32_t* input, uint32_t* result) {
   __shared__ alignas(16) uint32_t memory[kRows * 4];
   for (unsigned i = threadIdx.x; i < kRows * 4; i += kWarp) memory[i] = 0;
@@ -121,21 +121,21 @@ __global__ void store_matrices(const uint32_t* input, uint32_t* result) {
   const unsigned row = (7 * threadIdx.x + 3) % kRows;
   const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(memory)) + 16 * row;
   const uint32_t* r = input + threadIdx.x * 4;
-  if constexpr (kCount == 4 && !kTransposed)
+  if constexpr (count == 4 && !transposed)
     asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
                  "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
                  : "memory");
-  if constexpr (kCount == 4 && kTransposed)
+  if constexpr (count == 4 && transposed)
     asm volatile(
         "stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
         "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
         : "memory");
-  if constexpr (kCount == 2 && kTransposed)
+  if constexpr (count == 2 && transposed)
     asm volatile(
         "stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(address),
         "r"(r[0]), "r"(r[1])
         : "memory");
-  if constexpr (kCount == 1 && !kTransposed)
+  if constexpr (count == 1 && !transposed)
     asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(address), "r"(r[0])
                  : "memory");
   __syncwarp();
