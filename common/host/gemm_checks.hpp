@@ -15,7 +15,7 @@ inline void validate_gemm_shape(int64_t m, int64_t n, int64_t k) {
   constexpr int64_t kMaxExtent = (int64_t{1} << 31) - 1024;
   // A grid counts to 2^31 - 1 CTAs. Clusters round up to 16 CTAs; the smallest tile counts.
   constexpr int64_t kMaxTiles = (int64_t{1} << 31) - 1;
-  constexpr int64_t tile_m = 64, tile_n = 64;
+  constexpr int64_t kTileM = 64, kTileN = 64;
   const auto check = [&](const char* name, int64_t extent) {
     require(extent >= 1 && extent <= kMaxExtent, name, " is ", extent,
             "; it must lie between 1 and 2^31 - 1024, the range of TMA's coordinates.");
@@ -23,9 +23,9 @@ inline void validate_gemm_shape(int64_t m, int64_t n, int64_t k) {
   check("M", m);
   check("N", n);
   check("K", k);
-  const int64_t tiles = ((m + tile_m - 1) / tile_m) * ((n + tile_n - 1) / tile_n);
-  require(tiles <= kMaxTiles, "M x N = ", m, " x ", n, " makes ", tiles, " tiles of ", tile_m,
-          " x ", tile_n, "; the tile scheduler counts to 2^31 - 1: split the problem.");
+  const int64_t tiles = ((m + kTileM - 1) / kTileM) * ((n + kTileN - 1) / kTileN);
+  require(tiles <= kMaxTiles, "M x N = ", m, " x ", n, " makes ", tiles, " tiles of ", kTileM,
+          " x ", kTileN, "; the tile scheduler counts to 2^31 - 1: split the problem.");
 }
 
 /// Throws Error unless rows of `columns` elements of `element_bytes` bytes, `stride` elements

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 
-from . import build, chapters, machine, packages, private_env, setup, toolkit
+from . import build, chapters, linters, machine, packages, private_env, setup, toolkit
 from .errors import WorkbookError
 from .process import run_in_foreground
 
@@ -73,6 +73,7 @@ def _prepare(root, console, configuration, targets=(), title="Building", disasse
 def do_setup(root, console, _arguments):
     with _only_one(root, console):
         tools = setup.ensure(root, console, disassembler=True)
+        linters.ensure(root, console)
     console.say(f"Ready: {tools.toolkit.describe()}.")
     return 0
 

@@ -59,6 +59,17 @@ def _installed(root):
         return set()
 
 
+def has(root, pins):
+    """Whether these wheels were installed to the end."""
+    return _installed(root).issuperset(pins)
+
+
+def install(root, console, pins, title):
+    """Installs wheels that need nothing else."""
+    _install(root, console, pins, title)
+    _mark(root, pins)
+
+
 def is_complete(root):
     """Whether the toolkit's wheels were installed to the end, in the versions pinned here."""
     return _installed(root).issuperset(TOOLKIT_PINS)

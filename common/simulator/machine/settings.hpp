@@ -22,7 +22,7 @@ struct Settings {
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
   /// Simulated cycles after which a launch that goes on is ended; 0: never (BW_SIM_CYCLE_LIMIT).
   uint64_t cycle_limit = 0;
-  bool print_statistics = false;           ///< BW_SIM_STATS=1: a line per launch on stderr
+  bool print_statistics = false;  ///< BW_SIM_STATS=1: a line per launch on stderr
 
   /// Defaults overridden by the environment. Throws SimulationError{launch} for a value that cannot
   /// be read, naming the variable, the value and what is allowed.

@@ -1,0 +1,115 @@
+"""The linters over the tree: lint.py <tool> <build folder> [<pattern>...].
+
+Tools: clang-format, clang-tidy, ruff, shellcheck. Exit status: 0 nothing found, 1 something found (the
+tool says what), 77 the tool isn't there in the version that the tree is kept clean with: `./workbook
+setup` installs it into the checkout. The patterns (clang-tidy alone) name the files to look at, from
+the root of the tree.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+SKIPPED = 77
+
+# Findings differ between versions, so that a tree is clean for one; None: any version will do.
+MAJOR_VERSION = {"clang-format": 14, "clang-tidy": 14, "ruff": None, "shellcheck": None}
+CPP = (".cpp", ".hpp", ".cu", ".cuh")
+# What GCC knows and clang doesn't.
+TIDY_OPTIONS = ["--quiet", "--extra-arg=-Wno-unknown-warning-option"]
+
+
+def find_tool(name):
+    """The path of a linter: the checkout's own, else the machine's; None where there is none."""
+    wanted = MAJOR_VERSION[name]
+    places = [ROOT / ".workbook" / "venv" / "bin" / name, shutil.which(name)]
+    if wanted:
+        places.append(shutil.which(f"{name}-{wanted}"))
+    for place in filter(None, places):
+        if os.access(str(place), os.X_OK) and wanted in (None, major_version(place)):
+            return str(place)
+    return None
+
+
+def major_version(tool):
+    text = subprocess.run([str(tool), "--version"], stdout=subprocess.PIPE, check=False,
+                          universal_newlines=True).stdout
+    match = re.search(r"version (\d+)", text)
+    return int(match.group(1)) if match else None
+
+
+def sources(suffixes):
+    """The tree's files with these suffixes, without what a build or an installation made."""
+    found = []
+    for folder, folders, names in os.walk(str(ROOT)):
+        folders[:] = sorted(name for name in folders
+                            if name not in ("build", "__pycache__") and not name.startswith("."))
+        found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(suffixes)]
+    return found
+
+
+def scripts():
+    """Shell scripts: by suffix, or by their first line."""
+    found = sources((".sh",))
+    for path in [ROOT / ".ci" / "run", *ROOT.glob("*")]:
+        if path.is_file() and not path.suffix:
+            first = path.read_bytes()[:40].splitlines()[:1]
+            if first and re.match(rb"#!.*\b(ba)?sh$", first[0]):
+                found.append(str(path))
+    return found
+
+
+def host_files(build, patterns):
+    """The host's source files of the build that match one of the patterns."""
+    wanted = {str(path) for pattern in patterns for path in ROOT.glob(pattern)}
+    commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    return sorted({command["file"] for command in commands
+                   if command["file"].endswith(".cpp") and command["file"] in wanted})
+
+
+def run(command):
+    done = subprocess.run(command, cwd=str(ROOT), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False, universal_newlines=True)
+    return done.returncode, done.stdout
+
+
+def run_tidy(tool, build, files):
+    """clang-tidy over the files, as many at a time as there are cores."""
+    def one(path):
+        return run([tool, *TIDY_OPTIONS, "-p", str(build), path])
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        results = list(pool.map(one, files))
+    return max(status for status, _ in results), "".join(text for status, text in results if status)
+
+
+def main(name, build, patterns):
+    tool = find_tool(name)
+    if tool is None:
+        version = f" {MAJOR_VERSION[name]}" if MAJOR_VERSION[name] else ""
+        print(f"{name}{version} was not found; ./workbook setup installs it.")
+        return SKIPPED
+    if name == "clang-tidy":
+        files = host_files(build, patterns)
+        if not files:
+            print(f"No file of the build in {build} matches {' '.join(patterns)}.")
+            return 1
+        status, text = run_tidy(tool, build, files)
+    elif name == "clang-format":
+        status, text = run([tool, "--dry-run", "-Werror", *sources(CPP)])
+    elif name == "ruff":
+        status, text = run([tool, "check", "--no-cache", "--output-format", "concise", ".",
+                            "workbook"])
+    else:
+        status, text = run([tool, "--shell", "bash", *scripts()])
+    print(text, end="")
+    return 1 if status else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3:]))
