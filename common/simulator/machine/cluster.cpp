@@ -230,7 +230,8 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     }
     const Instruction& instruction = code[strand.pc];
     if (instruction.awaits_loads) strand.time = std::max(strand.time, strand.loads_arrive);
-    if (instruction.interacts ? strand.time > bound : executed >= kLongestBurst) {
+    const bool in_time_order = instruction.effect != Effect::lane;
+    if (in_time_order ? strand.time > bound : executed >= kLongestBurst) {
       make_ready(strand, strand.time);
       break;
     }
@@ -257,7 +258,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     } else {
       break;
     }
-    if (instruction.interacts) bound = std::min(queue_.next_time(), limit);
+    if (in_time_order) bound = std::min(queue_.next_time(), limit);
   }
   statistics_.warp_instructions += executed;
 }

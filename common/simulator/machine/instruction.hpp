@@ -37,6 +37,14 @@ enum class Flow : uint8_t {
 /// Executes one instruction for the active lanes (never zero lanes).
 using Handler = Flow (*)(Strand&, const Instruction&, LaneMask active);
 
+/// Who else can see what an instruction does, and so which order it must keep.
+enum class Effect : uint8_t {
+  lane,     ///< nobody but its own warp: it runs ahead of simulated time
+  cluster,  ///< the CTA's units or the cluster (or it waits): it runs in order of simulated time
+  grid,     ///< other clusters too: its kernel's clusters advance together, see
+            ///< Cluster::in_global_order
+};
+
 struct Instruction {
   Handler execute = nullptr;
   const Operand* operands =
@@ -52,8 +60,7 @@ struct Instruction {
   uint8_t flags = 0;    ///< family-specific small constants
   bool has_guard = false;
   bool guard_negated = false;
-  /// Touches state that other warps or units see, so it runs in order of simulated time.
-  bool interacts = false;
+  Effect effect = Effect::lane;
   /// Starts only when what the strand has loaded is there (see Strand::loads_arrive): stores and
   /// atomics.
   bool awaits_loads = false;

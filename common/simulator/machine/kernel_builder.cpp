@@ -154,25 +154,6 @@ Operand KernelBuilder::constant(size_t bytes, uint64_t low, uint64_t high) {
   return operand;
 }
 
-bool KernelBuilder::orders_clusters(const ptx::Instruction& instruction) const {
-  const std::string_view opcode = instruction.opcode;
-  const auto contains = [&](std::string_view part) { return opcode.find(part) != opcode.npos; };
-  const bool may_be_global = contains(".global") || !contains(".shared");
-  if (opcode.starts_with("clusterlaunchcontrol.try_cancel")) return true;
-  if (opcode.starts_with("cp.reduce.async.bulk")) return may_be_global;
-  if (opcode.starts_with("atom.") || opcode.starts_with("red.")) {
-    return may_be_global && !contains(".cta");
-  }
-  if (opcode.starts_with("ld.") || opcode.starts_with("st.")) {
-    const bool strong = contains(".acquire") || contains(".release") || contains(".relaxed") ||
-                        contains(".volatile") || contains(".mmio");
-    const bool own_cluster = contains(".cta") || contains(".cluster");
-    const bool own_thread = contains(".local") || contains(".param");
-    return strong && may_be_global && !own_cluster && !own_thread;
-  }
-  return false;
-}
-
 void KernelBuilder::decode_instructions() {
   const std::vector<ptx::Instruction>& sources = function_.instructions;
   const std::vector<uint32_t> reconvergence = ptx::reconvergence_points(function_);
@@ -199,7 +180,8 @@ void KernelBuilder::decode_instructions() {
     const RowMatch& match = *found->second;
     out.source_index = static_cast<uint32_t>(index);
     out.cycles = match.row->cycles;
-    out.interacts = match.row->interacts;
+    out.effect = match.row->effect(match.modifiers);
+    out.awaits_loads = match.row->awaits_loads;
     out.reconvergence = reconvergence[index];
     out.has_guard = source.has_guard;
     out.guard_negated = source.guard_negated;
@@ -210,7 +192,7 @@ void KernelBuilder::decode_instructions() {
     out.operand_count = static_cast<uint16_t>(current_operands_.size());
     kernel_.operands_.insert(kernel_.operands_.end(), current_operands_.begin(),
                              current_operands_.end());
-    if (orders_clusters(source)) kernel_.clusters_interact_ = true;
+    if (out.effect == Effect::grid) kernel_.clusters_interact_ = true;
   }
   if (!refused.empty()) {
     constexpr size_t kMostListed = 12;

@@ -40,7 +40,6 @@ class KernelBuilder {
   void lay_out_shared();
   void lay_out_local();
   void decode_instructions();
-  [[nodiscard]] bool orders_clusters(const ptx::Instruction& instruction) const;
 
   Kernel& kernel_;
   const LoadedModule& module_;

@@ -1,7 +1,6 @@
 #include "common/simulator/machine/opcode_table.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace bw::sim {
 namespace {
@@ -22,17 +21,12 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return pieces;
 }
 
-struct Group {
-  std::string_view name;
-  std::vector<std::string_view> alternatives;
-  bool required = true;
-  size_t most = 1;
-};
+}  // namespace
 
-std::vector<Group> parse_groups(std::string_view grammar) {
-  std::vector<Group> groups;
+std::vector<ModifierGroup> parse_grammar(std::string_view grammar) {
+  std::vector<ModifierGroup> groups;
   for (std::string_view item : split(grammar, ' ')) {
-    Group group;
+    ModifierGroup group;
     if (item.front() == '[') {
       group.required = false;
       item = item.substr(1, item.size() - 2);
@@ -55,15 +49,16 @@ std::vector<Group> parse_groups(std::string_view grammar) {
   return groups;
 }
 
+namespace {
+
 bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modifiers& result) {
-  constexpr std::string_view kAnyModifiers = "*";
   if (grammar == kAnyModifiers) return true;
-  std::vector<Group> groups = parse_groups(grammar);
+  const std::vector<ModifierGroup> groups = parse_grammar(grammar);
   std::vector<size_t> taken(groups.size(), 0);
   for (const std::string_view modifier : split(modifiers, '.')) {
     bool consumed = false;
     for (size_t g = 0; g < groups.size() && !consumed; ++g) {
-      const Group& group = groups[g];
+      const ModifierGroup& group = groups[g];
       if (taken[g] == group.most) continue;
       if (std::find(group.alternatives.begin(), group.alternatives.end(), modifier) ==
           group.alternatives.end())
@@ -97,17 +92,6 @@ std::string_view Modifiers::get(std::string_view name, size_t nth) const {
 }
 
 ptx::ScalarType Modifiers::type(size_t nth) const { return ptx::type_from_name(get("type", nth)); }
-
-std::span<const std::span<const OpcodeRow>> opcode_families() {
-  static const std::array families = {
-      integer_rows(),     float_rows(),          half_rows(),        comparison_rows(),
-      conversion_rows(),  control_rows(),        load_store_rows(),  atomic_rows(),
-      warp_rows(),        matrix_move_rows(),    barrier_rows(),     mbarrier_rows(),
-      fence_rows(),       cluster_rows(),        cp_async_rows(),    bulk_copy_rows(),
-      tensor_copy_rows(), tcgen05_memory_rows(), tcgen05_mma_rows(), unexecuted_rows(),
-  };
-  return families;
-}
 
 std::optional<RowMatch> find_row(std::string_view opcode) {
   for (const std::span<const OpcodeRow> family : opcode_families()) {

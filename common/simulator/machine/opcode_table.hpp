@@ -97,16 +97,49 @@ class Binder {
   KernelBuilder& builder_;
 };
 
+/// A form's effect: the same for all its modifiers, or a function of those that were matched. It
+/// has no default, so that no row can leave it out.
+class EffectOf {
+ public:
+  constexpr EffectOf(Effect effect) : fixed_(effect) {}
+  constexpr EffectOf(Effect (*of)(const Modifiers&)) : of_(of) {}
+  [[nodiscard]] Effect operator()(const Modifiers& modifiers) const {
+    return of_ != nullptr ? of_(modifiers) : fixed_;
+  }
+
+ private:
+  Effect fixed_ = Effect::lane;
+  Effect (*of_)(const Modifiers&) = nullptr;
+};
+
+using BindFunction = void (*)(Binder&);
+
+/// All that the simulator knows of an instruction form; nothing else looks at an opcode's text.
 struct OpcodeRow {
   std::string_view base;  ///< leading fixed part: "ld", "cp.async.bulk.tensor", "mbarrier.init"
   std::string_view modifiers;  ///< grammar above
-  void (*bind)(Binder&);       ///< nullptr: recognised, refused by name at launch
-  bool interacts;              ///< see Instruction::interacts
+  BindFunction bind;           ///< nullptr: recognised, refused by name at launch
+  EffectOf effect;             ///< who else sees what the form does
   uint16_t cycles;             ///< issue cost, from machine/costs.hpp
-  std::string_view section;    ///< PTX ISA section
+  bool awaits_loads = false;   ///< see Instruction::awaits_loads
+  std::string_view section;    ///< PTX ISA section; what faults of the form cite
 };
 
-/// All families' rows, in order.
+/// The grammar of forms that are refused by name, whatever their modifiers.
+inline constexpr std::string_view kAnyModifiers = "*";
+
+/// One group of a grammar.
+struct ModifierGroup {
+  std::string_view name;
+  std::vector<std::string_view> alternatives;
+  bool required = true;
+  size_t most = 1;  ///< how many of the alternatives it takes; a required group takes them all
+};
+
+/// The groups of a row's modifiers, in order.
+[[nodiscard]] std::vector<ModifierGroup> parse_grammar(std::string_view grammar);
+
+/// All families' rows, in order; defined above this layer (units/families.cpp).
 [[nodiscard]] std::span<const std::span<const OpcodeRow>> opcode_families();
 
 struct RowMatch {
@@ -116,35 +149,5 @@ struct RowMatch {
 
 /// The row for an opcode, or nullopt. The views in the match point into `opcode` and the table.
 [[nodiscard]] std::optional<RowMatch> find_row(std::string_view opcode);
-
-// One function a family; each is defined in units/<name>.cpp (or a file beside it).
-[[nodiscard]] std::span<const OpcodeRow> integer_rows();
-[[nodiscard]] std::span<const OpcodeRow> float_rows();
-[[nodiscard]] std::span<const OpcodeRow> half_rows();  ///< f16, bf16 and packed arithmetic
-[[nodiscard]] std::span<const OpcodeRow>
-comparison_rows();  ///< setp, set, selp, slct, min/max stay in their type's family
-[[nodiscard]] std::span<const OpcodeRow> conversion_rows();  ///< cvt, cvta, mov, pack/unpack
-[[nodiscard]] std::span<const OpcodeRow>
-control_rows();  ///< bra, ret, exit, trap, call, nop, nanosleep
-[[nodiscard]] std::span<const OpcodeRow> load_store_rows();  ///< ld, st, ldu, prefetch, ld.param
-[[nodiscard]] std::span<const OpcodeRow> atomic_rows();      ///< atom, red
-[[nodiscard]] std::span<const OpcodeRow>
-warp_rows();  ///< shfl, vote, match, redux, elect, activemask, bar.warp.sync
-[[nodiscard]] std::span<const OpcodeRow> matrix_move_rows();  ///< ldmatrix, stmatrix, movmatrix
-[[nodiscard]] std::span<const OpcodeRow> barrier_rows();      ///< bar, barrier, barrier.cluster
-[[nodiscard]] std::span<const OpcodeRow> mbarrier_rows();
-[[nodiscard]] std::span<const OpcodeRow> fence_rows();  ///< fence, membar, fence.proxy.*
-[[nodiscard]] std::span<const OpcodeRow>
-cluster_rows();  ///< mapa, getctarank, clusterlaunchcontrol, griddepcontrol, setmaxnreg
-[[nodiscard]] std::span<const OpcodeRow> cp_async_rows();  ///< non-bulk cp.async
-[[nodiscard]] std::span<const OpcodeRow>
-bulk_copy_rows();  ///< cp.async.bulk, cp.reduce.async.bulk, groups
-[[nodiscard]] std::span<const OpcodeRow>
-tensor_copy_rows();  ///< cp.async.bulk.tensor and its reductions, prefetch
-[[nodiscard]] std::span<const OpcodeRow>
-tcgen05_memory_rows();  ///< alloc, dealloc, ld, st, wait, cp, shift
-[[nodiscard]] std::span<const OpcodeRow> tcgen05_mma_rows();  ///< mma, commit, fence
-[[nodiscard]] std::span<const OpcodeRow>
-unexecuted_rows();  ///< known forms that are refused by name
 
 }  // namespace bw::sim

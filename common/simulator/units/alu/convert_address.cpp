@@ -8,8 +8,9 @@
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/units/alu/conversion_binds.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::conversion {
 namespace {
@@ -76,8 +77,6 @@ Flow is_in_space(Strand& strand, const Instruction& instruction, LaneMask active
   return Flow::next;
 }
 
-}  // namespace
-
 void bind_cvta(Binder& binder) {
   lanewise::bind_uniform_operands(binder, ScalarType::u64, 1);
   const std::string_view space = binder.modifiers.get("space");
@@ -105,5 +104,28 @@ void bind_isspacep(Binder& binder) {
   binder.detail(Space{binder.modifiers.get("space")});
   binder.out.execute = is_in_space;
 }
+
+using costs::kAlu;
+constexpr std::string_view kCvta = "cvta";
+constexpr std::string_view kIsspacep = "isspacep";
+
+constexpr OpcodeRow kRows[] = {
+    register_form(
+        "cvta",
+        "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry type=u64",
+        bind_cvta, kCvta),
+    register_form(
+        "cvta",
+        "to space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry "
+        "type=u64",
+        bind_cvta_to, kCvta),
+    register_form("isspacep",
+                  "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry",
+                  bind_isspacep, kIsspacep),
+};
+
+}  // namespace
+
+Rows address_rows() { return kRows; }
 
 }  // namespace bw::sim::conversion

@@ -5,10 +5,11 @@
 #include <array>
 #include <bit>
 
-#include "common/simulator/units/alu/conversion_binds.hpp"
 #include "common/simulator/units/alu/float_format.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::conversion {
 namespace {
@@ -230,8 +231,6 @@ struct ScaleToBfloat {
   }
 };
 
-}  // namespace
-
 void bind_cvt_pair(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   // 8-bit destinations are 16-bit registers holding a zero-extended byte.
@@ -302,5 +301,32 @@ void bind_cvt_from_scale(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::b32, {ScalarType::b16});
   binder.out.execute = lanewise::map1<ScaleToBfloat, uint32_t, uint16_t>;
 }
+
+using costs::kAlu;
+constexpr std::string_view kSection = "cvt";
+constexpr uint16_t kConvert = 2 * kAlu;  // as scalar conversions
+
+constexpr OpcodeRow kRows[] = {
+    register_form("cvt", "round=rn|rz [relu] [satfinite] type=f16x2|bf16x2 f32", bind_cvt_pair,
+                  kSection, kConvert),
+    register_form("cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f32",
+                  bind_cvt_pair, kSection, kConvert),
+    register_form("cvt", "round=rn [relu] f16x2 type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2",
+                  bind_cvt_unpack, kSection, kConvert),
+    register_form("cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f16x2",
+                  bind_cvt_repack, kSection, kConvert),
+    register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 f32", bind_cvt_to_scale, kSection,
+                  kConvert),
+    register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 bf16x2", bind_cvt_to_scale, kSection,
+                  kConvert),
+    register_form("cvt", "round=rn bf16x2 ue8m0x2", bind_cvt_from_scale, kSection, kConvert),
+    register_form("cvt",
+                  "rs [relu] [satfinite] type=f16x2|bf16x2|e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32",
+                  nullptr, kSection, kConvert),
+};
+
+}  // namespace
+
+Rows packed_rows() { return kRows; }
 
 }  // namespace bw::sim::conversion

@@ -8,11 +8,12 @@
 #include <limits>
 
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/units/alu/conversion_binds.hpp"
 #include "common/simulator/units/alu/float_format.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::conversion {
 namespace {
@@ -334,8 +335,6 @@ void check_rounding(const Binder& binder, const Conversion& conversion, std::str
     binder.refuse("may be inexact and has no floating-point rounding", "add .rn, .rz, .rm or .rp");
 }
 
-}  // namespace
-
 void bind_cvt(Binder& binder) {
   const Modifiers& modifiers = binder.modifiers;
   const std::string_view rounding = modifiers.get("round");
@@ -357,8 +356,6 @@ void bind_cvt(Binder& binder) {
   binder.detail(conversion);
   binder.out.execute = convert_lanes;
 }
-
-namespace {
 
 /// f32 with ten mantissa bits; `flags` bit 0: .relu, bit 1: .satfinite; `immediate`: Rounding.
 Flow convert_tf32(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -398,8 +395,6 @@ Flow convert_pack(Strand& strand, const Instruction& instruction, LaneMask activ
   return Flow::next;
 }
 
-}  // namespace
-
 void bind_cvt_tf32(Binder& binder) {
   lanewise::bind_operands(binder, ScalarType::b32, {ScalarType::f32});
   binder.out.immediate =
@@ -426,5 +421,31 @@ void bind_cvt_pack(Binder& binder) {
   binder.out.flags = target[0] == 's';
   binder.out.execute = convert_pack;
 }
+
+using costs::kAlu;
+constexpr std::string_view kCvtPack = "cvt.pack";
+constexpr std::string_view kCvt = "cvt";
+/// Conversions other than moves between integers run at a quarter of the ALU's rate or slower.
+constexpr uint16_t kConvert = 2 * kAlu;
+
+constexpr OpcodeRow kRows[] = {
+    register_form("cvt", "pack sat target=u16|s16|u8|s8|u4|s4|u2|s2 s32 [b32]", bind_cvt_pack,
+                  kCvtPack, kConvert),
+    register_form("cvt", "round=rna|rn|rz [satfinite] [relu] tf32 f32", bind_cvt_tf32, kCvt,
+                  kConvert),
+    register_form("cvt", "round=rn|rz|rm|rp relu [satfinite] type*2=f16|bf16|f32", bind_cvt, kCvt,
+                  kConvert),
+    register_form("cvt", "round=rn|rz|rm|rp satfinite type*2=f16|bf16|f32", bind_cvt, kCvt,
+                  kConvert),
+    register_form("cvt", "type*2=u8|u16|u32|u64|s8|s16|s32|s64", bind_cvt, kCvt),
+    register_form("cvt",
+                  "[round=rn|rz|rm|rp|rni|rzi|rmi|rpi] [ftz] [sat] "
+                  "type*2=u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64",
+                  bind_cvt, kCvt, kConvert),
+};
+
+}  // namespace
+
+Rows scalar_rows() { return kRows; }
 
 }  // namespace bw::sim::conversion

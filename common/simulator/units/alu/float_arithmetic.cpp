@@ -3,11 +3,12 @@
 /// mixed precision forms (PTX ISA, "Floating Point Instructions").
 #include <cmath>
 
-#include "common/simulator/units/alu/float_binds.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
 #include "common/simulator/units/alu/rounding.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::floating {
 namespace {
@@ -143,8 +144,6 @@ Handler mixed_fma(Binder& binder) {
                    binder);
 }
 
-}  // namespace
-
 void bind_add(Binder& binder) { bind_float<Add, 2>(binder); }
 void bind_sub(Binder& binder) { bind_float<Sub, 2>(binder); }
 void bind_mul(Binder& binder) { bind_float<Mul, 2>(binder); }
@@ -161,5 +160,44 @@ void bind_fma_mixed(Binder& binder) {
   binder.out.execute =
       narrow == ScalarType::f16 ? mixed_fma<Half>(binder) : mixed_fma<Bfloat>(binder);
 }
+
+using costs::kAlu;
+constexpr std::string_view kFloat = "Floating Point Instructions";
+constexpr std::string_view kMixed = "Mixed Precision Floating-Point Instructions";
+/// Correctly rounded division and square root are sequences of about ten instructions.
+constexpr uint16_t kSequence = 10 * kAlu;
+
+constexpr OpcodeRow kRows[] = {
+    register_form("add", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_add, kFloat),
+    register_form("add", "[round=rn|rz|rm|rp] type=f64", bind_add, kFloat),
+    register_form("add", "[round=rn|rz|rm|rp] [ftz] type=f32x2", bind_add, kFloat),
+    register_form("sub", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_sub, kFloat),
+    register_form("sub", "[round=rn|rz|rm|rp] type=f64", bind_sub, kFloat),
+    register_form("sub", "[round=rn|rz|rm|rp] [ftz] type=f32x2", bind_sub, kFloat),
+    register_form("mul", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_mul, kFloat),
+    register_form("mul", "[round=rn|rz|rm|rp] type=f64", bind_mul, kFloat),
+    register_form("mul", "[round=rn|rz|rm|rp] [ftz] type=f32x2", bind_mul, kFloat),
+    register_form("fma", "round=rn|rz|rm|rp [ftz] [sat] type=f32", bind_fma, kFloat),
+    register_form("fma", "round=rn|rz|rm|rp type=f64", bind_fma, kFloat),
+    register_form("fma", "round=rn|rz|rm|rp [ftz] type=f32x2", bind_fma, kFloat),
+    register_form("mad", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_fma, kFloat),
+    register_form("mad", "[round=rn|rz|rm|rp] type=f64", bind_fma, kFloat),
+    register_form("div", "round=rn|rz|rm|rp [ftz] type=f32", bind_div, kFloat, kSequence),
+    register_form("div", "round=rn|rz|rm|rp type=f64", bind_div, kFloat, kSequence),
+    register_form("rcp", "round=rn|rz|rm|rp [ftz] type=f32", bind_rcp, kFloat, kSequence),
+    register_form("rcp", "round=rn|rz|rm|rp type=f64", bind_rcp, kFloat, kSequence),
+    register_form("sqrt", "round=rn|rz|rm|rp [ftz] type=f32", bind_sqrt, kFloat, kSequence),
+    register_form("sqrt", "round=rn|rz|rm|rp type=f64", bind_sqrt, kFloat, kSequence),
+    register_form("add", "[round=rn|rz|rm|rp] [sat] type=f32 narrow=f16|bf16", bind_add_mixed,
+                  kMixed),
+    register_form("sub", "[round=rn|rz|rm|rp] [sat] type=f32 narrow=f16|bf16", bind_sub_mixed,
+                  kMixed),
+    register_form("fma", "round=rn|rz|rm|rp [sat] type=f32 narrow=f16|bf16", bind_fma_mixed,
+                  kMixed),
+};
+
+}  // namespace
+
+Rows arithmetic_rows() { return kRows; }
 
 }  // namespace bw::sim::floating

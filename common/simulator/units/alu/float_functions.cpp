@@ -9,9 +9,10 @@
 #include <cmath>
 #include <limits>
 
-#include "common/simulator/units/alu/float_binds.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::floating {
 namespace {
@@ -94,8 +95,6 @@ void bind_f32_or_f64(Binder& binder) {
   binder.out.execute = lanewise::uniform<OperationF64, double, 1>();
 }
 
-}  // namespace
-
 void bind_div_approximate(Binder& binder) { bind_function<DivideApproximate, 2>(binder); }
 void bind_div_full(Binder& binder) { bind_function<DivideFull, 2>(binder); }
 void bind_rcp_approximate(Binder& binder) {
@@ -110,5 +109,29 @@ void bind_lg2(Binder& binder) { bind_function<Log2, 1>(binder); }
 void bind_sin(Binder& binder) { bind_function<Sine, 1>(binder); }
 void bind_cos(Binder& binder) { bind_function<Cosine, 1>(binder); }
 void bind_tanh(Binder& binder) { bind_function<HyperbolicTangent, 1>(binder); }
+
+using costs::kAlu;
+constexpr std::string_view kSection = "Floating Point Instructions";
+/// Special-function unit: 16 lanes a cycle and SM quarter, so a warp takes twice as long as on the
+/// ALU.
+constexpr uint16_t kSpecial = 2 * kAlu;
+
+constexpr OpcodeRow kRows[] = {
+    register_form("div", "approx [ftz] type=f32", bind_div_approximate, kSection, kSpecial),
+    register_form("div", "full [ftz] type=f32", bind_div_full, kSection, kSpecial),
+    register_form("rcp", "approx [ftz] type=f32", bind_rcp_approximate, kSection, kSpecial),
+    register_form("rcp", "approx ftz type=f64", bind_rcp_approximate, kSection, kSpecial),
+    register_form("sqrt", "approx [ftz] type=f32", bind_sqrt_approximate, kSection, kSpecial),
+    register_form("rsqrt", "approx [ftz] type=f32|f64", bind_rsqrt, kSection, kSpecial),
+    register_form("ex2", "approx [ftz] type=f32", bind_ex2, kSection, kSpecial),
+    register_form("lg2", "approx [ftz] type=f32", bind_lg2, kSection, kSpecial),
+    register_form("sin", "approx [ftz] type=f32", bind_sin, kSection, kSpecial),
+    register_form("cos", "approx [ftz] type=f32", bind_cos, kSection, kSpecial),
+    register_form("tanh", "approx type=f32", bind_tanh, kSection, kSpecial),
+};
+
+}  // namespace
+
+Rows function_rows() { return kRows; }
 
 }  // namespace bw::sim::floating

@@ -4,9 +4,10 @@
 #include <cmath>
 #include <string_view>
 
-#include "common/simulator/units/alu/float_binds.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::floating {
 namespace {
@@ -168,8 +169,6 @@ Flow test_property(Strand& strand, const Instruction& instruction, LaneMask acti
   return Flow::next;
 }
 
-}  // namespace
-
 void bind_abs(Binder& binder) { bind_sign<Abs>(binder); }
 void bind_neg(Binder& binder) { bind_sign<Neg>(binder); }
 void bind_min(Binder& binder) { bind_extreme<Min>(binder); }
@@ -197,5 +196,26 @@ void bind_testp(Binder& binder) {
   binder.out.flags = static_cast<uint8_t>(chosen);
   binder.out.execute = type == ScalarType::f64 ? test_property<double> : test_property<float>;
 }
+
+using costs::kAlu;
+constexpr std::string_view kSection = "Floating Point Instructions";
+
+constexpr OpcodeRow kRows[] = {
+    register_form("abs", "[ftz] type=f32", bind_abs, kSection),
+    register_form("abs", "type=f64", bind_abs, kSection),
+    register_form("neg", "[ftz] type=f32", bind_neg, kSection),
+    register_form("neg", "type=f64", bind_neg, kSection),
+    register_form("min", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_min, kSection),
+    register_form("min", "type=f64", bind_min, kSection),
+    register_form("max", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_max, kSection),
+    register_form("max", "type=f64", bind_max, kSection),
+    register_form("copysign", "type=f32|f64", bind_copysign, kSection),
+    register_form("testp", "test=finite|infinite|number|notanumber|normal|subnormal type=f32|f64",
+                  bind_testp, kSection),
+};
+
+}  // namespace
+
+Rows minmax_rows() { return kRows; }
 
 }  // namespace bw::sim::floating

@@ -9,9 +9,10 @@
 #include <bit>
 #include <cmath>
 
-#include "common/simulator/units/alu/half_binds.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::half {
 namespace {
@@ -207,8 +208,6 @@ void bind_extreme(Binder& binder) {
                  : bind_plain<Extreme<kMaximum, false, false>, 2>(binder);
 }
 
-}  // namespace
-
 void bind_add(Binder& binder) { bind_arithmetic<Add, 2>(binder); }
 void bind_sub(Binder& binder) { bind_arithmetic<Sub, 2>(binder); }
 void bind_mul(Binder& binder) { bind_arithmetic<Mul, 2>(binder); }
@@ -219,5 +218,37 @@ void bind_min(Binder& binder) { bind_extreme<false>(binder); }
 void bind_max(Binder& binder) { bind_extreme<true>(binder); }
 void bind_ex2(Binder& binder) { bind_plain<Exp2, 1>(binder); }
 void bind_tanh(Binder& binder) { bind_plain<Tanh, 1>(binder); }
+
+using costs::kAlu;
+constexpr std::string_view kSection = "Half Precision Floating Point Instructions";
+constexpr uint16_t kSpecial = 2 * kAlu;  // special-function unit
+
+constexpr OpcodeRow kRows[] = {
+    register_form("add", "[rn] [ftz] [sat] type=f16|f16x2", bind_add, kSection),
+    register_form("add", "[rn] type=bf16|bf16x2", bind_add, kSection),
+    register_form("sub", "[rn] [ftz] [sat] type=f16|f16x2", bind_sub, kSection),
+    register_form("sub", "[rn] type=bf16|bf16x2", bind_sub, kSection),
+    register_form("mul", "[rn] [ftz] [sat] type=f16|f16x2", bind_mul, kSection),
+    register_form("mul", "[rn] type=bf16|bf16x2", bind_mul, kSection),
+    register_form("fma", "rn [ftz] [sat] type=f16|f16x2", bind_fma, kSection),
+    register_form("fma", "rn [ftz] relu type=f16|f16x2", bind_fma, kSection),
+    register_form("fma", "rn [relu] type=bf16|bf16x2", bind_fma, kSection),
+    register_form("fma", "rn oob [relu] type=f16|f16x2|bf16|bf16x2", nullptr, kSection),
+    register_form("abs", "[ftz] type=f16|f16x2", bind_abs, kSection),
+    register_form("abs", "type=bf16|bf16x2", bind_abs, kSection),
+    register_form("neg", "[ftz] type=f16|f16x2", bind_neg, kSection),
+    register_form("neg", "type=bf16|bf16x2", bind_neg, kSection),
+    register_form("min", "[ftz] [NaN] [xorsign] [abs] type=f16|f16x2", bind_min, kSection),
+    register_form("min", "[NaN] [xorsign] [abs] type=bf16|bf16x2", bind_min, kSection),
+    register_form("max", "[ftz] [NaN] [xorsign] [abs] type=f16|f16x2", bind_max, kSection),
+    register_form("max", "[NaN] [xorsign] [abs] type=bf16|bf16x2", bind_max, kSection),
+    register_form("ex2", "approx type=f16|f16x2", bind_ex2, kSection, kSpecial),
+    register_form("ex2", "approx ftz type=bf16|bf16x2", bind_ex2, kSection, kSpecial),
+    register_form("tanh", "approx type=f16|f16x2|bf16|bf16x2", bind_tanh, kSection, kSpecial),
+};
+
+}  // namespace
+
+Rows rows() { return kRows; }
 
 }  // namespace bw::sim::half

@@ -2,8 +2,9 @@
 /// Integer arithmetic without carry (PTX ISA, "Integer Arithmetic Instructions").
 #include <limits>
 
-#include "common/simulator/units/alu/integer_binds.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::integer {
 namespace {
@@ -224,8 +225,6 @@ Handler by_sign(bool is_signed, Make make) {
   return is_signed ? make.template operator()<int32_t>() : make.template operator()<uint32_t>();
 }
 
-}  // namespace
-
 void bind_add(Binder& binder) {
   return binder.modifiers.has("sat") ? bind_s32<AddSaturate, 2>(binder)
                                      : bind_integer<Add, 2>(binder);
@@ -314,5 +313,42 @@ void bind_dp2a(Binder& binder) {
     });
   });
 }
+
+using costs::kAlu;
+constexpr std::string_view kSection = "Integer Arithmetic Instructions";
+/// A division is a sequence of about twenty instructions on the machine.
+constexpr uint16_t kDivide = 20 * kAlu;
+
+constexpr OpcodeRow kRows[] = {
+    register_form("add", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2", bind_add, kSection),
+    register_form("add", "sat type=s32", bind_add, kSection),
+    register_form("sub", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2", bind_sub, kSection),
+    register_form("sub", "sat type=s32", bind_sub, kSection),
+    register_form("mul", "lo type=u16|u32|u64|s16|s32|s64", bind_mul_lo, kSection),
+    register_form("mul", "hi type=u16|u32|u64|s16|s32|s64", bind_mul_hi, kSection),
+    register_form("mul", "wide type=u16|u32|s16|s32", bind_mul_wide, kSection),
+    register_form("mad", "lo type=u16|u32|u64|s16|s32|s64", bind_mad_lo, kSection),
+    register_form("mad", "hi type=u16|u32|u64|s16|s32|s64", bind_mad_hi, kSection),
+    register_form("mad", "hi sat type=s32", bind_mad_hi, kSection),
+    register_form("mad", "wide type=u16|u32|s16|s32", bind_mad_wide, kSection),
+    register_form("mul24", "part=lo|hi type=u32|s32", bind_mul24, kSection),
+    register_form("mad24", "part=lo|hi type=u32|s32", bind_mad24, kSection),
+    register_form("mad24", "part=hi sat type=s32", bind_mad24, kSection),
+    register_form("sad", "type=u16|u32|u64|s16|s32|s64", bind_sad, kSection),
+    register_form("div", "type=u16|u32|u64|s16|s32|s64", bind_div, kSection, kDivide),
+    register_form("rem", "type=u16|u32|u64|s16|s32|s64", bind_rem, kSection, kDivide),
+    register_form("abs", "type=s16|s32|s64", bind_abs, kSection),
+    register_form("neg", "type=s16|s32|s64", bind_neg, kSection),
+    register_form("min", "type=u16|u32|u64|u16x2|s16|s64", bind_min, kSection),
+    register_form("min", "[relu] type=s32|s16x2", bind_min, kSection),
+    register_form("max", "type=u16|u32|u64|u16x2|s16|s64", bind_max, kSection),
+    register_form("max", "[relu] type=s32|s16x2", bind_max, kSection),
+    register_form("dp4a", "type*2=u32|s32", bind_dp4a, kSection),
+    register_form("dp2a", "part=lo|hi type*2=u32|s32", bind_dp2a, kSection),
+};
+
+}  // namespace
+
+Rows arithmetic_rows() { return kRows; }
 
 }  // namespace bw::sim::integer

@@ -5,8 +5,9 @@
 #include <bit>
 #include <string_view>
 
-#include "common/simulator/units/alu/integer_binds.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::integer {
 namespace {
@@ -274,8 +275,6 @@ uint8_t lookup_table_operand(Binder& binder, size_t index) {
   return static_cast<uint8_t>(table);
 }
 
-}  // namespace
-
 void bind_and(Binder& binder) { bind_bits<And, 2>(binder); }
 void bind_or(Binder& binder) { bind_bits<Or, 2>(binder); }
 void bind_xor(Binder& binder) { bind_bits<Xor, 2>(binder); }
@@ -374,5 +373,36 @@ void bind_szext(Binder& binder) {
 }
 
 void bind_bmsk(Binder& binder) { bind_clamp_or_wrap<BitMask<true>, BitMask<false>, 2>(binder); }
+
+using costs::kAlu;
+constexpr std::string_view kLogic = "Logic and Shift Instructions";
+constexpr std::string_view kArithmetic = "Integer Arithmetic Instructions";
+
+constexpr OpcodeRow kRows[] = {
+    register_form("and", "type=b16|b32|b64", bind_and, kLogic),
+    register_form("or", "type=b16|b32|b64", bind_or, kLogic),
+    register_form("xor", "type=b16|b32|b64", bind_xor, kLogic),
+    register_form("not", "type=b16|b32|b64", bind_not, kLogic),
+    register_form("cnot", "type=b16|b32|b64", bind_cnot, kLogic),
+    register_form("lop3", "type=b32", bind_lop3, kLogic),
+    register_form("lop3", "bool=or|and type=b32", bind_lop3_predicate, kLogic),
+    register_form("shl", "type=b16|b32|b64", bind_shl, kLogic),
+    register_form("shr", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64", bind_shr, kLogic),
+    register_form("shf", "direction=l|r mode=clamp|wrap type=b32", bind_shf, kLogic),
+    register_form("bfe", "type=u32|u64|s32|s64", bind_bfe, kArithmetic),
+    register_form("bfi", "type=b32|b64", bind_bfi, kArithmetic),
+    register_form("bfind", "[shiftamt] type=u32|u64|s32|s64", bind_bfind, kArithmetic),
+    register_form("brev", "type=b32|b64", bind_brev, kArithmetic),
+    register_form("clz", "type=b32|b64", bind_clz, kArithmetic),
+    register_form("popc", "type=b32|b64", bind_popc, kArithmetic),
+    register_form("fns", "type=b32", bind_fns, kArithmetic),
+    register_form("szext", "mode=clamp|wrap type=u32|s32", bind_szext, kArithmetic),
+    register_form("bmsk", "mode=clamp|wrap type=b32", bind_bmsk, kArithmetic),
+    register_form("prmt", "type=b32 [mode=f4e|b4e|rc8|ecl|ecr|rc16]", bind_prmt, "prmt"),
+};
+
+}  // namespace
+
+Rows bit_rows() { return kRows; }
 
 }  // namespace bw::sim::integer

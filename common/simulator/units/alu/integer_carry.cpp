@@ -1,8 +1,9 @@
 /// \file
 /// Extended-precision integer arithmetic: the condition-code register's carry flag CC.CF
 /// (PTX ISA, "Extended-Precision Integer Arithmetic Instructions").
-#include "common/simulator/units/alu/integer_binds.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::integer {
 namespace {
@@ -94,8 +95,6 @@ void bind_carry_binary(Binder& binder) {
                                                   : carry_binary<uint32_t, Operation>;
 }
 
-}  // namespace
-
 void bind_carry_add(Binder& binder) { bind_carry_binary<Sum>(binder); }
 void bind_carry_sub(Binder& binder) { bind_carry_binary<Difference>(binder); }
 
@@ -111,5 +110,21 @@ void bind_carry_mad(Binder& binder) {
     }
   });
 }
+
+using costs::kAlu;
+constexpr std::string_view kSection = "Extended-Precision Integer Arithmetic Instructions";
+
+constexpr OpcodeRow kRows[] = {
+    register_form("add", "cc type=u32|s32|u64|s64", bind_carry_add, kSection),
+    register_form("addc", "[cc] type=u32|s32|u64|s64", bind_carry_add, kSection),
+    register_form("sub", "cc type=u32|s32|u64|s64", bind_carry_sub, kSection),
+    register_form("subc", "[cc] type=u32|s32|u64|s64", bind_carry_sub, kSection),
+    register_form("mad", "part=lo|hi cc type=u32|s32|u64|s64", bind_carry_mad, kSection),
+    register_form("madc", "part=lo|hi [cc] type=u32|s32|u64|s64", bind_carry_mad, kSection),
+};
+
+}  // namespace
+
+Rows carry_rows() { return kRows; }
 
 }  // namespace bw::sim::integer

@@ -4,9 +4,10 @@
 #include <cstring>
 
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/units/alu/conversion_binds.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
 #include "common/simulator/units/control/special_registers.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim::conversion {
 namespace {
@@ -169,8 +170,6 @@ SpecialValue known_special(const Binder& binder, const ptx::Operand& operand) {
   return value;
 }
 
-}  // namespace
-
 void bind_mov(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   const size_t bytes = ptx::size_bytes(type);
@@ -204,8 +203,6 @@ void bind_mov(Binder& binder) {
   }
 }
 
-namespace {
-
 Flow move_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
   strand.set_predicate(instruction.operands[0], active, strand.predicate(instruction.operands[1]));
   return Flow::next;
@@ -219,8 +216,6 @@ Flow move_special_predicate(Strand& strand, const Instruction& instruction, Lane
   return Flow::next;
 }
 
-}  // namespace
-
 void bind_mov_predicate(Binder& binder) {
   binder.expect_count(2, 2);
   binder.destination(binder.ptx_operand(0), 0);
@@ -233,5 +228,18 @@ void bind_mov_predicate(Binder& binder) {
   binder.source_predicate(source);
   binder.out.execute = move_predicate;
 }
+
+using costs::kAlu;
+constexpr std::string_view kSection = "mov";
+
+constexpr OpcodeRow kRows[] = {
+    register_form("mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", bind_mov,
+                  kSection),
+    register_form("mov", "pred", bind_mov_predicate, kSection),
+};
+
+}  // namespace
+
+Rows move_rows() { return kRows; }
 
 }  // namespace bw::sim::conversion

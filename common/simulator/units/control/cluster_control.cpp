@@ -1,7 +1,6 @@
 /// \file
-/// mapa, getctarank, cluster launch control, griddepcontrol and setmaxnreg (PTX ISA 9.0).
+/// mapa, getctarank, griddepcontrol and setmaxnreg (PTX ISA 9.0).
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "common/simulator/machine/address_space.hpp"
@@ -10,7 +9,7 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
-#include "common/simulator/units/control/launch_control.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 
 namespace bw::sim {
@@ -156,28 +155,24 @@ void bind_setmaxnreg(Binder& binder) {
       binder.modifiers.get("action") == "inc" ? increase_registers : decrease_registers;
 }
 
-constexpr auto kCost = costs::kAlu;
-constexpr std::string_view kQuery = "clusterlaunchcontrol.query_cancel";
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::lane,
+          .cycles = costs::kAlu,
+          .section = base};
+}
 
-constexpr std::array kRows = {
-    OpcodeRow{"mapa", "[shared::cluster] type=u32|u64", bind_mapa, false, kCost, "mapa"},
-    OpcodeRow{"getctarank", "[shared::cluster] type=u32|u64", bind_getctarank, false, kCost,
-              "getctarank"},
-    OpcodeRow{"clusterlaunchcontrol.try_cancel",
-              "async [shared::cta] mbarrier::complete_tx::bytes [multicast::cluster::all] b128",
-              bind_try_cancel, true, costs::kTmaIssue, "clusterlaunchcontrol.try_cancel"},
-    OpcodeRow{kQuery, "is_canceled pred b128", bind_is_canceled, true, kCost, kQuery},
-    OpcodeRow{kQuery, "get_first_ctaid v4 b32 b128", bind_first_ctaid_vector, false, kCost, kQuery},
-    OpcodeRow{kQuery, "dimension=get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z b32 b128",
-              bind_first_ctaid_dimension, false, kCost, kQuery},
-    OpcodeRow{"griddepcontrol", "action=launch_dependents|wait", bind_griddepcontrol, false, kCost,
-              "griddepcontrol"},
-    OpcodeRow{"setmaxnreg", "action=inc|dec sync aligned u32", bind_setmaxnreg, false, kCost,
-              "setmaxnreg"},
+constexpr OpcodeRow kRows[] = {
+    row("mapa", "[shared::cluster] type=u32|u64", bind_mapa),
+    row("getctarank", "[shared::cluster] type=u32|u64", bind_getctarank),
+    row("griddepcontrol", "action=launch_dependents|wait", bind_griddepcontrol),
+    row("setmaxnreg", "action=inc|dec sync aligned u32", bind_setmaxnreg),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> cluster_rows() { return kRows; }
+Rows cluster_rows() { return kRows; }
 
 }  // namespace bw::sim

@@ -7,6 +7,7 @@
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/control/device_calls.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim {
 namespace {
@@ -62,20 +63,30 @@ void bind_nanosleep(Binder& binder) {
   binder.out.execute = execute_nanosleep;
 }
 
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                        Effect effect, uint16_t cycles) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = effect,
+          .cycles = cycles,
+          .section = base};
+}
+
 constexpr OpcodeRow kRows[] = {
-    {"bra", "[uni]", bind_branch, false, costs::kBranch, "Control Flow Instructions: bra"},
-    {"ret", "[uni]", bind_exit, true, costs::kBranch, "Control Flow Instructions: ret"},
-    {"exit", "", bind_exit, true, costs::kBranch, "Control Flow Instructions: exit"},
-    {"trap", "", bind_trap, false, 1, "Miscellaneous Instructions: trap"},
-    {"brkpt", "", bind_breakpoint, false, 1, "Miscellaneous Instructions: brkpt"},
-    {"pmevent", "[mask]", bind_nothing, false, 1, "Miscellaneous Instructions: pmevent"},
-    {"nanosleep", "type=u32", bind_nanosleep, true, 1, "Miscellaneous Instructions: nanosleep"},
-    {"call", "[uni]", bind_device_call, true, costs::kBranch, "Control Flow Instructions: call"},
-    {"brx.idx", "[uni]", nullptr, false, 1, "Control Flow Instructions: brx.idx"},
+    row("bra", "[uni]", bind_branch, Effect::lane, costs::kBranch),
+    row("ret", "[uni]", bind_exit, Effect::cluster, costs::kBranch),
+    row("exit", "", bind_exit, Effect::cluster, costs::kBranch),
+    row("trap", "", bind_trap, Effect::lane, costs::kAlu),
+    row("brkpt", "", bind_breakpoint, Effect::lane, costs::kAlu),
+    row("pmevent", "[mask]", bind_nothing, Effect::lane, costs::kAlu),
+    row("nanosleep", "type=u32", bind_nanosleep, Effect::cluster, costs::kAlu),
+    row("call", "[uni]", bind_device_call, Effect::cluster, costs::kBranch),
+    row("brx.idx", "[uni]", nullptr, Effect::lane, costs::kBranch),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> control_rows() { return kRows; }
+Rows control_rows() { return kRows; }
 
 }  // namespace bw::sim

@@ -7,6 +7,7 @@
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -164,14 +165,6 @@ void require_wide(const Binder& binder, size_t index) {
     binder.refuse("needs a .b128 register that holds the response", "");
 }
 
-}  // namespace
-
-CancelResponse CancelResponse::canceled(Dim3 first_cta) {
-  return {{first_cta.x, first_cta.y, first_cta.z, kMarker | 1u}};
-}
-
-CancelResponse CancelResponse::failed() { return {{0, 0, 0, kMarker}}; }
-
 void bind_try_cancel(Binder& binder) {
   binder.expect_count(2, 2);
   if (binder.modifiers.has("shared::cta")) binder.out.flags |= kShared;
@@ -211,5 +204,41 @@ void bind_first_ctaid_dimension(Binder& binder) {
   binder.out.immediate = binder.modifiers.get("dimension").back() - 'x';
   binder.out.execute = first_ctaid;
 }
+
+constexpr std::string_view kTryCancel = "clusterlaunchcontrol.try_cancel";
+constexpr std::string_view kQueryCancel = "clusterlaunchcontrol.query_cancel";
+
+constexpr OpcodeRow query(std::string_view modifiers, BindFunction bind, Effect effect) {
+  return {.base = kQueryCancel,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = effect,
+          .cycles = costs::kAlu,
+          .section = kQueryCancel};
+}
+
+constexpr OpcodeRow kRows[] = {
+    {.base = kTryCancel,
+     .modifiers = "async [shared::cta] mbarrier::complete_tx::bytes [multicast::cluster::all] b128",
+     .bind = bind_try_cancel,
+     .effect = Effect::grid,
+     .cycles = costs::kTmaIssue,
+     .section = kTryCancel},
+    // The CTA remembers that it has read a failure.
+    query("is_canceled pred b128", bind_is_canceled, Effect::cluster),
+    query("get_first_ctaid v4 b32 b128", bind_first_ctaid_vector, Effect::lane),
+    query("dimension=get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z b32 b128",
+          bind_first_ctaid_dimension, Effect::lane),
+};
+
+}  // namespace
+
+CancelResponse CancelResponse::canceled(Dim3 first_cta) {
+  return {{first_cta.x, first_cta.y, first_cta.z, kMarker | 1u}};
+}
+
+CancelResponse CancelResponse::failed() { return {{0, 0, 0, kMarker}}; }
+
+Rows launch_control_rows() { return kRows; }
 
 }  // namespace bw::sim

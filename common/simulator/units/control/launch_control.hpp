@@ -5,9 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -24,10 +22,5 @@ struct CancelResponse {
   [[nodiscard]] bool is_canceled() const { return (words[3] & 1u) != 0; }
 };
 static_assert(sizeof(CancelResponse) == 16, "try_cancel writes and completes 16 bytes");
-
-void bind_try_cancel(Binder& binder);
-void bind_is_canceled(Binder& binder);
-void bind_first_ctaid_vector(Binder& binder);
-void bind_first_ctaid_dimension(Binder& binder);
 
 }  // namespace bw::sim

@@ -5,13 +5,19 @@
 #include <array>
 
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim {
 namespace {
 
 constexpr OpcodeRow refused(std::string_view base, std::string_view modifiers,
                             std::string_view section) {
-  return {base, modifiers, nullptr, false, 0, section};
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = nullptr,
+          .effect = Effect::lane,
+          .cycles = 0,
+          .section = section};
 }
 
 constexpr std::array kRows = {
@@ -62,14 +68,11 @@ constexpr std::array kRows = {
     refused("cp.async.bulk.tensor", "*", "cp.async.bulk.tensor"),
     refused("cp.reduce.async.bulk.tensor", "*", "cp.reduce.async.bulk.tensor"),
     refused("cp.async.bulk.prefetch.tensor", "*", "cp.async.bulk.prefetch.tensor"),
-    refused("st.bulk", "*", "st.bulk"),
-    refused("st.async", "*", "st.async"),
     refused("red.async", "*", "red.async"),
     // Stack, profiling and video instructions.
     refused("stacksave", "*", "stacksave"),
     refused("stackrestore", "*", "stackrestore"),
     refused("alloca", "*", "alloca"),
-    refused("pmevent", "*", "pmevent"),
     refused("vadd", "*", "scalar video instructions"),
     refused("vsub", "*", "scalar video instructions"),
     refused("vabsdiff", "*", "scalar video instructions"),
@@ -97,6 +100,6 @@ constexpr std::array kRows = {
 
 }  // namespace
 
-std::span<const OpcodeRow> unexecuted_rows() { return kRows; }
+Rows unexecuted_rows() { return kRows; }
 
 }  // namespace bw::sim

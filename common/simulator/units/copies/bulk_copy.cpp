@@ -1,6 +1,5 @@
 /// \file
 /// cp.async.bulk and cp.reduce.async.bulk: copies of contiguous bytes; and the bulk groups.
-#include <array>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -280,36 +280,69 @@ void bind_wait(Binder& b) {
   b.out.execute = wait_group;
 }
 
-constexpr std::array kRows = {
-    OpcodeRow{"cp.async.bulk",
-              "dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
-              "[multicast::cluster] [L2::cache_hint]",
-              bind_load<load_from_global, false>, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{"cp.async.bulk", "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
-              bind_load<copy_between_ctas, false>, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{"cp.async.bulk", "global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
-              bind_store<false>, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{"cp.async.bulk",
-              "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]",
-              nullptr, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{"cp.reduce.async.bulk",
-              "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
-              "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
-              bind_load<copy_between_ctas, true>, true, costs::kTmaIssue, kReduceSection},
-    OpcodeRow{"cp.reduce.async.bulk",
-              "global shared::cta bulk_group [L2::cache_hint] op=and|or|xor|add|inc|dec|min|max "
-              "[noftz] type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
-              bind_store<true>, true, costs::kTmaIssue, kReduceSection},
-    OpcodeRow{"cp.async.bulk.prefetch", "L2 global [L2::cache_hint]", bind_prefetch, true,
-              costs::kTmaIssue, "cp.async.bulk.prefetch"},
-    OpcodeRow{"cp.async.bulk.commit_group", "", bind_commit, true, costs::kAlu,
-              "cp.async.bulk.commit_group"},
-    OpcodeRow{"cp.async.bulk.wait_group", "[read]", bind_wait, true, costs::kAlu,
-              "cp.async.bulk.wait_group"},
+constexpr OpcodeRow kRows[] = {
+    {.base = "cp.async.bulk",
+     .modifiers = "dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
+                  "[multicast::cluster] [L2::cache_hint]",
+     .bind = bind_load<load_from_global, false>,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kCopySection},
+    {.base = "cp.async.bulk",
+     .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
+     .bind = bind_load<copy_between_ctas, false>,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kCopySection},
+    {.base = "cp.async.bulk",
+     .modifiers = "global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
+     .bind = bind_store<false>,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kCopySection},
+    {.base = "cp.async.bulk",
+     .modifiers = "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]",
+     .bind = nullptr,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kCopySection},
+    {.base = "cp.reduce.async.bulk",
+     .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
+                  "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
+     .bind = bind_load<copy_between_ctas, true>,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kReduceSection},
+    {.base = "cp.reduce.async.bulk",
+     .modifiers =
+         "global shared::cta bulk_group [L2::cache_hint] op=and|or|xor|add|inc|dec|min|max "
+         "[noftz] type=f16|bf16|b32|u32|s32|b64|u64|s64|f32|f64",
+     .bind = bind_store<true>,
+     .effect = Effect::grid,
+     .cycles = costs::kTmaIssue,
+     .section = kReduceSection},
+    {.base = "cp.async.bulk.prefetch",
+     .modifiers = "L2 global [L2::cache_hint]",
+     .bind = bind_prefetch,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = "cp.async.bulk.prefetch"},
+    {.base = "cp.async.bulk.commit_group",
+     .modifiers = "",
+     .bind = bind_commit,
+     .effect = Effect::cluster,
+     .cycles = costs::kAlu,
+     .section = "cp.async.bulk.commit_group"},
+    {.base = "cp.async.bulk.wait_group",
+     .modifiers = "[read]",
+     .bind = bind_wait,
+     .effect = Effect::cluster,
+     .cycles = costs::kAlu,
+     .section = "cp.async.bulk.wait_group"},
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> bulk_copy_rows() { return kRows; }
+Rows bulk_copy_rows() { return kRows; }
 
 }  // namespace bw::sim

@@ -10,6 +10,7 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -192,20 +193,42 @@ void bind_arrive(Binder& b) {
   b.out.execute = arrive_on_mbarrier;
 }
 
-constexpr std::array kRows = {
-    OpcodeRow{"cp.async",
-              "cache=ca|cg space=shared|shared::cta global [L2::cache_hint] "
-              "[prefetch=L2::64B|L2::128B|L2::256B]",
-              bind_copy, true, costs::kGlobalAccess, kSection},
-    OpcodeRow{"cp.async.commit_group", "", bind_commit, true, costs::kAlu, "cp.async.commit_group"},
-    OpcodeRow{"cp.async.wait_group", "", bind_wait, true, costs::kAlu, "cp.async.wait_group"},
-    OpcodeRow{"cp.async.wait_all", "", bind_wait_all, true, costs::kAlu, "cp.async.wait_all"},
-    OpcodeRow{"cp.async.mbarrier.arrive", "[noinc] [space=shared|shared::cta] b64", bind_arrive,
-              true, costs::kMbarrierArrive, "cp.async.mbarrier.arrive"},
+constexpr OpcodeRow kRows[] = {
+    {.base = "cp.async",
+     .modifiers = "cache=ca|cg space=shared|shared::cta global [L2::cache_hint] "
+                  "[prefetch=L2::64B|L2::128B|L2::256B]",
+     .bind = bind_copy,
+     .effect = Effect::cluster,
+     .cycles = costs::kGlobalAccess,
+     .section = kSection},
+    {.base = "cp.async.commit_group",
+     .modifiers = "",
+     .bind = bind_commit,
+     .effect = Effect::cluster,
+     .cycles = costs::kAlu,
+     .section = "cp.async.commit_group"},
+    {.base = "cp.async.wait_group",
+     .modifiers = "",
+     .bind = bind_wait,
+     .effect = Effect::cluster,
+     .cycles = costs::kAlu,
+     .section = "cp.async.wait_group"},
+    {.base = "cp.async.wait_all",
+     .modifiers = "",
+     .bind = bind_wait_all,
+     .effect = Effect::cluster,
+     .cycles = costs::kAlu,
+     .section = "cp.async.wait_all"},
+    {.base = "cp.async.mbarrier.arrive",
+     .modifiers = "[noinc] [space=shared|shared::cta] b64",
+     .bind = bind_arrive,
+     .effect = Effect::cluster,
+     .cycles = costs::kMbarrierArrive,
+     .section = "cp.async.mbarrier.arrive"},
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> cp_async_rows() { return kRows; }
+Rows cp_async_rows() { return kRows; }
 
 }  // namespace bw::sim

@@ -13,6 +13,7 @@
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/tensor_box.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -310,29 +311,47 @@ void bind_prefetch_map(Binder& b) {
   b.out.execute = prefetch_map;
 }
 
-constexpr std::array kRows = {
-    OpcodeRow{"cp.async.bulk.tensor",
-              "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global [mode=tile|tile::gather4] "
-              "mbarrier::complete_tx::bytes [multicast::cluster] [cta=cta_group::1|cta_group::2] "
-              "[L2::cache_hint]",
-              bind_load, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{"cp.async.bulk.tensor",
-              "dim=1d|2d|3d|4d|5d global shared::cta [mode=tile|tile::scatter4] bulk_group "
-              "[L2::cache_hint]",
-              bind_store<false>, true, costs::kTmaIssue, kCopySection},
-    OpcodeRow{"cp.reduce.async.bulk.tensor",
-              "dim=1d|2d|3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor [mode=tile] "
-              "bulk_group [L2::cache_hint]",
-              bind_store<true>, true, costs::kTmaIssue, kReduceSection},
-    OpcodeRow{"cp.async.bulk.prefetch.tensor",
-              "dim=1d|2d|3d|4d|5d L2 global [mode=tile|tile::gather4] [L2::cache_hint]",
-              bind_prefetch, true, costs::kTmaIssue, kPrefetchSection},
-    OpcodeRow{"prefetch", "[space=param|const] tensormap", bind_prefetch_map, true,
-              costs::kTmaIssue, "prefetch"},
+constexpr OpcodeRow kRows[] = {
+    {.base = "cp.async.bulk.tensor",
+     .modifiers =
+         "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global [mode=tile|tile::gather4] "
+         "mbarrier::complete_tx::bytes [multicast::cluster] [cta=cta_group::1|cta_group::2] "
+         "[L2::cache_hint]",
+     .bind = bind_load,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kCopySection},
+    {.base = "cp.async.bulk.tensor",
+     .modifiers = "dim=1d|2d|3d|4d|5d global shared::cta [mode=tile|tile::scatter4] bulk_group "
+                  "[L2::cache_hint]",
+     .bind = bind_store<false>,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kCopySection},
+    {.base = "cp.reduce.async.bulk.tensor",
+     .modifiers =
+         "dim=1d|2d|3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor [mode=tile] "
+         "bulk_group [L2::cache_hint]",
+     .bind = bind_store<true>,
+     .effect = Effect::grid,
+     .cycles = costs::kTmaIssue,
+     .section = kReduceSection},
+    {.base = "cp.async.bulk.prefetch.tensor",
+     .modifiers = "dim=1d|2d|3d|4d|5d L2 global [mode=tile|tile::gather4] [L2::cache_hint]",
+     .bind = bind_prefetch,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = kPrefetchSection},
+    {.base = "prefetch",
+     .modifiers = "[space=param|const] tensormap",
+     .bind = bind_prefetch_map,
+     .effect = Effect::cluster,
+     .cycles = costs::kTmaIssue,
+     .section = "prefetch"},
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> tensor_copy_rows() { return kRows; }
+Rows tensor_copy_rows() { return kRows; }
 
 }  // namespace bw::sim

@@ -14,6 +14,7 @@
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/atomic_operation.hpp"
 
 namespace bw::sim {
@@ -132,27 +133,37 @@ void bind(Binder& binder, bool has_result) {
     binder.source_vector(binder.ptx_operand(first + 2), binder.modifiers.type());
   binder.detail(detail);
   binder.out.execute = execute_atomic;
-  binder.out.awaits_loads = true;
 }
 
 void bind_atom(Binder& binder) { bind(binder, true); }
 void bind_red(Binder& binder) { bind(binder, false); }
 
-#define BW_ATOMIC_MODIFIERS                                                                       \
-  "[order=relaxed|acquire|release|acq_rel] [scope=cta|cluster|gpu|sys] "                          \
-  "[space=global|shared|shared::cta|shared::cluster] "                                            \
-  "op=and|or|xor|cas|exch|add|inc|dec|min|max [noftz] [policy=L2::cache_hint] [vector=v2|v4|v8] " \
-  "type=b16|b32|b64|b128|u32|u64|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64"
+/// Global memory unless a shared space is named; a generic address may be either.
+Effect effect_of(const Modifiers& modifiers) {
+  const std::string_view space = modifiers.get("space");
+  const bool may_be_global = space.empty() || space == "global";
+  return may_be_global && modifiers.get("scope") != "cta" ? Effect::grid : Effect::cluster;
+}
 
-constexpr OpcodeRow kRows[] = {
-    {"atom", BW_ATOMIC_MODIFIERS, bind_atom, true, costs::kGlobalAccess,
-     "Parallel Synchronization: atom"},
-    {"red", BW_ATOMIC_MODIFIERS, bind_red, true, costs::kGlobalAccess,
-     "Parallel Synchronization: red"},
-};
+constexpr OpcodeRow row(std::string_view base, BindFunction bind) {
+  return {.base = base,
+          .modifiers =
+              "[order=relaxed|acquire|release|acq_rel] [scope=cta|cluster|gpu|sys] "
+              "[space=global|shared|shared::cta|shared::cluster] "
+              "op=and|or|xor|cas|exch|add|inc|dec|min|max [noftz] [policy=L2::cache_hint] "
+              "[vector=v2|v4|v8] "
+              "type=b16|b32|b64|b128|u32|u64|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+          .bind = bind,
+          .effect = effect_of,
+          .cycles = costs::kGlobalAccess,
+          .awaits_loads = true,
+          .section = base};
+}
+
+constexpr OpcodeRow kRows[] = {row("atom", bind_atom), row("red", bind_red)};
 
 }  // namespace
 
-std::span<const OpcodeRow> atomic_rows() { return kRows; }
+Rows atomic_rows() { return kRows; }
 
 }  // namespace bw::sim

@@ -13,6 +13,7 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim {
 namespace {
@@ -26,7 +27,6 @@ struct AccessDetail {
   uint8_t element_bytes = 4;
   uint8_t count = 1;  ///< vector elements
   bool sign_extend = false;
-  bool ordered = false;  ///< strong at a scope beyond the cluster: in global order
 };
 
 const AccessDetail& detail_of(const Instruction& instruction) {
@@ -147,7 +147,7 @@ void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active
 
 Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
-  if (detail.ordered && strand.cluster->grid().lockstep()) {
+  if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
     strand.cluster->in_global_order(
@@ -206,7 +206,7 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
 
 Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
-  if (detail.ordered && strand.cluster->grid().lockstep()) {
+  if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
     strand.cluster->in_global_order(strand.time, costs::kGlobalLoad,
@@ -251,13 +251,6 @@ AccessDetail access_of(Binder& binder, const ptx::Operand& address) {
   detail.element_bytes = static_cast<uint8_t>(ptx::size_bytes(type));
   detail.sign_extend = ptx::is_signed(type);
   detail.count = element_count(binder);
-  const std::string_view order = binder.modifiers.get("order");
-  const std::string_view scope = binder.modifiers.get("scope");
-  const bool own_memory =
-      detail.space == AddressSpace::shared_cta || detail.space == AddressSpace::shared_cluster ||
-      detail.space == AddressSpace::local || detail.space == AddressSpace::param;
-  detail.ordered =
-      !order.empty() && order != "weak" && scope != "cta" && scope != "cluster" && !own_memory;
   return detail;
 }
 
@@ -273,12 +266,9 @@ void bind_load(Binder& binder) {
                   "");
   const ptx::Operand& base =
       address.kind == Kind::address && !address.elements.empty() ? address.elements[0] : address;
-  const bool uniform =
-      base.kind != Kind::reg && detail.space != AddressSpace::local && !detail.ordered;
+  const bool uniform = base.kind != Kind::reg && detail.space != AddressSpace::local &&
+                       binder.out.effect != Effect::grid;
   binder.out.execute = uniform ? execute_uniform_load : execute_load;
-  if (detail.space == AddressSpace::local || detail.space == AddressSpace::param ||
-      detail.space == AddressSpace::constant)
-    binder.out.interacts = false;
 }
 
 void bind_store(Binder& binder) {
@@ -292,8 +282,6 @@ void bind_store(Binder& binder) {
                       std::to_string(detail.count),
                   "");
   binder.out.execute = execute_store;
-  binder.out.awaits_loads = true;
-  if (detail.space == AddressSpace::local) binder.out.interacts = false;
 }
 
 void bind_hint(Binder& binder) { binder.out.execute = execute_hint; }
@@ -309,6 +297,18 @@ void bind_policy(Binder& binder) {
   };
 }
 
+/// Parameters, constants and local memory are the thread's own. Elsewhere a strong access of a
+/// scope beyond the cluster is seen by other clusters; a weak one may not be.
+Effect effect_of(const Modifiers& modifiers) {
+  const std::string_view space = modifiers.get("space");
+  if (space == "local" || space == "const" || space.starts_with("param")) return Effect::lane;
+  if (space.starts_with("shared")) return Effect::cluster;
+  const std::string_view order = modifiers.get("order");
+  const std::string_view scope = modifiers.get("scope");
+  const bool strong = !order.empty() && order != "weak";
+  return strong && scope != "cta" && scope != "cluster" ? Effect::grid : Effect::cluster;
+}
+
 #define BW_CACHE_HINTS                                                                        \
   "[l1=L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate] " \
   "[l2=L2::evict_last|L2::evict_normal|L2::evict_first] [policy=L2::cache_hint] "             \
@@ -316,35 +316,57 @@ void bind_policy(Binder& binder) {
 #define BW_ELEMENTS \
   "[vector=v2|v4|v8] type=b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
 
+/// A form that only speaks to caches, which this machine does not have.
+constexpr OpcodeRow hint(std::string_view base, std::string_view modifiers, BindFunction bind,
+                         std::string_view section) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::lane,
+          .cycles = 1,
+          .section = section};
+}
+
 constexpr OpcodeRow kRows[] = {
-    {"ld",
-     "[order=weak|relaxed|acquire|volatile|mmio] [scope=cta|cluster|gpu|sys] "
-     "[space=global|shared|shared::cta|shared::cluster|local|param|param::entry|param::func|const] "
-     "[cache=ca|cg|cs|lu|cv] [nc] [unified] " BW_CACHE_HINTS BW_ELEMENTS,
-     bind_load, true, costs::kSharedAccess, "Data Movement: ld, ld.global.nc"},
-    {"ldu", "[space=global] " BW_ELEMENTS, bind_load, true, costs::kSharedAccess,
-     "Data Movement: ldu"},
-    {"st",
-     "[order=weak|relaxed|release|volatile|mmio] [scope=cta|cluster|gpu|sys] "
-     "[space=global|shared|shared::cta|shared::cluster|local|param|param::func] "
-     "[cache=wb|cg|cs|wt] " BW_CACHE_HINTS BW_ELEMENTS,
-     bind_store, true, costs::kSharedAccess, "Data Movement: st"},
-    {"prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
-     false, 1, "Data Movement: prefetch"},
-    {"prefetchu", "L1", bind_hint, false, 1, "Data Movement: prefetchu"},
-    {"applypriority", "[global] L2::evict_normal", bind_hint, false, 1,
-     "Data Movement: applypriority"},
-    {"discard", "[global] L2", bind_hint, false, 1, "Data Movement: discard"},
-    {"createpolicy",
-     "kind=fractional|range [global] "
-     "primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
-     "[secondary=L2::evict_first|L2::evict_unchanged] b64",
-     bind_policy, false, 1, "Data Movement: createpolicy"},
-    {"createpolicy.cvt", "L2 b64", bind_policy, false, 1, "Data Movement: createpolicy"},
+    {.base = "ld",
+     .modifiers =
+         "[order=weak|relaxed|acquire|volatile|mmio] [scope=cta|cluster|gpu|sys] "
+         "[space=global|shared|shared::cta|shared::cluster|local|param|param::entry|param::func|"
+         "const] [cache=ca|cg|cs|lu|cv] [nc] [unified] " BW_CACHE_HINTS BW_ELEMENTS,
+     .bind = bind_load,
+     .effect = effect_of,
+     .cycles = costs::kSharedAccess,
+     .section = "ld"},
+    {.base = "ldu",
+     .modifiers = "[space=global] " BW_ELEMENTS,
+     .bind = bind_load,
+     .effect = Effect::cluster,
+     .cycles = costs::kSharedAccess,
+     .section = "ldu"},
+    {.base = "st",
+     .modifiers = "[order=weak|relaxed|release|volatile|mmio] [scope=cta|cluster|gpu|sys] "
+                  "[space=global|shared|shared::cta|shared::cluster|local|param|param::func] "
+                  "[cache=wb|cg|cs|wt] " BW_CACHE_HINTS BW_ELEMENTS,
+     .bind = bind_store,
+     .effect = effect_of,
+     .cycles = costs::kSharedAccess,
+     .awaits_loads = true,
+     .section = "st"},
+    hint("prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
+         "prefetch, prefetchu"),
+    hint("prefetchu", "L1", bind_hint, "prefetch, prefetchu"),
+    hint("applypriority", "[global] L2::evict_normal", bind_hint, "applypriority"),
+    hint("discard", "[global] L2", bind_hint, "discard"),
+    hint("createpolicy",
+         "kind=fractional|range [global] "
+         "primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
+         "[secondary=L2::evict_first|L2::evict_unchanged] b64",
+         bind_policy, "createpolicy"),
+    hint("createpolicy.cvt", "L2 b64", bind_policy, "createpolicy"),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> load_store_rows() { return kRows; }
+Rows load_store_rows() { return kRows; }
 
 }  // namespace bw::sim

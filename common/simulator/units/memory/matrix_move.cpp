@@ -13,6 +13,7 @@
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 
 namespace bw::sim {
@@ -142,7 +143,6 @@ void bind_stmatrix(Binder& binder) {
   check_register_count(binder, binder.source_vector(binder.ptx_operand(1), ScalarType::b32));
   binder.out.flags = matrix_flags(binder.modifiers);
   binder.out.execute = store_matrices;
-  binder.out.awaits_loads = true;
 }
 
 void bind_movmatrix(Binder& binder) {
@@ -150,32 +150,39 @@ void bind_movmatrix(Binder& binder) {
   binder.out.execute = transpose_matrix;
 }
 
-constexpr std::string_view kSection = "PTX ISA, Warp Level Matrix Instructions";
-constexpr uint16_t kMove = costs::kSharedAccess;
+constexpr OpcodeRow move_row(std::string_view base, std::string_view modifiers, BindFunction bind) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = base == "movmatrix" ? Effect::lane : Effect::cluster,
+          .cycles = costs::kSharedAccess,
+          .awaits_loads = base == "stmatrix",
+          .section = base};
+}
 
-constexpr OpcodeRow kTable[] = {
-    {"ldmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
-     bind_ldmatrix, true, kMove, kSection},
-    {"stmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
-     bind_stmatrix, true, kMove, kSection},
-    {"movmatrix", "sync aligned m8n8 trans b16", bind_movmatrix, false, kMove, kSection},
+constexpr OpcodeRow kForms[] = {
+    move_row("ldmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
+             bind_ldmatrix),
+    move_row("stmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
+             bind_stmatrix),
+    move_row("movmatrix", "sync aligned m8n8 trans b16", bind_movmatrix),
     // The 8-bit shapes: recognised, refused by name.
-    {"ldmatrix", "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8",
-     nullptr, true, kMove, kSection},
-    {"ldmatrix",
-     "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8x16 "
-     "source=b6x16_p32|b4x16_p64",
-     nullptr, true, kMove, kSection},
-    {"ldmatrix",
-     "sync aligned shape=m8n16 count=x1|x2|x4 [space=shared|shared::cta] b8x16 "
-     "source=b6x16_p32|b4x16_p64",
-     nullptr, true, kMove, kSection},
-    {"stmatrix", "sync aligned m16n8 count=x1|x2|x4 trans [space=shared|shared::cta] b8", nullptr,
-     true, kMove, kSection},
+    move_row("ldmatrix",
+             "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8", nullptr),
+    move_row("ldmatrix",
+             "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8x16 "
+             "source=b6x16_p32|b4x16_p64",
+             nullptr),
+    move_row("ldmatrix",
+             "sync aligned shape=m8n16 count=x1|x2|x4 [space=shared|shared::cta] b8x16 "
+             "source=b6x16_p32|b4x16_p64",
+             nullptr),
+    move_row("stmatrix", "sync aligned m16n8 count=x1|x2|x4 trans [space=shared|shared::cta] b8",
+             nullptr),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> matrix_move_rows() { return kTable; }
+Rows matrix_move_rows() { return kForms; }
 
 }  // namespace bw::sim

@@ -4,12 +4,11 @@
 /// Threads and units of this machine see one memory in the order of simulated time, so a fence
 /// moves no data and only costs time. The forms are decoded strictly: which proxy and scope a fence
 /// orders is what a race checker looks at.
-#include <array>
-
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim {
 namespace {
@@ -48,36 +47,35 @@ void bind_tensormap_acquire(Binder& binder) {
   binder.out.execute = tensormap_acquire;
 }
 
-constexpr std::string_view kSection = "membar, fence";
-constexpr auto kCost = costs::kFence;
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers,
+                        BindFunction bind = bind_fence) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::lane,
+          .cycles = costs::kFence,
+          .section = "membar, fence"};
+}
 
-constexpr std::array kRows = {
-    OpcodeRow{"fence", "[sem=sc|acq_rel|acquire|release] scope=cta|cluster|gpu|sys", bind_fence,
-              false, kCost, kSection},
-    OpcodeRow{"fence", "acquire sync_restrict::shared::cluster cluster", bind_fence, false, kCost,
-              kSection},
-    OpcodeRow{"fence", "release sync_restrict::shared::cta cluster", bind_fence, false, kCost,
-              kSection},
-    OpcodeRow{"fence.mbarrier_init", "release cluster", bind_fence, false, kCost, kSection},
-    OpcodeRow{"fence.proxy", "alias", bind_fence, false, kCost, kSection},
-    OpcodeRow{"fence.proxy", "async [space=global|shared::cta|shared::cluster]", bind_fence, false,
-              kCost, kSection},
-    OpcodeRow{"fence.proxy", "tensormap::generic release scope=cta|cluster|gpu|sys", bind_fence,
-              false, kCost, kSection},
-    OpcodeRow{"fence.proxy", "tensormap::generic acquire scope=cta|cluster|gpu|sys",
-              bind_tensormap_acquire, false, kCost, kSection},
-    OpcodeRow{"fence.proxy", "async::generic acquire sync_restrict::shared::cluster cluster",
-              bind_fence, false, kCost, kSection},
-    OpcodeRow{"fence.proxy", "async::generic release sync_restrict::shared::cta cluster",
-              bind_fence, false, kCost, kSection},
-    OpcodeRow{"membar", "level=cta|gl|sys", bind_fence, false, kCost, kSection},
-    OpcodeRow{"membar.proxy", "alias", bind_fence, false, kCost, kSection},
-    OpcodeRow{"membar.proxy", "async [space=global|shared::cta|shared::cluster]", bind_fence, false,
-              kCost, kSection},
+constexpr OpcodeRow kRows[] = {
+    row("fence", "[sem=sc|acq_rel|acquire|release] scope=cta|cluster|gpu|sys"),
+    row("fence", "acquire sync_restrict::shared::cluster cluster"),
+    row("fence", "release sync_restrict::shared::cta cluster"),
+    row("fence.mbarrier_init", "release cluster"),
+    row("fence.proxy", "alias"),
+    row("fence.proxy", "async [space=global|shared::cta|shared::cluster]"),
+    row("fence.proxy", "tensormap::generic release scope=cta|cluster|gpu|sys"),
+    row("fence.proxy", "tensormap::generic acquire scope=cta|cluster|gpu|sys",
+        bind_tensormap_acquire),
+    row("fence.proxy", "async::generic acquire sync_restrict::shared::cluster cluster"),
+    row("fence.proxy", "async::generic release sync_restrict::shared::cta cluster"),
+    row("membar", "level=cta|gl|sys"),
+    row("membar.proxy", "alias"),
+    row("membar.proxy", "async [space=global|shared::cta|shared::cluster]"),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> fence_rows() { return kRows; }
+Rows fence_rows() { return kRows; }
 
 }  // namespace bw::sim

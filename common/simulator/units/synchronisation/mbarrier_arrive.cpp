@@ -2,7 +2,9 @@
 /// mbarrier.init, inval, expect_tx, complete_tx, arrive and arrive_drop.
 #include <bit>
 
+#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
 #include "common/simulator/units/units.hpp"
@@ -152,38 +154,6 @@ void bind_address_and_value(Binder& binder, Handler handler) {
   binder.out.execute = handler;
 }
 
-}  // namespace
-
-uint8_t space_flag(const Modifiers& modifiers) {
-  const std::string_view space = modifiers.get("space");
-  if (space.empty()) return kGeneric;
-  return space == "shared::cluster" ? kSharedCluster : kSharedCta;
-}
-
-AddressSpace address_space(uint8_t flags) {
-  switch (flags & kSpaceMask) {
-    case kSharedCta:
-      return AddressSpace::shared_cta;
-    case kSharedCluster:
-      return AddressSpace::shared_cluster;
-    default:
-      return AddressSpace::generic;
-  }
-}
-
-void check_sem_and_scope(const Binder& binder) {
-  if (binder.modifiers.has("sem") == binder.modifiers.has("scope")) return;
-  binder.refuse("has only one of .sem and .scope", "write both, as in .release.cta, or neither");
-}
-
-bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active) {
-  if (operand.base == 1) return true;  // a constant
-  const uint64_t first = strand.value(operand, lowest_lane(active));
-  for (LaneMask rest = active & (active - 1); rest != 0; rest &= rest - 1)
-    if (strand.value(operand, lowest_lane(rest)) != first) return false;
-  return true;
-}
-
 void bind_init(Binder& binder) { bind_address_and_value(binder, init); }
 
 void bind_inval(Binder& binder) {
@@ -216,11 +186,73 @@ void bind_arrive(Binder& binder) {
   binder.out.execute = arrive;
 }
 
-template void bind_arrive<0>(Binder&);
-template void bind_arrive<kExpectTx>(Binder&);
-template void bind_arrive<kNoComplete>(Binder&);
-template void bind_arrive<kDrop>(Binder&);
-template void bind_arrive<kDrop | kExpectTx>(Binder&);
-template void bind_arrive<kDrop | kNoComplete>(Binder&);
+/// An object of the executing CTA.
+constexpr std::string_view kOwn = "[space=shared|shared::cta] b64";
+constexpr std::string_view kTx =
+    "[sem=relaxed] [scope=cta|cluster] [space=shared|shared::cta|shared::cluster] b64";
+constexpr std::string_view kArrive =
+    "[sem=release|relaxed] [scope=cta|cluster] [space=shared|shared::cta|shared::cluster] b64";
+constexpr std::string_view kArriveExpectTx =
+    "expect_tx [sem=release|relaxed] [scope=cta|cluster] "
+    "[space=shared|shared::cta|shared::cluster] b64";
+constexpr std::string_view kArriveNoComplete =
+    "noComplete [sem=release] [scope=cta] [space=shared|shared::cta] b64";
+
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                        uint16_t cycles = costs::kMbarrierArrive) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::cluster,
+          .cycles = cycles,
+          .section = base};
+}
+
+constexpr OpcodeRow kRows[] = {
+    row("mbarrier.init", kOwn, bind_init, costs::kSharedAccess),
+    row("mbarrier.inval", kOwn, bind_inval, costs::kSharedAccess),
+    row("mbarrier.expect_tx", kTx, bind_expect_tx),
+    row("mbarrier.complete_tx", kTx, bind_complete_tx),
+    row("mbarrier.arrive", kArrive, bind_arrive<0>),
+    row("mbarrier.arrive", kArriveExpectTx, bind_arrive<kExpectTx>),
+    row("mbarrier.arrive", kArriveNoComplete, bind_arrive<kNoComplete>),
+    row("mbarrier.arrive_drop", kArrive, bind_arrive<kDrop>),
+    row("mbarrier.arrive_drop", kArriveExpectTx, bind_arrive<kDrop | kExpectTx>),
+    row("mbarrier.arrive_drop", kArriveNoComplete, bind_arrive<kDrop | kNoComplete>),
+};
+
+}  // namespace
+
+uint8_t space_flag(const Modifiers& modifiers) {
+  const std::string_view space = modifiers.get("space");
+  if (space.empty()) return kGeneric;
+  return space == "shared::cluster" ? kSharedCluster : kSharedCta;
+}
+
+AddressSpace address_space(uint8_t flags) {
+  switch (flags & kSpaceMask) {
+    case kSharedCta:
+      return AddressSpace::shared_cta;
+    case kSharedCluster:
+      return AddressSpace::shared_cluster;
+    default:
+      return AddressSpace::generic;
+  }
+}
+
+void check_sem_and_scope(const Binder& binder) {
+  if (binder.modifiers.has("sem") == binder.modifiers.has("scope")) return;
+  binder.refuse("has only one of .sem and .scope", "write both, as in .release.cta, or neither");
+}
+
+bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active) {
+  if (operand.base == 1) return true;  // a constant
+  const uint64_t first = strand.value(operand, lowest_lane(active));
+  for (LaneMask rest = active & (active - 1); rest != 0; rest &= rest - 1)
+    if (strand.value(operand, lowest_lane(rest)) != first) return false;
+  return true;
+}
+
+Rows arrive_rows() { return kRows; }
 
 }  // namespace bw::sim::mbarrier_operations

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// Binding of the mbarrier instruction forms; the rows (mbarrier_rows.cpp) name these functions.
+/// What the files of the mbarrier instruction forms share: flags and checks of their operands.
 
 #include <cstdint>
 #include <string_view>
@@ -33,22 +33,5 @@ void check_sem_and_scope(const Binder& binder);
 
 /// Whether all active lanes hold the same value in an operand.
 [[nodiscard]] bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active);
-
-void bind_init(Binder& binder);
-void bind_inval(Binder& binder);
-void bind_expect_tx(Binder& binder);
-void bind_complete_tx(Binder& binder);
-template <uint8_t kForm>
-void bind_arrive(Binder& binder);
-extern template void bind_arrive<0>(Binder&);
-extern template void bind_arrive<kExpectTx>(Binder&);
-extern template void bind_arrive<kNoComplete>(Binder&);
-extern template void bind_arrive<kDrop>(Binder&);
-extern template void bind_arrive<kDrop | kExpectTx>(Binder&);
-extern template void bind_arrive<kDrop | kNoComplete>(Binder&);
-
-void bind_test_wait(Binder& binder);
-void bind_try_wait(Binder& binder);
-void bind_pending_count(Binder& binder);
 
 }  // namespace bw::sim::mbarrier_operations

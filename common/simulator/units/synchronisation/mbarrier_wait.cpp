@@ -4,6 +4,7 @@
 
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
 #include "common/simulator/units/units.hpp"
@@ -183,8 +184,6 @@ void bind_wait(Binder& binder, uint8_t form, size_t most_operands) {
   binder.out.execute = wait;
 }
 
-}  // namespace
-
 void bind_test_wait(Binder& binder) { bind_wait(binder, 0, 3); }
 void bind_try_wait(Binder& binder) { bind_wait(binder, kTry, 4); }
 
@@ -195,5 +194,30 @@ void bind_pending_count(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), ScalarType::b64);
   binder.out.execute = pending_count;
 }
+
+constexpr OpcodeRow wait_row(std::string_view base, BindFunction bind) {
+  return {.base = base,
+          .modifiers =
+              "[parity] [sem=acquire|relaxed] [scope=cta|cluster] [space=shared|shared::cta] b64",
+          .bind = bind,
+          .effect = Effect::cluster,
+          .cycles = costs::kMbarrierWait,
+          .section = "mbarrier.test_wait, mbarrier.try_wait"};
+}
+
+constexpr OpcodeRow kRows[] = {
+    wait_row("mbarrier.test_wait", bind_test_wait),
+    wait_row("mbarrier.try_wait", bind_try_wait),
+    {.base = "mbarrier.pending_count",
+     .modifiers = "b64",
+     .bind = bind_pending_count,
+     .effect = Effect::lane,
+     .cycles = costs::kAlu,
+     .section = "mbarrier.pending_count"},
+};
+
+}  // namespace
+
+Rows wait_rows() { return kRows; }
 
 }  // namespace bw::sim::mbarrier_operations

@@ -15,6 +15,7 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/warp_sync.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -356,28 +357,34 @@ void bind_redux(Binder& binder) {
 
 constexpr uint16_t kExchange = costs::kSharedAccess;  // shuffles use the shared-memory crossbar
 constexpr uint16_t kWarpWide = 2 * costs::kAlu;
-constexpr std::string_view kShfl = "PTX ISA, Data Movement and Conversion Instructions: shfl.sync";
-constexpr std::string_view kParallel =
-    "PTX ISA, Parallel Synchronization and Communication Instructions";
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                        uint16_t cycles, std::string_view section) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::lane,
+          .cycles = cycles,
+          .section = section};
+}
 
 constexpr OpcodeRow kRows[] = {
-    {"shfl", "sync mode=up|down|bfly|idx type=b32", bind_shfl, false, kExchange, kShfl},
-    {"shfl", "mode=up|down|bfly|idx type=b32", nullptr, false, kExchange, kShfl},
-    {"vote", "sync mode=all|any|uni pred", bind_vote, false, kWarpWide, kParallel},
-    {"vote", "sync mode=ballot b32", bind_vote, false, kWarpWide, kParallel},
-    {"vote", "mode=all|any|uni pred", nullptr, false, kWarpWide, kParallel},
-    {"vote", "mode=ballot b32", nullptr, false, kWarpWide, kParallel},
-    {"match", "mode=any|all sync type=b32|b64", bind_match, false, kExchange, kParallel},
-    {"redux", "sync op=add|min|max type=u32|s32", bind_redux, false, kWarpWide, kParallel},
-    {"redux", "sync op=and|or|xor type=b32", bind_redux, false, kWarpWide, kParallel},
-    {"redux", "sync op=min|max [abs] [NaN] type=f32", bind_redux, false, kWarpWide, kParallel},
-    {"elect", "sync", bind_elect, false, kWarpWide, kParallel},
-    {"activemask", "b32", bind_activemask, false, kWarpWide, kParallel},
-    {"bar.warp", "sync", bind_bar_warp, false, kWarpWide, kParallel},
+    row("shfl", "sync mode=up|down|bfly|idx type=b32", bind_shfl, kExchange, "shfl.sync"),
+    row("shfl", "mode=up|down|bfly|idx type=b32", nullptr, kExchange, "shfl"),
+    row("vote", "sync mode=all|any|uni pred", bind_vote, kWarpWide, "vote.sync"),
+    row("vote", "sync mode=ballot b32", bind_vote, kWarpWide, "vote.sync"),
+    row("vote", "mode=all|any|uni pred", nullptr, kWarpWide, "vote"),
+    row("vote", "mode=ballot b32", nullptr, kWarpWide, "vote"),
+    row("match", "mode=any|all sync type=b32|b64", bind_match, kExchange, "match.sync"),
+    row("redux", "sync op=add|min|max type=u32|s32", bind_redux, kWarpWide, "redux.sync"),
+    row("redux", "sync op=and|or|xor type=b32", bind_redux, kWarpWide, "redux.sync"),
+    row("redux", "sync op=min|max [abs] [NaN] type=f32", bind_redux, kWarpWide, "redux.sync"),
+    row("elect", "sync", bind_elect, kWarpWide, "elect.sync"),
+    row("activemask", "b32", bind_activemask, kWarpWide, "activemask"),
+    row("bar.warp", "sync", bind_bar_warp, kWarpWide, "bar.warp.sync"),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> warp_rows() { return kRows; }
+Rows warp_rows() { return kRows; }
 
 }  // namespace bw::sim

@@ -1,6 +1,8 @@
 /// \file
 /// tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
@@ -58,8 +60,6 @@ Flow execute_relinquish(Strand& strand, const Instruction& i, LaneMask active) {
   return Flow::next;
 }
 
-}  // namespace
-
 void bind_alloc(Binder& binder) {
   binder.expect_count(2, 2);
   binder.address(binder.ptx_operand(0));
@@ -82,5 +82,26 @@ void bind_relinquish(Binder& binder) {
   binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   binder.out.execute = execute_relinquish;
 }
+
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::cluster,
+          .cycles = costs::kFence,
+          .section = "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit"};
+}
+
+constexpr OpcodeRow kRows[] = {
+    row("tcgen05.alloc", "group=cta_group::1|cta_group::2 sync aligned [shared::cta] b32",
+        bind_alloc),
+    row("tcgen05.dealloc", "group=cta_group::1|cta_group::2 sync aligned b32", bind_dealloc),
+    row("tcgen05.relinquish_alloc_permit", "group=cta_group::1|cta_group::2 sync aligned",
+        bind_relinquish),
+};
+
+}  // namespace
+
+Rows alloc_rows() { return kRows; }
 
 }  // namespace bw::sim::tcgen05

@@ -4,6 +4,8 @@
 #include <string>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
@@ -61,8 +63,6 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
 /// Orders other instructions only; the strands of this machine run in order of time anyway.
 Flow execute_fence(Strand&, const Instruction&, LaneMask) { return Flow::next; }
 
-}  // namespace
-
 void bind_commit(Binder& binder) {
   const bool multicast = binder.modifiers.has("multicast::cluster");
   binder.expect_count(multicast ? 2 : 1, multicast ? 2 : 1);
@@ -78,5 +78,30 @@ void bind_fence(Binder& binder) {
   binder.expect_count(0, 0);
   binder.out.execute = execute_fence;
 }
+
+constexpr OpcodeRow fence_row(std::string_view base) {
+  return {.base = base,
+          .modifiers = "",
+          .bind = bind_fence,
+          .effect = Effect::lane,
+          .cycles = costs::kFence,
+          .section = "tcgen05.fence"};
+}
+
+constexpr OpcodeRow kRows[] = {
+    {.base = "tcgen05.commit",
+     .modifiers = "group=cta_group::1|cta_group::2 mbarrier::arrive::one [shared::cluster] "
+                  "[multicast::cluster] b64",
+     .bind = bind_commit,
+     .effect = Effect::cluster,
+     .cycles = costs::kMmaIssue,
+     .section = "tcgen05.commit"},
+    fence_row("tcgen05.fence::before_thread_sync"),
+    fence_row("tcgen05.fence::after_thread_sync"),
+};
+
+}  // namespace
+
+Rows commit_rows() { return kRows; }
 
 }  // namespace bw::sim::tcgen05

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
@@ -77,8 +79,6 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
   return Flow::next;
 }
 
-}  // namespace
-
 void bind_copy(Binder& binder) {
   binder.expect_count(2, 2);
   const std::string_view shape = binder.modifiers.get("shape");
@@ -106,5 +106,20 @@ void bind_copy(Binder& binder) {
   binder.detail(form);
   binder.out.execute = execute_copy;
 }
+
+constexpr OpcodeRow kRows[] = {
+    {.base = "tcgen05.cp",
+     .modifiers =
+         "group=cta_group::1|cta_group::2 shape=128x256b|4x256b|128x128b|64x128b|32x128b "
+         "[multicast=warpx2::02_13|warpx2::01_23|warpx4] [b8x16] [format=b6x16_p32|b4x16_p64]",
+     .bind = bind_copy,
+     .effect = Effect::cluster,
+     .cycles = costs::kMmaIssue,
+     .section = "tcgen05.cp"},
+};
+
+}  // namespace
+
+Rows copy_rows() { return kRows; }
 
 }  // namespace bw::sim::tcgen05

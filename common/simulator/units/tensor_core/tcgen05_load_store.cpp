@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
@@ -250,8 +251,6 @@ void bind_transfer(Binder& binder, bool is_load) {
   binder.detail(form);
 }
 
-}  // namespace
-
 void bind_load(Binder& binder) {
   bind_transfer(binder, true);
   binder.out.execute = execute_load;
@@ -259,7 +258,6 @@ void bind_load(Binder& binder) {
 void bind_store(Binder& binder) {
   bind_transfer(binder, false);
   binder.out.execute = execute_store;
-  binder.out.awaits_loads = true;
 }
 void bind_wait_load(Binder& binder) {
   binder.expect_count(0, 0);
@@ -269,5 +267,38 @@ void bind_wait_store(Binder& binder) {
   binder.expect_count(0, 0);
   binder.out.execute = execute_wait_store;
 }
+
+constexpr OpcodeRow wait_row(std::string_view base, BindFunction bind) {
+  return {.base = base,
+          .modifiers = "sync aligned",
+          .bind = bind,
+          .effect = Effect::cluster,
+          .cycles = costs::kAlu,
+          .section = "tcgen05.wait"};
+}
+
+constexpr OpcodeRow kRows[] = {
+    {.base = "tcgen05.ld",
+     .modifiers = "sync aligned shape=32x32b|16x64b|16x128b|16x256b|16x32bx2 "
+                  "num=x1|x2|x4|x8|x16|x32|x64|x128 [pack::16b] b32",
+     .bind = bind_load,
+     .effect = Effect::cluster,
+     .cycles = costs::kSharedAccess,
+     .section = "tcgen05.ld"},
+    {.base = "tcgen05.st",
+     .modifiers = "sync aligned shape=32x32b|16x64b|16x128b|16x256b|16x32bx2 "
+                  "num=x1|x2|x4|x8|x16|x32|x64|x128 [unpack::16b] b32",
+     .bind = bind_store,
+     .effect = Effect::cluster,
+     .cycles = costs::kSharedAccess,
+     .awaits_loads = true,
+     .section = "tcgen05.st"},
+    wait_row("tcgen05.wait::ld", bind_wait_load),
+    wait_row("tcgen05.wait::st", bind_wait_store),
+};
+
+}  // namespace
+
+Rows load_store_rows() { return kRows; }
 
 }  // namespace bw::sim::tcgen05

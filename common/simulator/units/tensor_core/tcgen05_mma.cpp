@@ -4,6 +4,8 @@
 #include <string>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
@@ -147,8 +149,6 @@ MmaKind kind_of(std::string_view modifier) {
   return MmaKind::f16;
 }
 
-}  // namespace
-
 void bind_mma(Binder& binder) {
   constexpr size_t kFewest = 5, kMost = 7;
   binder.expect_count(kFewest, kMost);
@@ -193,5 +193,21 @@ void bind_mma(Binder& binder) {
   binder.detail(form);
   binder.out.execute = execute_mma;
 }
+
+constexpr OpcodeRow kRows[] = {
+    {.base = "tcgen05.mma",
+     .modifiers = "group=cta_group::1|cta_group::2 "
+                  "kind=kind::f16|kind::tf32|kind::f8f6f4|kind::i8 "
+                  "[collector=collector::a::fill|collector::a::use|collector::a::lastuse|"
+                  "collector::a::discard]",
+     .bind = bind_mma,
+     .effect = Effect::cluster,
+     .cycles = costs::kMmaIssue,
+     .section = "tcgen05.mma"},
+};
+
+}  // namespace
+
+Rows mma_rows() { return kRows; }
 
 }  // namespace bw::sim::tcgen05

@@ -2,6 +2,8 @@
 /// tcgen05.shift: moves rows of Tensor Memory, in the tensor core's queue.
 #include <string>
 
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
@@ -36,13 +38,24 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
   return Flow::next;
 }
 
-}  // namespace
-
 void bind_shift(Binder& binder) {
   binder.expect_count(1, 1);
   binder.address(binder.ptx_operand(0));
   binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   binder.out.execute = execute_shift;
 }
+
+constexpr OpcodeRow kRows[] = {
+    {.base = "tcgen05.shift",
+     .modifiers = "group=cta_group::1|cta_group::2 down",
+     .bind = bind_shift,
+     .effect = Effect::cluster,
+     .cycles = costs::kMmaIssue,
+     .section = "tcgen05.shift"},
+};
+
+}  // namespace
+
+Rows shift_rows() { return kRows; }
 
 }  // namespace bw::sim::tcgen05

@@ -1,14 +1,13 @@
 /// \file
 /// setp, set, selp, slct and predicate logic (PTX ISA, "Comparison and Selection Instructions",
 /// "Half Precision Comparison Instructions", "Logic and Shift Instructions").
-#include "common/simulator/machine/opcode_table.hpp"
-
 #include <string_view>
 
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
+#include "common/simulator/units/alu/register_form.hpp"
+#include "common/simulator/units/families.hpp"
 
 namespace bw::sim {
 namespace {
@@ -407,33 +406,32 @@ void bind_predicate_not(Binder& binder) {
   binder.out.execute = predicate_not;
 }
 
-using costs::kAlu;
-constexpr std::string_view kComparison = "PTX ISA, Comparison and Selection Instructions";
-constexpr std::string_view kLogic = "PTX ISA, Logic and Shift Instructions";
+constexpr std::string_view kComparison = "Comparison and Selection Instructions";
+constexpr std::string_view kLogic = "Logic and Shift Instructions";
 
 constexpr OpcodeRow kRows[] = {
-    {"setp",
-     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
-     "[ftz] "
-     "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
-     bind_setp, false, kAlu, kComparison},
-    {"set",
-     "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
-     "[ftz] "
-     "type*2=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
-     bind_set, false, kAlu, kComparison},
-    {"selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64", bind_selp, false, kAlu,
-     kComparison},
-    {"slct", "[ftz] type=b16|b32|b64|u16|u32|u64|s16|f32|f64|s32|s64 selector=s32|f32", bind_slct,
-     false, kAlu, kComparison},
-    {"and", "pred", bind_predicate_binary<MaskAnd>, false, kAlu, kLogic},
-    {"or", "pred", bind_predicate_binary<MaskOr>, false, kAlu, kLogic},
-    {"xor", "pred", bind_predicate_binary<MaskXor>, false, kAlu, kLogic},
-    {"not", "pred", bind_predicate_not, false, kAlu, kLogic},
+    register_form(
+        "setp",
+        "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
+        "[ftz] type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+        bind_setp, kComparison),
+    register_form(
+        "set",
+        "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
+        "[ftz] type*2=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+        bind_set, kComparison),
+    register_form("selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64", bind_selp,
+                  kComparison),
+    register_form("slct", "[ftz] type=b16|b32|b64|u16|u32|u64|s16|f32|f64|s32|s64 selector=s32|f32",
+                  bind_slct, kComparison),
+    register_form("and", "pred", bind_predicate_binary<MaskAnd>, kLogic),
+    register_form("or", "pred", bind_predicate_binary<MaskOr>, kLogic),
+    register_form("xor", "pred", bind_predicate_binary<MaskXor>, kLogic),
+    register_form("not", "pred", bind_predicate_not, kLogic),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> comparison_rows() { return kRows; }
+Rows comparison_rows() { return kRows; }
 
 }  // namespace bw::sim

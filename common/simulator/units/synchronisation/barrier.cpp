@@ -1,10 +1,9 @@
 /// \file
-/// The forms of bar, barrier and barrier.cluster (PTX ISA 9.0).
-#include <array>
-
+/// bar, barrier and barrier.cluster (PTX ISA, "bar, barrier", "barrier.cluster").
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
@@ -107,35 +106,40 @@ void bind_cluster(Binder& binder) {
   binder.out.execute = kHandler;
 }
 
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                        std::string_view section) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::cluster,
+          .cycles = costs::kBarrier,
+          .section = section};
+}
+
 constexpr std::string_view kNamed = "bar, barrier";
 constexpr std::string_view kCluster = "barrier.cluster";
-constexpr auto kCost = costs::kBarrier;
+constexpr BindFunction kPopc = bind_reduction<BarrierOperation::red_popc>;
+constexpr BindFunction kAnd = bind_reduction<BarrierOperation::red_and>;
+constexpr BindFunction kOr = bind_reduction<BarrierOperation::red_or>;
 
-constexpr std::array kRows = {
-    OpcodeRow{"bar", "[cta] sync", bind_sync, true, kCost, kNamed},
-    OpcodeRow{"bar", "[cta] arrive", bind_arrive, true, kCost, kNamed},
-    OpcodeRow{"bar", "[cta] red popc u32", bind_reduction<BarrierOperation::red_popc>, true, kCost,
-              kNamed},
-    OpcodeRow{"bar", "[cta] red and pred", bind_reduction<BarrierOperation::red_and>, true, kCost,
-              kNamed},
-    OpcodeRow{"bar", "[cta] red or pred", bind_reduction<BarrierOperation::red_or>, true, kCost,
-              kNamed},
-    OpcodeRow{"barrier", "[cta] sync [aligned]", bind_sync, true, kCost, kNamed},
-    OpcodeRow{"barrier", "[cta] arrive [aligned]", bind_arrive, true, kCost, kNamed},
-    OpcodeRow{"barrier", "[cta] red popc [aligned] u32", bind_reduction<BarrierOperation::red_popc>,
-              true, kCost, kNamed},
-    OpcodeRow{"barrier", "[cta] red and [aligned] pred", bind_reduction<BarrierOperation::red_and>,
-              true, kCost, kNamed},
-    OpcodeRow{"barrier", "[cta] red or [aligned] pred", bind_reduction<BarrierOperation::red_or>,
-              true, kCost, kNamed},
-    OpcodeRow{"barrier.cluster.arrive", "[sem=release|relaxed] [aligned]",
-              bind_cluster<cluster_arrive>, true, kCost, kCluster},
-    OpcodeRow{"barrier.cluster.wait", "[acquire] [aligned]", bind_cluster<cluster_wait>, true,
-              kCost, kCluster},
+constexpr OpcodeRow kRows[] = {
+    row("bar", "[cta] sync", bind_sync, kNamed),
+    row("bar", "[cta] arrive", bind_arrive, kNamed),
+    row("bar", "[cta] red popc u32", kPopc, kNamed),
+    row("bar", "[cta] red and pred", kAnd, kNamed),
+    row("bar", "[cta] red or pred", kOr, kNamed),
+    row("barrier", "[cta] sync [aligned]", bind_sync, kNamed),
+    row("barrier", "[cta] arrive [aligned]", bind_arrive, kNamed),
+    row("barrier", "[cta] red popc [aligned] u32", kPopc, kNamed),
+    row("barrier", "[cta] red and [aligned] pred", kAnd, kNamed),
+    row("barrier", "[cta] red or [aligned] pred", kOr, kNamed),
+    row("barrier.cluster.arrive", "[sem=release|relaxed] [aligned]", bind_cluster<cluster_arrive>,
+        kCluster),
+    row("barrier.cluster.wait", "[acquire] [aligned]", bind_cluster<cluster_wait>, kCluster),
 };
 
 }  // namespace
 
-std::span<const OpcodeRow> barrier_rows() { return kRows; }
+Rows barrier_rows() { return kRows; }
 
 }  // namespace bw::sim

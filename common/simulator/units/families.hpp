@@ -1,0 +1,71 @@
+#pragma once
+/// \file
+/// The rows of every family of instruction forms. Each function is defined beside the family's
+/// handlers; families.cpp puts them together.
+
+#include <span>
+
+#include "common/simulator/machine/opcode_table.hpp"
+
+namespace bw::sim {
+
+using Rows = std::span<const OpcodeRow>;
+
+// alu/
+namespace integer {
+[[nodiscard]] Rows arithmetic_rows();
+[[nodiscard]] Rows carry_rows();
+[[nodiscard]] Rows bit_rows();  ///< logic, shifts, bit fields, prmt
+}  // namespace integer
+namespace floating {
+[[nodiscard]] Rows arithmetic_rows();
+[[nodiscard]] Rows function_rows();  ///< the approximate functions
+[[nodiscard]] Rows minmax_rows();    ///< abs, neg, min, max, copysign, testp
+}  // namespace floating
+namespace half {
+[[nodiscard]] Rows rows();  ///< f16, bf16 and their packed types
+}  // namespace half
+[[nodiscard]] Rows comparison_rows();  ///< setp, set, selp, slct, logic of predicates
+namespace conversion {
+[[nodiscard]] Rows move_rows();
+[[nodiscard]] Rows scalar_rows();   ///< cvt between scalar types, cvt.pack
+[[nodiscard]] Rows packed_rows();   ///< cvt of packed 16-, 8-, 6- and 4-bit types
+[[nodiscard]] Rows address_rows();  ///< cvta, isspacep
+}  // namespace conversion
+
+// control/
+[[nodiscard]] Rows control_rows();  ///< bra, ret, exit, trap, call, nanosleep
+[[nodiscard]] Rows cluster_rows();  ///< mapa, getctarank, griddepcontrol, setmaxnreg
+[[nodiscard]] Rows launch_control_rows();
+[[nodiscard]] Rows unexecuted_rows();  ///< known forms that are refused by name
+
+// memory/
+[[nodiscard]] Rows load_store_rows();   ///< ld, st, ldu and the hints to caches
+[[nodiscard]] Rows atomic_rows();       ///< atom, red
+[[nodiscard]] Rows matrix_move_rows();  ///< ldmatrix, stmatrix, movmatrix
+
+// synchronisation/
+[[nodiscard]] Rows warp_rows();     ///< shfl, vote, match, redux, elect, activemask, bar.warp.sync
+[[nodiscard]] Rows barrier_rows();  ///< bar, barrier, barrier.cluster
+[[nodiscard]] Rows fence_rows();
+namespace mbarrier_operations {
+[[nodiscard]] Rows arrive_rows();  ///< init, inval, expect_tx, complete_tx, arrive, arrive_drop
+[[nodiscard]] Rows wait_rows();    ///< test_wait, try_wait, pending_count
+}  // namespace mbarrier_operations
+
+// copies/
+[[nodiscard]] Rows cp_async_rows();  ///< non-bulk cp.async
+[[nodiscard]] Rows bulk_copy_rows();
+[[nodiscard]] Rows tensor_copy_rows();
+
+// tensor_core/
+namespace tcgen05 {
+[[nodiscard]] Rows alloc_rows();
+[[nodiscard]] Rows load_store_rows();
+[[nodiscard]] Rows copy_rows();
+[[nodiscard]] Rows shift_rows();
+[[nodiscard]] Rows mma_rows();
+[[nodiscard]] Rows commit_rows();  ///< commit and fence
+}  // namespace tcgen05
+
+}  // namespace bw::sim

@@ -1,0 +1,167 @@
+/// \file
+/// The table of instruction forms: grammars parse, no row hides another, every executed row is
+/// whole, and what clusters can see of each other is what the PTX ISA's scopes and spaces say.
+#include "common/simulator/machine/opcode_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bw::sim::test {
+namespace {
+
+std::vector<const OpcodeRow*> all_rows() {
+  std::vector<const OpcodeRow*> rows;
+  for (const std::span<const OpcodeRow> family : opcode_families())
+    for (const OpcodeRow& row : family) rows.push_back(&row);
+  return rows;
+}
+
+std::string name_of(const OpcodeRow& row) {
+  return std::string(row.base) + " with \"" + std::string(row.modifiers) + "\"";
+}
+
+/// The ways to fill one group: its alternatives, each as often as the group takes it; for an
+/// optional group also nothing.
+std::vector<std::string> choices(const ModifierGroup& group) {
+  std::vector<std::string> result;
+  if (!group.required) result.emplace_back();
+  for (const std::string_view first : group.alternatives) {
+    if (group.most == 1) {
+      result.push_back("." + std::string(first));
+      continue;
+    }
+    for (const std::string_view second : group.alternatives)
+      result.push_back("." + std::string(first) + "." + std::string(second));
+  }
+  return result;
+}
+
+/// Opcodes of a row: all pairs of its groups vary, the other groups stand at their first choice.
+std::vector<std::string> opcodes_of(const OpcodeRow& row) {
+  const std::string base(row.base);
+  if (row.modifiers == kAnyModifiers) return {base, base + ".anything"};
+  std::vector<std::vector<std::string>> groups;
+  for (const ModifierGroup& group : parse_grammar(row.modifiers)) groups.push_back(choices(group));
+  const auto opcode = [&](size_t a, size_t choice_a, size_t b, size_t choice_b) {
+    std::string text = base;
+    for (size_t g = 0; g < groups.size(); ++g)
+      text += groups[g][g == a ? choice_a : g == b ? choice_b : 0];
+    return text;
+  };
+  std::vector<std::string> result{opcode(groups.size(), 0, groups.size(), 0)};
+  // Types stand last: counting down, the limit keeps the choices that tell rows apart.
+  constexpr size_t kMostOpcodes = 400;
+  for (size_t a = groups.size(); a-- > 0;)
+    for (size_t b = 0; b <= a; ++b)
+      for (size_t i = 0; i < groups[a].size(); ++i)
+        for (size_t k = 0; k < (a == b ? 1 : groups[b].size()); ++k)
+          if (result.size() < kMostOpcodes) result.push_back(opcode(a, i, b, k));
+  return result;
+}
+
+TEST(OpcodeTable, EveryGrammarParses) {
+  constexpr std::string_view kNameCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
+  for (const OpcodeRow* row : all_rows()) {
+    if (row->modifiers == kAnyModifiers) continue;
+    for (const ModifierGroup& group : parse_grammar(row->modifiers)) {
+      EXPECT_FALSE(group.name.empty()) << name_of(*row);
+      EXPECT_TRUE(group.most == 1 || group.most == 2) << name_of(*row);
+      EXPECT_FALSE(group.alternatives.empty()) << name_of(*row);
+      for (const std::string_view modifier : group.alternatives) {
+        EXPECT_FALSE(modifier.empty()) << name_of(*row);
+        EXPECT_EQ(modifier.find_first_not_of(kNameCharacters), modifier.npos)
+            << name_of(*row) << ": " << modifier;
+      }
+    }
+  }
+}
+
+TEST(OpcodeTable, NoRowHidesAnother) {
+  for (const OpcodeRow* row : all_rows()) {
+    size_t own = 0;
+    for (const std::string& opcode : opcodes_of(*row)) {
+      const std::optional<RowMatch> match = find_row(opcode);
+      ASSERT_TRUE(match.has_value()) << opcode << " does not fit its own row, " << name_of(*row);
+      if (match->row == row) {
+        ++own;
+        continue;
+      }
+      // Two rows may share an opcode when they do the same with it (and only cost differently).
+      EXPECT_EQ(match->row->bind, row->bind) << opcode << " of " << name_of(*row);
+      EXPECT_EQ(match->row->effect(match->modifiers), row->effect(match->modifiers)) << opcode;
+    }
+    EXPECT_GT(own, 0u) << name_of(*row) << " is never found: an earlier row takes its opcodes";
+  }
+}
+
+TEST(OpcodeTable, EveryRowIsWhole) {
+  for (const OpcodeRow* row : all_rows()) {
+    EXPECT_FALSE(row->base.empty());
+    EXPECT_FALSE(row->section.empty()) << name_of(*row);
+    EXPECT_FALSE(row->section.starts_with("PTX ISA")) << "the name alone: " << row->section;
+    if (row->bind != nullptr) {
+      EXPECT_GT(row->cycles, 0) << name_of(*row);
+    }
+  }
+}
+
+struct Expected {
+  std::string_view opcode;
+  Effect effect;
+};
+
+class EffectOfForm : public testing::TestWithParam<Expected> {};
+
+TEST_P(EffectOfForm, FollowsScopeAndSpace) {
+  const std::optional<RowMatch> match = find_row(GetParam().opcode);
+  ASSERT_TRUE(match.has_value()) << GetParam().opcode;
+  EXPECT_EQ(match->row->effect(match->modifiers), GetParam().effect) << GetParam().opcode;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Registers, EffectOfForm,
+    testing::Values(Expected{"add.u32", Effect::lane}, Expected{"cvt.rn.f32.s32", Effect::lane},
+                    Expected{"ld.param.u64", Effect::lane}, Expected{"ld.local.u32", Effect::lane},
+                    Expected{"st.local.u32", Effect::lane}, Expected{"ld.const.f32", Effect::lane},
+                    Expected{"shfl.sync.idx.b32", Effect::lane}, Expected{"bra", Effect::lane}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OwnCluster, EffectOfForm,
+    testing::Values(Expected{"ld.global.u32", Effect::cluster},
+                    Expected{"ld.weak.global.u32", Effect::cluster},
+                    Expected{"ld.shared.u32", Effect::cluster},
+                    Expected{"ld.volatile.shared.u32", Effect::cluster},
+                    Expected{"ld.acquire.cluster.shared::cluster.u32", Effect::cluster},
+                    Expected{"ld.relaxed.cta.global.u32", Effect::cluster},
+                    Expected{"st.release.cluster.global.u32", Effect::cluster},
+                    Expected{"atom.shared.add.u32", Effect::cluster},
+                    Expected{"atom.relaxed.gpu.shared::cluster.add.u32", Effect::cluster},
+                    Expected{"atom.relaxed.cta.global.add.u32", Effect::cluster},
+                    Expected{"mbarrier.arrive.shared.b64", Effect::cluster},
+                    Expected{"bar.sync", Effect::cluster},
+                    Expected{"cp.reduce.async.bulk.shared::cluster.shared::cta."
+                             "mbarrier::complete_tx::bytes.add.u32",
+                             Effect::cluster},
+                    Expected{"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group",
+                             Effect::cluster}));
+
+INSTANTIATE_TEST_SUITE_P(
+    WholeGrid, EffectOfForm,
+    testing::Values(
+        Expected{"ld.volatile.global.u32", Effect::grid}, Expected{"ld.volatile.u32", Effect::grid},
+        Expected{"ld.acquire.gpu.global.u32", Effect::grid},
+        Expected{"ld.relaxed.sys.u64", Effect::grid},
+        Expected{"st.release.gpu.global.u32", Effect::grid},
+        Expected{"atom.global.add.u32", Effect::grid}, Expected{"atom.add.u32", Effect::grid},
+        Expected{"red.release.gpu.global.add.u32", Effect::grid},
+        Expected{"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32", Effect::grid},
+        Expected{"cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group", Effect::grid},
+        Expected{"clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128",
+                 Effect::grid}));
+
+}  // namespace
+}  // namespace bw::sim::test
