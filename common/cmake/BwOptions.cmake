@@ -16,7 +16,9 @@ else()
 endif()
 
 option(BW_WERROR "Treat warnings as errors" ON)
-option(BW_SANITIZE "Build all host code with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+set(BW_SANITIZE "" CACHE STRING
+    "Sanitizers for all host code, as -fsanitize takes them: address,undefined or thread")
+option(BW_COVERAGE "Count which lines of the host code run (gcov)" OFF)
 option(BW_SIMULATOR "Build the simulator and the programs that run in it" ON)
 if(BW_SIMULATOR)
   option(BW_GPU_PROGRAMS "Build <program>_gpu (the toolkit's runtime) along with <program>"

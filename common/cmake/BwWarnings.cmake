@@ -7,9 +7,10 @@ add_library(bw::build_flags ALIAS bw_build_flags)
 target_include_directories(bw_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 
 set(bw_warnings -Wall -Wextra -Wshadow)
-# GCC 12 reports overlaps that cannot be where std::string is concatenated (GCC bug 105329).
+# GCC 12 reports overlaps and overflows that cannot be where std::string is concatenated (GCC bug
+# 105329); all of them once the standard headers are precompiled.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  list(APPEND bw_warnings -Wno-restrict)
+  list(APPEND bw_warnings -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds)
 endif()
 # nvcc passes its host compiler code with GNU line markers, which -Wpedantic rejects.
 target_compile_options(bw_build_flags INTERFACE
@@ -24,8 +25,21 @@ endif()
 # Sanitizers have to be in everything that is linked together. Not `enum`: whoever calls the CUDA
 # runtime may pass any number where it takes an enumeration, and the runtime has to check it.
 if(BW_SANITIZE)
-  set(bw_sanitizers -fsanitize=address,undefined -fno-sanitize=enum)
+  set(bw_sanitizers -fsanitize=${BW_SANITIZE})
+  if(BW_SANITIZE MATCHES "undefined")
+    list(APPEND bw_sanitizers -fno-sanitize=enum)
+  endif()
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${bw_sanitizers};-fno-sanitize-recover=all;\
 -fno-omit-frame-pointer>")
   add_link_options(${bw_sanitizers})
+endif()
+if(BW_COVERAGE)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--coverage>)
+  add_link_options(--coverage)
+endif()
+
+# Lets ccache, where it is the compiler's launcher, cache what is compiled with precompiled headers
+# (its settings must allow for them too: sloppiness = pch_defines,time_macros).
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()

@@ -34,7 +34,8 @@ namespace {
 }
 
 std::string text(Dim3 d) {
-  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+  return std::to_string(d.x).insert(0, 1, '(') + "," + std::to_string(d.y) + "," +
+         std::to_string(d.z) + ")";
 }
 
 void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {

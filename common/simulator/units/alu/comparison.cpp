@@ -15,8 +15,8 @@ namespace {
 using lanewise::by_integer_type;
 using ptx::ScalarType;
 
-// Comparisons of operands of one type. A float comparison is false for a NaN, one with a trailing u
-// true.
+// Comparisons of operands of one type: false for a NaN. Those with a trailing u, true for a NaN,
+// are opposites of these (CompareFlag).
 struct Eq {
   template <class T>
   static bool apply(T a, T b) {
@@ -59,65 +59,69 @@ struct Num {
     return a == a && b == b;
   }
 };
-/// The opposite of a comparison; of an ordered one it is the unordered opposite.
-template <class Comparison>
-struct Opposite {
-  template <class T>
-  static bool apply(T a, T b) {
-    return !Comparison::apply(a, b);
-  }
-};
-
 // How a source of a type is read for a comparison.
 template <class T>
 struct Plain {
   using Storage = T;
+  static constexpr bool kMayBePacked = false;
   static T read(T value) { return value; }
 };
 struct FlushedFloat {
   using Storage = float;
+  static constexpr bool kMayBePacked = false;
   static float read(float value) { return floating::flush_subnormal(value); }
 };
 template <class Format, bool kFtz>
 struct Narrow {
   using Storage = uint16_t;
+  static constexpr bool kMayBePacked = true;
   static float read(uint16_t value) {
     if (kFtz && (value & Format::kExponent) == 0) value &= Format::kSign;
     return Format::to_float(value);
   }
 };
 
-/// Lanes for which the comparison holds. `kStride` and `offset` pick a half of a packed type.
-template <class Comparison, class Reader, int kStride>
+/// Lanes for which a comparison holds; of packed sources, for the half `part`.
+using Compare = LaneMask (*)(const Strand& strand, const Instruction& instruction, LaneMask active,
+                             size_t first_source, int part);
+
+/// `stride` is 2 for sources that are packed.
+template <class Comparison, class Reader, int stride>
 LaneMask compare(const Strand& strand, const Instruction& instruction, LaneMask active,
-                 size_t first_source, int offset) {
+                 size_t first_source, int part) {
   using T = typename Reader::Storage;
-  const T* const a = strand.lanes<T>(instruction.operands[first_source]) + offset;
-  const T* const b = strand.lanes<T>(instruction.operands[first_source + 1]) + offset;
+  const T* const a = strand.lanes<T>(instruction.operands[first_source]) + part;
+  const T* const b = strand.lanes<T>(instruction.operands[first_source + 1]) + part;
+  const auto holds = [=](int lane) {
+    return LaneMask{
+        Comparison::apply(Reader::read(a[lane * stride]), Reader::read(b[lane * stride]))};
+  };
   LaneMask result = 0;
-  if (active == kAllLanes) {
-    for (int lane = 0; lane < kWarpLanes; ++lane)
-      result |= LaneMask{Comparison::apply(Reader::read(a[lane * kStride]),
-                                           Reader::read(b[lane * kStride]))}
-                << lane;
+  if (active == kAllLanes) {  // a loop of its own: the compiler makes vector code of it
+    for (int lane = 0; lane < kWarpLanes; ++lane) result |= holds(lane) << lane;
   } else {
-    for_lanes(active, [&](int lane) {
-      result |= LaneMask{Comparison::apply(Reader::read(a[lane * kStride]),
-                                           Reader::read(b[lane * kStride]))}
-                << lane;
-    });
+    for_lanes(active, [&](int lane) { result |= holds(lane) << lane; });
   }
   return result;
 }
 
-/// Instruction::flags of setp and set.
+/// Instruction::flags of setp and set. But for the plain form, the comparison itself is the
+/// instruction's detail: one handler serves all comparisons and types then.
 enum CompareFlag : uint8_t {
   kSecondDestination = 1,
   kCombineAnd = 2,
   kCombineOr = 4,
   kCombineXor = 8,
   kCombine = kCombineAnd | kCombineOr | kCombineXor,
+  kOpposite = 16,  ///< true where the comparison is not
 };
+
+LaneMask compare_by_detail(const Strand& strand, const Instruction& instruction, LaneMask active,
+                           size_t first_source, int part) {
+  const Compare compare = *static_cast<const Compare*>(instruction.detail);
+  const LaneMask result = compare(strand, instruction, active, first_source, part);
+  return instruction.flags & kOpposite ? ~result : result;
+}
 
 LaneMask combine(uint8_t flags, LaneMask result, LaneMask c) {
   if (flags & kCombineAnd) return result & c;
@@ -125,18 +129,19 @@ LaneMask combine(uint8_t flags, LaneMask result, LaneMask c) {
   return result ^ c;
 }
 
-/// Operands: p, [q], a, b, [c].
+/// One destination, nothing combined: the form of loops and bounds. Operands: p, a, b.
 template <class Comparison, class Reader>
+Flow set_predicate_plain(Strand& strand, const Instruction& instruction, LaneMask active) {
+  strand.set_predicate(instruction.operands[0], active,
+                       compare<Comparison, Reader, 1>(strand, instruction, active, 1, 0));
+  return Flow::next;
+}
+
+/// Operands: p, [q], a, b, [c].
 Flow set_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
   const uint8_t flags = instruction.flags;
-  if (flags == 0) {
-    strand.set_predicate(instruction.operands[0], active,
-                         compare<Comparison, Reader, 1>(strand, instruction, active, 1, 0));
-    return Flow::next;
-  }
   const size_t first_source = flags & kSecondDestination ? 2 : 1;
-  const LaneMask result =
-      compare<Comparison, Reader, 1>(strand, instruction, active, first_source, 0);
+  const LaneMask result = compare_by_detail(strand, instruction, active, first_source, 0);
   LaneMask p = result, q = ~result;
   if (flags & kCombine) {
     const LaneMask c = strand.predicate(instruction.operands[first_source + 2]);
@@ -150,10 +155,9 @@ Flow set_predicate(Strand& strand, const Instruction& instruction, LaneMask acti
 
 /// Packed halves: p is the comparison of the lower, q of the upper halves. Operands: p, q, a, b,
 /// [c].
-template <class Comparison, class Reader>
 Flow set_predicate_packed(Strand& strand, const Instruction& instruction, LaneMask active) {
-  LaneMask p = compare<Comparison, Reader, 2>(strand, instruction, active, 2, 0);
-  LaneMask q = compare<Comparison, Reader, 2>(strand, instruction, active, 2, 1);
+  LaneMask p = compare_by_detail(strand, instruction, active, 2, 0);
+  LaneMask q = compare_by_detail(strand, instruction, active, 2, 1);
   if (instruction.flags & kCombine) {
     const LaneMask c = strand.predicate(instruction.operands[4]);
     p = combine(instruction.flags, p, c);
@@ -166,66 +170,88 @@ Flow set_predicate_packed(Strand& strand, const Instruction& instruction, LaneMa
 
 /// set: writes `immediate` (all ones, or 1 in a floating-point format) where true, else 0.
 /// Operands: d, a, b, [c]; a packed source gives two 16-bit results or two halves of a 32-bit one.
-template <class Comparison, class Reader, class D, int kParts>
+template <class D, int parts>
 Flow set_value(Strand& strand, const Instruction& instruction, LaneMask active) {
   D* const d = strand.lanes<D>(instruction.operands[0]);
   const D value = static_cast<D>(instruction.immediate);
-  LaneMask results[kParts];
-  for (int part = 0; part < kParts; ++part) {
-    results[part] = compare<Comparison, Reader, kParts>(strand, instruction, active, 1, part);
+  LaneMask results[parts];
+  for (int part = 0; part < parts; ++part) {
+    results[part] = compare_by_detail(strand, instruction, active, 1, part);
     if (instruction.flags & kCombine)
       results[part] =
           combine(instruction.flags, results[part], strand.predicate(instruction.operands[3]));
   }
   for_lanes(active, [=, &results](int lane) {
-    for (int part = 0; part < kParts; ++part)
-      d[lane * kParts + part] = results[part] >> lane & 1 ? value : D{0};
+    for (int part = 0; part < parts; ++part)
+      d[lane * parts + part] = results[part] >> lane & 1 ? value : D{0};
   });
   return Flow::next;
 }
 
-/// Picks the comparison by name for reader type; `make.template operator()<Comparison, Reader>()`.
-template <class Reader, class Make>
-Handler by_comparison(std::string_view name, bool is_float, Make make) {
-  if (name == "eq") return make.template operator()<Eq, Reader>();
-  if (name == "ne") return make.template operator()<Ne, Reader>();
-  if (name == "lt" || name == "lo") return make.template operator()<Lt, Reader>();
-  if (name == "le" || name == "ls") return make.template operator()<Le, Reader>();
-  if (name == "gt" || name == "hi") return make.template operator()<Gt, Reader>();
-  if (name == "ge" || name == "hs") return make.template operator()<Ge, Reader>();
-  if (!is_float) return nullptr;
-  if (name == "equ") return make.template operator()<Opposite<Ne>, Reader>();
-  if (name == "neu") return make.template operator()<Opposite<Eq>, Reader>();
-  if (name == "ltu") return make.template operator()<Opposite<Ge>, Reader>();
-  if (name == "leu") return make.template operator()<Opposite<Gt>, Reader>();
-  if (name == "gtu") return make.template operator()<Opposite<Le>, Reader>();
-  if (name == "geu") return make.template operator()<Opposite<Lt>, Reader>();
-  if (name == "num") return make.template operator()<Num, Reader>();
-  if (name == "nan") return make.template operator()<Opposite<Num>, Reader>();
-  return nullptr;
+/// What a name of a comparison stands for; without a function where the type has no such
+/// comparison.
+struct Chosen {
+  Compare function = nullptr;
+  Handler plain = nullptr;  ///< of sources that are not packed
+  bool opposite = false;
+};
+
+template <class Comparison, class Reader>
+Chosen choose(bool packed, bool opposite = false) {
+  if constexpr (Reader::kMayBePacked) {
+    if (packed) return {compare<Comparison, Reader, 2>, nullptr, opposite};
+  }
+  return {compare<Comparison, Reader, 1>, set_predicate_plain<Comparison, Reader>, opposite};
 }
 
-template <class Make>
-Handler by_source_type(Binder& binder, ScalarType type, Make make) {
+template <class Reader>
+Chosen by_comparison(std::string_view name, bool is_float, bool packed) {
+  if (name == "eq") return choose<Eq, Reader>(packed);
+  if (name == "ne") return choose<Ne, Reader>(packed);
+  if (name == "lt" || name == "lo") return choose<Lt, Reader>(packed);
+  if (name == "le" || name == "ls") return choose<Le, Reader>(packed);
+  if (name == "gt" || name == "hi") return choose<Gt, Reader>(packed);
+  if (name == "ge" || name == "hs") return choose<Ge, Reader>(packed);
+  if (!is_float) return {};
+  constexpr bool kIsOpposite = true;
+  if (name == "equ") return choose<Ne, Reader>(packed, kIsOpposite);
+  if (name == "neu") return choose<Eq, Reader>(packed, kIsOpposite);
+  if (name == "ltu") return choose<Ge, Reader>(packed, kIsOpposite);
+  if (name == "leu") return choose<Gt, Reader>(packed, kIsOpposite);
+  if (name == "gtu") return choose<Le, Reader>(packed, kIsOpposite);
+  if (name == "geu") return choose<Lt, Reader>(packed, kIsOpposite);
+  if (name == "num") return choose<Num, Reader>(packed);
+  if (name == "nan") return choose<Num, Reader>(packed, kIsOpposite);
+  return {};
+}
+
+/// The instruction's comparison for sources of a type. Refuses those that integers don't have.
+Chosen choose_comparison(Binder& binder, ScalarType type, bool packed) {
   const std::string_view name = binder.modifiers.get("compare");
   const bool ftz = binder.modifiers.has("ftz");
-  switch (type) {
-    case ScalarType::f32:
-      return ftz ? by_comparison<FlushedFloat>(name, true, make)
-                 : by_comparison<Plain<float>>(name, true, make);
-    case ScalarType::f64:
-      return by_comparison<Plain<double>>(name, true, make);
-    case ScalarType::f16:
-    case ScalarType::f16x2:
-      return ftz ? by_comparison<Narrow<Half, true>>(name, true, make)
-                 : by_comparison<Narrow<Half, false>>(name, true, make);
-    case ScalarType::bf16:
-    case ScalarType::bf16x2:
-      return by_comparison<Narrow<Bfloat, false>>(name, true, make);
-    default:
-      return by_integer_type(
-          type, [&]<class T>() -> Handler { return by_comparison<Plain<T>>(name, false, make); });
-  }
+  const Chosen chosen = [&]() -> Chosen {
+    switch (type) {
+      case ScalarType::f32:
+        return ftz ? by_comparison<FlushedFloat>(name, true, packed)
+                   : by_comparison<Plain<float>>(name, true, packed);
+      case ScalarType::f64:
+        return by_comparison<Plain<double>>(name, true, packed);
+      case ScalarType::f16:
+      case ScalarType::f16x2:
+        return ftz ? by_comparison<Narrow<Half, true>>(name, true, packed)
+                   : by_comparison<Narrow<Half, false>>(name, true, packed);
+      case ScalarType::bf16:
+      case ScalarType::bf16x2:
+        return by_comparison<Narrow<Bfloat, false>>(name, true, packed);
+      default:
+        return by_integer_type(
+            type, [&]<class T>() { return by_comparison<Plain<T>>(name, false, packed); });
+    }
+  }();
+  if (chosen.function == nullptr)
+    binder.refuse("compares integers with a comparison of floating-point values",
+                  "use eq, ne, lt, le, gt, ge, lo, ls, hi or hs");
+  return chosen;
 }
 
 uint8_t combine_flag(const Binder& binder) {
@@ -250,16 +276,14 @@ void bind_setp(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), type);
   binder.source_value(binder.ptx_operand(2), type);
   if (combination != 0) binder.source_predicate(binder.ptx_operand(3));
-  binder.out.execute = by_source_type(binder, type, [packed]<class C, class R>() -> Handler {
-    if constexpr (sizeof(typename R::Storage) == 2 && !std::is_same_v<R, Plain<int16_t>> &&
-                  !std::is_same_v<R, Plain<uint16_t>>) {
-      if (packed) return set_predicate_packed<C, R>;
-    }
-    return set_predicate<C, R>;
-  });
-  if (binder.out.execute == nullptr)
-    binder.refuse("compares integers with a comparison of floating-point values",
-                  "use eq, ne, lt, le, gt, ge, lo, ls, hi or hs");
+  const Chosen chosen = choose_comparison(binder, type, packed);
+  if (chosen.opposite) binder.out.flags |= kOpposite;
+  if (binder.out.flags == 0 && !packed) {
+    binder.out.execute = chosen.plain;
+    return;
+  }
+  binder.detail(chosen.function);
+  binder.out.execute = packed ? set_predicate_packed : set_predicate;
 }
 
 /// The value that set writes where the comparison holds.
@@ -292,16 +316,13 @@ void bind_set(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), source);
   binder.source_value(binder.ptx_operand(2), source);
   if (combination != 0) binder.source_predicate(binder.ptx_operand(3));
-  binder.out.flags = combination;
+  const Chosen chosen = choose_comparison(binder, source, packed);
+  binder.detail(chosen.function);
+  binder.out.flags = static_cast<uint8_t>(combination | (chosen.opposite ? kOpposite : 0));
   binder.out.immediate = true_value(destination);
-  binder.out.execute = by_source_type(binder, source, [=]<class C, class R>() -> Handler {
-    if constexpr (sizeof(typename R::Storage) == 2)
-      if (packed) return set_value<C, R, uint16_t, 2>;
-    return bytes == 2 ? set_value<C, R, uint16_t, 1> : set_value<C, R, uint32_t, 1>;
-  });
-  if (binder.out.execute == nullptr)
-    binder.refuse("compares integers with a comparison of floating-point values",
-                  "use eq, ne, lt, le, gt, ge, lo, ls, hi or hs");
+  binder.out.execute = packed       ? set_value<uint16_t, 2>
+                       : bytes == 2 ? set_value<uint16_t, 1>
+                                    : set_value<uint32_t, 1>;
 }
 
 /// d = c ? a : b

@@ -150,7 +150,8 @@ inline void bind_uniform_operands(Binder& binder, ptx::ScalarType type, size_t s
 
 /// Calls `make.template operator()<T>()` with the C++ type of a PTX integer or bit type.
 template <class Make>
-Handler by_integer_type(ptx::ScalarType type, Make make) {
+auto by_integer_type(ptx::ScalarType type, Make make)
+    -> decltype(make.template operator()<uint32_t>()) {
   using ptx::ScalarType;
   switch (type) {
     case ScalarType::u16:
@@ -169,7 +170,7 @@ Handler by_integer_type(ptx::ScalarType type, Make make) {
     case ScalarType::s64:
       return make.template operator()<int64_t>();
     default:
-      return nullptr;
+      return {};
   }
 }
 
