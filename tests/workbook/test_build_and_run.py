@@ -84,7 +84,7 @@ class Test(CheckoutTest):
         self.assertEqual(self.names("--sanitize"), {"unit"})
         result = self.run_workbook(self.root, "test", "--sanitize", "--", "--verbose")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("option sanitized=ON", result.stdout)
+        self.assertIn("option sanitized=address,undefined", result.stdout)
         self.assertTrue((self.root / "build/sim-sanitize/bin/05_blockwise_fp8_gemm").exists())
         self.assertFalse((self.root / "build/sim").exists())
         self.assert_clear_error(self.run_workbook(self.root, "test", "5", "--sanitize"),
