@@ -23,7 +23,7 @@ function(bw_add_lab name)
   endif()
   set(lab "lab_${number}_${name}")
   bw_add_program(${lab} SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
-                 LIBRARIES ${arg_LIBRARIES} Threads::Threads)
+                 LIBRARIES ${arg_LIBRARIES} bw::host)
   if(TARGET ${lab})
     bw_add_command_test(${lab} COMMAND ${lab} ${arg_TEST_OPTIONS} LABELS chapter${number}
                         TIMEOUT ${arg_TIMEOUT} EXPECT_OUTPUT "(^|\n)verified ")

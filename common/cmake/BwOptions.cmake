@@ -29,6 +29,7 @@ else()
 endif()
 option(BW_BENCH "Build the benchmark of the Hopper GEMM (needs cuBLASLt)" OFF)
 option(BW_TESTS "Build the tests (needs GoogleTest)" ON)
+option(BW_NATIVE "Compile what computes on the host for this machine's processor" ON)
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/dense_product.hpp"
 #include "common/host/number_formats.hpp"
 #include "common/host/parallel_for.hpp"
+#include "common/host/progress_line.hpp"
 
 namespace bw {
 
@@ -21,8 +23,6 @@ struct BlockwiseReference {
 };
 
 namespace detail {
-
-constexpr int kReferenceColumns = 8;  ///< columns of D computed together
 
 /// e4m3 codes as float64 (exact).
 inline const std::array<double, 256>& fp8_table() {
@@ -36,107 +36,83 @@ inline const std::array<double, 256>& fp8_table() {
   return table;
 }
 
-/// Sums of a row of A with kReferenceColumns columns over one K block. `a`, `abs_a`: `count`
-/// values; `panel`, `abs_panel`: count × kReferenceColumns values. The sum in float64 is exact
-/// (products of 8 significant bits, 128 of them); the sum of magnitudes, which only scales the
-/// tolerance, is in fp32.
-inline void block_products(const double* a, const float* abs_a, const double* panel,
-                           const float* abs_panel, int64_t count, double* sums, float* abs_sums) {
-  double sum[kReferenceColumns] = {};
-  float abs_sum[kReferenceColumns] = {};
-  for (int64_t k = 0; k < count; ++k) {
-    for (int j = 0; j < kReferenceColumns; ++j) {
-      sum[j] += a[k] * panel[k * kReferenceColumns + j];
-      abs_sum[j] += abs_a[k] * abs_panel[k * kReferenceColumns + j];
+/// Rows of an operand, dequantised [rows, K]. A value times its scale has at most 4 + 24
+/// significant bits, so it is exact in float64. The magnitudes, which only scale the tolerance, are
+/// fp32.
+struct DequantisedRows {
+  std::vector<double> values;
+  std::vector<float> magnitudes;
+
+  /// Rows [first, first + count) of `matrix`; `scale_of(row, block)` is the scale of a K block.
+  template <class ScaleOf>
+  DequantisedRows(const QuantisedMatrix& matrix, int64_t first, int64_t count,
+                  const ScaleOf& scale_of)
+      : values(count * matrix.k), magnitudes(count * matrix.k) {
+    const auto& table = fp8_table();
+    for (int64_t row = 0; row < count; ++row) {
+      const Fp8E4m3* const codes = matrix.values.data() + (first + row) * matrix.k;
+      for (int64_t begin = 0; begin < matrix.k; begin += kScaleBlock) {
+        const double scale = scale_of(first + row, begin / kScaleBlock);
+        const int64_t end = std::min<int64_t>(begin + kScaleBlock, matrix.k);
+        for (int64_t k = begin; k < end; ++k) {
+          const double value = table[codes[k].bits] * scale;
+          values[row * matrix.k + k] = value;
+          magnitudes[row * matrix.k + k] = static_cast<float>(std::fabs(value));
+        }
+      }
     }
   }
-  std::copy_n(sum, kReferenceColumns, sums);
-  std::copy_n(abs_sum, kReferenceColumns, abs_sums);
+};
+
+inline DequantisedRows dequantised_a(const BlockwiseProblem& problem, int64_t first,
+                                     int64_t count) {
+  return {problem.a, first, count, [&](int64_t row, int64_t block) {
+            return problem.a.scales[block * problem.a.scales_stride + row];
+          }};
 }
 
-/// One row of A, decoded.
-struct DecodedRows {
-  std::vector<double> values;
-  std::vector<float> magnitudes;
-
-  explicit DecodedRows(const QuantisedMatrix& matrix)
-      : values(matrix.values.size()), magnitudes(matrix.values.size()) {
-    const auto& table = fp8_table();
-    parallel_for(matrix.rows, [&](int64_t row) {
-      for (int64_t i = row * matrix.k; i < (row + 1) * matrix.k; ++i) {
-        values[i] = table[matrix.values[i].bits];
-        magnitudes[i] = static_cast<float>(std::fabs(values[i]));
-      }
-    });
-  }
-};
-
-/// kReferenceColumns rows of B from `column` on, decoded and interleaved [K, kReferenceColumns];
-/// rows that B doesn't have are zero.
-struct DecodedPanel {
-  std::vector<double> values;
-  std::vector<float> magnitudes;
-
-  DecodedPanel(const QuantisedMatrix& matrix, int64_t column)
-      : values(matrix.k * kReferenceColumns), magnitudes(matrix.k * kReferenceColumns) {
-    const auto& table = fp8_table();
-    const int64_t columns = std::min<int64_t>(kReferenceColumns, matrix.rows - column);
-    for (int64_t j = 0; j < columns; ++j) {
-      const Fp8E4m3* row = matrix.values.data() + (column + j) * matrix.k;
-      for (int64_t k = 0; k < matrix.k; ++k) {
-        values[k * kReferenceColumns + j] = table[row[k].bits];
-        magnitudes[k * kReferenceColumns + j] =
-            static_cast<float>(std::fabs(values[k * kReferenceColumns + j]));
-      }
-    }
-  }
-};
+inline DequantisedRows dequantised_b(const BlockwiseProblem& problem, int64_t first,
+                                     int64_t count) {
+  return {problem.b, first, count, [&](int64_t row, int64_t block) {
+            return problem.b.scales[row / kScaleBlock * problem.b.scales_stride + block];
+          }};
+}
 
 }  // namespace detail
 
-/// Computes the reference from the dequantised operands, on all cores.
+/// Computes the reference from the dequantised operands on all cores, in blocks of D, so that what
+/// is held of the operands in float64 stays small.
 inline BlockwiseReference blockwise_reference(const BlockwiseProblem& problem) {
-  constexpr int kColumns = detail::kReferenceColumns;
-  static_assert(kScaleBlock % kColumns == 0, "columns computed together share their B-scale");
-  const int64_t n = problem.n, k = problem.k;
-  BlockwiseReference reference{std::vector<double>(problem.m * n),
-                               std::vector<double>(problem.m * n)};
-  const detail::DecodedRows a(problem.a);
-  parallel_for(ceil_div(n, kColumns), [&](int64_t panel_index) {
-    const int64_t column = panel_index * kColumns;
-    const int64_t columns = std::min<int64_t>(kColumns, n - column);
-    const detail::DecodedPanel panel(problem.b, column);
-    const float* b_scales =
-        problem.b.scales.data() + column / kScaleBlock * problem.b.scales_stride;
-    for (int64_t row = 0; row < problem.m; ++row) {
-      double total[kColumns] = {};
-      double total_magnitude[kColumns] = {};
-      for (int64_t begin = 0; begin < k; begin += kScaleBlock) {
-        double sums[kColumns];
-        float abs_sums[kColumns];
-        detail::block_products(
-            a.values.data() + row * k + begin, a.magnitudes.data() + row * k + begin,
-            panel.values.data() + begin * kColumns, panel.magnitudes.data() + begin * kColumns,
-            std::min<int64_t>(kScaleBlock, k - begin), sums, abs_sums);
-        const int64_t block = begin / kScaleBlock;
-        const double scale =
-            static_cast<double>(problem.a.scales[block * problem.a.scales_stride + row]) *
-            b_scales[block];
-        for (int j = 0; j < kColumns; ++j) {
-          total[j] += sums[j] * scale;
-          total_magnitude[j] += abs_sums[j] * scale;
+  constexpr int64_t kBlockRows = 128, kBlockColumns = 1024;
+  const int64_t m = problem.m, n = problem.n, k = problem.k;
+  BlockwiseReference reference{std::vector<double>(m * n), std::vector<double>(m * n)};
+  const int64_t bands = ceil_div(m, kBlockRows);
+  ProgressLine progress("computing the float64 reference", bands * ceil_div(n, kBlockColumns));
+  for (int64_t column = 0; column < n; column += kBlockColumns) {
+    const int64_t columns = std::min<int64_t>(kBlockColumns, n - column);
+    const detail::DequantisedRows b = detail::dequantised_b(problem, column, columns);
+    parallel_for(bands, [&](int64_t band) {
+      const int64_t row = band * kBlockRows;
+      const int64_t rows = std::min<int64_t>(kBlockRows, m - row);
+      const detail::DequantisedRows a = detail::dequantised_a(problem, row, rows);
+      std::vector<double> sums(rows * columns);
+      std::vector<float> magnitudes(rows * columns);
+      multiply_transposed(a.values.data(), b.values.data(), sums.data(), rows, columns, k);
+      multiply_transposed(a.magnitudes.data(), b.magnitudes.data(), magnitudes.data(), rows,
+                          columns, k);
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+          const int64_t index = (row + i) * n + column + j;
+          const double residual =
+              problem.beta == 0 ? 0.0
+                                : static_cast<double>(problem.beta) * to_float(problem.c[index]);
+          reference.d[index] = sums[i * columns + j] + residual;
+          reference.magnitude[index] = magnitudes[i * columns + j];
         }
       }
-      for (int64_t j = 0; j < columns; ++j) {
-        const int64_t index = row * n + column + j;
-        const double residual =
-            problem.beta == 0 ? 0.0
-                              : static_cast<double>(problem.beta) * to_float(problem.c[index]);
-        reference.d[index] = total[j] + residual;
-        reference.magnitude[index] = total_magnitude[j];
-      }
-    }
-  });
+      progress.advance();
+    });
+  }
   return reference;
 }
 

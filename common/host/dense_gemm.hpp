@@ -31,12 +31,11 @@ inline void validate_dense_gemm(int64_t m, int64_t n, int64_t k, size_t bytes_pe
   require(n % kNUnit == 0, "--n ", n,
           ": this program stores C and D without padding, and rows must be a multiple of 16 bytes"
           " apart: give a multiple of 8.");
-  // Codes on host and device, and the decoded float64 and fp32 of the reference's A.
-  constexpr double kBytesPerA = 2 + sizeof(double) + sizeof(float), kBytesPerB = 2;
+  constexpr double kBytesPerOperand = 2;                     // codes on host and device
   constexpr double kBytesPerReference = 2 * sizeof(double);  // the value and the magnitude
   const double rows = static_cast<double>(m), columns = static_cast<double>(n);
   const double depth = static_cast<double>(k);
-  require_host_memory(kBytesPerA * rows * depth + kBytesPerB * columns * depth +
+  require_host_memory(kBytesPerOperand * (rows + columns) * depth +
                       (static_cast<double>(bytes_per_d) + kBytesPerReference) * rows * columns);
 }
 
