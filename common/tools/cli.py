@@ -1,6 +1,11 @@
-"""The command line of `./workbook`: arguments, errors, interruption, exit status."""
+"""The command line of `./workbook`: arguments, errors, interruption, exit status.
+
+The commands that build and measure, `list` and `hint` are parsed here, with the standard library
+alone. The others of the reader's commands are parsed by reader/app.py, in the private environment.
+"""
 
 import argparse
+import difflib
 import errno
 import os
 import signal
@@ -14,29 +19,68 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 _DESCRIPTION = """\
-Run and test the Blackwell workbook: real sm_100a kernels, on a GPU if there is one that fits,
-else in a simulator on this machine's CPU. `run` and `test` install and build what they need."""
+The Blackwell workbook: real sm_100a kernels to read, write and run, on a GPU if there is one that
+fits, else in a simulator on this machine's CPU. Every command installs and builds what it needs."""
+
+# The reader's commands that reader/app.py parses, and what each does in a sentence.
+READER_COMMANDS = {
+    "next": "Show the next exercise and open its file.",
+    "check": "Check your answer to an exercise, or those of a chapter.",
+    "watch": "Check whenever you save a file.",
+    "diff": "Put the solution's lines beside yours.",
+    "reset": "Start an exercise afresh; a copy of your lines is kept.",
+    "skip": "Leave an exercise out for now.",
+    "use": "Let `run` use your own code, or the solutions.",
+}
+_GROUPS = (
+    ("work through the exercises", ("next", "watch", "check", "hint", "list", "diff", "skip", "reset",
+                                    "use")),
+    ("run and measure", ("run", "profile", "test", "bench")),
+    ("this machine", ("doctor", "setup")),
+)
 
 _EXAMPLES = {
     None: """\
 examples:
+  ./workbook next                  the next exercise
   ./workbook run 5                 the blockwise FP8 GEMM of chapter 5
   ./workbook test                  every test but the slow ones
-  ./workbook doctor                what this machine has, and what runs where""",
+  ./workbook doctor                what this machine has, and what runs where
+
+`./workbook COMMAND --help` says more about a command.""",
+    "list": """\
+examples:
+  ./workbook list                  progress by chapter; the exercises of the chapter you are in
+  ./workbook list 3                the exercises of chapter 3
+  ./workbook list --all            the exercises of every chapter
+  ./workbook list --json           the same for programs""",
+    "hint": """\
+examples:
+  ./workbook hint 1.2              one hint further each time: nudge, idea, almost the code
+  ./workbook hint 1.2 --level 1    the first one again""",
     "setup": """\
 examples:
   ./workbook setup                                install what is missing, build nothing
   BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup     use a CUDA Toolkit of this checkout's own
 
 A compiler, CMake, Ninja and libraries come from the distribution's packages. Instead of a missing
-or too old CUDA Toolkit, or of a missing disassembler, pinned wheels go into .workbook/.""",
+or too old CUDA Toolkit, or of a missing disassembler, pinned wheels go into .workbook/; so do the
+Python packages of the reader's commands.""",
     "run": """\
 examples:
   ./workbook run 5
   ./workbook run 5 -- --m 512 --n 512 --k 1024 --beta 0.5 --seed 1
   ./workbook run 05_blockwise_fp8_gemm --sim -- --help
+  ./workbook run 1.4               exercise 1.4 as it stands, or with the fault that is to be found
 
-What follows `--` goes to the chapter's program, whose exit status is the command's.""",
+What follows `--` goes to the chapter's program, whose exit status is the command's. After
+`./workbook use mine` the simulator runs your own lines of the exercises that you have passed.""",
+    "profile": """\
+examples:
+  ./workbook profile 5
+  ./workbook profile 5 -- --m 4096 --n 4096 --k 4096
+
+Needs a GPU that runs the chapter, and Nsight Compute. What follows `--` goes to the program.""",
     "test": """\
 examples:
   ./workbook test                  every test but the slow ones
@@ -58,28 +102,61 @@ examples:
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names the nearest command where there is none of a name."""
+
+    def error(self, message):
+        if "invalid choice" in message and "COMMAND" in message:
+            wanted = message.split("'")[1]
+            near = difflib.get_close_matches(wanted, command_names(), 1)
+            guess = f" Did you mean `{near[0]}`?" if near else ""
+            message = f"there is no command '{wanted}'.{guess} ./workbook --help lists them."
+        super().error(message)
+
+
+def command_names():
+    """Every command there is."""
+    return [name for _, names in _GROUPS for name in names]
+
+
 def _parser():
-    parser = argparse.ArgumentParser(
-        prog="./workbook", description=_DESCRIPTION, epilog=_EXAMPLES[None],
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    parser = _Parser(
+        prog="./workbook", usage="./workbook COMMAND ...", description=_DESCRIPTION,
+        epilog=_EXAMPLES[None], formatter_class=argparse.RawDescriptionHelpFormatter)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", help=argparse.SUPPRESS)
+    summaries = dict(READER_COMMANDS)
 
     def add(name, summary, action):
-        sub = subparsers.add_parser(name, help=summary, description=summary,
-                                    epilog=_EXAMPLES[name],
+        summaries[name] = summary
+        sub = subparsers.add_parser(name, description=summary, epilog=_EXAMPLES[name],
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
         sub.set_defaults(action=action)
         return sub
 
+    listing = add("list", "Show your progress.", _from_listing("do_list"))
+    listing.add_argument("chapter", metavar="NN", nargs="?", help="show this chapter's exercises")
+    listing.add_argument("--all", action="store_true", help="show the exercises of every chapter")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+
+    hint = add("hint", "Give a hint, one step further each time.", _from_listing("do_hint"))
+    hint.add_argument("exercise", metavar="NN.E", nargs="?",
+                      help="an exercise; the next one if you name none")
+    hint.add_argument("--level", type=int, choices=(1, 2, 3),
+                      help="1: a nudge, 2: the idea, 3: almost the code")
+
     add("setup", "Install what is missing on this machine.", commands.do_setup)
 
     run = add("run", "Build and run a chapter's program.", commands.do_run)
-    run.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm")
+    run.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm; or an "
+                                                   "exercise: 1.4")
     where = run.add_mutually_exclusive_group()
     where.add_argument("--sim", dest="machine", action="store_const", const="sim",
                        help="run in the simulator even if there is a GPU")
     where.add_argument("--gpu", dest="machine", action="store_const", const="gpu",
                        help="run on the GPU, or say why that can't be")
+
+    profile = add("profile", "Profile a chapter's program on a GPU.", commands.do_profile)
+    profile.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm")
 
     test = add("test", "Build everything and run the tests.", commands.do_test)
     test.add_argument("chapter", metavar="NN", nargs="?", help="only this chapter's tests")
@@ -91,7 +168,23 @@ def _parser():
     bench.add_argument("subject", choices=sorted(commands.BENCHMARKS), help="what to measure")
 
     add("doctor", "Say what this machine has and which chapters run where.", commands.do_doctor)
+
+    for name in READER_COMMANDS:
+        subparsers.add_parser(name)  # so that a mistyped name is compared with these too
+    lines = []
+    for title, names in _GROUPS:
+        lines += [f"\n{title}:", *(f"  {name:<9}{summaries[name]}" for name in names)]
+    parser.description += "\n" + "\n".join(lines)
     return parser
+
+
+def _from_listing(name):
+    """An action of reader/listing.py, which is imported only when it is used."""
+    def action(root, console, arguments):
+        from .reader import environment, listing
+        environment.require_toml(root, console)
+        return getattr(listing, name)(root, console, arguments)
+    return action
 
 
 def _split(arguments):
@@ -103,7 +196,8 @@ def _split(arguments):
 
 
 class _Terminated(BaseException):
-    """SIGTERM or SIGHUP, raised where the main thread is, so that children are ended on the way out."""
+    """SIGTERM or SIGHUP, raised where the main thread is, so that children are ended on the way
+    out."""
 
 
 def _raise_terminated(_number, _frame):
@@ -140,6 +234,9 @@ def main(root, arguments):
 
 
 def _run(root, console, arguments):
+    if arguments and arguments[0] in READER_COMMANDS:
+        from .reader import environment
+        return environment.run(root, console, arguments)
     ours, rest = _split(arguments)
     parser = _parser()
     parsed = parser.parse_args(ours)
@@ -147,7 +244,7 @@ def _run(root, console, arguments):
         parser.print_help()
         print(f"\nchapters: {chapters.listing(root)}")
         return 0
-    if rest and parsed.command in ("setup", "doctor"):
+    if rest and parsed.command not in ("run", "profile", "test", "bench"):
         parser.error(f"{parsed.command} takes nothing after '--'")
     parsed.rest = rest
     return parsed.action(root, console, parsed)

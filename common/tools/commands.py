@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import re
 import shlex
 import sys
 
@@ -18,7 +19,7 @@ HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 
 
 @contextlib.contextmanager
-def _only_one(root, console):
+def only_one(root, console):
     """Keeps two commands in one checkout from installing or building at the same time."""
     _require_writable(root)
     private_env.folder(root).mkdir(exist_ok=True)
@@ -61,33 +62,63 @@ def _owner(path):
         return f"user {path.stat().st_uid}"
 
 
-def _prepare(root, console, configuration, targets=(), title="Building", disassembler=False):
+def prepare(root, console, configuration, targets=(), title="Building", everything=False):
     """Everything up to built targets; returns the Tools."""
-    with _only_one(root, console):
-        tools = setup.ensure(root, console, configuration.purposes, disassembler)
+    with only_one(root, console):
+        tools = setup.ensure(root, console, configuration.purposes, everything)
         build.configure(root, tools, console, configuration)
         build.build(root, tools, console, configuration, targets, title)
     return tools
 
 
 def do_setup(root, console, _arguments):
-    with _only_one(root, console):
-        tools = setup.ensure(root, console, disassembler=True)
+    with only_one(root, console):
+        tools = setup.ensure(root, console, everything=True)
         linters.ensure(root, console)
     console.say(f"Ready: {tools.toolkit.describe()}.")
     return 0
 
 
 def do_run(root, console, arguments):
+    from .reader import environment, progress  # neither takes more than the standard library
+    own = progress.load(root).use == progress.MINE
+    is_exercise = re.fullmatch(r"\d+\.\d+", arguments.chapter)
+    if own or is_exercise:
+        environment.require_toml(root, console)
+        from .reader import own_code
+    if is_exercise:
+        if arguments.machine == "gpu":
+            raise WorkbookError("The code of an exercise runs in the simulator. Leave --gpu out.",
+                                exit_code=2)
+        return own_code.run_exercise(root, console, arguments.chapter, arguments.rest)
     chapter = chapters.find_program(root, arguments.chapter)
     on_gpu, where = chapters.choose_machine(chapter, machine.find_gpus(), arguments.machine)
     name = chapter.name + ("_gpu" if on_gpu else "")
     configuration = build.GPU if on_gpu else build.SIM
-    tools = _prepare(root, console, configuration, [name], f"Building chapter {chapter.number}")
+    tools = prepare(root, console, configuration, [name], f"Building chapter {chapter.number}")
+    env = tools.env
+    if own and on_gpu:
+        where += ", with the solutions (your own code runs in the simulator: --sim)"
+    elif own:
+        added, phrase = own_code.environment(root, console, name, tools)
+        env, where = dict(env, **added), f"{where}, {phrase}"
     console.say(console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold")
                 + f", {where}")
     return run_in_foreground([str(build.program(root, configuration, name)), *arguments.rest],
-                             env=tools.env)
+                             env=env)
+
+
+def do_profile(root, console, arguments):
+    """The chapter's profile.sh, which says itself what it lacks on a machine that can't profile."""
+    chapter = chapters.find_program(root, arguments.chapter)
+    script = root / "solutions" / chapter.name / "profile.sh"
+    if not script.is_file():
+        raise WorkbookError(f"Chapter {chapter.number} has no profile.sh.")
+    if any(map(chapter.runs_on, machine.find_gpus())):
+        prepare(root, console, build.GPU, [chapter.name + "_gpu"],
+                f"Building chapter {chapter.number}")
+    options = ["--", *arguments.rest] if arguments.rest else []
+    return run_in_foreground([str(script), *options])
 
 
 def do_test(root, console, arguments):
@@ -106,8 +137,8 @@ def do_test(root, console, arguments):
             configuration = build.GPU_TESTS
     if not arguments.all:
         selection += ["--label-exclude", "^slow$"]
-    tools = _prepare(root, console, configuration, targets, title,
-                     disassembler=not arguments.sanitize)
+    tools = prepare(root, console, configuration, targets, title,
+                     everything=not arguments.sanitize)
     command = [tools.ctest, "--test-dir", str(configuration.folder(root)), "--output-on-failure",
                "--no-tests=error", "--parallel", str(machine.core_count()), *selection,
                *arguments.rest]
@@ -120,7 +151,7 @@ def do_bench(root, console, arguments):
     target, configuration = BENCHMARKS[arguments.subject]
     if arguments.subject == "hopper":
         chapters.choose_machine(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "gpu")
-    tools = _prepare(root, console, configuration, [target], f"Building {target}")
+    tools = prepare(root, console, configuration, [target], f"Building {target}")
     return run_in_foreground([str(build.program(root, configuration, target)), *arguments.rest],
                              env=tools.env)
 

@@ -1,11 +1,12 @@
 """The checkout's private environment, .workbook/: pinned wheels where the machine has too little.
 
-It is a Python virtual environment that holds the CUDA Toolkit's compiler (no Python code of ours
-ever runs in it), the toolkit's disassembler where the machine's own toolkit has none, and, on
-distributions whose CMake is too old, CMake.
+It is a Python virtual environment that holds the libraries of the reader's commands (which run in it),
+the CUDA Toolkit's compiler and its disassembler where the machine's own toolkit is missing or has
+none, and, on distributions whose CMake is too old, CMake.
 """
 
 import json
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -24,6 +25,8 @@ TOOLKIT_PINS = (
 # The oldest release that has a wheel; a disassembler reads the machine code of older compilers.
 DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.2.51",)
 CMAKE_PINS = ("cmake==3.31.10",)
+# The libraries of the reader's commands, one pin a line.
+REQUIREMENTS = Path(__file__).resolve().parent / "requirements.txt"
 
 _PROBE = """
 #include <cuda/std/cstdint>
@@ -102,6 +105,42 @@ def cmake_folder(root):
     return None
 
 
+def _reader_pins():
+    """The pins of REQUIREMENTS with their markers, as the note of what was installed keeps them."""
+    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    return tuple(line for line in lines if line and not line.startswith("#"))
+
+
+def reader_python(root):
+    """The interpreter that has the reader's libraries, or None if they were not installed."""
+    python = _venv(root) / "bin" / "python"
+    if not _installed(root).issuperset(_reader_pins()) or not os.access(python, os.X_OK):
+        return None
+    return python
+
+
+def is_running_in(root):
+    """Whether this process is that interpreter."""
+    return os.path.realpath(sys.prefix) == os.path.realpath(_venv(root))
+
+
+def install_reader(root, console):
+    """Installs the libraries of the reader's commands and checks that they can be imported."""
+    _install(root, console, ("-r", str(REQUIREMENTS)), "Installing the reader's commands (3 MB)",
+             "the Python packages of the reader's commands (typer, rich, watchfiles)",
+             "The other commands (run, test, bench, doctor, setup) don't need them.")
+    python = _venv(root) / "bin" / "python"
+    _require(capture([str(python), "-c", "import typer, rich, watchfiles"]),
+             "The Python packages of the reader's commands were installed but can't be imported. "
+             "Delete the folder .workbook/venv and run `./workbook setup`.")
+    _mark(root, _reader_pins())
+
+
+def forget_reader(root):
+    """Notes that the reader's libraries are not usable after all, so that they are installed anew."""
+    _write_stamp(root, _installed(root).difference(_reader_pins()))
+
+
 def venv_module_works():
     """Whether this Python can make virtual environments (Debian splits that off)."""
     status, _ = capture([sys.executable, "-c", "import ensurepip, venv"])
@@ -134,7 +173,10 @@ def install_cmake(root, console):
     _mark(root, CMAKE_PINS)
 
 
-def _install(root, console, pins, title):
+def _install(root, console, pins, title, what=None, otherwise=(
+        "Alternatively install a whole CUDA Toolkit, 13.0 or newer, yourself and set CUDA_HOME to its "
+        "folder.")):
+    """Installs pins; `what` names them in the error, `otherwise` is what works without them."""
     folder(root).mkdir(exist_ok=True)
     python = _venv(root) / "bin" / "python"
     with console.step(title) as step:
@@ -148,9 +190,8 @@ def _install(root, console, pins, title):
         _require(run_logged([str(python), "-m", "pip", "install", "--no-deps", "--no-input",
                              "--disable-pip-version-check", "--only-binary=:all:",
                              "--progress-bar=off", *pins], step),
-                 f"pip could not install {', '.join(pins)}. A network connection to a Python "
-                 "package index is needed once; alternatively install a whole CUDA Toolkit, 13.0 "
-                 "or newer, yourself and set CUDA_HOME to its folder.")
+                 f"pip could not install {what or ', '.join(pins)}. A network connection to a "
+                 f"Python package index is needed once. {otherwise}")
 
 
 def _complete_layout(toolkit_root):
@@ -178,7 +219,11 @@ def _check(root, nvcc, step):
 
 
 def _mark(root, pins):
-    text = json.dumps(sorted(_installed(root).union(pins)), indent=1)
+    _write_stamp(root, _installed(root).union(pins))
+
+
+def _write_stamp(root, pins):
+    text = json.dumps(sorted(pins), indent=1)
     temporary = _stamp(root).with_suffix(".new")
     temporary.write_text(text + "\n", encoding="utf-8")
     temporary.replace(_stamp(root))

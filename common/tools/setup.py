@@ -23,10 +23,10 @@ class Tools:
     env: dict
 
 
-def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), disassembler=False):
+def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), everything=False):
     """Installs what a build for these purposes misses and returns the Tools.
 
-    `disassembler`: also what the tests that read machine code need.
+    `everything`: also what a few tests and the reader's commands need, as far as it can be had.
     """
     if platform.system() != "Linux":
         raise WorkbookError(f"The workbook builds on Linux; this is {platform.system()}. Use a "
@@ -46,8 +46,12 @@ def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), disasse
                             "first on PATH, or use a newer release of the distribution.")
     cmake_folder = _ensure_cmake(root, console)
     found = _ensure_toolkit(root, console)
-    if disassembler:
+    if everything:
         _ensure_disassembler(root, found, console)
+        try:
+            ensure_reader(root, console)
+        except WorkbookError as error:
+            console.say(str(error))
     env = dict(os.environ)
     if cmake_folder:
         env["PATH"] = f"{cmake_folder}{os.pathsep}{env.get('PATH', '')}"
@@ -96,6 +100,14 @@ def _ensure_disassembler(root, found, console):
     except WorkbookError as error:
         console.say(f"{found.describe()} has no nvdisasm, and it could not be installed: {error} "
                     "The tests that read machine code will fail; nothing else needs it.")
+
+
+def ensure_reader(root, console):
+    """The interpreter that has the libraries of the reader's commands; installs them if need be."""
+    if private_env.reader_python(root) is None:
+        _ensure_venv(console)
+        private_env.install_reader(root, console)
+    return private_env.reader_python(root)
 
 
 def _ensure_venv(console):

@@ -1,0 +1,204 @@
+"""What the reader's commands do. Each takes (root, console, ...), returns an exit status."""
+
+import json
+import sys
+
+from .. import api
+from ..errors import WorkbookError
+from . import checking, editor, own_code, selection, view
+from . import progress as progress_file
+
+
+def _load(root, console):
+    """(exercises, progress); says what is wrong with the progress file."""
+    progress = progress_file.load(root)
+    if progress.note:
+        console.say(progress.note)
+    return api.load_all(root), progress
+
+
+def _one(root, console, wanted):
+    """The exercise that is named, or the current one."""
+    exercises, progress = _load(root, console)
+    if wanted is None:
+        return selection.current(exercises, progress)
+    return selection.exercise(exercises, wanted)
+
+
+def place(root, one):
+    """(path relative to the root, line) of what the reader writes."""
+    path = api.reader_path(root, one)
+    try:
+        line = api.reader_line(root, one)
+    except WorkbookError:
+        line = 1
+    return path.relative_to(root), line
+
+
+def show_next(root, console, open_file):
+    """The next exercise, and its file in an editor where this is a terminal."""
+    exercises, progress = _load(root, console)
+    one = selection.following(exercises, progress)
+    if one is None:
+        if not exercises:
+            raise WorkbookError("This checkout has no exercises yet.")
+        console.say("Every exercise is passed. `./workbook use mine` lets `run` use your own code.")
+        return 0
+    show_task(root, one)
+    if open_file and sys.stdin.isatty() and sys.stdout.isatty():
+        open_editor(root, console, one)
+    return 0
+
+
+def show_task(root, one):
+    """An exercise as `next` shows it."""
+    view.show_task(view.make_console(), one, place(root, one))
+
+
+def open_editor(root, console, one, only_windows=False):
+    """Opens the exercise's file; `only_windows`: by an editor that leaves the terminal alone."""
+    words, note = editor.find()
+    path, line = place(root, one)
+    if not words:
+        console.say(f"\n(Open {path}:{line} yourself: {note}.)")
+    elif not only_windows or editor.has_a_window(words):
+        editor.open_at(words, root / path, line)
+
+
+def check(root, console, wanted, as_json, again):
+    """Checks exercises; 0 if all are right."""
+    exercises, progress = _load(root, console)
+    chosen = (selection.several(root, exercises, wanted) if wanted
+              else [selection.current(exercises, progress)])
+    session, results, unchanged = checking.Session(root, console), [], []
+    for one in chosen:
+        if len(chosen) > 1 and not again and checking.still_passes(root, one, progress):
+            unchanged.append(one)
+            if not as_json:
+                console.say(f"{one.id} has passed and was not changed since.")
+            continue
+        if not as_json:
+            path, line = place(root, one)
+            console.say(f"Checking {one.id} in your file {path}:{line}")
+        verdict = session.check(one)
+        results.append((one, verdict))
+        if not as_json:
+            show_verdict(root, one, verdict)
+    if as_json:
+        print(json.dumps(_as_data(root, results, unchanged), indent=1, ensure_ascii=False))
+    elif len(chosen) > 1:
+        _show_sum(results, unchanged)
+    elif results[0][1].status == checking.PASSED:
+        _show_what_follows(root, exercises)
+    return 0 if all(verdict.status == checking.PASSED for _, verdict in results) else 1
+
+
+def show_verdict(root, one, verdict):
+    """A verdict; after passing with the solution's lines beside the reader's."""
+    own, solution = (), ()
+    if verdict.status == checking.PASSED and one.is_in_code:
+        own, solution = api.reader_region(root, one), api.solution_region(root, one)
+    view.show_verdict(view.make_console(), one, verdict, own, solution)
+
+
+def _show_sum(results, unchanged):
+    right = len(unchanged) + sum(verdict.status == checking.PASSED for _, verdict in results)
+    print(f"\n{right} of {len(results) + len(unchanged)} right")
+
+
+def _show_what_follows(root, exercises):
+    following = selection.following(exercises, progress_file.load(root))
+    if following is None:
+        print("\nThat was the last one: every exercise is passed. `./workbook use mine` lets `run` use "
+              "your own code.")
+    else:
+        print(f"\nThe next exercise is {following.id}, {following.title}: ./workbook next")
+
+
+def _as_data(root, results, unchanged):
+    verdicts = []
+    for one, verdict in results:
+        path, line = place(root, one)
+        verdicts.append({"id": one.id, "title": one.title, "file": str(path), "line": line,
+                         **verdict.to_dict()})
+    return {"passed": all(verdict.status == checking.PASSED for _, verdict in results),
+            "verdicts": verdicts, "unchanged": [one.id for one in unchanged]}
+
+
+def watch(root, console, wanted):
+    """Checks on every save until q or Ctrl-C."""
+    from . import watch as watching  # brings watchfiles with it
+    exercises, progress = _load(root, console)
+    first = (selection.exercise(exercises, wanted) if wanted
+             else selection.current(exercises, progress))
+    return watching.Watch(root, console, exercises, first).run()
+
+
+def diff(root, console, wanted, spoil):
+    """The solution's lines beside the reader's."""
+    one = _one(root, console, wanted)
+    progress = progress_file.load(root)
+    if not spoil and progress.state(one.id) != progress_file.PASSED:
+        raise WorkbookError(f"Exercise {one.id} has not passed yet, and its solution would spoil it. "
+                            f"`./workbook hint {one.id}` gives a hint; `./workbook diff {one.id} "
+                            "--spoil` shows the solution in any case.")
+    path, line = place(root, one)
+    screen = view.make_console(wide=True)
+    print(f"{one.id} {one.title}: {path}:{line}\n")
+    sys.stdout.flush()
+    view.show_difference(screen, api.reader_region(root, one), api.solution_region(root, one))
+    return 0
+
+
+def reset(root, console, wanted):
+    """Puts an exercise's starter back; the reader's lines are kept in a copy."""
+    one = _one(root, console, wanted)
+    copy = api.reset(root, one)
+    progress_file.change(root, console, one.id, state=None, since=None, lines=None)
+    path, line = place(root, one)
+    print(f"Exercise {one.id} is as it was at the beginning: {path}:{line}")
+    if copy is not None:
+        print(f"Your lines are kept in {_short(root, copy)}")
+    return 0
+
+
+def _short(root, path):
+    try:
+        return path.relative_to(root)
+    except ValueError:
+        return path
+
+
+def skip(root, console, wanted, undo):
+    """Leaves an exercise out, or takes it up again."""
+    one = _one(root, console, wanted)
+    state = progress_file.load(root).state(one.id)
+    if state == progress_file.PASSED:
+        print(f"Exercise {one.id} has passed already; there is nothing to skip.")
+        return 0
+    if undo and state != progress_file.SKIPPED:
+        print(f"Exercise {one.id} is not skipped.")
+        return 0
+    progress = progress_file.change(root, console, one.id,
+                                    state=None if undo else progress_file.SKIPPED)
+    print(f"Exercise {one.id} ({one.title}) is {'open again' if undo else 'left out for now'}.")
+    following = selection.following(api.load_all(root), progress)
+    if not undo and following is not None and following.id != one.id:
+        print(f"The next one is {following.id}, {following.title}: ./workbook next")
+    return 0
+
+
+def use(root, console, whose):
+    """Whose code `run` runs from now on."""
+    _, progress = _load(root, console)
+    chosen = own_code.passed(root, progress)
+    progress_file.change(root, console, use=whose)
+    if whose == progress_file.SOLUTIONS:
+        print("`./workbook run` runs the solutions.")
+    elif chosen:
+        print("`./workbook run` runs your lines of "
+              f"{', '.join(one.id for one in chosen)}, and the solution's everywhere else.")
+    else:
+        print("`./workbook run` will run your lines of every exercise in code that has passed. None has "
+              "yet, so it runs the solutions for now.")
+    return 0

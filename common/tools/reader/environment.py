@@ -1,0 +1,46 @@
+"""Into the private environment, where the reader's commands find Typer, Rich and watchfiles."""
+
+import os
+import sys
+
+from .. import commands, private_env, setup
+from ..errors import WorkbookError
+
+# What works without the private environment, for the sentence that says it is missing.
+_STILL = "`list`, `hint`, `run`, `profile`, `test`, `bench`, `doctor` and `setup` work without it."
+
+
+def run(root, console, arguments):
+    """Runs a reader's command: here, if this is the private environment, else in its Python."""
+    if not private_env.is_running_in(root):
+        _become(root, console, arguments)
+    try:
+        from . import app
+    except ImportError as error:
+        # A Python that was upgraded under the environment, or packages that were removed from it.
+        private_env.forget_reader(root)
+        raise WorkbookError(f"The private environment in .workbook/venv is damaged ({error}). "
+                            "`./workbook setup` installs it anew. " + _STILL) from error
+    return app.main(root, console, arguments)
+
+
+def require_toml(root, console):
+    """Makes sure that TOML can be read: by this Python from 3.11 on, else in the environment."""
+    if sys.version_info < (3, 11) and not private_env.is_running_in(root):
+        _become(root, console, sys.argv[1:])
+
+
+def _become(root, console, arguments):
+    """Goes on as the environment's Python; installs it first where it is missing."""
+    python = private_env.reader_python(root)
+    if python is None:
+        try:
+            with commands.only_one(root, console):
+                python = setup.ensure_reader(root, console)
+        except WorkbookError as error:
+            raise WorkbookError(f"`{arguments[0]}` needs Python packages that are not installed yet "
+                                f"(typer, rich, watchfiles). {error} {_STILL}",
+                                details=error.details) from error
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(str(python), [str(python), str(root / "workbook"), *arguments])

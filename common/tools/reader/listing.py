@@ -1,0 +1,169 @@
+"""`list` and `hint`: with Python's standard library alone, so that they work everywhere."""
+
+import json
+import shutil
+import sys
+import textwrap
+
+from .. import chapters
+from ..console import Console
+from ..exercises import load_all
+from . import progress as progress_file
+from . import selection
+from .progress import OPEN, PASSED, SKIPPED
+
+_WIDEST = 100  # lines longer than this are hard to read
+_BAR_CELLS = 10
+_MARKS = {PASSED: "✓", SKIPPED: "–", OPEN: "·", "next": "▸"}
+_PLAIN_MARKS = {PASSED: "x", SKIPPED: "-", OPEN: ".", "next": ">"}
+
+
+def do_list(root, console, arguments):
+    """Progress by chapter; the exercises of the chapter that the reader is in, or as asked for."""
+    exercises, progress = load_all(root), progress_file.load(root)
+    if progress.note:
+        console.say(progress.note)
+    upcoming = selection.following(exercises, progress)
+    if arguments.json:
+        print(json.dumps(_as_data(exercises, progress, upcoming), indent=1, ensure_ascii=False))
+        return 0
+    opened = {upcoming.chapter} if upcoming else set()
+    if arguments.all:
+        opened = {one.chapter for one in exercises}
+    if arguments.chapter:
+        opened = {selection.of_chapter(root, exercises, arguments.chapter)[0].chapter}
+    print("\n".join(listing(exercises, progress, opened, Console(sys.stdout))))
+    return 0
+
+
+def listing(exercises, progress, opened, console):
+    """The lines of the list; `opened` are the chapters whose exercises are shown."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    marks = _MARKS if _can_print(console.stream, _MARKS) else _PLAIN_MARKS
+    upcoming = selection.following(exercises, progress)
+    passed = [one for one in exercises if progress.state(one.id) == PASSED]
+    left = sum(one.minutes for one in exercises) - sum(one.minutes for one in passed)
+    lines = [console.paint(f"{len(passed)} of {_count(len(exercises))} passed", "bold")
+             + (f", about {duration(left)} to go" if left else ""), ""]
+    for chapter in chapters.CHAPTERS:
+        own = [one for one in exercises if one.chapter == chapter.name]
+        lines.append(_chapter_line(chapter, own, progress, console, width))
+        if chapter.name in opened:
+            lines += [_exercise_line(one, progress, upcoming, marks, console, width) for one in own]
+            lines.append("")
+    while lines[-1] == "":
+        lines.pop()
+    lines.append("")
+    if upcoming is None:
+        lines.append("Every exercise is passed." if exercises else
+                     "There are no exercises in this checkout yet.")
+    else:
+        lines += textwrap.wrap(f"next: {upcoming.id} {upcoming.title} (./workbook next)", width)
+    return lines
+
+
+def _chapter_line(chapter, own, progress, console, width):
+    if not own:
+        return _cut(f"  {chapter.number}  {chapter.title}", width - 16).ljust(width - 14) + "no exercises"
+    passed = [one for one in own if progress.state(one.id) == PASSED]
+    left = sum(one.minutes for one in own if progress.state(one.id) != PASSED)
+    cells = _BAR_CELLS * len(passed) // len(own)
+    right = (f"{'#' * cells}{'.' * (_BAR_CELLS - cells)} {len(passed):>2}/{len(own):<2} "
+             f"{duration(left) if left else 'done':>8}")
+    title = _cut(f"  {chapter.number}  {chapter.title}", width - len(right) - 2)
+    line = title.ljust(width - len(right) - 1) + right
+    return console.paint(line, "green") if not left else console.paint(line, "bold")
+
+
+def _exercise_line(one, progress, upcoming, marks, console, width):
+    state = progress.state(one.id)
+    is_next = upcoming is not None and one.id == upcoming.id
+    right = f"{one.kind:<8}{one.minutes:>4} min"
+    title = _cut(f"     {marks['next' if is_next else state]} {one.id:<5}{one.title}",
+                 width - len(right) - 2)
+    line = title.ljust(width - len(right) - 1) + right
+    if is_next:
+        return console.paint(line, "bold")
+    return console.paint(line, "green") if state == PASSED else line
+
+
+def _count(number):
+    return f"{number} exercise{'' if number == 1 else 's'}"
+
+
+def _cut(text, width):
+    return text if len(text) <= width else text[:max(1, width - 3)].rstrip() + "..."
+
+
+def duration(minutes):
+    """'45 min', '2 h', '3 h 20' (min)."""
+    hours, rest = divmod(minutes, 60)
+    if not hours:
+        return f"{rest} min"
+    return f"{hours} h" if not rest else f"{hours} h {rest:02d}"
+
+
+def _can_print(stream, marks):
+    try:
+        "".join(marks.values()).encode(getattr(stream, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _as_data(exercises, progress, upcoming):
+    """What --json prints."""
+    found = []
+    for chapter in chapters.CHAPTERS:
+        own = [one for one in exercises if one.chapter == chapter.name]
+        found.append({
+            "number": chapter.number, "name": chapter.name, "title": chapter.title,
+            "passed": sum(progress.state(one.id) == PASSED for one in own), "total": len(own),
+            "minutes": sum(one.minutes for one in own),
+            "minutes_left": sum(one.minutes for one in own if progress.state(one.id) != PASSED),
+            "exercises": [{"id": one.id, "title": one.title, "kind": one.kind, "idea": one.idea,
+                           "minutes": one.minutes, "state": progress.state(one.id),
+                           "hints": progress.hints(one.id), "file": str(one.reader_file)}
+                          for one in own]})
+    return {"chapters": found, "next": upcoming.id if upcoming else None, "use": progress.use}
+
+
+def do_hint(root, console, arguments):
+    """One hint, a step further than the one before it; the last one stays the last one."""
+    exercises, progress = load_all(root), progress_file.load(root)
+    if arguments.exercise:
+        one = selection.exercise(exercises, arguments.exercise)
+    else:
+        one = selection.current(exercises, progress)
+    level = arguments.level or min(len(one.hints), progress.hints(one.id) + 1)
+    print("\n".join(hint_lines(one, level, Console(sys.stdout))))
+    sys.stdout.flush()
+    if level > progress.hints(one.id):
+        progress_file.change(root, console, one.id, hints=level)
+    elif progress.note:
+        console.say(progress.note)
+    return 0
+
+
+_LEVELS = ("a nudge", "the idea", "almost the code")
+
+
+def hint_lines(one, level, console):
+    """A hint and how to get the next one."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    head = f"{one.id} {one.title}: hint {level} of {len(one.hints)}, {_LEVELS[level - 1]}"
+    lines = [console.paint(line, "bold") for line in textwrap.wrap(head, width)]
+    for paragraph in one.hints[level - 1].strip().splitlines():
+        # Lines of code keep their indentation; sentences are wrapped.
+        indent = paragraph[:len(paragraph) - len(paragraph.lstrip())]
+        lines += textwrap.wrap(paragraph.strip(), width - 2, initial_indent="  " + indent,
+                               subsequent_indent="  " + indent, break_long_words=False,
+                               break_on_hyphens=False) or [""]
+    lines.append("")
+    if level < len(one.hints):
+        lines.append(f"One step further: ./workbook hint {one.id}")
+    else:
+        lines += textwrap.wrap(f"That was the last one. The rule is explained in {one.section_link}; "
+                               f"the solution: ./workbook diff {one.id} --spoil", width,
+                               break_long_words=False, break_on_hyphens=False)
+    return lines

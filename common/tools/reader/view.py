@@ -1,0 +1,258 @@
+"""How tasks, verdicts and comparisons look, by Rich: in any width, light or dark, or in a pipe.
+
+Only red, green and bold are used: they can be read on every ground.
+"""
+
+import difflib
+import re
+import sys
+import textwrap
+
+from rich.console import Console, Group
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from ..exercises import FIND, IMPROVE, PREDICT
+from .checking import BROKEN, FAILED, NOT_DONE, PASSED
+from .listing import duration
+
+_WIDEST = 100
+_BESIDE = 90  # the width from which two versions stand side by side
+_WIDEST_BESIDE = 160
+_HEADS = {PASSED: ("right", "green"), FAILED: ("not right yet", "red"),
+          NOT_DONE: ("not done yet", "bold"), BROKEN: ("can't be checked", "red")}
+
+
+def make_console(stream=None, wide=False):
+    """A console of the terminal's width, up to what reads well."""
+    stream = stream or sys.stdout
+    console = Console(file=stream if stream.isatty() else _Trimmed(stream), highlight=False,
+                      emoji=False, markup=False)
+    console.width = min(console.width, _WIDEST_BESIDE if wide else _WIDEST)
+    return console
+
+
+class _Trimmed:
+    """A stream without a terminal behind it: gets no blanks at the ends of lines."""
+
+    def __init__(self, stream):
+        self._stream = stream
+        self.encoding = stream.encoding
+
+    def write(self, text):
+        return self._stream.write(re.sub(r"[ \t]+(?=\n|$)", "", text))
+
+    def flush(self):
+        self._stream.flush()
+
+    def isatty(self):
+        return False
+
+
+class _Rows:
+    """Labels with what belongs to them; a path that is too long for its place is not broken, so that
+    it can be copied and clicked: it gets a line of its own."""
+
+    def __init__(self, console):
+        self._console = console
+        self._rows = []
+
+    def add(self, label, text):
+        """Words, wrapped."""
+        self._rows.append((label, text if isinstance(text, Text) else Text(" ".join(text.split())),
+                           True))
+
+    def add_line(self, label, text, style=""):
+        """A path or a line of code."""
+        self._rows.append((label, Text(text, style=style), False))
+
+    def print(self):
+        indent = max(len(label) for label, _, _ in self._rows) + 2
+        for label, text, is_wrapped in self._rows:
+            room = self._console.width - indent
+            lines = list(text.wrap(self._console, room)) if is_wrapped else [text]
+            head = Text(label.ljust(indent), style="bold")
+            if not is_wrapped and text.cell_len > room:
+                self._print(Text(label, style="bold"))
+                self._print(Text("  ") + text)
+                continue
+            for number, line in enumerate(lines):
+                line.rstrip()
+                self._print((head if number == 0 else Text(" " * indent)) + line)
+
+    def _print(self, line):
+        self._console.print(line, soft_wrap=True)
+
+
+def _head(console, one, right, style):
+    left = f"{one.id}  {one.title}"
+    console.print()
+    if len(left) + len(right) + 3 <= console.width:
+        gap = " " * (console.width - len(left) - len(right))
+        console.print(Text.assemble((left, "bold"), gap, (right, style)))
+    else:
+        console.print(Text(left, style="bold"))
+        console.print(Text(right, style=style))
+    console.print(Rule(style=style, characters="─" if _has_lines(console) else "-"))
+
+
+def _has_lines(console):
+    return (console.encoding or "").lower().startswith("utf")
+
+
+# --- a task -------------------------------------------------------------------------------------
+
+def show_task(console, one, place):
+    """An exercise: what to achieve, where to read, where to write; `place` is (file, line)."""
+    _head(console, one, f"{one.kind}, about {duration(one.minutes)}", "bold")
+    rows = _Rows(console)
+    rows.add("goal", one.goal)
+    rows.add_line("read", one.section_link)
+    if one.kind == FIND:
+        rows.add_line("look at", str(one.bug_file))
+    for question in one.questions:
+        rows.add("question", question.ask)
+        for option in question.options:
+            rows.add("", option)
+    for cause in one.causes:
+        rows.add("cause" if cause is one.causes[0] else "", cause)
+    rows.add_line("edit" if one.is_in_code else "answer in", "{}:{}".format(*place))
+    if one.is_in_code:
+        rows.add("", "Write between the two marks; nothing else in the file is checked.")
+    if one.kind == IMPROVE:
+        rows.add("budget", f"{one.budget.metric}: at most {one.budget.at_most:g} times what the "
+                           "solution takes")
+    if one.kind in (FIND, PREDICT) or one.kind == IMPROVE:
+        rows.add_line("run", f"./workbook run {one.id}")
+    rows.add("check", f"./workbook check {one.id} (or leave ./workbook watch running)")
+    rows.add_line("stuck?", f"./workbook hint {one.id}")
+    rows.print()
+
+
+# --- a verdict ----------------------------------------------------------------------------------
+
+def show_verdict(console, one, verdict, own=(), solution=()):
+    """Expected and found, the rule, the reader's line, the report; after passing, why it is right
+    and `solution` beside the reader's `own` lines."""
+    text, style = _HEADS[verdict.status]
+    _head(console, one, f"{text} ({verdict.seconds:.1f} s)", style)
+    if verdict.status == PASSED:
+        _show_passed(console, one, verdict, own, solution)
+    else:
+        _show_failed(console, one, verdict)
+
+
+def _show_failed(console, one, verdict):
+    rows = _Rows(console)
+    if verdict.status in (FAILED, NOT_DONE):
+        rows.add("expected", verdict.expected)
+    rows.add("found", verdict.found)
+    _add_figures(rows, verdict)
+    for answer in verdict.answers:
+        mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
+        given = "(no answer)" if answer.given in ("", None) else str(answer.given)
+        rows.add("answer", Text.assemble(f"{answer.key} = {given}: ", mark,
+                                         f". {answer.comment}" if answer.comment else ""))
+    if verdict.explanation:
+        rows.add("why", verdict.explanation)
+    if verdict.rule:
+        rows.add("rule", verdict.rule)
+    if verdict.where:
+        rows.add_line("read", verdict.where)
+    if verdict.place:
+        rows.add_line("your line", f"{verdict.place.path}:{verdict.place.line}")
+        if verdict.place.text.strip():
+            rows.add_line("", "  " + verdict.place.text.strip(), "bold")
+    for note in verdict.notes:
+        rows.add("note", note)
+    rows.print()
+    if verdict.report:
+        console.print()
+        title = "the compiler says" if verdict.status == BROKEN else "the machine says"
+        console.print(Text(title, style="bold"))
+        for line in verdict.report:
+            for part in _hanging(console, line.rstrip("\n").expandtabs(4), console.width - 2):
+                console.print(Text("  ") + part, soft_wrap=True)
+    if verdict.status == FAILED:
+        console.print()
+        console.print(Text(f"stuck? ./workbook hint {one.id}"))
+
+
+def _hanging(console, line, width):
+    """The lines of a report's line; where it is too long, what is wrapped stands further in."""
+    indent = len(line) - len(line.lstrip())
+    if len(line) <= width:
+        return [Text(line)]
+    # A path is left whole, even if it then ends beyond the edge.
+    parts = textwrap.wrap(line.strip(), max(20, width - indent - 2), break_long_words=False,
+                          break_on_hyphens=False)
+    return [Text(" " * (indent + (2 if number else 0)) + part) for number, part in enumerate(parts)]
+
+
+def _add_figures(rows, verdict):
+    for name, value in verdict.figures:
+        rows.add(name, str(value))
+
+
+def _show_passed(console, one, verdict, own, solution):
+    rows = _Rows(console)
+    rows.add("why", one.passed)
+    _add_figures(rows, verdict)
+    for answer in verdict.answers:
+        comment = f". {answer.comment}" if answer.comment else ""
+        rows.add("answer", f"{answer.key} = {answer.given}{comment}")
+    for note in verdict.notes:
+        rows.add("note", note)
+    rows.add("next", one.next)
+    rows.print()
+    if one.is_in_code and solution:
+        console.print()
+        show_difference(console, own, solution)
+
+
+# --- two versions of some lines -----------------------------------------------------------------
+
+def show_difference(console, own, solution):
+    """The reader's lines beside the solution's; side by side where there is room."""
+    own, solution = _shift(own), _shift(solution)
+    if [" ".join(line.split()) for line in own if line.strip()] == [
+            " ".join(line.split()) for line in solution if line.strip()]:
+        console.print(Text("Your lines are the solution's, word for word."))
+        return
+    left, right = _marked(own, solution)
+    if console.width >= _BESIDE:
+        table = Table.grid(padding=(0, 2), expand=True)
+        table.add_column(ratio=1, overflow="fold")
+        table.add_column(ratio=1, overflow="fold")
+        table.add_row(Text("your lines", style="bold"), Text("the solution's lines", style="bold"))
+        table.add_row(Group(*left), Group(*right))
+        console.print(table)
+        return
+    console.print(Text("your lines", style="bold"), *left, sep="\n")
+    console.print(Text("\nthe solution's lines", style="bold"), *right, sep="\n")
+
+
+def _shift(lines):
+    """The lines without the indentation that all of them share."""
+    lines = [line.rstrip("\r\n").expandtabs(4).rstrip() for line in lines]
+    while lines and not lines[0]:
+        lines.pop(0)
+    while lines and not lines[-1]:
+        lines.pop()
+    common = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
+    return [line[common:] for line in lines]
+
+
+def _marked(own, solution):
+    """Both versions as Text, with a mark before the lines that differ."""
+    matcher = difflib.SequenceMatcher(None, own, solution, autojunk=False)
+    left, right = [], []
+    for kind, a_begin, a_end, b_begin, b_end in matcher.get_opcodes():
+        same = kind == "equal"
+        for lines, begin, end, target, style in ((own, a_begin, a_end, left, "red"),
+                                                 (solution, b_begin, b_end, right, "green")):
+            mark = "  " if same else "- " if target is left else "+ "
+            target += [Text(mark + line, style="" if same else style)
+                       for line in lines[begin:end]]
+    return left or [Text("  (nothing)")], right or [Text("  (nothing)")]

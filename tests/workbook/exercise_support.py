@@ -1,0 +1,155 @@
+"""A stand-in checkout with four exercises, the reader's commands, and a stand-in for the engine."""
+
+import os
+import shutil
+import sys
+import sysconfig
+from pathlib import Path
+
+from support import ROOT, CheckoutTest
+
+CHAPTER = "01_mbarrier_pipeline"
+_FILE = "producer_consumer_pipeline.cuh"
+
+_SOLUTION = """\
+#pragma once
+struct Pipeline {{
+  void step() {{
+    // >>> exercise 1.1 "Step to the next stage"
+    // starter: // TODO
+{first}
+    // <<< exercise 1.1
+  }}
+  void arrive() {{
+    // >>> exercise 1.2 "Hand the stage over"
+    // starter: // TODO
+{second}
+    // <<< exercise 1.2
+  }}
+}};
+"""
+
+_WRITE = """\
+id = "{id}"
+title = "{title}"
+kind = "write"
+minutes = {minutes}
+idea = "stage index and lap"
+section = "stages-and-laps"
+goal = "After the last stage comes the first one again, and a new lap begins with it."
+expected = "After the last stage the index is 0 again, and the lap's parity has changed."
+hints = ["Which stage follows the last one?", "A lap ends where the index wraps.",
+         '''Almost:
+    if (...) { lap ^= 1; }''']
+passed = "The index wraps and the lap's parity turns with it."
+next = "See how the consumer uses the same two numbers."
+file = "producer_consumer_pipeline.cuh"
+[[run]]
+program = "05_blockwise_fp8_gemm"
+[[wrong]]
+name = "never"
+answer = "lap = 0;"
+when = {{output = "never"}}
+message = "It never wraps."
+[[wrong]]
+name = "always"
+answer = "lap = 1;"
+when = {{output = "always"}}
+message = "It always wraps."
+"""
+
+_PREDICT = """\
+id = "2.1"
+title = "Which parity?"
+kind = "predict"
+minutes = 5
+idea = "parity"
+section = "parity"
+goal = "Say which parity the wait names."
+expected = "The parity of the phase that has to be over."
+hints = ["a", "b", "c"]
+passed = "Parities alternate."
+next = "Go on."
+[[run]]
+program = "05_blockwise_fp8_gemm"
+options = ["0", "predict"]
+[[question]]
+key = "parity"
+ask = "Which parity does the third wait name?"
+answer = "choice"
+options = ["a: 0", "b: 1"]
+from = "keys:parity"
+[[wrong]]
+name = "x"
+answer = {parity = "b"}
+message = "m"
+[[wrong]]
+name = "y"
+answer = {parity = "c"}
+message = "m"
+"""
+
+
+def reader_site():
+    """A folder of packages for this Python that holds the reader's libraries, or None."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for site in (ROOT / ".workbook" / "venv" / "lib" / version / "site-packages",
+                 Path(sysconfig.get_path("purelib"))):
+        if all((site / name).is_dir() for name in ("typer", "rich", "watchfiles")):
+            return site
+    return None
+
+
+def write_environment(root, site):
+    """A private environment whose packages are those of `site`, made without a network."""
+    from tools import private_env
+    venv = root / ".workbook" / "venv"
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "lib" / version).mkdir(parents=True)
+    python = os.path.realpath(sys.executable)
+    if Path(python).name != "python3" and not Path(python).name.startswith("python"):
+        python = os.path.join(sys.base_prefix, "bin", "python3")
+    (venv / "bin" / "python").symlink_to(python)
+    (venv / "pyvenv.cfg").write_text(f"home = {Path(python).parent}\n"
+                                     "include-system-site-packages = false\n", encoding="utf-8")
+    (venv / "lib" / version / "site-packages").symlink_to(site or root / "nothing")
+    private_env._mark(root, private_env._reader_pins())
+
+
+class ExerciseTest(CheckoutTest):
+    """Tests of the reader's commands; skipped where their libraries are not installed."""
+
+    def exercises(self, needs_libraries=True):
+        """A checkout with exercises 1.1, 1.2 (write), 1.3 (write, in chapter 1's second file)."""
+        site = reader_site()
+        if needs_libraries and site is None:
+            self.skipTest("the reader's libraries are not installed (./workbook setup)")
+        root = self.checkout()
+        shutil.copy(ROOT / "tests" / "workbook" / "stand_ins" / "api.py",
+                    root / "common" / "tools" / "api.py")
+        folder = root / "solutions" / CHAPTER
+        (folder / "exercises").mkdir(parents=True)
+        (folder / _FILE).write_text(_SOLUTION.format(first="    // RIGHT", second="    // RIGHT"),
+                                    encoding="utf-8")
+        for number, title, minutes in ((1, "Step to the next stage", 10),
+                                       (2, "Hand the stage over", 75)):
+            (folder / "exercises" / f"1.{number}_write.toml").write_text(
+                _WRITE.replace("{{", "{").replace("}}", "}").replace("{id}", f"1.{number}")
+                .replace("{title}", title).replace("{minutes}", str(minutes)), encoding="utf-8")
+        second = root / "solutions" / "02_tmem_lifecycle" / "exercises"
+        second.mkdir(parents=True)
+        (second / "2.1_predict.toml").write_text(_PREDICT, encoding="utf-8")
+        self.reader_file = root / "chapters" / CHAPTER / _FILE
+        self.reader_file.parent.mkdir(parents=True)
+        self.write_answer(first="    // TODO", second="    // TODO")
+        answers = root / "chapters" / "02_tmem_lifecycle" / "answers.toml"
+        answers.parent.mkdir(parents=True)
+        answers.write_text('# TODO: fill in\n["2.1"]\n# TODO\nparity = ""\n', encoding="utf-8")
+        write_environment(root, site)
+        return root
+
+    def write_answer(self, first="    // TODO", second="    // TODO"):
+        """The reader's file, without starter lines, as it would be generated."""
+        text = "\n".join(line for line in _SOLUTION.splitlines() if "// starter:" not in line) + "\n"
+        self.reader_file.write_text(text.format(first=first, second=second), encoding="utf-8")
