@@ -105,7 +105,7 @@ def cmake_folder(root):
     return None
 
 
-def _reader_pins():
+def reader_pins():
     """The pins of REQUIREMENTS with their markers, as the note of what was installed keeps them."""
     lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
@@ -114,7 +114,7 @@ def _reader_pins():
 def reader_python(root):
     """The interpreter that has the reader's libraries, or None if they were not installed."""
     python = _venv(root) / "bin" / "python"
-    if not _installed(root).issuperset(_reader_pins()) or not os.access(python, os.X_OK):
+    if not _installed(root).issuperset(reader_pins()) or not os.access(python, os.X_OK):
         return None
     return python
 
@@ -133,12 +133,12 @@ def install_reader(root, console):
     _require(capture([str(python), "-c", "import typer, rich, watchfiles"]),
              "The Python packages of the reader's commands were installed but can't be imported. "
              "Delete the folder .workbook/venv and run `./workbook setup`.")
-    _mark(root, _reader_pins())
+    _mark(root, reader_pins())
 
 
 def forget_reader(root):
     """Notes that the reader's libraries are not usable after all, so that they are installed anew."""
-    _write_stamp(root, _installed(root).difference(_reader_pins()))
+    _write_stamp(root, _installed(root).difference(reader_pins()))
 
 
 def venv_module_works():

@@ -1,10 +1,13 @@
 """Temporary checkouts and stand-ins for the tests of ./workbook."""
 
+import ctypes
 import os
+import resource
 import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import unittest
 from pathlib import Path
@@ -61,6 +64,56 @@ def make_toolkit(folder, release="13.0", without=()):
     return folder
 
 
+def reader_site():
+    """A folder of packages for this Python that holds the reader's libraries, or None."""
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    for site in (ROOT / ".workbook" / "venv" / "lib" / version / "site-packages",
+                 Path(sysconfig.get_path("purelib"))):
+        if all((site / name).is_dir() for name in ("typer", "rich", "watchfiles")):
+            return site
+    return None
+
+
+def write_environment(root, site):
+    """A private environment whose packages are those of `site`, made without a network."""
+    from tools import private_env  # on the path since this file was imported
+    venv = root / ".workbook" / "venv"
+    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "lib" / version).mkdir(parents=True)
+    python = os.path.realpath(sys.executable)
+    (venv / "bin" / "python").symlink_to(python)
+    (venv / "pyvenv.cfg").write_text(f"home = {Path(python).parent}\n"
+                                     "include-system-site-packages = false\n", encoding="utf-8")
+    (venv / "lib" / version / "site-packages").symlink_to(site or root / "nothing")
+    private_env._mark(root, private_env.reader_pins())
+
+
+_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
+
+
+def as_an_ordinary_user():
+    """Takes from root what lets it write to every file; the exec that follows makes it so."""
+    if os.geteuid() == 0:
+        ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+def lock_up(test, *folders):
+    """Makes folders read-only until the test ends; skips it where that has no effect."""
+    for folder in folders:
+        folder.chmod(0o555)
+        test.addCleanup(folder.chmod, 0o755)
+    probe = subprocess.run(["touch", str(folders[0] / "probe")], stderr=subprocess.DEVNULL,
+                           preexec_fn=as_an_ordinary_user, check=False)
+    if probe.returncode == 0:
+        test.skipTest("this user may write everywhere")
+
+
+def _cpu_seconds_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def environment(**changes):
     """Our environment with changes (None removes), without what steers the toolkit's choice."""
     result = dict(os.environ)
@@ -82,8 +135,12 @@ class CheckoutTest(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
 
-    def checkout(self):
-        """The command under test in a stand-in project; returns its root."""
+    def checkout(self, with_reader=False):
+        """The command under test in a stand-in project; returns its root.
+
+        `with_reader`: its private environment holds the libraries of the reader's commands, if this
+        machine has them.
+        """
         root = self.folder / "checkout"
         shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools",
                         ignore=shutil.ignore_patterns("__pycache__"))
@@ -96,6 +153,8 @@ class CheckoutTest(unittest.TestCase):
         (chapter / "main.cu").write_text("// the mark of a chapter with a program\n",
                                          encoding="utf-8")
         (chapter / "main.cpp").write_text(_PROGRAM, encoding="utf-8")
+        if with_reader:
+            write_environment(root, reader_site())
         self.program = chapter / "main.cpp"
         self.toolkit = make_toolkit(self.folder / "cuda")
         return root
@@ -107,6 +166,16 @@ class CheckoutTest(unittest.TestCase):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
                               env=environment(**changes), check=False)
+
+    def least_cpu_seconds(self, root, *arguments):
+        """What a command takes of a processor, the least of some runs: a busy machine adds little."""
+        seconds = []
+        for _ in range(5):
+            before = _cpu_seconds_of_children()
+            result = self.run_workbook(root, *arguments)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            seconds.append(_cpu_seconds_of_children() - before)
+        return min(seconds)
 
     def assert_clear_error(self, result, *words, code=1):
         """One paragraph that contains `words`, no traceback, the expected status."""

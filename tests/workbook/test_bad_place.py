@@ -1,54 +1,34 @@
 """Checkouts in awkward places: read-only, owned by someone else, with spaces in the path, or busy."""
 
-import ctypes
 import fcntl
-import os
 import subprocess
 import sys
 import time
 import unittest
 
-from support import CheckoutTest, environment
-
-_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
-
-
-def _as_an_ordinary_user():
-    """Takes from root what lets it write to every file; the exec that follows makes it so."""
-    if os.geteuid() == 0:
-        ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0)
-
+from support import CheckoutTest, as_an_ordinary_user, environment, lock_up
 
 class ReadOnly(CheckoutTest):
     def setUp(self):
         super().setUp()
         self.root = self.checkout()
 
-    def lock_up(self, *paths):
-        for path in paths:
-            path.chmod(0o555)
-            self.addCleanup(path.chmod, 0o755)
-        probe = subprocess.run(["touch", str(paths[0] / "probe")], stderr=subprocess.DEVNULL,
-                               preexec_fn=_as_an_ordinary_user, check=False)
-        if probe.returncode == 0:
-            self.skipTest("this user may write everywhere")
-
     def run_locked(self, *arguments):
         return subprocess.run([sys.executable, str(self.root / "workbook"), *arguments],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
                               env=environment(CUDA_HOME=self.toolkit),
-                              preexec_fn=_as_an_ordinary_user, check=False)
+                              preexec_fn=as_an_ordinary_user, check=False)
 
     def test_commands_that_build_say_that_the_checkout_cannot_be_written_to(self):
-        self.lock_up(self.root)
+        lock_up(self, self.root)
         for words in (("run", "5", "--sim"), ("test",), ("bench", "simulator"), ("setup",)):
             with self.subTest(words):
                 self.assert_clear_error(self.run_locked(*words), f"{self.root} can't be written to",
                                         "copy of the checkout")
 
     def test_what_only_reads_works(self):
-        self.lock_up(self.root)
+        lock_up(self, self.root)
         for words in (("--help",), ("run", "--help"), (), ("doctor",)):
             with self.subTest(words):
                 result = self.run_locked(*words)
@@ -58,7 +38,7 @@ class ReadOnly(CheckoutTest):
     def test_folders_that_another_user_made_are_named_with_the_remedy(self):
         self.assertEqual(self.run_workbook(self.root, "run", "5", "--sim").returncode, 0)
         for folder in (self.root / "build" / "sim", self.root / ".workbook"):
-            self.lock_up(folder)
+            lock_up(self, folder)
             self.assert_clear_error(self.run_locked("run", "5", "--sim"),
                                     f"{folder} can't be written to", "sudo chown")
             folder.chmod(0o755)
@@ -66,7 +46,7 @@ class ReadOnly(CheckoutTest):
 
 class Spaces(CheckoutTest):
     def test_a_path_with_spaces_and_quotes(self):
-        root = self.checkout()
+        root = self.checkout(with_reader=True)
         root = root.rename(self.folder / "it's my checkout")
         result = self.run_workbook(root, "run", "5", "--sim", "--", "0", "a b")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -4,7 +4,9 @@ import unittest
 
 from support import CheckoutTest
 
-SUBCOMMANDS = ("setup", "run", "test", "bench", "doctor")
+from tools import cli
+
+SUBCOMMANDS = ("setup", "run", "profile", "test", "bench", "doctor", "list", "hint")
 
 
 class Help(CheckoutTest):
@@ -22,7 +24,23 @@ class Help(CheckoutTest):
         self.assertIn("chapters: 5 (05_blockwise_fp8_gemm)", result.stdout)
 
 
+    def test_every_command_is_listed_with_a_sentence(self):
+        text = self.run_workbook(self.checkout(), "--help").stdout
+        for name in (*SUBCOMMANDS, *cli.READER_COMMANDS):
+            self.assertRegex(text, rf"(?m)^  {name} +[A-Z].*\.$")
+
+    def test_help_needs_no_private_environment_and_is_quick(self):
+        root = self.checkout()
+        self.assertLess(self.least_cpu_seconds(root, "--help"), 0.3)
+        self.assertFalse((root / ".workbook").exists())
+
+
 class UsageErrors(CheckoutTest):
+    def test_a_mistyped_command_is_guessed(self):
+        result = self.run_workbook(self.checkout(), "chekc")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("Did you mean `check`?", result.stderr)
+
     def test_wrong_usage_exits_with_2(self):
         root = self.checkout()
         for words in (("frobnicate",), ("run",), ("bench",), ("bench", "nothing"),

@@ -1,11 +1,13 @@
 """Into the private environment, where the reader's commands find Typer, Rich and watchfiles."""
 
+import importlib.util
 import os
 import sys
 
 from .. import commands, private_env, setup
 from ..errors import WorkbookError
 
+_LIBRARIES = ("typer", "rich", "watchfiles")
 # What works without the private environment, for the sentence that says it is missing.
 _STILL = "`list`, `hint`, `run`, `profile`, `test`, `bench`, `doctor` and `setup` work without it."
 
@@ -14,13 +16,13 @@ def run(root, console, arguments):
     """Runs a reader's command: here, if this is the private environment, else in its Python."""
     if not private_env.is_running_in(root):
         _become(root, console, arguments)
-    try:
-        from . import app
-    except ImportError as error:
+    missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
+    if missing:
         # A Python that was upgraded under the environment, or packages that were removed from it.
         private_env.forget_reader(root)
-        raise WorkbookError(f"The private environment in .workbook/venv is damaged ({error}). "
-                            "`./workbook setup` installs it anew. " + _STILL) from error
+        raise WorkbookError(f"The private environment in .workbook/venv is damaged: it lacks "
+                            f"{', '.join(missing)}. `./workbook setup` installs it anew. {_STILL}")
+    from . import app
     return app.main(root, console, arguments)
 
 

@@ -131,7 +131,9 @@ def _as_data(exercises, progress, upcoming):
 def do_hint(root, console, arguments):
     """One hint, a step further than the one before it; the last one stays the last one."""
     exercises, progress = load_all(root), progress_file.load(root)
-    if arguments.exercise:
+    if progress.note:
+        console.say(progress.note)
+    if arguments.exercise is not None:
         one = selection.exercise(exercises, arguments.exercise)
     else:
         one = selection.current(exercises, progress)
@@ -140,8 +142,6 @@ def do_hint(root, console, arguments):
     sys.stdout.flush()
     if level > progress.hints(one.id):
         progress_file.change(root, console, one.id, hints=level)
-    elif progress.note:
-        console.say(progress.note)
     return 0
 
 

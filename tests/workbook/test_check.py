@@ -1,0 +1,247 @@
+"""next, check, diff, reset, skip, use and run with the reader's code, with a stand-in for the engine."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+import unittest
+
+from exercise_support import ExerciseTest, main
+from support import environment, write_script
+
+from tools.reader import editor
+
+
+class Reader(ExerciseTest):
+    def setUp(self):
+        super().setUp()
+        self.root = self.exercises()
+
+    def workbook(self, *arguments, code=0, **changes):
+        result = self.run_workbook(self.root, *arguments, **changes)
+        self.assertEqual(result.returncode, code, result.stdout + result.stderr)
+        self.assertNotIn("Traceback", result.stderr)
+        return result
+
+    def progress(self):
+        path = self.root / "chapters" / "progress.json"
+        return json.loads(path.read_text(encoding="utf-8"))["exercises"]
+
+    def pass_first(self):
+        self.write_answer(first="    stage = 0;  // RIGHT")
+        self.workbook("check", "1.1")
+
+
+class Check(Reader):
+    def test_a_wrong_answer_expected_found_rule_line_report_in_this_order(self):
+        self.write_answer(first="    stage = stage + 1;")
+        result = self.workbook("check", "1.1", code=1, COLUMNS=100)
+        self.assertIn("Checking 1.1 in your file chapters/01_mbarrier_pipeline/"
+                      "producer_consumer_pipeline.cuh:5", result.stderr)
+        words = ("not right yet", "expected", "the lap's parity has changed", "found",
+                 "waits for ever", "why", "The lap never advances", "rule", "A wait on a parity",
+                 "README.md#stages-and-laps", "your line", "producer_consumer_pipeline.cuh:5",
+                 "stage = stage + 1;", "the machine says", "deadlock", "./workbook hint 1.1")
+        at = [result.stdout.find(word) for word in words]
+        self.assertNotIn(-1, at, result.stdout)
+        self.assertEqual(at, sorted(at), result.stdout)
+
+    def test_a_right_answer_says_why_shows_the_solution_and_what_is_next(self):
+        self.write_answer(first="    stage = 0;  // RIGHT")
+        result = self.workbook("check", "1.1")
+        for words in ("right", "The index wraps and", "See how the consumer", "your lines",
+                      "the solution's lines", "NumStages ? 0 : stage + 1", "The next exercise is 1.2"):
+            self.assertIn(words, result.stdout)
+        self.assertEqual(self.progress()["1.1"]["state"], "passed")
+
+    def test_a_starter_is_not_done_yet_and_code_that_does_not_compile_shows_the_compilers_line(self):
+        self.assertIn("exercise 1.1 is not done yet", self.workbook("check", code=1).stdout)
+        self.write_answer(first="    // BROKEN")
+        text = self.workbook("check", "1.1", code=1).stdout
+        self.assertIn("the compiler says", text)
+        self.assertIn('identifier "stagee" is undefined', text)
+
+    def test_what_passed_and_fails_now_is_open_again(self):
+        self.pass_first()
+        self.write_answer(first="    stage = 1;")
+        self.workbook("check", "1.1", code=1)
+        self.assertNotIn("1.1", self.progress())
+
+    def test_a_chapter_checks_what_has_not_passed_as_it_stands(self):
+        self.pass_first()
+        (self.root / "checked").unlink()
+        result = self.workbook("check", "1", code=1)
+        self.assertIn("1.1 has passed and was not changed since", result.stderr)
+        self.assertIn("1 of 2 right", result.stdout)
+        self.assertEqual((self.root / "checked").read_text(encoding="utf-8"), "1.2\n")
+        self.workbook("check", "1", "--again", code=1)
+        self.assertEqual((self.root / "checked").read_text(encoding="utf-8"), "1.2\n1.1\n1.2\n")
+
+    def test_json_alone_is_on_standard_output(self):
+        self.write_answer(first="    stage = 0;  // RIGHT")
+        data = json.loads(self.workbook("check", "1", "--json", code=1).stdout)
+        self.assertFalse(data["passed"])
+        self.assertEqual([(one["id"], one["status"]) for one in data["verdicts"]],
+                         [("1.1", "passed"), ("1.2", "not_done")])
+        self.assertEqual(data["verdicts"][0]["line"], 5)
+
+    def test_a_mark_that_is_gone_is_said(self):
+        text = self.reader_file.read_text(encoding="utf-8")
+        self.reader_file.write_text(text.replace("// <<< exercise 1.1", ""), encoding="utf-8")
+        result = self.workbook("check", "1.1", code=1)
+        self.assertIn("a mark of exercise 1.1 is gone", " ".join(result.stdout.split()))
+
+    def test_what_does_not_exist(self):
+        for wanted, words in (("1.9", "Chapter 1 has 1.1 to 1.2"), ("9", "no chapter '9'"),
+                              ("3", "no exercises yet"), ("stage", "1.1 (Step to the next stage)")):
+            self.assert_clear_error(self.run_workbook(self.root, "check", wanted), words)
+
+    def test_widths_and_colours(self):
+        self.write_answer(first="    stage = stage + 1;")
+        for columns in (60, 120):
+            text = self.workbook("check", "1.1", code=1, COLUMNS=columns).stdout
+            self.assertNotIn("\x1b", text)
+            for line in text.splitlines():  # only a path may stand over the edge: it is not broken
+                self.assertTrue(len(line) <= columns or ".cuh:" in line.split()[-1], line)
+                self.assertEqual(line, line.rstrip())
+
+
+class Next(Reader):
+    def test_the_task_and_where_it_is(self):
+        text = self.workbook("next").stdout
+        for words in ("1.1  Step to the next stage", "write, about 10 min", "goal",
+                      "README.md#stages-and-laps", "producer_consumer_pipeline.cuh:5",
+                      "./workbook check 1.1", "./workbook hint 1.1"):
+            self.assertIn(words, text)
+
+    def test_skip_goes_on_and_comes_back(self):
+        self.assertIn("1.2", self.workbook("skip").stdout)
+        self.assertIn("1.2  Hand the stage over", self.workbook("next").stdout)
+        self.assertIn("Exercise 1.1 (Step to the next stage) is open again",
+                      self.workbook("skip", "1.1", "--undo").stdout)
+        self.assertIn("1.1  Step", self.workbook("next").stdout)
+        self.pass_first()
+        self.assertIn("nothing to skip", self.workbook("skip", "1.1").stdout)
+
+    def test_a_question_shows_its_choices_and_where_to_answer(self):
+        self.workbook("skip", "1.1")
+        self.workbook("skip", "1.2")
+        text = self.workbook("next").stdout
+        for words in ("Which parity does the third wait name?", "a: 0", "b: 1",
+                      "chapters/02_tmem_lifecycle/answers.toml:", "./workbook run 2.1"):
+            self.assertIn(words, text)
+
+    def test_the_editor_is_opened_on_a_terminal_and_only_there(self):
+        record = self.folder / "opened"
+        vim = write_script(self.folder / "bin" / "vim", f"echo \"$*\" >> {record}\n")
+        self.workbook("next", EDITOR=vim, VISUAL=None)
+        self.assertFalse(record.exists())
+        self.on_terminal("next", EDITOR=vim, VISUAL=None)
+        self.assertEqual(record.read_text(encoding="utf-8"), f"+5 {self.reader_file}\n")
+        self.on_terminal("next", "--no-open", EDITOR=vim, VISUAL=None)
+        self.assertEqual(len(record.read_text(encoding="utf-8").splitlines()), 1)
+
+    def test_without_an_editor_it_says_so(self):
+        text = self.on_terminal("next", EDITOR=None, VISUAL=None, DISPLAY=None, WAYLAND_DISPLAY=None,
+                                TERM_PROGRAM=None)
+        self.assertIn("set $EDITOR to have it opened", text)
+        text = self.on_terminal("next", EDITOR="no-such-editor -w", VISUAL=None)
+        self.assertIn("there is no program 'no-such-editor'", text)
+
+    def on_terminal(self, *arguments, **changes):
+        """The command's output on a terminal of its own."""
+        leader, follower = pty.openpty()
+        process = subprocess.Popen([sys.executable, str(self.root / "workbook"), *arguments],
+                                   stdin=follower, stdout=follower, stderr=follower,
+                                   env=environment(CUDA_HOME=self.toolkit, TERM="xterm", **changes))
+        os.close(follower)
+        text = b""
+        deadline = time.monotonic() + 60
+        while process.poll() is None or select.select([leader], [], [], 0.1)[0]:
+            self.assertLess(time.monotonic(), deadline, text)
+            if select.select([leader], [], [], 0.1)[0]:
+                try:
+                    text += os.read(leader, 4096)
+                except OSError:  # the other end is closed
+                    break
+        process.wait()
+        os.close(leader)
+        return text.decode("utf-8")
+
+
+class Editors(unittest.TestCase):
+    def test_the_line_is_passed_as_each_editor_takes_it(self):
+        for words, expected in ((["vim"], ["vim", "+7", "f.cuh"]),
+                                (["/usr/bin/nano", "-w"], ["/usr/bin/nano", "-w", "+7", "f.cuh"]),
+                                (["code", "-w"], ["code", "-w", "--goto", "f.cuh:7"]),
+                                (["hx"], ["hx", "f.cuh:7"])):
+            self.assertEqual(editor.command(words, "f.cuh", 7), expected)
+
+    def test_visual_comes_before_editor_and_a_broken_one_is_said(self):
+        self.assertEqual(editor.find({"VISUAL": "sh -c x", "EDITOR": "ls", "PATH": "/bin"})[0],
+                         ["sh", "-c", "x"])
+        self.assertIn("can't be read", editor.find({"EDITOR": "vi 'x", "PATH": "/bin"})[1])
+
+
+class OwnLines(Reader):
+    def test_diff_waits_until_the_exercise_has_passed(self):
+        self.write_answer(first="    stage = 0;  // RIGHT")
+        self.assert_clear_error(self.run_workbook(self.root, "diff", "1.1"), "--spoil",
+                                "./workbook hint 1.1")
+        self.assertIn("NumStages ? 0", self.workbook("diff", "1.1", "--spoil").stdout)
+        self.pass_first()
+        text = self.workbook("diff", "1.1", COLUMNS=120).stdout
+        self.assertRegex(text, r"- stage = 0;  // RIGHT +\+ stage = stage \+ 1 == NumStages")
+
+    def test_reset_keeps_a_copy_and_says_where(self):
+        self.pass_first()
+        text = self.workbook("reset", "1.1").stdout
+        self.assertIn("kept in .workbook/saved/1.1.txt", text)
+        self.assertIn("stage = 0;", (self.root / ".workbook/saved/1.1.txt").read_text("utf-8"))
+        self.assertIn("// TODO", self.reader_file.read_text(encoding="utf-8"))
+        self.assertNotIn("1.1", self.progress())
+        self.assertEqual(self.run_workbook(self.root, "reset").returncode, 2)
+
+    def test_use_mine_runs_what_has_passed_as_it_stands(self):
+        self.program.write_text("#include <cstdio>\n#include <cstdlib>\nint main() {\n  const char* "
+                                "own = std::getenv(\"OWN_CODE\");\n  std::printf(\"own: %s\\n\", own ? "
+                                "own : \"none\");\n}\n", encoding="utf-8")
+        self.assertIn("None has yet", " ".join(self.workbook("use", "mine").stdout.split()))
+        self.assertEqual(self.workbook("run", "5", "--sim").stdout, "own: none\n")
+        self.pass_first()
+        self.assertIn("your lines of 1.1", self.workbook("use", "mine").stdout)
+        result = self.workbook("run", "5", "--sim")
+        self.assertEqual(result.stdout, "own: 1.1\n")
+        self.assertIn("with your lines of 1.1", result.stderr)
+        self.write_answer(first="    stage = 1;  // RIGHT")  # changed, not checked
+        self.assertEqual(self.workbook("run", "5", "--sim").stdout, "own: none\n")
+        self.workbook("use", "solutions")
+        self.assertEqual(self.workbook("run", "5", "--sim").stdout, "own: none\n")
+        self.assertEqual(self.run_workbook(self.root, "use", "yours").returncode, 2)
+
+    def test_run_of_an_exercise_takes_its_options_and_the_readers_lines(self):
+        result = self.workbook("run", "2.1", "--", "more")
+        self.assertEqual(result.stdout, "option 0\noption predict\noption more\n")
+        result = self.workbook("run", "1.1")
+        self.assertIn("with your lines in chapters/01_mbarrier_pipeline", result.stderr)
+        self.assert_clear_error(self.run_workbook(self.root, "run", "1.9"), "no exercise '1.9'")
+        self.assert_clear_error(self.run_workbook(self.root, "run", "1.1", "--gpu"), "simulator",
+                                code=2)
+
+
+class Profile(Reader):
+    def test_the_chapters_script_runs_and_says_itself_what_it_lacks(self):
+        write_script(self.root / "solutions" / "05_blockwise_fp8_gemm" / "profile.sh",
+                     "echo \"profiling $*\"\nexit 7\n")
+        result = self.workbook("profile", "5", "--", "--m", "64", code=7, PATH="/usr/bin:/bin")
+        self.assertEqual(result.stdout, "profiling -- --m 64\n")
+
+    def test_a_chapter_without_one(self):
+        self.assert_clear_error(self.run_workbook(self.root, "profile", "5"), "no profile.sh")
+
+
+if __name__ == "__main__":
+    main()

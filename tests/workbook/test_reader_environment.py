@@ -1,0 +1,86 @@
+"""The private environment of the reader's commands: missing, damaged, without a network, read-only."""
+
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+from exercise_support import ExerciseTest, main
+from support import as_an_ordinary_user, environment, lock_up
+
+from tools import cli, private_env
+
+PRIVATE = ("next", "check", "watch", "diff", "reset", "skip", "use")
+NO_NETWORK = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": os.devnull}
+
+
+class Missing(ExerciseTest):
+    def test_without_a_network_a_sentence_says_what_is_missing_and_what_works(self):
+        root = self.exercises(needs_libraries=False)
+        shutil.rmtree(root / ".workbook")
+        for name in PRIVATE[:2]:
+            result = self.run_workbook(root, name, **NO_NETWORK)
+            self.assert_clear_error(result, f"`{name}` needs Python packages", "typer, rich",
+                                    "network connection", "`run`, `profile`, `test`")
+        for words in (("list",), ("hint", "1.1"), ("--help",), ("doctor",), ("run", "5", "--sim")):
+            result = self.run_workbook(root, *words, **NO_NETWORK)
+            self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_setup_and_test_go_on_without_them(self):
+        root = self.exercises(needs_libraries=False)
+        shutil.rmtree(root / ".workbook")
+        result = self.run_workbook(root, "setup", **NO_NETWORK)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("pip could not install the Python packages of the reader's commands",
+                      result.stderr)
+
+    def test_packages_that_were_removed_are_said_and_asked_for_again(self):
+        root = self.exercises(needs_libraries=False)
+        next((root / ".workbook/venv/lib").glob("python3*/site-packages")).unlink()
+        result = self.run_workbook(root, "next")
+        self.assert_clear_error(result, "is damaged", "./workbook setup")
+        self.assertIsNone(private_env.reader_python(root))
+
+
+class Pins(unittest.TestCase):
+    def test_every_requirement_is_pinned_exactly(self):
+        for pin in private_env.reader_pins():
+            self.assertRegex(pin, r"^[A-Za-z_-]+==[0-9.]+(; python_version (<|>=) \"3\.\d+\")?$")
+
+    def test_the_three_libraries_are_among_them(self):
+        names = {pin.split("==")[0] for pin in private_env.reader_pins()}
+        self.assertLessEqual({"typer", "rich", "watchfiles"}, names)
+
+    def test_the_command_line_and_typer_know_the_same_commands(self):
+        self.assertEqual(sorted(cli.READER_COMMANDS), sorted(PRIVATE))
+
+
+class ReadOnly(ExerciseTest):
+    """A checkout that was set up and then made read-only."""
+
+    def run_locked(self, root, *arguments):
+        return subprocess.run([sys.executable, str(root / "workbook"), *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
+                              env=environment(CUDA_HOME=self.toolkit),
+                              preexec_fn=as_an_ordinary_user, check=False)
+
+    def test_each_command_works_or_says_why_not(self):
+        root = self.exercises()
+        lock_up(self, root, root / ".workbook", root / "chapters", self.reader_file.parent)
+        for words in (("list",), ("hint", "1.1"), ("next",), ("skip", "1.1"), ("--help",), ("doctor",),
+                      ("diff", "1.1", "--spoil"), ("use", "mine"), ("check", "--help")):
+            with self.subTest(words):
+                result = self.run_locked(root, *words)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertNotIn("Traceback", result.stderr)
+                if words[0] in ("hint", "skip", "use"):
+                    self.assertIn("progress.json can't be written", result.stderr)
+        for words in (("check", "1.1"), ("reset", "1.1")):
+            with self.subTest(words):
+                self.assert_clear_error(self.run_locked(root, *words), "written")
+
+
+if __name__ == "__main__":
+    main()
