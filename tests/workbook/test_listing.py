@@ -86,7 +86,7 @@ class Listing(ExerciseTest):
 class DamagedProgress(ExerciseTest):
     def test_a_file_that_is_no_progress_is_kept_aside_and_said(self):
         root = self.exercises(needs_libraries=False)
-        for number, text in enumerate(("{\"exercises\": {\"1.1\"", "[1, 2]", "{\"exercises\": 3}")):
+        for text in ("{\"exercises\": {\"1.1\"", "[1, 2]", "{\"exercises\": 3}"):
             (root / "chapters" / "progress.json").write_text(text, encoding="utf-8")
             result = self.run_workbook(root, "hint", "1.1")
             self.assertEqual(result.returncode, 0, result.stderr)

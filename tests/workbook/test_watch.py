@@ -8,7 +8,6 @@ import subprocess
 import sys
 import termios
 import time
-import unittest
 
 from exercise_support import ExerciseTest, main
 from support import environment

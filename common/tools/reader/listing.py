@@ -64,7 +64,8 @@ def listing(exercises, progress, opened, console):
 
 def _chapter_line(chapter, own, progress, console, width):
     if not own:
-        return _cut(f"  {chapter.number}  {chapter.title}", width - 16).ljust(width - 14) + "no exercises"
+        title = _cut(f"  {chapter.number}  {chapter.title}", width - 16)
+        return title.ljust(width - 14) + "no exercises"
     passed = [one for one in own if progress.state(one.id) == PASSED]
     left = sum(one.minutes for one in own if progress.state(one.id) != PASSED)
     cells = _BAR_CELLS * len(passed) // len(own)
