@@ -13,43 +13,47 @@ namespace bw {
 /// kernel says so when they are more).
 /// A consumer reads C by ordinary loads and TMA overwrites it: fence the async proxy before the
 /// arrival.
+///
+/// It can't be copied: a copy would be a second cursor over the same ring, and one of the two would
+/// fall behind.
 template <int NumStages>
-class EpiLoadPipeline {
- public:
+struct EpiLoadPipeline {
   using Pipeline = ProducerConsumerPipeline<NumStages>;
   static constexpr int kNumStages = NumStages;
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
 
+  Pipeline pipeline;  ///< the ring itself, with both sides' stages
+
   /// `barriers`: `2 * NumStages` barriers in shared memory, full first.
   __device__ __forceinline__ explicit EpiLoadPipeline(SharedMemBarrier* barriers)
-      : pipeline_(barriers) {}
+      : pipeline(barriers) {}
+  EpiLoadPipeline(const EpiLoadPipeline&) = delete;
+  EpiLoadPipeline& operator=(const EpiLoadPipeline&) = delete;
 
   /// One thread, before the kernel's first barrier.
   __device__ __forceinline__ void init_barriers(uint32_t producer_arv_count = 1,
                                                 uint32_t consumer_arv_count = 128) {
-    pipeline_.init_barriers(producer_arv_count, consumer_arv_count);
+    pipeline.init_barriers(producer_arv_count, consumer_arv_count);
   }
 
   /// Epilogue-load warp: scope of one stage (waits for empty; the user signals full by TMA).
-  __device__ __forceinline__ auto produce() { return pipeline_.produce(); }
-  __device__ __forceinline__ auto acquire_producer() { return pipeline_.acquire_producer(); }
-  __device__ __forceinline__ void wait_consumer() const { pipeline_.wait_consumer(); }
-  __device__ __forceinline__ SharedMemBarrier* producer_mbar(uint32_t stage) const {
-    return pipeline_.producer_mbar(stage);
+  __device__ __forceinline__ auto produce() { return pipeline.produce(); }
+  __device__ __forceinline__ auto acquire_producer() { return pipeline.acquire_producer(); }
+  __device__ __forceinline__ void wait_consumer() const { pipeline.wait_consumer(); }
+  /// full[producer_stage()]: where TMA completes the bytes of the stage that is being filled.
+  __device__ __forceinline__ SharedMemBarrier* producer_mbar() const {
+    return pipeline.producer_mbar(pipeline.producer_stage());
   }
-  __device__ __forceinline__ uint32_t producer_stage() const { return pipeline_.producer_stage(); }
-  __device__ __forceinline__ void producer_step() { pipeline_.producer_step(); }
+  __device__ __forceinline__ uint32_t producer_stage() const { return pipeline.producer_stage(); }
+  __device__ __forceinline__ void producer_step() { pipeline.producer_step(); }
 
   /// Epilogue warps: scope of one stage (waits for full; every thread arrives at its end).
-  __device__ __forceinline__ auto consume() { return pipeline_.consume(); }
-  __device__ __forceinline__ auto consume_explicit() { return pipeline_.consume_explicit(); }
-  __device__ __forceinline__ auto acquire_consumer() { return pipeline_.acquire_consumer(); }
-  __device__ __forceinline__ void wait_producer() const { pipeline_.wait_producer(); }
-  __device__ __forceinline__ uint32_t consumer_stage() const { return pipeline_.consumer_stage(); }
-  __device__ __forceinline__ void consumer_step() { pipeline_.consumer_step(); }
-
- private:
-  Pipeline pipeline_;
+  __device__ __forceinline__ auto consume() { return pipeline.consume(); }
+  __device__ __forceinline__ auto consume_explicit() { return pipeline.consume_explicit(); }
+  __device__ __forceinline__ auto acquire_consumer() { return pipeline.acquire_consumer(); }
+  __device__ __forceinline__ void wait_producer() const { pipeline.wait_producer(); }
+  __device__ __forceinline__ uint32_t consumer_stage() const { return pipeline.consumer_stage(); }
+  __device__ __forceinline__ void consumer_step() { pipeline.consumer_step(); }
 };
 
 }  // namespace bw

@@ -11,7 +11,6 @@
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/cluster_layout.cuh"
-#include "solutions/05_blockwise_fp8_gemm/epi_load_pipeline.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"
 
 namespace bw::hopper {
@@ -96,7 +95,7 @@ struct GemmConfig {
   static_assert(kSliceGroup >= 1 && kSliceGroup <= kSlots, "a group of slices has a slot for each");
   static_assert(kSlicesPerWave % kSliceGroup == 0 && kMmaN / kSliceColumns % kSliceGroup == 0,
                 "the slices of a wave, and those of one wgmma, are whole groups");
-  using EpiLoad = EpiLoadPipeline<kSlots>;
+  using EpiLoad = ProducerConsumerPipeline<kSlots>;
   using StorePipeline = ProducerConsumerPipeline<kSlots>;
 
   /// Registers per thread after setmaxnreg; at launch each has 65536 / 384, rounded down to 168.

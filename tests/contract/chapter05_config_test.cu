@@ -2,6 +2,8 @@
 /// Contract, chapter 5: arrive counts, multicast masks, EpiLoadPipeline, LoadOrderBarrier.
 #include <gtest/gtest.h>
 
+#include <type_traits>
+
 #include "solutions/05_blockwise_fp8_gemm/kernel_config.cuh"
 #include "tests/contract/observation.cuh"
 
@@ -147,7 +149,8 @@ struct EpiLoadDefaults {
     EpiLoad ring(barriers);
     ring.init_barriers();
     for (int stage = 0; stage < kStages; ++stage) {
-      seen.full_at[stage] = ring.producer_mbar(stage) - barriers;
+      seen.full_at[stage] = ring.producer_mbar() - barriers;
+      ring.producer_step();
       seen.full[stage] = complete_and_count(barriers[stage]);
       seen.empty[stage] = complete_and_count(barriers[kStages + stage]);
     }
@@ -161,6 +164,84 @@ TEST(EpiLoadPipeline, InitBarriersCountsOneTransactionAnd128Threads) {
     EXPECT_EQ(seen.full_at[stage], stage);
   }
   EXPECT_EQ(EpiLoad::kNumBarriers, 2 * kStages);
+}
+static_assert(!std::is_copy_constructible_v<EpiLoad> && !std::is_copy_assignable_v<EpiLoad> &&
+                  !std::is_move_constructible_v<EpiLoad>,
+              "two cursors over one ring would disagree");
+
+/// One side waits on a warp of its own; what the other side had done when the wait returned.
+/// The producer waits for its second lap: on fresh barriers it passes.
+template <bool producer_waits>
+struct EpiLoadWait {
+  struct Seen {
+    uint32_t passed_before;  ///< the producer's first lap; the consumer has none
+    uint32_t signalled_before;
+    uint32_t stage_after;
+    uint32_t other_phase_after;  ///< of the barrier that was not waited for
+  };
+  static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
+    __shared__ volatile uint32_t signalled;
+    EpiLoad ring(barriers);
+    if (threadIdx.x == 0) {
+      ring.init_barriers(1, 1);
+      signalled = 0;
+    }
+    meet();
+    if (warp_index() == 0) {
+      uint32_t passed = 0;
+      if constexpr (producer_waits) {
+        for (int stage = 0; stage < kStages; ++stage) {
+          ring.wait_consumer();
+          ring.producer_step();
+          ++passed;
+        }
+        ring.wait_consumer();
+      } else {
+        ring.wait_producer();
+      }
+      if (lane_index() == 0) {
+        seen = {passed, signalled, producer_waits ? ring.producer_stage() : ring.consumer_stage(),
+                current_phase(barriers[producer_waits ? 0 : kStages])};
+      }
+    } else if (lane_index() == 0) {
+      come_late();
+      signalled = 1;
+      barriers[producer_waits ? kStages : 0].arrive();
+    }
+  }
+};
+TEST(EpiLoadPipeline, WaitConsumerHoldsTheLoadWarpUntilItsSlotIsRead) {
+  const auto seen = observe<EpiLoadWait<true>>(64);
+  EXPECT_EQ(seen.passed_before, static_cast<uint32_t>(kStages)) << "fresh stages are empty";
+  EXPECT_EQ(seen.signalled_before, 1u);
+  EXPECT_EQ(seen.stage_after, 0u) << "waiting moves no index";
+  EXPECT_EQ(seen.other_phase_after, 0u) << "waiting arrives nowhere";
+}
+TEST(EpiLoadPipeline, WaitProducerHoldsTheEpilogueUntilCIsThere) {
+  const auto seen = observe<EpiLoadWait<false>>(64);
+  EXPECT_EQ(seen.signalled_before, 1u);
+  EXPECT_EQ(seen.stage_after, 0u) << "waiting moves no index";
+  EXPECT_EQ(seen.other_phase_after, 0u) << "waiting arrives nowhere";
+}
+
+struct EpiLoadInnerPipeline {
+  struct Seen {
+    uint32_t inner_stage, outer_stage;
+    int32_t full_at;
+  };
+  static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
+    EpiLoad ring(barriers);
+    ring.init_barriers();
+    ring.pipeline.producer_step();
+    seen = {ring.pipeline.producer_stage(), ring.producer_stage(),
+            static_cast<int32_t>(ring.producer_mbar() - barriers)};
+  }
+};
+TEST(EpiLoadPipeline, ItsPipelineIsTheRingItself) {
+  const auto seen = observe<EpiLoadInnerPipeline>(1);
+  EXPECT_EQ(seen.inner_stage, 1u);
+  EXPECT_EQ(seen.outer_stage, 1u);
+  EXPECT_EQ(seen.full_at, 1);
 }
 
 /// One thread plays both sides, one member after the other: arrivals per stage, and stages.

@@ -36,7 +36,7 @@ __global__ void epi_load_counts(uint32_t* seen) {
 
   if (first) seen[0] = full();
   __syncthreads();
-  if (first) pipeline.producer_mbar(0)->arrive();
+  if (first) pipeline.producer_mbar()->arrive();
   __syncthreads();
   if (first) seen[1] = full();
   __syncthreads();
