@@ -49,7 +49,8 @@ REFUSED = (
     + [(pair(256, n, 8, 2), SLICES) for n in (32, 96, 160)]
     # The parts on their own, with what no line above has asked for: a type is refused once.
     + [("bw::BlockwiseFp8Accumulator<128, 256>", "accumulator registers per"),
-       ("bw::AccumulatorLayout<64, 128, 1, 256>", "four epilogue warps, or eight for 128 rows"),
+       ("bw::AccumulatorLayout<64, 128, 1, bw::EpilogueGroups<0, 8>>",
+        "two groups of epilogue warps are for 128 rows"),
        ("bw::AccumulatorLayout<48, 64, 1>", "a CTA holds 64 or 128 rows"),
        ("bw::WarpContextTypes<bw::OutputPipelineConfig{2, 128, 1}, 32, 256>",
         "that many threads must take part"),
