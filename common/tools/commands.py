@@ -96,16 +96,16 @@ def do_run(root, console, arguments):
     name = chapter.name + ("_gpu" if on_gpu else "")
     configuration = build.GPU if on_gpu else build.SIM
     tools = prepare(root, console, configuration, [name], f"Building chapter {chapter.number}")
-    env = tools.env
-    if own and on_gpu:
-        where += ", with the solutions (your own code runs in the simulator: --sim)"
-    elif own:
-        added, phrase = own_code.environment(root, console, name, tools)
-        env, where = dict(env, **added), f"{where}, {phrase}"
-    console.say(console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold")
-                + f", {where}")
-    return run_in_foreground([str(build.program(root, configuration, name)), *arguments.rest],
-                             env=env)
+    command = [str(build.program(root, configuration, name)), *arguments.rest]
+    head = console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold") + f", {where}"
+    if own and not on_gpu:
+        with own_code.composed(root, console, name, tools) as (settings, phrase):
+            console.say(f"{head}, {phrase}")
+            return run_in_foreground(command, env=dict(tools.env, **settings), cwd=root)
+    if own:
+        head += ", with the solutions (your own code runs in the simulator: --sim)"
+    console.say(head)
+    return run_in_foreground(command, env=tools.env)
 
 
 def do_profile(root, console, arguments):

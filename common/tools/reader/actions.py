@@ -142,11 +142,14 @@ def diff(root, console, wanted, spoil):
         raise WorkbookError(f"Exercise {one.id} has not passed yet, and its solution would spoil it. "
                             f"`./workbook hint {one.id}` gives a hint; `./workbook diff {one.id} "
                             "--spoil` shows the solution in any case.")
+    # What a question's answers are is asked of the machine.
+    tools = None if one.is_in_code else checking.Session(root, console).prepare(one)
+    solution = api.solution_region(root, one, tools)
     path, line = place(root, one)
     screen = view.make_console(wide=True)
     print(f"{one.id} {one.title}: {path}:{line}\n")
     sys.stdout.flush()
-    view.show_difference(screen, api.reader_region(root, one), api.solution_region(root, one))
+    view.show_difference(screen, api.reader_region(root, one), solution)
     return 0
 
 

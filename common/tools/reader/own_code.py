@@ -1,13 +1,13 @@
 """Runs programs with the reader's code in them: `use mine`, and `run NN.E`. Standard library alone."""
 
+import contextlib
 import shlex
 
 from .. import api, build, commands
 from ..exercises import FIND, PREDICT
 from ..process import run_in_foreground
-from . import checking
+from . import checking, selection
 from . import progress as progress_file
-from . import selection
 
 
 def passed(root, progress):
@@ -16,15 +16,21 @@ def passed(root, progress):
             if one.is_in_code and checking.still_passes(root, one, progress)]
 
 
-def environment(root, console, program, tools):
-    """(environment of a program that makes it run the reader's lines, a phrase about it)."""
+@contextlib.contextmanager
+def composed(root, console, program, tools):
+    """(settings with which a program, started in the root, runs the reader's lines; a phrase about
+    it). They hold inside the `with` block."""
     chosen = passed(root, progress_file.load(root))
-    if not chosen:
-        return {}, "with the solutions: no exercise in code has passed yet"
-    with console.step("Compiling your code") as step:
-        composed = api.compose_program(root, chosen, program, tools, step.detail)
-    ids = ", ".join(one.id for one in chosen)
-    return composed.environment, f"with your lines of {ids}"
+    code = None
+    if chosen:
+        with console.step("Compiling your code") as step:
+            code = api.compose_program(root, chosen, program, tools, step.detail)
+    if code is None:
+        yield {}, ("with the solutions: none of the exercises that you have passed is part of it"
+                   if chosen else "with the solutions: no exercise in code has passed yet")
+        return
+    with code:
+        yield code.environment(program), f"with your lines of {', '.join(one.id for one in chosen)}"
 
 
 def run_exercise(root, console, wanted, options):
@@ -33,16 +39,19 @@ def run_exercise(root, console, wanted, options):
     tools = commands.prepare(root, console, build.SIM, api.targets(one),
                              f"Building what {one.id} runs")
     run = one.runs[0]
-    added, phrase = {}, "as it is in the solutions"
-    with console.step("Compiling") as step:
-        if one.kind == FIND:
-            added = api.compose_bug(root, one, tools, step.detail).environment
-            phrase = f"with {one.bug_file}"
-        elif one.kind != PREDICT:
-            added = api.compose_program(root, [one], run.program, tools, step.detail).environment
-            phrase = f"with your lines in {one.reader_file}"
     words = [*run.options, *options]
-    console.say(console.paint(f"{one.id} {one.title}", "bold") + f": {run.program} "
-                + " ".join(map(shlex.quote, words)) + f", {phrase}")
-    env = dict(tools.env, BW_SIM_SEED=str(run.seeds[0]), **added)
-    return run_in_foreground([str(build.program(root, build.SIM, run.program)), *words], env=env)
+    with contextlib.ExitStack() as stack:
+        code, phrase = None, "as it is in the solutions"
+        with console.step("Compiling") as step:
+            if one.kind == FIND:
+                code, phrase = api.compose_bug(root, one, tools, step.detail), f"with {one.bug_file}"
+            elif one.kind != PREDICT:
+                code = api.compose_program(root, [one], run.program, tools, step.detail)
+                phrase = f"with your lines in {one.reader_file}"
+        env = dict(tools.env, BW_SIM_SEED=str(run.seeds[0]))
+        if code is not None:
+            env.update(stack.enter_context(code).environment(run.program))
+        console.say(console.paint(f"{one.id} {one.title}", "bold") + f": {run.program} "
+                    + " ".join(map(shlex.quote, words)) + f", {phrase}")
+        return run_in_foreground([str(build.program(root, build.SIM, run.program)), *words], env=env,
+                                 cwd=root)

@@ -169,8 +169,7 @@ def _show_failed(console, one, verdict):
     rows.print()
     if verdict.report:
         console.print()
-        title = "the compiler says" if verdict.status == BROKEN else "the machine says"
-        console.print(Text(title, style="bold"))
+        console.print(Text("report", style="bold"))
         for line in verdict.report:
             for part in _hanging(console, line.rstrip("\n").expandtabs(4), console.width - 2):
                 console.print(Text("  ") + part, soft_wrap=True)

@@ -46,9 +46,20 @@ class Verdict:
         return asdict(self)
 
 
-@dataclass(frozen=True)
 class Composed:
-    environment: dict
+    """Device code of a program; gone at the end of its `with` block."""
+
+    def __init__(self, text):
+        self._settings = {"OWN_CODE": text}
+
+    def environment(self, _program):
+        return self._settings
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._settings.clear()
 
 
 def targets(exercise):
@@ -84,7 +95,8 @@ def reader_region(root, exercise):
     return lines[first:last]
 
 
-def solution_region(root, exercise):
+def solution_region(root, exercise, tools=None):
+    assert exercise.is_in_code or tools, "the machine is asked for the answers"
     return ["    stage = stage + 1 == NumStages ? 0 : stage + 1;", "    // RIGHT"]
 
 
@@ -103,11 +115,11 @@ def reset(root, exercise):
 
 
 def compose_program(root, chosen, program, tools, on_progress=None):
-    return Composed({"OWN_CODE": " ".join(exercise.id for exercise in chosen)})
+    return Composed(" ".join(exercise.id for exercise in chosen))
 
 
 def compose_bug(root, exercise, tools, on_progress=None):
-    return Composed({"OWN_CODE": f"bug of {exercise.id}"})
+    return Composed(f"bug of {exercise.id}")
 
 
 def check(root, exercise, tools, on_progress=None):
