@@ -51,8 +51,8 @@ def run_logged(command, step, env=None, cwd=None, log_path=None):
                 step.detail(line)
         child.wait()
     except BaseException:
-        with _undisturbed():
-            _end_session(child)
+        with undisturbed():
+            end_session(child)
         raise
     finally:
         child.stdout.close()
@@ -73,14 +73,14 @@ def run_in_foreground(command, env=None, cwd=None):
     try:
         child.wait()
     except BaseException:
-        with _undisturbed():
+        with undisturbed():
             _end_child(child)
         raise
     return child.returncode if child.returncode >= 0 else 128 - child.returncode
 
 
 @contextlib.contextmanager
-def _undisturbed():
+def undisturbed():
     """Ignores further Ctrl-C while children are being ended, which takes seconds at most."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals are the main thread's
@@ -102,7 +102,7 @@ def _end_child(child):
             continue
 
 
-def _end_session(child):
+def end_session(child):
     """Ends everything in the child's session: Ninja gives each compiler a group of its own."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + GRACE_SECONDS

@@ -17,6 +17,7 @@ Device::Device(Settings settings, const UnitFactory& units)
 LoadedModule& Device::load(std::string_view ptx_text, std::string name) {
   std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text, std::move(name));
   ptx::inline_calls(*module);
+  module->focus = settings_.focus;
   modules_.push_back(std::make_unique<LoadedModule>(std::move(module), memory_));
   return *modules_.back();
 }

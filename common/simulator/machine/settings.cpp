@@ -48,6 +48,7 @@ Settings Settings::from_environment() {
       read_number("BW_SIM_LIVELOCK_CYCLES", settings.livelock_cycles, 1000, kMostCycles);
   settings.cycle_limit = read_number("BW_SIM_CYCLE_LIMIT", settings.cycle_limit, 0, kMostCycles);
   settings.print_statistics = read_number("BW_SIM_STATS", 0, 0, 1) != 0;
+  if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {
     if (std::string_view(text) == "strict") {
       settings.strictness = Strictness::strict;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace bw::sim {
 
@@ -22,6 +23,7 @@ struct Settings {
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
   /// Simulated cycles after which a launch that goes on is ended; 0: never (BW_SIM_CYCLE_LIMIT).
   uint64_t cycle_limit = 0;
+  std::string focus;  ///< base name of the file whose lines reports shall name (BW_SIM_FOCUS)
   bool print_statistics = false;  ///< BW_SIM_STATS=1: a line per launch on stderr
 
   /// Defaults overridden by the environment. Throws SimulationError{launch} for a value that cannot

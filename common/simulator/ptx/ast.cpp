@@ -149,7 +149,13 @@ std::string Module::describe_place(const Instruction& instruction) const {
   size_t place = innermost([&](uint32_t file) { return file == kernel_file; });
   if (place == outermost)
     place = innermost([&](uint32_t file) { return folder(file) == folder(kernel_file); });
-  return describe(*chain[place]);
+  const std::string text = describe(*chain[place]);
+  if (focus.empty()) return text;
+  const size_t focused = innermost(
+      [&](uint32_t file) { return file < files.size() && base_name(files[file]) == focus; });
+  const uint32_t focused_file = chain[focused]->file;
+  const bool found = focused_file < files.size() && base_name(files[focused_file]) == focus;
+  return !found || focused == place ? text : text + ", by " + describe(*chain[focused]);
 }
 
 std::string Module::describe_location(const Instruction& instruction) const {

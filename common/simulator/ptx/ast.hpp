@@ -179,6 +179,7 @@ struct Module {
   std::string name;    ///< for messages: "kernel.cu (embedded PTX 1)" or a file name
   std::string target;  ///< "sm_100a"
   uint32_t version_major = 0, version_minor = 0;
+  std::string focus;               ///< base name of a file whose lines places shall name, or empty
   std::vector<std::string> files;  ///< .file table, [0] = "<unknown>"
   std::vector<SourceLocation> locations;
   std::vector<std::unique_ptr<Variable>> variables;  ///< module-scope .global, .const, .shared
@@ -186,7 +187,9 @@ struct Module {
 
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
   /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the
-  /// kernel's file (or else in its folder). "name.ptx:123" when there is no .loc.
+  /// kernel's file (or else in its folder). Where a call of it stands in the file `focus`, the
+  /// innermost such call follows: "kernel.cuh:87 in Roles::load, by ring.cuh:12 in Ring::step".
+  /// "name.ptx:123" when there is no .loc.
   [[nodiscard]] std::string describe_place(const Instruction& instruction) const;
   /// The place and the line that the instruction comes from:
   /// "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in try_wait)".

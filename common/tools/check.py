@@ -1,0 +1,443 @@
+"""Checks what a reader has written for one exercise, by itself, and says what is wrong."""
+
+import re
+import shutil
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from . import answers, device_code, exercises, patches, regions, reports, runs, starters
+from .errors import WorkbookError
+from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
+
+NOT_DONE_MACRO = "BW_EXERCISE_NOT_DONE"
+
+
+def check(root, exercise, tools, on_progress=None):
+    """The Verdict on what stands in the reader's file. Whatever the reader did ends in a verdict;
+    a WorkbookError is a fault of the checkout (a program that isn't built, no compiler)."""
+    return check_answer(root, exercise, tools, None, on_progress)
+
+
+def check_answer(root, exercise, tools, given, on_progress=None):
+    """check() of `given` instead of what stands in the reader's file: the lines of a region, or
+    {key: value} of answers.toml. None: the reader's file."""
+    root, begin = Path(root).resolve(), time.monotonic()
+    progress = on_progress or (lambda text: None)
+    how = {exercises.PREDICT: _check_predict, exercises.FIND: _check_find}
+    verdict = how.get(exercise.kind, _check_code)(root, exercise, tools, given, progress)
+    return replace(verdict, seconds=round(time.monotonic() - begin, 3))
+
+
+def _verdict(exercise, status, **fields):
+    fields.setdefault("rule", exercise.idea)
+    return Verdict(exercise.id, status, exercise.expected, where=exercise.section_link, **fields)
+
+
+def _broken(exercise, error):
+    """The verdict for a reader's file that can't be read."""
+    place = None
+    if isinstance(error, regions.RegionError):
+        place = Place(error.path, error.line)
+    return _verdict(exercise, BROKEN, found=str(error), place=place, rule="")
+
+
+# --- write and improve -------------------------------------------------------------------------
+
+def _check_code(root, exercise, tools, given, progress):
+    try:
+        own = _own_region(root, exercise, given)
+    except WorkbookError as error:
+        return _broken(exercise, error)
+    notes = () if given is not None else _changed_elsewhere(root, exercise)
+    not_done = f"exercise {exercise.id} is not done yet: {exercise.title}"
+    code = regions.without_comments(own.text)
+    if NOT_DONE_MACRO in code or not code.strip():
+        first = next((number for number, line in enumerate(own.lines, own.first)
+                      if NOT_DONE_MACRO in line), own.first)
+        return _verdict(exercise, NOT_DONE, found=not_done, rule="", notes=notes,
+                        place=_place(exercise, own, first))
+    problem = regions.unbalanced(own.text)
+    if problem:
+        line = own.first + problem[0]
+        return _verdict(exercise, BROKEN, rule="", notes=notes, place=_place(exercise, own, line),
+                        found=f"{exercise.reader_file}:{line}: {problem[1]}")
+    with _work_folder(root) as folder:
+        return replace(_run_code(root, exercise, tools, own, folder, progress), notes=notes)
+
+
+def _own_region(root, exercise, given):
+    if given is not None:
+        return regions.ReaderRegion(tuple(given), 1)
+    text = regions.read_text(root / exercise.reader_file) if (
+        root / exercise.reader_file).exists() else None
+    if text is None:
+        raise WorkbookError(f"{exercise.reader_file} does not exist. `./workbook reset "
+                            f"{exercise.id}` writes it anew.")
+    if not text.strip():
+        raise regions.RegionError(exercise.reader_file, 1, "the file is empty. `./workbook reset "
+                                  f"{exercise.id}` writes it anew.")
+    return regions.reader_region(text, exercise.reader_file, exercise.id)
+
+
+def _run_code(root, exercise, tools, own, folder, progress):
+    replaced = [composed_file(root, [(exercise, own)])]
+    compiled = {}
+    for program in exercise.programs:
+        progress("compiling")
+        compiled[program] = device_code.compile_to_ptx(root, tools, program, replaced,
+                                                       folder / program)
+        if not compiled[program].files:
+            return _does_not_compile(exercise, own, compiled[program])
+    figures = []
+    for number, run in enumerate(exercise.runs, 1):
+        for seed in run.seeds:
+            progress(_progress_text(exercise, number, run, seed))
+            reference = runs.reference(root, tools, run, seed)
+            result = runs.with_ptx(root, tools, run, seed, compiled[run.program].files, reference,
+                                   device_code.YOURS + exercise.reader_file.name)
+            if not result.verified or not re.search(run.expect, result.output, re.M):
+                return _failed_run(exercise, own, run, seed, result)
+            if exercise.budget:
+                figures.append((run, seed, result, reference))
+    if exercise.budget:
+        failed = _over_budget(exercise, own, figures)
+        if failed:
+            return failed
+    return _verdict(exercise, PASSED, found=exercise.expected,
+                    figures=_worst_figures(exercise, figures))
+
+
+def composed_file(root, chosen):
+    """The solution's file with the regions of readers' exercises in it; all of one file.
+    `chosen`: (Exercise, ReaderRegion)s."""
+    exercise = chosen[0][0]
+    name = exercise.solution_file
+    bodies = {one.id: (own.lines, root / one.reader_file, own.first) for one, own in chosen}
+    text = regions.composed(regions.read_text(root / name), name, bodies, root / name)
+    return device_code.Replaced(name, text, exercise.reader_file)
+
+
+def _progress_text(exercise, number, run, seed):
+    text = "running" if len(exercise.runs) == 1 else f"run {number} of {len(exercise.runs)}"
+    return text + (f" (seed {seed})" if seed else "")
+
+
+def _does_not_compile(exercise, own, compiled):
+    if compiled.timed_out:
+        return _verdict(exercise, BROKEN, rule="", place=_first_place(exercise, own),
+                        found="The compiler did not come to an end within "
+                        f"{device_code.COMPILE_SECONDS} s. Look for a template or a constant "
+                        "expression that never ends.")
+    error = reports.first_error(compiled.errors, exercise.reader_file)
+    wrong, line = _recognised(exercise, own, compiled.errors)
+    if error is None:
+        return _verdict(exercise, BROKEN, rule="", place=_first_place(exercise, own),
+                        found="Your lines compile to a program without kernels."
+                        if not compiled.errors.strip() else "The compiler failed.",
+                        report=tuple(compiled.errors.splitlines()[-8:]))
+    fields = {"place": _place(exercise, own, error.line or own.first), "report": error.lines}
+    if wrong:
+        return _verdict(exercise, FAILED, found=f"It does not compile: {error.message}",
+                        explanation=wrong.message, wrong=wrong.name, **fields)
+    return _verdict(exercise, BROKEN, rule="", found=f"It does not compile: {error.message}",
+                    **fields)
+
+
+def _failed_run(exercise, own, run, seed, result):
+    report = reports.parse(result.errors, exercise.reader_file)
+    shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
+    wrong, line = _recognised(exercise, own, result.output + result.errors)
+    place = _first_place(exercise, own)
+    if report and report.reader_line:
+        place = _place(exercise, own, report.reader_line)
+    elif line:
+        place = _place(exercise, own, line)
+    return _verdict(exercise, FAILED, found=reports.found(result, report, run.expect, shown),
+                    explanation=wrong.message if wrong else "", wrong=wrong.name if wrong else "",
+                    rule=(report.rule if report and report.rule else exercise.idea),
+                    place=place, report=report.shown if report else ())
+
+
+def _recognised(exercise, own, output):
+    """(the known wrong answer that this is, the reader's line that shows it), or (None, None)."""
+    code = regions.without_comments(own.text)
+    for wrong in exercise.wrong:
+        in_code = re.search(wrong.code, code, re.M) if wrong.code else None
+        if wrong.code and not in_code:
+            continue
+        if wrong.output and not re.search(wrong.output, output, re.M):
+            continue
+        line = own.first + code.count("\n", 0, in_code.start()) if in_code else None
+        return wrong, line
+    return None, None
+
+
+def _over_budget(exercise, own, figures):
+    """The verdict for a run that takes more than is allowed, or None."""
+    for run, seed, result, reference in figures:
+        yours, solutions = (one.metric(exercise.budget.metric) for one in (result, reference))
+        if yours is None or solutions is None:
+            raise WorkbookError(f"{run.program} prints no `metric {exercise.budget.metric} ...`.")
+        if yours <= solutions * exercise.budget.at_most:
+            continue
+        wrong, line = _recognised(exercise, own, result.output + result.errors)
+        figure = _figures(exercise, yours, solutions)
+        place = _place(exercise, own, line) if line else _first_place(exercise, own)
+        return _verdict(exercise, FAILED, figures=figure, place=place,
+                        found=f"The result is right, but it takes {figure[0][1]}; at most "
+                        f"{figure[1][1]} are allowed ({exercise.budget.at_most:g} times the "
+                        "solution's own).", explanation=wrong.message if wrong else "",
+                        wrong=wrong.name if wrong else "")
+    return None
+
+
+def _worst_figures(exercise, figures):
+    if not figures:
+        return ()
+    pairs = [(result.metric(exercise.budget.metric), reference.metric(exercise.budget.metric))
+             for _, _, result, reference in figures]
+    return _figures(exercise, *max(pairs, key=lambda pair: pair[0] / max(pair[1], 1e-9)))
+
+
+def _figures(exercise, yours, solutions):
+    def text(value):
+        return f"{value:,.0f} {exercise.budget.metric}".replace(",", "\u202f")
+    return (("yours", text(yours)), ("allowed", text(solutions * exercise.budget.at_most)),
+            ("the solution's", text(solutions)))
+
+
+def _place(exercise, own, line):
+    index = line - own.first
+    text = own.lines[index].strip() if 0 <= index < len(own.lines) else ""
+    return Place(str(exercise.reader_file), line, text)
+
+
+def _first_place(exercise, own):
+    """The first of the reader's lines that holds code."""
+    code = regions.without_comments(own.text).split("\n")
+    index = next((index for index, line in enumerate(code) if line.strip()), 0)
+    return _place(exercise, own, own.first + index)
+
+
+def _changed_elsewhere(root, exercise):
+    """A note when the reader has changed what isn't looked at."""
+    try:
+        text = regions.read_text(root / exercise.reader_file)
+        starter = starters.starter_text(regions.read_text(root / exercise.solution_file),
+                                        exercise.solution_file)
+    except WorkbookError:
+        return ()
+    line = first_difference_outside(text, starter)
+    if line is None:
+        return ()
+    return (f"Only what stands between the marks is checked: {exercise.reader_file}:{line} is "
+            "outside of them and differs from the file as it came.",)
+
+
+def first_difference_outside(text, starter):
+    """The first line of `text` that differs from `starter` outside of all marks, or None."""
+    mine, original = _outside(text), _outside(starter)
+    for (number, line), (_, other) in zip(mine, original):
+        if line != other:
+            return number
+    if len(mine) == len(original):
+        return None
+    return mine[len(original)][0] if len(mine) > len(original) else len(text.split("\n"))
+
+
+def _outside(text):
+    lines, inside = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        if re.match(r"\s*// <<< exercise ", line):
+            inside = False
+        if not inside:
+            lines.append((number, line.rstrip()))
+        if re.match(r"\s*// >>> exercise ", line):
+            inside = True
+    return lines
+
+
+class _work_folder:
+    """A folder of its own for one check, removed with all that is in it."""
+
+    def __init__(self, root):
+        self._parent = runs.folder(root)
+
+    def __enter__(self):
+        try:
+            self._parent.mkdir(parents=True, exist_ok=True)
+            self._folder = Path(tempfile.mkdtemp(prefix="check-", dir=self._parent))
+        except OSError as error:
+            raise WorkbookError(f"Checks write into {self._parent}, which can't be written to: "
+                                f"{error.strerror}.") from error
+        return self._folder
+
+    def __exit__(self, *_):
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+# --- predict -----------------------------------------------------------------------------------
+
+def _check_predict(root, exercise, tools, given, progress):
+    try:
+        values, table = _own_answers(root, exercise, given)
+    except WorkbookError as error:
+        return _broken(exercise, error)
+    if all(answers.is_blank(value) for value in values.values()):
+        return _not_answered(exercise, table, exercise.questions[0].key)
+    progress("running")
+    right = runs.computed_answers(root, tools, exercise)
+    marked = [_mark(question, values[question.key], right[question.key])
+              for question in exercise.questions]
+    bad = [answer for answer in marked if not answer.right]
+    if not bad:
+        return _verdict(exercise, PASSED, found=exercise.expected, answers=tuple(marked))
+    answered = [answer for answer in bad if not answers.is_blank(answer.given)]
+    fields = {"answers": tuple(marked),
+              "place": _answer_place(exercise, table, (answered or bad)[0].key)}
+    if not answered:
+        return _verdict(exercise, NOT_DONE, rule="", **fields,
+                        found=f"{len(bad)} of {len(marked)} questions are not answered yet; the "
+                        "other answers are right.")
+    wrong = _recognised_answers(exercise, values)
+    return _verdict(exercise, FAILED, explanation=wrong.message if wrong else "",
+                    wrong=wrong.name if wrong else "", **fields,
+                    found=("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers "
+                           "are") + " not what the machine does: "
+                    + ", ".join(f"{answer.key} = {answer.given}" for answer in answered) + ".")
+
+
+def _own_answers(root, exercise, given):
+    if given is None:
+        return answers.read(root, exercise)
+    blank = {key: "" for key in answers.keys(exercise)}
+    return {**blank, **given}, None
+
+
+def _not_answered(exercise, table, key):
+    return _verdict(exercise, NOT_DONE, rule="", place=_answer_place(exercise, table, key),
+                    found=f"exercise {exercise.id} is not done yet: {exercise.title}")
+
+
+def _answer_place(exercise, table, key):
+    if table is None:
+        return Place(str(exercise.reader_file), 1)
+    line = table.line_of(key)
+    return Place(str(exercise.reader_file), line, table.lines[line - table.first].strip())
+
+
+def _mark(question, given, right):
+    shown = str(given).strip()
+    if answers.is_blank(given):
+        return Answer(question.key, "", False, "not answered yet")
+    if question.answer == exercises.INTEGER:
+        number = _as_integer(given)
+        if number is None:
+            return Answer(question.key, shown, False, "this is not a whole number")
+        return Answer(question.key, shown, number == int(right))
+    if question.answer == exercises.CHOICE:
+        letter = shown.rstrip(":.)").lower()
+        if letter not in question.letters():
+            return Answer(question.key, shown, False,
+                          f"this is none of {', '.join(question.letters())}")
+        return Answer(question.key, shown, letter == str(right))
+    return Answer(question.key, shown, _plain(shown) == _plain(str(right)))
+
+
+def _as_integer(value):
+    if isinstance(value, bool) or isinstance(value, float) and value != int(value):
+        return None
+    if isinstance(value, (int, float)):
+        return int(value)
+    try:
+        return int(str(value).strip().replace("_", ""), 0)
+    except ValueError:
+        return None
+
+
+def _plain(text):
+    return " ".join(text.lower().split())
+
+
+def _recognised_answers(exercise, values):
+    """The known wrong answer whose every key agrees with the reader's, or None."""
+    questions = {question.key: question for question in exercise.questions}
+    for wrong in exercise.wrong:
+        if all(key in values and not answers.is_blank(values[key])
+               and _mark(questions[key], values[key], value).right
+               for key, value in wrong.answer.items()):
+            return wrong
+    return None
+
+
+# --- find --------------------------------------------------------------------------------------
+
+def _check_find(root, exercise, tools, given, progress):
+    try:
+        values, table = _own_answers(root, exercise, given)
+    except WorkbookError as error:
+        return _broken(exercise, error)
+    if all(answers.is_blank(value) for value in values.values()):
+        return _not_answered(exercise, table, "line")
+    progress("looking")
+    shown = patches.shown(root / "solutions" / exercise.chapter, exercise.patch)
+    lines = shown.text.split("\n")
+    marked = (_mark_line(exercise, values["line"], lines, shown.faulty_lines),
+              _mark_cause(exercise, values["cause"]))
+    bad = [answer for answer in marked if not answer.right]
+    if not bad:
+        return _verdict(exercise, PASSED, found=exercise.expected, answers=marked)
+    answered = [answer for answer in bad if answer.given]
+    fields = {"answers": marked, "place": _answer_place(exercise, table, (answered or bad)[0].key)}
+    if not answered:
+        return _verdict(exercise, NOT_DONE, rule="", **fields,
+                        found=f"`{bad[0].key}` is not answered yet; the other answer is right.")
+    wrong = _recognised_fault(exercise, values, lines)
+    found = {("line",): "The fault is not in the line that you named.",
+             ("cause",): "The cause is another one."}.get(
+                 tuple(answer.key for answer in answered),
+                 "Neither the line nor the cause is the fault's.")
+    comments = [answer.comment for answer in answered if answer.comment]
+    return _verdict(exercise, FAILED, explanation=wrong.message if wrong else "",
+                    wrong=wrong.name if wrong else "", **fields,
+                    found=" ".join([found, *(comment + "." for comment in comments)]))
+
+
+def _mark_line(exercise, given, lines, faulty):
+    shown = str(given).strip()
+    if not shown:
+        return Answer("line", "", False, "not answered yet")
+    number = _as_integer(given)
+    if number is None or not 1 <= number <= len(lines):
+        return Answer("line", shown, False,
+                      f"`line` takes a number from 1 to {len(lines)}, a line of "
+                      f"{exercise.bug_file}")
+    right = number in faulty or lines[number - 1].strip() in (
+        text.strip() for text in exercise.also_lines)
+    return Answer("line", shown, right)
+
+
+def _mark_cause(exercise, given):
+    shown = str(given).strip().rstrip(":.)").lower()
+    if not shown:
+        return Answer("cause", "", False, "not answered yet")
+    letters = [cause[0] for cause in exercise.causes]
+    if shown not in letters:
+        return Answer("cause", shown, False, f"`cause` takes one of {', '.join(letters)}")
+    return Answer("cause", shown, shown == exercise.cause)
+
+
+def _recognised_fault(exercise, values, lines):
+    number = _as_integer(values["line"])
+    text = lines[number - 1] if number is not None and 1 <= number <= len(lines) else ""
+    cause = str(values["cause"]).strip().rstrip(":.)").lower()
+    for wrong in exercise.wrong:
+        wanted_line, wanted_cause = (wrong.answer.get(key, "") for key in ("line_text", "cause"))
+        if wanted_line and wanted_line not in text:
+            continue
+        if wanted_cause and wanted_cause != cause:
+            continue
+        return wrong
+    return None

@@ -1,0 +1,92 @@
+"""Whole programs with readers' lines in them: all passed exercises (`use mine`), or the faulty file
+of a find exercise."""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import check, device_code, patches, regions, reports, runs
+from .errors import WorkbookError
+
+
+@dataclass
+class Composed:
+    """Device code of programs. A context manager: the files go at its end."""
+
+    root: Path
+    folder: Path
+    focus: str = ""                 # the file whose lines reports shall name
+    programs: dict = field(default_factory=dict)
+
+    def files_of(self, program):
+        return self.programs[program]
+
+    def environment(self, program):
+        """The settings with which the prebuilt program (started in the root) runs this code."""
+        files = ":".join(os.path.relpath(file, self.root) for file in self.files_of(program))
+        settings = {"BW_SIM_PTX": files}
+        if self.focus:
+            settings["BW_SIM_FOCUS"] = self.focus
+        return settings
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def bug(root, exercise, tools, on_progress=None):
+    """The programs of a find exercise with its fault in them."""
+    root = Path(root).resolve()
+    shown = patches.shown(root / "solutions" / exercise.chapter, exercise.patch)
+    text = f'#line 1 "{root / exercise.bug_file}"\n' + shown.text
+    replaced = [device_code.Replaced(exercise.solution_file, text, exercise.bug_file)]
+    return _compose(root, tools, exercise.programs, replaced, on_progress,
+                    device_code.YOURS + exercise.bug_file.name)
+
+
+def mine(root, chosen, program, tools, on_progress=None):
+    """A program with the reader's lines of all exercises of `chosen` that concern it; None when
+    none does."""
+    root, by_file = Path(root).resolve(), {}
+    for exercise in chosen:
+        if exercise.is_in_code:
+            text = regions.read_text(root / exercise.reader_file)
+            own = regions.reader_region(text, exercise.reader_file, exercise.id)
+            by_file.setdefault(exercise.solution_file, []).append((exercise, own))
+    replaced = [check.composed_file(root, regions_of_file) for regions_of_file in by_file.values()]
+    sources = [unit.source.relative_to(root) for unit in device_code.units(root, program)]
+    replaced = [file for file in replaced
+                if any(device_code.includes(root, source, [file.name]) for source in sources)]
+    if not replaced:
+        return None
+    return _compose(root, tools, [program], replaced, on_progress, "")
+
+
+def _compose(root, tools, programs, replaced, on_progress, focus):
+    runs.folder(root).mkdir(parents=True, exist_ok=True)
+    composed = Composed(root, Path(tempfile.mkdtemp(prefix="mine-", dir=runs.folder(root))), focus)
+    try:
+        for program in programs:
+            if on_progress:
+                on_progress(f"compiling {program}")
+            compiled = device_code.compile_to_ptx(root, tools, program, replaced,
+                                                  composed.folder / program)
+            if not compiled.files:
+                raise WorkbookError(_why(compiled, replaced), details=compiled.errors)
+            composed.programs[program] = compiled.files
+    except BaseException:
+        composed.__exit__()
+        raise
+    return composed
+
+
+def _why(compiled, replaced):
+    for file in replaced:
+        error = reports.first_error(compiled.errors, file.reader_file)
+        if error and error.line:
+            return f"{file.reader_file}:{error.line}: it does not compile: {error.message}."
+    return "The composed program does not compile; the compiler's words are above."

@@ -1,0 +1,186 @@
+"""Runs the programs of exercises in the simulator, and remembers what the solution's runs gave."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import build, limited
+from .errors import WorkbookError
+from .trace import Trace
+
+VERIFIED, WRONG_RESULT = 0, 1
+FAULT = 70  # the simulator has ended the program with a report
+# The limits of a reader's run, as multiples of what the solution's run takes, and at least.
+LIMIT_FACTOR = 50
+LEAST_CYCLES = 1_000_000
+LEAST_SECONDS = 30.0
+SOLUTION_SECONDS = 600.0
+_STATISTICS = re.compile(r"^simulator: (?P<kernel>.*): \d+ clusters?, (?P<cycles>\d+) cycles, .*\n",
+                         re.M)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A run: how it ended, what it printed, and the simulated cycles of all its launches."""
+
+    status: int
+    output: str
+    errors: str
+    seconds: float
+    cycles: int
+    kernels: tuple
+    timed_out: bool = False
+    printed_too_much: bool = False
+
+    @property
+    def verified(self):
+        return self.status == VERIFIED and not self.timed_out and not self.printed_too_much
+
+    def metric(self, name):
+        """A figure: `metric NAME VALUE` that the program prints; for "cycles" the line
+        `cycles VALUE`, else the cycles of all launches. None where there is none."""
+        match = re.search(rf"^metric\s+{re.escape(name)}\s+([-+.\deE]+)", self.output, re.M)
+        if not match and name == "cycles":
+            match = re.search(r"^cycles\s+(\d+(?:\.\d+)?)\s*$", self.output, re.M)
+            if not match:
+                return float(self.cycles)
+        return float(match.group(1)) if match else None
+
+
+def folder(root):
+    """Where checks keep what they make."""
+    return build.SIM.folder(Path(root)) / "checks"
+
+
+def command(root, run):
+    program = build.program(Path(root), build.SIM, run.program)
+    if not program.is_file():
+        raise WorkbookError(f"The program {run.program} is not built.")
+    return [str(program), *run.options]
+
+
+def clean_environment(tools, **changes):
+    """The tools' environment without settings of the simulator that a user may have."""
+    env = {key: value for key, value in tools.env.items() if not key.startswith("BW_SIM_")}
+    env.update(changes)
+    return env
+
+
+def execute(root, tools, run, seed, seconds, **changes):
+    """One run with a seed, with further settings of the simulator; returns a Result."""
+    env = clean_environment(tools, BW_SIM_SEED=str(seed), BW_SIM_STATS="1", **changes)
+    ended = limited.run(command(root, run), seconds, env=env, cwd=root)
+    statistics = list(_STATISTICS.finditer(ended.errors))
+    return Result(ended.status, ended.output, _STATISTICS.sub("", ended.errors), ended.seconds,
+                  sum(int(match["cycles"]) for match in statistics),
+                  tuple(dict.fromkeys(match["kernel"] for match in statistics)),
+                  ended.timed_out, ended.printed_too_much)
+
+
+def with_ptx(root, tools, run, seed, ptx, reference, focus):
+    """A run of the prebuilt program with kernels of PTX files (relative to the root), bounded by
+    multiples of what the solution's run takes."""
+    cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
+    files = ":".join(os.path.relpath(file, root) for file in ptx)
+    return execute(root, tools, run, seed, max(LEAST_SECONDS, LIMIT_FACTOR * reference.seconds),
+                   BW_SIM_PTX=files, BW_SIM_FOCUS=focus, BW_SIM_CYCLE_LIMIT=str(cycles),
+                   BW_SIM_LIVELOCK_CYCLES=str(cycles))
+
+
+def reference(root, tools, run, seed):
+    """The solution's own run, remembered for as long as the program stays the same."""
+    stamp = _stamp(root, run, seed)
+    cached = _load(root, "runs", stamp)
+    if cached:
+        cached["kernels"] = tuple(cached["kernels"])
+        return Result(**cached)
+    result = execute(root, tools, run, seed, SOLUTION_SECONDS)
+    if not result.verified:
+        raise WorkbookError(f"The solution's own run of {run.program} {' '.join(run.options)} does "
+                            "not verify. That is a fault of the workbook or of this build, not "
+                            "yours; its output is above.", details=result.output + result.errors)
+    _save(root, "runs", stamp, dict(vars(result)))
+    return result
+
+
+def trace(root, tools, run):
+    """The Trace of the solution's own run."""
+    folder(root).mkdir(parents=True, exist_ok=True)
+    log = folder(root) / f"events-{os.getpid()}.jsonl"
+    try:
+        result = execute(root, tools, run, run.seeds[0], SOLUTION_SECONDS, BW_SIM_EVENTS=str(log))
+        if not result.verified:
+            raise WorkbookError(f"The solution's own run of {run.program} does not verify.",
+                                details=result.output + result.errors)
+        return Trace.read(log, result.output)
+    finally:
+        if log.exists():
+            log.unlink()
+
+
+def computed_answers(root, tools, exercise):
+    """{key: answer} of a predict exercise, computed from the machine's event log by keys.py."""
+    path = Path(root) / "solutions" / exercise.chapter / "exercises" / "keys.py"
+    try:
+        code = path.read_bytes()
+    except OSError as error:
+        raise WorkbookError(f"{path} can't be read: {error.strerror}.") from error
+    wanted = sorted((question.key, question.function, question.run)
+                    for question in exercise.questions)
+    stamp = hashlib.sha256(code + repr(wanted).encode()
+                           + "".join(_stamp(root, run, run.seeds[0])
+                                     for run in exercise.runs).encode()).hexdigest()
+    cached = _load(root, "answers", stamp)
+    if cached:
+        return cached
+    module = _load_module(path, exercise.chapter)
+    traces, found = {}, {}
+    for question in exercise.questions:
+        if question.run not in traces:
+            traces[question.run] = trace(root, tools, exercise.runs[question.run])
+        function = getattr(module, question.function, None)
+        if function is None:
+            raise WorkbookError(f"{path} has no function {question.function}.")
+        found[question.key] = function(traces[question.run])
+    _save(root, "answers", stamp, found)
+    return found
+
+
+def _load_module(path, chapter):
+    spec = importlib.util.spec_from_file_location(f"keys_of_{chapter}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _stamp(root, run, seed):
+    """Changes whenever the run could give something else."""
+    program = build.program(Path(root), build.SIM, run.program)
+    try:
+        status = program.stat()
+    except OSError:
+        raise WorkbookError(f"The program {run.program} is not built.") from None
+    identity = (run.program, run.options, seed, status.st_size, status.st_mtime_ns)
+    return hashlib.sha256(repr(identity).encode()).hexdigest()
+
+
+def _load(root, kind, stamp):
+    try:
+        return json.loads((folder(root) / kind / f"{stamp}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _save(root, kind, stamp, value):
+    place = folder(root) / kind
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        temporary = place / f"{stamp}.{os.getpid()}"
+        temporary.write_text(json.dumps(value), encoding="utf-8")
+        temporary.replace(place / f"{stamp}.json")
+    except OSError:
+        pass  # it is only remembered

@@ -1,0 +1,99 @@
+"""What has to hold of every exercise: starter, solution and each kept wrong answer, by the real
+check."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import check, compose, exercises, patches, runs
+from .verdict import FAILED, NOT_DONE, PASSED, Verdict
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One answer and what the check says to it."""
+
+    name: str
+    status: str         # that it should have
+    verdict: Verdict
+    wrong: str = ""     # name of the wrong answer that it should be recognised as
+    complaint: str = ""  # when it isn't a verdict that was looked at
+
+    def problem(self):
+        """What is not as it should be, or ""."""
+        if self.complaint or self.verdict is None:
+            return self.complaint
+        if self.verdict.status != self.status:
+            return f"the status is {self.verdict.status}; it should be {self.status}."
+        if self.verdict.wrong != self.wrong:
+            return (f"it is recognised as '{self.verdict.wrong}', not as '{self.wrong}'."
+                    if self.verdict.wrong else "it gets no explanation of its own.")
+        return ""
+
+
+def trials(root, exercise, tools, wrong=True):
+    """The trials of an exercise, one by one."""
+    yield starter(root, exercise, tools)
+    yield solution(root, exercise, tools)
+    if wrong:
+        for one in exercise.wrong:
+            yield Trial(f"wrong answer '{one.name}'", FAILED,
+                        check.check_answer(root, exercise, tools, _given(root, exercise, one)),
+                        one.name)
+    if exercise.kind == exercises.FIND and exercise.runs:
+        yield faulty(root, exercise, tools)
+
+
+def starter(root, exercise, tools):
+    """The text that a reader begins with."""
+    given = exercise.region.starter if exercise.is_in_code else {}
+    verdict = check.check_answer(root, exercise, tools, given)
+    is_naive = exercise.kind == exercises.IMPROVE and verdict.status != NOT_DONE
+    return Trial("starter", FAILED if is_naive else NOT_DONE, verdict,
+                 verdict.wrong if is_naive else "")
+
+
+def solution(root, exercise, tools):
+    """The right answer."""
+    return Trial("solution", PASSED,
+                 check.check_answer(root, exercise, tools, right_answer(root, exercise, tools)))
+
+
+def right_answer(root, exercise, tools):
+    """The solution's lines, or the right values of answers.toml."""
+    if exercise.is_in_code:
+        return exercise.region.body
+    if exercise.kind == exercises.PREDICT:
+        return runs.computed_answers(root, tools, exercise)
+    shown = patches.shown(Path(root) / "solutions" / exercise.chapter, exercise.patch)
+    return {"line": shown.faulty_lines[0], "cause": exercise.cause}
+
+
+def _given(root, exercise, wrong):
+    if exercise.is_in_code:
+        return wrong.answer.strip("\n").split("\n")
+    if exercise.kind == exercises.PREDICT:
+        return wrong.answer
+    shown = patches.shown(Path(root) / "solutions" / exercise.chapter, exercise.patch)
+    lines = shown.text.split("\n")
+    text = wrong.answer.get("line_text")
+    line = next((number for number, line in enumerate(lines, 1) if text and text in line),
+                shown.faulty_lines[0] if text is None else len(lines) + 1)
+    return {"line": line, "cause": wrong.answer.get("cause", exercise.cause)}
+
+
+def faulty(root, exercise, tools):
+    """The faulty program of a find exercise: it must not verify, or the exercise says why it
+    does."""
+    symptoms = []
+    with compose.bug(root, exercise, tools) as composed:
+        for run in exercise.runs:
+            for seed in run.seeds:
+                reference = runs.reference(root, tools, run, seed)
+                result = runs.with_ptx(root, tools, run, seed, composed.files_of(run.program),
+                                       reference, composed.focus)
+                symptoms.append(not result.verified)
+    complaint = ""
+    if not all(symptoms) and not exercise.needs_reports:
+        complaint = "the faulty program verifies; give options or seeds that show the fault, or " \
+                    "`needs_reports` and `why`."
+    return Trial("faulty program", "", None, complaint=complaint)

@@ -1,0 +1,54 @@
+"""What a check says."""
+
+from dataclasses import asdict, dataclass
+
+PASSED, FAILED, NOT_DONE, BROKEN = "passed", "failed", "not_done", "broken"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the reader's."""
+
+    path: str
+    line: int
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A reader's answer to one question; `comment` says what is wrong with it, or the right one
+    after all are right."""
+
+    key: str
+    given: str
+    right: bool
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of a check. `status`: PASSED; FAILED; NOT_DONE: the starter still stands there;
+    BROKEN: it could not be tried (does not compile, a mark is gone)."""
+
+    id: str
+    status: str
+    expected: str
+    found: str = ""
+    explanation: str = ""   # of a wrong answer that is known
+    wrong: str = ""         # its name
+    rule: str = ""
+    where: str = ""         # "chapters/NN_name/README.md#section": where the rule is explained
+    place: Place = None     # the reader's first line that matters
+    report: tuple = ()      # the machine's or the compiler's words, cut to the reader's lines
+    notes: tuple = ()
+    figures: tuple = ()     # (name, value) of an improve exercise
+    answers: tuple = ()
+    seconds: float = 0.0
+
+    @property
+    def passed(self):
+        return self.status == PASSED
+
+    def to_dict(self):
+        """For JSON."""
+        return asdict(self)
