@@ -203,7 +203,7 @@ def _worst_figures(exercise, figures):
 
 def _figures(exercise, yours, solutions):
     def text(value):
-        return f"{value:,.0f} {exercise.budget.metric}".replace(",", "\u202f")
+        return f"{value:,.0f} {exercise.budget.metric}"
     return (("yours", text(yours)), ("allowed", text(solutions * exercise.budget.at_most)),
             ("the solution's", text(solutions)))
 
