@@ -1,6 +1,6 @@
 /// \file
 /// How fast the simulator is: the simulated blockwise FP8 GEMM against OpenBLAS sgemm of the same
-/// size on the same cores in the same run, and how its time grows with size and with host threads.
+/// size on the same cores, the two in turn, and how its time grows with size and with host threads.
 #include <cblas.h>
 
 #include <algorithm>
@@ -23,92 +23,139 @@ struct Shape {
   [[nodiscard]] double flop() const { return 2.0 * m * n * k; }
 };
 
-constexpr Shape kShapes[] = {{512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 1024}};
+constexpr Shape kShapes[] = {
+    {512, 512, 512}, {1024, 1024, 1024}, {2048, 2048, 1024}, {4096, 4096, 1024}};
 constexpr Shape kThreadShape = {1024, 1024, 1024};
 /// The same for all shapes, so that their times can be compared.
 constexpr const char* kConfiguration = "cta1_128x128_1x1";
-constexpr int kRepetitions = 5;
 
-/// Median wall time in seconds, after one run that is not counted.
-double median_seconds(const std::function<void()>& run) {
+double seconds_of(const std::function<void()>& run) {
+  const auto begin = std::chrono::steady_clock::now();
   run();
-  std::vector<double> seconds(kRepetitions);
-  for (double& value : seconds) {
-    const auto begin = std::chrono::steady_clock::now();
-    run();
-    value = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + kRepetitions / 2, seconds.end());
-  return seconds[kRepetitions / 2];
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-double sgemm_seconds(const Shape& shape) {
-  std::mt19937 generator(1);
-  std::normal_distribution<float> normal;
-  const auto matrix = [&](int rows, int columns) {
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Median wall times of two contestants that take turns, in seconds, and of the rounds' ratios:
+/// what slows the machine down for a while slows both.
+struct Duel {
+  double first = 0;
+  double second = 0;
+  double ratio = 0;  ///< first / second
+};
+
+/// Runs both in turn for at least kLeastRounds rounds and about kLeastSeconds, after one that is
+/// not counted.
+Duel duel(const std::function<void()>& first, const std::function<void()>& second) {
+  constexpr size_t kLeastRounds = 5, kMostRounds = 101;
+  constexpr double kLeastSeconds = 3;
+  first();
+  second();
+  std::vector<double> firsts, seconds, ratios;
+  double total = 0;
+  while (firsts.size() < kLeastRounds || (total < kLeastSeconds && firsts.size() < kMostRounds)) {
+    firsts.push_back(seconds_of(first));
+    seconds.push_back(seconds_of(second));
+    ratios.push_back(firsts.back() / seconds.back());
+    total += firsts.back() + seconds.back();
+  }
+  return {median(firsts), median(seconds), median(ratios)};
+}
+
+/// OpenBLAS' product of random matrices of a shape.
+class Sgemm {
+ public:
+  explicit Sgemm(const Shape& shape)
+      : shape_(shape),
+        a_(random(shape.m, shape.k)),
+        b_(random(shape.n, shape.k)),
+        d_(static_cast<size_t>(shape.m) * static_cast<size_t>(shape.n)) {}
+
+  void run() {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, shape_.m, shape_.n, shape_.k, 1.0f,
+                a_.data(), shape_.k, b_.data(), shape_.k, 0.0f, d_.data(), shape_.n);
+  }
+
+ private:
+  static std::vector<float> random(int rows, int columns) {
+    std::mt19937 generator(1);
+    std::normal_distribution<float> normal;
     std::vector<float> values(static_cast<size_t>(rows) * static_cast<size_t>(columns));
     for (float& value : values) value = normal(generator);
     return values;
-  };
-  const std::vector<float> a = matrix(shape.m, shape.k), b = matrix(shape.n, shape.k);
-  std::vector<float> d(static_cast<size_t>(shape.m) * static_cast<size_t>(shape.n));
-  return median_seconds([&] {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, shape.m, shape.n, shape.k, 1.0f, a.data(),
-                shape.k, b.data(), shape.k, 0.0f, d.data(), shape.n);
-  });
-}
+  }
 
-struct Simulated {
-  double seconds = 0;
-  bw::sim::LaunchResult launch;
+  Shape shape_;
+  std::vector<float> a_, b_, d_;
 };
 
-Simulated simulate(const Shape& shape) {
-  constexpr float kBeta = 0.0f;
-  constexpr uint64_t kSeed = 1;
-  constexpr cudaStream_t kDefaultStream = nullptr;
-  const bw::GemmKernel& kernel = bw::find_gemm_kernel(kConfiguration);
-  const bw::DeviceProblem problem(
-      bw::make_blockwise_problem(shape.m, shape.n, shape.k, kBeta, kSeed, bw::Fill::kNormal));
-  Simulated result;
-  result.seconds = median_seconds([&] {
-    bw::blockwise_fp8_gemm(problem.arguments(), kernel, kDefaultStream);
+/// Chapter 5's GEMM of a shape in the simulator.
+class SimulatedGemm {
+ public:
+  explicit SimulatedGemm(const Shape& shape)
+      : problem_(bw::make_blockwise_problem(shape.m, shape.n, shape.k, kBeta, kSeed,
+                                            bw::Fill::kNormal)) {}
+
+  void run() {
+    bw::blockwise_fp8_gemm(problem_.arguments(), kernel_, kDefaultStream);
     bw::check_cuda(cudaStreamSynchronize(kDefaultStream), "run the GEMM");
-  });
-  result.launch = bw::sim::cudart::Runtime::instance().device().last_launch();
-  return result;
+  }
+
+ private:
+  static constexpr float kBeta = 0.0f;
+  static constexpr uint64_t kSeed = 1;
+  static constexpr cudaStream_t kDefaultStream = nullptr;
+
+  const bw::GemmKernel& kernel_ = bw::find_gemm_kernel(kConfiguration);
+  bw::DeviceProblem problem_;
+};
+
+Duel simulator_against_sgemm(const Shape& shape) {
+  SimulatedGemm simulated(shape);
+  Sgemm sgemm(shape);
+  return duel([&] { simulated.run(); }, [&] { sgemm.run(); });
 }
 
 void compare_with_openblas(unsigned threads) {
-  std::printf("%-16s %12s %12s %7s %12s %10s %14s\n", "M x N x K", "simulated ms", "sgemm ms",
-              "ratio", "warp instr.", "M instr/s", "device cycles");
+  std::printf("%-16s %12s %10s %7s %11s %12s %10s %14s\n", "M x N x K", "simulated ms", "sgemm ms",
+              "ratio", "Gflop/s", "warp instr.", "M instr/s", "device cycles");
   for (const Shape& shape : kShapes) {
-    const Simulated simulated = simulate(shape);
-    const double sgemm = sgemm_seconds(shape);
+    const Duel times = simulator_against_sgemm(shape);
+    const bw::sim::LaunchResult& launch =
+        bw::sim::cudart::Runtime::instance().device().last_launch();
     char name[32];
     std::snprintf(name, sizeof name, "%dx%dx%d", shape.m, shape.n, shape.k);
-    const auto instructions = static_cast<double>(simulated.launch.warp_instructions);
-    std::printf("%-16s %12.1f %12.2f %7.2f %12.0f %10.1f %14llu\n", name, simulated.seconds * 1e3,
-                sgemm * 1e3, simulated.seconds / sgemm, instructions,
-                instructions / simulated.seconds * 1e-6,
-                static_cast<unsigned long long>(simulated.launch.cycles));
+    const auto instructions = static_cast<double>(launch.warp_instructions);
+    std::printf("%-16s %12.1f %10.2f %7.2f %11.1f %12.0f %10.1f %14llu\n", name, times.first * 1e3,
+                times.second * 1e3, times.ratio, shape.flop() / times.first * 1e-9, instructions,
+                instructions / times.first * 1e-6, static_cast<unsigned long long>(launch.cycles));
     std::fflush(stdout);
   }
-  std::printf("(%u host threads for both; chapter 5's %s; sgemm is OpenBLAS, %s)\n\n", threads,
-              kConfiguration, openblas_get_corename());
+  std::printf(
+      "(%u host threads for both, in turn, medians; chapter 5's %s; sgemm is OpenBLAS, %s)\n\n",
+      threads, kConfiguration, openblas_get_corename());
 }
 
+/// The simulated GEMM with one host thread against 2, 4, ... of them, in turn.
 void scale_with_threads(unsigned most) {
   bw::sim::Settings& settings = bw::sim::cudart::Runtime::instance().device().settings();
-  std::printf("%-16s %12s %12s %9s\n", "host threads", "simulated ms", "sgemm ms", "speed-up");
-  double single = 0;
-  for (unsigned threads = 1; threads <= most; threads *= 2) {
-    settings.host_threads = threads;
-    openblas_set_num_threads(static_cast<int>(threads));
-    const double seconds = simulate(kThreadShape).seconds;
-    if (threads == 1) single = seconds;
-    std::printf("%-16u %12.1f %12.2f %9.2f\n", threads, seconds * 1e3,
-                sgemm_seconds(kThreadShape) * 1e3, single / seconds);
+  std::printf("%-16s %12s %9s\n", "host threads", "simulated ms", "speed-up");
+  SimulatedGemm gemm(kThreadShape);
+  const auto with = [&](unsigned threads) {
+    return [&gemm, &settings, threads] {
+      settings.host_threads = threads;
+      gemm.run();
+    };
+  };
+  for (unsigned threads = 2; threads <= most; threads *= 2) {
+    const Duel times = duel(with(1), with(threads));
+    if (threads == 2) std::printf("%-16u %12.1f %9.2f\n", 1u, times.first * 1e3, 1.0);
+    std::printf("%-16u %12.1f %9.2f\n", threads, times.second * 1e3, times.ratio);
     std::fflush(stdout);
   }
   std::printf("(at %dx%dx%d)\n", kThreadShape.m, kThreadShape.n, kThreadShape.k);
