@@ -112,8 +112,8 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
                  "an operation on the mbarrier " + name(offset_bytes) + " of CTA rank " +
                      std::to_string(cta_.rank) + " took effect after that CTA had exited",
                  "shared memory of an exited CTA must not be accessed (PTX ISA, \"Cluster of "
-                 "Cooperative Thread Arrays\"; known pitfall 8: exit before a remote arrival, a "
-                 "multicast write or an MMA is through)",
+                 "Cooperative Thread Arrays\"; docs/pitfalls.md, pitfall 8: exit before a remote "
+                 "arrival, a multicast write or an MMA is through)",
                  "let the CTA stay until everything that was sent to it has arrived: wait for its "
                  "last phase, or put a cluster barrier before the exit");
   }
