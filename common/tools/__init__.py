@@ -1,4 +1,5 @@
-"""What `./workbook` consists of: the Python standard library only, as it runs first of all.
+"""What `./workbook` consists of: the Python standard library only, as it runs first of all, but for
+the reader's commands in reader/, which run in the private environment.
 
 cli       arguments, errors, exit status          commands  what each subcommand does
 setup     brings a machine into shape             build     CMake and Ninja
@@ -6,4 +7,5 @@ packages  the distribution's packages             toolkit   finds a CUDA Toolkit
 private_env  the checkout's own toolkit (wheels)  chapters  chapters and where they run
 machine   CPU, memory, GPU                        process   child processes
 console   progress and colour                     errors    the one exception that readers see
+api       exercises and their checks              reader    list, next, check, watch and the like
 """

@@ -168,6 +168,8 @@ def do_doctor(root, console, _arguments):
     rows += [("GPU", _describe_gpu(gpu)) for gpu in gpus] or [("GPU", "none found")]
     rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
     rows += _library_rows(root, problems)
+    rows.append(("exercises", "ready" if private_env.reader_python(root) else
+                 "`./workbook next` installs what the reader's commands need"))
     for name, text in rows:
         print(f"{name:<11}{text}")
     print()

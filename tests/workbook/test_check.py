@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -87,6 +88,22 @@ class Check(Reader):
                          [("1.1", "passed"), ("1.2", "not_done")])
         self.assertEqual(data["verdicts"][0]["line"], 5)
 
+    def test_ctrl_c_ends_a_check_with_130_and_nothing_is_remembered(self):
+        self.write_answer(first="    // HANG")
+        process = subprocess.Popen([sys.executable, str(self.root / "workbook"), "check", "1.1"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                   universal_newlines=True, start_new_session=True,
+                                   env=environment(CUDA_HOME=self.toolkit))
+        deadline = time.monotonic() + 60
+        while not (self.root / "hanging").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        text, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, text)
+        self.assertNotIn("Traceback", text)
+        self.assertFalse((self.root / "chapters" / "progress.json").exists())
+
     def test_a_mark_that_is_gone_is_said(self):
         text = self.reader_file.read_text(encoding="utf-8")
         self.reader_file.write_text(text.replace("// <<< exercise 1.1", ""), encoding="utf-8")
@@ -146,7 +163,7 @@ class Next(Reader):
     def test_without_an_editor_it_says_so(self):
         text = self.on_terminal("next", EDITOR=None, VISUAL=None, DISPLAY=None, WAYLAND_DISPLAY=None,
                                 TERM_PROGRAM=None)
-        self.assertIn("set $EDITOR to have it opened", text)
+        self.assertIn("$EDITOR is not set", text)
         text = self.on_terminal("next", EDITOR="no-such-editor -w", VISUAL=None)
         self.assertIn("there is no program 'no-such-editor'", text)
 
@@ -194,7 +211,7 @@ class OwnLines(Reader):
         self.assertIn("answers.toml", self.workbook("diff", "2.1", "--spoil").stdout)
         self.pass_first()
         text = self.workbook("diff", "1.1", COLUMNS=120).stdout
-        self.assertRegex(text, r"- stage = 0;  // RIGHT +\+ stage = stage \+ 1 == NumStages")
+        self.assertRegex(text, r"\* stage = 0;  // RIGHT +\* stage = stage \+ 1 == NumStages")
 
     def test_reset_keeps_a_copy_and_says_where(self):
         self.pass_first()

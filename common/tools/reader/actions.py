@@ -60,7 +60,7 @@ def open_editor(root, console, one, only_windows=False):
     words, note = editor.find()
     path, line = place(root, one)
     if not words:
-        console.say(f"\n(Open {path}:{line} yourself: {note}.)")
+        console.say(f"\nNot opened in an editor: {note}.")
     elif not only_windows or editor.has_a_window(words):
         editor.open_at(words, root / path, line)
 

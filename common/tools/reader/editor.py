@@ -30,7 +30,7 @@ def find(env=None):
     for name in ("code", "codium"):
         if in_window and shutil.which(name, path=env.get("PATH")):
             return [name], ""
-    return [], "set $EDITOR to have it opened"
+    return [], "$EDITOR is not set"
 
 
 def has_a_window(words):

@@ -65,7 +65,7 @@ def listing(exercises, progress, opened, console):
 def _chapter_line(chapter, own, progress, console, width):
     if not own:
         title = _cut(f"  {chapter.number}  {chapter.title}", width - 16)
-        return title.ljust(width - 14) + "no exercises"
+        return title.ljust(width - 13) + "no exercises"
     passed = [one for one in own if progress.state(one.id) == PASSED]
     left = sum(one.minutes for one in own if progress.state(one.id) != PASSED)
     cells = _BAR_CELLS * len(passed) // len(own)

@@ -72,14 +72,14 @@ class _Rows:
         for label, text, is_wrapped in self._rows:
             room = self._console.width - indent
             lines = list(text.wrap(self._console, room)) if is_wrapped else [text]
-            head = Text(label.ljust(indent), style="bold")
+            head = (label.ljust(indent), "bold")
             if not is_wrapped and text.cell_len > room:
                 self._print(Text(label, style="bold"))
-                self._print(Text("  ") + text)
+                self._print(Text.assemble("  " if text.cell_len + 2 <= self._console.width else "", text))
                 continue
             for number, line in enumerate(lines):
                 line.rstrip()
-                self._print((head if number == 0 else Text(" " * indent)) + line)
+                self._print(Text.assemble(head if number == 0 else " " * indent, line))
 
     def _print(self, line):
         self._console.print(line, soft_wrap=True)
@@ -244,14 +244,13 @@ def _shift(lines):
 
 
 def _marked(own, solution):
-    """Both versions as Text, with a mark before the lines that differ."""
+    """Both versions as Text, with a mark before the lines that differ (neither of them is wrong)."""
     matcher = difflib.SequenceMatcher(None, own, solution, autojunk=False)
     left, right = [], []
     for kind, a_begin, a_end, b_begin, b_end in matcher.get_opcodes():
         same = kind == "equal"
-        for lines, begin, end, target, style in ((own, a_begin, a_end, left, "red"),
-                                                 (solution, b_begin, b_end, right, "green")):
-            mark = "  " if same else "- " if target is left else "+ "
-            target += [Text(mark + line, style="" if same else style)
+        for lines, begin, end, target in ((own, a_begin, a_end, left),
+                                          (solution, b_begin, b_end, right)):
+            target += [Text(("  " if same else "* ") + line, style="" if same else "bold")
                        for line in lines[begin:end]]
     return left or [Text("  (nothing)")], right or [Text("  (nothing)")]

@@ -215,10 +215,14 @@ def _one_key_at_a_time():
         yield
         return
     _terminal_before = termios.tcgetattr(sys.stdin)
+    # After Ctrl-Z and `fg` the terminal is as the shell had it.
+    continued = signal.signal(signal.SIGCONT,
+                              lambda *_: tty.setcbreak(sys.stdin, termios.TCSANOW))
     try:
         tty.setcbreak(sys.stdin, termios.TCSANOW)
         yield
     finally:
+        signal.signal(signal.SIGCONT, continued)
         termios.tcsetattr(sys.stdin, termios.TCSANOW, _terminal_before)
         _terminal_before = None
 
