@@ -37,6 +37,10 @@ class Result:
     printed_too_much: bool = False
 
     @property
+    def text(self):
+        return self.output + self.errors
+
+    @property
     def verified(self):
         return self.status == VERIFIED and not self.timed_out and not self.printed_too_much
 

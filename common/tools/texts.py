@@ -1,0 +1,332 @@
+"""Keeps the texts in step with the code and the programs.
+
+    python3 -m tools.texts --write     (with common/ on PYTHONPATH; the programs are built)
+    python3 -m tools.texts --check     status 1 when something has drifted
+
+In Markdown files, a mark tells what the block below it holds:
+
+    <!-- excerpt FILE NAME -->                         code between `// [excerpt NAME]` and
+                                                       `// [/excerpt NAME]`
+    <!-- excerpt FILE from "text" to "text" -->        from the only line that holds the first text
+                                                       to the next one that holds the second; `to
+                                                       "}"`: to the brace that ends what began there
+    <!-- output PROGRAM OPTIONS -->                    what the program prints, less wall times
+    <!-- cycles PROGRAM "label" OPTIONS; ... -->       a table of simulated cycles
+
+Links, images and anchors inside the repository have to exist, and the sections that exercises name.
+"""
+
+import argparse
+import re
+import shlex
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from . import chapters, exercises, regions, runs
+from .errors import WorkbookError
+
+_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles)\s+(.*?)\s*-->\s*$")
+_FENCE = re.compile(r"^\s*(```+|~~~+)")
+_SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
+_FROM_TO = re.compile(r'^(\S+)\s+from\s+"(.*?)"\s+to\s+"(.*)"$')
+_LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+_REFERENCE = re.compile(r"^\s*\[[^\]]+\]:\s*<?(\S+?)>?(?:\s|$)")
+_HTML_LINK = re.compile(r"<(?:img|a|source)\b[^>]*?\b(?:src|href|srcset)\s*=\s*\"([^\"]+)\"", re.I)
+LANGUAGES = {".cuh": "cpp", ".cu": "cpp", ".hpp": "cpp", ".cpp": "cpp", ".py": "python",
+             ".toml": "toml", ".cmake": "cmake"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that isn't as it should be, with its place."""
+
+    path: str
+    line: int
+    message: str
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {self.message}"
+
+
+def markdown_files(root):
+    """The repository's texts, relative to the root."""
+    found = [path.relative_to(root) for path in Path(root).rglob("*.md")]
+    return sorted(path for path in found if not _SKIPPED & set(path.parts))
+
+
+class Blocks:
+    """Makes what marks ask for; programs run once for each set of options."""
+
+    def __init__(self, root, tools):
+        self._root, self._tools, self._runs = Path(root), tools, {}
+
+    def make(self, kind, text):
+        """The lines of a block."""
+        return {"excerpt": self._excerpt, "output": self._output, "cycles": self._cycles}[kind](
+            text)
+
+    def _excerpt(self, text):
+        match = _FROM_TO.match(text)
+        name = match.group(1) if match else text.split()[0]
+        path = self._root / name
+        if not path.is_file():
+            raise WorkbookError(f"{name} does not exist.")
+        lines = regions.read_text(path).split("\n")
+        if match:
+            first, last = _from_to(lines, match.group(2), match.group(3), name)
+        else:
+            first, last = _between_marks(lines, text.split()[1:], name)
+        return [f"```{LANGUAGES.get(path.suffix, 'text')}", *_tidy(lines[first:last + 1]), "```"]
+
+    def _run(self, words):
+        key = tuple(words)
+        if key not in self._runs:
+            run = exercises.Run(words[0], key[1:])
+            self._runs[key] = runs.execute(self._root, self._tools, run, 0, runs.SOLUTION_SECONDS)
+        return self._runs[key]
+
+    def _output(self, text):
+        result = self._run(shlex.split(text))
+        # A program that ends early shows why.
+        printed = result.output if result.status == 0 else result.text
+        lines = [_without_wall_time(line) for line in printed.splitlines()]
+        return ["```text", *[line.rstrip() for line in lines if line is not None], "```"]
+
+    def _cycles(self, text):
+        rows = ["| step | simulated cycles | against the step before |", "|---|---:|---:|"]
+        before = None
+        for part in re.split(r";\s*(?=\S+\s+\")", text):
+            match = re.match(r'(\S+)\s+"([^"]+)"\s*(.*)$', part)
+            if not match:
+                raise WorkbookError(f"`{part}` has to read `PROGRAM \"label\" OPTIONS`.")
+            result = self._run([match.group(1), *shlex.split(match.group(3))])
+            if not result.verified:
+                raise WorkbookError(f"{match.group(1)} {match.group(3)} does not verify.")
+            cycles = result.metric("cycles")
+            share = f"{cycles / before:.2f} x" if before else ""
+            rows.append(f"| {match.group(2)} | {cycles:,.0f} | {share} |")
+            before = cycles
+        return rows
+
+
+def _from_to(lines, begin, end, name):
+    found = [number for number, line in enumerate(lines) if begin in line]
+    if len(found) != 1:
+        raise WorkbookError(f"{name} has {len(found)} lines with `{begin}`; an excerpt begins with "
+                            "the only one.")
+    first = found[0]
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    for last in range(first, len(lines)):
+        line = lines[last]
+        if end.strip("});,") == "":  # the end of what begins in the first line
+            if last > first and line.startswith(" " * indent + end.strip()):
+                return first, last
+        elif end in line:
+            return first, last
+    raise WorkbookError(f"{name} has no line with `{end}` below line {first + 1}.")
+
+
+def _between_marks(lines, names, name):
+    if len(names) != 1:
+        raise WorkbookError("an excerpt reads `FILE NAME` or `FILE from \"text\" to \"text\"`.")
+    marks = []
+    for mark in (f"[excerpt {names[0]}]", f"[/excerpt {names[0]}]"):
+        at = [number for number, line in enumerate(lines) if mark in line]
+        if len(at) != 1:
+            raise WorkbookError(f"{name} has {len(at)} lines with `{mark}`.")
+        marks += at
+    return marks[0] + 1, marks[1] - 1
+
+
+def _tidy(lines):
+    """Without the marks of exercises and excerpts, moved to the left."""
+    kept = [line for line in lines
+            if not re.match(r"\s*//\s*(>>> exercise|<<< exercise|starter:|\[/?excerpt )", line)]
+    return textwrap.dedent("\n".join(kept)).strip("\n").split("\n")
+
+
+def _without_wall_time(line):
+    if re.match(r"^time\s+wall [\d.]+ s$", line):
+        return None
+    return re.sub(r",? wall [\d.]+ s", "", line)
+
+
+def refreshed(text, path, blocks, kinds):
+    """(text with its blocks made anew, [Problem]) for marks of these kinds."""
+    lines, result, problems = text.split("\n"), [], []
+    index, inside = 0, False
+    while index < len(lines):
+        line = lines[index]
+        result.append(line)
+        index += 1
+        if _FENCE.match(line):
+            inside = not inside
+        mark = None if inside else _MARK.match(line)
+        if not mark or mark.group(1) not in kinds:
+            continue
+        end = _end_of_block(lines, index, mark.group(1))
+        try:
+            made = blocks.make(mark.group(1), mark.group(2))
+        except WorkbookError as error:
+            problems.append(Problem(str(path), index, f"{mark.group(1)}: {error}"))
+            continue
+        blank = [""] if mark.group(1) == "cycles" else []  # Markdown wants one before a table
+        result += blank + made
+        if made != [one for one in lines[index:end] if one.strip() or mark.group(1) != "cycles"]:
+            problems.append(Problem(str(path), index, f"what stands below `{mark.group(1)} "
+                                    f"{mark.group(2)}` has drifted."))
+        index = end
+    return "\n".join(result), problems
+
+
+def _end_of_block(lines, index, kind):
+    """Where the block below a mark ends; `index` when there is none."""
+    start = index
+    while start < len(lines) and not lines[start].strip():
+        start += 1
+    if start < len(lines) and kind == "cycles":
+        end = start
+        while end < len(lines) and lines[end].lstrip().startswith("|"):
+            end += 1
+        return end if end > start else index
+    if start < len(lines) and _FENCE.match(lines[start]):
+        for end in range(start + 1, len(lines)):
+            if lines[end].strip() == _FENCE.match(lines[start]).group(1):
+                return end + 1
+    return index
+
+
+def anchors(text):
+    """The names that GitHub gives the headings of a text."""
+    found, seen, inside = set(), {}, False
+    for line in text.split("\n"):
+        if _FENCE.match(line):
+            inside = not inside
+        for name in re.findall(r"<a\s+(?:id|name)=\"([^\"]+)\"", line):
+            found.add(name)
+        match = None if inside else re.match(r"^#{1,6}\s+(.*?)\s*#*\s*$", line)
+        if not match:
+            continue
+        name = slug(match.group(1))
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        found.add(f"{name}-{count}" if count else name)
+    return found
+
+
+def slug(heading):
+    """GitHub's name of a heading: lower case, without punctuation, hyphens for blanks."""
+    plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    plain = re.sub(r"[`*]|<[^>]+>", "", plain).strip().lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+def broken_links(root, path, text, cache):
+    """[Problem] for links of a text that lead nowhere."""
+    problems, inside = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        if _FENCE.match(line):
+            inside = not inside
+        if inside:
+            continue
+        code_free = re.sub(r"(`+)(?:(?!\1).)*?\1", lambda m: "x" * len(m.group()), line)
+        targets = _LINK.findall(code_free) + _HTML_LINK.findall(line)
+        targets += _REFERENCE.findall(code_free)
+        for target in targets:
+            message = _link_problem(Path(root), path, target, text, cache)
+            if message:
+                problems.append(Problem(str(path), number, message))
+    return problems
+
+
+def _link_problem(root, path, target, text, cache):
+    if re.match(r"^[a-z][a-z0-9+.-]*:", target, re.I) or target.startswith("//"):
+        return None
+    name, _, anchor = target.partition("#")
+    place = (root / path).parent / unquote(name) if name else root / path
+    if not place.exists():
+        return f"the link to `{target}` leads to nothing."
+    if name and root.resolve() not in [place.resolve(), *place.resolve().parents]:
+        return f"the link to `{target}` leads out of the repository."
+    if not anchor:
+        return None
+    if place.suffix == ".md":
+        if place not in cache:
+            cache[place] = anchors(text if not name else regions.read_text(place))
+        return None if unquote(anchor).lower() in cache[place] else (
+            f"`{target}`: there is no heading of that name.")
+    match = re.fullmatch(r"L(\d+)(?:-L(\d+))?", anchor)
+    if match and place.is_file():
+        count = regions.read_text(place).count("\n")
+        if int(match.group(2) or match.group(1)) > count:
+            return f"`{target}`: the file has only {count} lines."
+    return None
+
+
+def missing_sections(root):
+    """[Problem] for exercises whose section the chapter's text doesn't have."""
+    root, problems = Path(root), []
+    for chapter in chapters.CHAPTERS:
+        readme = root / "chapters" / chapter.name / "README.md"
+        known = anchors(regions.read_text(readme)) if readme.is_file() else None
+        for exercise in exercises.load_chapter(root, chapter.name):
+            if known is None or exercise.section not in known:
+                problems.append(Problem(str(exercise.source.relative_to(root)), 1,
+                                        f"`section`: {exercise.section_link} does not exist."))
+    return problems
+
+
+def examine(root, tools, kinds, write=False, only=()):
+    """[Problem] of all texts (or of those below the folders `only`); `write` brings the blocks up
+    to date first, and what is left can't be mended so. Returns (problems, written files)."""
+    root, problems, written, cache = Path(root), [], [], {}
+    blocks = Blocks(root, tools)
+    for path in markdown_files(root):
+        if only and not any(path == part or part in path.parents for part in only):
+            continue
+        text = regions.read_text(root / path)
+        fresh, drifted = refreshed(text, path, blocks, kinds)
+        if write and fresh != text:
+            (root / path).write_text(fresh, encoding="utf-8")
+            written.append(path)
+            text = fresh
+            drifted = [problem for problem in drifted if not problem.message.endswith("drifted.")]
+        problems += drifted + broken_links(root, path, text, cache)
+    return problems + ([] if only else missing_sections(root)), written
+
+
+def main(arguments=None):
+    from .try_exercise import tools_of
+    parser = argparse.ArgumentParser(prog="python3 -m tools.texts", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--write", action="store_true")
+    what.add_argument("--check", action="store_true")
+    parser.add_argument("--without-runs", action="store_true",
+                        help="leave what programs print as it is: excerpts and links alone")
+    parser.add_argument("only", nargs="*", type=Path,
+                        help="folders or files, relative to the root; all where none is given")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
+    chosen = parser.parse_args(arguments)
+    kinds = ("excerpt",) if chosen.without_runs else ("excerpt", "output", "cycles")
+    try:
+        tools = None if chosen.without_runs else tools_of(chosen.root)
+        problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only)
+    except WorkbookError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for path in written:
+        print(f"written: {path}")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if problems and not chosen.write:
+        print("What has drifted is made anew by `python3 -m tools.texts --write` in common/.",
+              file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
