@@ -32,6 +32,16 @@ READER_COMMANDS = {
     "skip": "Leave an exercise out for now.",
     "use": "Let `run` use your own code, or the solutions.",
 }
+# Their arguments, for those who ask before the private environment is there.
+READER_USAGE = {
+    "next": "[--no-open]",
+    "check": "[NN | NN.E] [--json] [--again]",
+    "watch": "[NN.E]",
+    "diff": "[NN.E] [--spoil]",
+    "reset": "NN.E",
+    "skip": "[NN.E] [--undo]",
+    "use": "mine | solutions",
+}
 _GROUPS = (
     ("work through the exercises", ("next", "watch", "check", "hint", "list", "diff", "skip", "reset",
                                     "use")),
@@ -236,6 +246,10 @@ def main(root, arguments):
 def _run(root, console, arguments):
     if arguments and arguments[0] in READER_COMMANDS:
         from .reader import environment
+        if environment.is_missing(root) and not {"-h", "--help"}.isdisjoint(arguments):
+            name = arguments[0]
+            print(f"usage: ./workbook {name} {READER_USAGE[name]}\n\n{READER_COMMANDS[name]}")
+            return 0
         return environment.run(root, console, arguments)
     ours, rest = _split(arguments)
     parser = _parser()

@@ -1,6 +1,7 @@
 """The private environment of the reader's commands: missing, damaged, without a network, read-only."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -27,6 +28,15 @@ class Missing(ExerciseTest):
             result = self.run_workbook(root, *words, **NO_NETWORK)
             self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_help_needs_nothing(self):
+        root = self.exercises(needs_libraries=False)
+        shutil.rmtree(root / ".workbook")
+        for name in PRIVATE:
+            result = self.run_workbook(root, name, "--help", **NO_NETWORK)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn(f"usage: ./workbook {name} ", result.stdout)
+        self.assertFalse((root / ".workbook").exists())
+
     def test_setup_and_test_go_on_without_them(self):
         root = self.exercises(needs_libraries=False)
         shutil.rmtree(root / ".workbook")
@@ -52,8 +62,18 @@ class Pins(unittest.TestCase):
         names = {pin.split("==")[0] for pin in private_env.reader_pins()}
         self.assertLessEqual({"typer", "rich", "watchfiles"}, names)
 
-    def test_the_command_line_and_typer_know_the_same_commands(self):
+    def test_every_command_has_its_usage(self):
         self.assertEqual(sorted(cli.READER_COMMANDS), sorted(PRIVATE))
+        self.assertEqual(list(cli.READER_COMMANDS), list(cli.READER_USAGE))
+
+
+class Usage(ExerciseTest):
+    def test_what_help_says_without_typer_is_what_typer_takes(self):
+        root = self.exercises()
+        for name, usage in cli.READER_USAGE.items():
+            text = self.run_workbook(root, name, "--help", COLUMNS="100").stdout
+            for word in re.findall(r"--[a-z-]+|NN|mine", usage):
+                self.assertIn(word, text, name)
 
 
 class ReadOnly(ExerciseTest):

@@ -12,6 +12,11 @@ _LIBRARIES = ("typer", "rich", "watchfiles")
 _STILL = "`list`, `hint`, `run`, `profile`, `test`, `bench`, `doctor` and `setup` work without it."
 
 
+def is_missing(root):
+    """Whether the reader's libraries are still to be installed."""
+    return not private_env.is_running_in(root) and private_env.reader_python(root) is None
+
+
 def run(root, console, arguments):
     """Runs a reader's command: here, if this is the private environment, else in its Python."""
     if not private_env.is_running_in(root):

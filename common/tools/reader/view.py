@@ -75,7 +75,8 @@ class _Rows:
             head = (label.ljust(indent), "bold")
             if not is_wrapped and text.cell_len > room:
                 self._print(Text(label, style="bold"))
-                self._print(Text.assemble("  " if text.cell_len + 2 <= self._console.width else "", text))
+                fits = text.cell_len + 2 <= self._console.width
+                self._print(Text.assemble("  " if fits else "", text))
                 continue
             for number, line in enumerate(lines):
                 line.rstrip()
@@ -112,7 +113,7 @@ def show_task(console, one, place):
     if one.kind == FIND:
         rows.add_line("look at", str(one.bug_file))
     for question in one.questions:
-        rows.add("question", question.ask)
+        rows.add("question", f"{question.ask} ({question.key})")
         for option in question.options:
             rows.add("", option)
     for cause in one.causes:
