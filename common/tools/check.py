@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from . import answers, device_code, exercises, patches, regions, reports, runs, starters
+from . import answers, device_code, exercises, patches, regions, reports, runs
 from .errors import WorkbookError
 from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
 
@@ -225,8 +225,8 @@ def _changed_elsewhere(root, exercise):
     """A note when the reader has changed what isn't looked at."""
     try:
         text = regions.read_text(root / exercise.reader_file)
-        starter = starters.starter_text(regions.read_text(root / exercise.solution_file),
-                                        exercise.solution_file)
+        starter = regions.starter_text(regions.read_text(root / exercise.solution_file),
+                                       exercise.solution_file)
     except WorkbookError:
         return ()
     line = first_difference_outside(text, starter)

@@ -1,0 +1,368 @@
+"""Exercises' files, the readers' files that are generated from them, answers and reset."""
+
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import exercise_files
+import support
+from tools import answers, api, check, exercises, starters
+from tools.errors import WorkbookError
+from tools.verdict import BROKEN, FAILED, NOT_DONE, PASSED
+
+
+class SmallRepository(unittest.TestCase):
+    def setUp(self):
+        holder = support.tempfile.TemporaryDirectory(prefix="exercise files ")
+        self.addCleanup(holder.cleanup)
+        self.root = exercise_files.write(holder.name)
+
+    def toml(self, number):
+        return next((self.root / "solutions" / exercise_files.CHAPTER / "exercises").glob(
+            f"1.{number}_*.toml"))
+
+    def edit(self, path, old, new):
+        text = path.read_text(encoding="utf-8")
+        self.assertIn(old, text)
+        path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    def exercise(self, number):
+        return api.find(api.load_all(self.root), f"1.{number}")
+
+    def reader_file(self, name):
+        return self.root / "chapters" / exercise_files.CHAPTER / name
+
+
+class Loading(SmallRepository):
+    def test_reads_all_kinds(self):
+        found = api.load_all(self.root)
+        self.assertEqual([one.kind for one in found], ["write", "improve", "predict", "find"])
+        write, improve, predict, find = found
+        self.assertEqual(write.runs[0].seeds, (0, 7))
+        self.assertEqual(write.region.body, ("stage = stage + 1;",))
+        self.assertEqual((improve.budget.metric, improve.budget.at_most), ("cycles", 1.1))
+        self.assertEqual([question.key for question in predict.questions], ["count", "who"])
+        self.assertEqual(find.file, "f.cuh")
+        self.assertEqual(write.section_link, "chapters/01_mbarrier_pipeline/README.md#a-section")
+
+    def refused(self, number, old, new, *words):
+        self.edit(self.toml(number), old, new)
+        with self.assertRaises(WorkbookError) as caught:
+            api.load_all(self.root)
+        for word in words:
+            self.assertIn(word, str(caught.exception))
+
+    def test_names_the_file_and_what_is_wrong(self):
+        self.refused(1, 'title = "Step on"', 'title = "Step off"', "1.1_x.toml", "f.cuh:2", "Step on")
+
+    def test_not_toml(self):
+        self.refused(1, "minutes = 5", "minutes = = 5", "1.1_x.toml:4", "TOML")
+
+    def test_a_missing_key(self):
+        self.refused(1, "minutes = 5\n", "", "`minutes` is missing")
+
+    def test_an_unknown_key(self):
+        self.refused(1, "minutes = 5", "minutes = 5\nhours = 1", "`hours` is not known")
+
+    def test_a_wrong_type(self):
+        self.refused(1, "minutes = 5", 'minutes = "5"', "`minutes`", "int")
+
+    def test_too_few_hints(self):
+        self.refused(1, '"nudge", ', "", "2 hints", "3")
+
+    def test_too_few_wrong_answers(self):
+        text = self.toml(1).read_text(encoding="utf-8")
+        self.refused(1, text[text.rindex("[[wrong]]"):], "", "1 [[wrong]]", "at least 2")
+
+    def test_a_wrong_answer_that_nothing_recognises(self):
+        self.refused(1, "when = { output = 'deadlock' }", "when = {}", "recognised")
+
+    def test_a_bad_pattern(self):
+        self.refused(1, "stage \\+ 2", "stage (", "regular expression")
+
+    def test_an_unknown_kind(self):
+        self.refused(1, 'kind = "write"', 'kind = "guess"', "guess", "predict")
+
+    def test_an_id_of_another_chapter(self):
+        self.refused(1, 'id = "1.1"', 'id = "2.1"', "`id`", "1.1")
+
+    def test_the_same_id_twice(self):
+        path = self.toml(1)
+        (path.parent / "1.1_y.toml").write_text(path.read_text(encoding="utf-8"), encoding="utf-8")
+        with self.assertRaisesRegex(WorkbookError, "already"):
+            api.load_all(self.root)
+
+    def test_a_file_that_does_not_exist(self):
+        self.refused(1, 'file = "f.cuh"', 'file = "g.cuh"', "g.cuh", "does not exist")
+
+    def test_a_file_without_the_region(self):
+        self.edit(self.root / "solutions" / exercise_files.CHAPTER / "f.cuh", "1.2", "1.5")
+        self.edit(self.root / "solutions" / exercise_files.CHAPTER / "f.cuh", "1.2", "1.5")
+        with self.assertRaisesRegex(WorkbookError, "no region of exercise 1.2"):
+            api.load_all(self.root)
+
+    def test_a_patch_that_does_not_fit(self):
+        self.refused(4, "-arrive();", "-depart();", "1.4_x.toml", "`depart();` isn't there")
+
+    def test_a_cause_without_letter(self):
+        self.refused(4, 'cause = "a"', 'cause = "z"', "none of the causes")
+
+    def test_an_exercise_that_does_not_exist(self):
+        with self.assertRaisesRegex(WorkbookError, "no exercise '1.9'.*1.1 to 1.4"):
+            api.find(api.load_all(self.root), "1.9")
+
+
+class Starters(SmallRepository):
+    def test_writes_what_readers_begin_with(self):
+        self.assertEqual(len(starters.stale(self.root)), 3)
+        starters.write(self.root)
+        self.assertEqual(starters.stale(self.root), [])
+        code = self.reader_file("f.cuh").read_text(encoding="utf-8")
+        self.assertIn('BW_EXERCISE_NOT_DONE("1.1", "Step on");', code)
+        self.assertNotIn("stage + 1", code)
+        self.assertIn("work(slowly);", code)
+        bug = self.reader_file("bugs/1.4_f.cuh").read_text(encoding="utf-8")
+        self.assertIn("arrive_twice();", bug)
+        self.assertNotIn("exercise", bug)
+        blank = self.reader_file("answers.toml").read_text(encoding="utf-8")
+        for part in ('["1.3"]', 'count = ""', "How many?", "b: the consumer", '["1.4"]',
+                     'line = ""', 'cause = ""'):
+            self.assertIn(part, blank)
+        self.assertNotIn("1.1", blank)
+
+    def test_notices_what_has_drifted(self):
+        starters.write(self.root)
+        self.edit(self.root / "solutions" / exercise_files.CHAPTER / "f.cuh", "wait();", "wait(0);")
+        self.edit(self.toml(4), " wait();\n'''", " wait(0);\n'''")
+        (self.reader_file("bugs") / "9.9_old.cuh").write_text("", encoding="utf-8")
+        found = {path.name: what for path, what in starters.stale(self.root)}
+        self.assertIn("f.cuh", found)
+        self.assertIn("1.4_f.cuh", found)
+        self.assertIn("no exercise", found["9.9_old.cuh"])
+        starters.write(self.root)
+        self.assertEqual(starters.stale(self.root), [])
+
+    def test_a_region_that_no_exercise_describes(self):
+        self.toml(1).unlink()
+        with self.assertRaisesRegex(WorkbookError, "f.cuh:2: .*1.1"):
+            starters.stale(self.root)
+
+
+class Answers(SmallRepository):
+    def setUp(self):
+        super().setUp()
+        starters.write(self.root)
+        self.path = self.reader_file("answers.toml")
+
+    def verdict(self, number):
+        with mock.patch("tools.runs.computed_answers", return_value={"count": 2, "who": "b"}):
+            return check.check(self.root, self.exercise(number), None)
+
+    def answer(self, **values):
+        for key, value in values.items():
+            self.edit(self.path, f'{key} = ""', f"{key} = {value}")
+
+    def test_blank_is_not_done(self):
+        for number in (3, 4):
+            verdict = self.verdict(number)
+            self.assertEqual(verdict.status, NOT_DONE)
+            self.assertIn(f"exercise 1.{number} is not done yet", verdict.found)
+
+    def test_right_answers_in_any_form(self):
+        self.answer(count='"0x2"', who='" B: "')
+        self.assertEqual(self.verdict(3).status, PASSED)
+
+    def test_numbers_without_quotes(self):
+        self.answer(count="2", who='"b"')
+        self.assertEqual(self.verdict(3).status, PASSED)
+
+    def test_wrong_ones_get_their_explanation_and_place(self):
+        self.answer(count="1", who='"b"')
+        verdict = self.verdict(3)
+        self.assertEqual((verdict.status, verdict.wrong), (FAILED, "one less"))
+        self.assertIn("You forgot the first.", verdict.explanation)
+        self.assertEqual(verdict.place.text, "count = 1")
+        self.assertNotIn("2", " ".join(answer.comment for answer in verdict.answers))
+
+    def test_an_answer_of_no_kind(self):
+        self.answer(count='"many"', who='"q"')
+        comments = [answer.comment for answer in self.verdict(3).answers]
+        self.assertIn("whole number", comments[0])
+        self.assertIn("none of a, b", comments[1])
+
+    def test_half_answered(self):
+        self.answer(count="2")
+        self.assertEqual(self.verdict(3).status, NOT_DONE)
+        self.edit(self.path, "count = 2", "count = 3")
+        self.assertEqual(self.verdict(3).status, FAILED)
+
+    def test_find(self):
+        exercise = self.exercise(4)
+        lines = api.show_bug(self.root, exercise).read_text(encoding="utf-8").split("\n")
+        right = lines.index("arrive_twice();") + 1
+        self.answer(line=right, cause='"a"')
+        self.assertEqual(self.verdict(4).status, PASSED)
+        self.edit(self.path, 'cause = "a"', 'cause = "b"')
+        verdict = self.verdict(4)
+        self.assertEqual((verdict.status, verdict.wrong), (FAILED, "blames the wait"))
+        self.edit(self.path, 'cause = "b"', 'cause = "a"')
+        self.edit(self.path, f"line = {right}", f"line = {right + 1}")
+        self.assertEqual(self.verdict(4).wrong, "names the wait")
+        self.edit(self.path, f"line = {right + 1}", "line = 999")
+        self.assertIn("from 1 to", self.verdict(4).found)
+
+    def test_a_slip_in_one_does_not_fail_another(self):
+        self.answer(count="2 2", who='"b"', line="1", cause='"a"')
+        broken = self.verdict(3)
+        self.assertEqual(broken.status, BROKEN)
+        number = self.path.read_text(encoding="utf-8").split("\n").index("count = 2 2") + 1
+        self.assertIn(f"answers.toml:{number}: ", broken.found)
+        self.assertEqual(self.verdict(4).status, FAILED)
+
+    def test_a_missing_key(self):
+        self.edit(self.path, 'count = ""\n', "")
+        verdict = self.verdict(3)
+        self.assertEqual(verdict.status, BROKEN)
+        self.assertIn("`count", verdict.found)
+
+    def test_a_missing_or_doubled_table_and_a_missing_file(self):
+        self.edit(self.path, '["1.3"]\n', "")
+        self.assertIn('`["1.3"]` is gone', self.verdict(3).found)
+        self.edit(self.path, '["1.4"]', '["1.3"]\n["1.3"]\n["1.4"]')
+        self.assertIn("stands here and in line", self.verdict(3).found)
+        self.path.unlink()
+        self.assertIn("does not exist", self.verdict(3).found)
+
+    def test_the_table_without_quotes_is_understood(self):
+        self.edit(self.path, '["1.3"]', "[1.3]")
+        self.answer(count="2", who='"b"')
+        self.assertEqual(self.verdict(3).status, PASSED)
+
+
+class Code(SmallRepository):
+    """What is said before anything is compiled."""
+
+    def setUp(self):
+        super().setUp()
+        starters.write(self.root)
+        self.path = self.reader_file("f.cuh")
+
+    def verdict(self, number=1):
+        return check.check(self.root, self.exercise(number), None)
+
+    def test_the_starter_is_not_done(self):
+        verdict = self.verdict()
+        self.assertEqual(verdict.status, NOT_DONE)
+        self.assertEqual(verdict.found, "exercise 1.1 is not done yet: Step on")
+        self.assertEqual(verdict.place.line, 3)
+
+    def test_nothing_or_a_comment_is_not_done(self):
+        self.edit(self.path, 'BW_EXERCISE_NOT_DONE("1.1", "Step on");', "// later")
+        self.assertEqual(self.verdict().status, NOT_DONE)
+        self.edit(self.path, "// later\n", "")
+        self.assertEqual(self.verdict().status, NOT_DONE)
+
+    def broken(self, *words):
+        verdict = self.verdict()
+        self.assertEqual(verdict.status, BROKEN)
+        for word in words:
+            self.assertIn(word, verdict.found)
+
+    def test_a_missing_brace(self):
+        self.edit(self.path, 'BW_EXERCISE_NOT_DONE("1.1", "Step on");', "if (a) {\r\n  b();")
+        self.broken("f.cuh:3", "never closed")
+
+    def test_marks_gone_file_empty_or_gone(self):
+        self.edit(self.path, "// <<< exercise 1.1\n", "")
+        self.broken("is gone", "reset 1.1")
+        self.path.write_text("", encoding="utf-8")
+        self.broken("empty", "reset 1.1")
+        self.path.unlink()
+        self.broken("does not exist", "reset 1.1")
+        self.path.write_bytes(b"\xff\xfe")
+        self.broken("UTF-8")
+
+    def test_a_change_outside_of_the_marks_is_noted(self):
+        self.assertEqual(self.verdict().notes, ())
+        self.edit(self.path, "arrive();", "arrive(2);")
+        self.assertIn("f.cuh:8", self.verdict().notes[0])
+
+
+class Reset(SmallRepository):
+    def setUp(self):
+        super().setUp()
+        starters.write(self.root)
+
+    def test_puts_one_region_back_and_keeps_a_copy(self):
+        path = self.reader_file("f.cuh")
+        before = path.read_text(encoding="utf-8")
+        self.edit(path, 'BW_EXERCISE_NOT_DONE("1.1", "Step on");', "mine();")
+        self.edit(path, "work(slowly);", "work(mine);")
+        mine = path.read_text(encoding="utf-8")
+        copy = api.reset(self.root, self.exercise(1))
+        self.assertEqual(copy.read_text(encoding="utf-8"), mine)
+        self.assertEqual(path.read_text(encoding="utf-8"),
+                         before.replace("work(slowly);", "work(mine);"))
+
+    def test_mends_marks_and_keeps_the_others(self):
+        path = self.reader_file("f.cuh")
+        before = path.read_text(encoding="utf-8")
+        self.edit(path, "work(slowly);", "work(mine);")
+        self.edit(path, "// <<< exercise 1.1\n", "")
+        api.reset(self.root, self.exercise(1))
+        self.assertEqual(path.read_text(encoding="utf-8"),
+                         before.replace("work(slowly);", "work(mine);"))
+        path.unlink()
+        self.assertIsNone(api.reset(self.root, self.exercise(1)))
+        self.assertEqual(path.read_text(encoding="utf-8"), before)
+
+    def test_answers(self):
+        path = self.reader_file("answers.toml")
+        before = path.read_text(encoding="utf-8")
+        self.edit(path, 'count = ""', "count = 7")
+        self.edit(path, 'line = ""', "line = 3")
+        api.reset(self.root, self.exercise(3))
+        self.assertEqual(path.read_text(encoding="utf-8"), before.replace('line = ""', "line = 3"))
+        self.edit(path, '["1.3"]\n', "")
+        api.reset(self.root, self.exercise(3))
+        self.assertEqual(path.read_text(encoding="utf-8"), before.replace('line = ""', "line = 3"))
+
+    def test_twice_in_a_second_keeps_two_copies(self):
+        self.assertNotEqual(api.reset(self.root, self.exercise(1)),
+                            api.reset(self.root, self.exercise(1)))
+
+    def test_the_fingerprint_follows_this_exercise_alone(self):
+        first = api.fingerprint(self.root, self.exercise(1))
+        self.edit(self.reader_file("f.cuh"), "work(slowly);", "work(mine);")
+        self.assertEqual(first, api.fingerprint(self.root, self.exercise(1)))
+        self.edit(self.reader_file("f.cuh"), "BW_EXERCISE_NOT_DONE", "mine")
+        self.assertNotEqual(first, api.fingerprint(self.root, self.exercise(1)))
+
+
+class Repository(unittest.TestCase):
+    """This repository's own exercises."""
+
+    def test_all_can_be_read_and_the_readers_files_are_current(self):
+        found = exercises.load_all(support.ROOT)
+        self.assertTrue(found)
+        if (support.ROOT / ".workbook" / "progress.json").exists():
+            self.skipTest("a reader works here")
+        self.assertEqual([f"{path}: {what}" for path, what in starters.stale(support.ROOT)], [])
+
+    def test_numbers_follow_each_other(self):
+        by_chapter = {}
+        for exercise in exercises.load_all(support.ROOT):
+            by_chapter.setdefault(exercise.number[0], []).append(exercise.number[1])
+        for chapter, numbers in by_chapter.items():
+            self.assertEqual(numbers, list(range(1, len(numbers) + 1)), f"chapter {chapter}")
+
+    def test_answers_have_a_table_each(self):
+        for exercise in exercises.load_all(support.ROOT):
+            if not exercise.is_in_code:
+                text = starters.blank_answers([exercise])
+                self.assertEqual(answers.find_table(text, "a", exercise.id).lines,
+                                 answers.blank_lines(exercise))
+
+
+if __name__ == "__main__":
+    unittest.main()
