@@ -188,6 +188,11 @@ class Next(Reader):
         return text.decode("utf-8")
 
 
+    def test_a_file_that_is_gone_is_said(self):
+        self.reader_file.unlink()
+        self.assertIn("./workbook reset 1.1` writes it anew", self.workbook("next").stderr)
+
+
 class Editors(unittest.TestCase):
     def test_the_line_is_passed_as_each_editor_takes_it(self):
         for words, expected in ((["vim"], ["vim", "+7", "f.cuh"]),

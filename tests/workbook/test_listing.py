@@ -1,11 +1,15 @@
 """`list` and `hint`: what they show, in any terminal, with the standard library alone."""
 
+import io
 import json
+import threading
 import unittest
 
 from exercise_support import ExerciseTest
 
 from tools import private_env
+from tools.console import Console
+from tools.reader import progress
 
 
 class Listing(ExerciseTest):
@@ -95,6 +99,17 @@ class DamagedProgress(ExerciseTest):
             self.assertIn(text, [path.read_text(encoding="utf-8") for path in kept])
             data = json.loads((root / "chapters" / "progress.json").read_text(encoding="utf-8"))
             self.assertEqual(data["exercises"]["1.1"]["hints"], 1)
+
+    def test_commands_at_once_lose_nothing(self):
+        root = self.exercises(needs_libraries=False)
+        console = Console(io.StringIO())
+        threads = [threading.Thread(target=progress.change, args=(root, console, f"1.{number}"),
+                                    kwargs={"hints": 1}) for number in range(1, 21)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(progress.load(root).exercises), 20)
 
     def test_entries_of_an_odd_shape_count_as_open(self):
         root = self.exercises(needs_libraries=False)

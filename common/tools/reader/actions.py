@@ -30,7 +30,7 @@ def place(root, one):
     path = api.reader_path(root, one)
     try:
         line = api.reader_line(root, one)
-    except WorkbookError:
+    except (WorkbookError, OSError):  # a mark or the file is gone: whoever looks closer says so
         line = 1
     return path.relative_to(root), line
 
@@ -45,7 +45,9 @@ def show_next(root, console, open_file):
         console.say("Every exercise is passed. `./workbook use mine` lets `run` use your own code.")
         return 0
     show_task(root, one)
-    if open_file and sys.stdin.isatty() and sys.stdout.isatty():
+    if not api.reader_path(root, one).exists():
+        console.say(f"\n{one.reader_file} does not exist. `./workbook reset {one.id}` writes it anew.")
+    elif open_file and sys.stdin.isatty() and sys.stdout.isatty():
         open_editor(root, console, one)
     return 0
 

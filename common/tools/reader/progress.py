@@ -1,5 +1,7 @@
 """The reader's progress: a small file in chapters/, to be read, edited and committed as they like."""
 
+import contextlib
+import fcntl
 import json
 import os
 import time
@@ -78,23 +80,45 @@ def change(root, console, identifier=None, **values):
 
     Where it can't be written, that is said and the command goes on.
     """
-    progress = load(root)
-    if progress.note:
-        console.say(progress.note)
-    if identifier is None:
-        progress.use = values.get("use", progress.use)
-    else:
-        entry = dict(progress.exercises.get(identifier) or {})
-        entry.update(values)
-        entry = {key: value for key, value in entry.items() if value is not None}
-        progress.exercises[identifier] = entry
-        if not entry:
-            del progress.exercises[identifier]
-    try:
-        _write(root, progress)
-    except OSError as error:
-        console.say(f"{path(root)} can't be written ({error.strerror}), so this is not remembered.")
+    with _alone(root):
+        progress = load(root)
+        if progress.note:
+            console.say(progress.note)
+        if identifier is None:
+            progress.use = values.get("use", progress.use)
+        else:
+            _set(progress, identifier, values)
+        try:
+            _write(root, progress)
+        except OSError as error:
+            console.say(f"{path(root)} can't be written ({error.strerror}), so this is not "
+                        "remembered.")
     return progress
+
+
+@contextlib.contextmanager
+def _alone(root):
+    """Keeps two commands from writing the file over each other's."""
+    try:
+        folder = os.open(path(root).parent, os.O_RDONLY)
+    except OSError:
+        yield  # there is no such folder: writing says so
+        return
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def _set(progress, identifier, values):
+    entry = progress.exercises.get(identifier)
+    entry = dict(entry if isinstance(entry, dict) else {}, **values)
+    entry = {key: value for key, value in entry.items() if value is not None}
+    if entry:
+        progress.exercises[identifier] = entry
+    else:
+        progress.exercises.pop(identifier, None)
 
 
 def _write(root, progress):
