@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "common/device/cluster.cuh"
+#include "common/device/exercise.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/tcgen05_fence.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_allocation.cuh"
@@ -38,12 +39,16 @@ struct TmemDeallocBarrier {
   template <int MaxCols>
   __device__ __forceinline__ void complete_dealloc(
       const TmemAllocation<CtaGroup, MaxCols>& tmem) const {
+    // >>> exercise 2.7 "Give the columns back"
+    // starter: // Let the next CTA allocate, wait for every reader, free. The whole warp.
+    // starter: BW_EXERCISE_NOT_DONE("2.7", "Give the columns back");
     constexpr uint32_t kOnlyPhase = 0;
     tmem.release_lock();
     barrier->template wait_for_pair<CtaGroup>(kOnlyPhase);
     __syncwarp();
     ptx::tcgen05_fence_after_thread_sync();
     tmem.deallocate();
+    // <<< exercise 2.7
   }
 };
 

@@ -4,11 +4,9 @@ COPY_WARP = 4
 SUM_WARP = 0
 
 
-def _of_first_cta(trace, event, **fields):
+def _of_first_cta(trace, *events, **fields):
     """The events of the kernel's first CTA with these fields, in their order."""
-    return [found for found in trace.events
-            if found["event"] == event and found.get("cta") == [0, 0, 0]
-            and all(found.get(key) == value for key, value in fields.items())]
+    return trace.of(*events, cta=[0, 0, 0], **fields)
 
 
 # 1.1: lab_01_phase_and_parity, count 3: two waits (parity 0, then 1) after each arrival.
@@ -16,7 +14,7 @@ def _of_first_cta(trace, event, **fields):
 def _waits_after(trace, arrivals):
     """{parity: passes?} of the two tests that follow so many arrivals."""
     waits = _of_first_cta(trace, "mbarrier_wait")[2 * arrivals:2 * arrivals + 2]
-    return {wait["parity"]: wait["done"] for wait in waits}
+    return {wait.parity: wait.done for wait in waits}
 
 
 def _passes(trace, arrivals, parity):
@@ -41,11 +39,11 @@ def fresh_parity_1(trace):
 
 
 def pending_after_2(trace):
-    return _of_first_cta(trace, "mbarrier_arrive")[1]["pending"]
+    return _of_first_cta(trace, "mbarrier_arrive")[1].pending
 
 
 def phase_after_3(trace):
-    return _next_arrival(trace, 3)["phase"]
+    return _next_arrival(trace, 3).phase
 
 
 def passes_after_3(trace):
@@ -54,7 +52,7 @@ def passes_after_3(trace):
 
 def pending_after_3(trace):
     arrival = _next_arrival(trace, 3)
-    return arrival["pending"] + arrival["count"]
+    return arrival.pending + arrival.count
 
 
 def passes_after_7(trace):
@@ -66,7 +64,7 @@ def passes_after_7(trace):
 def _parity_of_tile(trace, warp, tile):
     """The parity of the wait by which a warp gets to a tile: its successful waits are in order."""
     waits = _of_first_cta(trace, "mbarrier_wait", warp=warp, done=True)
-    return waits[tile]["parity"]
+    return waits[tile].parity
 
 
 def consumer_tile_2(trace):
@@ -91,12 +89,12 @@ def producer_tile_5(trace):
 
 def _barrier_of_tile_0(trace, warp):
     """Where the barrier lies that a warp waits on for tile 0."""
-    return _of_first_cta(trace, "mbarrier_wait", warp=warp)[0]["barrier_offset"]
+    return _of_first_cta(trace, "mbarrier_wait", warp=warp)[0].barrier_offset
 
 
 def empty_arrivals(trace):
     offset = _barrier_of_tile_0(trace, COPY_WARP)
-    return _of_first_cta(trace, "mbarrier_arrive", barrier_offset=offset)[0]["expected"]
+    return _of_first_cta(trace, "mbarrier_arrive", barrier_offset=offset)[0].expected
 
 
 def full_phases(trace):
@@ -108,25 +106,23 @@ def full_phases(trace):
 
 def _in_first_phase_of_full(trace, *events):
     offset = _barrier_of_tile_0(trace, SUM_WARP)
-    return [found for found in trace.events
-            if found["event"] in events and found.get("cluster") == 0
-            and found.get("barrier_offset") == offset and found.get("phase") == 0]
+    return trace.of(*events, cluster=0, barrier_offset=offset, phase=0)
 
 
 def full_arrivals(trace):
-    return _in_first_phase_of_full(trace, "mbarrier_arrive")[0]["expected"]
+    return _in_first_phase_of_full(trace, "mbarrier_arrive")[0].expected
 
 
 def pending_after_announcement(trace):
-    return _in_first_phase_of_full(trace, "mbarrier_arrive")[0]["pending"]
+    return _in_first_phase_of_full(trace, "mbarrier_arrive")[0].pending
 
 
 def bytes_after_announcement(trace):
-    return _in_first_phase_of_full(trace, "mbarrier_arrive")[0]["tx"]
+    return _in_first_phase_of_full(trace, "mbarrier_arrive")[0].tx
 
 
 def bytes_of_a_copy(trace):
-    return _in_first_phase_of_full(trace, "mbarrier_complete_tx")[0]["bytes"]
+    return _in_first_phase_of_full(trace, "mbarrier_complete_tx")[0].bytes
 
 
 def copies_of_a_phase(trace):
@@ -134,7 +130,7 @@ def copies_of_a_phase(trace):
 
 
 def what_completes_full(trace):
-    events = [found["event"] for found in _in_first_phase_of_full(
+    events = [event.event for event in _in_first_phase_of_full(
         trace, "mbarrier_arrive", "mbarrier_complete_tx", "mbarrier_complete")]
     before = events[events.index("mbarrier_complete") - 1]
     return {"mbarrier_arrive": "a", "mbarrier_complete_tx": "b"}[before]
