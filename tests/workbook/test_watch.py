@@ -79,7 +79,7 @@ class Watch(ExerciseTest):
     def start(self, *arguments):
         session = Session(self, self.root, *arguments)
         session.read_until("Checking 1.1")  # at once, before anything is built
-        session.read_until("q quit")
+        session.read_until(" quit")
         return session
 
     def checked(self):
@@ -89,10 +89,10 @@ class Watch(ExerciseTest):
         session = self.start()
         self.write_answer(first="    stage = stage + 1;")
         session.read_until("not right yet")
-        session.read_until("q quit")
+        session.read_until(" quit")
         self.write_answer(first="    stage = stage + 1;", second="    arrive();  // RIGHT")
         self.assertIn("in your file", session.read_until("The index wraps"))
-        session.read_until("q quit")
+        session.read_until(" quit")
         self.write_answer(first="    stage = 0;  // RIGHT", second="    arrive();  // RIGHT")
         session.read_until("The index wraps")
         self.assertEqual(self.checked(), ["1.1", "1.1", "1.2", "1.1"])
@@ -124,7 +124,7 @@ class Watch(ExerciseTest):
         session.read_until("1.2  Hand the stage over")
         session.press("r")
         session.read_until("with your lines in")
-        session.read_until("q quit")
+        session.read_until(" quit")
         session.press("q")
         self.assertEqual(session.wait(), 0, session.text)
         self.assertTrue(session.is_as_before())
@@ -134,7 +134,7 @@ class Watch(ExerciseTest):
         text = self.reader_file.read_text(encoding="utf-8")
         self.reader_file.write_text(text.replace("// <<< exercise 1.1", ""), encoding="utf-8")
         session.read_until("a mark of exercise 1.1 is gone")
-        session.read_until("q quit")
+        session.read_until(" quit")
         self.write_answer(first="    // RIGHT")
         session.read_until("The index wraps")
 

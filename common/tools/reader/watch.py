@@ -21,7 +21,7 @@ from ..process import run_in_foreground
 from . import actions, checking, listing, selection
 from . import progress as progress_file
 
-_KEYS = "n next  h hint  l list  r run  d diff  t timeline  q quit"
+_KEYS = ("next", "hint", "list", "run", "diff", "timeline", "quit")  # by their first letters
 _KEY_WAIT_SECONDS = 0.2
 _SETTLE_MILLISECONDS = 100  # an editor may write a file in several steps
 _SAVED, _KEY, _FAULT = "saved", "key", "fault"
@@ -144,11 +144,12 @@ class Watch:
         if not sys.stdin.isatty():
             self._console.say("\nWaiting for the next save (Ctrl-C ends).")
             return
-        width = shutil.get_terminal_size().columns
-        text = f"watching {self._current.id}:  {_KEYS}"
-        if len(text) > width:
-            text = _KEYS.replace("  ", " ")
-        self._console.say("\n" + self._console.paint(text, "bold"))
+        keys = "  ".join(f"{name[0]} {name}" for name in _KEYS)
+        prefix = f"watching {self._current.id}:  "
+        if len(prefix + keys) >= shutil.get_terminal_size().columns:
+            prefix = ""
+        painted = "  ".join(f"{self._console.paint(name[0], 'bold')} {name}" for name in _KEYS)
+        self._console.say(f"\n{prefix}{painted}")
 
     def _press(self, key):
         action = {"n": self._next, "h": self._hint, "l": self._list, "r": self._run_program,
@@ -157,6 +158,7 @@ class Watch:
             if key not in "q":
                 self._say_keys()
             return
+        self._console.say()
         try:
             action()
         except WorkbookError as error:
