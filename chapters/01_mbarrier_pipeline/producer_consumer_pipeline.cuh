@@ -133,7 +133,9 @@ class ProducerConsumerPipeline {
 
   static __device__ __forceinline__ void step(uint32_t& stage, uint32_t& phase) {
     // >>> exercise 1.3 "Step to the next stage"
-    // Move `stage` on by one in a ring of NumStages; count a lap where a new one
+    // Move `stage` on by one in a ring of NumStages, and count a lap where a new one
+    // begins.
+    BW_EXERCISE_NOT_DONE("1.3", "Step to the next stage");
     // <<< exercise 1.3
   }
 

@@ -132,7 +132,6 @@ class ProducerConsumerPipeline {
   __device__ __forceinline__ uint32_t consumer_parity() const { return consumer_phase_ & 1; }
 
   static __device__ __forceinline__ void step(uint32_t& stage, uint32_t& phase) {
-    // begins. starter: BW_EXERCISE_NOT_DONE("1.3", "Step to the next stage");
     if (++stage == NumStages) {
       stage = 0;
       ++phase;
