@@ -51,7 +51,7 @@ def run_exercise(root, console, wanted, options):
         env = dict(tools.env, BW_SIM_SEED=str(run.seeds[0]))
         if code is not None:
             env.update(stack.enter_context(code).environment(run.program))
-        console.say(console.paint(f"{one.id} {one.title}", "bold") + f": {run.program} "
-                    + " ".join(map(shlex.quote, words)) + f", {phrase}")
+        shown = " ".join(map(shlex.quote, [run.program, *words]))
+        console.say(console.paint(f"{one.id} {one.title}", "bold") + f": {shown}, {phrase}")
         return run_in_foreground([str(build.program(root, build.SIM, run.program)), *words], env=env,
                                  cwd=root)
