@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "common/device/exercise.cuh"
 #include "common/device/fence.cuh"
 #include "common/device/tma_load.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
@@ -90,6 +91,10 @@ struct Fp8GemmRoles {
     for_each_tile([&](uint32_t, uint32_t) {
       auto accumulator = mma.output_pipeline().producer().acquire();
       for (uint32_t k_block = 0; k_block < args.k_blocks; ++k_block) {
+        // >>> exercise 3.2 "The K loop of the MMA warp"
+        // starter: // Take a full stage of `input`, let one lane multiply it into `accumulator` and
+        // starter: // say when the stage may be overwritten. (D is accumulator.tmem().offset().)
+        // starter: BW_EXERCISE_NOT_DONE("3.2", "The K loop of the MMA warp");
         auto operands = input.consume_explicit();
         if (ptx::elect_one()) {
           multiply_k_block<Tile::kM, Tile::kN, 1>(
@@ -98,6 +103,7 @@ struct Fp8GemmRoles {
           ptx::tcgen05_commit<1>(operands.mbar()->address());
         }
         __syncwarp();
+        // <<< exercise 3.2
       }
     });
   }
@@ -113,10 +119,14 @@ struct Fp8GemmRoles {
       float scale = args.scale;
       accumulator.tmem().tensor().load_32x32b(values);
       TmemAddress::wait_load_before_uses_of(scale);
+      // >>> exercise 3.9 "Give the accumulator back early"
+      // starter: // Scale `values`, write the row, and let the MMA warp go on as soon as it may.
+      // starter: BW_EXERCISE_NOT_DONE("3.9", "Give the accumulator back early");
       accumulator.release_accumulator();
 #pragma unroll
       for (float& value : values) value *= scale;
       write_output_row<Tile::kN>(args.d, row + threadIdx.x, column, values);
+      // <<< exercise 3.9
     });
   }
 };

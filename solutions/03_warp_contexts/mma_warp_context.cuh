@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/device/exercise.cuh"
 #include "solutions/03_warp_contexts/warp_context_types.cuh"
 
 namespace bw {
@@ -45,7 +46,11 @@ class [[nodiscard]] MmaWarpContext : public WarpContextParts<opc, mma_threads, e
     Sync::arrive();
   }
   __device__ __forceinline__ ~MmaWarpContext() {
+    // >>> exercise 3.4 "The end of tensor memory"
+    // starter: // Free this->tmem(), which the epilogue may still be reading.
+    // starter: BW_EXERCISE_NOT_DONE("3.4", "The end of tensor memory");
     this->dealloc_barrier().complete_dealloc(this->tmem());
+    // <<< exercise 3.4
   }
 
   /// Scope of one K block: waits for an empty accumulator; at its end the MMAs are committed.
