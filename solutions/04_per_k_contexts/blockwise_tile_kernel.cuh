@@ -6,8 +6,6 @@
 ///     load warp ──A, B, A-scales──▶ input ring ──▶ MMA warp ──▶ accumulators in TMEM ─┐
 ///                                            └──A-scales──▶ epilogue: acc += part · scales ──▶ D
 
-#include <cuda.h>
-
 #include <cstdint>
 
 #include "common/device/fence.cuh"
@@ -20,31 +18,21 @@
 #include "solutions/03_warp_contexts/tile_roles.cuh"
 #include "solutions/04_per_k_contexts/b_scales.cuh"
 #include "solutions/04_per_k_contexts/blockwise_fp8_accumulator.cuh"
+#include "solutions/04_per_k_contexts/blockwise_tile_arguments.cuh"
 #include "solutions/04_per_k_contexts/epilogue_k_context.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 #include "solutions/04_per_k_contexts/output_k_pipeline.cuh"
 
 namespace bw {
 
-/// Kernel arguments; the tensor maps are read where they lie in parameter memory.
-struct BlockwiseTileArguments {
-  CUtensorMap a;         ///< e4m3 [M, K], box 128 × kTileM, swizzle 128B
-  CUtensorMap b;         ///< e4m3 [N, K], box 128 × kTileN, swizzle 128B
-  CUtensorMap a_scales;  ///< fp32 [ceil(K/128), M], box kTileM × 1
-  BScaleMatrix b_scales;
-  OutputMatrix d;
-  uint32_t tiles_m;   ///< CTA i computes tile (i % tiles_m, i / tiles_m)
-  uint32_t k_blocks;  ///< ceil(K / 128)
-};
-
 /// Compile-time choices and shared memory.
-template <int tile_n>
+template <int tile_n, int num_accumulators = 4>
 struct BlockwiseTileConfig {
   static constexpr int kTileM = 128;
   static constexpr int kTileN = tile_n;
   static constexpr int kTileK = kScaleBlock;
   static constexpr int kNumInputStages = 4;
-  static constexpr int kNumAccumulators = 4;
+  static constexpr int kNumAccumulators = num_accumulators;
 
   static constexpr OutputPipelineConfig kOutput{kNumAccumulators, tile_n, /*cta_group=*/1};
   using Payload = BlockwiseFp8TilePayload<kTileM, tile_n>;
