@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "common/device/elect.cuh"
+#include "common/device/exercise.cuh"
 #include "common/device/fence.cuh"
 #include "common/device/scope_pointer.cuh"
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
@@ -30,7 +31,11 @@ struct EpilogueKStage {
   __device__ __forceinline__ void arrive_input() const {
     ptx::fence_proxy_async_shared();
     __syncwarp();
+    // >>> exercise 4.1 "The scales are read"
+    // starter: // The warp has read its A-scales: let the load warp know.
+    // starter: BW_EXERCISE_NOT_DONE("4.1", "The scales are read");
     if (ptx::elect_one()) input_pipeline->consumer_mbar(input_stage_index)->arrive();
+    // <<< exercise 4.1
   }
 
   /// Every epilogue thread, right after the `wait_load` of its last read: lets the MMA warp
@@ -70,9 +75,14 @@ class [[nodiscard]] EpilogueKContext {
   EpilogueKContext(EpilogueKContext&&) = default;
   __device__ __forceinline__ ~EpilogueKContext() {
     if (!output_pipeline_ptr_) return;
+    // >>> exercise 4.2 "Two rings turn"
+    // starter: // Leave the K block: see to the accumulator, unless it was released already, and go
+    // starter: // on to the next stage of both rings.
+    // starter: BW_EXERCISE_NOT_DONE("4.2", "Two rings turn");
     input_pipeline_ptr_->consumer_step();
     if (!stage_.accumulator_released) stage_.release_accumulator();
     output_pipeline_ptr_->release_from_epilogue();
+    // <<< exercise 4.2
   }
 
   /// The pipelines that the exit signals.
