@@ -91,7 +91,7 @@ def check(root, console, wanted, as_json, again):
     elif len(chosen) > 1:
         _show_sum(results, unchanged)
     elif results[0][1].status == checking.PASSED:
-        _show_what_follows(root, exercises)
+        _show_what_follows(root, exercises, chosen[0])
     return 0 if all(verdict.status == checking.PASSED for _, verdict in results) else 1
 
 
@@ -108,8 +108,8 @@ def _show_sum(results, unchanged):
     print(f"\n{right} of {len(results) + len(unchanged)} right")
 
 
-def _show_what_follows(root, exercises):
-    following = selection.following(exercises, progress_file.load(root))
+def _show_what_follows(root, exercises, one):
+    following = selection.following(exercises, progress_file.load(root), one)
     if following is None:
         print("\nThat was the last one: every exercise is passed. `./workbook use mine` lets `run` use "
               "your own code.")
