@@ -11,8 +11,6 @@ from . import answers, device_code, exercises, patches, regions, reports, runs
 from .errors import WorkbookError
 from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
 
-NOT_DONE_MACRO = "BW_EXERCISE_NOT_DONE"
-
 
 def check(root, exercise, tools, on_progress=None):
     """The Verdict on what stands in the reader's file. Whatever the reader did ends in a verdict;
@@ -53,9 +51,9 @@ def _check_code(root, exercise, tools, given, progress):
     notes = () if given is not None else _changed_elsewhere(root, exercise)
     not_done = f"exercise {exercise.id} is not done yet: {exercise.title}"
     code = regions.without_comments(own.text)
-    if NOT_DONE_MACRO in code or not code.strip():
+    if exercises.NOT_DONE_MACRO in code or not code.strip():
         first = next((number for number, line in enumerate(own.lines, own.first)
-                      if NOT_DONE_MACRO in line), own.first)
+                      if exercises.NOT_DONE_MACRO in line), own.first)
         return _verdict(exercise, NOT_DONE, found=not_done, rule="", notes=notes,
                         place=_place(exercise, own, first))
     problem = regions.unbalanced(own.text)
@@ -131,7 +129,8 @@ def _does_not_compile(exercise, own, compiled):
                         f"{device_code.COMPILE_SECONDS} s. Look for a template or a constant "
                         "expression that never ends.")
     error = reports.first_error(compiled.errors, exercise.reader_file)
-    wrong, line = _recognised(exercise, own, compiled.errors)
+    # What only the code tells apart may be right: it was never run.
+    wrong, _ = _recognised(exercise, own, compiled.errors, needs_output=True)
     if error is None:
         return _verdict(exercise, BROKEN, rule="", place=_first_place(exercise, own),
                         found="Your lines compile to a program without kernels."
@@ -160,10 +159,12 @@ def _failed_run(exercise, own, run, seed, result):
                     place=place, report=report.shown if report else ())
 
 
-def _recognised(exercise, own, output):
+def _recognised(exercise, own, output, needs_output=False):
     """(the known wrong answer that this is, the reader's line that shows it), or (None, None)."""
     code = regions.without_comments(own.text)
     for wrong in exercise.wrong:
+        if needs_output and not wrong.output:
+            continue
         in_code = re.search(wrong.code, code, re.M) if wrong.code else None
         if wrong.code and not in_code:
             continue

@@ -13,6 +13,8 @@ WRITE, PREDICT, FIND, IMPROVE = KINDS = ("write", "predict", "find", "improve")
 INTEGER, TEXT, CHOICE = ANSWERS = ("integer", "text", "choice")
 HINTS = 3
 LEAST_WRONG = 2
+# Stands in a starter (common/device/exercise.cuh).
+NOT_DONE_MACRO = "BW_EXERCISE_NOT_DONE"
 ANSWERS_FILE = "answers.toml"
 
 
@@ -235,6 +237,8 @@ def load(root, chapter, path):
     if kind in (WRITE, IMPROVE):
         fields["file"] = reader.take("file", str)
         fields["region"] = _region(root, chapter, fields, reader)
+    if kind == WRITE:
+        _check_starter(fields, reader)
     if kind == IMPROVE:
         table = _Reader(reader.take("budget", dict), f"{name}, [budget]")
         fields["budget"] = Budget(table.take("metric", str),
@@ -284,6 +288,13 @@ def _region(root, chapter, fields, reader):
             return region
     return reader.fail(f"solutions/{chapter}/{fields['file']} has no region of exercise "
                        f"{fields['id']}.")
+
+
+def _check_starter(fields, reader):
+    """The starter's kernel says which exercise it waits for."""
+    call = f'{NOT_DONE_MACRO}("{fields["id"]}", "{fields["title"]}");'
+    if not any(call in line for line in fields["region"].starter):
+        reader.fail(f"the starter in {fields['file']}:{fields['region'].first} lacks `{call}`.")
 
 
 def _question(reader, runs):

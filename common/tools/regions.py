@@ -116,6 +116,9 @@ def parse(text, path):
             starter.append(_starter_line(line, opened[2]))
         elif line.strip().startswith(STARTER):
             raise RegionError(path, number, "a starter's line stands right below its upper mark.")
+        elif opened and re.search(r"//.*\bstarter:", line):
+            raise RegionError(path, number, "a starter's line was broken in two: keep each within the "
+                              "line's width.")
         elif _LOOKS_LIKE_MARK.match(line):
             raise RegionError(path, number, f"this looks like a mark but is none: `{line.strip()}`.")
         elif opened:

@@ -30,15 +30,19 @@ class Trial:
         return ""
 
 
-def trials(root, exercise, tools, wrong=True):
-    """The trials of an exercise, one by one."""
+def trials(root, exercise, tools):
+    """All trials of an exercise, one by one."""
     yield starter(root, exercise, tools)
     yield solution(root, exercise, tools)
-    if wrong:
-        for one in exercise.wrong:
-            yield Trial(f"wrong answer '{one.name}'", FAILED,
-                        check.check_answer(root, exercise, tools, _given(root, exercise, one)),
-                        one.name)
+    yield from wrong_answers(root, exercise, tools)
+
+
+def wrong_answers(root, exercise, tools):
+    """Each wrong answer, and a find exercise's faulty program."""
+    for one in exercise.wrong:
+        yield Trial(f"wrong answer '{one.name}'", FAILED,
+                    check.check_answer(root, exercise, tools, _given(root, exercise, one)),
+                    one.name)
     if exercise.kind == exercises.FIND and exercise.runs:
         yield faulty(root, exercise, tools)
 

@@ -101,6 +101,10 @@ class Solutions(unittest.TestCase):
         self.refused(SOLUTION.replace("  wait();\n", ""), 9, "0 lines")
         self.refused(SOLUTION.replace("  wait();\n", "  wait();\n" * 16), 9, "16 lines")
 
+    def test_refuses_a_starter_that_was_broken_in_two(self):
+        self.refused(SOLUTION.replace("  // starter:\n", "  // begins. starter: y();\n"), 4,
+                     "broken in two")
+
     def test_refuses_a_body_that_is_not_whole(self):
         self.refused(SOLUTION.replace("{ stage = 0; }", "{ stage = 0;"), 7, "never closed")
 

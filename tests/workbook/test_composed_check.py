@@ -1,0 +1,170 @@
+"""The composed check with the real compiler and simulator: whatever stands in a region ends in a
+clear sentence, and names the reader's lines."""
+
+import re
+import subprocess
+import unittest
+from unittest import mock
+
+import support
+from tools import api, check, compose, device_code, reports, runs, trials
+from tools.errors import WorkbookError
+from tools.try_exercise import tools_of
+from tools.verdict import BROKEN, FAILED, PASSED
+
+WRITE = "1.3"
+FIND = "1.5"
+
+
+class ComposedCheck(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.root = support.ROOT
+        cls.tools = tools_of(cls.root)
+        known = api.load_all(cls.root)
+        cls.exercise, cls.bug = api.find(known, WRITE), api.find(known, FIND)
+
+    def verdict(self, *lines):
+        # A run that goes on for long costs time and shows nothing more.
+        with mock.patch.object(runs, "LIMIT_FACTOR", 5), mock.patch.object(
+                runs, "LEAST_CYCLES", 100_000):
+            return check.check_answer(self.root, self.exercise, self.tools, lines)
+
+    def test_the_solution_passes_and_a_work_folder_is_not_left(self):
+        verdict = self.verdict(*self.exercise.region.body)
+        self.assertEqual(verdict.status, PASSED, verdict)
+        self.assertEqual(list(runs.folder(self.root).glob("check-*")), [])
+
+    def test_a_compiler_error_names_the_line_and_nothing_more(self):
+        verdict = self.verdict("// a comment first", "stage = no_such_name;")
+        self.assertEqual(verdict.status, BROKEN)
+        self.assertIn("no_such_name", verdict.found)
+        self.assertEqual((verdict.place.line, verdict.place.text), (2, "stage = no_such_name;"))
+        self.assertIn(f"{self.exercise.reader_file}(2)", verdict.report[0])
+        self.assertLessEqual(len(verdict.report), 4)
+
+    def test_an_error_in_a_template_that_a_line_leads_to(self):
+        verdict = self.verdict("ScopePointer<int> pointer(stage);", "pointer.no_such_member();")
+        self.assertEqual(verdict.status, BROKEN)
+        self.assertLessEqual(len(verdict.report), 5)
+        self.assertIn(verdict.place.line, (1, 2))
+
+    def test_a_failed_static_assertion(self):
+        verdict = self.verdict('static_assert(NumStages > 100, "a sentence of mine");')
+        self.assertEqual(verdict.status, BROKEN)
+        self.assertIn("a sentence of mine", verdict.found)
+
+    def test_loops_without_end(self):
+        for line in ("while (true) __nanosleep(20);", "for (volatile uint32_t i = 0;; ) i = 1;",
+                     "for (__shared__ uint32_t word;;) atomicAdd(&word, 1u);"):
+            with self.subTest(line):
+                verdict = self.verdict(line)
+                self.assertEqual(verdict.status, FAILED, verdict)
+                self.assertIn("was stopped", verdict.found)
+                self.assertLess(verdict.seconds, 100)
+
+    def test_printing_without_end(self):
+        with mock.patch.object(runs, "LEAST_CYCLES", 10 ** 12):
+            verdict = check.check_answer(self.root, self.exercise, self.tools,
+                                         ['while (true) printf("again and again\\n");'])
+        self.assertEqual(verdict.status, FAILED)
+        self.assertRegex(verdict.found, "without end|did not end")
+
+    def test_a_fault_in_the_readers_line(self):
+        verdict = self.verdict("++stage;", "*reinterpret_cast<volatile uint32_t*>(uintptr_t{16}) = 1;")
+        self.assertEqual(verdict.status, FAILED)
+        self.assertEqual(verdict.place.line, 2)
+        self.assertIn(f"{self.exercise.reader_file}:2", " ".join(verdict.report))
+        self.assertNotIn(device_code.YOURS, " ".join(verdict.report))
+
+    def test_settings_of_the_user_do_not_reach_a_check(self):
+        self.tools.env["BW_SIM_SMS"] = "nonsense"
+        self.addCleanup(self.tools.env.pop, "BW_SIM_SMS")
+        self.assertEqual(self.verdict(*self.exercise.region.body).status, PASSED)
+
+    def test_a_program_that_is_not_built(self):
+        run = self.exercise.runs[0].__class__("no_such_program")
+        with self.assertRaisesRegex(WorkbookError, "no_such_program is not built"):
+            runs.command(self.root, run)
+        with self.assertRaisesRegex(WorkbookError, "no program 'no_such_program'"):
+            device_code.units(self.root, "no_such_program")
+
+    def test_a_faulty_program_shows_its_symptom(self):
+        with compose.bug(self.root, self.bug, self.tools) as composed:
+            run = self.bug.runs[0]
+            result = self.start(run.program, run.options, composed.environment(run.program))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn(self.bug.bug_file.name, result.stderr)
+
+    def start(self, program, options, settings):
+        return subprocess.run([str(runs.build.program(self.root, runs.build.SIM, program)),
+                               *options], cwd=self.root, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, universal_newlines=True, timeout=100,
+                              env={**runs.clean_environment(self.tools), **settings}, check=False)
+
+    def test_a_kernel_with_the_starter_in_it_says_so(self):
+        own = api.regions.ReaderRegion(self.exercise.region.starter, 1)
+        replaced = [check.composed_file(self.root, [(self.exercise, own)])]
+        program = self.exercise.runs[0].program
+        with compose._compose(self.root, self.tools, [program], replaced, None, "") as composed:
+            result = self.start(program, self.exercise.runs[0].options,
+                                composed.environment(program))
+        said = f"exercise {WRITE} is not done yet: {self.exercise.title}\n"
+        self.assertEqual(result.stdout.count(said), 1, result.stdout)
+        self.assertEqual(result.returncode, runs.FAULT)
+
+    def test_kernels_that_nobody_launches_are_a_failure(self):
+        program, other = self.exercise.runs[0].program, "01_mbarrier_pipeline"
+        own = api.regions.ReaderRegion(self.exercise.region.body, 1)
+        replaced = [check.composed_file(self.root, [(self.exercise, own)])]
+        with compose._compose(self.root, self.tools, [other], replaced, None, "") as composed:
+            result = self.start(program, (), composed.environment(other))
+        self.assertEqual(result.returncode, runs.FAULT)
+        self.assertIn("none of the kernels in the files of BW_SIM_PTX was launched", result.stderr)
+        missing = self.start(program, (), {"BW_SIM_PTX": "no/such/file.ptx"})
+        self.assertEqual(missing.returncode, runs.FAULT)
+        self.assertIn("no/such/file.ptx", missing.stderr)
+
+    def test_an_interrupt_leaves_nothing(self):
+        with mock.patch.object(device_code.limited, "run_all", side_effect=KeyboardInterrupt):
+            with self.assertRaises(KeyboardInterrupt):
+                self.verdict(*self.exercise.region.body)
+        self.assertEqual(list(runs.folder(self.root).glob("check-*")), [])
+
+
+class Reports(unittest.TestCase):
+    FILE = trials.Path("chapters/01_x/f.cuh")
+
+    def test_the_first_error_of_the_reader_comes_first(self):
+        text = ("/r/common/device/a.cuh(3): error: name followed by \"::\" must be a class\n"
+                "    x::y;\n    ^\n"
+                "          detected during instantiation of \"void f<T>() [with T=int]\" at line 12 of"
+                " /r/chapters/01_x/f.cuh\n\n1 error detected in the compilation of \"m.cu\".\n")
+        error = reports.first_error(text, self.FILE)
+        self.assertEqual(error.line, 12)
+        self.assertIn("common/device/a.cuh:3", error.message)
+        own = "/r/chapters/01_x/f.cuh(7): error: identifier \"q\" is undefined\n    q;\n    ^\n\n"
+        error = reports.first_error(text + own, self.FILE)
+        self.assertEqual((error.line, error.message), (7, 'identifier "q" is undefined'))
+        self.assertTrue(error.lines[0].startswith("chapters/01_x/f.cuh(7)"))
+        self.assertIsNone(reports.first_error("warning only\n", self.FILE))
+
+    def test_a_long_report_is_cut_to_the_readers_roles(self):
+        roles = "".join(f"  [{k}] warp {k} at other.cuh:{k}\n      waits\n" for k in range(1, 9))
+        text = ("simulator: deadlock: nobody can run\n  where: other.cuh:1\n" + roles
+                + "  [9] warp 9 at other.cuh:9, by your f.cuh:5 in step\n      waits for it\n"
+                "  rule:  a rule\n  fix:   a fix\nanother line\n")
+        report = reports.parse(text, self.FILE)
+        self.assertEqual((report.kind, report.what, report.rule, report.reader_line),
+                         ("deadlock", "nobody can run", "a rule", 5))
+        shown = "\n".join(report.shown)
+        self.assertIn("by chapters/01_x/f.cuh:5 in step\n      waits for it", shown)
+        self.assertIn("8 more waiting or running roles", shown)
+        self.assertNotIn("warp 3", shown)
+        self.assertNotIn("another line", shown)
+        self.assertTrue(re.search("fix:", shown))
+        self.assertIsNone(reports.parse("error: x\n", self.FILE))
+
+
+if __name__ == "__main__":
+    unittest.main()
