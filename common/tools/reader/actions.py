@@ -151,7 +151,12 @@ def diff(root, console, wanted, spoil):
     screen = view.make_console(wide=True)
     print(f"{one.id} {one.title}: {path}:{line}\n")
     sys.stdout.flush()
-    view.show_difference(screen, api.reader_region(root, one), solution)
+    own = api.reader_region(root, one)
+    if one.is_in_code:
+        view.show_difference(screen, own, solution)
+    else:
+        answers = [line for line in own if line.strip() and line.lstrip()[0] not in "#["]
+        view.show_difference(screen, answers, solution, "answers")
     return 0
 
 

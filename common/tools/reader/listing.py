@@ -1,13 +1,14 @@
 """`list` and `hint`: with Python's standard library alone, so that they work everywhere."""
 
 import json
+import re
 import shutil
 import sys
 import textwrap
 
 from .. import chapters
 from ..console import Console
-from ..exercises import load_all
+from ..exercises import load_all, load_chapter
 from . import progress as progress_file
 from . import selection
 from .progress import OPEN, PASSED, SKIPPED
@@ -131,7 +132,7 @@ def _as_data(exercises, progress, upcoming):
 
 def do_hint(root, console, arguments):
     """One hint, a step further than the one before it; the last one stays the last one."""
-    exercises, progress = load_all(root), progress_file.load(root)
+    exercises, progress = _near(root, arguments.exercise), progress_file.load(root)
     if progress.note:
         console.say(progress.note)
     if arguments.exercise is not None:
@@ -144,6 +145,17 @@ def do_hint(root, console, arguments):
     if level > progress.hints(one.id):
         progress_file.change(root, console, one.id, hints=level)
     return 0
+
+
+def _near(root, wanted):
+    """The exercises of the chapter that `wanted` names, if it is there; else all of them."""
+    match = re.fullmatch(r"0*(\d+)\.0*(\d+)", wanted or "")
+    for chapter in chapters.CHAPTERS:
+        if match and chapter.number == int(match.group(1)):
+            own = load_chapter(root, chapter.name)
+            if any(one.number[1] == int(match.group(2)) for one in own):
+                return own
+    return load_all(root)
 
 
 _LEVELS = ("a nudge", "the idea", "almost the code")

@@ -213,24 +213,24 @@ def _show_passed(console, one, verdict, own, solution):
 
 # --- two versions of some lines -----------------------------------------------------------------
 
-def show_difference(console, own, solution):
+def show_difference(console, own, solution, what="lines"):
     """The reader's lines beside the solution's; side by side where there is room."""
+    heads = [Text(f"{whose} {what}", style="bold") for whose in ("your", "the solution's")]
     own, solution = _shift(own), _shift(solution)
     if [" ".join(line.split()) for line in own if line.strip()] == [
             " ".join(line.split()) for line in solution if line.strip()]:
-        console.print(Text("Your lines are the solution's, word for word."))
+        console.print(Text(f"Your {what} are the solution's, word for word."))
         return
     left, right = _marked(own, solution)
     if console.width >= _BESIDE:
         table = Table.grid(padding=(0, 2), expand=True)
         table.add_column(ratio=1, overflow="fold")
         table.add_column(ratio=1, overflow="fold")
-        table.add_row(Text("your lines", style="bold"), Text("the solution's lines", style="bold"))
+        table.add_row(*heads)
         table.add_row(Group(*left), Group(*right))
         console.print(table)
         return
-    console.print(Text("your lines", style="bold"), *left, sep="\n")
-    console.print(Text("\nthe solution's lines", style="bold"), *right, sep="\n")
+    console.print(heads[0], *left, "", heads[1], *right, sep="\n")
 
 
 def _shift(lines):
