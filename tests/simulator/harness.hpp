@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -53,7 +54,9 @@ class Buffer {
 
 class Runner {
  public:
-  explicit Runner(Settings settings = test_settings()) : device_(settings, all_units()) {}
+  explicit Runner(Settings settings = test_settings()) : device_(settings, all_units()) {
+    watch(device_);
+  }
 
   [[nodiscard]] Device& device() { return device_; }
 
@@ -84,7 +87,7 @@ class Runner {
   LaunchResult launch(const Kernel& kernel, const LaunchConfiguration& configuration,
                       Values... values) {
     const void* const pointers[sizeof...(values) + 1] = {&values..., nullptr};
-    return device_.launch(kernel, configuration, {pointers, sizeof...(values)});
+    return explained(device_.launch(kernel, configuration, {pointers, sizeof...(values)}));
   }
   Device device_;
 };

@@ -8,6 +8,7 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/streams.hpp"
+#include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/address_space.hpp"
 
 namespace bw::sim::cudart {
@@ -121,8 +122,8 @@ cudaError_t launch(Runtime& runtime, Function& function, const cudaLaunchConfig_
       if (error != cudaSuccess) return error;
     }
     runtime.replacement().note_launch(kernel, function.replaced);
-    runtime.device().launch(kernel, configuration,
-                            {const_cast<const void* const*>(arguments), count});
+    explained(runtime.device().launch(kernel, configuration,
+                                      {const_cast<const void* const*>(arguments), count}));
   } catch (const SimulationError& error) {
     if (error.report().kind != FaultKind::launch) throw;
     on_fault(error.report());

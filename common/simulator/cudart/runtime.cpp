@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/simulator/cudart/fat_binary.hpp"
+#include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::cudart {
@@ -43,6 +44,7 @@ Device& Runtime::device() {
   if (!device_) {
     try {
       device_ = std::make_unique<Device>(Settings::from_environment(), all_units());
+      watch(*device_);
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be had: there is no device to go on
       // with.

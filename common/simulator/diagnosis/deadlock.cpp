@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/diagnosis/waiting.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
@@ -36,18 +37,21 @@ LaneMask lanes_at_meeting_point(const Warp& warp) {
 
 /// What a strand that runs in a loop tests: the mbarrier that its warp waited on last.
 waiting::Facts facts_of_running(Cluster& cluster, const Strand& strand) {
+  const BarrierHistory& history = history_of(cluster);
   const Mbarrier* latest = nullptr;
+  Actor latest_waiter;
   for (const Mbarrier* barrier : units_of(strand).mbarriers.objects()) {
-    const Actor& waiter = barrier->last_waiter;
+    const Actor& waiter = history.of(strand.cta->rank, barrier->slot).last_waiter;
     if (waiter.instruction == nullptr || waiter.warp != strand.warp->index) continue;
-    if (latest == nullptr || waiter.time > latest->last_waiter.time) latest = barrier;
+    if (latest != nullptr && waiter.time <= latest_waiter.time) continue;
+    latest = barrier;
+    latest_waiter = waiter;
   }
   if (latest == nullptr) return {"runs without changing anything that others can see", {}, ""};
   waiting::Facts facts =
       waiting::mbarrier_facts(cluster, *strand.cta, latest->offset_bytes, latest->phase & 1);
   facts.summary = "spins; its last test, at " +
-                  waiting::location(cluster, *latest->last_waiter.instruction) + ", " +
-                  facts.summary;
+                  waiting::location(cluster, *latest_waiter.instruction) + ", " + facts.summary;
   return facts;
 }
 

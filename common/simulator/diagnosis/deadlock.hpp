@@ -9,8 +9,8 @@ namespace bw::sim {
 
 /// The report for a cluster in which no thread can run and nothing is in flight. For each waiting
 /// role (warps that wait at the same place for the same thing): warps, source line, what they wait
-/// for, the state of the barrier by phase, who arrived, and who could still complete it. Called by
-/// Cluster when it is stuck.
+/// for, the state of the barrier by phase, who arrived, and who could still complete it. `cluster`
+/// belongs to a device that is watched.
 [[nodiscard]] Report deadlock_report(Cluster& cluster);
 
 /// The report for a cluster whose threads run without any change of state that another thread could

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
@@ -14,6 +15,8 @@ namespace bw::sim::waiting {
 namespace {
 
 constexpr size_t kMostListed = 4;
+
+using Operation = MbarrierEvent::Operation;
 
 std::string count_of(uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
@@ -40,10 +43,14 @@ std::string join(const std::vector<std::string>& items, const char* separator) {
 /// are the stages of a pipeline.
 std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
   std::string text = "mbarrier " + cluster.kernel().describe_shared(barrier.offset_bytes);
-  const std::string own = location(cluster, *barrier.initialiser.instruction);
+  const BarrierHistory& history = history_of(cluster);
+  const auto initialised_at = [&](const Mbarrier& one) {
+    return location(cluster, *history.of(cta.rank, one.slot).initialiser.instruction);
+  };
+  const std::string own = initialised_at(barrier);
   size_t stage = 0, stages = 0;
   for (const Mbarrier* other : units_of(cta).mbarriers.objects()) {
-    if (location(cluster, *other->initialiser.instruction) != own) continue;
+    if (initialised_at(*other) != own) continue;
     if (other == &barrier) stage = stages;
     ++stages;
   }
@@ -55,7 +62,7 @@ std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
 
 /// Contributions of several warps by the same instruction, told as one.
 struct Merged {
-  MbarrierContribution::Kind kind;
+  Operation kind;
   const Instruction* instruction;
   uint32_t cta_rank;
   std::vector<uint32_t> warps;
@@ -63,19 +70,19 @@ struct Merged {
   uint64_t phase;
 };
 
-std::vector<Merged> merge(const Mbarrier& barrier, bool current) {
+std::vector<Merged> merge(const Mbarrier& barrier, const BarrierRecord& record, bool current) {
   std::vector<Merged> merged;
-  for (const MbarrierContribution& part : barrier.contributions) {
+  for (const Contribution& part : record.contributions) {
     if ((part.phase == barrier.phase) != current) continue;
     const auto same = std::find_if(merged.begin(), merged.end(), [&](const Merged& other) {
-      return other.kind == part.kind && other.instruction == part.actor.instruction &&
+      return other.kind == part.operation && other.instruction == part.actor.instruction &&
              other.cta_rank == part.actor.cta_rank && other.phase == part.phase;
     });
     if (same != merged.end()) {
       same->warps.push_back(part.actor.warp);
       same->amount += part.amount;
     } else {
-      merged.push_back({part.kind,
+      merged.push_back({part.operation,
                         part.actor.instruction,
                         part.actor.cta_rank,
                         {part.actor.warp},
@@ -95,31 +102,33 @@ std::string warps_name(const Cluster& cluster, const Merged& merged) {
 
 std::string deed(const Merged& merged) {
   switch (merged.kind) {
-    case MbarrierContribution::Kind::arrive:
-    case MbarrierContribution::Kind::arrive_drop:
+    case Operation::arrive:
+    case Operation::arrive_drop:
       return count_of(merged.amount, "arrival");
-    case MbarrierContribution::Kind::expect_tx:
+    case Operation::expect_tx:
       return "expect_tx of " + count_of(merged.amount, "byte");
-    case MbarrierContribution::Kind::complete_tx:
+    case Operation::complete_tx:
       return "complete_tx of " + count_of(merged.amount, "byte");
+    default:
+      return {};  // nothing else is a contribution
   }
-  return {};
 }
 
 std::string describe(const Cluster& cluster, const Merged& merged) {
-  const bool copied = merged.kind == MbarrierContribution::Kind::complete_tx;
+  const bool copied = merged.kind == Operation::complete_tx;
   return deed(merged) + (copied ? " from the operation of " : " by ") +
          warps_name(cluster, merged) + " at " + location(cluster, *merged.instruction);
 }
 
 /// Who completed earlier phases and so may complete this one: a line for each group of warps, with
 /// what it did and where it is now.
-std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& barrier) {
+std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& barrier,
+                                              const BarrierRecord& record) {
   struct Group {
     const Merged* first;
     std::vector<std::string> deeds;
   };
-  const std::vector<Merged> earlier = merge(barrier, false);
+  const std::vector<Merged> earlier = merge(barrier, record, false);
   std::vector<Group> groups;
   for (const Merged& merged : earlier) {
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
@@ -140,7 +149,8 @@ std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& 
 }
 
 /// What keeps the phase from completing, and what to do.
-std::string mbarrier_cause(const Mbarrier& barrier, const std::string& name) {
+std::string mbarrier_cause(const Mbarrier& barrier, const BarrierRecord& record,
+                           const std::string& name) {
   std::string text;
   if (barrier.tx_bytes > 0) {
     text = name + ": " + count_of(static_cast<uint64_t>(barrier.tx_bytes), "byte") +
@@ -149,7 +159,7 @@ std::string mbarrier_cause(const Mbarrier& barrier, const std::string& name) {
   } else if (barrier.tx_bytes < 0) {
     text = name + ": " + count_of(static_cast<uint64_t>(-barrier.tx_bytes), "byte") +
            " arrived that no expect_tx has announced; expect the sum of all copies of the phase";
-  } else if (barrier.phase == 0 && barrier.contributions.empty()) {
+  } else if (barrier.phase == 0 && record.contributions.empty()) {
     text = name +
            ": nobody has ever arrived on it; if its stage starts out free, the first wait must "
            "use parity 1 (on a fresh barrier parity 1 returns at once, parity 0 blocks: wrong "
@@ -274,6 +284,7 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t
                     ", which is no longer valid";
     return facts;
   }
+  const BarrierRecord& record = history_of(cluster).of(cta.rank, barrier->slot);
   const std::string name = mbarrier_name(cluster, cta, *barrier);
   // A wait that has not returned waits for the current phase: the one before is complete.
   const bool same = (barrier->phase & 1) == waited_parity;
@@ -282,18 +293,18 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t
                   "; it is in phase " + std::to_string(barrier->phase) + ": " +
                   describe_counts(*barrier);
   std::vector<std::string> now;
-  for (const Merged& merged : merge(*barrier, true)) now.push_back(describe(cluster, merged));
-  if (barrier->contributions.empty()) {
-    facts.lines.push_back(
-        "nobody has ever arrived on it; initialised by " +
-        warp_name(cluster, barrier->initialiser.cta_rank, barrier->initialiser.warp) + " at " +
-        location(cluster, *barrier->initialiser.instruction));
+  for (const Merged& merged : merge(*barrier, record, true))
+    now.push_back(describe(cluster, merged));
+  if (record.contributions.empty()) {
+    facts.lines.push_back("nobody has ever arrived on it; initialised by " +
+                          warp_name(cluster, record.initialiser.cta_rank, record.initialiser.warp) +
+                          " at " + location(cluster, *record.initialiser.instruction));
   } else {
     facts.lines.push_back("in this phase: " + (now.empty() ? "nobody" : join(now, "; ")));
-    for (std::string& line : earlier_contributors(cluster, *barrier))
+    for (std::string& line : earlier_contributors(cluster, *barrier, record))
       facts.lines.push_back(std::move(line));
   }
-  if (same) facts.cause = mbarrier_cause(*barrier, name);
+  if (same) facts.cause = mbarrier_cause(*barrier, record, name);
   return facts;
 }
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <optional>
+#include <type_traits>
 
-#include "common/simulator/diagnosis/deadlock.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
@@ -46,6 +47,7 @@ Cluster::Cluster(Grid& grid, uint64_t index, Cycle start)
   const Dim3 shape = grid.configuration().cluster;
   const auto size = static_cast<uint32_t>(shape.volume());
   units_ = grid.device().units().make_for(*this);
+  for (const auto& observer : grid.device().observers()) observers_.add(observer->observe(*this));
   for (uint32_t rank = 0; rank < size; ++rank) build_cta(ctas_.emplace_back(), rank);
 }
 
@@ -84,6 +86,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
     strand->reconvergence_point = ptx::kNoReconvergence;
     make_ready(*strand, start_ + perturbation(kStartPerturbation));
   }
+  if (observed(EventKind::cta)) tell(&Observer::on_cta, CtaEvent{cta, start_, true});
 }
 
 const Kernel& Cluster::kernel() const { return grid_.kernel(); }
@@ -121,6 +124,13 @@ void Cluster::wake(Strand& strand, Cycle time) {
   if (strand.time_limit.time != kNever) queue_.cancel_time_limit(strand.time_limit);
   strand.time_limit = {};
   make_ready(strand, std::max(time, strand.time) + perturbation(kWakePerturbation));
+  tell_woken(strand);
+}
+
+void Cluster::tell_woken(const Strand& strand) const {
+  if (!observed(EventKind::wait)) return;
+  tell(&Observer::on_wait, WaitEvent{strand.origin(kernel().code()[strand.pc]), strand.time,
+                                     strand.wait, true, strand.wake});
 }
 
 void Cluster::after(Cycle now, Cycle latency, Action action) {
@@ -152,20 +162,22 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   if (cta.live_warps == 0) {
     units_->check_at_exit(cta);
     cta.exited = true;
+    if (observed(EventKind::cta)) tell(&Observer::on_cta, CtaEvent{cta, time, false});
   }
 }
 
-Cluster::Status Cluster::run(Cycle limit) {
+RunStatus Cluster::run(Cycle limit) {
+  const bool runs_observed = observed(EventKind::run);
   while (true) {
     if (queue_.empty()) {
-      if (!ordered_operations_.empty()) return Status::reached_limit;
+      if (!ordered_operations_.empty()) return RunStatus::reached_limit;
       if (live_warps_ == 0) break;
-      report_deadlock();
+      return RunStatus::deadlock;
     }
     const Cycle next = queue_.next_time();
-    if (next >= limit) return Status::reached_limit;
+    if (next >= limit) return RunStatus::reached_limit;
     if (only_waits_are_left() && ++timeouts_since_progress_ > kFruitlessRounds * (live_warps_ + 1))
-      report_deadlock();
+      return RunStatus::deadlock;
     const Event event = queue_.pop();
     now_ = std::max(now_, event.at.time);
     ++statistics_.events;
@@ -181,12 +193,19 @@ Cluster::Status Cluster::run(Cycle limit) {
       strand.time = event.at.time;
       strand.time_limit = {};
       ++strand.wait_token;
+      tell_woken(strand);
     }
-    check_progress(event.at.time, strand);
-    run_strand(strand, limit);
+    if (const std::optional<RunStatus> stop = stops_at(event.at.time)) {
+      running_ = &strand;
+      return *stop;
+    }
+    if (runs_observed)
+      run_strand<true>(strand, limit);
+    else
+      run_strand<false>(strand, limit);
   }
   statistics_.cycles = std::max(statistics_.cycles, now_ - start_);
-  return Status::finished;
+  return RunStatus::finished;
 }
 
 bool Cluster::only_waits_are_left() {
@@ -205,23 +224,69 @@ bool Cluster::only_waits_are_left() {
   return true;
 }
 
-void Cluster::check_progress(Cycle time, const Strand& strand) {
+std::optional<RunStatus> Cluster::stops_at(Cycle time) {
   const uint64_t most = settings().cycle_limit;
-  if (most != 0 && time > most) throw SimulationError(cycle_limit_report(*this, strand));
+  if (most != 0 && time > most) return RunStatus::cycle_limit;
   if (progress_ != progress_seen_) {
     progress_seen_ = progress_;
     progress_time_ = time;
     timeouts_since_progress_ = 0;
   } else if (time > progress_time_ && time - progress_time_ > settings().livelock_cycles) {
-    throw SimulationError(livelock_report(*this, strand));
+    return RunStatus::livelock;
   }
+  return std::nullopt;
 }
 
+namespace {
+
+/// Puts together what a strand does at one source line. Its destructor tells the last stretch, also
+/// when an instruction breaks a rule.
+class RunRecorder {
+ public:
+  explicit RunRecorder(const Cluster& cluster) : cluster_(cluster) {}
+  ~RunRecorder() { tell(); }
+  RunRecorder(const RunRecorder&) = delete;
+  RunRecorder& operator=(const RunRecorder&) = delete;
+
+  void before(const Strand& strand, const Instruction& instruction) {
+    const int32_t location = cluster_.kernel().source(instruction).location;
+    if (event_.instructions != 0 && location != location_) tell();
+    if (event_.instructions == 0) {
+      event_.origin = strand.origin(instruction);
+      event_.from = strand.time;
+      location_ = location;
+    }
+    ++event_.instructions;
+    event_.to = strand.time;
+  }
+  void after(Cycle time) { event_.to = time; }
+
+ private:
+  void tell() {
+    if (event_.instructions != 0) cluster_.tell(&Observer::on_run, event_);
+    event_.instructions = 0;
+  }
+
+  const Cluster& cluster_;
+  RunEvent event_;
+  int32_t location_ = -1;
+};
+
+struct NoRecorder {
+  explicit NoRecorder(const Cluster&) {}
+  void before(const Strand&, const Instruction&) {}
+  void after(Cycle) {}
+};
+
+}  // namespace
+
+template <bool observed>
 void Cluster::run_strand(Strand& strand, Cycle limit) {
   const Instruction* const code = kernel().code().data();
   const auto code_size = static_cast<uint32_t>(kernel().code().size());
   uint64_t executed = 0;
   Cycle bound = std::min(queue_.next_time(), limit);
+  std::conditional_t<observed, RunRecorder, NoRecorder> recorder(*this);
   while (true) {
     if (strand.pc == strand.reconvergence_point && !rejoin(strand)) break;
     if (strand.pc >= code_size) {  // the end of the text is an exit
@@ -247,14 +312,18 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       }
     }
     ++executed;
+    strand.executing = active;
+    recorder.before(strand, instruction);
     const Flow flow = instruction.execute(strand, instruction, active);
     if (flow == Flow::next) {
       ++strand.pc;
       strand.time += instruction.cycles;
       strand.wake = Wake::none;
+      recorder.after(strand.time);
     } else if (flow == Flow::jump) {
       strand.time += instruction.cycles;
       strand.wake = Wake::none;
+      recorder.after(strand.time);
     } else {
       break;
     }
@@ -262,7 +331,5 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
   }
   statistics_.warp_instructions += executed;
 }
-
-void Cluster::report_deadlock() { throw SimulationError(deadlock_report(*this)); }
 
 }  // namespace bw::sim

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include "common/simulator/base/error.hpp"
@@ -45,8 +46,12 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   for (size_t i = 0; i < parameters.size(); ++i)
     std::memcpy(reinterpret_cast<std::byte*>(buffer + parameters[i].offset_bytes), arguments[i],
                 parameters[i].size_bytes);
-  Grid grid(*this, kernel, configuration, buffer);
-  const LaunchResult result = grid.run();
+  const auto grid = std::make_shared<Grid>(*this, kernel, configuration, buffer);
+  LaunchResult result = grid->run();
+  if (result.status != RunStatus::finished) {
+    result.stuck = grid;
+    return result;
+  }
   clock_ += result.cycles;
   last_launch_ = result;
   if (settings_.print_statistics) {

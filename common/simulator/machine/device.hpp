@@ -42,7 +42,16 @@ class Device {
   /// Decodes an entry of a module once. Throws SimulationError.
   const Kernel& kernel(const LoadedModule& module, std::string_view name);
 
-  /// Runs a kernel to its end. `arguments` holds one pointer per parameter, to its value.
+  /// Adds an observer to the launches to come.
+  void observe(std::unique_ptr<LaunchObserver> observer) {
+    observers_.push_back(std::move(observer));
+  }
+  [[nodiscard]] const std::vector<std::unique_ptr<LaunchObserver>>& observers() const {
+    return observers_;
+  }
+
+  /// Runs a kernel to its end, or until a cluster is stuck: LaunchResult::status says which, and
+  /// who launches explains it. `arguments` holds one pointer per parameter, to its value.
   LaunchResult launch(const Kernel& kernel, const LaunchConfiguration& configuration,
                       std::span<const void* const> arguments);
 
@@ -59,6 +68,7 @@ class Device {
   Settings settings_;
   const UnitFactory& units_;
   DeviceMemory memory_;
+  std::vector<std::unique_ptr<LaunchObserver>> observers_;
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::map<std::pair<const LoadedModule*, std::string>, std::unique_ptr<Kernel>> kernels_;
   LaunchResult last_launch_;

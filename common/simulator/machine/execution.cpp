@@ -51,7 +51,15 @@ Flow Strand::block(WaitKind kind, uint64_t object, uint64_t detail, Cycle limit)
   wake = Wake::none;
   ++wait_token;
   if (limit != kNever) cluster->schedule_timeout(*this, time + limit);
+  if (cluster->observed(EventKind::wait))
+    cluster->tell(&Observer::on_wait,
+                  WaitEvent{origin(cluster->kernel().code()[pc]), time, wait, false, Wake::none});
   return Flow::block;
+}
+
+Origin Strand::origin(const Instruction& instruction, LaneMask lanes_mask) const {
+  return {&instruction, static_cast<uint16_t>(cta->rank), static_cast<uint16_t>(warp->index),
+          lanes_mask};
 }
 
 uint32_t Strand::thread_index(int lane) const {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/event_queue.hpp"
 #include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/observer.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/types.hpp"
 #include "common/simulator/machine/unit_state.hpp"
@@ -76,6 +78,7 @@ struct Strand {
   std::byte* bases[2] = {nullptr, nullptr};  ///< registers, constants
   uint32_t pc = 0;
   LaneMask mask = 0;
+  LaneMask executing = 0;            ///< lanes for which the current instruction executes
   uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
   Cycle time = 0;                    ///< "now" for the instruction that executes
   /// When the last of the values loaded so far arrives. Loads overlap, with each other and with
@@ -119,6 +122,12 @@ struct Strand {
   /// handler.
   Flow block(WaitKind kind, uint64_t object, uint64_t detail, Cycle limit = kNever);
 
+  /// Who acts, for events: these lanes, or those for which the current instruction executes.
+  [[nodiscard]] Origin origin(const Instruction& instruction, LaneMask lanes) const;
+  [[nodiscard]] Origin origin(const Instruction& instruction) const {
+    return origin(instruction, executing);
+  }
+
   /// Thread index in the CTA of a lane (linear).
   [[nodiscard]] uint32_t thread_index(int lane) const;
 
@@ -128,14 +137,6 @@ struct Strand {
                           std::vector<std::string> details = {}) const;
   /// "gemm.cuh:87: `ld.shared.u32 ...`, CTA (3,0,0), warp 5, lane 0".
   [[nodiscard]] std::string describe(const Instruction& instruction, LaneMask lanes) const;
-};
-
-/// Who did something, kept for later reports (barrier histories, asynchronous operations).
-struct Actor {
-  const Instruction* instruction = nullptr;
-  uint16_t cta_rank = 0;
-  uint16_t warp = 0;
-  Cycle time = 0;
 };
 
 struct Warp {
@@ -187,10 +188,24 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  enum class Status : uint8_t { finished, reached_limit };
-  /// Runs until every thread has exited and nothing is in flight, or until simulated time `limit`.
-  /// Throws SimulationError for faults, deadlock and livelock.
-  Status run(Cycle limit);
+  /// Runs until every thread has exited and nothing is in flight, until simulated time `limit`, or
+  /// until it is stuck; says which. A stuck cluster stays as it stands, for who explains it. Throws
+  /// SimulationError for faults.
+  RunStatus run(Cycle limit);
+  /// After a livelock or at the launch's limit of cycles: one of the strands that run.
+  [[nodiscard]] const Strand& running() const { return *running_; }
+
+  // Observers.
+  /// Whether anybody wants such events; to be asked before an event is put together.
+  [[nodiscard]] bool observed(EventKind kind) const { return observers_.want(kind); }
+  template <class Event>
+  void tell(void (Observer::*callback)(const Event&), const Event& event) const {
+    observers_.tell(callback, event);
+  }
+  [[nodiscard]] ObserverList& observers() { return observers_; }
+  [[nodiscard]] const ObserverList& observers() const { return observers_; }
+  /// A number for an operation that several events are about.
+  [[nodiscard]] uint64_t next_operation() { return operations_++; }
 
   /// Schedules an asynchronous unit's action. `latency` is perturbed by the seed.
   void after(Cycle now, Cycle latency, Action action);
@@ -247,27 +262,33 @@ class Cluster {
 
  private:
   void build_cta(Cta& cta, uint32_t rank);
+  /// `observed`: somebody wants RunEvents.
+  template <bool observed>
   void run_strand(Strand& strand, Cycle limit);
   void make_ready(Strand& strand, Cycle time);
+  void tell_woken(const Strand& strand) const;
   /// The strand has come to its reconvergence point. True: its lanes are together and it goes on.
   bool rejoin(Strand& strand);
   /// Lanes of a frame have exited: completes the frames that waited only for them.
   void finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exited, Cycle time);
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time);
-  void check_progress(Cycle time, const Strand& strand);
+  /// Why a strand must not go on at `time`: it has spun too long or come to the limit of cycles.
+  [[nodiscard]] std::optional<RunStatus> stops_at(Cycle time);
   /// No event is pending but time limits of waits that only another thread could fulfil.
   [[nodiscard]] bool only_waits_are_left();
   [[nodiscard]] uint64_t next_order();
-  [[noreturn]] void report_deadlock();
 
   Grid& grid_;
   uint64_t index_;
   Cycle start_;
   Cycle now_;
+  ObserverList observers_;
   std::deque<Cta> ctas_;  ///< deque: CTAs do not move
   std::unique_ptr<ClusterUnitState> units_;
   EventQueue queue_;
   uint64_t order_ = 0;
+  uint64_t operations_ = 0;
+  const Strand* running_ = nullptr;
   uint64_t progress_ = 0;
   uint64_t progress_seen_ = 0;
   Cycle progress_time_ = 0;

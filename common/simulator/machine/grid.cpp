@@ -14,11 +14,11 @@
 
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/cluster_endings.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/ordered_output.hpp"
 
 namespace bw::sim {
 namespace {
@@ -136,13 +136,24 @@ LaunchResult Grid::run() {
   const auto begin = std::chrono::steady_clock::now();
   LaunchResult result;
   result.clusters = clusters_.volume();
-  if (lockstep_) {
-    run_lockstep(result);
-  } else {
-    run_independent(result);
+  for (const auto& observer : device_.observers()) observer->on_launch(*this);
+  const auto tell_end = [&] {
+    for (const auto& observer : device_.observers()) observer->on_launch_end(result);
+  };
+  try {
+    if (lockstep_) {
+      run_lockstep(result);
+    } else {
+      run_independent(result);
+    }
+  } catch (...) {
+    result.status = RunStatus::fault;
+    tell_end();
+    throw;
   }
   result.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  tell_end();
   return result;
 }
 
@@ -152,33 +163,37 @@ void Grid::run_independent(LaunchResult& result) {
   std::vector<Cycle> durations(count, 0);
   std::atomic<uint64_t> instructions{0};
   std::atomic<uint64_t> next{0};
-  std::atomic<uint64_t> first_fault{count};  // clusters after it need not run
+  std::atomic<uint64_t> first_failed{count};  // clusters after it need not run
   std::mutex mutex;
   std::exception_ptr fault;
-  OrderedOutput output;
+  ClusterEndings endings(/*independent=*/true);
   HostPool pool(host_threads());
   pool.run([&](uint32_t) {
     while (true) {
       const uint64_t index = next.fetch_add(1);
-      if (index >= count || index > first_fault.load()) return;
-      Cluster cluster(*this, index, 0);
+      if (index >= count || index > first_failed.load()) return;
+      auto cluster = std::make_unique<Cluster>(*this, index, 0);
       std::exception_ptr own_fault;
+      RunStatus status = RunStatus::fault;
       try {
-        cluster.run(kNever);
+        status = cluster->run(kNever);
       } catch (...) {
         own_fault = std::current_exception();
       }
-      durations[index] = cluster.statistics().cycles;
-      instructions += cluster.statistics().warp_instructions;
-      output.finish(index, std::move(cluster.output()));
+      durations[index] = cluster->statistics().cycles;
+      instructions += cluster->statistics().warp_instructions;
+      // The report of a stuck cluster may need its observers.
+      endings.finish(index, {std::move(cluster->output()), cluster->observers(), status});
       const std::lock_guard lock(mutex);
-      if (own_fault && index < first_fault.load()) {
-        first_fault = index;
-        fault = own_fault;
-      }
+      if (status == RunStatus::finished || index >= first_failed.load()) continue;
+      first_failed = index;
+      fault = own_fault;
+      result.status = status;
+      stuck_ = is_stuck(status) ? std::move(cluster) : nullptr;
     }
   });
   if (fault) std::rethrow_exception(fault);
+  if (stuck_) return;
   result.warp_instructions = instructions;
   // Clusters do not see each other, so when each one starts follows from the durations: the next
   // cluster takes the place that becomes free first.
@@ -201,13 +216,16 @@ void Grid::run_lockstep(LaunchResult& result) {
     if (!take_pending_cluster(index)) break;
     running.push_back(std::make_unique<Cluster>(*this, index, 0));
   }
-  OrderedOutput output;
+  ClusterEndings endings(/*independent=*/false);
+  const auto end = [&](Cluster& cluster, RunStatus status) {
+    endings.finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
+  };
   HostPool pool(host_threads());
   Cycle now = 0;
   while (!running.empty()) {
     const Cycle limit = now + costs::kLockstepQuantum;
     std::vector<std::exception_ptr> faults(running.size());
-    std::vector<Cluster::Status> status(running.size(), Cluster::Status::reached_limit);
+    std::vector<RunStatus> status(running.size(), RunStatus::reached_limit);
     std::atomic<size_t> next{0};
     pool.run([&](uint32_t) {
       for (size_t i = next++; i < running.size(); i = next++) {
@@ -215,14 +233,24 @@ void Grid::run_lockstep(LaunchResult& result) {
           status[i] = running[i]->run(limit);
         } catch (...) {
           faults[i] = std::current_exception();
+          status[i] = RunStatus::fault;
         }
       }
     });
-    for (const std::exception_ptr& fault : faults) {
-      if (!fault) continue;
-      for (const auto& cluster : running)
-        output.finish(cluster->index(), std::move(cluster->output()));
-      std::rethrow_exception(fault);
+    const auto end_all = [&] {
+      for (size_t i = 0; i < running.size(); ++i) end(*running[i], status[i]);
+    };
+    for (size_t i = 0; i < running.size(); ++i) {
+      if (faults[i]) {
+        end_all();
+        std::rethrow_exception(faults[i]);
+      }
+      if (is_stuck(status[i])) {
+        end_all();
+        result.status = status[i];
+        stuck_ = std::move(running[i]);
+        return;
+      }
     }
     // What is ordered among clusters happens between the steps, by time and then by cluster.
     std::vector<Cluster::OrderedOperation> operations;
@@ -234,15 +262,23 @@ void Grid::run_lockstep(LaunchResult& result) {
     std::sort(operations.begin(), operations.end(), [](const auto& a, const auto& b) {
       return std::tie(a.time, a.cluster, a.sequence) < std::tie(b.time, b.cluster, b.sequence);
     });
-    for (Cluster::OrderedOperation& operation : operations)
-      operation.action(std::max(operation.time + operation.latency, limit));
+    for (Cluster::OrderedOperation& operation : operations) {
+      try {
+        operation.action(std::max(operation.time + operation.latency, limit));
+      } catch (...) {
+        for (size_t i = 0; i < running.size(); ++i)
+          if (running[i]->index() == operation.cluster) status[i] = RunStatus::fault;
+        end_all();
+        throw;
+      }
+    }
     now = limit;
     for (size_t i = 0; i < running.size(); ++i) {
-      if (status[i] != Cluster::Status::finished) continue;
+      if (status[i] != RunStatus::finished) continue;
       const ClusterStatistics& statistics = running[i]->statistics();
       result.warp_instructions += statistics.warp_instructions;
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
-      output.finish(running[i]->index(), std::move(running[i]->output()));
+      end(*running[i], status[i]);
       uint64_t index = 0;
       running[i] =
           take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now) : nullptr;

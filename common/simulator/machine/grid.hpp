@@ -25,11 +25,16 @@ struct LaunchConfiguration {
   size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;
 };
 
+class Grid;
+
 struct LaunchResult {
+  /// finished; or why it stopped: then `stuck` holds the machine as it stands.
+  RunStatus status = RunStatus::finished;
   Cycle cycles = 0;  ///< simulated time from first start to last exit
   uint64_t warp_instructions = 0;
   uint64_t clusters = 0;
   double wall_seconds = 0;
+  std::shared_ptr<Grid> stuck;
 };
 
 class Grid {
@@ -39,8 +44,11 @@ class Grid {
        uint64_t parameters_address);
 
   /// Runs all clusters on the host's threads. Results do not depend on the number of threads.
-  /// Throws the fault of the first cluster (by simulated time and index) that has one.
+  /// Ends with the first cluster (by simulated time and index) that does not finish: its fault is
+  /// thrown; one that is stuck is kept.
   LaunchResult run();
+  /// The cluster that is stuck, after a run that has not finished.
+  [[nodiscard]] Cluster& stuck_cluster() { return *stuck_; }
 
   [[nodiscard]] Device& device() { return device_; }
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
@@ -59,6 +67,7 @@ class Grid {
 
  private:
   [[nodiscard]] uint32_t host_threads() const;
+  /// Both set the result's status.
   void run_independent(LaunchResult& result);
   void run_lockstep(LaunchResult& result);
 
@@ -71,6 +80,7 @@ class Grid {
   uint64_t resident_clusters_ = 0;
   bool lockstep_ = false;
   uint64_t next_cluster_ = 0;
+  std::unique_ptr<Cluster> stuck_;
 };
 
 }  // namespace bw::sim

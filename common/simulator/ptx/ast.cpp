@@ -1,5 +1,6 @@
 #include "common/simulator/ptx/ast.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 
@@ -120,18 +121,23 @@ std::vector<const SourceLocation*> Module::call_chain(const Instruction& instruc
   return chain;
 }
 
-std::string Module::describe(const SourceLocation& location) const {
+std::string_view Module::file_name(const SourceLocation& location) const {
   const std::string_view file =
       location.file < files.size() ? base_name(files[location.file]) : std::string_view{};
-  std::string text =
-      std::string(file.empty() ? "<unknown>" : file) + ":" + std::to_string(location.line);
-  if (!location.function.empty()) text += " in " + function_base_name(location.function);
+  return file.empty() ? "<unknown>" : file;
+}
+
+std::string Module::function_name(const SourceLocation& location) {
+  return location.function.empty() ? std::string{} : function_base_name(location.function);
+}
+
+std::string Module::describe(const SourceLocation& location) const {
+  std::string text = std::string(file_name(location)) + ":" + std::to_string(location.line);
+  if (!location.function.empty()) text += " in " + function_name(location);
   return text;
 }
 
-std::string Module::describe_place(const Instruction& instruction) const {
-  const std::vector<const SourceLocation*> chain = call_chain(instruction);
-  if (chain.empty()) return name + ":" + std::to_string(instruction.line);
+const SourceLocation& Module::place_in(const std::vector<const SourceLocation*>& chain) const {
   // What the kernel only uses lies in other files, so the place is the innermost call in the
   // kernel's own file, or, where that is only the entry that calls the roles, in the kernel's own
   // folder.
@@ -149,13 +155,20 @@ std::string Module::describe_place(const Instruction& instruction) const {
   size_t place = innermost([&](uint32_t file) { return file == kernel_file; });
   if (place == outermost)
     place = innermost([&](uint32_t file) { return folder(file) == folder(kernel_file); });
-  const std::string text = describe(*chain[place]);
+  return *chain[place];
+}
+
+std::string Module::describe_place(const Instruction& instruction) const {
+  const std::vector<const SourceLocation*> chain = call_chain(instruction);
+  if (chain.empty()) return name + ":" + std::to_string(instruction.line);
+  const SourceLocation& place = place_in(chain);
+  std::string text = describe(place);
   if (focus.empty()) return text;
-  const size_t focused = innermost(
-      [&](uint32_t file) { return file < files.size() && base_name(files[file]) == focus; });
-  const uint32_t focused_file = chain[focused]->file;
-  const bool found = focused_file < files.size() && base_name(files[focused_file]) == focus;
-  return !found || focused == place ? text : text + ", by " + describe(*chain[focused]);
+  const auto focused =
+      std::find_if(chain.begin(), chain.end(), [this](const SourceLocation* location) {
+        return location->file < files.size() && base_name(files[location->file]) == focus;
+      });
+  return focused == chain.end() || *focused == &place ? text : text + ", by " + describe(**focused);
 }
 
 std::string Module::describe_location(const Instruction& instruction) const {

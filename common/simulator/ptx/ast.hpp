@@ -195,9 +195,18 @@ struct Module {
   /// "kernel.cuh:87 in Roles::load (mbarrier.cuh:76 in try_wait)".
   [[nodiscard]] std::string describe_location(const Instruction& instruction) const;
 
- private:
-  /// Innermost first; empty without a .loc.
+  /// What an instruction comes from: its `.loc` and the calls around it that were inlined,
+  /// innermost first; empty without a .loc.
   [[nodiscard]] std::vector<const SourceLocation*> call_chain(const Instruction& instruction) const;
+  /// The reader's place in a chain that is not empty: what describe_place names.
+  [[nodiscard]] const SourceLocation& place_in(
+      const std::vector<const SourceLocation*>& chain) const;
+  /// A location's file without its folder.
+  [[nodiscard]] std::string_view file_name(const SourceLocation& location) const;
+  /// The function that a location stands in, as the reader knows it: "Roles::load"; may be empty.
+  [[nodiscard]] static std::string function_name(const SourceLocation& location);
+
+ private:
   [[nodiscard]] std::string describe(const SourceLocation& location) const;
 };
 

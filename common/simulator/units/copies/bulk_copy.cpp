@@ -47,6 +47,11 @@ uint32_t checked_size(const Strand& strand, const Instruction& instruction, int 
   return size;
 }
 
+/// A device address is the host address of the same byte.
+MemoryRange global_range(const std::byte* first, uint32_t bytes) {
+  return {AddressSpace::global, 0, reinterpret_cast<uint64_t>(first), bytes};
+}
+
 void combine(const BulkForm& form, std::byte* destination, const std::byte* source,
              uint32_t bytes) {
   if (form.reduces)
@@ -68,6 +73,8 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
     load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
       for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
     };
+    describe_load(load, CopyUnit::bulk, CopyDirection::load, {global_range(source, bytes)}, offset,
+                  bytes);
     units_of(strand).tma.load(std::move(load), strand.time);
   });
   return Flow::next;
@@ -94,6 +101,10 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
     load.move = [&form, data, offset, bytes](const std::vector<std::byte*>& windows) {
       combine(form, windows.front() + offset, data, bytes);
     };
+    describe_load(load, CopyUnit::bulk, CopyDirection::shared_to_shared,
+                  {{AddressSpace::shared_cta, static_cast<uint16_t>(source.cta->rank),
+                    source.offset_bytes, bytes}},
+                  offset, bytes);
     units_of(strand).tma.load(std::move(load), strand.time);
   });
   return Flow::next;
@@ -129,6 +140,9 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
         combine(form, destination, staged.data(), bytes);
       };
     }
+    describe_store(store, CopyUnit::bulk,
+                   form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
+                   bytes, {global_range(destination, bytes)});
     units_of(strand).tma.store(std::move(store), strand.time);
   });
   return Flow::next;
@@ -146,16 +160,18 @@ Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
   return Flow::next;
 }
 
-Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
+Flow commit_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   for_each_lane(active,
                 [&](int lane) { units_of(strand).bulk_groups.commit(strand.thread_index(lane)); });
+  tell_group_commit(strand, instruction, GroupEvent::Unit::bulk);
   return Flow::next;
 }
 
 Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto stage = static_cast<AsyncGroups::Stage>(instruction.flags);
-  return units_of(strand).bulk_groups.wait(strand, active,
-                                           static_cast<uint32_t>(instruction.immediate), stage);
+  const auto allowed = static_cast<uint32_t>(instruction.immediate);
+  const Flow flow = units_of(strand).bulk_groups.wait(strand, active, allowed, stage);
+  return tell_group_wait(strand, instruction, GroupEvent::Unit::bulk, allowed, stage, flow);
 }
 
 // Binding.

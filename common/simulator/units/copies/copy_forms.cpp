@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
@@ -98,6 +99,40 @@ void copy_fault(const Strand& strand, const Instruction& instruction, int lane, 
                 const std::string& rule, std::string fix) {
   strand.fault(instruction, FaultKind::contract, 1u << lane, std::move(what), "PTX ISA, " + rule,
                std::move(fix));
+}
+
+void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
+                   std::vector<MemoryRange> sources, uint32_t offset_bytes, uint32_t shared_bytes) {
+  Cluster& cluster = *load.origin.strand->cluster;
+  if (!cluster.observed(EventKind::copy)) return;
+  load.description = std::make_unique<CopyDescription>();
+  CopyDescription& copy = *load.description;
+  copy.id = cluster.next_operation();
+  copy.unit = unit;
+  copy.direction = direction;
+  copy.bytes = load.bytes;
+  copy.sources = std::move(sources);
+  for (const Cta* const cta : load.destinations)
+    copy.destinations.push_back(
+        {AddressSpace::shared_cta, static_cast<uint16_t>(cta->rank), offset_bytes, shared_bytes});
+  for (const TmaLoad::Signal& signal : load.signals)
+    copy.signals.push_back(
+        {static_cast<uint16_t>(signal.cta->rank), signal.offset_bytes, signal.bytes});
+}
+
+void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uint32_t offset_bytes,
+                    uint32_t shared_bytes, std::vector<MemoryRange> destinations) {
+  const Strand& strand = *store.origin.strand;
+  if (!strand.cluster->observed(EventKind::copy)) return;
+  store.description = std::make_unique<CopyDescription>();
+  CopyDescription& copy = *store.description;
+  copy.id = strand.cluster->next_operation();
+  copy.unit = unit;
+  copy.direction = direction;
+  copy.bytes = store.bytes;
+  copy.sources = {{AddressSpace::shared_cta, static_cast<uint16_t>(strand.cta->rank), offset_bytes,
+                   shared_bytes}};
+  copy.destinations = std::move(destinations);
 }
 
 uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,

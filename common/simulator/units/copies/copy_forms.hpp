@@ -81,6 +81,15 @@ uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane
                         const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
                         uint32_t transfer_bytes, const char* section, TmaLoad& load);
 
+// For observers; both do nothing when nobody wants to know.
+
+/// Completes a load: what it reads, and `shared_bytes` at `offset_bytes` of each destination.
+void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
+                   std::vector<MemoryRange> sources, uint32_t offset_bytes, uint32_t shared_bytes);
+/// Completes a store from the issuing CTA's shared memory.
+void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uint32_t offset_bytes,
+                    uint32_t shared_bytes, std::vector<MemoryRange> destinations);
+
 /// A contract fault of one lane; `section` names the instruction in the ISA.
 [[noreturn]] void copy_fault(const Strand& strand, const Instruction& instruction, int lane,
                              std::string what, const std::string& rule, std::string fix);

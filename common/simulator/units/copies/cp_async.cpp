@@ -41,7 +41,27 @@ struct InFlight {
   std::array<Copy, kWarpLanes> copies;
   int count = 0;
   uint32_t copy_bytes = 0;
+  Origin origin;
+  std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
 };
+
+std::unique_ptr<CopyDescription> describe(const InFlight& copies, const Cta& cta) {
+  auto description = std::make_unique<CopyDescription>();
+  description->id = cta.cluster->next_operation();
+  description->unit = CopyUnit::cp_async;
+  const auto rank = static_cast<uint16_t>(cta.rank);
+  for (int i = 0; i < copies.count; ++i) {
+    const InFlight::Copy& copy = copies.copies[static_cast<size_t>(i)];
+    description->bytes += copies.copy_bytes;
+    if (copy.source != nullptr)
+      description->sources.push_back(
+          {AddressSpace::global, 0, reinterpret_cast<uint64_t>(copy.source), copy.source_bytes});
+    description->destinations.push_back(
+        {AddressSpace::shared_cta, rank,
+         static_cast<uint64_t>(copy.destination - cta.shared.data()), copies.copy_bytes});
+  }
+  return description;
+}
 
 uint32_t source_size(const Strand& strand, const Instruction& instruction, int lane,
                      const CopyForm& form) {
@@ -78,7 +98,16 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
     copy.ticket = groups.begin(strand.thread_index(lane));
   });
   Cta* const cta = strand.cta;
+  in_flight->origin = strand.origin(instruction, active);
+  if (strand.cluster->observed(EventKind::copy)) {
+    in_flight->description = describe(*in_flight, *cta);
+    strand.cluster->tell(&Observer::on_copy, CopyEvent{CopyEvent::Stage::issued, in_flight->origin,
+                                                       strand.time, *in_flight->description});
+  }
   strand.cluster->after(strand.time, costs::kGlobalLoad, [in_flight, cta](Cycle now) {
+    if (in_flight->description != nullptr)
+      cta->cluster->tell(&Observer::on_copy, CopyEvent{CopyEvent::Stage::landed, in_flight->origin,
+                                                       now, *in_flight->description});
     for (int i = 0; i < in_flight->count; ++i) {
       const InFlight::Copy& done = in_flight->copies[static_cast<size_t>(i)];
       if (done.source != nullptr) std::memcpy(done.destination, done.source, done.source_bytes);
@@ -97,19 +126,25 @@ void commit_lanes(Strand& strand, LaneMask active) {
   });
 }
 
-Flow commit_group(Strand& strand, const Instruction&, LaneMask active) {
+Flow commit_group(Strand& strand, const Instruction& instruction, LaneMask active) {
   commit_lanes(strand, active);
+  tell_group_commit(strand, instruction, GroupEvent::Unit::cp_async);
   return Flow::next;
 }
 
-Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
-  return units_of(strand).cp_async_groups.wait(
-      strand, active, static_cast<uint32_t>(instruction.immediate), AsyncGroups::Stage::write);
+Flow wait_for(Strand& strand, const Instruction& instruction, LaneMask active, uint32_t allowed) {
+  constexpr AsyncGroups::Stage kStage = AsyncGroups::Stage::write;
+  const Flow flow = units_of(strand).cp_async_groups.wait(strand, active, allowed, kStage);
+  return tell_group_wait(strand, instruction, GroupEvent::Unit::cp_async, allowed, kStage, flow);
 }
 
-Flow wait_all(Strand& strand, const Instruction&, LaneMask active) {
+Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active) {
+  return wait_for(strand, instruction, active, static_cast<uint32_t>(instruction.immediate));
+}
+
+Flow wait_all(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (!strand.resumed()) commit_lanes(strand, active);
-  return units_of(strand).cp_async_groups.wait(strand, active, 0, AsyncGroups::Stage::write);
+  return wait_for(strand, instruction, active, 0);
 }
 
 /// Arrives on the mbarrier when all earlier cp.async of the thread are complete.
@@ -128,8 +163,8 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
     if (increments) unit.increment_pending(place.offset_bytes, 1, strand.time, strand, instruction);
     units_of(strand).cp_async_groups.when_complete(
         strand.thread_index(lane), strand.time,
-        [&unit, offset = place.offset_bytes, origin = &strand, &instruction](Cycle now) {
-          unit.arrive(offset, 1, now, *origin, instruction);
+        [&unit, offset = place.offset_bytes, origin = &strand, &instruction, lane](Cycle now) {
+          unit.arrive(offset, 1, now, *origin, instruction, 1u << lane);
         });
   });
   return Flow::next;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
@@ -154,6 +155,13 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
       "check the extents and strides given to cuTensorMapEncodeTiled against the buffer's size");
 }
 
+/// What of global memory the box touches: one range, or none where it lies outside of the tensor.
+std::vector<MemoryRange> global_ranges(const TensorBox& box) {
+  const std::optional<TensorBox::Range> range = box.global_range();
+  if (!range) return {};
+  return {{AddressSpace::global, 0, range->address, range->size_bytes}};
+}
+
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
@@ -168,6 +176,8 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
+    describe_load(load, CopyUnit::tensor, CopyDirection::load, global_ranges(*box), offset,
+                  box->shared_bytes());
     units_of(strand).tma.load(std::move(load), strand.time);
   });
   return Flow::next;
@@ -199,6 +209,9 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
       else
         box->store(staged);
     };
+    describe_store(store, CopyUnit::tensor,
+                   form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
+                   box->shared_bytes(), global_ranges(*box));
     units_of(strand).tma.store(std::move(store), strand.time);
   });
   return Flow::next;

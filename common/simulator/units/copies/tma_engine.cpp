@@ -29,6 +29,14 @@ void check_alive(const Cta* cta, const TmaOrigin& origin, const char* role, cons
                        "PTX ISA, Shared State Space: shared memory lives as long as its CTA", fix);
 }
 
+void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage,
+          const TmaOrigin& origin, Cycle now) {
+  if (copy == nullptr) return;
+  origin.strand->cluster->tell(
+      &Observer::on_copy,
+      CopyEvent{stage, origin.strand->origin(*origin.instruction, origin.lanes), now, *copy});
+}
+
 }  // namespace
 
 void TmaEngine::load(TmaLoad load, Cycle now) {
@@ -36,6 +44,7 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
   const bool is_local = load.source != nullptr;
   const Cycle base = is_local ? costs::kRemoteArrive : costs::kTmaLoadBase;
   const Cycle latency = load_free_ - now + base;
+  tell(load.description, CopyEvent::Stage::issued, load.origin, now);
   auto shared = std::make_shared<TmaLoad>(std::move(load));
   cta_.cluster->after(now, latency, [shared](Cycle at) {
     constexpr const char* kFix =
@@ -51,12 +60,13 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
       windows.push_back(cta->shared.data());
     }
     done.move(windows);
+    tell(done.description, CopyEvent::Stage::landed, done.origin, at);
     done.destinations.front()->cluster->note_progress();
     for (const TmaLoad::Signal& signal : done.signals) {
       check_alive(signal.cta, done.origin, "holds its mbarrier", kFix);
       units_of(*signal.cta)
           .mbarriers.complete_tx(signal.offset_bytes, signal.bytes, at, *done.origin.strand,
-                                 *done.origin.instruction);
+                                 *done.origin.instruction, done.origin.lanes);
     }
   });
 }
@@ -68,6 +78,7 @@ void TmaEngine::store(TmaStore store, Cycle now) {
     TmaStore store;
     std::vector<std::byte> staged;
   };
+  tell(store.description, CopyEvent::Stage::issued, store.origin, now);
   auto in_flight = std::make_shared<InFlight>(InFlight{std::move(store), {}});
   Cta* const cta = &cta_;
   cta_.cluster->after(now, latency, [in_flight, cta](Cycle read_time) {
@@ -75,9 +86,12 @@ void TmaEngine::store(TmaStore store, Cycle now) {
                 "wait for the copy before the exit: cp.async.bulk.commit_group, then "
                 "cp.async.bulk.wait_group.read 0 in the issuing thread");
     in_flight->store.read(cta->shared.data(), in_flight->staged);
+    tell(in_flight->store.description, CopyEvent::Stage::read, in_flight->store.origin, read_time);
     units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::read, read_time);
     Action write = [in_flight, cta](Cycle write_time) {
       in_flight->store.write(in_flight->staged);
+      tell(in_flight->store.description, CopyEvent::Stage::landed, in_flight->store.origin,
+           write_time);
       units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::write,
                                         write_time);
     };

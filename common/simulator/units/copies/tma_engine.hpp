@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
@@ -37,6 +38,7 @@ struct TmaLoad {
   std::vector<Signal> signals;
   /// Moves the data; gets each destination's shared memory.
   std::function<void(const std::vector<std::byte*>& windows)> move;
+  std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
 };
 
 /// A copy out of the own CTA's shared memory that completes on a bulk group.
@@ -47,6 +49,7 @@ struct TmaStore {
   bool ordered = false;  ///< the write is ordered among all clusters of the grid (reductions)
   std::function<void(const std::byte* window, std::vector<std::byte>& staged)> read;
   std::function<void(const std::vector<std::byte>& staged)> write;
+  std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
 };
 
 class TmaEngine {

@@ -15,6 +15,7 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/memory/atomic_operation.hpp"
 
 namespace bw::sim {
@@ -36,10 +37,12 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
   const size_t element_bytes = detail.operation.bytes;
   const size_t bytes = element_bytes * detail.count;
   const int results = detail.has_result ? detail.count : 0;
+  LaneAddresses addresses;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
+    addresses[static_cast<size_t>(lane)] = address;
     std::byte* const target =
         resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read_write, lane);
     const bool in_global =
@@ -75,6 +78,8 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
       }
     }
   }
+  tell_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
+              addresses);
   strand.cluster->note_progress();
 }
 

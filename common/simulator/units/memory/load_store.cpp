@@ -14,6 +14,7 @@
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/memory/access_events.hpp"
 
 namespace bw::sim {
 namespace {
@@ -74,12 +75,12 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
                            const AccessDetail& detail, Access access, LanePointers& out) {
   const Operand& base = instruction.operands[kAddress];
   const size_t bytes = size_t{detail.element_bytes} * detail.count;
-  uint64_t addresses[kWarpLanes];
+  LaneAddresses addresses;
   uint64_t least = ~0ull, greatest = 0, low_bits = 0;
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     const uint64_t address = lane_address(strand, base, instruction.immediate, lane);
-    addresses[lane] = address;
+    addresses[static_cast<size_t>(lane)] = address;
     least = std::min(least, address);
     greatest = std::max(greatest, address);
     low_bits |= address;
@@ -109,10 +110,12 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   }
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
-    out.pointer[lane] = first != nullptr ? first + (addresses[lane] - least)
-                                         : resolve(strand, instruction, detail.space,
-                                                   addresses[lane], bytes, bytes, access, lane);
+    const uint64_t address = addresses[static_cast<size_t>(lane)];
+    out.pointer[lane] = first != nullptr ? first + (address - least)
+                                         : resolve(strand, instruction, detail.space, address,
+                                                   bytes, bytes, access, lane);
   }
+  tell_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
   return space;
 }
 
@@ -178,6 +181,11 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   std::fill(std::begin(all.pointer), std::end(all.pointer), const_cast<std::byte*>(from));
   transfer_in(strand, instruction, active, detail, all);
   note_arrival(strand, detail.space);
+  if (strand.cluster->observed(EventKind::access)) {
+    LaneAddresses addresses;
+    addresses.fill(address);
+    tell_access(strand, instruction, active, detail.space, Access::read, false, bytes, addresses);
+  }
   return Flow::next;
 }
 

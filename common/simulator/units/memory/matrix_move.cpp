@@ -14,6 +14,7 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 
 namespace bw::sim {
@@ -69,6 +70,19 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
   return resolve(strand, instruction, space, at, kRowBytes, kRowBytes, access, lane);
 }
 
+/// Tells observers of the rows of `count` matrices; the lanes are those that give the addresses.
+void tell_rows(const Strand& strand, const Instruction& instruction, const Operand& address,
+               int count, Access access) {
+  if (!strand.cluster->observed(EventKind::access)) return;
+  const int lanes = kRows * count;
+  LaneAddresses addresses{};
+  for (int lane = 0; lane < lanes; ++lane)
+    addresses[static_cast<size_t>(lane)] =
+        lane_address(strand, address, instruction.immediate, lane);
+  tell_access(strand, instruction, lanes == kWarpLanes ? kAllLanes : (1u << lanes) - 1,
+              space_of(instruction), access, false, kRowBytes, addresses);
+}
+
 /// Operands: one register per matrix, then the address.
 Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active, "ldmatrix");
@@ -79,6 +93,7 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
     for (int row = 0; row < kRows; ++row)
       std::memcpy(&matrices[static_cast<size_t>(k)][static_cast<size_t>(row)],
                   row_memory(strand, instruction, address, k, row, Access::read), kRowBytes);
+  tell_rows(strand, instruction, address, count, Access::read);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < count; ++k) {
     uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[k]);
@@ -100,6 +115,8 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
       std::memcpy(row_memory(strand, instruction, instruction.operands[0], k, row, Access::write),
                   &matrix[static_cast<size_t>(row)], kRowBytes);
   }
+  tell_rows(strand, instruction, instruction.operands[0], instruction.operand_count - 1,
+            Access::write);
   strand.cluster->note_progress();
   return Flow::next;
 }

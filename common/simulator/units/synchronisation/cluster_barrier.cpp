@@ -49,11 +49,19 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
   }
   state.outstanding |= lanes;
   state.arrived |= lanes;
-  state.actor = {&instruction, static_cast<uint16_t>(strand.cta->rank),
-                 static_cast<uint16_t>(strand.warp->index), strand.time};
   arrived_threads_ += static_cast<uint32_t>(std::popcount(lanes));
   cluster_.note_progress();
-  complete_if_due(strand.time);
+  const Origin origin = strand.origin(instruction, lanes);
+  if (cluster_.observed(EventKind::barrier)) {
+    BarrierEvent event;
+    event.origin = origin;
+    event.cycle = strand.time;
+    event.of_cluster = true;
+    event.threads = live_threads_;
+    event.phase = phase_;
+    cluster_.tell(&Observer::on_barrier, event);
+  }
+  complete_if_due(origin, strand.time);
 }
 
 Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMask lanes) {
@@ -83,14 +91,26 @@ void ClusterBarrier::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) {
   live_threads_ -= static_cast<uint32_t>(std::popcount(lanes));
   state.arrived &= ~lanes;
   state.outstanding &= ~lanes;
-  complete_if_due(now);
+  complete_if_due(
+      {nullptr, static_cast<uint16_t>(warp.cta->rank), static_cast<uint16_t>(warp.index), lanes},
+      now);
 }
 
-void ClusterBarrier::complete_if_due(Cycle now) {
+void ClusterBarrier::complete_if_due(const Origin& last, Cycle now) {
   if (completing_ || arrived_threads_ == 0 || arrived_threads_ != live_threads_) return;
   completing_ = true;
   const Cycle latency = cluster_.size() > 1 ? costs::kClusterBarrier : Cycle{costs::kBarrier};
-  cluster_.after(now, latency, [this](Cycle release) {
+  cluster_.after(now, latency, [this, last](Cycle release) {
+    if (cluster_.observed(EventKind::barrier)) {
+      BarrierEvent event;
+      event.origin = last;
+      event.cycle = release;
+      event.of_cluster = true;
+      event.completes = true;
+      event.threads = arrived_threads_;
+      event.phase = phase_;
+      cluster_.tell(&Observer::on_barrier, event);
+    }
     completing_ = false;
     arrived_threads_ = 0;
     ++phase_;

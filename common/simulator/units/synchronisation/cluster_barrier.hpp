@@ -29,7 +29,6 @@ class ClusterBarrier {
   struct WarpState {
     LaneMask arrived = 0;      ///< arrived in the current phase
     LaneMask outstanding = 0;  ///< arrived, and not yet waited
-    Actor actor;               ///< the last arrive
   };
   [[nodiscard]] const WarpState& warp_state(uint32_t cta_rank, uint32_t warp) const;
   [[nodiscard]] uint64_t phase() const { return phase_; }
@@ -41,7 +40,8 @@ class ClusterBarrier {
     uint32_t wait_token;
   };
   void prepare();
-  void complete_if_due(Cycle now);
+  /// `last`: who has arrived or exited last.
+  void complete_if_due(const Origin& last, Cycle now);
   [[nodiscard]] WarpState& state_of(const Warp& warp);
 
   Cluster& cluster_;

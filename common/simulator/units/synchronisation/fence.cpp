@@ -15,10 +15,27 @@ namespace {
 
 constexpr size_t kTensorMapBytes = 128;
 
-Flow fence(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+/// The kind is in Instruction::flags.
+Flow fence(Strand& strand, const Instruction& instruction, LaneMask) {
+  if (strand.cluster->observed(EventKind::fence))
+    strand.cluster->tell(&Observer::on_fence, FenceEvent{static_cast<FenceKind>(instruction.flags),
+                                                         strand.origin(instruction), strand.time});
+  return Flow::next;
+}
+
+/// What a form orders; the forms of `fence` and `membar` differ in their modifiers alone.
+FenceKind kind_of(const Modifiers& modifiers) {
+  if (modifiers.has("alias")) return FenceKind::proxy_alias;
+  if (modifiers.has("async")) return FenceKind::proxy_async;
+  if (modifiers.has("tensormap::generic")) return FenceKind::proxy_tensormap;
+  if (modifiers.has("async::generic")) return FenceKind::proxy_async_generic;
+  const bool restricted = modifiers.has("sync_restrict::shared::cta");
+  return modifiers.has("release") && !restricted ? FenceKind::mbarrier_init : FenceKind::thread;
+}
 
 void bind_fence(Binder& binder) {
   binder.expect_count(0, 0);
+  binder.out.flags = static_cast<uint8_t>(kind_of(binder.modifiers));
   binder.out.execute = fence;
 }
 
@@ -36,7 +53,7 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
     }
     static_cast<void>(resolve_global(strand, instruction, address, kTensorMapBytes, Access::read));
   }
-  return Flow::next;
+  return fence(strand, instruction, active);
 }
 
 void bind_tensormap_acquire(Binder& binder) {
@@ -44,6 +61,7 @@ void bind_tensormap_acquire(Binder& binder) {
   binder.address(binder.ptx_operand(0));
   if (binder.immediate(binder.ptx_operand(1)) != static_cast<int64_t>(kTensorMapBytes))
     binder.refuse("has a size other than 128", "128 is the only size that PTX allows");
+  binder.out.flags = static_cast<uint8_t>(FenceKind::proxy_tensormap);
   binder.out.execute = tensormap_acquire;
 }
 

@@ -18,8 +18,6 @@ namespace {
 constexpr uint64_t kObjectMarker = 0x6d626172ull << 32;  // "mbar"
 constexpr uint64_t kObjectMarkerMask = 0xffffffffull << 32;
 
-constexpr size_t kMostContributions = 32;
-
 // Opaque state: pending count in bits 0-19, phase in 20-51, marker above.
 constexpr int kStatePhaseShift = 20;
 constexpr int kStateMarkerShift = 52;
@@ -30,6 +28,20 @@ constexpr size_t kMaxClusterRanks = kMaxClusterNonPortable;
 
 std::string plural(uint64_t count, const char* noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+/// An event with the barrier's state.
+MbarrierEvent event_of(const Mbarrier& barrier, const Cta& cta, Cycle now) {
+  MbarrierEvent event;
+  event.cycle = now;
+  event.cta_rank = static_cast<uint16_t>(cta.rank);
+  event.offset_bytes = barrier.offset_bytes;
+  event.slot = barrier.slot;
+  event.phase = barrier.phase;
+  event.expected = barrier.expected;
+  event.pending = barrier.pending;
+  event.tx_bytes = barrier.tx_bytes;
+  return event;
 }
 
 std::string hex(uint64_t value) {
@@ -179,19 +191,19 @@ void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const 
     state_->slots.emplace_back();
   }
   Mbarrier& barrier = state_->slots[slot];
+  barrier.slot = slot;
   barrier.live = true;
   barrier.phase_start = now;
   barrier.offset_bytes = offset_bytes;
   barrier.expected = count;
   barrier.pending = static_cast<int32_t>(count);
-  barrier.initialiser = {&instruction, static_cast<uint16_t>(strand.cta->rank),
-                         static_cast<uint16_t>(strand.warp->index), now};
   const uint64_t stored = kObjectMarker | slot;
   std::memcpy(cta_.shared.data() + offset_bytes, &stored, sizeof stored);
+  tell(MbarrierEvent::Operation::init, barrier, count, now, strand, instruction, 0);
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle, const Strand& strand,
+void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& strand,
                               const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   const auto waiting = std::count_if(
@@ -210,31 +222,34 @@ void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle, const Strand& strand
   uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   std::memcpy(cta_.shared.data() + offset_bytes, &cleared, sizeof cleared);
+  tell(MbarrierEvent::Operation::invalidate, barrier, 0, now, strand, instruction, 0);
   barrier.live = false;
   state_->free_slots.push_back(static_cast<uint32_t>(stored));
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::contribute(Mbarrier& barrier, MbarrierContribution::Kind kind, uint64_t amount,
-                              Cycle now, const Strand& strand, const Instruction& instruction) {
-  const Actor actor{&instruction, static_cast<uint16_t>(strand.cta->rank),
-                    static_cast<uint16_t>(strand.warp->index), now};
-  MbarrierContribution* oldest = nullptr;
-  for (MbarrierContribution& known : barrier.contributions) {
-    if (known.kind == kind && known.actor.instruction == &instruction &&
-        known.actor.warp == actor.warp && known.actor.cta_rank == actor.cta_rank) {
-      known.amount = known.phase == barrier.phase ? known.amount + amount : amount;
-      known.phase = barrier.phase;
-      known.actor.time = now;
-      return;
-    }
-    if (oldest == nullptr || known.phase < oldest->phase) oldest = &known;
-  }
-  const MbarrierContribution added{kind, actor, barrier.phase, amount};
-  if (barrier.contributions.size() < kMostContributions)
-    barrier.contributions.push_back(added);
-  else
-    *oldest = added;
+void MbarrierUnit::tell(MbarrierEvent::Operation operation, const Mbarrier& barrier,
+                        uint64_t amount, Cycle now, const Strand& strand,
+                        const Instruction& instruction, LaneMask lanes) const {
+  if (!cta_.cluster->observed(EventKind::mbarrier)) return;
+  MbarrierEvent event = event_of(barrier, cta_, now);
+  event.operation = operation;
+  event.origin = strand.origin(instruction, lanes != 0 ? lanes : strand.executing);
+  event.amount = amount;
+  cta_.cluster->tell(&Observer::on_mbarrier, event);
+}
+
+void MbarrierUnit::tell_test(const Mbarrier& barrier, int64_t waited_phase, bool done,
+                             bool may_suspend, const Strand& strand, const Instruction& instruction,
+                             LaneMask lanes) const {
+  if (!cta_.cluster->observed(EventKind::mbarrier)) return;
+  MbarrierEvent event = event_of(barrier, cta_, strand.time);
+  event.operation = MbarrierEvent::Operation::test;
+  event.origin = strand.origin(instruction, lanes);
+  event.waited_phase = waited_phase;
+  event.done = done;
+  event.may_suspend = may_suspend;
+  cta_.cluster->tell(&Observer::on_mbarrier, event);
 }
 
 void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const Strand& strand,
@@ -272,18 +287,20 @@ void MbarrierUnit::check_arrival(uint32_t offset_bytes, uint32_t count, const St
 }
 
 uint64_t MbarrierUnit::arrive(uint32_t offset_bytes, uint32_t count, Cycle now,
-                              const Strand& strand, const Instruction& instruction) {
+                              const Strand& strand, const Instruction& instruction,
+                              LaneMask lanes) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   check_arrival(barrier, count, strand, instruction);
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
-  contribute(barrier, MbarrierContribution::Kind::arrive, count, now, strand, instruction);
   barrier.pending -= static_cast<int32_t>(count);
-  complete_if_due(barrier, now);
+  tell(MbarrierEvent::Operation::arrive, barrier, count, now, strand, instruction, lanes);
+  complete_if_due(barrier, now, strand, instruction, lanes);
   return before;
 }
 
 uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now,
-                                   const Strand& strand, const Instruction& instruction) {
+                                   const Strand& strand, const Instruction& instruction,
+                                   LaneMask lanes) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   check_arrival(barrier, count, strand, instruction);
   if (count > barrier.expected) {
@@ -295,10 +312,10 @@ uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle 
                  "drop each participant once");
   }
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
-  contribute(barrier, MbarrierContribution::Kind::arrive_drop, count, now, strand, instruction);
   barrier.expected -= count;
   barrier.pending -= static_cast<int32_t>(count);
-  complete_if_due(barrier, now);
+  tell(MbarrierEvent::Operation::arrive_drop, barrier, count, now, strand, instruction, lanes);
+  complete_if_due(barrier, now, strand, instruction, lanes);
   return before;
 }
 
@@ -333,24 +350,25 @@ void MbarrierUnit::change_tx(Mbarrier& barrier, int64_t bytes, const Strand& str
 }
 
 void MbarrierUnit::expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
-                             const Instruction& instruction) {
+                             const Instruction& instruction, LaneMask lanes) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   change_tx(barrier, int64_t{bytes}, strand, instruction);
-  contribute(barrier, MbarrierContribution::Kind::expect_tx, bytes, now, strand, instruction);
   barrier.expected_tx_bytes += bytes;
-  complete_if_due(barrier, now);
+  tell(MbarrierEvent::Operation::expect_tx, barrier, bytes, now, strand, instruction, lanes);
+  complete_if_due(barrier, now, strand, instruction, lanes);
 }
 
 void MbarrierUnit::complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now,
-                               const Strand& strand, const Instruction& instruction) {
+                               const Strand& strand, const Instruction& instruction,
+                               LaneMask lanes) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   change_tx(barrier, -int64_t{bytes}, strand, instruction);
-  contribute(barrier, MbarrierContribution::Kind::complete_tx, bytes, now, strand, instruction);
   barrier.completed_tx_bytes += bytes;
-  complete_if_due(barrier, now);
+  tell(MbarrierEvent::Operation::complete_tx, barrier, bytes, now, strand, instruction, lanes);
+  complete_if_due(barrier, now, strand, instruction, lanes);
 }
 
-void MbarrierUnit::increment_pending(uint32_t offset_bytes, uint32_t count, Cycle,
+void MbarrierUnit::increment_pending(uint32_t offset_bytes, uint32_t count, Cycle now,
                                      const Strand& strand, const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   if (int64_t{barrier.pending} + count > kMbarrierLargestCount) {
@@ -360,12 +378,15 @@ void MbarrierUnit::increment_pending(uint32_t offset_bytes, uint32_t count, Cycl
                  "the pending count is at most 2^20-1 (PTX ISA, \"cp.async.mbarrier.arrive\")", "");
   }
   barrier.pending += static_cast<int32_t>(count);
+  tell(MbarrierEvent::Operation::increment_pending, barrier, count, now, strand, instruction, 0);
   cta_.cluster->note_progress();
 }
 
-void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now) {
+void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now, const Strand& strand,
+                                   const Instruction& instruction, LaneMask lanes) {
   cta_.cluster->note_progress();
   if (barrier.pending != 0 || barrier.tx_bytes != 0) return;
+  tell(MbarrierEvent::Operation::complete, barrier, 0, now, strand, instruction, lanes);
   ++barrier.phase;
   barrier.phase_start = now;
   barrier.pending = static_cast<int32_t>(barrier.expected);

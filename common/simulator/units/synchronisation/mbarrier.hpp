@@ -17,15 +17,6 @@ inline constexpr int64_t kMbarrierLargestCount = (1 << 20) - 1;
 /// Size and alignment of an object in shared memory.
 inline constexpr uint32_t kMbarrierBytes = 8;
 
-/// Somebody's share in a phase, kept for reports.
-struct MbarrierContribution {
-  enum class Kind : uint8_t { arrive, arrive_drop, expect_tx, complete_tx };
-  Kind kind = Kind::arrive;
-  Actor actor;          ///< the latest time
-  uint64_t phase = 0;   ///< the latest phase it contributed to
-  uint64_t amount = 0;  ///< arrivals or bytes in that phase
-};
-
 /// One mbarrier object. The phase that counts is the current, incomplete one.
 struct Mbarrier {
   uint32_t offset_bytes = 0;        ///< in the CTA's shared window
@@ -37,15 +28,13 @@ struct Mbarrier {
   uint64_t expected_tx_bytes = 0;   ///< sum of expect_tx in the current phase
   uint64_t completed_tx_bytes = 0;  ///< sum of complete_tx in the current phase
   Cycle phase_start = 0;            ///< when the current phase began
+  uint32_t slot = 0;                ///< its number among the CTA's objects
   bool live = false;                ///< initialised and not invalidated
   struct Waiter {
     Strand* strand;
     uint32_t wait_token;
   };
   std::vector<Waiter> waiters;
-  std::vector<MbarrierContribution> contributions;  ///< of this and earlier phases, bounded
-  Actor last_waiter;
-  Actor initialiser;
 };
 
 /// What a state-based wait compares: the opaque value that arrive returns.
@@ -65,7 +54,8 @@ namespace mbarrier_state {
 /// completes the phase when nothing is pending any more, and wakes the waiters then. All throw
 /// SimulationError{contract} for an address without a live object, for an object whose bytes were
 /// overwritten, for counts out of range, for more arrivals than the phase expects and when the CTA
-/// has exited.
+/// has exited. `lanes` are those that the operation is told for; 0: those for which the strand
+/// executes its current instruction.
 class MbarrierUnit {
  public:
   explicit MbarrierUnit(Cta& cta);
@@ -89,32 +79,38 @@ class MbarrierUnit {
                      const Instruction& instruction);
   /// Arrive-on. Returns the opaque state before it.
   uint64_t arrive(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                  const Instruction& instruction);
+                  const Instruction& instruction, LaneMask lanes = 0);
   /// Arrive-on that also lowers the count that later phases expect.
   uint64_t arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                       const Instruction& instruction);
+                       const Instruction& instruction, LaneMask lanes = 0);
   /// A fault when an arrive-on of `count` would complete the phase: the promise of .noComplete.
   void check_no_complete(uint32_t offset_bytes, uint32_t count, const Strand& strand,
                          const Instruction& instruction);
   void expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
-                 const Instruction& instruction);
+                 const Instruction& instruction, LaneMask lanes = 0);
   void complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
-                   const Instruction& instruction);
+                   const Instruction& instruction, LaneMask lanes = 0);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.
   void increment_pending(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
                          const Instruction& instruction);
+
+  /// Tells observers that lanes have tested for the phase with number `waited_phase`.
+  void tell_test(const Mbarrier& barrier, int64_t waited_phase, bool done, bool may_suspend,
+                 const Strand& strand, const Instruction& instruction, LaneMask lanes) const;
 
   /// The time at which an operation that a thread of this CTA sends to CTA `target_rank` now takes
   /// effect. Operations from one CTA to another keep their order.
   [[nodiscard]] Cycle remote_time(uint32_t target_rank, Cycle now);
 
  private:
-  void contribute(Mbarrier& barrier, MbarrierContribution::Kind kind, uint64_t amount, Cycle now,
-                  const Strand& strand, const Instruction& instruction);
+  /// Tells observers of an operation of these lanes.
+  void tell(MbarrierEvent::Operation operation, const Mbarrier& barrier, uint64_t amount, Cycle now,
+            const Strand& strand, const Instruction& instruction, LaneMask lanes) const;
   void change_tx(Mbarrier& barrier, int64_t bytes, const Strand& strand,
                  const Instruction& instruction);
-  void complete_if_due(Mbarrier& barrier, Cycle now);
+  void complete_if_due(Mbarrier& barrier, Cycle now, const Strand& strand,
+                       const Instruction& instruction, LaneMask lanes);
   void check_arrival(const Mbarrier& barrier, uint32_t count, const Strand& strand,
                      const Instruction& instruction) const;
   [[nodiscard]] std::string name(uint32_t offset_bytes) const;

@@ -40,25 +40,27 @@ SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const O
 
 /// What one lane's (or several lanes' equal) arrive does to the object; also at the end of a remote
 /// one's way.
-uint64_t perform_arrive(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t value, uint32_t lanes,
+uint64_t perform_arrive(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t value, LaneMask lanes,
                         Cycle now, const Strand& strand, const Instruction& instruction) {
   const uint8_t flags = instruction.flags;
+  uint32_t count = static_cast<uint32_t>(std::popcount(lanes));
   // A value out of range must not become a valid one by the multiplication.
-  const uint32_t total = value > kMbarrierLargestCount ? value : value * lanes;
-  uint32_t count = lanes;
+  const uint32_t total = value > kMbarrierLargestCount ? value : value * count;
   if ((flags & kExpectTx) != 0) {
     unit.check_arrival(offset_bytes, count, strand, instruction);
-    unit.expect_tx(offset_bytes, total, now, strand, instruction);
+    unit.expect_tx(offset_bytes, total, now, strand, instruction, lanes);
   } else {
     count = total;
   }
   if ((flags & kNoComplete) != 0) unit.check_no_complete(offset_bytes, count, strand, instruction);
-  return (flags & kDrop) != 0 ? unit.arrive_drop(offset_bytes, count, now, strand, instruction)
-                              : unit.arrive(offset_bytes, count, now, strand, instruction);
+  return (flags & kDrop) != 0
+             ? unit.arrive_drop(offset_bytes, count, now, strand, instruction, lanes)
+             : unit.arrive(offset_bytes, count, now, strand, instruction, lanes);
 }
 
 void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place, uint32_t value,
-               uint32_t lanes, int first_lane) {
+               LaneMask lanes) {
+  const int first_lane = lowest_lane(lanes);
   const Operand& destination = instruction.operands[0];
   if (place.cta == strand.cta) {
     const uint64_t state = perform_arrive(units_of(*place.cta).mbarriers, place.offset_bytes, value,
@@ -92,13 +94,13 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
       (!has_value || is_uniform(strand, operands[2], active))) {
     const int lane = lowest_lane(active);
     arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
-              static_cast<uint32_t>(std::popcount(active)), lane);
+              active);
     return Flow::next;
   }
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
-              1, lane);
+              1u << lane);
   }
   return Flow::next;
 }
@@ -124,7 +126,7 @@ Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
 }
 
 using ChangeTx = void (MbarrierUnit::*)(uint32_t, uint32_t, Cycle, const Strand&,
-                                        const Instruction&);
+                                        const Instruction&, LaneMask);
 
 template <ChangeTx kChange>
 Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -134,12 +136,13 @@ Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) 
     const auto bytes = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     if (place.cta == strand.cta) {
-      (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction);
+      (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction, 1u << lane);
       continue;
     }
     strand.cluster->at(units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time),
-                       [&strand, &instruction, &unit, place, bytes](Cycle now) {
-                         (unit.*kChange)(place.offset_bytes, bytes, now, strand, instruction);
+                       [&strand, &instruction, &unit, place, bytes, lane](Cycle now) {
+                         (unit.*kChange)(place.offset_bytes, bytes, now, strand, instruction,
+                                         1u << lane);
                        });
   }
   return Flow::next;

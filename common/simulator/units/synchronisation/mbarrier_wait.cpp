@@ -33,11 +33,13 @@ Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
   return units_of(*place.cta).mbarriers.require(place.offset_bytes, strand, instruction);
 }
 
-/// Whether the phase that one lane's state or parity names is complete.
-bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barrier, int lane) {
+/// Whether the phase that the state or parity of `lanes`, all the same, names is complete.
+bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barrier,
+                 LaneMask lanes) {
+  const int lane = lowest_lane(lanes);
   const uint64_t value = strand.value(instruction.operands[2], lane);
   const bool strict = strand.cluster->settings().strictness == Strictness::strict;
-  bool complete = false;
+  uint32_t behind = 0;  // phases between the one asked for and the current one
   if ((instruction.flags & kParity) != 0) {
     const auto parity = static_cast<uint32_t>(value);
     if (parity > 1 && strict) {
@@ -45,7 +47,7 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
           instruction, FaultKind::contract, 1u << lane, "phase parity " + std::to_string(parity),
           std::string("the parity of a phase is 0 or 1 ") + kWaitSection, "pass (phase & 1)");
     }
-    complete = (barrier.phase & 1) != (parity & 1);
+    behind = (barrier.phase & 1) != (parity & 1) ? 1 : 0;
   } else {
     if (!mbarrier_state::is_valid(value)) {
       strand.fault(
@@ -54,7 +56,7 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
           std::string("state is the result of an arrive on the same object ") + kWaitSection,
           "keep the arrive's destination register, or wait with .parity");
     }
-    const uint32_t behind = static_cast<uint32_t>(barrier.phase) - mbarrier_state::phase(value);
+    behind = static_cast<uint32_t>(barrier.phase) - mbarrier_state::phase(value);
     if (behind > 1 && strict) {
       strand.fault(instruction, FaultKind::contract, 1u << lane,
                    "the state is from phase " + std::to_string(mbarrier_state::phase(value)) +
@@ -63,9 +65,12 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
                        kWaitSection,
                    "wait for each phase before the next one completes");
     }
-    complete = behind != 0;
   }
+  const bool complete = behind != 0;
   if (complete) barrier.observed_phase = barrier.phase;
+  units_of(strand).mbarriers.tell_test(barrier, static_cast<int64_t>(barrier.phase) - behind,
+                                       complete, (instruction.flags & kTry) != 0, strand,
+                                       instruction, lanes);
   return complete;
 }
 
@@ -107,9 +112,7 @@ Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask activ
     return Flow::next;
   }
   Mbarrier& barrier = barrier_of(strand, instruction, lane);
-  barrier.last_waiter = {&instruction, static_cast<uint16_t>(strand.cta->rank),
-                         static_cast<uint16_t>(strand.warp->index), strand.time};
-  const bool complete = is_complete(strand, instruction, barrier, lane);
+  const bool complete = is_complete(strand, instruction, barrier, active);
   if (strand.wake == Wake::timeout) forget_waiter(barrier, strand);
   if (!complete && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
     const Flow flow = suspend(strand, instruction, active, barrier);
@@ -126,10 +129,8 @@ Flow mixed_wait(Strand& strand, const Instruction& instruction, LaneMask active)
   for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
     const int lane = lowest_lane(rest);
     Mbarrier& barrier = barrier_of(strand, instruction, lane);
-    barrier.last_waiter = {&instruction, static_cast<uint16_t>(strand.cta->rank),
-                           static_cast<uint16_t>(strand.warp->index), strand.time};
     forget_waiter(barrier, strand);
-    if (is_complete(strand, instruction, barrier, lane)) complete |= 1u << lane;
+    if (is_complete(strand, instruction, barrier, 1u << lane)) complete |= 1u << lane;
   }
   if (complete == 0 && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
     const Mbarrier& first = barrier_of(strand, instruction, lowest_lane(active));

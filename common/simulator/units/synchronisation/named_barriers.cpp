@@ -74,12 +74,12 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
   const auto participants = [&] {
     std::vector<std::string> lines;
     constexpr size_t kMostListed = 8;
-    for (const NamedBarrier::Arrival& arrival : barrier.warps) {
+    for (size_t warp = 0; warp < barrier.warps.size(); ++warp) {
+      const NamedBarrier::Arrival& arrival = barrier.warps[warp];
       if (arrival.lanes == 0 || lines.size() == kMostListed) continue;
       const Kernel& kernel = cta_.cluster->kernel();
-      lines.push_back(
-          "arrived: warp " + std::to_string(arrival.actor.warp) + " at " +
-          kernel.module().ptx().describe_location(kernel.source(*arrival.actor.instruction)));
+      lines.push_back("arrived: warp " + std::to_string(warp) + " at " +
+                      kernel.module().ptx().describe_location(kernel.source(*arrival.instruction)));
     }
     return lines;
   };
@@ -126,7 +126,22 @@ bool NamedBarriers::is_complete(const NamedBarrier& barrier) const {
   return true;
 }
 
-void NamedBarriers::complete(NamedBarrier& barrier, Cycle now) {
+void NamedBarriers::tell(const NamedBarrier& barrier, const Origin& origin, Cycle now,
+                         bool completes, bool waits) const {
+  if (!cta_.cluster->observed(EventKind::barrier)) return;
+  BarrierEvent event;
+  event.origin = origin;
+  event.cycle = now;
+  event.completes = completes;
+  event.waits = waits;
+  event.id = static_cast<uint32_t>(&barrier - barriers_.data());
+  event.threads = barrier.threads;
+  event.phase = barrier.phase;
+  cta_.cluster->tell(&Observer::on_barrier, event);
+}
+
+void NamedBarriers::complete(NamedBarrier& barrier, const Origin& last, Cycle now) {
+  tell(barrier, last, now, true, false);
   for (const NamedBarrier::Waiter& waiter : barrier.waiters) {
     if (waiter.result != nullptr)
       write_result(barrier, *waiter.strand, *waiter.result, waiter.lanes);
@@ -162,15 +177,16 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
   const Warp& warp = *strand.warp;
   NamedBarrier::Arrival& arrival = barrier.warps[warp.index];
   arrival.lanes |= lanes;
-  arrival.actor = {&instruction, static_cast<uint16_t>(cta_.rank),
-                   static_cast<uint16_t>(warp.index), strand.time};
+  arrival.instruction = &instruction;
   barrier.votes += static_cast<uint32_t>(std::popcount(request.predicate & lanes));
   barrier.voters += static_cast<uint32_t>(std::popcount(lanes));
   cta_.cluster->note_progress();
+  const Origin origin = strand.origin(instruction, lanes);
+  tell(barrier, origin, strand.time, false, request.operation != BarrierOperation::arrive);
   if ((warp.live & ~arrival.lanes) == 0) warp_arrived(barrier, arrival);
   if (is_complete(barrier)) {
     const NamedBarrier finished = barrier.reduction ? barrier : NamedBarrier{};
-    complete(barrier, strand.time);
+    complete(barrier, origin, strand.time);
     if (request.result != nullptr) write_result(finished, strand, *request.result, lanes);
     return Flow::next;
   }
@@ -186,7 +202,10 @@ void NamedBarriers::on_lanes_exit(Warp& warp, Cycle now) {
     NamedBarrier::Arrival& arrival = barrier.warps[warp.index];
     if (!arrival.complete && arrival.lanes != 0 && (warp.live & ~arrival.lanes) == 0)
       warp_arrived(barrier, arrival);
-    if (is_complete(barrier)) complete(barrier, now);
+    if (is_complete(barrier))
+      complete(barrier,
+               {nullptr, static_cast<uint16_t>(cta_.rank), static_cast<uint16_t>(warp.index), 0},
+               now);
   }
 }
 

@@ -30,7 +30,7 @@ struct NamedBarrier {
   struct Arrival {
     LaneMask lanes = 0;     ///< lanes that have executed the instruction
     bool complete = false;  ///< the warp counts as arrived
-    Actor actor;
+    const Instruction* instruction = nullptr;
   };
   struct Waiter {
     Strand* strand;
@@ -75,7 +75,11 @@ class NamedBarriers {
              const BarrierRequest& request) const;
   void warp_arrived(NamedBarrier& barrier, NamedBarrier::Arrival& arrival);
   [[nodiscard]] bool is_complete(const NamedBarrier& barrier) const;
-  void complete(NamedBarrier& barrier, Cycle now);
+  /// `last`: who has arrived or exited last.
+  void complete(NamedBarrier& barrier, const Origin& last, Cycle now);
+  /// Tells observers of an arrival or a completion.
+  void tell(const NamedBarrier& barrier, const Origin& origin, Cycle now, bool completes,
+            bool waits) const;
 
   Cta& cta_;
   std::array<NamedBarrier, kNamedBarriers> barriers_;

@@ -47,13 +47,24 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
         std::max(strand.time, units_of(cta).tensor_core.completion(strand.thread_index(lane)));
     const Strand* const issuer = &strand;
     const Instruction* const instruction = &i;
-    cluster.at(done, [&cluster, &cta, issuer, instruction, targets,
+    if (cluster.observed(EventKind::group)) {
+      GroupEvent event;
+      event.unit = GroupEvent::Unit::tensor_core;
+      event.origin = strand.origin(i, 1u << lane);
+      event.cycle = strand.time;
+      event.targets = targets;
+      event.offset_bytes = place.offset_bytes;
+      event.completion = done;
+      cluster.tell(&Observer::on_group, event);
+    }
+    cluster.at(done, [&cluster, &cta, issuer, instruction, targets, lane,
                       offset = place.offset_bytes](Cycle now) {
       units_of(cta).tensor_core.complete_until(now);
       for (uint32_t rest_of_targets = targets; rest_of_targets != 0;
            rest_of_targets &= rest_of_targets - 1) {
         const auto rank = static_cast<uint32_t>(lowest_lane(rest_of_targets));
-        units_of(cluster.cta(rank)).mbarriers.arrive(offset, 1, now, *issuer, *instruction);
+        units_of(cluster.cta(rank))
+            .mbarriers.arrive(offset, 1, now, *issuer, *instruction, 1u << lane);
       }
     });
   }
@@ -61,7 +72,12 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 /// Orders other instructions only; the strands of this machine run in order of time anyway.
-Flow execute_fence(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+Flow execute_fence(Strand& strand, const Instruction& i, LaneMask) {
+  if (strand.cluster->observed(EventKind::fence))
+    strand.cluster->tell(&Observer::on_fence, FenceEvent{static_cast<FenceKind>(i.flags),
+                                                         strand.origin(i), strand.time});
+  return Flow::next;
+}
 
 void bind_commit(Binder& binder) {
   const bool multicast = binder.modifiers.has("multicast::cluster");
@@ -74,15 +90,18 @@ void bind_commit(Binder& binder) {
   binder.out.execute = execute_commit;
 }
 
+template <FenceKind kind>
 void bind_fence(Binder& binder) {
   binder.expect_count(0, 0);
+  binder.out.flags = static_cast<uint8_t>(kind);
   binder.out.execute = execute_fence;
 }
 
+template <FenceKind kind>
 constexpr OpcodeRow fence_row(std::string_view base) {
   return {.base = base,
           .modifiers = "",
-          .bind = bind_fence,
+          .bind = bind_fence<kind>,
           .effect = Effect::lane,
           .cycles = costs::kFence,
           .section = "tcgen05.fence"};
@@ -96,8 +115,8 @@ constexpr OpcodeRow kRows[] = {
      .effect = Effect::cluster,
      .cycles = costs::kMmaIssue,
      .section = "tcgen05.commit"},
-    fence_row("tcgen05.fence::before_thread_sync"),
-    fence_row("tcgen05.fence::after_thread_sync"),
+    fence_row<FenceKind::tcgen05_before_thread_sync>("tcgen05.fence::before_thread_sync"),
+    fence_row<FenceKind::tcgen05_after_thread_sync>("tcgen05.fence::after_thread_sync"),
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
       memory.require_allocated(strand, i, thread, copy.destination.column, columns);
       memory.mark_written(0, TensorMemory::kLanes, copy.destination.column, columns);
     }
-    units_of(cta).tensor_core.enqueue(strand.time, strand.thread_index(lane), copy);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, 1u << lane), copy);
   }
   return Flow::next;
 }

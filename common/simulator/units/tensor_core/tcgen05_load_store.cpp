@@ -142,6 +142,21 @@ Cycle transfer_cycles(const Form& form) {
   return std::max<Cycle>(form.columns * halves * costs::kTmemLoadPerColumn, costs::kSharedLoad);
 }
 
+/// Tells observers of a load or store, of both halves one by one.
+void tell(const Strand& strand, const Instruction& i, TensorMemoryEvent::Operation operation,
+          const Form& form, TensorAddress address, Cycle done) {
+  TensorMemoryEvent event{.operation = operation,
+                          .column = address.column,
+                          .columns = form.columns,
+                          .lane = address.lane,
+                          .lane_count = form.lanes(),
+                          .done = done};
+  tell_tensor_memory(strand, i, event);
+  if (form.shape != Shape::s16x32bx2) return;
+  event.column += form.split;
+  tell_tensor_memory(strand, i, event);
+}
+
 Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
@@ -164,6 +179,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Cycle latency = transfer_cycles(form);
   state.loads_done =
       std::max(state.loads_done, strand.time + latency + strand.cluster->perturbation(latency));
+  tell(strand, i, TensorMemoryEvent::Operation::load, form, address, state.loads_done);
   return Flow::next;
 }
 
@@ -181,6 +197,7 @@ Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
   state.loads.clear();
   state.data.clear();
   strand.time = std::max(strand.time, state.loads_done);
+  tell_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_load});
   return Flow::next;
 }
 
@@ -198,6 +215,7 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
   const Cycle done =
       std::max(state.stores_done, strand.time + latency + strand.cluster->perturbation(latency));
   state.stores_done = done;
+  tell(strand, i, TensorMemoryEvent::Operation::store, form, address, done);
   Cta* const cta = strand.cta;
   strand.cluster->at(done, [cta, &memory, &form, address, data = std::move(data)](Cycle now) {
     complete_tensor_work(*cta, now);
@@ -216,6 +234,7 @@ Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
       units_of(strand).tensor_memory.warp_state(strand.warp->index);
   // One cycle behind, so that the stores' actions have run before anything that follows.
   if (state.stores_done != 0) strand.time = std::max(strand.time, state.stores_done + 1);
+  tell_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_store});
   return Flow::next;
 }
 

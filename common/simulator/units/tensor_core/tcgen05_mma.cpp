@@ -137,7 +137,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
       }
       memory.mark_written(0, TensorMemory::kLanes, mma.d.column, columns);
     }
-    units_of(cta).tensor_core.enqueue(strand.time, strand.thread_index(lane), mma);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, 1u << lane), mma);
   }
   return Flow::next;
 }

@@ -33,7 +33,7 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
       const TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
       memory.require_allocated(strand, i, thread, shift.matrix.column, ShiftOperation::kColumns);
     }
-    units_of(cta).tensor_core.enqueue(strand.time, strand.thread_index(lane), shift);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, 1u << lane), shift);
   }
   return Flow::next;
 }

@@ -156,29 +156,67 @@ void multiply(const MmaOperation& mma, size_t k, Cta& cta, uint32_t member, uint
   }
 }
 
+/// Shared memory from the first to the last byte of an operand.
+struct Footprint {
+  uint32_t first = ~0u, end = 0;
+  void add_chunk(uint32_t address) {
+    first = std::min(first, address);
+    end = std::max(end, address + kChunkBytes);
+  }
+};
+
+/// Of one MMA's `rows` of A or B.
+Footprint footprint_of(const MatrixDescriptor& matrix, Major major, uint32_t rows,
+                       MmaFormat format) {
+  Footprint footprint;
+  const uint32_t bytes = container_bytes(format);
+  if (major == Major::k) {
+    for (uint32_t row = 0; row < rows; ++row)
+      for (uint32_t chunk = 0; chunk < kMmaKBytes / kChunkBytes; ++chunk)
+        footprint.add_chunk(matrix.k_major_chunk(row, chunk));
+  } else {
+    for (uint32_t k = 0; k < kMmaKBytes / bytes; ++k)
+      for (uint32_t chunk = 0; chunk < rows * bytes / kChunkBytes; ++chunk)
+        footprint.add_chunk(matrix.mn_major_chunk(chunk, k));
+  }
+  return footprint;
+}
+
+/// Of a copy's source.
+Footprint footprint_of(const CopyOperation& copy) {
+  Footprint footprint;
+  for (uint32_t row = 0; row < copy.rows; ++row)
+    for (uint32_t chunk = 0; chunk < copy.row_bytes / kChunkBytes; ++chunk)
+      footprint.add_chunk(copy.source.k_major_chunk(row, chunk));
+  return footprint;
+}
+
 }  // namespace
 
 TensorCore::TensorCore(Cta& cta) : cta_(cta) {}
 TensorCore::~TensorCore() = default;
 
-void TensorCore::enqueue(Cycle now, uint32_t thread, const MmaOperation& operation) {
-  push(now, thread, tensor_core_timing::interval(operation), tensor_core_timing::latency(operation),
+void TensorCore::enqueue(Cycle now, const Origin& origin, const MmaOperation& operation) {
+  push(now, origin, tensor_core_timing::interval(operation), tensor_core_timing::latency(operation),
        operation);
 }
 
-void TensorCore::enqueue(Cycle now, uint32_t thread, const CopyOperation& operation) {
-  push(now, thread, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
+void TensorCore::enqueue(Cycle now, const Origin& origin, const CopyOperation& operation) {
+  push(now, origin, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
 }
 
-void TensorCore::enqueue(Cycle now, uint32_t thread, const ShiftOperation& operation) {
-  push(now, thread, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
+void TensorCore::enqueue(Cycle now, const Origin& origin, const ShiftOperation& operation) {
+  push(now, origin, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
 }
 
-void TensorCore::push(Cycle now, uint32_t thread, Cycle interval, Cycle latency,
+void TensorCore::push(Cycle now, const Origin& origin, Cycle interval, Cycle latency,
                       Operation operation) {
+  const auto thread = origin.warp * static_cast<uint32_t>(kWarpLanes) +
+                      static_cast<uint32_t>(lowest_lane(origin.lanes));
   const Cycle alone = now + latency + cta_.cluster->perturbation(latency);
   last_completion_ = std::max(alone, last_completion_ + interval);
-  queue_.push_back({last_completion_, std::move(operation)});
+  queue_.push_back({last_completion_, std::move(operation), origin, operations_++});
+  tell(queue_.back(), false, now);
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [&](const auto& entry) { return entry.thread == thread; });
   if (found == threads_.end())
@@ -205,6 +243,56 @@ void TensorCore::schedule_drain(Cycle time) {
     else
       execute_until(now);
   });
+}
+
+void TensorCore::tell(const Entry& entry, bool completes, Cycle now) const {
+  const Cluster& cluster = *cta_.cluster;
+  if (!cluster.observed(EventKind::tensor_core)) return;
+  TensorCoreEvent event;
+  event.completes = completes;
+  event.origin = entry.origin;
+  event.cycle = now;
+  event.completion = entry.completion;
+  event.id = entry.id;
+  std::vector<MemoryRange> reads;
+  const auto add_reads = [&](int group, Footprint footprint) {
+    for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member)
+      reads.push_back({AddressSpace::shared_cta, static_cast<uint16_t>(cta_.rank + member),
+                       footprint.first, footprint.end - footprint.first});
+  };
+  if (const auto* const mma = std::get_if<MmaOperation>(&entry.operation)) {
+    event.operation = TensorCoreEvent::Operation::mma;
+    event.group = mma->group;
+    event.kind = kind_name(mma->shape.kind);
+    event.m = mma->shape.m;
+    event.n = mma->shape.n;
+    event.k = mma->shape.k();
+    event.accumulate = mma->accumulate;
+    event.column = mma->d.column;
+    event.columns = has_two_halves(*mma) ? mma->shape.n / 2 : mma->shape.n;
+    if (!completes) {
+      const auto group = static_cast<uint32_t>(mma->group);
+      if (!mma->a_in_tensor_memory)
+        add_reads(mma->group,
+                  footprint_of(mma->a, mma->shape.a_major, event.m / group, mma->shape.a_format));
+      add_reads(mma->group,
+                footprint_of(mma->b, mma->shape.b_major, event.n / group, mma->shape.b_format));
+    }
+  } else if (const auto* const copy = std::get_if<CopyOperation>(&entry.operation)) {
+    event.operation = TensorCoreEvent::Operation::copy;
+    event.group = copy->group;
+    event.column = copy->destination.column;
+    event.columns = copy->row_bytes / static_cast<uint32_t>(sizeof(uint32_t));
+    if (!completes) add_reads(copy->group, footprint_of(*copy));
+  } else {
+    const auto& shift = std::get<ShiftOperation>(entry.operation);
+    event.operation = TensorCoreEvent::Operation::shift;
+    event.group = shift.group;
+    event.column = shift.matrix.column;
+    event.columns = ShiftOperation::kColumns;
+  }
+  event.reads = reads;
+  cluster.tell(&Observer::on_tensor_core, event);
 }
 
 size_t TensorCore::batch_length(Cycle now) const {
@@ -235,6 +323,8 @@ void TensorCore::execute_until(Cycle now) {
       count = batch_length(now);
       execute_mmas(count);
     }
+    for (size_t index = 0; index < count; ++index)
+      tell(queue_[index], true, queue_[index].completion);
     queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(count));
   }
   cta_.cluster->note_progress();

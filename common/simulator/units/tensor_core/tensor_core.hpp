@@ -72,11 +72,11 @@ class TensorCore {
   explicit TensorCore(Cta& cta);
   ~TensorCore();
 
-  /// Queues an operation that thread `thread` (linear in the CTA) issues at `now`. It has been
+  /// Queues an operation that a thread (the one lane of `origin`) issues at `now`. It has been
   /// checked.
-  void enqueue(Cycle now, uint32_t thread, const MmaOperation& operation);
-  void enqueue(Cycle now, uint32_t thread, const CopyOperation& operation);
-  void enqueue(Cycle now, uint32_t thread, const ShiftOperation& operation);
+  void enqueue(Cycle now, const Origin& origin, const MmaOperation& operation);
+  void enqueue(Cycle now, const Origin& origin, const CopyOperation& operation);
+  void enqueue(Cycle now, const Origin& origin, const ShiftOperation& operation);
 
   /// When everything that the thread has issued is complete; a time in the past when it is already.
   [[nodiscard]] Cycle completion(uint32_t thread) const;
@@ -91,9 +91,13 @@ class TensorCore {
   struct Entry {
     Cycle completion = 0;
     Operation operation;
+    Origin origin;
+    uint64_t id = 0;
   };
 
-  void push(Cycle now, uint32_t thread, Cycle interval, Cycle latency, Operation operation);
+  void push(Cycle now, const Origin& origin, Cycle interval, Cycle latency, Operation operation);
+  /// Tells observers that an entry is issued (at `now`) or complete.
+  void tell(const Entry& entry, bool completes, Cycle now) const;
   void schedule_drain(Cycle time);
   void execute_until(Cycle now);
   /// Number of entries from the front that run as one product.
@@ -105,6 +109,7 @@ class TensorCore {
   Cta& cta_;
   std::deque<Entry> queue_;
   Cycle last_completion_ = 0;
+  uint64_t operations_ = 0;
   bool drain_scheduled_ = false;
   struct ThreadCompletion {
     uint32_t thread;

@@ -25,11 +25,6 @@ std::bitset<TensorMemory::kColumns> columns_mask(uint32_t first, uint32_t count)
 constexpr const char* kAllocSection =
     "PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit";
 
-Actor actor_of(const Strand& strand, const Instruction& instruction) {
-  return {&instruction, static_cast<uint16_t>(strand.cta->rank),
-          static_cast<uint16_t>(strand.warp->index), strand.time};
-}
-
 /// "tcgen05.ld" of "tcgen05.ld.sync.aligned...".
 std::string mnemonic(const Strand& strand, const Instruction& instruction) {
   const std::string& opcode = strand.cluster->kernel().source(instruction).opcode;
@@ -151,11 +146,18 @@ void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
     allocated_.set(column);
     for (auto& quarter : written_) quarter.reset(column);
   }
-  Actor owner = actor_of(*request.strand, *request.instruction);
-  owner.time = now;
-  ranges_.push_back({first, request.columns, owner});
+  ranges_.push_back({first, request.columns, request.instruction, request.strand->warp->index});
   std::memcpy(cta_.shared.data() + request.shared_offset, &first, sizeof first);
   cta_.cluster->note_progress();
+  if (!cta_.cluster->observed(EventKind::tensor_memory)) return;
+  TensorMemoryEvent event;
+  event.operation = TensorMemoryEvent::Operation::alloc;
+  event.origin = request.strand->origin(*request.instruction, request.strand->mask);
+  event.cycle = now;
+  event.column = first;
+  event.columns = request.columns;
+  event.lane_count = kLanes;
+  cta_.cluster->tell(&Observer::on_tensor_memory, event);
 }
 
 bool TensorMemory::serve(Cycle now, const Strand* current) {
@@ -231,6 +233,11 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
   for (uint32_t column = range->first; column < range->first + range->count; ++column)
     allocated_.reset(column);
   ranges_.erase(range);
+  tell_tensor_memory(strand, instruction,
+                     {.operation = TensorMemoryEvent::Operation::dealloc,
+                      .column = place.column,
+                      .columns = columns,
+                      .lane_count = kLanes});
   cta_.cluster->note_progress();
   serve(strand.time, nullptr);
   if (group_ == 2) peer().serve(strand.time, nullptr);
@@ -243,6 +250,7 @@ void TensorMemory::relinquish(const Strand& strand, const Instruction& instructi
                  "the CTA has relinquished its permit to allocate before", kAllocSection,
                  "relinquish once");
   relinquished_ = true;
+  tell_tensor_memory(strand, instruction, {.operation = TensorMemoryEvent::Operation::relinquish});
 }
 
 void TensorMemory::check_at_exit() const {
@@ -252,14 +260,22 @@ void TensorMemory::check_at_exit() const {
   Strand place;
   place.cta = &cta_;
   place.cluster = cta_.cluster;
-  place.warp = &cta_.warps[range.owner.warp];
-  place.fault(*range.owner.instruction, FaultKind::contract, kAllLanes,
+  place.warp = &cta_.warps[range.warp];
+  place.fault(*range.instruction, FaultKind::contract, kAllLanes,
               "Tensor Memory leak (CUDA_ERROR_TENSOR_MEMORY_LEAK, 721): the CTA has exited, and "
               "columns " +
                   allocated_columns() + " that this instruction allocated are not deallocated",
               std::string(kAllocSection) + ": everything allocated is deallocated before exit",
               "let one warp execute tcgen05.dealloc with the same number of columns after the last "
               "access and before the CTA exits");
+}
+
+void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
+                        TensorMemoryEvent event) {
+  if (!strand.cluster->observed(EventKind::tensor_memory)) return;
+  event.origin = strand.origin(instruction);
+  event.cycle = strand.time;
+  strand.cluster->tell(&Observer::on_tensor_memory, event);
 }
 
 uint64_t uniform_value(const Strand& strand, const Instruction& instruction, const Operand& operand,

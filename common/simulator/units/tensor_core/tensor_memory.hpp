@@ -90,7 +90,9 @@ class TensorMemory {
  private:
   struct Range {
     uint32_t first = 0, count = 0;
-    Actor owner;
+    // Who has allocated it, for the fault of a CTA that leaves it behind.
+    const Instruction* instruction = nullptr;
+    uint32_t warp = 0;
   };
   struct Request {
     Strand* strand = nullptr;
@@ -119,6 +121,11 @@ class TensorMemory {
   int group_ = 0;
   uint32_t patterns_ = 0;
 };
+
+/// Tells observers what a warp does with Tensor Memory of its CTA. `event` has all but origin and
+/// cycle, which are the strand's.
+void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
+                        TensorMemoryEvent event);
 
 /// For operations that the tensor core executes: the kernel's one cta_group, and with cta_group::2
 /// the CTA of even rank. Throws SimulationError{contract}.

@@ -1,0 +1,56 @@
+#pragma once
+/// \file
+/// Who did what to each mbarrier: the part of a report that the machine itself does not need.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/observer.hpp"
+
+namespace bw::sim {
+
+/// Who did something.
+struct Actor {
+  const Instruction* instruction = nullptr;
+  uint16_t cta_rank = 0;
+  uint16_t warp = 0;
+  Cycle time = 0;
+};
+
+/// The share of a warp's instruction in the phases of a barrier.
+struct Contribution {
+  MbarrierEvent::Operation operation = MbarrierEvent::Operation::arrive;
+  Actor actor;          ///< the latest time
+  uint64_t phase = 0;   ///< the latest phase it contributed to
+  uint64_t amount = 0;  ///< arrivals or bytes in that phase
+};
+
+/// What is remembered of one mbarrier.
+struct BarrierRecord {
+  std::vector<Contribution> contributions;  ///< to this and earlier phases, bounded
+  Actor last_waiter;
+  Actor initialiser;
+};
+
+/// Remembers the barriers of one cluster.
+class BarrierHistory final : public Observer {
+ public:
+  [[nodiscard]] EventKinds wants() const override { return event_kinds(EventKind::mbarrier); }
+  void on_mbarrier(const MbarrierEvent& event) override;
+
+  /// The record of a live barrier: the rank of its CTA and its slot there.
+  [[nodiscard]] const BarrierRecord& of(uint32_t cta_rank, uint32_t slot) const {
+    return records_[cta_rank][slot];
+  }
+
+ private:
+  std::vector<std::vector<BarrierRecord>> records_;  ///< by rank, then slot
+};
+
+/// The history of a cluster of a device that is watched (diagnosis/explain.hpp). Throws
+/// std::logic_error for one that is not.
+[[nodiscard]] const BarrierHistory& history_of(const Cluster& cluster);
+
+}  // namespace bw::sim

@@ -1,0 +1,60 @@
+#pragma once
+/// \file
+/// What clusters leave behind when they end, handed on cluster by cluster whatever order they end
+/// in: the text of device-side printf, and their observers.
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "common/simulator/machine/observer.hpp"
+
+namespace bw::sim {
+
+class ClusterEndings {
+ public:
+  struct Ending {
+    std::string output;
+    ObserverList observers;
+    RunStatus status = RunStatus::finished;
+  };
+
+  /// `independent`: clusters cannot see each other. Then which clusters after a failed one have run
+  /// depends on the host's threads, so their observers are told nothing.
+  explicit ClusterEndings(bool independent) : independent_(independent) {}
+  ClusterEndings(const ClusterEndings&) = delete;
+  ClusterEndings& operator=(const ClusterEndings&) = delete;
+  /// A launch that ends early by a fault still hands on what its clusters left.
+  ~ClusterEndings() {
+    for (const auto& [cluster, ending] : waiting_) hand_on(ending);
+    std::fflush(stdout);
+  }
+
+  /// A cluster has ended. It is handed on when every cluster before it has ended too. Any host
+  /// thread.
+  void finish(uint64_t cluster, Ending ending) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace(cluster, std::move(ending));
+    for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_;
+         first = waiting_.erase(first), ++next_)
+      hand_on(first->second);
+  }
+
+ private:
+  void hand_on(const Ending& ending) {
+    std::fwrite(ending.output.data(), 1, ending.output.size(), stdout);
+    if (!failed_) ending.observers.tell_end(ending.status);
+    if (independent_ && ending.status != RunStatus::finished) failed_ = true;
+  }
+
+  bool independent_;
+  std::mutex mutex_;
+  std::map<uint64_t, Ending> waiting_;
+  uint64_t next_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace bw::sim

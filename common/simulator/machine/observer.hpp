@@ -1,0 +1,361 @@
+#pragma once
+/// \file
+/// What an observer of the machine is told: events, and the interface that takes them.
+///
+/// Observers change nothing: results, cycles and order are the same with and without them. An
+/// observer belongs to one cluster and is called by the one host thread that runs the cluster, so
+/// it needs no locks; the events of a cluster come in the same order in every run with the same
+/// seed, whatever the number of host threads. They come in the order in which the machine executes,
+/// which is the order of simulated time but for what runs ahead (register instructions, fences) and
+/// for MMAs, which are told complete when somebody looks: an observer that needs strict time order
+/// sorts by cycle and keeps ties as they came.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+class Cluster;
+class Grid;
+struct Cta;
+struct LaunchResult;
+struct Wait;
+enum class Wake : uint8_t;
+
+/// How a cluster's run, or a launch, has ended.
+enum class RunStatus : uint8_t {
+  finished,       ///< every thread has exited and nothing is in flight
+  reached_limit,  ///< it has come to the time limit that it was given and can go on
+  deadlock,       ///< no thread can run and nothing is in flight
+  livelock,       ///< threads run without any change of state that others could see
+  cycle_limit,    ///< it still ran after Settings::cycle_limit
+  fault,          ///< a rule was broken: the run ended with a SimulationError
+};
+/// Whether a cluster stands there unfinished and waits to be explained.
+[[nodiscard]] constexpr bool is_stuck(RunStatus status) {
+  return status == RunStatus::deadlock || status == RunStatus::livelock ||
+         status == RunStatus::cycle_limit;
+}
+
+/// What an observer can ask for; an event that nobody asks for costs one test.
+enum class EventKind : uint8_t {
+  cta,
+  run,
+  wait,
+  mbarrier,
+  barrier,
+  copy,
+  tensor_core,
+  tensor_memory,
+  group,
+  fence,
+  access,
+};
+/// A set of them, one bit each.
+using EventKinds = uint32_t;
+template <class... Kinds>
+[[nodiscard]] constexpr EventKinds event_kinds(Kinds... kinds) {
+  return (EventKinds{0} | ... | (EventKinds{1} << static_cast<int>(kinds)));
+}
+inline constexpr EventKinds kAllEvents = ~EventKinds{0};
+
+/// Who acts: some lanes of a warp by an instruction. What an asynchronous unit does later has the
+/// origin of the instruction that issued it.
+struct Origin {
+  const Instruction* instruction = nullptr;
+  uint16_t cta_rank = 0;
+  uint16_t warp = 0;
+  LaneMask lanes = 0;
+};
+
+/// Bytes that an operation reads or writes.
+struct MemoryRange {
+  AddressSpace space = AddressSpace::global;  ///< global or shared_cta
+  uint16_t cta_rank = 0;                      ///< whose shared memory
+  uint64_t address = 0;                       ///< device address, or offset in the shared window
+  /// From the first to the last byte; rows of a tensor copy or of an MMA's operand may leave gaps.
+  uint64_t size_bytes = 0;
+};
+
+/// A CTA begins or has ended.
+struct CtaEvent {
+  static constexpr EventKind kKind = EventKind::cta;
+  const Cta& cta;
+  Cycle cycle = 0;
+  bool starts = false;
+};
+
+/// A strand has run through instructions of one source line (one `.loc`).
+struct RunEvent {
+  static constexpr EventKind kKind = EventKind::run;
+  Origin origin{};  ///< the first instruction
+  Cycle from = 0, to = 0;
+  uint32_t instructions = 0;
+};
+
+/// A strand suspends (`wakes` false) or will run again at `cycle`.
+struct WaitEvent {
+  static constexpr EventKind kKind = EventKind::wait;
+  Origin origin{};
+  Cycle cycle = 0;
+  const Wait& wait;  ///< what it waits or has waited for
+  bool wakes = false;
+  Wake wake{};  ///< when it wakes: why
+};
+
+/// An operation on an mbarrier, told with the state after it and, if it completes the phase, before
+/// that: the completion is an event of its own.
+struct MbarrierEvent {
+  static constexpr EventKind kKind = EventKind::mbarrier;
+  enum class Operation : uint8_t {
+    init,
+    invalidate,
+    arrive,
+    arrive_drop,
+    expect_tx,
+    complete_tx,
+    increment_pending,  ///< cp.async.mbarrier.arrive without .noinc
+    complete,           ///< the phase `phase` is complete
+    test,               ///< one execution of test_wait or try_wait
+  };
+  Operation operation = Operation::init;
+  Origin origin{};
+  Cycle cycle = 0;
+  uint16_t cta_rank = 0;      ///< of the CTA that holds the barrier
+  uint32_t offset_bytes = 0;  ///< in its shared window
+  uint32_t slot = 0;          ///< small number of the object, unique in its CTA while it lives
+  uint64_t phase = 0;         ///< number of the phase that the operation belongs to
+  uint32_t expected = 0;
+  int32_t pending = 0;
+  int64_t tx_bytes = 0;
+  uint64_t amount = 0;       ///< init, arrivals: count; expect_tx, complete_tx: bytes
+  int64_t waited_phase = 0;  ///< test: number of the phase asked for; -1: before the first
+  bool done = false;         ///< test: that phase is complete
+  bool may_suspend = false;  ///< test: try_wait
+};
+
+/// A named barrier of a CTA or the cluster's barrier.
+struct BarrierEvent {
+  static constexpr EventKind kKind = EventKind::barrier;
+  Origin origin{};  ///< of a completion: of the arrival or exit that completed it
+  Cycle cycle = 0;
+  bool of_cluster = false;
+  bool completes = false;
+  bool waits = false;    ///< an arrival that also waits
+  uint32_t id = 0;       ///< of a named barrier
+  uint32_t threads = 0;  ///< that take part
+  uint64_t phase = 0;
+};
+
+enum class CopyUnit : uint8_t { tensor, bulk, cp_async };
+enum class CopyDirection : uint8_t { load, store, reduce, shared_to_shared };
+
+/// An mbarrier that a copy signals with complete_tx.
+struct CopySignal {
+  uint16_t cta_rank = 0;
+  uint32_t offset_bytes = 0;
+  uint32_t bytes = 0;
+};
+
+/// What a copy moves. `id` is unique in its cluster.
+struct CopyDescription {
+  uint64_t id = 0;
+  CopyUnit unit = CopyUnit::bulk;
+  CopyDirection direction = CopyDirection::load;
+  uint64_t bytes = 0;
+  std::vector<MemoryRange> sources, destinations;
+  std::vector<CopySignal> signals;
+};
+
+/// A copy is issued, has read its source, or has written its destination.
+struct CopyEvent {
+  static constexpr EventKind kKind = EventKind::copy;
+  /// A load reads and writes at one time: it is told as landed only.
+  enum class Stage : uint8_t { issued, read, landed };
+  Stage stage = Stage::issued;
+  Origin origin{};
+  Cycle cycle = 0;
+  const CopyDescription& copy;
+};
+
+/// tcgen05.mma, tcgen05.cp or tcgen05.shift is issued or complete.
+struct TensorCoreEvent {
+  static constexpr EventKind kKind = EventKind::tensor_core;
+  enum class Operation : uint8_t { mma, copy, shift };
+  Operation operation = Operation::mma;
+  bool completes = false;
+  Origin origin{};
+  Cycle cycle = 0;
+  Cycle completion = 0;   ///< when it will be, or is, complete
+  uint64_t id = 0;        ///< unique in its CTA
+  int group = 1;          ///< cta_group
+  const char* kind = "";  ///< of an MMA: "f16", ...
+  uint32_t m = 0, n = 0, k = 0;
+  bool accumulate = false;
+  uint32_t column = 0, columns = 0;  ///< of Tensor Memory that it writes, in each CTA of the group
+  /// Shared memory that it reads: A and B of each CTA. Of an MMA, only when it is issued.
+  std::span<const MemoryRange> reads;
+};
+
+/// Allocation of, loads from and stores to Tensor Memory.
+struct TensorMemoryEvent {
+  static constexpr EventKind kKind = EventKind::tensor_memory;
+  enum class Operation : uint8_t {
+    alloc,  ///< granted
+    dealloc,
+    relinquish,
+    load,
+    store,
+    wait_load,
+    wait_store,
+  };
+  Operation operation = Operation::alloc;
+  Origin origin{};
+  Cycle cycle = 0;
+  uint32_t column = 0, columns = 0;
+  uint32_t lane = 0, lane_count = 0;
+  Cycle done = 0;  ///< load, store: when a wait for it may pass
+};
+
+/// A commit, or a wait that passes, of the groups of a kind of asynchronous operation.
+struct GroupEvent {
+  static constexpr EventKind kKind = EventKind::group;
+  enum class Unit : uint8_t { bulk, cp_async, tensor_core };
+  Unit unit = Unit::bulk;
+  bool waits = false;
+  Origin origin{};
+  Cycle cycle = 0;
+  uint32_t allowed = 0;    ///< wait: groups that may be pending
+  bool read_only = false;  ///< wait: for the sources only (.read)
+  // tcgen05.commit:
+  uint32_t targets = 0;       ///< CTAs of the cluster whose mbarrier it arrives on, a bit each
+  uint32_t offset_bytes = 0;  ///< of the mbarrier
+  Cycle completion = 0;       ///< when it arrives
+};
+
+enum class FenceKind : uint8_t {
+  thread,  ///< fence, membar
+  mbarrier_init,
+  proxy_alias,
+  proxy_async,
+  proxy_tensormap,
+  proxy_async_generic,
+  tcgen05_before_thread_sync,
+  tcgen05_after_thread_sync,
+};
+
+struct FenceEvent {
+  static constexpr EventKind kKind = EventKind::fence;
+  FenceKind kind = FenceKind::thread;
+  Origin origin{};
+  Cycle cycle = 0;
+};
+
+/// Threads access memory through the generic proxy: ld, st, atom, red, ldmatrix, stmatrix.
+struct AccessEvent {
+  static constexpr EventKind kKind = EventKind::access;
+  Origin origin{};
+  Cycle cycle = 0;
+  AddressSpace space = AddressSpace::generic;  ///< as the instruction says it
+  Access access = Access::read;
+  bool atomic = false;
+  uint32_t bytes = 0;                                 ///< of each lane
+  const std::array<uint64_t, kWarpLanes>& addresses;  ///< of the lanes of the origin
+};
+
+/// Sees what one cluster does. The cluster holds it, and it outlives the cluster.
+class Observer {
+ public:
+  Observer() = default;
+  virtual ~Observer() = default;
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+
+  /// What it wants to be told; asked once.
+  [[nodiscard]] virtual EventKinds wants() const = 0;
+
+  virtual void on_cta(const CtaEvent&) {}
+  virtual void on_run(const RunEvent&) {}
+  virtual void on_wait(const WaitEvent&) {}
+  virtual void on_mbarrier(const MbarrierEvent&) {}
+  virtual void on_barrier(const BarrierEvent&) {}
+  virtual void on_copy(const CopyEvent&) {}
+  virtual void on_tensor_core(const TensorCoreEvent&) {}
+  virtual void on_tensor_memory(const TensorMemoryEvent&) {}
+  virtual void on_group(const GroupEvent&) {}
+  virtual void on_fence(const FenceEvent&) {}
+  virtual void on_access(const AccessEvent&) {}
+
+  /// The cluster has ended (its object may be gone). Called for one cluster after the other, by
+  /// ascending index, whatever host threads ran them: the place to hand results on without locks.
+  /// Where clusters cannot see each other and one has failed, those after it count as not run.
+  virtual void on_end(RunStatus) {}
+};
+
+/// Makes the observers of a launch. A device owns it.
+class LaunchObserver {
+ public:
+  LaunchObserver() = default;
+  virtual ~LaunchObserver() = default;
+  LaunchObserver(const LaunchObserver&) = delete;
+  LaunchObserver& operator=(const LaunchObserver&) = delete;
+
+  virtual void on_launch(Grid&) {}
+  /// The observer of a cluster that is about to be built (its CTAs are not there yet), or nullptr.
+  /// Called by any host thread, several at a time.
+  [[nodiscard]] virtual std::unique_ptr<Observer> observe(Cluster& cluster) = 0;
+  /// Every observer has been told the end of its cluster.
+  virtual void on_launch_end(const LaunchResult&) {}
+};
+
+/// The observers of one cluster.
+class ObserverList {
+ public:
+  void add(std::shared_ptr<Observer> observer) {
+    if (observer == nullptr) return;
+    const EventKinds kinds = observer->wants();
+    kinds_ |= kinds;
+    entries_.push_back({kinds, std::move(observer)});
+  }
+
+  /// Whether anybody wants such events: to be asked before an event is put together.
+  [[nodiscard]] bool want(EventKind kind) const { return (kinds_ & event_kinds(kind)) != 0; }
+
+  /// Hands an event to all who want its kind, in the order in which they were added.
+  template <class Event>
+  void tell(void (Observer::*callback)(const Event&), const Event& event) const {
+    for (const Entry& entry : entries_)
+      if ((entry.kinds & event_kinds(Event::kKind)) != 0) ((*entry.observer).*callback)(event);
+  }
+
+  /// The first observer of a type, or nullptr.
+  template <class Type>
+  [[nodiscard]] Type* find() const {
+    for (const Entry& entry : entries_)
+      if (auto* const found = dynamic_cast<Type*>(entry.observer.get())) return found;
+    return nullptr;
+  }
+
+  void tell_end(RunStatus status) const {
+    for (const Entry& entry : entries_) entry.observer->on_end(status);
+  }
+
+ private:
+  struct Entry {
+    EventKinds kinds = 0;
+    std::shared_ptr<Observer> observer;
+  };
+  EventKinds kinds_ = 0;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace bw::sim
