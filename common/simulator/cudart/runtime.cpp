@@ -9,6 +9,7 @@
 
 #include "common/simulator/cudart/fat_binary.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
+#include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::cudart {
@@ -45,6 +46,7 @@ Device& Runtime::device() {
     try {
       device_ = std::make_unique<Device>(Settings::from_environment(), all_units());
       watch(*device_);
+      if (auto log = trace::EventLog::from_environment()) device_->observe(std::move(log));
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be had: there is no device to go on
       // with.

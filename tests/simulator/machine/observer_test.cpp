@@ -290,7 +290,7 @@ TEST(Observer, IsToldHowEachClusterEnds) {
     EXPECT_EQ(told.at(2).ends, std::vector<RunStatus>{RunStatus::deadlock});
     // Whether later clusters ran depends on the host's threads, so nobody hears of their end.
     for (uint64_t cluster = 3; cluster < 6; ++cluster)
-      if (told.contains(cluster)) EXPECT_TRUE(told.at(cluster).ends.empty());
+      EXPECT_TRUE(!told.contains(cluster) || told.at(cluster).ends.empty());
   }
 }
 

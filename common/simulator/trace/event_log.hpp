@@ -1,0 +1,58 @@
+#pragma once
+/// \file
+/// A file of what happened, one JSON object a line (BW_SIM_EVENTS). The fields are described in
+/// common/simulator/README.md.
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "common/simulator/machine/observer.hpp"
+
+namespace bw::sim::trace {
+
+/// The names of events that a log keeps.
+class EventSelection {
+ public:
+  /// `names`: separated by commas; "all"; or "" for all but `run` and `access`, which are many.
+  /// Throws SimulationError{launch} for a name that no event has.
+  explicit EventSelection(std::string_view names);
+  [[nodiscard]] bool has(std::string_view event) const { return names_.contains(event); }
+
+ private:
+  std::set<std::string, std::less<>> names_;
+};
+
+/// Logs every launch of a device. Lines stand by launch, then by cluster, then by cycle; what
+/// happens in one cycle in the order in which it happened. Each cluster's observer keeps its own
+/// lines and hands them on when the cluster ends, so the file is the same for any number of host
+/// threads.
+class EventLog final : public LaunchObserver {
+ public:
+  /// Creates (or empties) the file. Throws SimulationError{launch} when that is not possible, and
+  /// for unknown names in `kinds` (see EventSelection).
+  EventLog(const std::string& path, std::string_view kinds);
+
+  /// The log that BW_SIM_EVENTS (a file) and BW_SIM_EVENT_KINDS ask for; nullptr when they don't.
+  [[nodiscard]] static std::unique_ptr<EventLog> from_environment();
+
+  void on_launch(Grid& grid) override;
+  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override;
+  void on_launch_end(const LaunchResult& result) override;
+
+  /// Appends a line. One caller at a time.
+  void write(std::string_view fields);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  EventSelection selection_;
+  std::unique_ptr<std::FILE, Close> file_;
+  uint64_t launches_ = 0;
+};
+
+}  // namespace bw::sim::trace
