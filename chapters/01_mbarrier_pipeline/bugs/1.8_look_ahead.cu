@@ -6,12 +6,10 @@
 
 namespace bw {
 
-constexpr int kStages = 4;
-using Pipeline = ProducerConsumerPipeline<kStages>;
-using Storage = StreamStorage<kStages>;
-
 /// A summing thread's loop. The step comes before the question: it names the next stage.
-__device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
+template <int num_stages>
+__device__ float sum_tiles(ProducerConsumerPipeline<num_stages> pipeline,
+                           const StreamStorage<num_stages>& shared) {
   float sum = 0.0f;
   bool ready = false;
   for (uint32_t t = 0; t < kLabTiles; ++t) {
@@ -26,28 +24,35 @@ __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
   return sum;
 }
 
+template <int num_stages>
 __global__ void look_ahead(const __grid_constant__ ColumnSumArguments args) {
   extern __shared__ __align__(128) uint8_t dynamic_shared[];
-  auto& shared = *reinterpret_cast<Storage*>(dynamic_shared);
-  Pipeline pipeline(shared.barriers);
+  auto& shared = *reinterpret_cast<StreamStorage<num_stages>*>(dynamic_shared);
+  ProducerConsumerPipeline<num_stages> pipeline(shared.barriers);
   if (threadIdx.x == 0) {
     pipeline.init_barriers(TensorCopy::kProducerArrivals, StreamRoles::kConsumerThreads);
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
 
-  if (is_copy_warp()) {
-    return produce_tiles<TensorCopy>(pipeline, shared, args, kLabTiles);
-  }
+  if (is_copy_warp()) return produce_tiles<TensorCopy>(pipeline, shared, args, kLabTiles);
   const int64_t begin = clock64();
   write_sum(args, sum_tiles(pipeline, shared), begin);
+}
+
+template <int num_stages>
+ExitStatus run_lab() {
+  return run_column_sums_lab(
+      {.kernel = look_ahead<num_stages>, .shared_bytes = sizeof(StreamStorage<num_stages>)});
 }
 
 }  // namespace bw
 
 int main(int argc, char** argv) {
-  const bw::CommandLine command_line("Column sums: each tile is asked for one tile ahead.");
-  return bw::run_main(command_line, "lab_01_look_ahead", argc, argv, [] {
-    return bw::run_column_sums_lab({.kernel = bw::look_ahead, .shared_bytes = sizeof(bw::Storage)});
-  });
+  constexpr bw::ExitStatus (*kRunners[])() = {bw::run_lab<2>, bw::run_lab<4>};
+  int stages = 1;  // index of "4"
+  bw::CommandLine command_line("Column sums: each tile is asked for one tile ahead.");
+  command_line.add("stages", stages, {"2", "4"}, "stages of the ring");
+  return bw::run_main(command_line, "lab_01_look_ahead", argc, argv,
+                      [&] { return kRunners[stages](); });
 }
