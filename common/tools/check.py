@@ -81,13 +81,11 @@ def _own_region(root, exercise, given):
 
 def _run_code(root, exercise, tools, own, folder, progress):
     replaced = [composed_file(root, [(exercise, own)])]
-    compiled = {}
-    for program in exercise.programs:
-        progress("compiling")
-        compiled[program] = device_code.compile_to_ptx(root, tools, program, replaced,
-                                                       folder / program)
-        if not compiled[program].files:
-            return _does_not_compile(exercise, own, compiled[program])
+    progress("compiling")
+    compiled = device_code.compile_to_ptx(root, tools, exercise.programs, replaced, folder)
+    for result in compiled.values():
+        if not result.files:
+            return _does_not_compile(exercise, own, result)
     figures = []
     for number, run in enumerate(exercise.runs, 1):
         for seed in run.seeds:

@@ -70,14 +70,13 @@ def _compose(root, tools, programs, replaced, on_progress, focus):
     runs.folder(root).mkdir(parents=True, exist_ok=True)
     composed = Composed(root, Path(tempfile.mkdtemp(prefix="mine-", dir=runs.folder(root))), focus)
     try:
-        for program in programs:
-            if on_progress:
-                on_progress(f"compiling {program}")
-            compiled = device_code.compile_to_ptx(root, tools, program, replaced,
-                                                  composed.folder / program)
-            if not compiled.files:
-                raise WorkbookError(_why(compiled, replaced), details=compiled.errors)
-            composed.programs[program] = compiled.files
+        if on_progress:
+            on_progress("compiling")
+        compiled = device_code.compile_to_ptx(root, tools, programs, replaced, composed.folder)
+        for program, result in compiled.items():
+            if not result.files:
+                raise WorkbookError(_why(result, replaced), details=result.errors)
+            composed.programs[program] = result.files
     except BaseException:
         composed.__exit__()
         raise

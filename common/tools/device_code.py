@@ -105,9 +105,9 @@ class Compiled:
     timed_out: bool = False
 
 
-def compile_to_ptx(root, tools, program, replaced, folder):
-    """Compiles those sources of a program that the replaced files concern. `folder` is emptied by
-    the caller; it receives the replaced files and the PTX."""
+def compile_to_ptx(root, tools, programs, replaced, folder):
+    """{program: Compiled}: those sources of the programs that the replaced files concern, all of
+    them at once. `folder` is emptied by the caller; it receives the replaced files and the PTX."""
     root = Path(root)
     overlay, temporary = folder / "include", folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
@@ -116,28 +116,32 @@ def compile_to_ptx(root, tools, program, replaced, folder):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(file.text, encoding="utf-8")
     cache, names = {}, [file.name for file in replaced]
-    concerned = [unit for unit in units(root, program)
-                 if includes(root, unit.source.relative_to(root), names, cache)]
-    if not concerned:
-        raise WorkbookError(f"The program {program} doesn't include {names[0]}.")
-    commands, outputs = [], []
-    for number, unit in enumerate(concerned):
-        source = unit.source.relative_to(root)
-        outputs.append(folder / f"{number}.ptx")
-        commands.append([str(tools.toolkit.nvcc), f"-I{overlay}", *unit.flags,
-                         f"-arch={ARCHITECTURE}", "-ptx", "-x", "cu",
-                         str(overlay / source if source in names else unit.source),
-                         "-o", str(outputs[-1])])
-    ended = limited.run_all(commands, COMPILE_SECONDS, env={**tools.env, "TMPDIR": str(temporary)},
-                            cwd=root, parallel=machine.core_count())
-    for result in ended:
-        if result.timed_out:
-            return Compiled(errors=result.text, timed_out=True)
-        if result.status != 0:
-            return Compiled(errors=result.text)
-    for output in outputs:
-        _name_reader_files(root, output, replaced)
-    return Compiled(tuple(output for output in outputs if ".entry" in output.read_text()))
+    jobs = []  # (program, output, command)
+    for program in programs:
+        concerned = [unit for unit in units(root, program)
+                     if includes(root, unit.source.relative_to(root), names, cache)]
+        if not concerned:
+            raise WorkbookError(f"The program {program} doesn't include {names[0]}.")
+        for unit in concerned:
+            source, output = unit.source.relative_to(root), folder / f"{len(jobs)}.ptx"
+            command = [str(tools.toolkit.nvcc), f"-I{overlay}", *unit.flags,
+                       f"-arch={ARCHITECTURE}", "-ptx", "-x", "cu",
+                       str(overlay / source if source in names else unit.source), "-o", str(output)]
+            jobs.append((program, output, command))
+    ended = limited.run_all([command for _, _, command in jobs], COMPILE_SECONDS,
+                            env={**tools.env, "TMPDIR": str(temporary)}, cwd=root,
+                            parallel=machine.core_count())
+    compiled = {program: Compiled() for program in programs}
+    for (program, output, _), result in zip(jobs, ended):
+        before = compiled[program]
+        if result.timed_out or result.status != 0:
+            compiled[program] = Compiled(errors=before.errors or result.text,
+                                         timed_out=before.timed_out or result.timed_out)
+        elif not before.errors and not before.timed_out:
+            _name_reader_files(root, output, replaced)
+            if ".entry" in output.read_text(encoding="utf-8"):
+                compiled[program] = Compiled((*before.files, output))
+    return compiled
 
 
 def _name_reader_files(root, ptx, replaced):

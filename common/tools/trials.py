@@ -97,7 +97,7 @@ def faulty(root, exercise, tools):
                                        reference, composed.focus)
                 symptoms.append(not result.verified)
     complaint = ""
-    if not all(symptoms) and not exercise.needs_reports:
+    if not any(symptoms) and not exercise.needs_reports:
         complaint = "the faulty program verifies; give options or seeds that show the fault, or " \
                     "`needs_reports` and `why`."
     return Trial("faulty program", "", None, complaint=complaint)

@@ -10,9 +10,19 @@ import sys
 
 import support
 from tools import api, trials
+from tools.errors import WorkbookError
 from tools.try_exercise import show, tools_of
 
 SKIPPED = 77
+
+
+def tried(exercise, tools, what):
+    """The trials of one exercise."""
+    if what == "wrong":
+        yield from trials.wrong_answers(support.ROOT, exercise, tools)
+        return
+    for one in (trials.starter, trials.solution):
+        yield one(support.ROOT, exercise, tools)
 
 
 def main(chapter, what):
@@ -21,17 +31,18 @@ def main(chapter, what):
            if exercise.number[0] == int(chapter)]
     bad = 0
     for exercise in own:
-        chosen = [trials.starter, trials.solution]
-        tried = (trials.wrong_answers(support.ROOT, exercise, tools) if what == "wrong"
-                 else (one(support.ROOT, exercise, tools) for one in chosen))
-        for trial in tried:
-            problem = trial.problem()
-            seconds = f"{trial.verdict.seconds:.1f} s" if trial.verdict else ""
-            print(f"{exercise.id} {exercise.title}, {trial.name}: {problem or 'ok'} {seconds}",
-                  flush=True)
-            if problem:
-                bad += 1
-                show(trial.verdict, print) if trial.verdict else None
+        name = f"{exercise.id} {exercise.title}"
+        try:
+            for trial in tried(exercise, tools, what):
+                problem = trial.problem()
+                seconds = f" ({trial.verdict.seconds:.1f} s)" if trial.verdict else ""
+                print(f"{name}, {trial.name}: {problem or 'ok'}{seconds}", flush=True)
+                if problem:
+                    bad += 1
+                    show(trial.verdict, print) if trial.verdict else None
+        except WorkbookError as error:
+            bad += 1
+            print(f"{name}: {error}\n{error.details}", flush=True)
     return 1 if bad else 0 if own else SKIPPED
 
 
