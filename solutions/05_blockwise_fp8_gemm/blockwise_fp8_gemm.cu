@@ -85,13 +85,6 @@ void launch(const GemmKernelArguments& arguments, const GemmKernel& kernel, cuda
 
 }  // namespace
 
-void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, cudaStream_t stream) {
-  validate_gemm_arguments(gemm);
-  const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-  blockwise_fp8_gemm(gemm, choose_gemm_kernel(gemm.m, gemm.n, gemm.k, gemm.output, multiprocessors),
-                     stream);
-}
-
 void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
                         cudaStream_t stream) {
   validate_gemm_arguments(gemm);

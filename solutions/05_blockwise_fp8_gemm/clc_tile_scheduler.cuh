@@ -7,6 +7,7 @@
 #include "common/device/cluster.cuh"
 #include "common/device/cluster_launch_control.cuh"
 #include "common/device/elect.cuh"
+#include "common/device/exercise.cuh"
 #include "common/device/fence.cuh"
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"
@@ -41,10 +42,15 @@ class ClcTileScheduler {
   /// there is nothing to do.
   __device__ __forceinline__ void publish_all() {
     if (cluster_size > 1 && ptx::cluster_cta_rank() != kFirstCta) return;
+    // >>> exercise 5.7 "Ask until the answer is no"
+    // starter: // request() asks once and steps. take_answer(tile) waits for the next answer, reads
+    // starter: // it, frees its slot, and is false when there was nothing left to take over.
+    // starter: BW_EXERCISE_NOT_DONE("5.7", "Ask until the answer is no");
     WorkTile tile;
     do {
       request();
     } while (take_answer(tile));
+    // <<< exercise 5.7
   }
 
   /// Every thread of a consuming role: takes the next tile; false when the work has ended.

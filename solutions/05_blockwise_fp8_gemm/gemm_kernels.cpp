@@ -22,17 +22,6 @@ std::vector<GemmKernel> collect_kernels() {
 
 }  // namespace
 
-std::string gemm_kernel_name(const GemmTraits& t) {
-  const auto by = [](int first, int second) {
-    return "_" + std::to_string(first) + "x" + std::to_string(second);
-  };
-  std::string name = "cta" + std::to_string(t.cta_group);
-  name += by(t.mma_m, t.mma_n) + by(t.cluster_m, t.cluster_n);
-  if (t.scheduling == TileScheduling::kLaunchControl) name += "_clc";
-  if (t.output == OutputType::kFp32) name += "_fp32";
-  return name;
-}
-
 const std::vector<GemmKernel>& gemm_kernels() {
   static const std::vector<GemmKernel> kernels = collect_kernels();
   return kernels;

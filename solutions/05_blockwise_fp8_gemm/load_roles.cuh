@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/device/elect.cuh"
+#include "common/device/exercise.cuh"
 #include "common/device/grid_dependency.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
@@ -107,6 +108,14 @@ __device__ __forceinline__ void load_residual(const GemmCta<Config>& cta) {
     load_order.step();
     for (int slice = 0; slice < Slice::kPerTile; ++slice) {
       auto stage = epi_load.produce();
+      // >>> exercise 5.1 "Ask for C"
+      // starter: // One lane asks for slice `slice` of this tile's C. For each `part` below
+      // starter: // Layout::kThreadsPerRow that is a box of Slice::kColumns columns and
+      // starter: // Config::kCtaRows rows; a part's columns begin at column + part *
+      // starter: // Layout::kThreadColumns, and it lies part * Config::kCtaRows * Slice::kCRowBytes
+      // starter: // into cta.shared.c_slices[stage.index()]. The map is cta.args.c; the whole slice
+      // starter: // has Slice::kCBytes.
+      // starter: BW_EXERCISE_NOT_DONE("5.1", "Ask for C");
       if (ptx::elect_one()) {
         stage.mbar()->arrive_and_expect_bytes(Slice::kCBytes);
 #pragma unroll
@@ -117,6 +126,7 @@ __device__ __forceinline__ void load_residual(const GemmCta<Config>& cta) {
                            column + part * Layout::kThreadColumns + slice * Slice::kColumns, row);
         }
       }
+      // <<< exercise 5.1
       __syncwarp();
     }
   }

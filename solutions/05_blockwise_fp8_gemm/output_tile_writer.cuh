@@ -6,6 +6,7 @@
 
 #include "common/device/convert.cuh"
 #include "common/device/elect.cuh"
+#include "common/device/exercise.cuh"
 #include "common/device/fence.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/swizzle.cuh"
@@ -70,8 +71,13 @@ class OutputTileWriter {
 
   /// The next buffer, once its last store has been read out.
   __device__ __forceinline__ uint8_t* acquire_buffer() {
+    // >>> exercise 5.4 "Fill one buffer while TMA reads the other"
+    // starter: // Right, but slow: every fill waits until the last slice is in global memory.
+    // starter: if (issues_) ptx::bulk_wait_group<0>();
+    // starter: EpilogueBarrier::sync();
     if (issues_) ptx::bulk_wait_group_read<Config::kNumOutputBuffers - 1>();
     EpilogueBarrier::sync();
+    // <<< exercise 5.4
     uint8_t* buffer = cta_.shared.d_slices[next_buffer_];
     next_buffer_ = (next_buffer_ + 1) % Config::kNumOutputBuffers;
     return buffer;
@@ -124,6 +130,13 @@ class OutputTileWriter {
 
   /// Starts the store of a filled buffer to the columns from `column` on.
   __device__ __forceinline__ void store(const uint8_t* buffer, int32_t row, int32_t column) {
+    // >>> exercise 5.3 "Hand a slice to TMA"
+    // starter: // Each thread has written its row of `buffer`. Make that visible to TMA, let the
+    // starter: // epilogue meet (EpilogueBarrier::sync), then let the lane that `issues_` store the
+    // starter: // slice by ptx::tma_store_2d: for each `part` below Layout::kThreadsPerRow a box,
+    // starter: // Layout::kThreadColumns further in D and Config::kCtaRows * Slice::kDRowBytes
+    // starter: // further in the buffer. The map is cta_.args.d. Close the group.
+    // starter: BW_EXERCISE_NOT_DONE("5.3", "Hand a slice to TMA");
     ptx::fence_proxy_async_shared();
     EpilogueBarrier::sync();  // every row is written and fenced
     if (issues_) {
@@ -135,6 +148,7 @@ class OutputTileWriter {
       }
       ptx::bulk_commit_group();
     }
+    // <<< exercise 5.3
     __syncwarp();
   }
 

@@ -1,0 +1,74 @@
+#pragma once
+/// \file
+/// A CTA's place in its cluster, and the masks that follow (contract, chapter 5, "Multicast").
+
+#include <cstdint>
+
+#include "common/device/cluster.cuh"
+#include "common/device/exercise.cuh"
+
+namespace bw {
+
+/// Ranks count along M first: rank = rank_m + cluster_m · rank_n. CTAs of a row share a tile of B
+/// (per parity with cta_group 2), CTAs of a column share a tile of A.
+template <int CtaGroup, int cluster_m, int cluster_n>
+struct ClusterLayout {
+  static_assert(cluster_m % CtaGroup == 0,
+                "with cta_group 2 the cluster has an even number of CTAs along M: they form pairs");
+  static_assert(cluster_m * cluster_n <= 16, "a cluster has at most 16 CTAs");
+  static constexpr int kSize = cluster_m * cluster_n;
+  static constexpr uint32_t kRowMask = (1u << cluster_m) - 1;
+
+  uint32_t rank;
+  uint32_t rank_m;
+  uint32_t rank_n;
+
+  static __device__ __forceinline__ ClusterLayout here() {
+    if constexpr (kSize == 1) return ClusterLayout{0, 0, 0};
+    return of_rank(ptx::cluster_cta_rank());
+  }
+  static constexpr __host__ __device__ ClusterLayout of_rank(uint32_t rank) {
+    return ClusterLayout{rank, rank % cluster_m, rank / cluster_m};
+  }
+
+  /// True in the CTA that issues the MMAs: of a pair, the one of even rank.
+  constexpr __host__ __device__ bool is_leader() const { return rank % CtaGroup == 0; }
+
+  /// CTAs that get this CTA's slice of A: those of the same rank_m.
+  constexpr __host__ __device__ uint16_t a_multicast_mask() const { return column_mask(rank_m); }
+  /// CTAs that get this CTA's slice of B: those of the same rank_n (and parity of rank_m).
+  constexpr __host__ __device__ uint16_t b_multicast_mask() const {
+    uint32_t mask = 0;
+    for (int i = 0; i < cluster_m / CtaGroup; ++i) mask |= 1u << (i * CtaGroup);
+    return static_cast<uint16_t>(mask << (rank_m % CtaGroup) << (rank_n * cluster_m));
+  }
+  /// CTAs whose input-empty barrier this CTA's MMAs signal: all that send it (and its peer) data.
+  constexpr __host__ __device__ uint16_t input_empty_mask() const {
+    // >>> exercise 5.6 "Tell everybody who sent you something"
+    // Bit r is set for every rank r that sends this CTA (or its peer of the pair) a
+    // slice of A or of B. Ranks count along M first; column_mask(m) has the ranks of
+    // rank_m = m, kRowMask those of rank_n = 0.
+    BW_EXERCISE_NOT_DONE("5.6", "Tell everybody who sent you something");
+    // <<< exercise 5.6
+  }
+
+ private:
+  static constexpr __host__ __device__ uint16_t column_mask(uint32_t column) {
+    uint32_t mask = 0;
+    for (int i = 0; i < cluster_n; ++i) mask |= 1u << (i * cluster_m);
+    return static_cast<uint16_t>(mask << column);
+  }
+};
+
+/// Barrier of all threads of all CTAs: arrivals and writes before it are done after it.
+template <int cluster_size>
+__device__ __forceinline__ void cluster_sync() {
+  if constexpr (cluster_size == 1) {
+    __syncthreads();
+  } else {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
+}
+
+}  // namespace bw
