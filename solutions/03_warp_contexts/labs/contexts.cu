@@ -42,6 +42,7 @@ struct ContextRoles : OverlappedRoles {
       accumulator.tmem().tensor().load_32x32b(values);
       TmemAddress::wait_load(values);
       accumulator.release_accumulator();
+#pragma unroll
       for (float& value : values) value *= args.scale;
       write_output_row<Tile::kN>(args.d, row + threadIdx.x, column, values);
     });

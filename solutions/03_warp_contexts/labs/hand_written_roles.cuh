@@ -131,6 +131,7 @@ struct HandWrittenRoles {
       (TmemAddress{tmem.addr} + index * Tile::kN).load_32x32b(values);
       TmemAddress::wait_load(values);
       if constexpr (release == Release::kAfterTheLoad) hand_back(accumulators);
+#pragma unroll
       for (float& value : values) value *= args.scale;
       write_output_row<Tile::kN>(args.d, row + threadIdx.x, column, values);
       if constexpr (release == Release::kAfterTheStore) hand_back(accumulators);

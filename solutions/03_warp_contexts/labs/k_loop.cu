@@ -83,6 +83,7 @@ __global__ __launch_bounds__(kThreads) void k_loop_kernel(
     float values[Tile::kN];
     TmemAddress{tmem.addr}.load_32x32b(values);
     TmemAddress::wait_load(values);
+#pragma unroll
     for (float& value : values) value *= args.scale;
     write_output_row<Tile::kN>(args.d, row + threadIdx.x, column, values);
     ptx::tcgen05_fence_before_thread_sync();

@@ -16,6 +16,7 @@ struct ScalesFromTheRing {
                                                  const float* a_scales,
                                                  const BScalePair& b_scales) {
     const float scale = a_scales[threadIdx.x] * b_scales.first;
+#pragma unroll
     for (int first = 0; first < columns; first += kPartColumns) {
       float part[kPartColumns];
       (stage.output_stage.tmem().tensor() + first).load_32x32b(part);

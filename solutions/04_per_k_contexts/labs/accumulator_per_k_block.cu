@@ -50,6 +50,7 @@ struct ScalesByThreads : BlockwiseTileRoles<BlockwiseTileConfig<128>> {
       const float scale =
           a_scale * args.b_scales.template pair_at<Config::kTileN>(column(), k_block).first;
       auto accumulator = epilogue.output_pipeline().per_k().consume();
+#pragma unroll
       for (int first = 0; first < Config::kTileN; first += kPartColumns) {
         float part[kPartColumns];
         (accumulator.tmem().tensor() + first).load_32x32b(part);

@@ -22,11 +22,12 @@ struct ScalesOfB {
                                                  const BScalePair& b_scales) {
     const float a_scale = a_scales[threadIdx.x];
     stage.arrive_input();
+#pragma unroll
     for (int first = 0; first < columns; first += kPartColumns) {
       float part[kPartColumns];
       (stage.output_stage.tmem().tensor() + first).load_32x32b(part);
       TmemAddress::wait_load(part);
-      // The boundary is a multiple of 32 here: 128 - 96, 128 - 2 * 96 + 128, …
+      // Boundaries are multiples of gcd(96, 128) = 32, and so never inside of a part.
       const bool second = pair && first >= b_scales.boundary;
       add_scaled(sum, first, part, a_scale * (second ? b_scales.second : b_scales.first));
     }

@@ -17,6 +17,7 @@ struct Release {
                                                  const BScalePair& b_scales) {
     const float scale = a_scales[threadIdx.x] * b_scales.first;
     if constexpr (early) stage.arrive_input();
+#pragma unroll
     for (int first = 0; first < columns; first += kPartColumns) {
       float part[kPartColumns];
       (stage.output_stage.tmem().tensor() + first).load_32x32b(part);

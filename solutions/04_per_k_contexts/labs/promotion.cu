@@ -90,6 +90,7 @@ __global__ __launch_bounds__(kThreads) void promotion_kernel(
       float part[kTile];
       TmemAddress{tmem.addr}.load_32x32b(part);
       TmemAddress::wait_load(part);
+#pragma unroll
       for (int i = 0; i < kTile; ++i) sum[i] = fmaf(part[i], scale, sum[i]);
     }
     meet();  // the product is read: the next may overwrite it
