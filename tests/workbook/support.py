@@ -115,9 +115,10 @@ def _cpu_seconds_of_children():
 
 
 def environment(**changes):
-    """Our environment with changes (None removes), without what steers the toolkit's choice."""
+    """Our environment with changes (None removes), without what steers the choice of tools."""
     result = dict(os.environ)
-    for name in ("CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM", "CUDACXX"):
+    for name in ("CUDA_PATH", "CUDAToolkit_ROOT", "BW_TOOLKIT_IGNORE_SYSTEM", "CUDACXX",
+                 "CMAKE_CXX_COMPILER_LAUNCHER", "CMAKE_CUDA_COMPILER_LAUNCHER"):
         result.pop(name, None)
     for name, value in changes.items():
         if value is None:
