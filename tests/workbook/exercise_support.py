@@ -14,13 +14,13 @@ _SOLUTION = """\
 struct Pipeline {{
   void step() {{
     // >>> exercise 1.1 "Step to the next stage"
-    // starter: // TODO
+    // starter: BW_EXERCISE_NOT_DONE("1.1", "Step to the next stage");
 {first}
     // <<< exercise 1.1
   }}
   void arrive() {{
     // >>> exercise 1.2 "Hand the stage over"
-    // starter: // TODO
+    // starter: BW_EXERCISE_NOT_DONE("1.2", "Hand the stage over");
 {second}
     // <<< exercise 1.2
   }}
