@@ -7,9 +7,9 @@ add_library(bw::build_flags ALIAS bw_build_flags)
 target_include_directories(bw_build_flags INTERFACE "${PROJECT_SOURCE_DIR}")
 
 set(bw_warnings -Wall -Wextra -Wshadow)
-# GCC 12 reports overlaps and overflows that cannot be where std::string is concatenated (GCC bug
-# 105329); all of them once the standard headers are precompiled.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+# GCC 12 and 13 report overlaps and overflows that cannot be where std::string is concatenated (GCC
+# bug 105329): all of them once the standard headers are precompiled.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
   list(APPEND bw_warnings -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread
        -Wno-array-bounds)
 endif()

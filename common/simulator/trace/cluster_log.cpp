@@ -183,7 +183,7 @@ const std::string& ClusterLog::place_of(const Instruction& instruction) {
     if (chain.size() > 1) {
       List stack;
       for (const ptx::SourceLocation* const location : chain)
-        stack.add(quoted(place_text(module, *location)));
+        stack.add(json_string(place_text(module, *location)));
       fields.add_raw("stack", stack.json());
     }
   }

@@ -4,7 +4,7 @@
 
 namespace bw::sim::trace {
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
   std::string json = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') {

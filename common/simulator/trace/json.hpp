@@ -10,7 +10,7 @@
 namespace bw::sim::trace {
 
 /// A text as a JSON string.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string json_string(std::string_view text);
 
 /// The inside of an object: `"name":value` pairs, separated by commas.
 class Fields {
@@ -22,7 +22,7 @@ class Fields {
     } else if constexpr (std::is_arithmetic_v<Value>) {
       return add_raw(name, std::to_string(value));
     } else {
-      return add_raw(name, quoted(value));
+      return add_raw(name, json_string(value));
     }
   }
   /// `json` is a value as it stands in the file.
