@@ -20,7 +20,6 @@ import argparse
 import re
 import shlex
 import sys
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -145,7 +144,11 @@ def _tidy(lines):
     """Without the marks of exercises and excerpts, moved to the left."""
     kept = [line for line in lines
             if not re.match(r"\s*//\s*(>>> exercise|<<< exercise|starter:|\[/?excerpt )", line)]
-    return textwrap.dedent("\n".join(kept)).strip("\n").split("\n")
+    # `#pragma` stands in the first column, whatever it is about: it must not hold the rest back.
+    indent = min((len(line) - len(line.lstrip()) for line in kept
+                  if line.strip() and not line.startswith("#")), default=0)
+    moved = [line if line.startswith("#") else line[indent:] for line in kept]
+    return "\n".join(moved).strip("\n").split("\n")
 
 
 def _without_wall_time(line):
