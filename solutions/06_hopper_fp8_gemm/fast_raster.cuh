@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/device/exercise.cuh"
 #include "common/device/fast_divisor.cuh"
 #include "common/device/host_device.cuh"
 #include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"
@@ -28,12 +29,18 @@ class FastRaster {
   BW_HOST_DEVICE constexpr WorkTile tile(uint32_t index) const {
     static_assert((TileRaster::kBand & (TileRaster::kBand - 1)) == 0,
                   "division by the height of a band is a shift");
+    // >>> exercise 6.4 "A raster without divisions"
+    // starter: // Find the place of piece `index`, as TileRaster::tile does, by band_size_.quotient()
+    // starter: // and last_height_.quotient(). The first full_bands_ bands are TileRaster::kBand
+    // starter: // pieces high; the last one has the height last_height_.divisor().
+    // starter: BW_EXERCISE_NOT_DONE("6.4", "A raster without divisions");
     const uint32_t band = band_size_.quotient(index);
     const uint32_t in_band = index - band * band_size_.divisor();
     const bool full = band < full_bands_;
     const uint32_t n = full ? in_band / TileRaster::kBand : last_height_.quotient(in_band);
     const uint32_t height = full ? TileRaster::kBand : last_height_.divisor();
     return WorkTile{band * TileRaster::kBand + in_band - n * height, n, 1, 0};
+    // <<< exercise 6.4
   }
 
  private:

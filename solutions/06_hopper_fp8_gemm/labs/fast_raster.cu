@@ -1,0 +1,69 @@
+/// \file
+/// Lab: the raster without divisions. Every thread finds the place of one piece by FastRaster; the
+/// host compares it with chapter 5's TileRaster, which divides.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/host/ceil_div.hpp"
+#include "common/host/comparison.hpp"
+#include "common/host/device_buffer.hpp"
+#include "common/host/program.hpp"
+#include "common/host/timed_launch.hpp"
+#include "solutions/06_hopper_fp8_gemm/fast_raster.cuh"
+
+namespace bw::hopper::lab {
+
+constexpr uint32_t kThreads = 128;
+
+/// Kernel arguments.
+struct FastRasterArguments {
+  FastRaster raster;
+  uint32_t* places;  ///< [pieces, 2]: m, n
+};
+
+__global__ void fast_raster_kernel(FastRasterArguments args) {
+  const uint32_t index = blockIdx.x * kThreads + threadIdx.x;
+  if (index >= args.raster.size()) return;
+  const WorkTile tile = args.raster.tile(index);
+  args.places[2 * index] = tile.m;
+  args.places[2 * index + 1] = tile.n;
+}
+
+ExitStatus run(int64_t m, int64_t n) {
+  constexpr int64_t kMostPieces = 1 << 20;
+  require(m >= 1 && n >= 1 && m <= kMostPieces && n <= kMostPieces && m * n <= kMostPieces, "--m ",
+          m, " x --n ", n, " pieces: give 1 to ", kMostPieces, " in all.");
+  print_machine();
+  const TileRaster divides{static_cast<uint32_t>(m), static_cast<uint32_t>(n)};
+  DeviceBuffer<uint32_t> places(2 * m * n);
+  constexpr int kPoisonByte = 0xff;
+  places.fill_bytes(kPoisonByte);
+  const float milliseconds =
+      run_timed(fast_raster_kernel,
+                {.ctas = static_cast<uint32_t>(ceil_div(m * n, int64_t{kThreads})),
+                 .threads = kThreads,
+                 .shared_bytes = 0},
+                FastRasterArguments{FastRaster(divides), places.data()});
+  print_cycles(milliseconds);
+  const std::vector<uint32_t> found = places.download();
+  return print_verdict(compare_elements(
+                           m * n, 2, [&](int64_t i) { return found[i]; },
+                           [&](int64_t i) {
+                             const WorkTile tile = divides.tile(static_cast<uint32_t>(i / 2));
+                             return static_cast<double>(i % 2 == 0 ? tile.m : tile.n);
+                           },
+                           [](int64_t) { return 0.0; }),
+                       "places");
+}
+
+}  // namespace bw::hopper::lab
+
+int main(int argc, char** argv) {
+  int64_t m = 19, n = 40;
+  bw::CommandLine command_line("Places of the raster's pieces without a division, verified.");
+  command_line.add("m", m, "pieces along M; a last band of less than 8 is lower");
+  command_line.add("n", n, "pieces along N");
+  return bw::run_main(command_line, "lab_06_fast_raster", argc, argv,
+                      [&] { return bw::hopper::lab::run(m, n); });
+}
