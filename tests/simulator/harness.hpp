@@ -98,6 +98,17 @@ class Runner {
 [[nodiscard]] LaunchConfiguration grid(uint32_t ctas, uint32_t threads_per_cta,
                                        uint32_t cluster = 1);
 
+/// Whether a rule names the PTX ISA in the one way that reports have: at its end, with the section.
+inline bool cites_properly(const std::string& rule) {
+  const size_t at = rule.find("PTX ISA");
+  if (at == std::string::npos) return true;
+  constexpr std::string_view kBefore = " (PTX ISA, \"", kAfter = "\")";
+  const size_t begin = rule.find(kBefore);
+  return begin != std::string::npos && begin + 2 == at && begin != 0 && rule.ends_with(kAfter) &&
+         rule.size() > begin + kBefore.size() + kAfter.size() &&
+         rule.find("PTX ISA", at + 1) == std::string::npos;
+}
+
 /// Runs `action`, expects a SimulationError of the kind whose text contains all `parts`; returns
 /// the report.
 template <class Action>
@@ -110,6 +121,7 @@ Report expect_fault(FaultKind kind, const std::vector<std::string>& parts, Actio
       EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos)
           << "missing \"" << part << "\" in:\n"
           << error.what();
+    EXPECT_TRUE(cites_properly(error.report().rule)) << error.report().rule;
     return error.report();
   }
   ADD_FAILURE() << "no fault; expected a " << fault_kind_name(kind);

@@ -3,8 +3,10 @@
 /// The one error type of the simulator: a report that says what happened, where, which rule it
 /// breaks and what would fix it.
 
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bw::sim {
@@ -21,6 +23,14 @@ enum class FaultKind {
   trap,         ///< trap, brkpt or a failed device-side assert
 };
 
+/// Why a launch is refused, as far as callers tell the reasons apart.
+enum class LaunchCause {
+  configuration,  ///< the extents of grid or block, arguments, anything else
+  cluster,        ///< the cluster's extents
+  shared_memory,  ///< more than a CTA or the kernel may have
+  resources,      ///< no CTA fits on an SM
+};
+
 /// A fault report. Every text is a plain sentence without a trailing newline.
 struct Report {
   FaultKind kind = FaultKind::contract;
@@ -30,9 +40,25 @@ struct Report {
       details;       ///< further lines: waiting roles, conflicting accesses, allocations
   std::string rule;  ///< the rule that is broken, with its PTX ISA section
   std::string fix;   ///< what would fix it
+  LaunchCause cause = LaunchCause::configuration;  ///< of a launch error
 
   /// The report as a paragraph of lines for a terminal.
   [[nodiscard]] std::string format() const;
+};
+
+/// For Fault::section: the rule is not the PTX ISA's.
+inline constexpr std::string_view kNotFromPtxIsa = "";
+
+/// What is wrong, as the place that finds it says it; the site (machine/execution.hpp) adds where
+/// it happened and the section of the PTX ISA.
+struct Fault {
+  FaultKind kind = FaultKind::contract;
+  std::string what;
+  std::string rule;  ///< without its source
+  std::string fix = {};
+  std::vector<std::string> details = {};
+  /// The PTX ISA section that says the rule, where it is another than the instruction's own.
+  std::optional<std::string_view> section = {};
 };
 
 /// Thrown by every layer of the simulator. `what()` is the formatted report.

@@ -40,6 +40,21 @@ bool ends_use_of_device(FaultKind kind) {
          kind == FaultKind::livelock || kind == FaultKind::trap;
 }
 
+// CUDA distinguishes the reasons for refusing a launch.
+cudaError_t launch_error(LaunchCause cause) noexcept {
+  switch (cause) {
+    case LaunchCause::configuration:
+      return cudaErrorInvalidConfiguration;
+    case LaunchCause::cluster:
+      return cudaErrorInvalidClusterSize;
+    case LaunchCause::shared_memory:
+      return cudaErrorInvalidValue;
+    case LaunchCause::resources:
+      return cudaErrorLaunchOutOfResources;
+  }
+  return cudaErrorInvalidConfiguration;
+}
+
 }  // namespace
 
 cudaError_t record_error(cudaError_t error) noexcept {
@@ -59,7 +74,7 @@ cudaError_t error_of(const Report& report) noexcept {
     case FaultKind::unsupported:
       return cudaErrorUnsupportedPtxVersion;
     case FaultKind::launch:
-      return cudaErrorInvalidConfiguration;
+      return launch_error(report.cause);
     case FaultKind::contract:
       return cudaErrorLaunchFailure;
     case FaultKind::deadlock:

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/transfer.hpp"
 
@@ -89,9 +91,8 @@ cudaError_t with_symbol(const char* api, const void* host_variable, Use&& use) {
 
 cudaError_t check_symbol_range(const char* api, const Symbol& symbol, size_t count, size_t offset) {
   if (offset <= symbol.size_bytes && count <= symbol.size_bytes - offset) return cudaSuccess;
-  explain(api, std::to_string(count) + " bytes from byte " + std::to_string(offset) +
-                   " leave the variable `" + symbol.name + "` of " +
-                   std::to_string(symbol.size_bytes) + " bytes");
+  explain(api, fmt::format("{} bytes from byte {} leave the variable `{}` of {} bytes", count,
+                           offset, symbol.name, symbol.size_bytes));
   return cudaErrorInvalidValue;
 }
 

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/device_attributes.hpp"
 #include "common/simulator/cudart/streams.hpp"
@@ -29,7 +31,7 @@ std::map<cudaLimit, size_t>& limits() {
 
 cudaError_t check_device(const char* api, int device) {
   if (device == 0) return cudaSuccess;
-  explain(api, "there is one device, number 0; device " + std::to_string(device) + " was given");
+  explain(api, fmt::format("there is one device, number 0; device {} was given", device));
   return cudaErrorInvalidDevice;
 }
 

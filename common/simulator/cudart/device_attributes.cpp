@@ -9,6 +9,7 @@
 #include "common/simulator/cudart/runtime.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/limits.hpp"
 
 namespace bw::sim::cudart {
 namespace {

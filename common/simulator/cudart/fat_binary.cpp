@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/error.hpp"
 
 namespace bw::sim::cudart {
@@ -66,26 +68,26 @@ FatBinaryEntry::Compression compression_of(uint64_t flags, uint32_t compressed_b
 FatBinaryEntry read_entry(std::span<const std::byte> bytes, size_t& offset,
                           const std::string& name) {
   const size_t left = bytes.size() - offset;
-  const std::string place = "the image at byte " + std::to_string(offset);
+  const std::string place = fmt::format("the image at byte {}", offset);
   if (left < kEntryHeaderBytes) {
-    fail_malformed(name, place + " has " + std::to_string(left) + " bytes where its header takes " +
-                             std::to_string(kEntryHeaderBytes));
+    fail_malformed(name, fmt::format("{} has {} bytes where its header takes {}", place, left,
+                                     kEntryHeaderBytes));
   }
   const auto header = bytes.subspan(offset);
   const auto header_bytes = read<uint32_t>(header, kOffsetHeaderBytes);
   const auto payload_bytes = read<uint64_t>(header, kOffsetPayloadBytes);
   if (header_bytes < kEntryHeaderBytes || header_bytes > left) {
-    fail_malformed(name, place + " states a header of " + std::to_string(header_bytes) +
-                             " bytes, with " + std::to_string(left) + " bytes left");
+    fail_malformed(name, fmt::format("{} states a header of {} bytes, with {} bytes left", place,
+                                     header_bytes, left));
   }
   if (payload_bytes > left - header_bytes) {
-    fail_malformed(name, place + " states " + std::to_string(payload_bytes) + " bytes, with " +
-                             std::to_string(left - header_bytes) + " left");
+    fail_malformed(name, fmt::format("{} states {} bytes, with {} left", place, payload_bytes,
+                                     left - header_bytes));
   }
   const auto compressed_bytes = read<uint32_t>(header, kOffsetCompressedBytes);
   if (compressed_bytes > payload_bytes) {
-    fail_malformed(name, place + " states " + std::to_string(compressed_bytes) +
-                             " compressed bytes in a payload of " + std::to_string(payload_bytes));
+    fail_malformed(name, fmt::format("{} states {} compressed bytes in a payload of {}", place,
+                                     compressed_bytes, payload_bytes));
   }
   const auto flags = read<uint64_t>(header, kOffsetFlags);
 
@@ -143,8 +145,8 @@ std::span<const std::byte> fat_binary_extent(const void* data, const std::string
 std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
                                             const std::string& name) {
   if (bytes.size() < kHeaderBytes) {
-    fail_malformed(name, "it has " + std::to_string(bytes.size()) +
-                             " bytes where its header takes " + std::to_string(kHeaderBytes));
+    fail_malformed(
+        name, fmt::format("it has {} bytes where its header takes {}", bytes.size(), kHeaderBytes));
   }
   if (read<uint32_t>(bytes, 0) != kMagic) {
     fail_malformed(name, "it does not start with the magic number of a fat binary");
@@ -152,11 +154,11 @@ std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
   const size_t header_bytes = read<uint16_t>(bytes, 6);
   const auto size_bytes = read<uint64_t>(bytes, 8);
   if (header_bytes < kHeaderBytes || header_bytes > bytes.size()) {
-    fail_malformed(name, "its header states a size of " + std::to_string(header_bytes) + " bytes");
+    fail_malformed(name, fmt::format("its header states a size of {} bytes", header_bytes));
   }
   if (size_bytes > bytes.size() - header_bytes) {
-    fail_malformed(name, "its header states " + std::to_string(size_bytes) + " bytes, with " +
-                             std::to_string(bytes.size() - header_bytes) + " left");
+    fail_malformed(name, fmt::format("its header states {} bytes, with {} left", size_bytes,
+                                     bytes.size() - header_bytes));
   }
   const auto image = bytes.first(header_bytes + static_cast<size_t>(size_bytes));
   std::vector<FatBinaryEntry> entries;
@@ -196,13 +198,13 @@ std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
     text.assign(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
   } else {
     if (entry.uncompressed_bytes == 0 || entry.uncompressed_bytes > kMaxTextBytes) {
-      fail_malformed(name, image + " states " + std::to_string(entry.uncompressed_bytes) +
-                               " uncompressed bytes");
+      fail_malformed(
+          name, fmt::format("{} states {} uncompressed bytes", image, entry.uncompressed_bytes));
     }
     text.resize(static_cast<size_t>(entry.uncompressed_bytes));
     if (decompress(entry, text) != text.size()) {
-      fail_malformed(name, image + " does not decompress to the " + std::to_string(text.size()) +
-                               " bytes that it states");
+      fail_malformed(name, fmt::format("{} does not decompress to the {} bytes that it states",
+                                       image, text.size()));
     }
   }
   text.erase(text.find_last_not_of('\0') + 1);

@@ -6,10 +6,13 @@
 #include <cstddef>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/launch.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/grid.hpp"
+#include "common/simulator/machine/limits.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -73,11 +76,11 @@ cudaError_t set_dynamic_shared(Function& function, const Kernel& kernel, int val
   const size_t most =
       kSharedBytesPerBlock - std::min(kSharedBytesPerBlock, static_shared_bytes(kernel));
   if (value < 0 || static_cast<size_t>(value) > most) {
-    explain("cudaFuncSetAttribute",
-            std::to_string(value) + " bytes of dynamic shared memory do not fit: a block has " +
-                std::to_string(kSharedBytesPerBlock) + " bytes and " + kernel.name() + " uses " +
-                std::to_string(static_shared_bytes(kernel)) + " statically, so at most " +
-                std::to_string(most) + " are left; use fewer stages or smaller tiles");
+    explain(
+        "cudaFuncSetAttribute",
+        fmt::format("{} bytes of dynamic shared memory do not fit: a block has {} bytes and {} "
+                    "uses {} statically, so at most {} are left; use fewer stages or smaller tiles",
+                    value, kSharedBytesPerBlock, kernel.name(), static_shared_bytes(kernel), most));
     return cudaErrorInvalidValue;
   }
   function.max_dynamic_shared_bytes = value;
@@ -110,7 +113,7 @@ cudaError_t set_attribute(Function& function, const Kernel& kernel, cudaFuncAttr
       return cudaSuccess;
     default:
       explain("cudaFuncSetAttribute",
-              "attribute " + std::to_string(static_cast<int>(attribute)) + " cannot be set");
+              fmt::format("attribute {} cannot be set", static_cast<int>(attribute)));
       return cudaErrorInvalidValue;
   }
 }

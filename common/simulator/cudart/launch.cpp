@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/streams.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/limits.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -45,37 +48,6 @@ cudaError_t read_attributes(const cudaLaunchConfig_t& config, LaunchOptions& opt
   return cudaSuccess;
 }
 
-// The error code of a configuration that Grid has refused; CUDA distinguishes the reasons.
-cudaError_t refusal_code(Runtime& runtime, const Kernel& kernel,
-                         const LaunchConfiguration& configuration) {
-  constexpr uint32_t kMaxGridYz = 65535;
-  const Dim3& grid = configuration.grid;
-  const Dim3& block = configuration.block;
-  if (grid.volume() == 0 || grid.y > kMaxGridYz || grid.z > kMaxGridYz || block.volume() == 0 ||
-      block.volume() > kMaxThreadsPerBlock)
-    return cudaErrorInvalidConfiguration;
-  const uint64_t most =
-      configuration.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
-  if (configuration.cluster.volume() == 0 || configuration.cluster.volume() > most)
-    return cudaErrorInvalidClusterSize;
-  const Dim3& cluster = configuration.cluster;
-  const uint32_t* const required = kernel.function().directives.required_cluster;
-  const bool differs =
-      required[0] != 0 && (required[0] != cluster.x || std::max(required[1], 1u) != cluster.y ||
-                           std::max(required[2], 1u) != cluster.z);
-  if (differs || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0)
-    return cudaErrorInvalidClusterSize;
-  const size_t static_bytes = kernel.static_shared_bytes() - kReservedSharedBytes;
-  if (configuration.dynamic_shared_bytes > configuration.dynamic_shared_limit_bytes ||
-      static_bytes + configuration.dynamic_shared_bytes > kSharedBytesPerBlock)
-    return cudaErrorInvalidValue;
-  const auto threads = static_cast<uint32_t>(block.volume());
-  if (runtime.device().occupancy(kernel, threads, configuration.dynamic_shared_bytes).ctas_per_sm ==
-      0)
-    return cudaErrorLaunchOutOfResources;
-  return cudaErrorInvalidConfiguration;
-}
-
 cudaError_t check_cooperative(Runtime& runtime, const Kernel& kernel,
                               const LaunchConfiguration& configuration) {
   const Occupancy occupancy =
@@ -83,9 +55,9 @@ cudaError_t check_cooperative(Runtime& runtime, const Kernel& kernel,
                                  configuration.dynamic_shared_bytes);
   const uint64_t most = uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
   if (configuration.grid.volume() <= most) return cudaSuccess;
-  explain("cooperative launch", "all blocks of the grid must be resident at once: " +
-                                    std::to_string(configuration.grid.volume()) +
-                                    " were asked for, " + std::to_string(most) + " fit");
+  explain("cooperative launch",
+          fmt::format("all blocks of the grid must be resident at once: {} were asked for, {} fit",
+                      configuration.grid.volume(), most));
   return cudaErrorCooperativeLaunchTooLarge;
 }
 
@@ -111,24 +83,18 @@ cudaError_t launch(Runtime& runtime, Function& function, const cudaLaunchConfig_
 
   const size_t count = kernel.parameters().size();
   if (count != 0 && arguments == nullptr) {
-    explain("kernel launch", function.name + " takes " + std::to_string(count) +
-                                 " parameters, but no arguments were given");
+    explain("kernel launch", fmt::format("{} takes {} parameters, but no arguments were given",
+                                         function.name, count));
     return cudaErrorInvalidValue;
   }
-  try {
-    if (options.cooperative && configuration.block.volume() != 0 &&
-        configuration.block.volume() <= kMaxThreadsPerBlock) {
-      const cudaError_t error = check_cooperative(runtime, kernel, configuration);
-      if (error != cudaSuccess) return error;
-    }
-    runtime.replacement().note_launch(kernel, function.replaced);
-    explained(runtime.device().launch(kernel, configuration,
-                                      {const_cast<const void* const*>(arguments), count}));
-  } catch (const SimulationError& error) {
-    if (error.report().kind != FaultKind::launch) throw;
-    on_fault(error.report());
-    return refusal_code(runtime, kernel, configuration);
+  if (options.cooperative && configuration.block.volume() != 0 &&
+      configuration.block.volume() <= kMaxThreadsPerBlock) {
+    const cudaError_t error = check_cooperative(runtime, kernel, configuration);
+    if (error != cudaSuccess) return error;
   }
+  runtime.replacement().note_launch(kernel, function.replaced);
+  explained(runtime.device().launch(kernel, configuration,
+                                    {const_cast<const void* const*>(arguments), count}));
   for (const cudaEvent_t event : options.events) {
     const cudaError_t error = cudaEventRecord(event, config.stream);
     if (error != cudaSuccess) return error;

@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <string>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/cudart/api.hpp"
 
 namespace bw::sim::cudart {
@@ -21,14 +24,13 @@ cudaError_t allocate(const char* api, void** result, size_t bytes, cudaMemoryTyp
     if (result == nullptr) return cudaErrorInvalidValue;
     *result = nullptr;
     if (bytes == 0) return cudaSuccess;
-    const uint64_t address = runtime.allocate(
-        bytes, type, flags, std::string(api) + " of " + std::to_string(bytes) + " bytes");
+    const uint64_t address =
+        runtime.allocate(bytes, type, flags, fmt::format("{} of {} bytes", api, bytes));
     if (address == 0) {
       DeviceMemory& memory = runtime.device().memory();
-      explain(api, std::to_string(bytes) +
-                       " bytes do not fit: " + std::to_string(memory.used_bytes()) + " of " +
-                       std::to_string(memory.capacity_bytes()) +
-                       " bytes of device memory are in use; raise BW_SIM_MEMORY_GB or free some");
+      explain(api, fmt::format("{} bytes do not fit: {} of {} bytes of device memory are in use; "
+                               "raise BW_SIM_MEMORY_GB or free some",
+                               bytes, memory.used_bytes(), memory.capacity_bytes()));
       return cudaErrorMemoryAllocation;
     }
     *result = reinterpret_cast<void*>(address);
@@ -50,7 +52,7 @@ cudaError_t release(const char* api, void* pointer, bool host_memory) {
 cudaError_t allocate_pitched(const char* api, void** result, size_t* pitch, size_t width,
                              size_t rows) {
   if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
-  *pitch = (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+  *pitch = align_up(width, kPitchAlignment);
   return allocate(api, result, *pitch * rows, cudaMemoryTypeDevice);
 }
 

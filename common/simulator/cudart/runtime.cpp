@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/cudart/fat_binary.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/trace/event_log.hpp"
@@ -16,8 +18,7 @@ namespace bw::sim::cudart {
 namespace {
 
 std::string image_name(size_t number) {
-  return std::string(program_invocation_short_name) + " (embedded PTX " + std::to_string(number) +
-         ")";
+  return fmt::format("{} (embedded PTX {})", program_invocation_short_name, number);
 }
 
 // A program that ends well without the kernels that it was to run would look verified.

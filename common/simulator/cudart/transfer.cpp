@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/cudart/runtime.hpp"
 
 namespace bw::sim::cudart {
@@ -48,17 +50,17 @@ cudaError_t check_side(Runtime& runtime, const char* api, const char* role, cons
   const Allocation* const allocation = memory.find(address);
   if (allocation == nullptr) {
     const Allocation* const below = memory.nearest_below(address);
-    explain(api, std::string("the ") + role + " is in no live allocation" +
-                     (below == nullptr
-                          ? std::string()
-                          : "; the closest one below is " + below->description + ", " +
-                                std::to_string(address - below->address) + " bytes before"));
+    explain(api,
+            std::string("the ") + role + " is in no live allocation" +
+                (below == nullptr ? std::string()
+                                  : fmt::format("; the closest one below is {}, {} bytes before",
+                                                below->description, address - below->address)));
     return cudaErrorInvalidValue;
   }
   const size_t offset = address - allocation->address;
   if (bytes > allocation->size_bytes - offset) {
-    explain(api, std::to_string(bytes) + " bytes from byte " + std::to_string(offset) + " of the " +
-                     role + " leave its allocation (" + allocation->description + ")");
+    explain(api, fmt::format("{} bytes from byte {} of the {} leave its allocation ({})", bytes,
+                             offset, role, allocation->description));
     return cudaErrorInvalidValue;
   }
   return cudaSuccess;
@@ -66,8 +68,8 @@ cudaError_t check_side(Runtime& runtime, const char* api, const char* role, cons
 
 cudaError_t check_pitch(const char* api, const char* role, CopySide side, CopyShape shape) {
   if (shape.rows > 1 && side.pitch_bytes < shape.row_bytes) {
-    explain(api, std::string("the ") + role + " pitch of " + std::to_string(side.pitch_bytes) +
-                     " bytes is smaller than a row of " + std::to_string(shape.row_bytes));
+    explain(api, fmt::format("the {} pitch of {} bytes is smaller than a row of {}", role,
+                             side.pitch_bytes, shape.row_bytes));
     return cudaErrorInvalidPitchValue;
   }
   return cudaSuccess;
@@ -95,8 +97,7 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
     case cudaMemcpyDefault:
       break;
     default:
-      explain(api, "the direction " + std::to_string(static_cast<int>(kind)) +
-                       " is not a cudaMemcpyKind");
+      explain(api, fmt::format("the direction {} is not a cudaMemcpyKind", static_cast<int>(kind)));
       return cudaErrorInvalidMemcpyDirection;
   }
   const size_t destination_bytes = extent_bytes(destination_side, shape);

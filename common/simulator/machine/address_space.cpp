@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <string>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -10,22 +13,15 @@
 namespace bw::sim {
 namespace {
 
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-constexpr LaneMask lane_bit(int lane) { return lane < 0 ? kAllLanes : 1u << lane; }
-
 void check_alignment(const Strand& strand, const Instruction& instruction, uint64_t address,
                      size_t alignment_bytes, int lane) {
   if ((address & (alignment_bytes - 1)) == 0) return;
-  strand.fault(instruction, FaultKind::contract, lane_bit(lane),
-               "misaligned address " + hex(address) + ": this access needs a multiple of " +
-                   std::to_string(alignment_bytes) + " bytes",
-               "PTX ISA, Addresses as Operands: an access is aligned to its size",
-               "align the pointer or use a narrower access");
+  Site{strand, instruction, lane_bit(lane)}.fault(
+      {.what = fmt::format("misaligned address {}: this access needs a multiple of {} bytes",
+                           hex(address), alignment_bytes),
+       .rule = "an access is aligned to its size",
+       .fix = "align the pointer or use a narrower access",
+       .section = "Addresses as Operands"});
 }
 
 std::byte* resolve_local(Strand& strand, const Instruction& instruction, uint64_t address,
@@ -33,12 +29,13 @@ std::byte* resolve_local(Strand& strand, const Instruction& instruction, uint64_
   const size_t size_bytes = strand.cluster->kernel().local_bytes();
   const uint64_t offset = address & ~kWindowMask;
   if (offset + bytes > size_bytes || offset + bytes < offset) {
-    strand.fault(instruction, FaultKind::contract, lane_bit(lane),
-                 "local memory access of " + std::to_string(bytes) + " bytes at offset " +
-                     std::to_string(offset) + " is out of bounds: the thread has " +
-                     std::to_string(size_bytes) + " bytes of local memory",
-                 "an access stays inside the variable it belongs to",
-                 "check the index into the local array");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("local memory access of {} bytes at offset {} is out of bounds: the "
+                             "thread has {} bytes of local memory",
+                             bytes, offset, size_bytes),
+         .rule = "an access stays inside the variable it belongs to",
+         .fix = "check the index into the local array",
+         .section = kNotFromPtxIsa});
   }
   return strand.warp->local.data() + static_cast<size_t>(lane) * size_bytes + offset;
 }
@@ -55,10 +52,10 @@ uint64_t lane_address(const Strand& strand, const Operand& base, int64_t displac
 SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, AddressSpace space,
                            uint64_t address, size_t bytes, size_t alignment_bytes, int lane) {
   if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster) {
-    strand.fault(instruction, FaultKind::contract, lane_bit(lane),
-                 "address " + hex(address) + " is not in shared memory",
-                 "this operand must be an address in the shared window",
-                 "pass the address of a __shared__ object (or cvta.to.shared of it)");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "address " + hex(address) + " is not in shared memory",
+         .rule = "this operand must be an address in the shared window",
+         .fix = "pass the address of a __shared__ object (or cvta.to.shared of it)"});
   }
   const auto shared = static_cast<uint32_t>(address);
   const uint32_t rank = shared >> kSharedRankShift;
@@ -72,39 +69,40 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
     cta = &cluster.cta(rank);
   }
   if (cta == nullptr) {
-    strand.fault(
-        instruction, FaultKind::contract, lane_bit(lane),
-        "shared address " + hex(shared) + " names CTA rank " + std::to_string(rank) +
-            " of a cluster of " + std::to_string(cluster.size()),
-        "PTX ISA, State Spaces, .shared: bits 24 and up of a shared-window address are the "
-        "CTA's rank in the cluster",
-        "map the address with mapa, or launch the kernel with the cluster it is written for");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("shared address {} names CTA rank {} of a cluster of {}", hex(shared),
+                             rank, cluster.size()),
+         .rule = "bits 24 and up of a shared-window address are the CTA's rank in the cluster",
+         .fix =
+             "map the address with mapa, or launch the kernel with the cluster it is written for",
+         .section = "Shared State Space"});
   }
   if (space == AddressSpace::shared_cta && cta != strand.cta) {
-    strand.fault(instruction, FaultKind::contract, lane_bit(lane),
-                 "shared address " + hex(shared) + " lies in CTA rank " + std::to_string(rank) +
-                     ", but this form accesses the own CTA's shared memory (rank " +
-                     std::to_string(strand.cta->rank) + ")",
-                 "PTX ISA, .shared::cta: the address must lie in the executing CTA's window",
-                 "use the .shared::cluster form for another CTA's memory");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("shared address {} lies in CTA rank {}, but this form accesses the "
+                             "own CTA's shared memory (rank {})",
+                             hex(shared), rank, strand.cta->rank),
+         .rule = "the address must lie in the executing CTA's window",
+         .fix = "use the .shared::cluster form for another CTA's memory",
+         .section = "Shared State Space"});
   }
   check_alignment(strand, instruction, offset, alignment_bytes, lane);
   if (offset < kReservedSharedBytes || offset + bytes > cta->shared.size()) {
-    strand.fault(
-        instruction, FaultKind::contract, lane_bit(lane),
-        "shared memory access of " + std::to_string(bytes) + " bytes at " + hex(offset) +
-            " is out of bounds: CTA rank " + std::to_string(cta->rank) + " has " +
-            hex(kReservedSharedBytes) + " to " + hex(cta->shared.size()) +
-            (offset < kReservedSharedBytes ? " (the bytes before are the system's)" : ""),
-        "an access stays inside the CTA's shared memory",
-        "check the index, the stage count and the dynamic shared memory size of the launch");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format(
+             "shared memory access of {} bytes at {} is out of bounds: CTA rank {} has {} to {}{}",
+             bytes, hex(offset), cta->rank, hex(kReservedSharedBytes), hex(cta->shared.size()),
+             offset < kReservedSharedBytes ? " (the bytes before are the system's)" : ""),
+         .rule = "an access stays inside the CTA's shared memory",
+         .fix = "check the index, the stage count and the dynamic shared memory size of the launch",
+         .section = kNotFromPtxIsa});
   }
   if (cta->exited) {
-    strand.fault(
-        instruction, FaultKind::contract, lane_bit(lane),
-        "access to shared memory of CTA rank " + std::to_string(cta->rank) + ", which has exited",
-        "PTX ISA, .shared::cluster: the memory is valid while its CTA runs",
-        "keep the CTA alive with a cluster barrier or by draining its pipelines");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("access to shared memory of CTA rank {}, which has exited", cta->rank),
+         .rule = "the memory is valid while its CTA runs",
+         .fix = "keep the CTA alive with a cluster barrier or by draining its pipelines",
+         .section = "Shared State Space"});
   }
   return {cta, offset};
 }
@@ -117,25 +115,27 @@ std::byte* resolve_global(Strand& strand, const Instruction& instruction, uint64
     const Allocation* near = memory.nearest_below(address);
     std::vector<std::string> details;
     if (near != nullptr && memory.in_arena(address)) {
-      details.push_back("the allocation below is " + near->description + " at " +
-                        hex(near->address) + ", " + std::to_string(near->size_bytes) +
-                        " bytes; the access begins " + std::to_string(address - near->address) +
-                        " bytes into it");
+      details.push_back(fmt::format(
+          "the allocation below is {} at {}, {} bytes; the access begins {} bytes into it",
+          near->description, hex(near->address), near->size_bytes, address - near->address));
     }
-    strand.fault(instruction, FaultKind::contract, kAllLanes,
-                 "global memory access of " + std::to_string(bytes) + " bytes at " + hex(address) +
-                     " is out of bounds" +
-                     (memory.in_arena(address) ? "" : ": the address is not device memory"),
-                 "an access stays inside one allocation",
-                 memory.in_arena(address) ? "check the index and the size of the buffer"
-                                          : "pass a pointer from cudaMalloc, not a host pointer",
-                 std::move(details));
+    Site{strand, instruction, kAllLanes}.fault(
+        {.what = fmt::format("global memory access of {} bytes at {} is out of bounds{}", bytes,
+                             hex(address),
+                             memory.in_arena(address) ? "" : ": the address is not device memory"),
+         .rule = "an access stays inside one allocation",
+         .fix = memory.in_arena(address) ? "check the index and the size of the buffer"
+                                         : "pass a pointer from cudaMalloc, not a host pointer",
+         .details = std::move(details),
+         .section = kNotFromPtxIsa});
   }
   if (access != Access::read && !allocation->writable) {
-    strand.fault(
-        instruction, FaultKind::contract, kAllLanes,
-        "write to read-only memory at " + hex(address) + " (" + allocation->description + ")",
-        "kernel parameters and constants may only be read", "write to a copy instead");
+    Site{strand, instruction, kAllLanes}.fault(
+        {.what =
+             "write to read-only memory at " + hex(address) + " (" + allocation->description + ")",
+         .rule = "kernel parameters and constants may only be read",
+         .fix = "write to a copy instead",
+         .section = kNotFromPtxIsa});
   }
   return reinterpret_cast<std::byte*>(address);
 }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
@@ -40,14 +42,14 @@ uint64_t literal_bits(const ptx::Operand& operand, ScalarType type) {
 
 const ptx::Operand& Binder::ptx_operand(size_t index) const {
   if (index >= source.operands.size())
-    refuse("has " + std::to_string(source.operands.size()) + " operands, too few for its form", "");
+    refuse(fmt::format("has {} operands, too few for its form", source.operands.size()), "");
   return source.operands[index];
 }
 
 void Binder::expect_count(size_t least, size_t most) const {
   if (count() >= least && count() <= most) return;
-  refuse("has " + std::to_string(count()) + " operands; its form takes " + std::to_string(least) +
-             (most == least ? "" : " to " + std::to_string(most)),
+  refuse(fmt::format("has {} operands; its form takes {}{}", count(), least,
+                     most == least ? "" : fmt::format(" to {}", most)),
          "");
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <type_traits>
 
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
@@ -67,7 +68,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
                     std::byte{kSharedPoison});
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
-  const uint32_t warps = (threads + kWarpLanes - 1) / kWarpLanes;
+  const uint32_t warps = ceil_div(threads, kWarpLanes);
   cta.units = grid_.device().units().make_for(cta);
   cta.live_threads = threads;
   cta.live_warps = warps;

@@ -6,8 +6,12 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/limits.hpp"
 #include "common/simulator/ptx/ast.hpp"
 
 namespace bw::sim {
@@ -34,9 +38,8 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   const std::vector<ParameterLayout>& parameters = kernel.parameters();
   if (arguments.size() != parameters.size()) {
     throw SimulationError(Report{FaultKind::launch,
-                                 kernel.name() + " takes " + std::to_string(parameters.size()) +
-                                     " parameters, " + std::to_string(arguments.size()) +
-                                     " were given",
+                                 fmt::format("{} takes {} parameters, {} were given", kernel.name(),
+                                             parameters.size(), arguments.size()),
                                  "",
                                  {},
                                  "",
@@ -68,7 +71,7 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
 
 Occupancy Device::occupancy(const Kernel& kernel, uint32_t threads_per_block,
                             size_t dynamic_shared_bytes) const {
-  const uint32_t warps = (threads_per_block + kWarpLanes - 1) / kWarpLanes;
+  const uint32_t warps = ceil_div(threads_per_block, kWarpLanes);
   // Registers are given out in units of 256 per warp (CUDA occupancy rules, compute capability 9.0
   // and later).
   constexpr uint32_t kRegisterUnit = 8;
@@ -85,7 +88,7 @@ Occupancy Device::occupancy(const Kernel& kernel, uint32_t threads_per_block,
     const uint32_t share = kRegistersPerSm / (bound * ctas) / kRegisterUnit * kRegisterUnit;
     registers = std::min(registers, std::max(kLeastRegisters, share));
   }
-  registers = (registers + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+  registers = align_up(registers, kRegisterUnit);
   if (registers > kMostRegisters) registers = kMostRegisters + 1;
   const size_t shared_bytes = kernel.static_shared_bytes() + dynamic_shared_bytes;
   const std::pair<uint32_t, const char*> limits[] = {

@@ -5,6 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
 
 namespace bw::sim {
@@ -17,10 +20,6 @@ constexpr int kPoison = 0xcb;
 /// untouched.
 constexpr size_t kLargestPoisonedBytes = size_t{64} << 20;
 
-constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 }  // namespace
 
 DeviceMemory::DeviceMemory(size_t capacity_bytes) : capacity_bytes_(capacity_bytes) {
@@ -29,13 +28,14 @@ DeviceMemory::DeviceMemory(size_t capacity_bytes) : capacity_bytes_(capacity_byt
   void* const range = mmap(hint, capacity_bytes_, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
-    throw SimulationError(Report{FaultKind::launch,
-                                 "cannot reserve " + std::to_string(capacity_bytes_ >> 30) +
-                                     " GB of address space for device memory",
-                                 "",
-                                 {},
-                                 "",
-                                 "set BW_SIM_MEMORY_GB to a smaller number"});
+    throw SimulationError(
+        Report{FaultKind::launch,
+               fmt::format("cannot reserve {} GB of address space for device memory",
+                           capacity_bytes_ >> 30),
+               "",
+               {},
+               "",
+               "set BW_SIM_MEMORY_GB to a smaller number"});
   }
   base_ = reinterpret_cast<uint64_t>(range);
   holes_.emplace(base_, capacity_bytes_);
@@ -49,9 +49,9 @@ uint64_t DeviceMemory::allocate(size_t size_bytes, std::string description, size
   const std::lock_guard lock(mutex_);
   for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
     const auto [start, length] = *hole;
-    const uint64_t address = round_up(start, alignment_bytes);
+    const uint64_t address = align_up(start, alignment_bytes);
     if (size_bytes > capacity_bytes_) return 0;
-    const uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
+    const uint64_t end = align_up(address + size_bytes + kGuardBytes, kGuardBytes);
     if (end > start + length) continue;
     holes_.erase(hole);
     if (address > start) holes_.emplace(start, address - start);
@@ -74,9 +74,9 @@ bool DeviceMemory::free(uint64_t address) {
   used_bytes_ -= size_bytes;
   allocations_.erase(found);
   uint64_t start = address;
-  uint64_t end = round_up(address + size_bytes + kGuardBytes, kGuardBytes);
+  uint64_t end = align_up(address + size_bytes + kGuardBytes, kGuardBytes);
   // Give whole pages back to the host, so that a long program's memory does not grow.
-  const uint64_t first_page = round_up(start, kGuardBytes);
+  const uint64_t first_page = align_up(start, kGuardBytes);
   if (end > first_page)
     madvise(reinterpret_cast<void*>(first_page), end - first_page, MADV_DONTNEED);
   auto after = holes_.lower_bound(start);

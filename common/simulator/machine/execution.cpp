@@ -3,8 +3,12 @@
 #include <bit>
 #include <cstring>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
 
 namespace bw::sim {
@@ -27,7 +31,7 @@ uint64_t Strand::value(const Operand& operand, int lane) const {
 void Strand::set_value(const Operand& operand, int lane, uint64_t value) const {
   switch (operand.bytes) {
     case 0:
-      set_predicate(operand, 1u << lane, value != 0 ? kAllLanes : 0);
+      set_predicate(operand, lane_bit(lane), value != 0 ? kAllLanes : 0);
       break;
     case 2:
       lanes<uint16_t>(operand)[lane] = static_cast<uint16_t>(value);
@@ -69,26 +73,26 @@ uint32_t Strand::thread_index(int lane) const {
 std::string Strand::describe(const Instruction& instruction, LaneMask lanes_mask) const {
   const Kernel& kernel = cluster->kernel();
   const ptx::Instruction& source = kernel.source(instruction);
-  std::string text = kernel.module().ptx().describe_location(source) + ": `" + source.opcode +
-                     "` in " + kernel.name() + ", CTA (" + std::to_string(cta->index.x) + "," +
-                     std::to_string(cta->index.y) + "," + std::to_string(cta->index.z) + ")";
-  if (cluster->size() > 1) text += " rank " + std::to_string(cta->rank);
-  text += ", warp " + std::to_string(warp->index);
+  std::string text =
+      fmt::format("{}: `{}` in {}, CTA ({},{},{})", kernel.module().ptx().describe_location(source),
+                  source.opcode, kernel.name(), cta->index.x, cta->index.y, cta->index.z);
+  if (cluster->size() > 1) text += fmt::format(" rank {}", cta->rank);
+  text += fmt::format(", warp {}", warp->index);
   if (std::popcount(lanes_mask) == 1) {
-    text += ", lane " + std::to_string(lowest_lane(lanes_mask));
+    text += fmt::format(", lane {}", lowest_lane(lanes_mask));
   } else if (lanes_mask != kAllLanes && lanes_mask != 0) {
-    constexpr char kHex[] = "0123456789abcdef";
-    text += ", lanes 0x";
-    for (int digit = 7; digit >= 0; --digit) text += kHex[lanes_mask >> (4 * digit) & 15u];
+    text += ", lanes " + hex_mask(lanes_mask);
   }
   return text;
 }
 
-void Strand::fault(const Instruction& instruction, FaultKind kind, LaneMask lanes_mask,
-                   std::string what, std::string rule, std::string fix,
-                   std::vector<std::string> details) const {
-  throw SimulationError(Report{kind, std::move(what), describe(instruction, lanes_mask),
-                               std::move(details), std::move(rule), std::move(fix)});
+void Site::fault(Fault fault) const {
+  const std::string_view section =
+      fault.section.value_or(strand.cluster->kernel().row(instruction).section);
+  if (!section.empty()) fault.rule += fmt::format(" (PTX ISA, \"{}\")", section);
+  throw SimulationError(Report{fault.kind, std::move(fault.what),
+                               strand.describe(instruction, lanes), std::move(fault.details),
+                               std::move(fault.rule), std::move(fault.fix)});
 }
 
 Strand* Warp::new_strand() {

@@ -131,12 +131,19 @@ struct Strand {
   /// Thread index in the CTA of a lane (linear).
   [[nodiscard]] uint32_t thread_index(int lane) const;
 
-  /// Throws a SimulationError placed at this instruction and these lanes.
-  [[noreturn]] void fault(const Instruction& instruction, FaultKind kind, LaneMask lanes,
-                          std::string what, std::string rule, std::string fix,
-                          std::vector<std::string> details = {}) const;
   /// "gemm.cuh:87: `ld.shared.u32 ...`, CTA (3,0,0), warp 5, lane 0".
   [[nodiscard]] std::string describe(const Instruction& instruction, LaneMask lanes) const;
+};
+
+/// The place that a fault names: some lanes of a strand at an instruction.
+struct Site {
+  const Strand& strand;
+  const Instruction& instruction;
+  LaneMask lanes = 0;
+
+  /// Throws the fault as a SimulationError placed here. The rule cites the section that the fault
+  /// names, else the one of the instruction's row in the opcode table.
+  [[noreturn]] void fault(Fault fault) const;
 };
 
 struct Warp {

@@ -12,6 +12,8 @@
 #include <thread>
 #include <tuple>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/cluster_endings.hpp"
@@ -23,61 +25,64 @@
 namespace bw::sim {
 namespace {
 
-[[noreturn]] void refuse(const Kernel& kernel, std::string what, std::string rule,
-                         std::string fix) {
+[[noreturn]] void refuse(const Kernel& kernel, LaunchCause cause, std::string what,
+                         std::string rule, std::string fix) {
   throw SimulationError(Report{FaultKind::launch,
                                std::move(what),
                                "launch of " + kernel.name(),
                                {},
                                std::move(rule),
-                               std::move(fix)});
+                               std::move(fix),
+                               cause});
 }
 
-std::string text(Dim3 d) {
-  return std::to_string(d.x).insert(0, 1, '(') + "," + std::to_string(d.y) + "," +
-         std::to_string(d.z) + ")";
-}
+std::string text(Dim3 d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
 
 void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   constexpr Dim3 kMostBlock{1024, 1024, 64};
   constexpr Dim3 kMostGrid{0x7fffffffu, 65535, 65535};
   const ptx::EntryDirectives& directives = kernel.function().directives;
   if (c.grid.volume() == 0 || c.block.volume() == 0)
-    refuse(kernel, "grid " + text(c.grid) + " and block " + text(c.block) + " must not be empty",
+    refuse(kernel, LaunchCause::configuration,
+           "grid " + text(c.grid) + " and block " + text(c.block) + " must not be empty",
            "every extent of a launch is at least 1", "launch nothing when there is no work");
   if (c.block.x > kMostBlock.x || c.block.y > kMostBlock.y || c.block.z > kMostBlock.z ||
       c.block.volume() > kMaxThreadsPerBlock)
-    refuse(kernel,
-           "block " + text(c.block) + " has " + std::to_string(c.block.volume()) + " threads",
+    refuse(kernel, LaunchCause::configuration,
+           fmt::format("block {} has {} threads", text(c.block), c.block.volume()),
            "a block has at most 1024 threads, and extents up to (1024,1024,64)",
            "use a smaller block");
   if (c.grid.x > kMostGrid.x || c.grid.y > kMostGrid.y || c.grid.z > kMostGrid.z)
-    refuse(kernel, "grid " + text(c.grid) + " is too large",
+    refuse(kernel, LaunchCause::configuration, "grid " + text(c.grid) + " is too large",
            "extents of a grid are at most (2147483647,65535,65535)", "move work to the x extent");
   if (const uint32_t* most = directives.max_threads;
       most[0] != 0 &&
       c.block.volume() > uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u))
-    refuse(kernel,
-           "block " + text(c.block) + " exceeds the kernel's __launch_bounds__ of " +
-               std::to_string(most[0]) + " threads",
-           "PTX ISA, .maxntid", "launch fewer threads or raise the bound");
+    refuse(kernel, LaunchCause::configuration,
+           fmt::format("block {} exceeds the kernel's __launch_bounds__ of {} threads",
+                       text(c.block), most[0]),
+           "a launch stays within the kernel's bound (PTX ISA, \".maxntid\")",
+           "launch fewer threads or raise the bound");
   const uint64_t cluster = c.cluster.volume();
   const uint32_t most_cluster =
       c.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
   if (cluster == 0 || cluster > most_cluster)
-    refuse(kernel, "cluster " + text(c.cluster) + " has " + std::to_string(cluster) + " CTAs",
+    refuse(kernel, LaunchCause::cluster,
+           fmt::format("cluster {} has {} CTAs", text(c.cluster), cluster),
            "a cluster has 1 to 8 CTAs, up to 16 when the kernel allows non-portable sizes",
            "use a smaller cluster, or set cudaFuncAttributeNonPortableClusterSizeAllowed");
   if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
-    refuse(kernel, "grid " + text(c.grid) + " is not a multiple of cluster " + text(c.cluster),
+    refuse(kernel, LaunchCause::cluster,
+           "grid " + text(c.grid) + " is not a multiple of cluster " + text(c.cluster),
            "every extent of the grid is a multiple of the cluster's", "round the grid up");
   if (const uint32_t* required = directives.required_cluster; required[0] != 0) {
     const Dim3 want{required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
     if (!(want == c.cluster))
-      refuse(kernel,
+      refuse(kernel, LaunchCause::cluster,
              "cluster " + text(c.cluster) + " differs from the kernel's __cluster_dims__ " +
                  text(want),
-             "PTX ISA, .reqnctapercluster", "launch with the kernel's own cluster size");
+             "a launch has the cluster that the kernel requires (PTX ISA, \".reqnctapercluster\")",
+             "launch with the kernel's own cluster size");
   }
 }
 
@@ -94,32 +99,32 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   const size_t shared_bytes =
       kernel.static_shared_bytes() - kReservedSharedBytes + c.dynamic_shared_bytes;
   if (c.dynamic_shared_bytes > c.dynamic_shared_limit_bytes || shared_bytes > kSharedBytesPerBlock)
-    refuse(kernel,
-           "a CTA needs " + std::to_string(shared_bytes) + " bytes of shared memory (" +
-               std::to_string(c.dynamic_shared_bytes) + " of them dynamic)",
-           "dynamic shared memory is limited to " + std::to_string(c.dynamic_shared_limit_bytes) +
-               " bytes for this kernel, and a CTA to " + std::to_string(kSharedBytesPerBlock) +
-               " in all",
-           "use fewer stages or smaller tiles, or raise the limit with "
-           "cudaFuncAttributeMaxDynamicSharedMemorySize");
+    refuse(
+        kernel, LaunchCause::shared_memory,
+        fmt::format("a CTA needs {} bytes of shared memory ({} of them dynamic)", shared_bytes,
+                    c.dynamic_shared_bytes),
+        fmt::format(
+            "dynamic shared memory is limited to {} bytes for this kernel, and a CTA to {} in all",
+            c.dynamic_shared_limit_bytes, kSharedBytesPerBlock),
+        "use fewer stages or smaller tiles, or raise the limit with "
+        "cudaFuncAttributeMaxDynamicSharedMemorySize");
   const auto threads = static_cast<uint32_t>(c.block.volume());
   const Occupancy occupancy = device.occupancy(kernel, threads, c.dynamic_shared_bytes);
   ctas_per_sm_ = occupancy.ctas_per_sm;
   if (ctas_per_sm_ == 0)
-    refuse(kernel,
-           "no CTA of this kernel fits on an SM: " + occupancy.limited_by + " (" +
-               std::to_string(threads) + " threads, about " +
-               std::to_string(kernel.registers_per_thread()) + " registers per thread, " +
-               std::to_string(shared_bytes) + " bytes of shared memory)",
+    refuse(kernel, LaunchCause::resources,
+           fmt::format("no CTA of this kernel fits on an SM: {} ({} threads, about {} registers "
+                       "per thread, {} bytes of shared memory)",
+                       occupancy.limited_by, threads, kernel.registers_per_thread(), shared_bytes),
            "an SM has 65536 registers, 2048 threads and 228 KB of shared memory",
            "use fewer threads or registers, or less shared memory");
   clusters_ = {c.grid.x / c.cluster.x, c.grid.y / c.cluster.y, c.grid.z / c.cluster.z};
   const uint64_t slots = uint64_t{ctas_per_sm_} * device.settings().sm_count;
   resident_clusters_ = slots / c.cluster.volume();
   if (resident_clusters_ == 0)
-    refuse(kernel,
-           "a cluster of " + std::to_string(c.cluster.volume()) + " CTAs does not fit on " +
-               std::to_string(device.settings().sm_count) + " SMs",
+    refuse(kernel, LaunchCause::configuration,
+           fmt::format("a cluster of {} CTAs does not fit on {} SMs", c.cluster.volume(),
+                       device.settings().sm_count),
            "all CTAs of a cluster are resident at once",
            "raise BW_SIM_SMS or use a smaller cluster");
   resident_clusters_ = std::min(resident_clusters_, clusters_.volume());

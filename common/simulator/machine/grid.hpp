@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/limits.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/types.hpp"
 

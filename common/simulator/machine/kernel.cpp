@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
@@ -44,13 +46,14 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& me
                                               std::max(variable->alignment_bytes, kLeastAlignment),
                                               variable->space == ptx::StateSpace::global);
     if (address == 0) {
-      throw SimulationError(Report{FaultKind::launch,
-                                   "device memory is used up: variable " + variable->name + " of " +
-                                       std::to_string(variable->size_bytes) + " bytes does not fit",
-                                   module_->name,
-                                   {},
-                                   "",
-                                   "raise BW_SIM_MEMORY_GB"});
+      throw SimulationError(
+          Report{FaultKind::launch,
+                 fmt::format("device memory is used up: variable {} of {} bytes does not fit",
+                             variable->name, variable->size_bytes),
+                 module_->name,
+                 {},
+                 "",
+                 "raise BW_SIM_MEMORY_GB"});
     }
     addresses_[variable->name] = address;
     auto* const target = reinterpret_cast<std::byte*>(address);
@@ -109,9 +112,9 @@ std::string Kernel::describe_shared(uint32_t offset_bytes) const {
                             : offset_bytes - symbol.offset_bytes < symbol.size_bytes;
     if (inside && (best == nullptr || symbol.offset_bytes >= best->offset_bytes)) best = &symbol;
   }
-  if (best == nullptr) return "shared memory +" + std::to_string(offset_bytes);
+  if (best == nullptr) return fmt::format("shared memory +{}", offset_bytes);
   const uint32_t distance = offset_bytes - best->offset_bytes;
-  return distance == 0 ? best->name : best->name + "+" + std::to_string(distance);
+  return distance == 0 ? best->name : fmt::format("{}+{}", best->name, distance);
 }
 
 }  // namespace bw::sim

@@ -18,6 +18,7 @@
 namespace bw::sim {
 
 class DeviceMemory;
+struct OpcodeRow;
 
 /// A module whose global and constant variables have their place in device memory.
 class LoadedModule {
@@ -61,6 +62,10 @@ class Kernel {
   [[nodiscard]] const ptx::Instruction& source(const Instruction& instruction) const {
     return function_->instructions[instruction.source_index];
   }
+  /// The instruction's row in the opcode table.
+  [[nodiscard]] const OpcodeRow& row(const Instruction& instruction) const {
+    return *rows_[instruction.source_index];
+  }
   [[nodiscard]] const std::vector<std::byte>& constants() const { return constants_; }
   [[nodiscard]] uint32_t register_file_bytes() const { return register_file_bytes_; }
   [[nodiscard]] uint32_t registers_per_thread() const { return registers_per_thread_; }
@@ -80,6 +85,7 @@ class Kernel {
   const ptx::Function* function_ = nullptr;
   std::string name_;
   std::vector<Instruction> code_;
+  std::vector<const OpcodeRow*> rows_;  ///< of each instruction
   std::vector<Operand> operands_;
   std::vector<std::byte> constants_;
   std::vector<std::shared_ptr<void>> details_;

@@ -5,6 +5,9 @@
 #include <set>
 #include <string>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
@@ -15,10 +18,6 @@ namespace {
 
 constexpr size_t kConstantAlignment = 64;  // one host cache line
 constexpr size_t kSinkBytes = 16 * kWarpLanes;
-
-constexpr size_t align_up(size_t value, size_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 void collect_variables(const ptx::Operand& operand, std::vector<const ptx::Variable*>& found) {
   if (operand.variable != nullptr &&
@@ -158,6 +157,7 @@ void KernelBuilder::decode_instructions() {
   const std::vector<ptx::Instruction>& sources = function_.instructions;
   const std::vector<uint32_t> reconvergence = ptx::reconvergence_points(function_);
   kernel_.code_.resize(sources.size());
+  kernel_.rows_.resize(sources.size());
   std::vector<std::string> refused;
   std::set<std::string> seen;
   std::unordered_map<std::string_view, std::optional<RowMatch>> matches;
@@ -179,6 +179,7 @@ void KernelBuilder::decode_instructions() {
     }
     const RowMatch& match = *found->second;
     out.source_index = static_cast<uint32_t>(index);
+    kernel_.rows_[index] = match.row;
     out.cycles = match.row->cycles;
     out.effect = match.row->effect(match.modifiers);
     out.awaits_loads = match.row->awaits_loads;
@@ -199,13 +200,13 @@ void KernelBuilder::decode_instructions() {
     const size_t total = refused.size();
     if (refused.size() > kMostListed) {
       refused.resize(kMostListed);
-      refused.push_back("... and " + std::to_string(total - kMostListed) + " more");
+      refused.push_back(fmt::format("... and {} more", total - kMostListed));
     }
     const std::string first = refused.front();
     throw SimulationError(
         Report{FaultKind::unsupported,
-               "kernel " + kernel_.name() + " uses " + std::to_string(total) +
-                   " instruction form(s) that cannot run here",
+               fmt::format("kernel {} uses {} instruction form(s) that cannot run here",
+                           kernel_.name(), total),
                first, refused, "",
                "run this kernel on hardware, or replace the instruction; "
                "common/simulator/README.md says what is modelled and how to add a form"});

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/error.hpp"
 
 namespace bw::sim {
@@ -25,7 +27,7 @@ uint64_t read_number(const char* name, uint64_t fallback, uint64_t least, uint64
   char* end = nullptr;
   const unsigned long long value = std::strtoull(text, &end, 10);
   if (*end != '\0' || *text == '-' || value < least || value > most)
-    refuse(name, text, "a number from " + std::to_string(least) + " to " + std::to_string(most));
+    refuse(name, text, fmt::format("a number from {} to {}", least, most));
   return value;
 }
 

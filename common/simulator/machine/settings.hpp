@@ -31,15 +31,4 @@ struct Settings {
   [[nodiscard]] static Settings from_environment();
 };
 
-// Limits of the machine (NVIDIA CUDA C++ Programming Guide, compute capability 10.0).
-inline constexpr size_t kSharedBytesPerSm = 228 * 1024;
-inline constexpr size_t kSharedBytesPerBlock = 227 * 1024;  ///< opt-in maximum
-inline constexpr size_t kSharedBytesDefault = 48 * 1024;    ///< without the opt-in attribute
-inline constexpr uint32_t kRegistersPerSm = 65536;
-inline constexpr uint32_t kMaxThreadsPerBlock = 1024;
-inline constexpr uint32_t kMaxThreadsPerSm = 2048;
-inline constexpr uint32_t kMaxCtasPerSm = 32;
-inline constexpr uint32_t kMaxClusterPortable = 8;
-inline constexpr uint32_t kMaxClusterNonPortable = 16;
-
 }  // namespace bw::sim

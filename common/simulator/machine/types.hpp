@@ -32,6 +32,32 @@ struct Dim3 {
 }
 
 [[nodiscard]] constexpr int lowest_lane(LaneMask mask) { return std::countr_zero(mask); }
+[[nodiscard]] constexpr LaneMask lane_bit(int lane) { return LaneMask{1} << lane; }
+
+/// The lanes of a mask, ascending: `for (const int lane : lanes_of(mask))`.
+class LaneRange {
+ public:
+  class Iterator {
+   public:
+    constexpr explicit Iterator(LaneMask rest) : rest_(rest) {}
+    [[nodiscard]] constexpr int operator*() const { return lowest_lane(rest_); }
+    constexpr Iterator& operator++() {
+      rest_ &= rest_ - 1;
+      return *this;
+    }
+    friend constexpr bool operator==(const Iterator&, const Iterator&) = default;
+
+   private:
+    LaneMask rest_;
+  };
+  constexpr explicit LaneRange(LaneMask lanes) : lanes_(lanes) {}
+  [[nodiscard]] constexpr Iterator begin() const { return Iterator(lanes_); }
+  [[nodiscard]] constexpr Iterator end() const { return Iterator(0); }
+
+ private:
+  LaneMask lanes_;
+};
+[[nodiscard]] constexpr LaneRange lanes_of(LaneMask mask) { return LaneRange(mask); }
 
 /// Calls `body(lane)` for each active lane, ascending. With all lanes active the loop has a
 /// constant trip count and independent iterations, so the compiler turns it into vector code.
@@ -45,7 +71,7 @@ inline void for_lanes(LaneMask active, Body&& body) {
 #endif
     for (int lane = 0; lane < kWarpLanes; ++lane) body(lane);
   } else {
-    for (LaneMask rest = active; rest != 0; rest &= rest - 1) body(lowest_lane(rest));
+    for (const int lane : lanes_of(active)) body(lane);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 
+#include <fmt/core.h>
+
 #include "common/simulator/ptx/demangle.hpp"
 
 namespace bw::sim::ptx {
@@ -132,7 +134,7 @@ std::string Module::function_name(const SourceLocation& location) {
 }
 
 std::string Module::describe(const SourceLocation& location) const {
-  std::string text = std::string(file_name(location)) + ":" + std::to_string(location.line);
+  std::string text = fmt::format("{}:{}", file_name(location), location.line);
   if (!location.function.empty()) text += " in " + function_name(location);
   return text;
 }
@@ -160,7 +162,7 @@ const SourceLocation& Module::place_in(const std::vector<const SourceLocation*>&
 
 std::string Module::describe_place(const Instruction& instruction) const {
   const std::vector<const SourceLocation*> chain = call_chain(instruction);
-  if (chain.empty()) return name + ":" + std::to_string(instruction.line);
+  if (chain.empty()) return fmt::format("{}:{}", name, instruction.line);
   const SourceLocation& place = place_in(chain);
   std::string text = describe(place);
   if (focus.empty()) return text;

@@ -10,6 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/ptx/ast.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
@@ -46,8 +48,8 @@ class Inliner {
     Report report;
     report.kind = kind;
     report.what = what;
-    report.where = module_.describe_location(call) + " (" + module_.name + ":" +
-                   std::to_string(call.line) + ": `" + call.opcode + "`)";
+    report.where = fmt::format("{} ({}:{}: `{}`)", module_.describe_location(call), module_.name,
+                               call.line, call.opcode);
     report.fix = fix;
     throw SimulationError(std::move(report));
   }
@@ -106,8 +108,8 @@ class Inliner {
                            const std::vector<std::unique_ptr<Variable>>& formal, const char* what) {
       if (actual.size() != formal.size()) {
         fail(FaultKind::parse, call,
-             "`" + callee.name + "` is called with " + std::to_string(actual.size()) + " " + what +
-                 ", but has " + std::to_string(formal.size()),
+             fmt::format("`{}` is called with {} {}, but has {}", callee.name, actual.size(), what,
+                         formal.size()),
              "pass what the function's declaration says");
       }
       for (size_t i = 0; i < actual.size(); ++i) {
@@ -118,9 +120,8 @@ class Inliner {
         }
         if (actual[i].variable->size_bytes < formal[i]->size_bytes) {
           fail(FaultKind::parse, call,
-               "a call of `" + callee.name + "` passes " +
-                   std::to_string(actual[i].variable->size_bytes) + " bytes where `" +
-                   formal[i]->name + "` has " + std::to_string(formal[i]->size_bytes),
+               fmt::format("a call of `{}` passes {} bytes where `{}` has {}", callee.name,
+                           actual[i].variable->size_bytes, formal[i]->name, formal[i]->size_bytes),
                "pass what the function's declaration says");
         }
       }
@@ -146,8 +147,9 @@ class Inliner {
       }
       if (caller.instructions.size() + callee->instructions.size() > kMaximumInstructions) {
         fail(FaultKind::unsupported, old[i],
-             "`" + caller.name + "` has more than " + std::to_string(kMaximumInstructions) +
-                 " instructions once its calls are replaced by the called functions' bodies",
+             fmt::format("`{}` has more than {} instructions once its calls are replaced by the "
+                         "called functions' bodies",
+                         caller.name, kMaximumInstructions),
              "call fewer __noinline__ functions, or build with optimisation (without -G)");
       }
       auto [known, is_new] = locals.try_emplace(callee);

@@ -6,6 +6,8 @@
 #include <limits>
 #include <string>
 
+#include <fmt/core.h>
+
 namespace bw::sim::ptx {
 namespace {
 
@@ -56,7 +58,7 @@ void Lexer::skip_blanks_and_comments() {
     const size_t end = text_.find("*/", offset_ + 2);
     for (const char c : text_.substr(offset_, end - offset_)) line_ += c == '\n' ? 1 : 0;
     if (end == std::string_view::npos) {
-      source_.fail_cut_off(line_, "the comment that begins in line " + std::to_string(first_line),
+      source_.fail_cut_off(line_, fmt::format("the comment that begins in line {}", first_line),
                            "`*/`");
     }
     offset_ = end + 2;
@@ -128,7 +130,7 @@ Token Lexer::lex_hex_float(size_t digits, TokenKind kind) {
   const char* last = text_.data() + end;
   const auto [stop, error] = std::from_chars(first, last, bits, 16);
   if (error != std::errc{} || stop != last || end - begin != digits) {
-    const std::string expected = "exactly " + std::to_string(digits) + " hexadecimal digits";
+    const std::string expected = fmt::format("exactly {} hexadecimal digits", digits);
     if (end == text_.size() && end - begin < digits) {
       source_.fail_cut_off(line_, "the literal `" + std::string(token.text) + "`", expected);
     }
@@ -218,7 +220,7 @@ Token Lexer::lex_punctuation() {
     const bool printable = byte > 0x20 && byte < 0x7f;
     source_.fail(position(1),
                  printable ? "`" + std::string(1, text_[offset_]) + "` has no meaning here"
-                           : "a byte of value " + std::to_string(byte) + " stands in the text",
+                           : fmt::format("a byte of value {} stands in the text", byte),
                  "a directive, a name, a number or one of " + std::string(kOneCharacterTokens));
   }
   return finish(TokenKind::punctuation, offset_ + 1);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
 
@@ -23,7 +24,7 @@ constexpr uint32_t kNotCrossing = 0xffffffffu;
 class BitRows {
  public:
   BitRows(size_t rows, size_t bits)
-      : words_per_row_((bits + kBitsPerWord - 1) / kBitsPerWord), words_(rows * words_per_row_) {}
+      : words_per_row_(ceil_div(bits, kBitsPerWord)), words_(rows * words_per_row_) {}
   void set(size_t row, uint32_t bit) {
     words_[row * words_per_row_ + bit / kBitsPerWord] |= uint64_t{1} << (bit % kBitsPerWord);
   }

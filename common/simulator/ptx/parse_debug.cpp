@@ -3,6 +3,8 @@
 #include <functional>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/ptx/parser.hpp"
 
 namespace bw::sim::ptx {
@@ -29,8 +31,8 @@ void Parser::parse_file() {
   advance();
   const uint32_t number = expect_number("the file's number");
   if (number >= kMaximumFiles) {
-    fail("the file number " + std::to_string(number) + " is too large",
-         "a number below " + std::to_string(kMaximumFiles));
+    fail(fmt::format("the file number {} is too large", number),
+         fmt::format("a number below {}", kMaximumFiles));
   }
   const std::string_view path = expect_string("the file's path in quotes");
   if (module_->files.size() <= number) module_->files.resize(number + 1, "<unknown>");

@@ -2,6 +2,8 @@
 /// .func and .entry: headers, performance directives, bodies.
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/ptx/parser.hpp"
 
 namespace bw::sim::ptx {
@@ -184,7 +186,7 @@ void Parser::parse_statement() {
   if (accept(";")) return;
   if (is("{")) {
     if (scopes_.depth() >= kMaximumScopeDepth) {
-      fail("scopes are nested more than " + std::to_string(kMaximumScopeDepth) + " deep",
+      fail(fmt::format("scopes are nested more than {} deep", kMaximumScopeDepth),
            "fewer nested `{`");
     }
     advance();

@@ -3,6 +3,9 @@
 #include <bit>
 #include <cstring>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/ptx/parser.hpp"
 
 namespace bw::sim::ptx {
@@ -35,9 +38,8 @@ void Parser::parse_initialiser(Variable& variable, std::vector<size_t>& extents)
   if (!size_is_open) {
     const size_t size = byte_size(extents, variable.type);
     if (size > kMaximumInitialBytes) {
-      fail(
-          "the initialised variable `" + variable.name + "` has " + std::to_string(size) + " bytes",
-          "at most 2^28 bytes");
+      fail(fmt::format("the initialised variable `{}` has {} bytes", variable.name, size),
+           "at most 2^28 bytes");
     }
     variable.initial.resize(size);
   }
@@ -52,7 +54,7 @@ void Parser::parse_initialiser(Variable& variable, std::vector<size_t>& extents)
   parse_initialiser_list(variable, extents, 0, 0);
   if (size_is_open) {
     const size_t element = elements_below(extents, 1) * size_bytes(variable.type);
-    extents[0] = (variable.initial.size() + element - 1) / element;
+    extents[0] = ceil_div(variable.initial.size(), element);
     if (extents[0] == 0) fail("an open array has no values", "at least one value in the braces");
     variable.initial.resize(extents[0] * element);
   }
@@ -71,10 +73,10 @@ void Parser::parse_initialiser_list(Variable& variable, const std::vector<size_t
     if (is_nested && level + 1 >= extents.size()) {
       fail_unexpected("a value: the array has no further dimension");
     }
-    if (is_nested) used = (used + stride - 1) / stride * stride;
+    if (is_nested) used = align_up(used, stride);
     if (used >= capacity) {
       fail("`" + variable.name + "` has more initial values than elements",
-           "at most " + std::to_string(capacity) + " values in these braces");
+           fmt::format("at most {} values in these braces", capacity));
     }
     if (is_nested) {
       parse_initialiser_list(variable, extents, level + 1, first_element + used);
@@ -120,7 +122,7 @@ void Parser::parse_element(Variable& variable, size_t element) {
     }
     if (!fits(constant.value, size)) {
       fail_at(token, "an initial value does not fit into ." + std::string(type_name(variable.type)),
-              "a value of " + std::to_string(size * kBitsPerByte) + " bits");
+              fmt::format("a value of {} bits", size * kBitsPerByte));
     }
     return store_bits(variable, offset_bytes, constant.value, size);
   }

@@ -2,6 +2,8 @@
 /// Directives of the module.
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/ptx/parser.hpp"
 
 namespace bw::sim::ptx {
@@ -117,8 +119,8 @@ void Parser::finish_module() {
   name_inlined_functions();
   if (greatest_file_used_ >= module_->files.size()) {
     source_.fail(first_location_with_file_,
-                 "a .loc names file " + std::to_string(greatest_file_used_) +
-                     ", but the module has no .file " + std::to_string(greatest_file_used_),
+                 fmt::format("a .loc names file {}, but the module has no .file {}",
+                             greatest_file_used_, greatest_file_used_),
                  "a .file line for every file number (the text may be cut off before it: nvcc "
                  "writes .file at the end)");
   }

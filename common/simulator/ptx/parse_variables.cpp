@@ -3,6 +3,8 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/ptx/parser.hpp"
 
 namespace bw::sim::ptx {
@@ -37,7 +39,7 @@ size_t Parser::expect_alignment() {
   advance();
   const uint32_t alignment = expect_number("an alignment in bytes");
   if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
-    fail("an alignment of " + std::to_string(alignment) + " bytes is impossible", "a power of two");
+    fail(fmt::format("an alignment of {} bytes is impossible", alignment), "a power of two");
   }
   return alignment;
 }
@@ -218,12 +220,12 @@ void Parser::parse_registers() {
            "a name of its own for each register");
     }
     if (function_->registers.size() + count > kMaximumRegisters) {
-      fail("the function declares more than " + std::to_string(kMaximumRegisters) + " registers",
+      fail(fmt::format("the function declares more than {} registers", kMaximumRegisters),
            "fewer registers");
     }
     for (uint64_t i = 0; i < count; ++i) {
       function_->registers.push_back(
-          {is_range ? std::string(name) + std::to_string(i) : std::string(name), type});
+          {is_range ? fmt::format("{}{}", name, i) : std::string(name), type});
     }
   } while (accept(","));
   expect(";", "at the end of .reg");

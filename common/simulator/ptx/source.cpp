@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/error.hpp"
 
 namespace bw::sim::ptx {
@@ -46,16 +48,16 @@ Source::Source(std::string_view text, std::string name) : text_(text), name_(std
 }
 
 std::string Source::where(const TextPosition& position) const {
-  return name_ + ":" + std::to_string(position.line) + ": `" +
-         line_around(text_, position.offset_bytes) + "`";
+  return fmt::format("{}:{}: `{}`", name_, position.line,
+                     line_around(text_, position.offset_bytes));
 }
 
 void Source::fail(const TextPosition& position, const std::string& what,
                   const std::string& expected) const {
   Report report;
   report.kind = FaultKind::parse;
-  report.what = "the PTX of " + name_ + " is malformed in line " + std::to_string(position.line) +
-                ": " + what;
+  report.what =
+      fmt::format("the PTX of {} is malformed in line {}: {}", name_, position.line, what);
   report.where = where(position);
   report.details.push_back("expected: " + expected);
   report.fix =
@@ -68,8 +70,8 @@ void Source::fail_cut_off(uint32_t line, const std::string& construct,
                           const std::string& expected) const {
   Report report;
   report.kind = FaultKind::parse;
-  report.what = "the PTX of " + name_ + " ends in the middle of " + construct + ", in line " +
-                std::to_string(line);
+  report.what =
+      fmt::format("the PTX of {} ends in the middle of {}, in line {}", name_, construct, line);
   report.where = where({text_.size(), 0, line});
   report.details.push_back("expected: " + expected);
   report.fix = "the text is cut off: pass the whole module, or build it again with nvcc";

@@ -5,6 +5,8 @@
 #include <bit>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/alu/register_form.hpp"
 #include "common/simulator/units/families.hpp"
@@ -270,7 +272,7 @@ void bind_clamp_or_wrap(Binder& binder) {
 uint8_t lookup_table_operand(Binder& binder, size_t index) {
   const int64_t table = binder.immediate(binder.ptx_operand(index));
   if (table < 0 || table > 0xff)
-    binder.refuse("has the lookup table " + std::to_string(table),
+    binder.refuse(fmt::format("has the lookup table {}", table),
                   "give a table in 0 to 255, an immediate");
   return static_cast<uint8_t>(table);
 }

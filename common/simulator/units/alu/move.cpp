@@ -3,6 +3,8 @@
 /// Movement and Conversion Instructions: mov").
 #include <cstring>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/alu/register_form.hpp"
@@ -131,9 +133,8 @@ ScalarType part_type(const Binder& binder, const ptx::Operand& vector, size_t by
   const ScalarType type =
       count == 2 || count == 4 || count == 8 ? bits_type(8 * bytes / count) : ScalarType::none;
   if (type == ScalarType::none)
-    binder.refuse(
-        "splits " + std::to_string(8 * bytes) + " bits into " + std::to_string(count) + " elements",
-        "use 2 or 4 elements of at least 8 bits");
+    binder.refuse(fmt::format("splits {} bits into {} elements", 8 * bytes, count),
+                  "use 2 or 4 elements of at least 8 bits");
   for (const ptx::Operand& element : vector.elements)
     if (element.kind == Kind::variable)
       binder.refuse("packs the address of a variable", "move the address to a register first");

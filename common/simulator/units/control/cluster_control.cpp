@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/limits.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
@@ -21,15 +24,14 @@ constexpr uint8_t kGeneric = 1;
 
 /// The 32-bit shared-window address in a generic or shared address operand.
 uint32_t window_address(const Strand& strand, const Instruction& instruction,
-                        const Operand& operand, int lane, const char* section) {
+                        const Operand& operand, int lane) {
   const uint64_t address = strand.value(operand, lane);
   if ((instruction.flags & kGeneric) != 0 &&
       space_of_generic(address) != AddressSpace::shared_cluster) {
-    strand.fault(
-        instruction, FaultKind::contract, 1u << lane,
-        "the generic address does not point to shared memory",
-        std::string("the operand is an address in shared memory (PTX ISA, \"") + section + "\")",
-        "pass the address of a shared variable");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "the generic address does not point to shared memory",
+         .rule = "the operand is an address in shared memory",
+         .fix = "pass the address of a shared variable"});
   }
   return static_cast<uint32_t>(address);
 }
@@ -37,18 +39,15 @@ uint32_t window_address(const Strand& strand, const Instruction& instruction,
 Flow mapa(Strand& strand, const Instruction& instruction, LaneMask active) {
   const Operand* const operands = instruction.operands;
   const uint64_t window = (instruction.flags & kGeneric) != 0 ? kSharedWindow : 0;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
-    const uint32_t address = window_address(strand, instruction, operands[1], lane, "mapa");
+  for (const int lane : lanes_of(active)) {
+    const uint32_t address = window_address(strand, instruction, operands[1], lane);
     const uint64_t rank = strand.value(operands[2], lane);
     if (rank >= strand.cluster->size()) {
-      strand.fault(
-          instruction, FaultKind::contract, 1u << lane,
-          "CTA rank " + std::to_string(rank) + " in a cluster of " +
-              std::to_string(strand.cluster->size()),
-          "the rank names a CTA of the cluster (PTX ISA, \"mapa\")",
-          "use a rank below %cluster_nctarank, and launch with the cluster size the kernel "
-          "expects");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = fmt::format("CTA rank {} in a cluster of {}", rank, strand.cluster->size()),
+           .rule = "the rank names a CTA of the cluster",
+           .fix = "use a rank below %cluster_nctarank, and launch with the cluster size the kernel "
+                  "expects"});
     }
     strand.set_value(operands[0], lane,
                      window | rank << kSharedRankShift | (address & kSharedOffsetMask));
@@ -57,10 +56,8 @@ Flow mapa(Strand& strand, const Instruction& instruction, LaneMask active) {
 }
 
 Flow getctarank(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
-    const uint32_t address =
-        window_address(strand, instruction, instruction.operands[1], lane, "getctarank");
+  for (const int lane : lanes_of(active)) {
+    const uint32_t address = window_address(strand, instruction, instruction.operands[1], lane);
     strand.set_value(instruction.operands[0], lane, address >> kSharedRankShift);
   }
   return Flow::next;
@@ -107,10 +104,9 @@ constexpr int64_t kMostRegisters = 256;
 constexpr int64_t kMostRegistersAtLaunch = 255;
 constexpr int64_t kRegisterGranularity = 8;
 constexpr uint32_t kWarpgroupThreads = 128;
-constexpr char kMaxRegisters[] = "setmaxnreg";
 
 Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
-  require_converged(strand, instruction, active, kMaxRegisters);
+  require_converged(strand, instruction, active);
   const ptx::EntryDirectives& directives = strand.cluster->kernel().function().directives;
   const auto threads = static_cast<uint32_t>(strand.cta->warps.size()) * uint32_t{kWarpLanes};
   const uint32_t share = kRegistersPerSm / std::max(1u, directives.min_ctas_per_sm);
@@ -122,24 +118,20 @@ Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask
   const uint32_t group = std::min(threads, kWarpgroupThreads);
   const int64_t least = instruction.immediate * group + kLeastRegisters * (threads - group);
   if (least > pool) {
-    strand.fault(instruction, FaultKind::contract, active,
-                 "setmaxnreg.inc to " + std::to_string(instruction.immediate) +
-                     " registers can never be satisfied: a CTA of " + std::to_string(threads) +
-                     " threads has " + std::to_string(pool) + " registers (" +
-                     std::to_string(at_launch) +
-                     " a thread), and one warpgroup with that many "
-                     "needs " +
-                     std::to_string(least) + " even if all others keep only " +
-                     std::to_string(kLeastRegisters),
-                 "setmaxnreg.inc blocks until the CTA's register pool has enough (PTX ISA, "
-                 "\"setmaxnreg\")",
-                 "ask for fewer registers, or launch fewer threads");
+    Site{strand, instruction, active}.fault(
+        {.what =
+             fmt::format("setmaxnreg.inc to {} registers can never be satisfied: a CTA of {} "
+                         "threads has {} registers ({} a thread), and one warpgroup with that many "
+                         "needs {} even if all others keep only {}",
+                         instruction.immediate, threads, pool, at_launch, least, kLeastRegisters),
+         .rule = "setmaxnreg.inc blocks until the CTA's register pool has enough",
+         .fix = "ask for fewer registers, or launch fewer threads"});
   }
   return Flow::next;
 }
 
 Flow decrease_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
-  require_converged(strand, instruction, active, kMaxRegisters);
+  require_converged(strand, instruction, active);
   return Flow::next;
 }
 
@@ -147,7 +139,7 @@ void bind_setmaxnreg(Binder& binder) {
   binder.expect_count(1, 1);
   const int64_t count = binder.immediate(binder.ptx_operand(0));
   if (count < kLeastRegisters || count > kMostRegisters || count % kRegisterGranularity != 0) {
-    binder.refuse("has a register count of " + std::to_string(count),
+    binder.refuse(fmt::format("has a register count of {}", count),
                   "the count is a multiple of 8 from 24 to 256");
   }
   binder.out.immediate = count;

@@ -23,16 +23,20 @@ Flow execute_exit(Strand& strand, const Instruction&, LaneMask active) {
 }
 
 Flow execute_trap(Strand& strand, const Instruction& instruction, LaneMask active) {
-  strand.fault(
-      instruction, FaultKind::trap, active, "the kernel executed a trap",
-      "PTX ISA, trap: aborts execution",
-      "look at the condition that leads to this line: device code traps on a failed check");
+  Site{strand, instruction, active}.fault(
+      {.kind = FaultKind::trap,
+       .what = "the kernel executed a trap",
+       .rule = "trap aborts execution",
+       .fix =
+           "look at the condition that leads to this line: device code traps on a failed check"});
 }
 
 Flow execute_breakpoint(Strand& strand, const Instruction& instruction, LaneMask active) {
-  strand.fault(instruction, FaultKind::trap, active, "the kernel executed a breakpoint (brkpt)",
-               "PTX ISA, brkpt: suspends execution for a debugger, which is not here",
-               "look at the condition that leads to this line: CUTLASS uses it for failed checks");
+  Site{strand, instruction, active}.fault(
+      {.kind = FaultKind::trap,
+       .what = "the kernel executed a breakpoint (brkpt)",
+       .rule = "brkpt suspends execution for a debugger, which is not here",
+       .fix = "look at the condition that leads to this line: CUTLASS uses it for failed checks"});
 }
 
 Flow execute_nothing(Strand&, const Instruction&, LaneMask) { return Flow::next; }

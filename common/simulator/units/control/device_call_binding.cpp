@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
@@ -51,8 +53,7 @@ uint64_t argument(Strand& strand, const Instruction& instruction, size_t index, 
 
 Flow execute_vprintf(Strand& strand, const Instruction& instruction, LaneMask active) {
   const CallDetail& detail = detail_of(instruction);
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const int32_t result =
         device_vprintf(strand, instruction, lane, argument(strand, instruction, 0, lane),
                        argument(strand, instruction, 1, lane), strand.cluster->output());
@@ -97,9 +98,8 @@ CallArgument bind_argument(Binder& binder, const ptx::Operand& operand, ScalarTy
   place.bytes = ptx::size_bytes(type);
   if (operand.kind == Kind::variable) {
     if (operand.variable->size_bytes != place.bytes) {
-      binder.refuse("passes `" + operand.variable->name + "` of " +
-                        std::to_string(operand.variable->size_bytes) + " bytes where " +
-                        std::to_string(place.bytes) + " are taken",
+      binder.refuse(fmt::format("passes `{}` of {} bytes where {} are taken",
+                                operand.variable->name, operand.variable->size_bytes, place.bytes),
                     "declare the function as nvcc does");
     }
     place.in_local_memory = true;
@@ -144,8 +144,8 @@ void bind_device_call(Binder& binder) {
     if (function.name != callee.text) continue;
     const ptx::Operand& arguments = binder.ptx_operand(2);
     if (arguments.elements.size() != function.argument_count) {
-      binder.refuse("passes " + std::to_string(arguments.elements.size()) + " arguments to `" +
-                        callee.text + "`, which takes " + std::to_string(function.argument_count),
+      binder.refuse(fmt::format("passes {} arguments to `{}`, which takes {}",
+                                arguments.elements.size(), callee.text, function.argument_count),
                     "declare the function as nvcc does");
     }
     CallDetail detail;

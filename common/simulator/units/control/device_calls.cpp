@@ -6,6 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -39,8 +42,7 @@ struct Reader {
     for (char c = value<char>(address); c != '\0'; c = value<char>(++address)) {
       result += c;
       if (result.size() > kLongestString) {
-        fail("a string has no terminating zero within " + std::to_string(kLongestString) +
-                 " characters",
+        fail(fmt::format("a string has no terminating zero within {} characters", kLongestString),
              "terminate the string");
       }
     }
@@ -48,8 +50,10 @@ struct Reader {
   }
 
   [[noreturn]] void fail(std::string what, std::string fix) const {
-    strand.fault(instruction, FaultKind::contract, LaneMask{1} << lane, std::move(what),
-                 kPrintfRule, std::move(fix));
+    Site{strand, instruction, lane_bit(lane)}.fault({.what = std::move(what),
+                                                     .rule = kPrintfRule,
+                                                     .fix = std::move(fix),
+                                                     .section = kNotFromPtxIsa});
   }
 };
 
@@ -142,7 +146,7 @@ class Formatter {
  private:
   template <class T>
   T take() {
-    next_ = (next_ + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    next_ = align_up(next_, sizeof(T));
     const T value = reader_.value<T>(next_);
     next_ += sizeof(T);
     ++count_;
@@ -157,7 +161,7 @@ class Formatter {
     }
     if (conversion.precision == ".*") {
       const auto precision = take<int32_t>();
-      conversion.precision = precision < 0 ? "" : '.' + std::to_string(precision);
+      conversion.precision = precision < 0 ? "" : fmt::format(".{}", precision);
     }
   }
 
@@ -203,10 +207,7 @@ class Formatter {
   int32_t count_ = 0;
 };
 
-std::string bracketed(Dim3 index) {
-  return '[' + std::to_string(index.x) + ',' + std::to_string(index.y) + ',' +
-         std::to_string(index.z) + ']';
-}
+std::string bracketed(Dim3 index) { return fmt::format("[{},{},{}]", index.x, index.y, index.z); }
 
 }  // namespace
 
@@ -233,13 +234,15 @@ void device_assert_fail(Strand& strand, const Instruction& instruction, int lane
   };
   const Dim3 thread =
       delinearize(strand.thread_index(lane), strand.cluster->grid().configuration().block);
-  std::string what = text(call.file) + ':' + std::to_string(call.line) + ": " +
-                     text(call.function) + ": block: " + bracketed(strand.cta->index) +
-                     ", thread: " + bracketed(thread) + ' ' + kAssertionMark + text(call.message) +
-                     "` failed.";
-  strand.fault(instruction, FaultKind::trap, LaneMask{1} << lane, std::move(what),
-               "CUDA C++ Programming Guide, \"Assertion\": a failed assert() ends the kernel",
-               "look at the values in the condition; printf() works in kernels here");
+  std::string what = fmt::format("{}:{}: {}: block: {}, thread: {} {}{}` failed.", text(call.file),
+                                 call.line, text(call.function), bracketed(strand.cta->index),
+                                 bracketed(thread), kAssertionMark, text(call.message));
+  Site{strand, instruction, lane_bit(lane)}.fault(
+      {.kind = FaultKind::trap,
+       .what = std::move(what),
+       .rule = "CUDA C++ Programming Guide, \"Assertion\": a failed assert() ends the kernel",
+       .fix = "look at the values in the condition; printf() works in kernels here",
+       .section = kNotFromPtxIsa});
 }
 
 bool is_assertion(const Report& report) noexcept {

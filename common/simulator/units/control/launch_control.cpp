@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
@@ -19,8 +21,6 @@ using ptx::ScalarType;
 constexpr uint32_t kResponseBytes = sizeof(CancelResponse);
 constexpr uint8_t kShared = 1;
 constexpr uint8_t kMulticast = 2;
-constexpr char kTrySection[] = " (PTX ISA, \"clusterlaunchcontrol.try_cancel\")";
-constexpr char kQuerySection[] = " (PTX ISA, \"clusterlaunchcontrol.query_cancel\")";
 
 /// Displacement of the mbarrier operand; the response's is Instruction::immediate.
 struct TryCancelDetail {
@@ -35,11 +35,11 @@ SharedPlace own_place(Strand& strand, const Instruction& instruction, const Oper
       resolve_shared(strand, instruction, space, lane_address(strand, base, displacement, lane),
                      bytes, bytes, lane);
   if (place.cta != strand.cta) {
-    strand.fault(instruction, FaultKind::contract, 1u << lane,
-                 "the address lies in CTA rank " + std::to_string(place.cta->rank) +
-                     ", not in the executing CTA (rank " + std::to_string(strand.cta->rank) + ")",
-                 std::string("both addresses fall within the .shared::cta window") + kTrySection,
-                 "use .multicast::cluster::all to reach the other CTAs' memory");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("the address lies in CTA rank {}, not in the executing CTA (rank {})",
+                             place.cta->rank, strand.cta->rank),
+         .rule = "both addresses fall within the .shared::cta window",
+         .fix = "use .multicast::cluster::all to reach the other CTAs' memory"});
   }
   return place;
 }
@@ -49,12 +49,11 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
              const CancelResponse& response, Cycle now, const Strand& strand,
              const Instruction& instruction) {
   if (cta.exited) {
-    strand.fault(
-        instruction, FaultKind::contract, 0,
-        "the response of a try_cancel reaches CTA rank " + std::to_string(cta.rank) +
-            ", which has exited",
-        std::string("a CTA that a response is written to must not have exited") + kTrySection,
-        "wait for the response on the mbarrier in every CTA before the exit");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format("the response of a try_cancel reaches CTA rank {}, which has exited",
+                             cta.rank),
+         .rule = "a CTA that a response is written to must not have exited",
+         .fix = "wait for the response on the mbarrier in every CTA before the exit"});
   }
   std::memcpy(cta.shared.data() + response_offset, response.words.data(), kResponseBytes);
   units_of(cta).mbarriers.complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction);
@@ -63,10 +62,10 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
 void request(Strand& strand, const Instruction& instruction, int lane) {
   if (strand.cta->saw_failed_cancel &&
       strand.cluster->settings().strictness == Strictness::strict) {
-    strand.fault(instruction, FaultKind::contract, 1u << lane,
-                 "a try_cancel after this CTA has read that an earlier one failed",
-                 std::string("a request after an observed failure is undefined") + kTrySection,
-                 "leave the loop when is_canceled is false");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "a try_cancel after this CTA has read that an earlier one failed",
+         .rule = "a request after an observed failure is undefined",
+         .fix = "leave the loop when is_canceled is false"});
   }
   const auto& detail = *static_cast<const TryCancelDetail*>(instruction.detail);
   const SharedPlace response = own_place(strand, instruction, instruction.operands[0],
@@ -99,8 +98,7 @@ void request(Strand& strand, const Instruction& instruction, int lane) {
 }
 
 Flow try_cancel(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1)
-    request(strand, instruction, lowest_lane(rest));
+  for (const int lane : lanes_of(active)) request(strand, instruction, lane);
   return Flow::next;
 }
 
@@ -111,22 +109,19 @@ CancelResponse response_of(Strand& strand, const Instruction& instruction, const
               strand.lanes<std::byte>(operand) + static_cast<size_t>(lane) * kResponseBytes,
               kResponseBytes);
   if (!response.is_response()) {
-    strand.fault(
-        instruction, FaultKind::contract, 1u << lane,
-        "the operand does not hold a response of clusterlaunchcontrol.try_cancel",
-        std::string("query_cancel decodes the 16 bytes that a completed try_cancel wrote") +
-            kQuerySection,
-        "wait on the request's mbarrier before loading the 16 bytes");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "the operand does not hold a response of clusterlaunchcontrol.try_cancel",
+         .rule = "query_cancel decodes the 16 bytes that a completed try_cancel wrote",
+         .fix = "wait on the request's mbarrier before loading the 16 bytes"});
   }
   return response;
 }
 
 Flow is_canceled(Strand& strand, const Instruction& instruction, LaneMask active) {
   LaneMask canceled = 0;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     if (response_of(strand, instruction, instruction.operands[1], lane).is_canceled())
-      canceled |= 1u << lane;
+      canceled |= lane_bit(lane);
   }
   if (canceled != active) strand.cta->saw_failed_cancel = true;
   strand.set_predicate(instruction.operands[0], active, canceled);
@@ -137,15 +132,14 @@ Flow is_canceled(Strand& strand, const Instruction& instruction, LaneMask active
 /// return.
 Flow first_ctaid(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int destinations = instruction.operand_count - 1;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const CancelResponse response =
         response_of(strand, instruction, instruction.operands[destinations], lane);
     if (!response.is_canceled() && strand.cluster->settings().strictness == Strictness::strict) {
-      strand.fault(
-          instruction, FaultKind::contract, 1u << lane, "get_first_ctaid of a request that failed",
-          std::string("the coordinates exist only when is_canceled is true") + kQuerySection,
-          "guard get_first_ctaid with the predicate of is_canceled");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = "get_first_ctaid of a request that failed",
+           .rule = "the coordinates exist only when is_canceled is true",
+           .fix = "guard get_first_ctaid with the predicate of is_canceled"});
     }
     for (int k = 0; k < destinations; ++k) {
       const auto dimension = static_cast<size_t>(instruction.immediate + k);

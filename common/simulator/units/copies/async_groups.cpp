@@ -68,9 +68,8 @@ bool AsyncGroups::is_done(uint32_t thread, uint32_t allowed, Stage stage) const 
 }
 
 bool AsyncGroups::is_done(const Waiter& waiter) const {
-  for (LaneMask rest = waiter.lanes; rest != 0; rest &= rest - 1)
-    if (!is_done(waiter.strand->thread_index(lowest_lane(rest)), waiter.allowed, waiter.stage))
-      return false;
+  for (const int lane : lanes_of(waiter.lanes))
+    if (!is_done(waiter.strand->thread_index(lane), waiter.allowed, waiter.stage)) return false;
   return true;
 }
 

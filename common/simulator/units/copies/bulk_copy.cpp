@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
@@ -17,9 +19,6 @@ namespace {
 
 using ptx::ScalarType;
 
-constexpr const char* kCopySection = "cp.async.bulk";
-constexpr const char* kReduceSection = "cp.reduce.async.bulk";
-
 /// A decoded bulk copy or reduction.
 struct BulkForm {
   SharedTarget target;  ///< loads and copies between CTAs
@@ -30,7 +29,6 @@ struct BulkForm {
   bool reduces = false;
   Reduction reduction = Reduction::add;
   ReductionType type = ReductionType::none;
-  [[nodiscard]] const char* section() const { return reduces ? kReduceSection : kCopySection; }
 };
 
 const BulkForm& form_of(const Instruction& instruction) {
@@ -41,9 +39,10 @@ uint32_t checked_size(const Strand& strand, const Instruction& instruction, int 
                       const BulkForm& form) {
   const auto size = static_cast<uint32_t>(form.size.of(strand, instruction, lane));
   if (size == 0 || size % kBulkAlignmentBytes != 0)
-    copy_fault(strand, instruction, lane, "a bulk copy of " + std::to_string(size) + " bytes",
-               std::string(form.section()) + ": size is a positive multiple of 16 bytes",
-               "round the size up and pad the buffers to 16 bytes");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("a bulk copy of {} bytes", size),
+         .rule = "size is a positive multiple of 16 bytes",
+         .fix = "round the size up and pad the buffers to 16 bytes"});
   return size;
 }
 
@@ -69,7 +68,7 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
                                       kBulkAlignmentBytes, Access::read, lane);
     TmaLoad load;
     const uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
-                                           kBulkAlignmentBytes, bytes, form.section(), load);
+                                           kBulkAlignmentBytes, bytes, load);
     load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
       for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
     };
@@ -89,13 +88,12 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
                        form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes, lane);
     TmaLoad load;
     const uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
-                                           kBulkAlignmentBytes, bytes, form.section(), load);
+                                           kBulkAlignmentBytes, bytes, load);
     if (load.destinations.front() == strand.cta)
-      copy_fault(strand, instruction, lane,
-                 "the destination lies in the executing CTA's own shared memory",
-                 std::string(form.section()) +
-                     ": from .shared::cta to .shared::cluster the destination lies in another CTA",
-                 "map the destination to another CTA with mapa, or copy with ld and st");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = "the destination lies in the executing CTA's own shared memory",
+           .rule = "from .shared::cta to .shared::cluster the destination lies in another CTA",
+           .fix = "map the destination to another CTA with mapa, or copy with ld and st"});
     load.source = source.cta;
     const std::byte* const data = source.cta->shared.data() + source.offset_bytes;
     load.move = [&form, data, offset, bytes](const std::vector<std::byte*>& windows) {
@@ -121,7 +119,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
         resolve_shared(strand, instruction, AddressSpace::shared_cta,
                        form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes, lane);
     TmaStore store;
-    store.origin = {&strand, &instruction, 1u << lane};
+    store.origin = {&strand, &instruction, lane_bit(lane)};
     store.bytes = bytes;
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
@@ -218,13 +216,13 @@ void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
   const bool needs_noftz = is_half && form.reduction == Reduction::add;
   if (b.modifiers.has("noftz") != needs_noftz)
     b.refuse(needs_noftz ? "needs .noftz" : "does not take .noftz",
-             "PTX ISA, cp.reduce.async.bulk: .noftz stands with .add of .f16 and .bf16");
+             ".noftz stands with .add of .f16 and .bf16 (PTX ISA, \"cp.reduce.async.bulk\")");
   const bool allowed = to_global ? reduction_in_global(form.reduction, form.type)
                                  : reduction_in_shared(form.reduction, form.type);
   if (!allowed)
     b.refuse("has no ." + std::string(b.modifiers.get("op")) + " of ." +
                  std::string(b.modifiers.get("type")),
-             "see the table of operations and types in PTX ISA, cp.reduce.async.bulk");
+             "use a pair of its table of operations and types (PTX ISA, \"cp.reduce.async.bulk\")");
 }
 
 // [dst], [src], size, [mbar] {, ctaMask} {, policy}
@@ -303,32 +301,32 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_load<load_from_global, false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kCopySection},
+     .section = "cp.async.bulk"},
     {.base = "cp.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
      .bind = bind_load<copy_between_ctas, false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kCopySection},
+     .section = "cp.async.bulk"},
     {.base = "cp.async.bulk",
      .modifiers = "global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
      .bind = bind_store<false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kCopySection},
+     .section = "cp.async.bulk"},
     {.base = "cp.async.bulk",
      .modifiers = "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]",
      .bind = nullptr,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kCopySection},
+     .section = "cp.async.bulk"},
     {.base = "cp.reduce.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
                   "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
      .bind = bind_load<copy_between_ctas, true>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kReduceSection},
+     .section = "cp.reduce.async.bulk"},
     {.base = "cp.reduce.async.bulk",
      .modifiers =
          "global shared::cta bulk_group [L2::cache_hint] op=and|or|xor|add|inc|dec|min|max "
@@ -336,7 +334,7 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_store<true>,
      .effect = Effect::grid,
      .cycles = costs::kTmaIssue,
-     .section = kReduceSection},
+     .section = "cp.reduce.async.bulk"},
     {.base = "cp.async.bulk.prefetch",
      .modifiers = "L2 global [L2::cache_hint]",
      .bind = bind_prefetch,

@@ -6,55 +6,52 @@
 #include <memory>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
 
-std::string hex(uint32_t value) {
-  char text[11];
-  std::snprintf(text, sizeof text, "0x%x", value);
-  return text;
-}
-
-std::string rank_text(const Cta& cta) { return "CTA rank " + std::to_string(cta.rank); }
+std::string rank_text(const Cta& cta) { return fmt::format("CTA rank {}", cta.rank); }
 
 /// The CTAs that a multicast mask names.
 std::vector<Cta*> multicast_destinations(const Strand& strand, const Instruction& instruction,
-                                         int lane, uint32_t mask, const std::string& section) {
+                                         int lane, uint32_t mask) {
   Cluster& cluster = *strand.cluster;
   if (mask == 0)
-    copy_fault(strand, instruction, lane, "the multicast mask is 0: the copy has no destination",
-               section + ": bit i of ctaMask names the destination CTA of rank i",
-               "set the bit of each CTA that receives the data");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "the multicast mask is 0: the copy has no destination",
+         .rule = "bit i of ctaMask names the destination CTA of rank i",
+         .fix = "set the bit of each CTA that receives the data"});
   if (mask >> cluster.size() != 0)
-    copy_fault(strand, instruction, lane,
-               "the multicast mask " + hex(mask) + " names CTAs beyond the cluster of " +
-                   std::to_string(cluster.size()),
-               section + ": bit i of ctaMask names the destination CTA of rank i",
-               "clear the bits from the cluster's size up, or launch larger clusters");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("the multicast mask {} names CTAs beyond the cluster of {}", hex(mask),
+                             cluster.size()),
+         .rule = "bit i of ctaMask names the destination CTA of rank i",
+         .fix = "clear the bits from the cluster's size up, or launch larger clusters"});
   std::vector<Cta*> destinations;
-  for (uint32_t rest = mask; rest != 0; rest &= rest - 1)
-    destinations.push_back(&cluster.cta(static_cast<uint32_t>(lowest_lane(rest))));
+  for (const int rank : lanes_of(mask))
+    destinations.push_back(&cluster.cta(static_cast<uint32_t>(rank)));
   return destinations;
 }
 
 void check_mbarrier_place(const Strand& strand, const Instruction& instruction, int lane,
-                          const Cta& destination, const Cta& barrier, CtaGroup cta_group,
-                          const std::string& section) {
+                          const Cta& destination, const Cta& barrier, CtaGroup cta_group) {
   const uint32_t peer_bit = cta_group == CtaGroup::two ? 1 : 0;
   if ((destination.rank | peer_bit) == (barrier.rank | peer_bit)) return;
-  copy_fault(
-      strand, instruction, lane,
-      "the data goes to " + rank_text(destination) + ", the mbarrier lies in " + rank_text(barrier),
-      section + (cta_group == CtaGroup::one
-                     ? ": without .cta_group::2 the mbarrier lies in the destination's CTA"
-                     : ": with .cta_group::2 the mbarrier lies in the destination's CTA or in "
-                       "its peer (ranks that differ in bit 0)"),
-      cta_group == CtaGroup::one ? "pass the mbarrier of the destination's CTA, or use "
-                                   ".cta_group::2 for the pair's other CTA"
-                                 : "pass the mbarrier of one of the pair's two CTAs");
+  Site{strand, instruction, lane_bit(lane)}.fault(
+      {.what = "the data goes to " + rank_text(destination) + ", the mbarrier lies in " +
+               rank_text(barrier),
+       .rule = (cta_group == CtaGroup::one
+                    ? "without .cta_group::2 the mbarrier lies in the destination's CTA"
+                    : "with .cta_group::2 the mbarrier lies in the destination's CTA or in "
+                      "its peer (ranks that differ in bit 0)"),
+       .fix = cta_group == CtaGroup::one ? "pass the mbarrier of the destination's CTA, or use "
+                                           ".cta_group::2 for the pair's other CTA"
+                                         : "pass the mbarrier of one of the pair's two CTAs"});
 }
 
 }  // namespace
@@ -95,12 +92,6 @@ Reduction reduction_from_name(std::string_view name) {
                        [&](Reduction r) { return name == reduction_name(r); });
 }
 
-void copy_fault(const Strand& strand, const Instruction& instruction, int lane, std::string what,
-                const std::string& rule, std::string fix) {
-  strand.fault(instruction, FaultKind::contract, 1u << lane, std::move(what), "PTX ISA, " + rule,
-               std::move(fix));
-}
-
 void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
                    std::vector<MemoryRange> sources, uint32_t offset_bytes, uint32_t shared_bytes) {
   Cluster& cluster = *load.origin.strand->cluster;
@@ -137,7 +128,7 @@ void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uin
 
 uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
                         const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
-                        uint32_t transfer_bytes, const char* section, TmaLoad& load) {
+                        uint32_t transfer_bytes, TmaLoad& load) {
   const AddressSpace destination_space =
       target.in_own_cta ? AddressSpace::shared_cta : AddressSpace::shared_cluster;
   const bool pair = target.cta_group == CtaGroup::two;
@@ -149,17 +140,16 @@ uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane
                                              target.mbarrier.of(strand, instruction, lane),
                                              kMbarrierObjectBytes, kMbarrierObjectBytes, lane);
   if (pair && strand.cluster->size() % 2 != 0)
-    copy_fault(strand, instruction, lane,
-               ".cta_group::2 in a cluster of " + std::to_string(strand.cluster->size()) +
-                   " CTA(s), which has no pairs",
-               std::string(section) + ": a CTA pair are two CTAs whose ranks differ in bit 0",
-               "launch with an even cluster size");
-  check_mbarrier_place(strand, instruction, lane, *data.cta, *barrier.cta, target.cta_group,
-                       section);
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format(".cta_group::2 in a cluster of {} CTA(s), which has no pairs",
+                             strand.cluster->size()),
+         .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
+         .fix = "launch with an even cluster size"});
+  check_mbarrier_place(strand, instruction, lane, *data.cta, *barrier.cta, target.cta_group);
 
   if (target.multicast_mask.present()) {
     const auto mask = static_cast<uint16_t>(target.multicast_mask.of(strand, instruction, lane));
-    load.destinations = multicast_destinations(strand, instruction, lane, mask, section);
+    load.destinations = multicast_destinations(strand, instruction, lane, mask);
   } else {
     load.destinations = {data.cta};
   }
@@ -172,21 +162,21 @@ uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane
     for (const Cta* const cta :
          {static_cast<const Cta*>(destination), static_cast<const Cta*>(signalled)})
       if (cta->exited)
-        copy_fault(
-            strand, instruction, lane, rank_text(*cta) + " has exited",
-            std::string(section) + ": the destination and its mbarrier belong to a running CTA",
-            "keep all CTAs of the cluster alive until their last data has arrived");
+        Site{strand, instruction, lane_bit(lane)}.fault(
+            {.what = rank_text(*cta) + " has exited",
+             .rule = "the destination and its mbarrier belong to a running CTA",
+             .fix = "keep all CTAs of the cluster alive until their last data has arrived"});
     if (units_of(*signalled).mbarriers.find(barrier.offset_bytes) == nullptr)
-      copy_fault(
-          strand, instruction, lane,
-          "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) + " of " +
-              rank_text(*signalled),
-          std::string(section) + ": the mbarrier operand names an initialised object",
-          "mbarrier.init it, with fence.mbarrier_init and a barrier, before the copy is issued");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) +
+                   " of " + rank_text(*signalled),
+           .rule = "the mbarrier operand names an initialised object",
+           .fix = "mbarrier.init it, with fence.mbarrier_init and a barrier, before the copy is "
+                  "issued"});
     load.signals.push_back({signalled, barrier.offset_bytes, transfer_bytes});
   }
   load.bytes = transfer_bytes;
-  load.origin = {&strand, &instruction, 1u << lane};
+  load.origin = {&strand, &instruction, lane_bit(lane)};
   return data.offset_bytes;
 }
 

@@ -76,10 +76,10 @@ struct SharedTarget {
 /// Resolves destinations and mbarriers of one lane's load and fills destinations, signals and
 /// origin of `load`; returns the offset of the data in each destination. Checks bounds, alignment,
 /// the multicast mask, where the mbarrier may lie, and that it is initialised. Throws
-/// SimulationError{contract}. `section` names the instruction in the ISA.
+/// SimulationError{contract}.
 uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
                         const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
-                        uint32_t transfer_bytes, const char* section, TmaLoad& load);
+                        uint32_t transfer_bytes, TmaLoad& load);
 
 // For observers; both do nothing when nobody wants to know.
 
@@ -90,23 +90,13 @@ void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
 void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uint32_t offset_bytes,
                     uint32_t shared_bytes, std::vector<MemoryRange> destinations);
 
-/// A contract fault of one lane; `section` names the instruction in the ISA.
-[[noreturn]] void copy_fault(const Strand& strand, const Instruction& instruction, int lane,
-                             std::string what, const std::string& rule, std::string fix);
-
-/// Calls body(lane) for each active lane in ascending order; not for vectorised loops.
-template <class Body>
-void for_each_lane(LaneMask active, Body&& body) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) body(lowest_lane(rest));
-}
-
-/// As for_each_lane, for copies that the engine is given one after the other: each lane's is issued
-/// kTmaIssue cycles after the one before.
+/// Calls body(lane) for each active lane. The engine is given one copy after the other: each lane's
+/// is issued kTmaIssue cycles after the one before.
 template <class Body>
 void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    if (rest != active) strand.time += costs::kTmaIssue;
-    body(lowest_lane(rest));
+  for (const int lane : lanes_of(active)) {
+    if (lane != lowest_lane(active)) strand.time += costs::kTmaIssue;
+    body(lane);
   }
 }
 

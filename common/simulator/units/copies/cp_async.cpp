@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
@@ -19,7 +21,6 @@ namespace {
 
 using ptx::ScalarType;
 
-constexpr const char* kSection = "cp.async";
 constexpr uint32_t kLargestCopyBytes = 16;
 
 struct CopyForm {
@@ -72,11 +73,10 @@ uint32_t source_size(const Strand& strand, const Instruction& instruction, int l
   if (!form.source_bytes.present()) return form.copy_bytes;
   const auto bytes = static_cast<uint32_t>(form.source_bytes.of(strand, instruction, lane));
   if (bytes > form.copy_bytes)
-    copy_fault(
-        strand, instruction, lane,
-        "src-size " + std::to_string(bytes) + " exceeds cp-size " + std::to_string(form.copy_bytes),
-        std::string(kSection) + ": src-size is at most cp-size",
-        "clamp the number of bytes that are read");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("src-size {} exceeds cp-size {}", bytes, form.copy_bytes),
+         .rule = "src-size is at most cp-size",
+         .fix = "clamp the number of bytes that are read"});
   return bytes;
 }
 
@@ -164,7 +164,7 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
     units_of(strand).cp_async_groups.when_complete(
         strand.thread_index(lane), strand.time,
         [&unit, offset = place.offset_bytes, origin = &strand, &instruction, lane](Cycle now) {
-          unit.arrive(offset, 1, now, *origin, instruction, 1u << lane);
+          unit.arrive(offset, 1, now, *origin, instruction, lane_bit(lane));
         });
   });
   return Flow::next;
@@ -181,8 +181,8 @@ void bind_copy(Binder& b) {
   const int64_t size = b.immediate(b.ptx_operand(2));
   const bool cached_in_l2_only = b.modifiers.get("cache") == "cg";
   if (size != kLargestCopyBytes && (cached_in_l2_only || (size != 4 && size != 8)))
-    b.refuse("has cp-size " + std::to_string(size),
-             "cp-size is 16 with .cg and 4, 8 or 16 with .ca (PTX ISA, cp.async)");
+    b.refuse(fmt::format("has cp-size {}", size),
+             "cp-size is 16 with .cg and 4, 8 or 16 with .ca (PTX ISA, \"cp.async\")");
   form.copy_bytes = static_cast<uint32_t>(size);
   const bool has_policy = b.modifiers.has("L2::cache_hint");
   size_t next = 3;
@@ -235,7 +235,7 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_copy,
      .effect = Effect::cluster,
      .cycles = costs::kGlobalAccess,
-     .section = kSection},
+     .section = "cp.async"},
     {.base = "cp.async.commit_group",
      .modifiers = "",
      .bind = bind_commit,

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
@@ -22,15 +24,10 @@ namespace {
 
 using ptx::ScalarType;
 
-constexpr const char* kCopySection = "cp.async.bulk.tensor";
-constexpr const char* kReduceSection = "cp.reduce.async.bulk.tensor";
-constexpr const char* kPrefetchSection = "cp.async.bulk.prefetch.tensor";
-
 enum class Direction : uint8_t { load, store, prefetch };
 
 /// A decoded tensor copy, reduction or prefetch.
 struct TensorForm {
-  const char* section = kCopySection;
   Direction direction = Direction::load;
   uint32_t rank = 1;
   bool gathered = false;
@@ -48,56 +45,62 @@ const TensorForm& form_of(const Instruction& instruction) {
 }
 
 TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
-                   const AddressOperand& operand, const std::string& section) {
+                   const AddressOperand& operand) {
   const uint64_t address = operand.of(strand, instruction, lane);
   const AddressSpace space = space_of_generic(address);
   if (space != AddressSpace::global)
-    copy_fault(
-        strand, instruction, lane,
-        "the tensor map's address is not in parameter, constant or global memory",
-        section + ": tensorMap is a generic address in .param, .const or .global",
-        "pass the map as a __grid_constant__ const CUtensorMap parameter, not as a local copy");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "the tensor map's address is not in parameter, constant or global memory",
+         .rule = "tensorMap is a generic address in .param, .const or .global",
+         .fix = "pass the map as a __grid_constant__ const CUtensorMap parameter, not as a local "
+                "copy"});
   const std::byte* const bytes =
       resolve(strand, instruction, AddressSpace::generic, address, kTensorMapBytes,
               kTensorMapAlignmentBytes, Access::read, lane);
   const std::optional<TensorMap> map = decode_tensor_map(bytes);
   if (!map)
-    copy_fault(strand, instruction, lane,
-               "the 128 bytes at the tensor map's address are no tensor map",
-               section + ": tensorMap names an object that cuTensorMapEncodeTiled has written",
-               "encode the map on the host, check the result, and pass it to the kernel unchanged");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "the 128 bytes at the tensor map's address are no tensor map",
+         .rule = "tensorMap names an object that cuTensorMapEncodeTiled has written",
+         .fix =
+             "encode the map on the host, check the result, and pass it to the kernel unchanged"});
   return *map;
 }
 
 /// What the map and the instruction must agree on.
 void check_map(const Strand& strand, const Instruction& instruction, int lane, const TensorMap& map,
                const TensorForm& form) {
-  const std::string section = form.section;
   if (map.rank != form.rank)
-    copy_fault(strand, instruction, lane,
-               "a ." + std::to_string(form.rank) + "d instruction with " + map.describe(),
-               section + ": the instruction's dimension is the tensor map's",
-               "use the instruction and coordinates of the map's rank");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("a .{}d instruction with {}", form.rank, map.describe()),
+         .rule = "the instruction's dimension is the tensor map's",
+         .fix = "use the instruction and coordinates of the map's rank"});
   if (map.type == TensorMapType::u4x16_align16 || map.type == TensorMapType::u6x16_align16)
-    strand.fault(instruction, FaultKind::unsupported, 1u << lane,
-                 std::string("tensor copies of the padded type ") + tensor_map_type_name(map.type) +
-                     " are not simulated",
-                 "PTX ISA, Sub-byte Types", "use u8 or 16U4_ALIGN8B");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.kind = FaultKind::unsupported,
+         .what = std::string("tensor copies of the padded type ") + tensor_map_type_name(map.type) +
+                 " are not simulated",
+         .rule = "elements of fewer than 8 bits are copied as the type says",
+         .fix = "use u8 or 16U4_ALIGN8B",
+         .section = "Sub-byte Types"});
   if (form.gathered && (map.box[1] != 1 || map.interleave != TensorMapInterleave::none))
-    copy_fault(
-        strand, instruction, lane, "a gather4 or scatter4 of " + map.describe(),
-        "Tensors, .tile::scatter4 and .tile::gather4 modes: the box has 1 row, no interleave",
-        "encode the map with boxDim[1] = 1 and without interleave");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "a gather4 or scatter4 of " + map.describe(),
+         .rule = "the box has 1 row, no interleave",
+         .fix = "encode the map with boxDim[1] = 1 and without interleave",
+         .section = "Tensors, .tile::scatter4 and .tile::gather4 modes"});
   if (form.direction == Direction::store && map.swizzle == TensorMapSwizzle::bytes128_atom32_flip8)
-    copy_fault(strand, instruction, lane, "a store through a map with the 8-byte flip swizzle",
-               "Restriction on Tensor Copy instructions: the 8-byte flip is for loads only",
-               "encode another map without the flip for the store");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "a store through a map with the 8-byte flip swizzle",
+         .rule = "the 8-byte flip is for loads only",
+         .fix = "encode another map without the flip for the store",
+         .section = "Restriction on Tensor Copy instructions"});
   if (form.reduces && !reduction_in_global(form.reduction, reduction_type(map.type)))
-    copy_fault(strand, instruction, lane,
-               std::string("a reduction .") + reduction_name(form.reduction) +
-                   " of elements of type " + tensor_map_type_name(map.type),
-               section + ": see its table of operations and element types",
-               "encode the map with a type that has this reduction");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = std::string("a reduction .") + reduction_name(form.reduction) +
+                 " of elements of type " + tensor_map_type_name(map.type),
+         .rule = "the operation and the element type stand together in the instruction's table",
+         .fix = "encode the map with a type that has this reduction"});
 }
 
 TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, const TensorMap& map,
@@ -110,21 +113,22 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
   const int64_t start_bits = int64_t{coordinates[0]} * map.element_bits();
   constexpr int64_t kAlignmentBits = 8 * kBulkAlignmentBytes;
   if (start_bits % kAlignmentBits != 0)
-    copy_fault(strand, instruction, lane,
-               "the box starts at coordinate " + std::to_string(coordinates[0]) +
-                   " of dimension 0, " + std::to_string(start_bits / 8) +
-                   " bytes into the row, of " + map.describe(),
-               "Tensors, Bounding Box: the box's address is a multiple of 16 bytes",
-               "use a first coordinate that is a multiple of 16 bytes");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format(
+             "the box starts at coordinate {} of dimension 0, {} bytes into the row, of {}",
+             coordinates[0], start_bits / 8, map.describe()),
+         .rule = "the box's address is a multiple of 16 bytes",
+         .fix = "use a first coordinate that is a multiple of 16 bytes",
+         .section = "Tensors, Bounding Box"});
   if (form.direction == Direction::store)
     for (uint32_t i = 0; i < form.coordinate_count; ++i)
       if (coordinates[i] < 0)
-        copy_fault(
-            strand, instruction, lane,
-            "a store to coordinate " + std::to_string(coordinates[i]) + " (operand " +
-                std::to_string(i) + ") of " + map.describe(),
-            "Restriction on Tensor Copy instructions: the coordinates of a store are not negative",
-            "start the box inside of the tensor; only its end may stick out");
+        Site{strand, instruction, lane_bit(lane)}.fault(
+            {.what = fmt::format("a store to coordinate {} (operand {}) of {}", coordinates[i], i,
+                                 map.describe()),
+             .rule = "the coordinates of a store are not negative",
+             .fix = "start the box inside of the tensor; only its end may stick out",
+             .section = "Restriction on Tensor Copy instructions"});
   return TensorBox(map, coordinates, form.gathered);
 }
 
@@ -139,20 +143,25 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
       range->address - allocation->address + range->size_bytes <= allocation->size_bytes;
   if (inside && (access == Access::read || allocation->writable)) return;
   const std::string what =
-      "the box covers " + std::to_string(range->size_bytes) + " bytes from byte " +
-      std::to_string(range->address - box.map().address) + " of " + box.map().describe() + ", ";
+      fmt::format("the box covers {} bytes from byte {} of {}, ", range->size_bytes,
+                  range->address - box.map().address, box.map().describe());
   if (allocation == nullptr)
-    copy_fault(
-        strand, instruction, lane, what + "where there is no device memory",
-        "Tensors: the tensor map describes existing memory",
-        "check the address, extents and strides given to cuTensorMapEncodeTiled, and that the "
-        "memory has not been freed");
-  copy_fault(
-      strand, instruction, lane,
-      what + (inside ? "which may not be written: " : "which is more than its allocation holds: ") +
-          allocation->description + ", " + std::to_string(allocation->size_bytes) + " bytes",
-      "Tensors: the tensor map describes existing memory",
-      "check the extents and strides given to cuTensorMapEncodeTiled against the buffer's size");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = what + "where there is no device memory",
+         .rule = "the tensor map describes existing memory",
+         .fix =
+             "check the address, extents and strides given to cuTensorMapEncodeTiled, and that the "
+             "memory has not been freed",
+         .section = "Tensors"});
+  Site{strand, instruction, lane_bit(lane)}.fault(
+      {.what = fmt::format(
+           "{}{}{}, {} bytes", what,
+           inside ? "which may not be written: " : "which is more than its allocation holds: ",
+           allocation->description, allocation->size_bytes),
+       .rule = "the tensor map describes existing memory",
+       .fix = "check the extents and strides given to cuTensorMapEncodeTiled against the buffer's "
+              "size",
+       .section = "Tensors"});
 }
 
 /// What of global memory the box touches: one range, or none where it lies outside of the tensor.
@@ -165,14 +174,14 @@ std::vector<MemoryRange> global_ranges(const TensorBox& box) {
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
-    const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
+    const TensorMap map = read_map(strand, instruction, lane, form.map);
     check_map(strand, instruction, lane, map, form);
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
     check_global(strand, instruction, lane, *box, Access::read);
     TmaLoad load;
     const uint32_t offset =
         resolve_target(strand, instruction, lane, form.target, box->shared_bytes(),
-                       kTensorSharedAlignmentBytes, box->transfer_bytes(), form.section, load);
+                       kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
@@ -186,7 +195,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
 Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
-    const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
+    const TensorMap map = read_map(strand, instruction, lane, form.map);
     check_map(strand, instruction, lane, map, form);
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
     check_global(strand, instruction, lane, *box,
@@ -195,7 +204,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
         strand, instruction, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
         box->shared_bytes(), kTensorSharedAlignmentBytes, lane);
     TmaStore store;
-    store.origin = {&strand, &instruction, 1u << lane};
+    store.origin = {&strand, &instruction, lane_bit(lane)};
     store.bytes = box->transfer_bytes();
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
@@ -221,7 +230,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
 Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
-    const TensorMap map = read_map(strand, instruction, lane, form.map, form.section);
+    const TensorMap map = read_map(strand, instruction, lane, form.map);
     check_map(strand, instruction, lane, map, form);
     check_global(strand, instruction, lane, read_box(strand, instruction, lane, map, form),
                  Access::read);
@@ -231,9 +240,8 @@ Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask ac
 
 Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AddressOperand operand{0, instruction.immediate};
-  issue_each_lane(strand, active, [&](int lane) {
-    (void)read_map(strand, instruction, lane, operand, "prefetch.tensormap");
-  });
+  issue_each_lane(strand, active,
+                  [&](int lane) { (void)read_map(strand, instruction, lane, operand); });
   return Flow::next;
 }
 
@@ -255,7 +263,7 @@ void bind_tensor(Binder& b, CopyBinder& copy, const ptx::Operand& operand, Tenso
     b.refuse("has gather4 or scatter4 with a dimension other than .2d", "these modes are 2-D");
   const size_t needed = form.gathered ? 1 + kGatheredRows : form.rank;
   if (count != needed)
-    b.refuse("has " + std::to_string(count) + " coordinates instead of " + std::to_string(needed),
+    b.refuse(fmt::format("has {} coordinates instead of {}", count, needed),
              form.gathered ? "give {column, row0, row1, row2, row3}" : "give one a dimension");
 }
 
@@ -296,7 +304,6 @@ void bind_store(Binder& b) {
   bind_policy(b, copy, next);
   b.expect_count(next, next);
   if constexpr (kReduces) {
-    form.section = kReduceSection;
     form.reduces = true;
     form.reduction = reduction_from_name(b.modifiers.get("op"));
   }
@@ -307,7 +314,6 @@ void bind_store(Binder& b) {
 // [map, {coordinates}] {, policy}
 void bind_prefetch(Binder& b) {
   TensorForm form;
-  form.section = kPrefetchSection;
   form.direction = Direction::prefetch;
   CopyBinder copy(b);
   bind_tensor(b, copy, b.ptx_operand(0), form);
@@ -333,14 +339,14 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_load,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kCopySection},
+     .section = "cp.async.bulk.tensor"},
     {.base = "cp.async.bulk.tensor",
      .modifiers = "dim=1d|2d|3d|4d|5d global shared::cta [mode=tile|tile::scatter4] bulk_group "
                   "[L2::cache_hint]",
      .bind = bind_store<false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kCopySection},
+     .section = "cp.async.bulk.tensor"},
     {.base = "cp.reduce.async.bulk.tensor",
      .modifiers =
          "dim=1d|2d|3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor [mode=tile] "
@@ -348,13 +354,13 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_store<true>,
      .effect = Effect::grid,
      .cycles = costs::kTmaIssue,
-     .section = kReduceSection},
+     .section = "cp.reduce.async.bulk.tensor"},
     {.base = "cp.async.bulk.prefetch.tensor",
      .modifiers = "dim=1d|2d|3d|4d|5d L2 global [mode=tile|tile::gather4] [L2::cache_hint]",
      .bind = bind_prefetch,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = kPrefetchSection},
+     .section = "cp.async.bulk.prefetch.tensor"},
     {.base = "prefetch",
      .modifiers = "[space=param|const] tensormap",
      .bind = bind_prefetch_map,

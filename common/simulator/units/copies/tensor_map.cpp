@@ -1,6 +1,10 @@
 #include "common/simulator/units/copies/tensor_map.hpp"
+#include "common/simulator/base/bits.hpp"
+#include "common/simulator/base/text.hpp"
 
 #include <cstring>
+
+#include <fmt/core.h>
 
 namespace bw::sim {
 namespace {
@@ -52,18 +56,8 @@ TensorMapStatus invalid(std::string message) {
   return {TensorMapStatus::kInvalidValue, "cuTensorMapEncodeTiled: " + std::move(message)};
 }
 
-std::string hex(uint64_t value) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string digits;
-  do {
-    digits.insert(digits.begin(), kDigits[value & 15u]);
-    value >>= 4;
-  } while (value != 0);
-  return "0x" + digits;
-}
-
 std::string element(const char* array, uint32_t index, uint64_t value) {
-  return std::string(array) + "[" + std::to_string(index) + "] is " + std::to_string(value);
+  return fmt::format("{}[{}] is {}", array, index, value);
 }
 
 bool is_padded(TensorMapType type) {
@@ -74,17 +68,16 @@ TensorMapStatus check_address(uint64_t address, TensorMapType type,
                               TensorMapInterleave interleave) {
   const bool wide = interleave == TensorMapInterleave::bytes32 || is_padded(type);
   const uint64_t alignment = wide ? 32 : 16;
-  if (address % alignment != 0)
-    return invalid("globalAddress " + hex(address) + " must be a multiple of " +
-                   std::to_string(alignment) +
-                   (wide ? " bytes (32-byte interleave or padded data type)" : " bytes"));
+  if (!is_aligned(address, alignment))
+    return invalid(
+        fmt::format("globalAddress {} must be a multiple of {}{}", hex(address), alignment,
+                    wide ? " bytes (32-byte interleave or padded data type)" : " bytes"));
   return {};
 }
 
 TensorMapStatus check_enumerations(const TensorMapArguments& a) {
   const auto out_of_range = [](const char* name, int value, int last) {
-    return invalid(std::string(name) + " is " + std::to_string(value) +
-                   ", which is not one of 0 to " + std::to_string(last));
+    return invalid(fmt::format("{} is {}, which is not one of 0 to {}", name, value, last));
   };
   constexpr int kLastType = 15, kLastInterleave = 2, kLastSwizzle = 6, kLastPromotion = 3,
                 kLastFill = 1;
@@ -99,10 +92,9 @@ TensorMapStatus check_enumerations(const TensorMapArguments& a) {
   if (a.oob_fill < 0 || a.oob_fill > kLastFill)
     return out_of_range("oobFill", a.oob_fill, kLastFill);
   if (a.rank == 0 || a.rank > kTensorMapMaxRank)
-    return invalid("tensorRank is " + std::to_string(a.rank) + "; it must be 1 to 5");
+    return invalid(fmt::format("tensorRank is {}; it must be 1 to 5", a.rank));
   if (a.interleave != 0 && a.rank < 3)
-    return invalid("tensorRank is " + std::to_string(a.rank) +
-                   "; an interleaved layout needs 3 to 5");
+    return invalid(fmt::format("tensorRank is {}; an interleaved layout needs 3 to 5", a.rank));
   if (a.global_dim == nullptr || a.box_dim == nullptr || a.element_strides == nullptr ||
       (a.rank > 1 && a.global_strides == nullptr))
     return invalid("globalDim, globalStrides, boxDim and elementStrides must not be null");
@@ -124,9 +116,9 @@ TensorMapStatus check_extents(const TensorMapArguments& a, TensorMapType type) {
   const uint64_t multiple = wide ? 32 : 16;
   for (uint32_t d = 0; d + 1 < a.rank; ++d) {
     if (a.global_strides[d] % multiple != 0)
-      return invalid(element("globalStrides", d, a.global_strides[d]) +
-                     " bytes; it must be a multiple of " + std::to_string(multiple) +
-                     " (pad the rows of the tensor)");
+      return invalid(
+          fmt::format("{} bytes; it must be a multiple of {} (pad the rows of the tensor)",
+                      element("globalStrides", d, a.global_strides[d]), multiple));
     if (a.global_strides[d] >= kMaxStride)
       return invalid(element("globalStrides", d, a.global_strides[d]) +
                      " bytes; it must be below 2^40");
@@ -143,29 +135,29 @@ TensorMapStatus check_box(const TensorMapArguments& a, TensorMapType type) {
       return invalid(element("elementStrides", d, a.element_strides[d]) + "; it must be 1 to 8");
     const bool strided = d > 0 || a.interleave != 0;
     const uint32_t step = strided ? a.element_strides[d] : 1;
-    box_bits *= (a.box_dim[d] + step - 1) / step;
+    box_bits *= ceil_div(a.box_dim[d], step);
   }
   if (is_padded(type) && a.box_dim[0] != 128)
     return invalid(element("boxDim", 0, a.box_dim[0]) + "; with " + tensor_map_type_name(type) +
                    " it must be 128");
   const uint64_t inner_bits = uint64_t{a.box_dim[0]} * tensor_map_element_bits(type);
   if (inner_bits % 128 != 0)
-    return invalid(element("boxDim", 0, a.box_dim[0]) + " elements of " +
-                   tensor_map_type_name(type) + ", which are " + std::to_string(inner_bits / 8) +
-                   " bytes; the inner dimension must be a multiple of 16 bytes");
+    return invalid(fmt::format(
+        "{} elements of {}, which are {} bytes; the inner dimension must be a multiple of 16 bytes",
+        element("boxDim", 0, a.box_dim[0]), tensor_map_type_name(type), inner_bits / 8));
   const auto swizzle = static_cast<TensorMapSwizzle>(a.swizzle);
   const uint32_t span = swizzle_span_bytes(swizzle);
   const uint64_t inner_shared_bytes = is_padded(type) ? 128 : inner_bits / 8;
   if (a.interleave == 0 && span != 0 && inner_shared_bytes > span)
-    return invalid(element("boxDim", 0, a.box_dim[0]) + " elements of " +
-                   tensor_map_type_name(type) + ", which are " +
-                   std::to_string(inner_shared_bytes) + " bytes; with a " + std::to_string(span) +
-                   "-byte swizzle the inner dimension must not exceed " + std::to_string(span) +
-                   " bytes");
+    return invalid(
+        fmt::format("{} elements of {}, which are {} bytes; with a {}-byte swizzle the inner "
+                    "dimension must not exceed {} bytes",
+                    element("boxDim", 0, a.box_dim[0]), tensor_map_type_name(type),
+                    inner_shared_bytes, span, span));
   if (a.interleave == 0 && box_bits / 8 > kMaxBoxBytes)
-    return invalid("boxDim describes " + std::to_string(box_bits / 8) +
-                   " bytes, more than the shared memory of an SM (" + std::to_string(kMaxBoxBytes) +
-                   ")");
+    return invalid(
+        fmt::format("boxDim describes {} bytes, more than the shared memory of an SM ({})",
+                    box_bits / 8, kMaxBoxBytes));
   return {};
 }
 
@@ -173,7 +165,7 @@ TensorMapStatus check_combinations(const TensorMapArguments& a, TensorMapType ty
   const auto swizzle = static_cast<TensorMapSwizzle>(a.swizzle);
   if (a.interleave == static_cast<int>(TensorMapInterleave::bytes32) &&
       swizzle != TensorMapSwizzle::bytes32)
-    return invalid("interleave 32B needs swizzle 32B, not " + std::to_string(a.swizzle));
+    return invalid(fmt::format("interleave 32B needs swizzle 32B, not {}", a.swizzle));
   if (type == TensorMapType::u6x16_align16 && a.interleave != 0)
     return invalid("16U6_ALIGN16B cannot be interleaved");
   if (is_padded(type)) {
@@ -182,8 +174,8 @@ TensorMapStatus check_combinations(const TensorMapArguments& a, TensorMapType ty
         swizzle == TensorMapSwizzle::bytes128_atom32 ||
         (swizzle == TensorMapSwizzle::bytes128_atom64 && type == TensorMapType::u6x16_align16);
     if (!allowed)
-      return invalid(std::string(tensor_map_type_name(type)) + " does not allow swizzle " +
-                     std::to_string(a.swizzle));
+      return invalid(
+          fmt::format("{} does not allow swizzle {}", tensor_map_type_name(type), a.swizzle));
   }
   if (a.oob_fill == 1 && !tensor_map_type_is_float(type))
     return invalid(std::string("oobFill NaN needs a floating-point type, not ") +
@@ -245,7 +237,7 @@ uint32_t TensorMap::count(uint32_t dimension) const {
   if (dimension == 0 && !interleaved) return box[0];
   if (interleaved && dimension + 2 == rank) return 1;
   const uint32_t stride = element_strides[dimension];
-  return (box[dimension] + stride - 1) / stride;
+  return ceil_div(box[dimension], stride);
 }
 
 uint32_t TensorMap::element_bits() const {
@@ -258,12 +250,12 @@ std::string TensorMap::describe() const {
   const auto list = [this](const auto& values, uint32_t first) {
     std::string text = first == 0 ? "(" : "(.";
     for (uint32_t d = first; d < rank; ++d)
-      text += (d == 0 ? "" : ", ") + std::to_string(values[d]);
+      text += fmt::format("{}{}", d == 0 ? "" : ", ", values[d]);
     return text + ")";
   };
-  return "a " + std::to_string(rank) + "-D tensor of " + tensor_map_type_name(type) + " at " +
-         hex(address) + ", extents " + list(extents, 0) + ", strides " + list(stride_bytes, 1) +
-         " bytes, box " + list(box, 0);
+  return fmt::format("a {}-D tensor of {} at {}, extents {}, strides {} bytes, box {}", rank,
+                     tensor_map_type_name(type), hex(address), list(extents, 0),
+                     list(stride_bytes, 1), list(box, 0));
 }
 
 TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments) {

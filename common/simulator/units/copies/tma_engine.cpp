@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
@@ -18,15 +21,18 @@ constexpr Cycle kBytesPerKb = 1024;
 constexpr Cycle kStoreWriteLatency = costs::kGlobalLoad;
 
 Cycle occupancy(uint32_t bytes, Cycle cycles_per_kb) {
-  return (bytes * cycles_per_kb + kBytesPerKb - 1) / kBytesPerKb;
+  return ceil_div(bytes * cycles_per_kb, kBytesPerKb);
 }
 
 void check_alive(const Cta* cta, const TmaOrigin& origin, const char* role, const char* fix) {
   if (cta == nullptr || !cta->exited) return;
-  origin.strand->fault(*origin.instruction, FaultKind::contract, origin.lanes,
-                       "the copy completes after CTA rank " + std::to_string(cta->rank) +
-                           " of its cluster has exited, whose shared memory " + role,
-                       "PTX ISA, Shared State Space: shared memory lives as long as its CTA", fix);
+  Site{*origin.strand, *origin.instruction, origin.lanes}.fault(
+      {.what = fmt::format(
+           "the copy completes after CTA rank {} of its cluster has exited, whose shared memory {}",
+           cta->rank, role),
+       .rule = "shared memory lives as long as its CTA",
+       .fix = fix,
+       .section = "Shared State Space"});
 }
 
 void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage,

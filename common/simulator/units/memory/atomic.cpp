@@ -38,8 +38,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
   const size_t bytes = element_bytes * detail.count;
   const int results = detail.has_result ? detail.count : 0;
   LaneAddresses addresses;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     addresses[static_cast<size_t>(lane)] = address;
@@ -87,9 +86,9 @@ bool all_in_shared(const Strand& strand, const Instruction& instruction, LaneMas
                    AddressSpace space) {
   if (space != AddressSpace::generic)
     return space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
+  for (const int lane : lanes_of(active)) {
     const uint64_t address =
-        lane_address(strand, instruction.operands[0], instruction.immediate, lowest_lane(rest));
+        lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     if (space_of_generic(address) == AddressSpace::global) return false;
   }
   return true;

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
@@ -77,8 +79,7 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   const size_t bytes = size_t{detail.element_bytes} * detail.count;
   LaneAddresses addresses;
   uint64_t least = ~0ull, greatest = 0, low_bits = 0;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const uint64_t address = lane_address(strand, base, instruction.immediate, lane);
     addresses[static_cast<size_t>(lane)] = address;
     least = std::min(least, address);
@@ -108,8 +109,7 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
       if (place.offset_bytes + span > place.cta->shared.size()) first = nullptr;
     }
   }
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const uint64_t address = addresses[static_cast<size_t>(lane)];
     out.pointer[lane] = first != nullptr ? first + (address - least)
                                          : resolve(strand, instruction, detail.space, address,
@@ -198,13 +198,11 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
     const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
     if (detail.element_bytes == 4 && operand.bytes == 4) {
       const auto* const lanes = strand.lanes<uint32_t>(operand);
-      for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-        const int lane = lowest_lane(rest);
+      for (const int lane : lanes_of(active)) {
         std::memcpy(to.pointer[lane] + offset, &lanes[lane], 4);
       }
     } else {
-      for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-        const int lane = lowest_lane(rest);
+      for (const int lane : lanes_of(active)) {
         load_from_register(strand, operand, lane, to.pointer[lane] + offset, detail);
       }
     }
@@ -269,9 +267,8 @@ void bind_load(Binder& binder) {
   binder.address(address);
   const size_t count = binder.destination_vector(binder.ptx_operand(0), detail.element_bytes);
   if (count != detail.count)
-    binder.refuse("has " + std::to_string(count) + " destination registers, its form needs " +
-                      std::to_string(detail.count),
-                  "");
+    binder.refuse(
+        fmt::format("has {} destination registers, its form needs {}", count, detail.count), "");
   const ptx::Operand& base =
       address.kind == Kind::address && !address.elements.empty() ? address.elements[0] : address;
   const bool uniform = base.kind != Kind::reg && detail.space != AddressSpace::local &&
@@ -286,8 +283,7 @@ void bind_store(Binder& binder) {
   binder.address(address);
   const size_t count = binder.source_vector(binder.ptx_operand(1), binder.modifiers.type());
   if (count != detail.count)
-    binder.refuse("has " + std::to_string(count) + " source registers, its form needs " +
-                      std::to_string(detail.count),
+    binder.refuse(fmt::format("has {} source registers, its form needs {}", count, detail.count),
                   "");
   binder.out.execute = execute_store;
 }

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
@@ -61,12 +63,11 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
   const uint64_t at = lane_address(strand, address, instruction.immediate, lane);
   const AddressSpace space = space_of(instruction);
   if (space == AddressSpace::generic && space_of_generic(at) != AddressSpace::shared_cluster)
-    strand.fault(
-        instruction, FaultKind::contract, LaneMask{1} << lane,
-        "the generic row address of lane " + std::to_string(lane) +
-            " does not lie in shared memory",
-        "PTX ISA, Warp Level Matrix Instructions: the address falls within the shared window",
-        "pass an address of shared memory");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what =
+             fmt::format("the generic row address of lane {} does not lie in shared memory", lane),
+         .rule = "the address falls within the shared window",
+         .fix = "pass an address of shared memory"});
   return resolve(strand, instruction, space, at, kRowBytes, kRowBytes, access, lane);
 }
 
@@ -85,7 +86,7 @@ void tell_rows(const Strand& strand, const Instruction& instruction, const Opera
 
 /// Operands: one register per matrix, then the address.
 Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask active) {
-  require_converged(strand, instruction, active, "ldmatrix");
+  require_converged(strand, instruction, active);
   const int count = instruction.operand_count - 1;
   const Operand& address = instruction.operands[count];
   std::array<Matrix, 4> matrices{};
@@ -105,7 +106,7 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
 
 /// Operands: the address, then one register per matrix.
 Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask active) {
-  require_converged(strand, instruction, active, "stmatrix");
+  require_converged(strand, instruction, active);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < instruction.operand_count - 1; ++k) {
     const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[k + 1]);
@@ -122,7 +123,7 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
 }
 
 Flow transpose_matrix(Strand& strand, const Instruction& instruction, LaneMask active) {
-  require_converged(strand, instruction, active, "movmatrix");
+  require_converged(strand, instruction, active);
   const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
   uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   Matrix matrix{};
@@ -140,8 +141,7 @@ uint8_t matrix_flags(const Modifiers& modifiers) {
 void check_register_count(const Binder& binder, size_t registers) {
   const std::string_view count = binder.modifiers.get("count");
   if (registers != static_cast<size_t>(count[1] - '0'))
-    binder.refuse("moves " + std::string(count.substr(1)) + " matrices with " +
-                      std::to_string(registers) + " registers",
+    binder.refuse(fmt::format("moves {} matrices with {} registers", count.substr(1), registers),
                   "give one 32-bit register per matrix");
 }
 

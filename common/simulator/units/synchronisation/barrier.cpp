@@ -1,5 +1,9 @@
 /// \file
 /// bar, barrier and barrier.cluster (PTX ISA, "bar, barrier", "barrier.cluster").
+#include <string>
+
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
@@ -20,14 +24,14 @@ constexpr uint8_t kHasCount = 2;
 uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Operand& operand,
                        LaneMask active, const char* what) {
   const uint64_t first = strand.value(operand, lowest_lane(active));
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const uint64_t other = strand.value(operand, lowest_lane(rest));
+  for (const int lane : lanes_of(active)) {
+    const uint64_t other = strand.value(operand, lane);
     if (other == first) continue;
-    strand.fault(instruction, FaultKind::contract, active,
-                 std::string("the lanes of one warp give different ") + what +
-                     "s: " + std::to_string(first) + " and " + std::to_string(other),
-                 "a warp arrives at one barrier with one thread count (PTX ISA, \"bar, barrier\")",
-                 std::string("make the ") + what + " the same in all lanes of a warp");
+    Site{strand, instruction, active}.fault(
+        {.what =
+             fmt::format("the lanes of one warp give different {}s: {} and {}", what, first, other),
+         .rule = "a warp arrives at one barrier with one thread count",
+         .fix = std::string("make the ") + what + " the same in all lanes of a warp"});
   }
   return static_cast<uint32_t>(first);
 }
@@ -36,8 +40,7 @@ uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Ope
 template <BarrierOperation kOperation>
 Flow barrier(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;
-  if ((instruction.flags & kAligned) != 0)
-    require_converged(strand, instruction, active, "bar, barrier");
+  if ((instruction.flags & kAligned) != 0) require_converged(strand, instruction, active);
   const Operand* operand = instruction.operands;
   BarrierRequest request;
   request.operation = kOperation;
@@ -87,15 +90,14 @@ void bind_reduction(Binder& binder) {
 }
 
 Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
-  if ((instruction.flags & kAligned) != 0)
-    require_converged(strand, instruction, active, "barrier.cluster");
+  if ((instruction.flags & kAligned) != 0) require_converged(strand, instruction, active);
   units_of(*strand.cluster).cluster_barrier.arrive(strand, instruction, active);
   return Flow::next;
 }
 
 Flow cluster_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
   if ((instruction.flags & kAligned) != 0 && !strand.resumed())
-    require_converged(strand, instruction, active, "barrier.cluster");
+    require_converged(strand, instruction, active);
   return units_of(*strand.cluster).cluster_barrier.wait(strand, instruction, active);
 }
 

@@ -3,15 +3,11 @@
 #include <bit>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 
 namespace bw::sim {
-namespace {
-
-constexpr char kSection[] = " (PTX ISA, \"barrier.cluster\")";
-
-}  // namespace
-
 ClusterBarrier::ClusterBarrier(Cluster& cluster) : cluster_(cluster) {}
 ClusterBarrier::~ClusterBarrier() = default;
 
@@ -39,13 +35,13 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
   prepare();
   WarpState& state = state_of(*strand.warp);
   if (const LaneMask again = state.outstanding & lanes; again != 0) {
-    strand.fault(instruction, FaultKind::contract, again,
-                 "a thread arrives at the cluster barrier again before it has waited for phase " +
-                     std::to_string(phase_),
-                 std::string("each barrier.cluster.arrive is followed by a barrier.cluster.wait of "
-                             "the same thread before the next arrive") +
-                     kSection,
-                 "pair every arrive with a wait");
+    Site{strand, instruction, again}.fault(
+        {.what = fmt::format(
+             "a thread arrives at the cluster barrier again before it has waited for phase {}",
+             phase_),
+         .rule = "each barrier.cluster.arrive is followed by a barrier.cluster.wait of the same "
+                 "thread before the next arrive",
+         .fix = "pair every arrive with a wait"});
   }
   state.outstanding |= lanes;
   state.arrived |= lanes;
@@ -68,12 +64,11 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
   prepare();
   WarpState& state = state_of(*strand.warp);
   if (const LaneMask missing = lanes & ~state.outstanding; missing != 0) {
-    strand.fault(instruction, FaultKind::contract, missing,
-                 "a thread waits at the cluster barrier without having arrived",
-                 std::string("barrier.cluster.wait waits for the phase of the thread's own "
-                             "barrier.cluster.arrive") +
-                     kSection,
-                 "execute barrier.cluster.arrive first, in the same threads");
+    Site{strand, instruction, missing}.fault(
+        {.what = "a thread waits at the cluster barrier without having arrived",
+         .rule =
+             "barrier.cluster.wait waits for the phase of the thread's own barrier.cluster.arrive",
+         .fix = "execute barrier.cluster.arrive first, in the same threads"});
   }
   if ((state.arrived & lanes) != 0 && strand.wake == Wake::none) {
     const Flow flow = strand.block(WaitKind::cluster_barrier, phase_, 0);

@@ -40,16 +40,14 @@ void bind_fence(Binder& binder) {
 }
 
 Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     if (space_of_generic(address) != AddressSpace::global) {
-      strand.fault(instruction, FaultKind::contract, 1u << lane,
-                   "the fenced range does not lie in global memory",
-                   "the address is generic and must fall within the .global state space (PTX ISA, "
-                   "\"membar, fence\")",
-                   "copy the tensor map to global memory and fence it there");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = "the fenced range does not lie in global memory",
+           .rule = "the address is generic and must fall within the .global state space",
+           .fix = "copy the tensor map to global memory and fence it there"});
     }
     static_cast<void>(resolve_global(strand, instruction, address, kTensorMapBytes, Access::read));
   }

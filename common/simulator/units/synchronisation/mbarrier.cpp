@@ -7,8 +7,12 @@
 #include <deque>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/limits.hpp"
 
 namespace bw::sim {
 namespace {
@@ -26,10 +30,6 @@ constexpr uint64_t kStatePhaseMask = 0xffffffffull;
 
 constexpr size_t kMaxClusterRanks = kMaxClusterNonPortable;
 
-std::string plural(uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 /// An event with the barrier's state.
 MbarrierEvent event_of(const Mbarrier& barrier, const Cta& cta, Cycle now) {
   MbarrierEvent event;
@@ -42,12 +42,6 @@ MbarrierEvent event_of(const Mbarrier& barrier, const Cta& cta, Cycle now) {
   event.pending = barrier.pending;
   event.tx_bytes = barrier.tx_bytes;
   return event;
-}
-
-std::string hex(uint64_t value) {
-  char text[19];
-  std::snprintf(text, sizeof text, "0x%016llx", static_cast<unsigned long long>(value));
-  return text;
 }
 
 }  // namespace
@@ -69,12 +63,11 @@ uint32_t pending(uint64_t state) {
 }  // namespace mbarrier_state
 
 std::string describe_counts(const Mbarrier& barrier) {
-  std::string text = "pending " + std::to_string(barrier.pending) + " of " +
-                     plural(barrier.expected, "arrival") + ", tx-count " +
-                     std::to_string(barrier.tx_bytes);
+  std::string text = fmt::format("pending {} of {}, tx-count {}", barrier.pending,
+                                 counted(barrier.expected, "arrival"), barrier.tx_bytes);
   if (barrier.expected_tx_bytes != 0 || barrier.completed_tx_bytes != 0) {
-    text += " (" + std::to_string(barrier.expected_tx_bytes) + " bytes expected, " +
-            std::to_string(barrier.completed_tx_bytes) + " completed)";
+    text += fmt::format(" ({} bytes expected, {} completed)", barrier.expected_tx_bytes,
+                        barrier.completed_tx_bytes);
   }
   return text;
 }
@@ -120,14 +113,16 @@ std::vector<const Mbarrier*> MbarrierUnit::objects() const {
 Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
                                 const Instruction& instruction) {
   if (cta_.exited) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 "an operation on the mbarrier " + name(offset_bytes) + " of CTA rank " +
-                     std::to_string(cta_.rank) + " took effect after that CTA had exited",
-                 "shared memory of an exited CTA must not be accessed (PTX ISA, \"Cluster of "
-                 "Cooperative Thread Arrays\"; docs/pitfalls.md, pitfall 8: exit before a remote "
-                 "arrival, a multicast write or an MMA is through)",
-                 "let the CTA stay until everything that was sent to it has arrived: wait for its "
-                 "last phase, or put a cluster barrier before the exit");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format(
+             "an operation on the mbarrier {} of CTA rank {} took effect after that CTA had exited",
+             name(offset_bytes), cta_.rank),
+         .rule = "shared memory of an exited CTA must not be accessed",
+         .fix = "let the CTA stay until everything that was sent to it has arrived: wait for its "
+                "last phase, or put a cluster barrier before the exit",
+         .details = {"docs/pitfalls.md, pitfall 8: exit before a remote arrival, a multicast write "
+                     "or an MMA is through"},
+         .section = "Cluster of Cooperative Thread Arrays"});
   }
   Mbarrier* const barrier = find(offset_bytes);
   if (barrier == nullptr) {
@@ -137,25 +132,27 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
       if (details.size() == kMostListed) break;
       details.push_back("initialised: " + name(other->offset_bytes));
     }
-    strand.fault(
-        instruction, FaultKind::contract, 0,
-        "there is no initialised mbarrier at " + name(offset_bytes) + " (shared offset " +
-            std::to_string(offset_bytes) + ", CTA rank " + std::to_string(cta_.rank) + ")",
-        "every mbarrier operation but init needs a valid object (PTX ISA, \"mbarrier.init\")",
-        "run mbarrier.init on it first, and let the other threads see that: "
-        "fence.mbarrier_init.release.cluster and a barrier",
-        std::move(details));
+    Site{strand, instruction, 0}.fault(
+        {.what =
+             fmt::format("there is no initialised mbarrier at {} (shared offset {}, CTA rank {})",
+                         name(offset_bytes), offset_bytes, cta_.rank),
+         .rule = "every mbarrier operation but init needs a valid object",
+         .fix = "run mbarrier.init on it first, and let the other threads see that: "
+                "fence.mbarrier_init.release.cluster and a barrier",
+         .details = std::move(details),
+         .section = "mbarrier.init"});
   }
   uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   if ((stored & kObjectMarkerMask) != kObjectMarker ||
       &state_->slots[static_cast<uint32_t>(stored)] != barrier) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 "the mbarrier at " + name(offset_bytes) + " is corrupted: its 8 bytes now hold " +
-                     hex(stored) + ", written by something other than an mbarrier operation",
-                 "only mbarrier operations may touch a live object (PTX ISA, \"mbarrier\")",
-                 "keep data and barriers apart in shared memory, or run mbarrier.inval before the "
-                 "memory is used for something else");
+    Site{strand, instruction, 0}.fault(
+        {.what = "the mbarrier at " + name(offset_bytes) + " is corrupted: its 8 bytes now hold " +
+                 hex_word(stored) + ", written by something other than an mbarrier operation",
+         .rule = "only mbarrier operations may touch a live object",
+         .fix = "keep data and barriers apart in shared memory, or run mbarrier.inval before the "
+                "memory is used for something else",
+         .section = "mbarrier"});
   }
   return *barrier;
 }
@@ -163,21 +160,21 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
 void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
                         const Instruction& instruction) {
   if (count < 1 || count > kMbarrierLargestCount) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 "mbarrier.init of " + name(offset_bytes) + " with count " + std::to_string(count),
-                 "the count is in the range 1 to 2^20-1 (PTX ISA, \"mbarrier.init\")",
-                 "pass the number of arrivals that complete a phase");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format("mbarrier.init of {} with count {}", name(offset_bytes), count),
+         .rule = "the count is in the range 1 to 2^20-1",
+         .fix = "pass the number of arrivals that complete a phase",
+         .section = "mbarrier.init"});
   }
   Mbarrier* existing = find(offset_bytes);
   if (existing != nullptr) {
     if (cta_.cluster->settings().strictness == Strictness::strict) {
-      strand.fault(
-          instruction, FaultKind::contract, 0,
-          "mbarrier.init of " + name(offset_bytes) + ", which holds a live mbarrier (phase " +
-              std::to_string(existing->phase) + ", " + describe_counts(*existing) + ")",
-          "init of a location that holds a valid mbarrier is undefined (PTX ISA, "
-          "\"mbarrier.init\")",
-          "initialise it once, by one thread; run mbarrier.inval before initialising again");
+      Site{strand, instruction, 0}.fault(
+          {.what = fmt::format("mbarrier.init of {}, which holds a live mbarrier (phase {}, {})",
+                               name(offset_bytes), existing->phase, describe_counts(*existing)),
+           .rule = "init of a location that holds a valid mbarrier is undefined",
+           .fix = "initialise it once, by one thread; run mbarrier.inval before initialising again",
+           .section = "mbarrier.init"});
     }
     existing->live = false;
   }
@@ -211,12 +208,13 @@ void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& st
         return waiter.strand->suspended && waiter.strand->wait_token == waiter.wait_token;
       });
   if (waiting != 0) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 "mbarrier.inval of " + name(offset_bytes) + " while " +
-                     plural(static_cast<uint64_t>(waiting), "warp") + " waits on it (phase " +
-                     std::to_string(barrier.phase) + ", " + describe_counts(barrier) + ")",
-                 "an invalidated object must not be used (PTX ISA, \"mbarrier.inval\")",
-                 "synchronise with all users before mbarrier.inval");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format("mbarrier.inval of {} while {} waits on it (phase {}, {})",
+                             name(offset_bytes), counted(static_cast<uint64_t>(waiting), "warp"),
+                             barrier.phase, describe_counts(barrier)),
+         .rule = "an invalidated object must not be used",
+         .fix = "synchronise with all users before mbarrier.inval",
+         .section = "mbarrier.inval"});
   }
   const uint64_t cleared = 0;
   uint64_t stored = 0;
@@ -255,29 +253,32 @@ void MbarrierUnit::tell_test(const Mbarrier& barrier, int64_t waited_phase, bool
 void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const Strand& strand,
                                  const Instruction& instruction) const {
   if (count < 1 || count > kMbarrierLargestCount) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 "arrive on " + name(barrier.offset_bytes) + " with count " + std::to_string(count),
-                 "the count is in the range 1 to 2^20-1 (PTX ISA, \"mbarrier.arrive\")", "");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format("arrive on {} with count {}", name(barrier.offset_bytes), count),
+         .rule = "the count is in the range 1 to 2^20-1",
+         .section = "mbarrier.arrive"});
   }
   if (int64_t{count} > barrier.pending) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 plural(count, "arrival") + " on the mbarrier " + name(barrier.offset_bytes) +
-                     ", but its phase " + std::to_string(barrier.phase) + " expects only " +
-                     std::to_string(barrier.pending) + " more (" + describe_counts(barrier) + ")",
-                 "the pending count must not fall below zero (PTX ISA, \"mbarrier.arrive\")",
-                 "make the count of mbarrier.init equal to the arrivals of one phase; let one "
-                 "elected lane arrive where one arrival is meant");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format("{} on the mbarrier {}, but its phase {} expects only {} more ({})",
+                             counted(count, "arrival"), name(barrier.offset_bytes), barrier.phase,
+                             barrier.pending, describe_counts(barrier)),
+         .rule = "the pending count must not fall below zero",
+         .fix = "make the count of mbarrier.init equal to the arrivals of one phase; let one "
+                "elected lane arrive where one arrival is meant",
+         .section = "mbarrier.arrive"});
   }
   if (barrier.phase > barrier.observed_phase &&
       cta_.cluster->settings().strictness == Strictness::strict) {
-    strand.fault(
-        instruction, FaultKind::contract, 0,
-        "arrive on the mbarrier " + name(barrier.offset_bytes) + " in phase " +
-            std::to_string(barrier.phase) + " before any wait has seen that phase " +
-            std::to_string(barrier.phase - 1) + " is complete",
-        "in each phase a test_wait or try_wait must have returned true before an arrive-on "
-        "of the next phase (PTX ISA, \"Phase of the mbarrier object\")",
-        "wait for the previous phase (or be told by a thread that has) before arriving again");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format("arrive on the mbarrier {} in phase {} before any wait has seen that "
+                             "phase {} is complete",
+                             name(barrier.offset_bytes), barrier.phase, barrier.phase - 1),
+         .rule = "in each phase a test_wait or try_wait must have returned true before an "
+                 "arrive-on of the next phase",
+         .fix =
+             "wait for the previous phase (or be told by a thread that has) before arriving again",
+         .section = "Phase of the mbarrier object"});
   }
 }
 
@@ -304,12 +305,13 @@ uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle 
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   check_arrival(barrier, count, strand, instruction);
   if (count > barrier.expected) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 "arrive_drop of " + std::to_string(count) + " on the mbarrier " +
-                     name(offset_bytes) + ", whose later phases expect only " +
-                     plural(barrier.expected, "arrival"),
-                 "the expected count must not fall below zero (PTX ISA, \"mbarrier.arrive_drop\")",
-                 "drop each participant once");
+    Site{strand, instruction, 0}.fault(
+        {.what =
+             fmt::format("arrive_drop of {} on the mbarrier {}, whose later phases expect only {}",
+                         count, name(offset_bytes), counted(barrier.expected, "arrival")),
+         .rule = "the expected count must not fall below zero",
+         .fix = "drop each participant once",
+         .section = "mbarrier.arrive_drop"});
   }
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   barrier.expected -= count;
@@ -323,28 +325,28 @@ void MbarrierUnit::check_no_complete(uint32_t offset_bytes, uint32_t count, cons
                                      const Instruction& instruction) {
   const Mbarrier& barrier = require(offset_bytes, strand, instruction);
   if (int64_t{count} < barrier.pending) return;
-  strand.fault(instruction, FaultKind::contract, 0,
-               "an arrive with .noComplete of " + plural(count, "arrival") + " on the mbarrier " +
-                   name(offset_bytes) + " would complete its phase " +
-                   std::to_string(barrier.phase) + " (" + describe_counts(barrier) + ")",
-               "with .noComplete the arrive-on must not complete the phase (PTX ISA, "
-               "\"mbarrier.arrive\")",
-               "leave .noComplete out, or arrive with a smaller count");
+  Site{strand, instruction, 0}.fault(
+      {.what = fmt::format(
+           "an arrive with .noComplete of {} on the mbarrier {} would complete its phase {} ({})",
+           counted(count, "arrival"), name(offset_bytes), barrier.phase, describe_counts(barrier)),
+       .rule = "with .noComplete the arrive-on must not complete the phase",
+       .fix = "leave .noComplete out, or arrive with a smaller count",
+       .section = "mbarrier.arrive"});
 }
 
 void MbarrierUnit::change_tx(Mbarrier& barrier, int64_t bytes, const Strand& strand,
                              const Instruction& instruction) {
   const int64_t changed = barrier.tx_bytes + bytes;
   if (changed < -kMbarrierLargestCount || changed > kMbarrierLargestCount) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 std::string(bytes < 0 ? "complete_tx" : "expect_tx") + " of " +
-                     plural(static_cast<uint64_t>(bytes < 0 ? -bytes : bytes), "byte") +
-                     " takes the tx-count of the mbarrier " + name(barrier.offset_bytes) +
-                     " from " + std::to_string(barrier.tx_bytes) + " to " +
-                     std::to_string(changed) + " (phase " + std::to_string(barrier.phase) + ")",
-                 "the tx-count stays in the range -(2^20-1) to 2^20-1 (PTX ISA, \"Contents of the "
-                 "mbarrier object\")",
-                 "expect in each phase exactly the bytes that its copies bring");
+    Site{strand, instruction, 0}.fault(
+        {.what =
+             fmt::format("{} of {} takes the tx-count of the mbarrier {} from {} to {} (phase {})",
+                         bytes < 0 ? "complete_tx" : "expect_tx",
+                         counted(static_cast<uint64_t>(bytes < 0 ? -bytes : bytes), "byte"),
+                         name(barrier.offset_bytes), barrier.tx_bytes, changed, barrier.phase),
+         .rule = "the tx-count stays in the range -(2^20-1) to 2^20-1",
+         .fix = "expect in each phase exactly the bytes that its copies bring",
+         .section = "Contents of the mbarrier object"});
   }
   barrier.tx_bytes = changed;
 }
@@ -372,10 +374,11 @@ void MbarrierUnit::increment_pending(uint32_t offset_bytes, uint32_t count, Cycl
                                      const Strand& strand, const Instruction& instruction) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   if (int64_t{barrier.pending} + count > kMbarrierLargestCount) {
-    strand.fault(instruction, FaultKind::contract, 0,
-                 "the pending count of the mbarrier " + name(offset_bytes) + " would rise from " +
-                     std::to_string(barrier.pending) + " by " + std::to_string(count),
-                 "the pending count is at most 2^20-1 (PTX ISA, \"cp.async.mbarrier.arrive\")", "");
+    Site{strand, instruction, 0}.fault(
+        {.what = fmt::format("the pending count of the mbarrier {} would rise from {} by {}",
+                             name(offset_bytes), barrier.pending, count),
+         .rule = "the pending count is at most 2^20-1",
+         .section = "cp.async.mbarrier.arrive"});
   }
   barrier.pending += static_cast<int32_t>(count);
   tell(MbarrierEvent::Operation::increment_pending, barrier, count, now, strand, instruction, 0);

@@ -2,6 +2,8 @@
 /// mbarrier.init, inval, expect_tx, complete_tx, arrive and arrive_drop.
 #include <bit>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
@@ -28,12 +30,13 @@ SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const O
                          int lane) {
   const SharedPlace place = place_of(strand, instruction, base, lane);
   if (place.cta != strand.cta) {
-    strand.fault(instruction, FaultKind::contract, 1u << lane,
-                 "the mbarrier lies in CTA rank " + std::to_string(place.cta->rank) +
-                     ", but this form works on the executing CTA's shared memory (rank " +
-                     std::to_string(strand.cta->rank) + ")",
-                 "a generic address must fall into the .shared::cta window (PTX ISA, \"mbarrier\")",
-                 "let the CTA that owns the barrier do this");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("the mbarrier lies in CTA rank {}, but this form works on the "
+                             "executing CTA's shared memory (rank {})",
+                             place.cta->rank, strand.cta->rank),
+         .rule = "a generic address must fall into the .shared::cta window",
+         .fix = "let the CTA that owns the barrier do this",
+         .section = "mbarrier"});
   }
   return place;
 }
@@ -69,12 +72,12 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
     return;
   }
   if (!destination.sink) {
-    strand.fault(instruction, FaultKind::contract, 1u << first_lane,
-                 "an arrive on a barrier of CTA rank " + std::to_string(place.cta->rank) +
-                     " asks for the state",
-                 "an arrive on an object outside .shared::cta returns no value: the destination is "
-                 "the sink symbol _ (PTX ISA, \"mbarrier.arrive\")",
-                 "write _ as the destination and wait by parity");
+    Site{strand, instruction, lane_bit(first_lane)}.fault(
+        {.what = fmt::format("an arrive on a barrier of CTA rank {} asks for the state",
+                             place.cta->rank),
+         .rule = "an arrive on an object outside .shared::cta returns no value: the destination is "
+                 "the sink symbol _",
+         .fix = "write _ as the destination and wait by parity"});
   }
   const Cycle arrival = units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time);
   strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes](Cycle now) {
@@ -97,17 +100,15 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
               active);
     return Flow::next;
   }
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
-              1u << lane);
+              lane_bit(lane));
   }
   return Flow::next;
 }
 
 Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
     const auto count = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     units_of(*place.cta)
@@ -117,9 +118,8 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
 }
 
 Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const SharedPlace place =
-        own_place_of(strand, instruction, instruction.operands[0], lowest_lane(rest));
+  for (const int lane : lanes_of(active)) {
+    const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
     units_of(*place.cta).mbarriers.invalidate(place.offset_bytes, strand.time, strand, instruction);
   }
   return Flow::next;
@@ -130,19 +130,18 @@ using ChangeTx = void (MbarrierUnit::*)(uint32_t, uint32_t, Cycle, const Strand&
 
 template <ChangeTx kChange>
 Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const SharedPlace place = place_of(strand, instruction, instruction.operands[0], lane);
     const auto bytes = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     if (place.cta == strand.cta) {
-      (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction, 1u << lane);
+      (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction, lane_bit(lane));
       continue;
     }
     strand.cluster->at(units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time),
                        [&strand, &instruction, &unit, place, bytes, lane](Cycle now) {
                          (unit.*kChange)(place.offset_bytes, bytes, now, strand, instruction,
-                                         1u << lane);
+                                         lane_bit(lane));
                        });
   }
   return Flow::next;
@@ -251,8 +250,8 @@ void check_sem_and_scope(const Binder& binder) {
 bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active) {
   if (operand.base == 1) return true;  // a constant
   const uint64_t first = strand.value(operand, lowest_lane(active));
-  for (LaneMask rest = active & (active - 1); rest != 0; rest &= rest - 1)
-    if (strand.value(operand, lowest_lane(rest)) != first) return false;
+  for (const int lane : lanes_of(active & (active - 1)))
+    if (strand.value(operand, lane) != first) return false;
   return true;
 }
 

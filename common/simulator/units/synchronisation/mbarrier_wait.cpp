@@ -2,6 +2,8 @@
 /// mbarrier.test_wait, try_wait and pending_count.
 #include <algorithm>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/families.hpp"
@@ -14,8 +16,6 @@ namespace {
 
 using ptx::ScalarType;
 
-constexpr char kWaitSection[] = "(PTX ISA, \"mbarrier.test_wait, mbarrier.try_wait\")";
-
 /// The barrier one lane names.
 Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
   const uint64_t address =
@@ -23,12 +23,11 @@ Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
   const SharedPlace place = resolve_shared(strand, instruction, address_space(instruction.flags),
                                            address, kMbarrierBytes, kMbarrierBytes, lane);
   if (place.cta != strand.cta) {
-    strand.fault(
-        instruction, FaultKind::contract, 1u << lane,
-        "a wait on a barrier of CTA rank " + std::to_string(place.cta->rank) +
-            " by a thread of CTA rank " + std::to_string(strand.cta->rank),
-        std::string("waits work on the executing CTA's .shared::cta memory ") + kWaitSection,
-        "wait on a barrier of the own CTA, and let the other CTA arrive on that");
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("a wait on a barrier of CTA rank {} by a thread of CTA rank {}",
+                             place.cta->rank, strand.cta->rank),
+         .rule = "waits work on the executing CTA's .shared::cta memory",
+         .fix = "wait on a barrier of the own CTA, and let the other CTA arrive on that"});
   }
   return units_of(*place.cta).mbarriers.require(place.offset_bytes, strand, instruction);
 }
@@ -43,27 +42,26 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
   if ((instruction.flags & kParity) != 0) {
     const auto parity = static_cast<uint32_t>(value);
     if (parity > 1 && strict) {
-      strand.fault(
-          instruction, FaultKind::contract, 1u << lane, "phase parity " + std::to_string(parity),
-          std::string("the parity of a phase is 0 or 1 ") + kWaitSection, "pass (phase & 1)");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = fmt::format("phase parity {}", parity),
+           .rule = "the parity of a phase is 0 or 1",
+           .fix = "pass (phase & 1)"});
     }
     behind = (barrier.phase & 1) != (parity & 1) ? 1 : 0;
   } else {
     if (!mbarrier_state::is_valid(value)) {
-      strand.fault(
-          instruction, FaultKind::contract, 1u << lane,
-          "the state operand is not a value that mbarrier.arrive returned",
-          std::string("state is the result of an arrive on the same object ") + kWaitSection,
-          "keep the arrive's destination register, or wait with .parity");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = "the state operand is not a value that mbarrier.arrive returned",
+           .rule = "state is the result of an arrive on the same object",
+           .fix = "keep the arrive's destination register, or wait with .parity"});
     }
     behind = static_cast<uint32_t>(barrier.phase) - mbarrier_state::phase(value);
     if (behind > 1 && strict) {
-      strand.fault(instruction, FaultKind::contract, 1u << lane,
-                   "the state is from phase " + std::to_string(mbarrier_state::phase(value)) +
-                       ", but the barrier is in phase " + std::to_string(barrier.phase),
-                   std::string("a wait names the current or the immediately preceding phase ") +
-                       kWaitSection,
-                   "wait for each phase before the next one completes");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = fmt::format("the state is from phase {}, but the barrier is in phase {}",
+                               mbarrier_state::phase(value), barrier.phase),
+           .rule = "a wait names the current or the immediately preceding phase",
+           .fix = "wait for each phase before the next one completes"});
     }
   }
   const bool complete = behind != 0;
@@ -77,8 +75,8 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
 Cycle time_limit(const Strand& strand, const Instruction& instruction, LaneMask active) {
   if ((instruction.flags & kHasHint) == 0) return costs::kTryWaitLimit;
   uint64_t longest = 0;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1)
-    longest = std::max(longest, strand.value(instruction.operands[3], lowest_lane(rest)) & ~0u);
+  for (const int lane : lanes_of(active))
+    longest = std::max(longest, strand.value(instruction.operands[3], lane) & ~0u);
   const double cycles = static_cast<double>(longest) * costs::kClockGhz;
   return std::max<Cycle>(1, static_cast<Cycle>(cycles));
 }
@@ -126,17 +124,16 @@ Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask activ
 /// Lanes with different barriers or phases: returns as soon as one lane's phase is complete.
 Flow mixed_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
   LaneMask complete = 0;
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     Mbarrier& barrier = barrier_of(strand, instruction, lane);
     forget_waiter(barrier, strand);
-    if (is_complete(strand, instruction, barrier, 1u << lane)) complete |= 1u << lane;
+    if (is_complete(strand, instruction, barrier, lane_bit(lane))) complete |= lane_bit(lane);
   }
   if (complete == 0 && (instruction.flags & kTry) != 0 && strand.wake == Wake::none) {
     const Mbarrier& first = barrier_of(strand, instruction, lowest_lane(active));
     const Flow flow = suspend(strand, instruction, active, first);
-    for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-      Mbarrier& barrier = barrier_of(strand, instruction, lowest_lane(rest));
+    for (const int lane : lanes_of(active)) {
+      Mbarrier& barrier = barrier_of(strand, instruction, lane);
       forget_waiter(barrier, strand);
       barrier.waiters.push_back({&strand, strand.wait_token});
     }
@@ -154,15 +151,13 @@ Flow wait(Strand& strand, const Instruction& instruction, LaneMask active) {
 }
 
 Flow pending_count(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const uint64_t state = strand.value(instruction.operands[1], lane);
     if (!mbarrier_state::is_valid(state)) {
-      strand.fault(instruction, FaultKind::contract, 1u << lane,
-                   "the state operand is not a value that mbarrier.arrive returned",
-                   "pending_count decodes the state that an arrive returned (PTX ISA, "
-                   "\"mbarrier.pending_count\")",
-                   "pass the arrive's destination register");
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what = "the state operand is not a value that mbarrier.arrive returned",
+           .rule = "pending_count decodes the state that an arrive returned",
+           .fix = "pass the arrive's destination register"});
     }
     strand.set_value(instruction.operands[0], lane, mbarrier_state::pending(state));
   }

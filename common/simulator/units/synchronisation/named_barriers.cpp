@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
@@ -12,16 +14,14 @@ namespace bw::sim {
 namespace {
 
 constexpr uint32_t kThreadsPerWarp = kWarpLanes;
-constexpr char kSection[] = " (PTX ISA, \"bar, barrier\")";
 
-std::string barrier_name(uint32_t id) { return "barrier " + std::to_string(id); }
+std::string barrier_name(uint32_t id) { return fmt::format("barrier {}", id); }
 
 void write_result(const NamedBarrier& barrier, const Strand& strand, const Operand& result,
                   LaneMask lanes) {
   switch (barrier.operation) {
     case BarrierOperation::red_popc:
-      for (LaneMask rest = lanes; rest != 0; rest &= rest - 1)
-        strand.set_value(result, lowest_lane(rest), barrier.votes);
+      for (const int lane : lanes_of(lanes)) strand.set_value(result, lane, barrier.votes);
       break;
     case BarrierOperation::red_and:
       strand.set_predicate(result, lanes, barrier.votes == barrier.voters ? kAllLanes : 0);
@@ -46,27 +46,26 @@ NamedBarriers::~NamedBarriers() = default;
 
 void NamedBarriers::check(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                           const BarrierRequest& request) const {
-  const auto fault = [&](std::string what, std::string rule, std::string fix,
-                         std::vector<std::string> details = {}) {
-    strand.fault(instruction, FaultKind::contract, lanes, std::move(what),
-                 std::move(rule) + kSection, std::move(fix), std::move(details));
-  };
+  const Site site{strand, instruction, lanes};
   if (request.id >= kNamedBarriers) {
-    fault("barrier id " + std::to_string(request.id),
-          "a CTA has sixteen barriers, numbered 0 to 15", "use an id of 0 to 15");
+    site.fault({.what = fmt::format("barrier id {}", request.id),
+                .rule = "a CTA has sixteen barriers, numbered 0 to 15",
+                .fix = "use an id of 0 to 15"});
   }
   const auto cta_threads = static_cast<uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
   if (request.has_count) {
     if (request.threads == 0 || request.threads % kThreadsPerWarp != 0) {
-      fault(barrier_name(request.id) + " with a thread count of " + std::to_string(request.threads),
-            "the thread count is a multiple of the warp size and not 0",
-            "count whole warps: 32 times the number of warps that take part");
+      site.fault({.what = fmt::format("{} with a thread count of {}", barrier_name(request.id),
+                                      request.threads),
+                  .rule = "the thread count is a multiple of the warp size and not 0",
+                  .fix = "count whole warps: 32 times the number of warps that take part"});
     }
     if (request.threads > cta_threads) {
-      fault(barrier_name(request.id) + " expects " + std::to_string(request.threads) +
-                " threads, but the CTA has only " + std::to_string(cta_threads) + " (whole warps)",
-            "the barrier completes when that many threads of the CTA have arrived",
-            "make the count the number of threads that take part");
+      site.fault(
+          {.what = fmt::format("{} expects {} threads, but the CTA has only {} (whole warps)",
+                               barrier_name(request.id), request.threads, cta_threads),
+           .rule = "the barrier completes when that many threads of the CTA have arrived",
+           .fix = "make the count the number of threads that take part"});
     }
   }
   const NamedBarrier& barrier = barriers_[request.id];
@@ -78,39 +77,45 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
       const NamedBarrier::Arrival& arrival = barrier.warps[warp];
       if (arrival.lanes == 0 || lines.size() == kMostListed) continue;
       const Kernel& kernel = cta_.cluster->kernel();
-      lines.push_back("arrived: warp " + std::to_string(warp) + " at " +
-                      kernel.module().ptx().describe_location(kernel.source(*arrival.instruction)));
+      lines.push_back(fmt::format(
+          "arrived: warp {} at {}", warp,
+          kernel.module().ptx().describe_location(kernel.source(*arrival.instruction))));
     }
     return lines;
   };
   const uint32_t expected = request.has_count ? request.threads : cta_threads;
   if (expected != barrier.threads) {
-    fault(barrier_name(request.id) + " for " + std::to_string(expected) +
-              " threads, but its participants so far expect " + std::to_string(barrier.threads),
-          "all participants of a barrier give the same thread count",
-          "use one count for this barrier, or another id for another group of warps (id 0 is what "
-          "__syncthreads uses)",
-          participants());
+    site.fault({.what = fmt::format("{} for {} threads, but its participants so far expect {}",
+                                    barrier_name(request.id), expected, barrier.threads),
+                .rule = "all participants of a barrier give the same thread count",
+                .fix = "use one count for this barrier, or another id for another group of warps "
+                       "(id 0 is what "
+                       "__syncthreads uses)",
+                .details = participants()});
   }
   if (barrier.reduction != is_reduction(request.operation) ||
       (barrier.reduction && barrier.operation != request.operation)) {
-    fault(
-        barrier_name(request.id) +
-            " is used for a reduction and for another operation in the same phase",
-        "barrier.red must not be mixed with sync, arrive or another reduction on an active barrier",
-        "use another barrier id for one of them", participants());
+    site.fault({.what = barrier_name(request.id) +
+                        " is used for a reduction and for another operation in the same phase",
+                .rule = "barrier.red must not be mixed with sync, arrive or another reduction on "
+                        "an active barrier",
+                .fix = "use another barrier id for one of them",
+                .details = participants()});
   }
   const NamedBarrier::Arrival& own = barrier.warps[strand.warp->index];
   if ((own.lanes & lanes) != 0) {
-    fault("warp " + std::to_string(strand.warp->index) + " arrives at " + barrier_name(request.id) +
-              " a second time before the barrier has completed (" +
-              std::to_string(barrier.arrived_warps * kThreadsPerWarp) + " of " +
-              std::to_string(barrier.threads) + " threads have arrived)",
-          "a warp must not execute more barrier instructions on a barrier than intended before it "
-          "is reset",
-          "after an arrive, wait for the barrier's completion (through another barrier) before "
-          "using it again",
-          participants());
+    site.fault(
+        {.what = fmt::format("warp {} arrives at {} a second time before the barrier has completed "
+                             "({} of {} threads have arrived)",
+                             strand.warp->index, barrier_name(request.id),
+                             barrier.arrived_warps * kThreadsPerWarp, barrier.threads),
+         .rule = "a warp must not execute more barrier instructions on a barrier than intended "
+                 "before it "
+                 "is reset",
+         .fix =
+             "after an arrive, wait for the barrier's completion (through another barrier) before "
+             "using it again",
+         .details = participants()});
   }
 }
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
@@ -28,8 +30,8 @@ using ptx::ScalarType;
 bool uniform(const uint32_t* values, LaneMask active) {
   const uint32_t first = values[lowest_lane(active)];
   if (active != kAllLanes) {
-    for (LaneMask rest = active; rest != 0; rest &= rest - 1)
-      if (values[lowest_lane(rest)] != first) return false;
+    for (const int lane : lanes_of(active))
+      if (values[lane] != first) return false;
     return true;
   }
   uint32_t difference = 0;
@@ -76,14 +78,14 @@ int shuffle_source(int lane, uint32_t b, uint32_t c, bool& in_range) {
 
 [[noreturn]] void fault_shuffle_source(const Strand& strand, const Instruction& instruction,
                                        int lane, int source) {
-  strand.fault(
-      instruction, FaultKind::contract, LaneMask{1} << lane,
-      "lane " + std::to_string(lane) + " reads lane " + std::to_string(source) +
-          ", which does not execute the instruction with it, so the value is undefined",
-      "PTX ISA, shfl.sync: the result is undefined when the source lane is inactive or not in "
-      "the membermask",
-      "name the lane in the mask and let it execute, or clamp the shuffle to the lanes taking "
-      "part");
+  Site{strand, instruction, lane_bit(lane)}.fault(
+      {.what = fmt::format("lane {} reads lane {}, which does not execute the instruction with it, "
+                           "so the value is undefined",
+                           lane, source),
+       .rule = "the result is undefined when the source lane is inactive or not in the membermask",
+       .fix =
+           "name the lane in the mask and let it execute, or clamp the shuffle to the lanes taking "
+           "part"});
 }
 
 /// Operands: d, p, a, b, c, mask; p is scratch storage when it was not written.
@@ -284,8 +286,7 @@ template <class Operation, class T>
 void reduce(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
   const T* const a = strand.lanes<T>(instruction.operands[1]);
   T result = a[lowest_lane(lanes)];
-  for (LaneMask rest = lanes & (lanes - 1); rest != 0; rest &= rest - 1)
-    result = Operation::apply(result, a[lowest_lane(rest)]);
+  for (const int lane : lanes_of(lanes & (lanes - 1))) result = Operation::apply(result, a[lane]);
   T* const d = strand.lanes<T>(instruction.operands[0]);
   for_lanes(lanes, [=](int lane) { d[lane] = result; });
 }
@@ -302,8 +303,8 @@ void reduce_float(const Strand& strand, const Instruction& instruction, LaneMask
   };
   uint32_t best = floating::kCanonicalNanF32;
   bool found = false, any_nan = false;
-  for (LaneMask rest = lanes; rest != 0; rest &= rest - 1) {
-    const uint32_t raw = a[lowest_lane(rest)];
+  for (const int lane : lanes_of(lanes)) {
+    const uint32_t raw = a[lane];
     const uint32_t bits = kAbs ? raw & ~floating::kSignF32 : raw;
     if ((bits & ~floating::kSignF32) > floating::kExponentF32) {
       any_nan = true;

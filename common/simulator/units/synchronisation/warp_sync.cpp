@@ -1,25 +1,18 @@
 #include "common/simulator/units/synchronisation/warp_sync.hpp"
+#include "common/simulator/base/text.hpp"
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include <fmt/core.h>
+
 namespace bw::sim {
 namespace {
 
 constexpr const char* kRule =
-    "PTX ISA, Parallel Synchronization and Communication Instructions: the executing thread is in "
-    "its "
-    "membermask, and all non-exited threads of a membermask execute the same instruction with the "
-    "same "
-    "membermask";
-
-std::string hex(LaneMask mask) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "0x";
-  for (int digit = 7; digit >= 0; --digit) text += kDigits[mask >> (4 * digit) & 15];
-  return text;
-}
+    "the executing thread is in its membermask, and all non-exited threads of a membermask execute "
+    "the same instruction with the same membermask";
 
 }  // namespace
 
@@ -41,34 +34,39 @@ WarpSync::Gathering& WarpSync::find_or_add(Strand& strand, const Instruction* ke
 
 void WarpSync::check_masks(const Strand& strand, const Instruction& instruction, LaneMask active,
                            const uint32_t* members, LaneMask mask, const Instruction* key) const {
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
-    const LaneMask bit = LaneMask{1} << lane;
+  for (const int lane : lanes_of(active)) {
+    const LaneMask bit = lane_bit(lane);
     if (members[lane] == mask && (mask & bit) == 0)
-      strand.fault(instruction, FaultKind::contract, bit,
-                   "lane " + std::to_string(lane) + " executes with the member mask " + hex(mask) +
-                       ", which does not contain it",
-                   kRule, "name every executing lane in the mask");
+      Site{strand, instruction, bit}.fault(
+          {.what =
+               fmt::format("lane {} executes with the member mask {}, which does not contain it",
+                           lane, hex_mask(mask)),
+           .rule = kRule,
+           .fix = "name every executing lane in the mask"});
     if (members[lane] != mask && (mask & bit) != 0)
-      strand.fault(instruction, FaultKind::contract, bit,
-                   "lane " + std::to_string(lane) + " has the member mask " + hex(members[lane]) +
-                       ", but other lanes count on it with the mask " + hex(mask),
-                   kRule, "use the same mask in all lanes that it names");
+      Site{strand, instruction, bit}.fault(
+          {.what = fmt::format(
+               "lane {} has the member mask {}, but other lanes count on it with the mask {}", lane,
+               hex_mask(members[lane]), hex_mask(mask)),
+           .rule = kRule,
+           .fix = "use the same mask in all lanes that it names"});
   }
   const LaneMask skipping = mask & strand.mask & ~active;
   if (skipping != 0)
-    strand.fault(instruction, FaultKind::contract, active,
-                 "the member mask " + hex(mask) + " names lanes " + hex(skipping) +
-                     ", whose guard predicate skips the instruction",
-                 kRule,
-                 "compute the mask from the lanes that execute, or execute it in all of them");
+    Site{strand, instruction, active}.fault(
+        {.what = "the member mask " + hex_mask(mask) + " names lanes " + hex_mask(skipping) +
+                 ", whose guard predicate skips the instruction",
+         .rule = kRule,
+         .fix = "compute the mask from the lanes that execute, or execute it in all of them"});
   for (const Gathering& other : gatherings_)
     if (other.warp == strand.warp && other.instruction == key && other.members != mask &&
         ((other.arrived & mask) != 0 || (other.members & active & mask) != 0))
-      strand.fault(instruction, FaultKind::contract, active,
-                   "the member mask " + hex(mask) + " overlaps the mask " + hex(other.members) +
-                       " with which lanes " + hex(other.arrived) + " wait at the instruction",
-                   kRule, "use the same mask in all lanes that it names");
+      Site{strand, instruction, active}.fault(
+          {.what = "the member mask " + hex_mask(mask) + " overlaps the mask " +
+                   hex_mask(other.members) + " with which lanes " + hex_mask(other.arrived) +
+                   " wait at the instruction",
+           .rule = kRule,
+           .fix = "use the same mask in all lanes that it names"});
 }
 
 Flow WarpSync::gather(Strand& strand, const Instruction& instruction, LaneMask active,
@@ -78,7 +76,7 @@ Flow WarpSync::gather(Strand& strand, const Instruction& instruction, LaneMask a
     const LaneMask mask = members[lowest_lane(rest)];
     LaneMask group = 0;
     for (LaneMask more = rest; more != 0; more &= more - 1)
-      if (members[lowest_lane(more)] == mask) group |= LaneMask{1} << lowest_lane(more);
+      if (members[lowest_lane(more)] == mask) group |= lane_bit(lowest_lane(more));
     rest &= ~group;
     check_masks(strand, instruction, active, members, mask, key);
     Gathering& gathering = find_or_add(strand, key, mask);

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <fmt/core.h>
+
 namespace bw::sim {
 namespace {
 
@@ -15,8 +17,8 @@ constexpr unsigned kSparsitySelector = 0, kSparse = 2, kSaturate = 3, kDFormat =
                    kBMajor = 16, kN = 17, kReserved23 = 23, kM = 24, kReserved29 = 29,
                    kMaximumShift = 30;
 constexpr uint32_t kNUnit = 8, kMUnit = 16;
-constexpr const char* kSection = "PTX ISA, tcgen05.mma: Instruction descriptor";
-constexpr const char* kShapes = "PTX ISA, tcgen05.mma: Matrix shape (kind, cta_group, M, N, K)";
+constexpr std::string_view kSection = "Instruction descriptor";
+constexpr const char* kRule = "the fields of the descriptor hold what the kind allows";
 
 std::optional<MmaFormat> operand_format(uint32_t code, MmaKind kind) {
   switch (kind) {
@@ -119,55 +121,69 @@ MmaShape decode_instruction_descriptor(uint32_t bits, MmaKind kind) {
   return shape;
 }
 
-std::optional<DescriptorProblem> check_instruction_descriptor(uint32_t bits, MmaKind kind,
-                                                              int cta_group) {
+std::optional<Fault> check_instruction_descriptor(uint32_t bits, MmaKind kind, int cta_group) {
   const std::string name =
       std::string("the instruction descriptor of kind::") + kind_name(kind) + " has ";
   const auto value = [&](unsigned first, unsigned count) {
     return std::to_string(field(bits, first, count));
   };
   if (field(bits, kSparse, 1) != 0 || field(bits, kSparsitySelector, 2) != 0)
-    return DescriptorProblem{name + "sparsity bits (0 to 2) set, but the instruction is dense",
-                             kSection, "clear bits 0 to 2"};
+    return Fault{.what = name + "sparsity bits (0 to 2) set, but the instruction is dense",
+                 .rule = kRule,
+                 .fix = "clear bits 0 to 2",
+                 .section = kSection};
   if (field(bits, kReserved6, 1) != 0 || field(bits, kReserved23, 1) != 0 ||
       field(bits, kReserved29, 1) != 0)
-    return DescriptorProblem{name + "reserved bits set (6, 23 and 29 must be 0)", kSection,
-                             "clear bits 6, 23 and 29"};
+    return Fault{.what = name + "reserved bits set (6, 23 and 29 must be 0)",
+                 .rule = kRule,
+                 .fix = "clear bits 6, 23 and 29",
+                 .section = kSection};
   if (field(bits, kMaximumShift, 2) != 0)
-    return DescriptorProblem{name + "a maximum shift in bits 30 and 31, which only .ws uses",
-                             kSection, "clear bits 30 and 31"};
+    return Fault{.what = name + "a maximum shift in bits 30 and 31, which only .ws uses",
+                 .rule = kRule,
+                 .fix = "clear bits 30 and 31",
+                 .section = kSection};
   const bool is_i8 = kind == MmaKind::i8;
   if (is_i8 && (field(bits, kNegateA, 1) != 0 || field(bits, kNegateB, 1) != 0))
-    return DescriptorProblem{name + "a negate bit (13, 14) set", kSection,
-                             "clear bits 13 and 14: integer operands cannot be negated"};
+    return Fault{.what = name + "a negate bit (13, 14) set",
+                 .rule = kRule,
+                 .fix = "clear bits 13 and 14: integer operands cannot be negated",
+                 .section = kSection};
   if (!is_i8 && field(bits, kSaturate, 1) != 0)
-    return DescriptorProblem{name + "the saturate bit (3) set, which only kind::i8 has", kSection,
-                             "clear bit 3"};
+    return Fault{.what = name + "the saturate bit (3) set, which only kind::i8 has",
+                 .rule = kRule,
+                 .fix = "clear bit 3",
+                 .section = kSection};
   if (!operand_format(field(bits, kAFormat, 3), kind) ||
       !operand_format(field(bits, kBFormat, 3), kind))
-    return DescriptorProblem{name + "format " + value(kAFormat, 3) + " for A and " +
-                                 value(kBFormat, 3) + " for B; allowed are " +
-                                 allowed_formats(kind),
-                             kSection, "encode the formats that the kind has"};
+    return Fault{.what = name + "format " + value(kAFormat, 3) + " for A and " +
+                         value(kBFormat, 3) + " for B; allowed are " + allowed_formats(kind),
+                 .rule = kRule,
+                 .fix = "encode the formats that the kind has",
+                 .section = kSection};
   if (kind == MmaKind::f16 && field(bits, kAFormat, 3) != field(bits, kBFormat, 3))
-    return DescriptorProblem{name + "one f16 and one bf16 operand", kSection,
-                             "give A and B the same format"};
+    return Fault{.what = name + "one f16 and one bf16 operand",
+                 .rule = kRule,
+                 .fix = "give A and B the same format",
+                 .section = kSection};
   if (!accumulator_allowed(field(bits, kDFormat, 2), kind, field(bits, kAFormat, 3),
                            field(bits, kBFormat, 3)))
-    return DescriptorProblem{
-        name + "format " + value(kDFormat, 2) +
-            " for D, which does not go with the kind and the formats of A and B",
-        kSection, "use 1 (f32), 0 (f16) for f16 and f8f6f4 operands, 2 (s32) for i8"};
+    return Fault{.what = name + "format " + value(kDFormat, 2) +
+                         " for D, which does not go with the kind and the formats of A and B",
+                 .rule = kRule,
+                 .fix = "use 1 (f32), 0 (f16) for f16 and f8f6f4 operands, 2 (s32) for i8",
+                 .section = kSection};
   const MmaShape shape = decode_instruction_descriptor(bits, kind);
   if (!shape_allowed(shape.m, shape.n, kind, cta_group))
-    return DescriptorProblem{
-        name + "M = " + std::to_string(shape.m) + ", N = " + std::to_string(shape.n) +
-            ", a shape that cta_group::" + std::to_string(cta_group) + " does not have",
-        kShapes,
-        cta_group == 1 ? "use M = 64 with N a multiple of 8 or M = 128 with N a multiple "
-                         "of 16, N up to 256"
-                       : "use M = 128 or 256 with N a multiple of 16 (kind::i8: of 32) "
-                         "up to 256"};
+    return Fault{.what = fmt::format("{}M = {}, N = {}, a shape that cta_group::{} does not have",
+                                     name, shape.m, shape.n, cta_group),
+                 .rule = "the shape is one that the kind has",
+                 .fix = cta_group == 1
+                            ? "use M = 64 with N a multiple of 8 or M = 128 with N a multiple "
+                              "of 16, N up to 256"
+                            : "use M = 128 or 256 with N a multiple of 16 (kind::i8: of 32) "
+                              "up to 256",
+                 .section = "Matrix Shape"};
   return std::nullopt;
 }
 

@@ -54,9 +54,8 @@ struct MmaShape {
 /// bits, formats that the kind does not have, shapes that the kind and cta_group do not have.
 /// Source: PTX ISA, "Instruction descriptor" and the tables of shapes and data types of
 /// tcgen05.mma.
-[[nodiscard]] std::optional<DescriptorProblem> check_instruction_descriptor(uint32_t bits,
-                                                                            MmaKind kind,
-                                                                            int cta_group);
+[[nodiscard]] std::optional<Fault> check_instruction_descriptor(uint32_t bits, MmaKind kind,
+                                                                int cta_group);
 
 /// "f16", "tf32", "f8f6f4", "i8".
 [[nodiscard]] const char* kind_name(MmaKind kind);

@@ -1,6 +1,9 @@
 #include "common/simulator/units/tensor_core/matrix_descriptor.hpp"
+#include "common/simulator/base/text.hpp"
 
 #include <algorithm>
+
+#include <fmt/core.h>
 
 namespace bw::sim {
 namespace {
@@ -9,14 +12,8 @@ constexpr uint64_t bits_of(uint64_t value, unsigned first, unsigned count) {
   return value >> first & ((uint64_t{1} << count) - 1);
 }
 
-constexpr const char* kSection = "PTX ISA, tcgen05: Shared memory descriptor";
-
-std::string hexadecimal(uint64_t value) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "0x";
-  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[value >> shift & 15u];
-  return text;
-}
+constexpr std::string_view kSection = "Shared memory descriptor";
+constexpr const char* kRule = "the fields of the descriptor hold what its layout allows";
 
 }  // namespace
 
@@ -31,30 +28,41 @@ MatrixDescriptor decode_matrix_descriptor(uint64_t bits) {
   return descriptor;
 }
 
-std::optional<DescriptorProblem> check_matrix_descriptor(uint64_t bits) {
-  const std::string name = "the shared-memory descriptor " + hexadecimal(bits) + " has ";
+std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
+  const std::string name = "the shared-memory descriptor " + hex_word(bits) + " has ";
   if (bits_of(bits, 14, 2) != 0 || bits_of(bits, 30, 2) != 0)
-    return DescriptorProblem{name + "reserved bits set (14, 15, 30 and 31 must be 0)", kSection,
-                             "encode addresses and offsets as (bytes & 0x3ffff) >> 4 before they "
-                             "are shifted into place"};
+    return Fault{.what = name + "reserved bits set (14, 15, 30 and 31 must be 0)",
+                 .rule = kRule,
+                 .fix =
+                     "encode addresses and offsets as (bytes & 0x3ffff) >> 4 before they "
+                     "are shifted into place",
+                 .section = kSection};
   if (bits_of(bits, 46, 3) != 1)
-    return DescriptorProblem{name + "the fixed constant " + std::to_string(bits_of(bits, 46, 3)) +
-                                 " in bits 46 to 48, where sm_100 needs 1",
-                             kSection, "set bit 46 and clear bits 47 and 48"};
+    return Fault{
+        .what = fmt::format("{}the fixed constant {} in bits 46 to 48, where sm_100 needs 1", name,
+                            bits_of(bits, 46, 3)),
+        .rule = kRule,
+        .fix = "set bit 46 and clear bits 47 and 48",
+        .section = kSection};
   if (bits_of(bits, 52, 1) != 0)
-    return DescriptorProblem{name +
-                                 "bit 52 set (leading offset as an absolute address), which "
-                                 "sm_100a does not have",
-                             kSection, "clear bit 52 and give the leading offset in bytes >> 4"};
+    return Fault{.what = name +
+                         "bit 52 set (leading offset as an absolute address), which "
+                         "sm_100a does not have",
+                 .rule = kRule,
+                 .fix = "clear bit 52 and give the leading offset in bytes >> 4",
+                 .section = kSection};
   if (bits_of(bits, 53, 8) != 0)
-    return DescriptorProblem{name + "the fixed constant in bits 53 to 60 not 0", kSection,
-                             "clear bits 53 to 60"};
+    return Fault{.what = name + "the fixed constant in bits 53 to 60 not 0",
+                 .rule = kRule,
+                 .fix = "clear bits 53 to 60",
+                 .section = kSection};
   const uint64_t swizzle = bits_of(bits, 61, 3);
   if (swizzle == 3 || swizzle == 5 || swizzle == 7)
-    return DescriptorProblem{name + "the swizzle mode " + std::to_string(swizzle) +
-                                 " in bits 61 to 63, which is invalid",
-                             kSection,
-                             "use 0 (none), 1 (128B with 32B atom), 2 (128B), 4 (64B) or 6 (32B)"};
+    return Fault{.what = fmt::format("{}the swizzle mode {} in bits 61 to 63, which is invalid",
+                                     name, swizzle),
+                 .rule = kRule,
+                 .fix = "use 0 (none), 1 (128B with 32B atom), 2 (128B), 4 (64B) or 6 (32B)",
+                 .section = kSection};
   return std::nullopt;
 }
 

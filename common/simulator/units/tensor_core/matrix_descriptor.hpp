@@ -26,11 +26,6 @@ enum class SharedSwizzle : uint8_t {
 /// Which index of a matrix is contiguous.
 enum class Major : uint8_t { k, mn };
 
-/// A rule of the PTX ISA that a descriptor breaks.
-struct DescriptorProblem {
-  std::string what, rule, fix;
-};
-
 struct MatrixDescriptor {
   uint32_t start_bytes = 0;
   uint32_t leading_bytes = 0;
@@ -98,7 +93,7 @@ struct MatrixDescriptor {
 [[nodiscard]] MatrixDescriptor decode_matrix_descriptor(uint64_t bits);
 
 /// What is wrong with the bits: reserved bits, version, swizzle mode, addressing mode.
-[[nodiscard]] std::optional<DescriptorProblem> check_matrix_descriptor(uint64_t bits);
+[[nodiscard]] std::optional<Fault> check_matrix_descriptor(uint64_t bits);
 
 /// Whether a matrix of `rows` (M or N) x `k_elements` lies inside `shared_bytes` of shared memory,
 /// all of it behind the first `reserved_bytes`.

@@ -18,7 +18,7 @@ constexpr size_t kAddressBytes = 4;
 
 Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   if (strand.resumed()) return Flow::next;  // whoever granted the columns has written the address
-  require_converged(strand, i, active, "tcgen05.alloc");
+  require_converged(strand, i, active);
   TensorMemory& memory = units_of(strand).tensor_memory;
   const int group = i.flags & kGroupFlags;
   memory.require_group(strand, i, active, group);
@@ -31,16 +31,15 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   const SharedPlace place =
       resolve_shared(strand, i, space, address, kAddressBytes, kAddressBytes, lane);
   if (place.cta != strand.cta)
-    strand.fault(i, FaultKind::contract, active,
-                 "writes its address into another CTA's shared memory",
-                 "PTX ISA, tcgen05.alloc: the destination lies in the CTA's own shared memory",
-                 "pass an address of the own CTA");
+    Site{strand, i, active}.fault({.what = "writes its address into another CTA's shared memory",
+                                   .rule = "the destination lies in the CTA's own shared memory",
+                                   .fix = "pass an address of the own CTA"});
   if (memory.allocate(strand, i, active, group, columns, place.offset_bytes)) return Flow::next;
   return strand.block(WaitKind::tcgen05_alloc, columns, static_cast<uint64_t>(group));
 }
 
 Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
-  require_converged(strand, i, active, "tcgen05.dealloc");
+  require_converged(strand, i, active);
   TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_group(strand, i, active, i.flags & kGroupFlags);
   const auto address = static_cast<uint32_t>(
@@ -53,7 +52,7 @@ Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 Flow execute_relinquish(Strand& strand, const Instruction& i, LaneMask active) {
-  require_converged(strand, i, active, "tcgen05.relinquish_alloc_permit");
+  require_converged(strand, i, active);
   TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_group(strand, i, active, i.flags & kGroupFlags);
   memory.relinquish(strand, i, active);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
@@ -17,7 +19,6 @@ namespace {
 
 constexpr size_t kMbarrierBytes = 8;
 constexpr uint8_t kGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
-constexpr const char* kSection = "PTX ISA, tcgen05.commit";
 
 /// Arrives on the mbarrier at the same place in every CTA of the mask, when all that the thread has
 /// issued is complete (at once when nothing is outstanding).
@@ -25,8 +26,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
   Cta& cta = *strand.cta;
   Cluster& cluster = *strand.cluster;
   units_of(cta).tensor_memory.require_group(strand, i, active, i.flags & kGroupFlags);
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
     const AddressSpace space =
         (i.flags & kClusterFlag) != 0 ? AddressSpace::shared_cluster : AddressSpace::generic;
@@ -36,12 +36,12 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
     if ((i.flags & kMulticastFlag) != 0) {
       targets = static_cast<uint32_t>(strand.value(i.operands[1], lane)) & 0xffffu;
       if (targets == 0 || targets >> cluster.size() != 0)
-        strand.fault(i, FaultKind::contract, 1u << lane,
-                     "the CTA mask " + std::to_string(targets) + " of a cluster of " +
-                         std::to_string(cluster.size()) + " CTA(s) names " +
-                         (targets == 0 ? "no CTA" : "CTAs that do not exist"),
-                     std::string(kSection) + ": bit r of ctaMask names the CTA with rank r",
-                     "set only bits below the cluster's size, at least one");
+        Site{strand, i, lane_bit(lane)}.fault(
+            {.what =
+                 fmt::format("the CTA mask {} of a cluster of {} CTA(s) names {}", targets,
+                             cluster.size(), targets == 0 ? "no CTA" : "CTAs that do not exist"),
+             .rule = "bit r of ctaMask names the CTA with rank r",
+             .fix = "set only bits below the cluster's size, at least one"});
     }
     const Cycle done =
         std::max(strand.time, units_of(cta).tensor_core.completion(strand.thread_index(lane)));
@@ -50,7 +50,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
     if (cluster.observed(EventKind::group)) {
       GroupEvent event;
       event.unit = GroupEvent::Unit::tensor_core;
-      event.origin = strand.origin(i, 1u << lane);
+      event.origin = strand.origin(i, lane_bit(lane));
       event.cycle = strand.time;
       event.targets = targets;
       event.offset_bytes = place.offset_bytes;
@@ -64,7 +64,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
            rest_of_targets &= rest_of_targets - 1) {
         const auto rank = static_cast<uint32_t>(lowest_lane(rest_of_targets));
         units_of(cluster.cta(rank))
-            .mbarriers.arrive(offset, 1, now, *issuer, *instruction, 1u << lane);
+            .mbarriers.arrive(offset, 1, now, *issuer, *instruction, lane_bit(lane));
       }
     });
   }

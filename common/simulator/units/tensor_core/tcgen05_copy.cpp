@@ -4,6 +4,8 @@
 #include <array>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
@@ -41,40 +43,40 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
   Cta& cta = *strand.cta;
   const int group = form.operation.group;
   require_issuer(strand, i, active, group);
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
-    const LaneMask thread = 1u << lane;
+  for (const int lane : lanes_of(active)) {
+    const LaneMask thread = lane_bit(lane);
     CopyOperation copy = form.operation;
     copy.destination = TensorAddress::decode(static_cast<uint32_t>(
         strand.value(i.operands[0], lane) + static_cast<uint64_t>(i.immediate)));
     if (strand.cluster->settings().strictness == Strictness::lenient)
       copy.destination.lane %= TensorMemory::kLanes;
     if (copy.destination.lane >= (copy.one_row_a_quarter ? uint32_t{kWarpLanes} : 1u))
-      strand.fault(i, FaultKind::contract, thread,
-                   "invalid datapath (lane) alignment: the destination starts at lane " +
-                       std::to_string(copy.destination.lane),
-                   "PTX ISA, tcgen05.cp",
-                   copy.one_row_a_quarter ? "start at one of lanes 0 to 31" : "start at lane 0");
+      Site{strand, i, thread}.fault(
+          {.what =
+               fmt::format("invalid datapath (lane) alignment: the destination starts at lane {}",
+                           copy.destination.lane),
+           .rule = "the copy fills the lanes that its shape names",
+           .fix = copy.one_row_a_quarter ? "start at one of lanes 0 to 31" : "start at lane 0"});
     const uint64_t bits = strand.value(i.operands[1], lane);
-    if (const auto problem = check_matrix_descriptor(bits))
-      strand.fault(i, FaultKind::contract, thread, problem->what, problem->rule, problem->fix);
+    if (const auto problem = check_matrix_descriptor(bits)) Site{strand, i, thread}.fault(*problem);
     copy.source = decode_matrix_descriptor(bits);
     // Bytes count as elements here: the copy moves whole rows of 16 or 32 bytes.
     if (!matrix_in_bounds(copy.source, Major::k, std::max(copy.rows, 8u), copy.row_bytes, 1,
                           cta.shared.size(), kReservedSharedBytes))
-      strand.fault(i, FaultKind::contract, thread,
-                   "out of bounds: the source matrix of " + std::to_string(copy.rows) +
-                       " rows from shared address " + std::to_string(copy.source.start_bytes) +
-                       " reaches outside of the CTA's shared memory",
-                   "PTX ISA, tcgen05: Shared memory descriptor",
-                   "check start address and offsets (in bytes >> 4)");
+      Site{strand, i, thread}.fault(
+          {.what = fmt::format("out of bounds: the source matrix of {} rows from shared address {} "
+                               "reaches outside of the CTA's shared memory",
+                               copy.rows, copy.source.start_bytes),
+           .rule = "the matrix lies in the CTA's shared memory",
+           .fix = "check start address and offsets (in bytes >> 4)",
+           .section = "Shared memory descriptor"});
     const uint32_t columns = copy.row_bytes / sizeof(uint32_t);
     for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
       TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
       memory.require_allocated(strand, i, thread, copy.destination.column, columns);
       memory.mark_written(0, TensorMemory::kLanes, copy.destination.column, columns);
     }
-    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, 1u << lane), copy);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)), copy);
   }
   return Flow::next;
 }

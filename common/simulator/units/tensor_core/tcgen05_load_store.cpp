@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
@@ -108,7 +110,7 @@ void scatter(TensorMemory& memory, const Form& form, TensorAddress base, uint32_
 /// The checked address: uniform, in the warp's quarter of the lanes, in allocated columns.
 TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask active,
                               const Form& form) {
-  require_converged(strand, i, active, "tcgen05.ld, tcgen05.st");
+  require_converged(strand, i, active);
   const auto bits = static_cast<uint32_t>(
       uniform_value(strand, i, i.operands[form.registers], active, "the Tensor Memory address") +
       static_cast<uint64_t>(i.immediate));
@@ -119,16 +121,15 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
   const bool aligned = within == 0 || (half_lanes && within == form.lanes());
   const bool strict = strand.cluster->settings().strictness == Strictness::strict;
   if (!aligned || (strict && address.lane - within != quarter))
-    strand.fault(
-        i, FaultKind::contract, active,
-        "invalid datapath (lane) alignment: the address names lane " +
-            std::to_string(address.lane) + ", but warp " + std::to_string(strand.warp->index) +
-            " may access lanes " + std::to_string(quarter) + "-" +
-            std::to_string(quarter + kWarpLanes - 1) + " only, starting at lane " +
-            std::to_string(quarter) +
-            (half_lanes ? " or " + std::to_string(quarter + form.lanes()) : ""),
-        "PTX ISA, Tensor Memory: Access restrictions (warp w accesses lanes 32 * (w % 4)...)",
-        "add (warp % 4) * 32 << 16 to the address of the allocation");
+    Site{strand, i, active}.fault(
+        {.what =
+             fmt::format("invalid datapath (lane) alignment: the address names lane {}, but warp "
+                         "{} may access lanes {}-{} only, starting at lane {}{}",
+                         address.lane, strand.warp->index, quarter, quarter + kWarpLanes - 1,
+                         quarter, half_lanes ? fmt::format(" or {}", quarter + form.lanes()) : ""),
+         .rule = "warp w accesses the 32 lanes from 32 * (w % 4)",
+         .fix = "add (warp % 4) * 32 << 16 to the address of the allocation",
+         .section = "Access restrictions"});
   address.lane = quarter + within;
   TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_allocated(strand, i, active, address.column, form.columns);
@@ -184,7 +185,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
-  require_converged(strand, i, active, "tcgen05.wait");
+  require_converged(strand, i, active);
   TensorMemory::WarpState& state = units_of(strand).tensor_memory.warp_state(strand.warp->index);
   const uint32_t* data = state.data.data();
   for (const TensorMemory::WarpState::Load& load : state.loads) {
@@ -229,7 +230,7 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
-  require_converged(strand, i, active, "tcgen05.wait");
+  require_converged(strand, i, active);
   const TensorMemory::WarpState& state =
       units_of(strand).tensor_memory.warp_state(strand.warp->index);
   // One cycle behind, so that the stores' actions have run before anything that follows.
@@ -255,7 +256,7 @@ void bind_transfer(Binder& binder, bool is_load) {
   form.registers = info->registers * repetitions;
   form.columns = info->columns * repetitions * (form.packed ? 2 : 1);
   if (form.registers > kMostRegisters)
-    binder.refuse("needs " + std::to_string(form.registers) + " registers; the most are 128",
+    binder.refuse(fmt::format("needs {} registers; the most are 128", form.registers),
                   "use a smaller repetition count");
   if (halves)
     form.split = static_cast<uint32_t>(binder.immediate(binder.ptx_operand(is_load ? 2 : 1)));
@@ -263,8 +264,8 @@ void bind_transfer(Binder& binder, bool is_load) {
       is_load ? binder.destination_vector(binder.ptx_operand(data), sizeof(uint32_t))
               : binder.source_vector(binder.ptx_operand(data), ptx::ScalarType::b32);
   if (registers != form.registers)
-    binder.refuse("has " + std::to_string(registers) +
-                      " data registers; its shape and count take " + std::to_string(form.registers),
+    binder.refuse(fmt::format("has {} data registers; its shape and count take {}", registers,
+                              form.registers),
                   "");
   binder.address(binder.ptx_operand(address));
   binder.detail(form);

@@ -3,6 +3,8 @@
 /// core.
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
@@ -16,8 +18,6 @@ namespace {
 
 constexpr uint32_t kTensorMemoryAColumns = kMmaKBytes / sizeof(uint32_t);
 constexpr uint32_t kLargestScaleExponent = 15;
-constexpr const char* kLayoutSection =
-    "PTX ISA, tcgen05.mma: Data path layout organization (lanes of A and D)";
 
 /// A decoded tcgen05.mma. Operands: D address, A (descriptor or address), B descriptor, instruction
 /// descriptor, enable-input-d, then the words of disable-output-lane.
@@ -31,11 +31,6 @@ struct Form {
 };
 constexpr int kD = 0, kA = 1, kB = 2, kDescriptor = 3, kEnable = 4, kDisable = 5;
 
-[[noreturn]] void fault(const Strand& strand, const Instruction& i, int lane,
-                        const DescriptorProblem& problem) {
-  strand.fault(i, FaultKind::contract, 1u << lane, problem.what, problem.rule, problem.fix);
-}
-
 /// A lane that D or A may start at: 0, and 16 too for M = 64.
 uint32_t checked_lane(const Strand& strand, const Instruction& i, int lane, uint32_t matrix_lane,
                       const MmaOperation& mma, const char* matrix) {
@@ -43,32 +38,35 @@ uint32_t checked_lane(const Strand& strand, const Instruction& i, int lane, uint
     matrix_lane %= TensorMemory::kLanes;
   const bool may_be_16 = mma.group == 1 && mma.shape.m == 64;
   if (matrix_lane == 0 || (may_be_16 && matrix_lane == 16)) return matrix_lane;
-  fault(strand, i, lane,
-        {std::string("invalid datapath (lane) alignment: ") + matrix + " starts at lane " +
-             std::to_string(matrix_lane) + " with M = " + std::to_string(mma.shape.m),
-         kLayoutSection, std::string("start at lane 0") + (may_be_16 ? " or 16" : "")});
+  Site{strand, i, lane_bit(lane)}.fault(
+      {.what = fmt::format("invalid datapath (lane) alignment: {} starts at lane {} with M = {}",
+                           matrix, matrix_lane, mma.shape.m),
+       .rule = "the layout says in which lanes A and D lie",
+       .fix = std::string("start at lane 0") + (may_be_16 ? " or 16" : ""),
+       .section = "Data Path Layout Organization"});
 }
 
 void check_shared_operand(Strand& strand, const Instruction& i, int lane, uint64_t bits,
                           const MatrixDescriptor& descriptor, Major major, MmaFormat format,
                           uint32_t rows, const char* matrix) {
-  if (const auto problem = check_matrix_descriptor(bits))
-    fault(strand, i, lane,
-          {std::string(matrix) + ": " + problem->what, problem->rule, problem->fix});
+  if (auto problem = check_matrix_descriptor(bits)) {
+    problem->what = std::string(matrix) + ": " + problem->what;
+    Site{strand, i, lane_bit(lane)}.fault(*problem);
+  }
   const uint32_t bytes = container_bytes(format);
   if (matrix_in_bounds(descriptor, major, rows, kMmaKBytes / bytes, bytes,
                        strand.cta->shared.size(), kReservedSharedBytes))
     return;
-  fault(strand, i, lane,
-        {std::string("out of bounds: ") + matrix + " of " + std::to_string(rows) +
-             " rows from shared address " + std::to_string(descriptor.start_bytes) +
-             " with leading offset " + std::to_string(descriptor.leading_bytes) +
-             " and stride offset " + std::to_string(descriptor.stride_bytes) +
-             " reaches outside of the CTA's " + std::to_string(strand.cta->shared.size()) +
-             " bytes of shared memory (the first " + std::to_string(kReservedSharedBytes) +
-             " are reserved)",
-         "PTX ISA, tcgen05: Shared memory descriptor",
-         "check start address, offsets (in bytes >> 4) and the size of the tile"});
+  Site{strand, i, lane_bit(lane)}.fault(
+      {.what =
+           fmt::format("out of bounds: {} of {} rows from shared address {} with leading offset {} "
+                       "and stride offset {} reaches outside of the CTA's {} bytes of shared "
+                       "memory (the first {} are reserved)",
+                       matrix, rows, descriptor.start_bytes, descriptor.leading_bytes,
+                       descriptor.stride_bytes, strand.cta->shared.size(), kReservedSharedBytes),
+       .rule = "the matrix lies in the CTA's shared memory",
+       .fix = "check start address, offsets (in bytes >> 4) and the size of the tile",
+       .section = "Shared memory descriptor"});
 }
 
 /// One thread's MMA, checked.
@@ -76,7 +74,7 @@ MmaOperation operation_of(Strand& strand, const Instruction& i, const Form& form
   MmaOperation mma;
   const auto idesc = static_cast<uint32_t>(strand.value(i.operands[kDescriptor], lane));
   if (const auto problem = check_instruction_descriptor(idesc, form.kind, form.group))
-    fault(strand, i, lane, *problem);
+    Site{strand, i, lane_bit(lane)}.fault(*problem);
   mma.shape = decode_instruction_descriptor(idesc, form.kind);
   mma.group = form.group;
   mma.accumulate = (strand.predicate(i.operands[kEnable]) >> lane & 1u) != 0;
@@ -100,9 +98,11 @@ MmaOperation operation_of(Strand& strand, const Instruction& i, const Form& form
         static_cast<uint32_t>(a_bits + static_cast<uint64_t>(form.a_displacement)));
     mma.a_address.lane = checked_lane(strand, i, lane, mma.a_address.lane, mma, "A");
     if (mma.shape.a_major != Major::k)
-      fault(strand, i, lane,
-            {"the instruction descriptor says that A is MN-major, but A lies in Tensor Memory",
-             "PTX ISA, tcgen05.mma: A in Tensor Memory is K-major", "clear bit 15"});
+      Site{strand, i, lane_bit(lane)}.fault(
+          {.what =
+               "the instruction descriptor says that A is MN-major, but A lies in Tensor Memory",
+           .rule = "A in Tensor Memory is K-major",
+           .fix = "clear bit 15"});
   } else {
     mma.a = decode_matrix_descriptor(a_bits);
     check_shared_operand(strand, i, lane, a_bits, mma.a, mma.shape.a_major, mma.shape.a_format,
@@ -119,14 +119,13 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   Cta& cta = *strand.cta;
   require_issuer(strand, i, active, form.group);
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
+  for (const int lane : lanes_of(active)) {
     const MmaOperation mma = operation_of(strand, i, form, lane);
     const bool halves = mma.group == 2 && mma.shape.m == 128;
     const uint32_t columns = halves ? mma.shape.n / 2 : mma.shape.n;
     for (uint32_t member = 0; member < static_cast<uint32_t>(form.group); ++member) {
       TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
-      const LaneMask thread = 1u << lane;
+      const LaneMask thread = lane_bit(lane);
       memory.require_allocated(strand, i, thread, mma.d.column, columns);
       if (mma.accumulate)
         memory.require_written(strand, i, thread, 0, TensorMemory::kLanes, mma.d.column, columns);
@@ -137,7 +136,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
       }
       memory.mark_written(0, TensorMemory::kLanes, mma.d.column, columns);
     }
-    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, 1u << lane), mma);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)), mma);
   }
   return Flow::next;
 }
@@ -176,9 +175,8 @@ void bind_mma(Binder& binder) {
         static_cast<uint32_t>(binder.source_vector(binder.ptx_operand(4), ptx::ScalarType::b32));
     const uint32_t expected = form.group == 1 ? 4 : 8;
     if (form.disable_words != expected)
-      binder.refuse("has " + std::to_string(form.disable_words) +
-                        " words of disable-output-lane; cta_group::" + std::to_string(form.group) +
-                        " takes " + std::to_string(expected),
+      binder.refuse(fmt::format("has {} words of disable-output-lane; cta_group::{} takes {}",
+                                form.disable_words, form.group, expected),
                     "give one bit for each lane of Tensor Memory");
   }
   if (next < binder.count()) {
@@ -186,7 +184,7 @@ void bind_mma(Binder& binder) {
       binder.refuse("has scale-input-d, which only kind::f16 and kind::tf32 take", "leave it out");
     const int64_t exponent = binder.immediate(binder.ptx_operand(next++));
     if (exponent < 0 || exponent > kLargestScaleExponent)
-      binder.refuse("has scale-input-d " + std::to_string(exponent) + "; allowed are 0 to 15", "");
+      binder.refuse(fmt::format("has scale-input-d {}; allowed are 0 to 15", exponent), "");
     form.scale_exponent = static_cast<uint32_t>(exponent);
   }
   if (next != binder.count()) binder.refuse("has operands that its form does not take", "");

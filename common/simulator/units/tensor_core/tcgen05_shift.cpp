@@ -2,6 +2,8 @@
 /// tcgen05.shift: moves rows of Tensor Memory, in the tensor core's queue.
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -17,23 +19,22 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
   Cta& cta = *strand.cta;
   const int group = i.flags;
   require_issuer(strand, i, active, group);
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const int lane = lowest_lane(rest);
-    const LaneMask thread = 1u << lane;
+  for (const int lane : lanes_of(active)) {
+    const LaneMask thread = lane_bit(lane);
     const auto address = static_cast<uint32_t>(strand.value(i.operands[0], lane) +
                                                static_cast<uint64_t>(i.immediate));
     const ShiftOperation shift{group, TensorAddress::decode(address)};
     if (shift.matrix.lane % ShiftOperation::kRows != 0 || shift.matrix.lane >= TensorMemory::kLanes)
-      strand.fault(i, FaultKind::contract, thread,
-                   "invalid datapath (lane) alignment: the matrix starts at lane " +
-                       std::to_string(shift.matrix.lane),
-                   "PTX ISA, tcgen05.shift: the lane of taddr must be aligned to 32",
-                   "start at lane 0, 32, 64 or 96");
+      Site{strand, i, thread}.fault(
+          {.what = fmt::format("invalid datapath (lane) alignment: the matrix starts at lane {}",
+                               shift.matrix.lane),
+           .rule = "the lane of taddr must be aligned to 32",
+           .fix = "start at lane 0, 32, 64 or 96"});
     for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
       const TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
       memory.require_allocated(strand, i, thread, shift.matrix.column, ShiftOperation::kColumns);
     }
-    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, 1u << lane), shift);
+    units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)), shift);
   }
   return Flow::next;
 }

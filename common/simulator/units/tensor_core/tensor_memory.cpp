@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -21,9 +23,6 @@ std::bitset<TensorMemory::kColumns> columns_mask(uint32_t first, uint32_t count)
   using Mask = std::bitset<TensorMemory::kColumns>;
   return (~Mask{} >> (TensorMemory::kColumns - count)) << first;
 }
-
-constexpr const char* kAllocSection =
-    "PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit";
 
 /// "tcgen05.ld" of "tcgen05.ld.sync.aligned...".
 std::string mnemonic(const Strand& strand, const Instruction& instruction) {
@@ -51,18 +50,19 @@ uint32_t TensorMemory::next_pattern() {
 void TensorMemory::require_group(const Strand& strand, const Instruction& instruction,
                                  LaneMask lanes, int group) {
   if (group == 2 && (cta_.cluster->size() % 2) != 0)
-    strand.fault(instruction, FaultKind::contract, lanes,
-                 "cta_group::2 needs a CTA pair, but the cluster has " +
-                     std::to_string(cta_.cluster->size()) + " CTA(s)",
-                 "PTX ISA, tcgen05: CTA Pair",
-                 "launch with an even cluster size, or use cta_group::1");
+    Site{strand, instruction, lanes}.fault(
+        {.what = fmt::format("cta_group::2 needs a CTA pair, but the cluster has {} CTA(s)",
+                             cta_.cluster->size()),
+         .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
+         .fix = "launch with an even cluster size, or use cta_group::1",
+         .section = "CTA Pair"});
   if (group_ == 0) group_ = group;
   if (group_ == group) return;
-  strand.fault(instruction, FaultKind::contract, lanes,
-               "cta_group::" + std::to_string(group) +
-                   " after cta_group::" + std::to_string(group_) + " in the same kernel",
-               "PTX ISA, tcgen05: all tcgen05 instructions of a kernel have the same .cta_group",
-               "use one cta_group for alloc, dealloc, mma, cp, shift and commit alike");
+  Site{strand, instruction, lanes}.fault(
+      {.what = fmt::format("cta_group::{} after cta_group::{} in the same kernel", group, group_),
+       .rule = "all tcgen05 instructions of a kernel have the same .cta_group",
+       .fix = "use one cta_group for alloc, dealloc, mma, cp, shift and commit alike",
+       .section = "TensorCore 5th Generation Family Instructions"});
 }
 
 std::string TensorMemory::allocated_columns() const {
@@ -72,7 +72,7 @@ std::string TensorMemory::allocated_columns() const {
     uint32_t last = first;
     while (last + 1 < kColumns && allocated_[last + 1]) ++last;
     if (!text.empty()) text += ", ";
-    text += std::to_string(first) + "-" + std::to_string(last);
+    text += fmt::format("{}-{}", first, last);
     first = last;
   }
   return text.empty() ? "none" : text;
@@ -86,15 +86,17 @@ void TensorMemory::require_allocated(const Strand& strand, const Instruction& in
   }
   for (uint32_t column = first; column < first + count; ++column) {
     if (column < kColumns && allocated_[column]) continue;
-    strand.fault(
-        instruction, FaultKind::contract, lanes,
-        "Tensor Memory column " + std::to_string(column) + " being accessed by instruction " +
-            mnemonic(strand, instruction) + " is not allocated. Columns allocated are: " +
-            allocated_columns() + ". It accesses columns " + std::to_string(first) + "-" +
-            std::to_string(first + count - 1) + " of CTA rank " + std::to_string(cta_.rank),
-        "PTX ISA, Tensor Memory Allocation: only allocated columns may be accessed",
-        "allocate enough columns, wait for the address to be written before reading it, and "
-        "deallocate only after the last access");
+    Site{strand, instruction, lanes}.fault(
+        {.what = fmt::format(
+             "Tensor Memory column {} being accessed by instruction {} is not allocated. Columns "
+             "allocated are: {}. It accesses columns {}-{} of CTA rank {}",
+             column, mnemonic(strand, instruction), allocated_columns(), first, first + count - 1,
+             cta_.rank),
+         .rule = "only allocated columns may be accessed",
+         .fix =
+             "allocate enough columns, wait for the address to be written before reading it, and "
+             "deallocate only after the last access",
+         .section = "Tensor Memory Allocation"});
   }
 }
 
@@ -108,15 +110,16 @@ void TensorMemory::require_written(const Strand& strand, const Instruction& inst
     if ((written_[quarter] & wanted) == wanted) continue;
     for (uint32_t column = first; column < first + count; ++column) {
       if (written_[quarter][column]) continue;
-      strand.fault(
-          instruction, FaultKind::contract, lanes,
-          "reads Tensor Memory column " + std::to_string(column) + " in lanes " +
-              std::to_string(quarter * kWarpLanes) + "-" +
-              std::to_string(quarter * kWarpLanes + kWarpLanes - 1) + " of CTA rank " +
-              std::to_string(cta_.rank) + ", which nothing has written since it was allocated",
-          "PTX ISA, Tensor Memory: the contents of newly allocated columns are undefined",
-          "write it first: enable-input-d must be false on the first tcgen05.mma of a sum, and a "
-          "read needs the commit and the mbarrier wait that order it behind the mma");
+      Site{strand, instruction, lanes}.fault(
+          {.what = fmt::format("reads Tensor Memory column {} in lanes {}-{} of CTA rank {}, which "
+                               "nothing has written since it was allocated",
+                               column, quarter * kWarpLanes, quarter * kWarpLanes + kWarpLanes - 1,
+                               cta_.rank),
+           .rule = "the contents of newly allocated columns are undefined",
+           .fix = "write it first: enable-input-d must be false on the first tcgen05.mma of a sum, "
+                  "and a "
+                  "read needs the commit and the mbarrier wait that order it behind the mma",
+           .section = "Tensor Memory"});
     }
   }
 }
@@ -188,29 +191,26 @@ bool TensorMemory::serve(Cycle now, const Strand* current) {
 bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, LaneMask lanes,
                             int group, uint32_t columns, uint32_t shared_offset) {
   if (columns < kAllocationUnit || columns > kColumns || (columns & (columns - 1)) != 0)
-    strand.fault(
-        instruction, FaultKind::contract, lanes,
-        "allocates " + std::to_string(columns) + " columns",
-        std::string(kAllocSection) + ": the number of columns is a power of two in 32...512",
-        "round the number of columns up to the next power of two, at least 32");
+    Site{strand, instruction, lanes}.fault(
+        {.what = fmt::format("allocates {} columns", columns),
+         .rule = "the number of columns is a power of two in 32...512",
+         .fix = "round the number of columns up to the next power of two, at least 32"});
   if (relinquished_)
-    strand.fault(
-        instruction, FaultKind::contract, lanes,
-        "allocation of " + std::to_string(columns) +
-            " columns after the CTA has relinquished its permit to allocate",
-        std::string(kAllocSection) + ": after relinquish_alloc_permit a CTA may not allocate again",
-        "allocate first, relinquish after the last allocation");
+    Site{strand, instruction, lanes}.fault(
+        {.what = fmt::format(
+             "allocation of {} columns after the CTA has relinquished its permit to allocate",
+             columns),
+         .rule = "after relinquish_alloc_permit a CTA may not allocate again",
+         .fix = "allocate first, relinquish after the last allocation"});
   if (group == 2) {
     const TensorMemory& other = peer();
     if (!other.requests_.empty() && other.requests_.front().group == 2 && requests_.empty() &&
         other.requests_.front().columns != columns)
-      strand.fault(
-          instruction, FaultKind::contract, lanes,
-          "allocates " + std::to_string(columns) + " columns while the peer CTA allocates " +
-              std::to_string(other.requests_.front().columns),
-          std::string(kAllocSection) +
-              ": with cta_group::2 one warp of each CTA of the pair performs the allocation",
-          "allocate the same number of columns in both CTAs of the pair");
+      Site{strand, instruction, lanes}.fault(
+          {.what = fmt::format("allocates {} columns while the peer CTA allocates {}", columns,
+                               other.requests_.front().columns),
+           .rule = "with cta_group::2 one warp of each CTA of the pair performs the allocation",
+           .fix = "allocate the same number of columns in both CTAs of the pair"});
   }
   requests_.push_back({&strand, &instruction, group, columns, shared_offset});
   return serve(strand.time, &strand);
@@ -223,13 +223,12 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
     return candidate.first == place.column && candidate.count == columns && place.lane == 0;
   });
   if (range == ranges_.end())
-    strand.fault(instruction, FaultKind::contract, lanes,
-                 "deallocation of unallocated columns: address " + std::to_string(address) + ", " +
-                     std::to_string(columns) +
-                     " columns. Columns allocated are: " + allocated_columns(),
-                 std::string(kAllocSection) +
-                     ": dealloc names the address and the number of columns of an allocation",
-                 "pass the address that tcgen05.alloc wrote and the same number of columns, once");
+    Site{strand, instruction, lanes}.fault(
+        {.what = fmt::format("deallocation of unallocated columns: address {}, {} columns. Columns "
+                             "allocated are: {}",
+                             address, columns, allocated_columns()),
+         .rule = "dealloc names the address and the number of columns of an allocation",
+         .fix = "pass the address that tcgen05.alloc wrote and the same number of columns, once"});
   for (uint32_t column = range->first; column < range->first + range->count; ++column)
     allocated_.reset(column);
   ranges_.erase(range);
@@ -246,9 +245,10 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
 void TensorMemory::relinquish(const Strand& strand, const Instruction& instruction,
                               LaneMask lanes) {
   if (relinquished_ && strand.cluster->settings().strictness == Strictness::strict)
-    strand.fault(instruction, FaultKind::contract, lanes,
-                 "the CTA has relinquished its permit to allocate before", kAllocSection,
-                 "relinquish once");
+    Site{strand, instruction, lanes}.fault(
+        {.what = "the CTA has relinquished its permit to allocate before",
+         .rule = "the permit is relinquished once",
+         .fix = "relinquish once"});
   relinquished_ = true;
   tell_tensor_memory(strand, instruction, {.operation = TensorMemoryEvent::Operation::relinquish});
 }
@@ -261,13 +261,13 @@ void TensorMemory::check_at_exit() const {
   place.cta = &cta_;
   place.cluster = cta_.cluster;
   place.warp = &cta_.warps[range.warp];
-  place.fault(*range.instruction, FaultKind::contract, kAllLanes,
-              "Tensor Memory leak (CUDA_ERROR_TENSOR_MEMORY_LEAK, 721): the CTA has exited, and "
-              "columns " +
-                  allocated_columns() + " that this instruction allocated are not deallocated",
-              std::string(kAllocSection) + ": everything allocated is deallocated before exit",
-              "let one warp execute tcgen05.dealloc with the same number of columns after the last "
-              "access and before the CTA exits");
+  Site{place, *range.instruction, kAllLanes}.fault(
+      {.what = "Tensor Memory leak (CUDA_ERROR_TENSOR_MEMORY_LEAK, 721): the CTA has exited, and "
+               "columns " +
+               allocated_columns() + " that this instruction allocated are not deallocated",
+       .rule = "everything allocated is deallocated before exit",
+       .fix = "let one warp execute tcgen05.dealloc with the same number of columns after the last "
+              "access and before the CTA exits"});
 }
 
 void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
@@ -281,17 +281,15 @@ void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
 uint64_t uniform_value(const Strand& strand, const Instruction& instruction, const Operand& operand,
                        LaneMask active, const char* operand_name) {
   const uint64_t value = strand.value(operand, lowest_lane(active));
-  for (LaneMask rest = active; rest != 0; rest &= rest - 1) {
-    const uint64_t other = strand.value(operand, lowest_lane(rest));
+  for (const int lane : lanes_of(active)) {
+    const uint64_t other = strand.value(operand, lane);
     if (other == value) continue;
-    strand.fault(
-        instruction, FaultKind::contract, active,
-        std::string(operand_name) + " differs within the warp: " + std::to_string(value) +
-            " in lane " + std::to_string(lowest_lane(active)) + ", " + std::to_string(other) +
-            " in lane " + std::to_string(lowest_lane(rest)),
-        "PTX ISA, tcgen05 collective instructions: all threads of the warp specify the same "
-        "operand values",
-        "compute the operand from warp-uniform values");
+    Site{strand, instruction, active}.fault(
+        {.what = fmt::format("{} differs within the warp: {} in lane {}, {} in lane {}",
+                             operand_name, value, lowest_lane(active), other, lane),
+         .rule = "all threads of the warp specify the same operand values",
+         .fix = "compute the operand from warp-uniform values",
+         .section = "TensorCore 5th Generation Family Instructions"});
   }
   return value;
 }
@@ -301,10 +299,11 @@ void require_issuer(const Strand& strand, const Instruction& instruction, LaneMa
   const Cta& cta = *strand.cta;
   units_of(cta).tensor_memory.require_group(strand, instruction, active, group);
   if (group != 2 || (cta.rank & 1u) == 0) return;
-  strand.fault(instruction, FaultKind::contract, active,
-               "cta_group::2 issued by the CTA with the odd rank " + std::to_string(cta.rank),
-               "PTX ISA, tcgen05: Issue granularity (one thread of the CTA pair's leader issues)",
-               "let one thread of the CTA with the even %cluster_ctarank issue for the pair");
+  Site{strand, instruction, active}.fault(
+      {.what = fmt::format("cta_group::2 issued by the CTA with the odd rank {}", cta.rank),
+       .rule = "one thread of the CTA pair's leader issues",
+       .fix = "let one thread of the CTA with the even %cluster_ctarank issue for the pair",
+       .section = "Issue Granularity"});
 }
 
 }  // namespace bw::sim

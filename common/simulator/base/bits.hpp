@@ -1,0 +1,27 @@
+#pragma once
+/// \file
+/// Rounding and alignment of sizes and addresses.
+
+#include <concepts>
+#include <type_traits>
+
+namespace bw::sim {
+
+/// The least number of `divisor`s that hold `value`.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T ceil_div(T value, std::type_identity_t<T> divisor) {
+  return static_cast<T>((value + divisor - 1) / divisor);
+}
+
+/// `value` rounded up to a multiple of `alignment`.
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr T align_up(T value, std::type_identity_t<T> alignment) {
+  return static_cast<T>(ceil_div(value, alignment) * alignment);
+}
+
+template <std::unsigned_integral T>
+[[nodiscard]] constexpr bool is_aligned(T value, std::type_identity_t<T> alignment) {
+  return value % alignment == 0;
+}
+
+}  // namespace bw::sim
