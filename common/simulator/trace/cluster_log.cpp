@@ -413,8 +413,8 @@ void ClusterLog::on_fence(const FenceEvent& event) {
 
 void ClusterLog::on_access(const AccessEvent& event) {
   List addresses;
-  for (LaneMask rest = event.origin.lanes; rest != 0; rest &= rest - 1)
-    addresses.add(std::to_string(event.addresses[static_cast<size_t>(lowest_lane(rest))]));
+  for (const int lane : lanes_of(event.origin.lanes))
+    addresses.add(std::to_string(event.addresses[static_cast<size_t>(lane)]));
   Fields fields;
   fields.add("space", space_name(event.space))
       .add("access", event.atomic ? "atomic" : name_of(event.access))

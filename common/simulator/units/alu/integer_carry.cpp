@@ -77,31 +77,28 @@ Flow carry_mad(Strand& strand, const Instruction& instruction, LaneMask active) 
   });
 }
 
-/// The forms are add.cc, addc, addc.cc and so on: a trailing c of the mnemonic reads the flag.
+/// The forms are add.cc, addc, addc.cc and so on: those whose mnemonic ends in c read the flag.
+template <bool reads>
 uint8_t carry_flags(const Binder& binder) {
-  const std::string& opcode = binder.source.opcode;
-  const bool reads = opcode[opcode.find('.') - 1] == 'c';
   return static_cast<uint8_t>((reads ? kReadsCarry : 0) |
                               (binder.modifiers.has("cc") ? kWritesCarry : 0) |
                               (binder.modifiers.get("part") == "hi" ? kHighPart : 0));
 }
 
-template <class Operation>
+template <class Operation, bool reads>
 void bind_carry_binary(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_uniform_operands(binder, type, 2);
-  binder.out.flags = carry_flags(binder);
+  binder.out.flags = carry_flags<reads>(binder);
   binder.out.execute = ptx::size_bytes(type) == 8 ? carry_binary<uint64_t, Operation>
                                                   : carry_binary<uint32_t, Operation>;
 }
 
-void bind_carry_add(Binder& binder) { bind_carry_binary<Sum>(binder); }
-void bind_carry_sub(Binder& binder) { bind_carry_binary<Difference>(binder); }
-
+template <bool reads>
 void bind_carry_mad(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   lanewise::bind_uniform_operands(binder, type, 3);
-  binder.out.flags = carry_flags(binder);
+  binder.out.flags = carry_flags<reads>(binder);
   binder.out.execute = by_integer_type(type, []<class T>() -> Handler {
     if constexpr (sizeof(T) < 4) {
       return nullptr;
@@ -115,12 +112,13 @@ using costs::kAlu;
 constexpr std::string_view kSection = "Extended-Precision Integer Arithmetic Instructions";
 
 constexpr OpcodeRow kRows[] = {
-    register_form("add", "cc type=u32|s32|u64|s64", bind_carry_add, kSection),
-    register_form("addc", "[cc] type=u32|s32|u64|s64", bind_carry_add, kSection),
-    register_form("sub", "cc type=u32|s32|u64|s64", bind_carry_sub, kSection),
-    register_form("subc", "[cc] type=u32|s32|u64|s64", bind_carry_sub, kSection),
-    register_form("mad", "part=lo|hi cc type=u32|s32|u64|s64", bind_carry_mad, kSection),
-    register_form("madc", "part=lo|hi [cc] type=u32|s32|u64|s64", bind_carry_mad, kSection),
+    register_form("add", "cc type=u32|s32|u64|s64", bind_carry_binary<Sum, false>, kSection),
+    register_form("addc", "[cc] type=u32|s32|u64|s64", bind_carry_binary<Sum, true>, kSection),
+    register_form("sub", "cc type=u32|s32|u64|s64", bind_carry_binary<Difference, false>, kSection),
+    register_form("subc", "[cc] type=u32|s32|u64|s64", bind_carry_binary<Difference, true>,
+                  kSection),
+    register_form("mad", "part=lo|hi cc type=u32|s32|u64|s64", bind_carry_mad<false>, kSection),
+    register_form("madc", "part=lo|hi [cc] type=u32|s32|u64|s64", bind_carry_mad<true>, kSection),
 };
 
 }  // namespace

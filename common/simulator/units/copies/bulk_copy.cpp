@@ -159,8 +159,9 @@ Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
 }
 
 Flow commit_group(Strand& strand, const Instruction& instruction, LaneMask active) {
-  for_each_lane(active,
-                [&](int lane) { units_of(strand).bulk_groups.commit(strand.thread_index(lane)); });
+  for (const int lane : lanes_of(active)) {
+    units_of(strand).bulk_groups.commit(strand.thread_index(lane));
+  }
   tell_group_commit(strand, instruction, GroupEvent::Unit::bulk);
   return Flow::next;
 }

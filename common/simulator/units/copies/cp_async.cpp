@@ -85,7 +85,7 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
   auto in_flight = std::make_shared<InFlight>();
   in_flight->copy_bytes = form.copy_bytes;
   CpAsyncGroups& groups = units_of(strand).cp_async_groups;
-  for_each_lane(active, [&](int lane) {
+  for (const int lane : lanes_of(active)) {
     InFlight::Copy& copy = in_flight->copies[static_cast<size_t>(in_flight->count++)];
     copy.source_bytes = source_size(strand, instruction, lane, form);
     const uint64_t source = form.source.of(strand, instruction, lane);
@@ -96,7 +96,7 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
     copy.destination = resolve(strand, instruction, AddressSpace::shared_cta, destination,
                                form.copy_bytes, form.copy_bytes, Access::write, lane);
     copy.ticket = groups.begin(strand.thread_index(lane));
-  });
+  }
   Cta* const cta = strand.cta;
   in_flight->origin = strand.origin(instruction, active);
   if (strand.cluster->observed(EventKind::copy)) {
@@ -121,9 +121,9 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
 }
 
 void commit_lanes(Strand& strand, LaneMask active) {
-  for_each_lane(active, [&](int lane) {
+  for (const int lane : lanes_of(active)) {
     units_of(strand).cp_async_groups.commit(strand.thread_index(lane));
-  });
+  }
 }
 
 Flow commit_group(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -151,7 +151,7 @@ Flow wait_all(Strand& strand, const Instruction& instruction, LaneMask active) {
 Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask active) {
   const bool increments =
       instruction.flags == 0;  // without .noinc the pending count does not change
-  for_each_lane(active, [&](int lane) {
+  for (const int lane : lanes_of(active)) {
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     const AddressSpace space =
@@ -166,7 +166,7 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
         [&unit, offset = place.offset_bytes, origin = &strand, &instruction, lane](Cycle now) {
           unit.arrive(offset, 1, now, *origin, instruction, lane_bit(lane));
         });
-  });
+  }
   return Flow::next;
 }
 

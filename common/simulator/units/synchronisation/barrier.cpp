@@ -55,34 +55,39 @@ Flow barrier(Strand& strand, const Instruction& instruction, LaneMask active) {
   return units_of(strand).named_barriers.execute(strand, instruction, active, request);
 }
 
+/// How a form says that it is .aligned: bar always is, barrier by its modifier.
+enum class Alignment : uint8_t { always, by_modifier };
+
+template <Alignment alignment>
 void bind_common(Binder& binder, size_t first, bool has_count) {
   binder.source_value(binder.ptx_operand(first), ScalarType::u32);
   if (has_count) {
     binder.out.flags |= kHasCount;
     binder.source_value(binder.ptx_operand(first + 1), ScalarType::u32);
   }
-  // bar.* is barrier.*.aligned.
-  if (binder.modifiers.has("aligned") || binder.source.opcode.starts_with("bar."))
+  if (alignment == Alignment::always || binder.modifiers.has("aligned"))
     binder.out.flags |= kAligned;
 }
 
+template <Alignment alignment>
 void bind_sync(Binder& binder) {
   binder.expect_count(1, 2);
-  bind_common(binder, 0, binder.count() == 2);
+  bind_common<alignment>(binder, 0, binder.count() == 2);
   binder.out.execute = barrier<BarrierOperation::sync>;
 }
 
+template <Alignment alignment>
 void bind_arrive(Binder& binder) {
   binder.expect_count(2, 2);
-  bind_common(binder, 0, true);
+  bind_common<alignment>(binder, 0, true);
   binder.out.execute = barrier<BarrierOperation::arrive>;
 }
 
-template <BarrierOperation kOperation>
+template <BarrierOperation kOperation, Alignment alignment>
 void bind_reduction(Binder& binder) {
   binder.expect_count(3, 4);
   const bool has_count = binder.count() == 4;
-  bind_common(binder, 1, has_count);
+  bind_common<alignment>(binder, 1, has_count);
   constexpr size_t kResultBytes = kOperation == BarrierOperation::red_popc ? 4 : 0;
   binder.destination(binder.ptx_operand(0), kResultBytes);
   binder.source_predicate(binder.ptx_operand(has_count ? 3 : 2));
@@ -120,21 +125,22 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
 
 constexpr std::string_view kNamed = "bar, barrier";
 constexpr std::string_view kCluster = "barrier.cluster";
-constexpr BindFunction kPopc = bind_reduction<BarrierOperation::red_popc>;
-constexpr BindFunction kAnd = bind_reduction<BarrierOperation::red_and>;
-constexpr BindFunction kOr = bind_reduction<BarrierOperation::red_or>;
+constexpr Alignment kBar = Alignment::always, kBarrier = Alignment::by_modifier;
 
 constexpr OpcodeRow kRows[] = {
-    row("bar", "[cta] sync", bind_sync, kNamed),
-    row("bar", "[cta] arrive", bind_arrive, kNamed),
-    row("bar", "[cta] red popc u32", kPopc, kNamed),
-    row("bar", "[cta] red and pred", kAnd, kNamed),
-    row("bar", "[cta] red or pred", kOr, kNamed),
-    row("barrier", "[cta] sync [aligned]", bind_sync, kNamed),
-    row("barrier", "[cta] arrive [aligned]", bind_arrive, kNamed),
-    row("barrier", "[cta] red popc [aligned] u32", kPopc, kNamed),
-    row("barrier", "[cta] red and [aligned] pred", kAnd, kNamed),
-    row("barrier", "[cta] red or [aligned] pred", kOr, kNamed),
+    row("bar", "[cta] sync", bind_sync<kBar>, kNamed),
+    row("bar", "[cta] arrive", bind_arrive<kBar>, kNamed),
+    row("bar", "[cta] red popc u32", bind_reduction<BarrierOperation::red_popc, kBar>, kNamed),
+    row("bar", "[cta] red and pred", bind_reduction<BarrierOperation::red_and, kBar>, kNamed),
+    row("bar", "[cta] red or pred", bind_reduction<BarrierOperation::red_or, kBar>, kNamed),
+    row("barrier", "[cta] sync [aligned]", bind_sync<kBarrier>, kNamed),
+    row("barrier", "[cta] arrive [aligned]", bind_arrive<kBarrier>, kNamed),
+    row("barrier", "[cta] red popc [aligned] u32",
+        bind_reduction<BarrierOperation::red_popc, kBarrier>, kNamed),
+    row("barrier", "[cta] red and [aligned] pred",
+        bind_reduction<BarrierOperation::red_and, kBarrier>, kNamed),
+    row("barrier", "[cta] red or [aligned] pred",
+        bind_reduction<BarrierOperation::red_or, kBarrier>, kNamed),
     row("barrier.cluster.arrive", "[sem=release|relaxed] [aligned]", bind_cluster<cluster_arrive>,
         kCluster),
     row("barrier.cluster.wait", "[acquire] [aligned]", bind_cluster<cluster_wait>, kCluster),

@@ -7,7 +7,8 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+
+#include "common/simulator/base/error.hpp"
 
 namespace bw::sim {
 

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -22,12 +23,6 @@ constexpr uint32_t kAllocationUnit = 32;
 std::bitset<TensorMemory::kColumns> columns_mask(uint32_t first, uint32_t count) {
   using Mask = std::bitset<TensorMemory::kColumns>;
   return (~Mask{} >> (TensorMemory::kColumns - count)) << first;
-}
-
-/// "tcgen05.ld" of "tcgen05.ld.sync.aligned...".
-std::string mnemonic(const Strand& strand, const Instruction& instruction) {
-  const std::string& opcode = strand.cluster->kernel().source(instruction).opcode;
-  return opcode.substr(0, opcode.find('.', opcode.find('.') + 1));
 }
 
 }  // namespace
@@ -90,8 +85,8 @@ void TensorMemory::require_allocated(const Strand& strand, const Instruction& in
         {.what = fmt::format(
              "Tensor Memory column {} being accessed by instruction {} is not allocated. Columns "
              "allocated are: {}. It accesses columns {}-{} of CTA rank {}",
-             column, mnemonic(strand, instruction), allocated_columns(), first, first + count - 1,
-             cta_.rank),
+             column, strand.cluster->kernel().row(instruction).base, allocated_columns(), first,
+             first + count - 1, cta_.rank),
          .rule = "only allocated columns may be accessed",
          .fix =
              "allocate enough columns, wait for the address to be written before reading it, and "
