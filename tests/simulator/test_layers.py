@@ -63,7 +63,8 @@ class Layers(unittest.TestCase):
         self.assertEqual(problems, [], "\n" + "\n".join(problems))
 
     def test_every_layer_is_there(self):
-        folders = {path.name for path in SIMULATOR.iterdir() if path.is_dir()}
+        # An empty folder is what a move leaves behind in somebody's checkout, no layer.
+        folders = {path.name for path in SIMULATOR.iterdir() if any(path.glob("**/*.hpp"))}
         self.assertEqual(folders, set(BELOW))
 
     def test_a_broken_include_is_named(self):
