@@ -6,34 +6,23 @@ LEADER, PEER = 0, 1
 
 
 def _inits(trace):
-    """The barriers' initialisations of the leader, in their order: input ring (full, empty),
-    accumulator ring (full, empty), and the others."""
-    return [event for event in trace.events
-            if event["event"] == "mbarrier_init" and event["rank"] == LEADER]
+    """The initialisations of the leader's barriers in the order of shared memory: input ring (full,
+    empty), accumulator ring (full, empty), and the others."""
+    return sorted(trace.of("mbarrier_init", rank=LEADER), key=lambda init: init.barrier_offset)
 
 
 def _ring(inits, first):
-    """The counts of a ring whose full barriers begin at `first`: (full, empty, next barrier). All
-    full barriers count alike, and so do all empty ones."""
-    full = inits[first]["count"]
+    """Of the ring whose full barriers begin at `first`: counts of full and of empty, and where the
+    next ring begins. All full barriers count alike, and another number than the empty ones."""
+    full = inits[first].count
     after = first
-    while inits[after]["count"] == full:
+    while inits[after].count == full:
         after += 1
-    stages = after - first
-    return full, inits[after]["count"], first + 2 * stages
-
-
-def _full_barrier(trace):
-    """Offset of the input ring's first full barrier: where the first bytes are expected."""
-    return _expected(trace)["barrier_offset"]
-
-
-def _expected(trace):
-    return next(event for event in trace.events if event["event"] == "mbarrier_expect_tx")
+    return full, inits[after].count, 2 * after - first
 
 
 def full_bytes(trace):
-    return _expected(trace)["bytes"]
+    return trace.first("mbarrier_expect_tx").bytes
 
 
 def full_arrivals(trace):
@@ -52,15 +41,14 @@ def accumulator_empty_count(trace):
 def peer_full_phases(trace):
     inits = _inits(trace)
     stages = _ring(inits, 0)[2] // 2
-    offsets = {init["barrier_offset"] for init in inits[:stages]}
-    return sum(1 for event in trace.events
-               if event["event"] == "mbarrier_complete" and event["barrier_rank"] == PEER
-               and event["barrier_offset"] in offsets)
+    offsets = {init.barrier_offset for init in inits[:stages]}
+    return sum(event.barrier_offset in offsets
+               for event in trace.of("mbarrier_complete", barrier_rank=PEER))
 
 
 def commits(trace):
-    return sum(1 for event in trace.events if event["event"] == "tmem_commit")
+    return len(trace.of("tmem_commit"))
 
 
 def commit_mask(trace):
-    return next(event["targets"] for event in trace.events if event["event"] == "tmem_commit")
+    return trace.first("tmem_commit").targets
