@@ -1,6 +1,7 @@
 """What the reader's commands do. Each takes (root, console, ...), returns an exit status."""
 
 import json
+import re
 import sys
 
 from .. import api
@@ -156,8 +157,13 @@ def diff(root, console, wanted, spoil):
         view.show_difference(screen, own, solution)
     else:
         answers = [line for line in own if line.strip() and line.lstrip()[0] not in "#["]
-        view.show_difference(screen, answers, solution, "answers")
+        view.show_difference(screen, _unquoted(answers), _unquoted(solution), "answers")
     return 0
+
+
+def _unquoted(answers):
+    """Answers of answers.toml without their quotes: 1 and "1" are the same answer."""
+    return [re.sub(r'= "(.*)"\s*$', r"= \1", line) for line in answers]
 
 
 def reset(root, console, wanted):

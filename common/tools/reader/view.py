@@ -150,11 +150,12 @@ def _show_failed(console, one, verdict):
         rows.add("expected", verdict.expected)
     rows.add("found", verdict.found)
     _add_figures(rows, verdict)
-    for answer in verdict.answers:
+    for number, answer in enumerate(verdict.answers):
         mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
         given = "(no answer)" if answer.given in ("", None) else str(answer.given)
-        rows.add("answer", Text.assemble(f"{answer.key} = {given}: ", mark,
-                                         f". {answer.comment}" if answer.comment else ""))
+        rows.add("" if number else "answers",
+                 Text.assemble(mark, f"  {answer.key} = {given}",
+                               f". {answer.comment}" if answer.comment else ""))
     if verdict.explanation:
         rows.add("why", verdict.explanation)
     if verdict.rule:
@@ -199,9 +200,9 @@ def _show_passed(console, one, verdict, own, solution):
     rows = _Rows(console)
     rows.add("why", one.passed)
     _add_figures(rows, verdict)
-    for answer in verdict.answers:
+    for number, answer in enumerate(verdict.answers):
         comment = f". {answer.comment}" if answer.comment else ""
-        rows.add("answer", f"{answer.key} = {answer.given}{comment}")
+        rows.add("" if number else "answers", f"{answer.key} = {answer.given}{comment}")
     for note in verdict.notes:
         rows.add("note", note)
     rows.add("next", one.next)
