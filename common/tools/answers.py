@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import regions, starters, toml_text
-from .errors import WorkbookError
 
 _HEADER = re.compile(r'^\s*\[\s*(?:"(?P<quoted>[^"]*)"|\'(?P<single>[^\']*)\'|(?P<bare>[^\]]*?))\s*\]'
                      r"\s*(?:#.*)?$")

@@ -175,7 +175,7 @@ def _recognised(exercise, own, output, needs_output=False):
 
 def _over_budget(exercise, own, figures):
     """The verdict for a run that takes more than is allowed, or None."""
-    for run, seed, result, reference in figures:
+    for run, _, result, reference in figures:
         yours, solutions = (one.metric(exercise.budget.metric) for one in (result, reference))
         if yours is None or solutions is None:
             raise WorkbookError(f"{run.program} prints no `metric {exercise.budget.metric} ...`.")

@@ -75,10 +75,11 @@ class Trace:
     @staticmethod
     def read(path, output=""):
         """The trace in a file. Throws WorkbookError for one that can't be read."""
-        launches, begin, events = [], None, []
+        launches, begin, events, number = [], None, [], 0
         try:
             with open(path, encoding="utf-8") as file:
-                for number, line in enumerate(file, 1):
+                for line in file:
+                    number += 1
                     event = Event(json.loads(line))
                     if event.event == "launch":
                         if begin:

@@ -1,7 +1,6 @@
 """Exercises' files, the readers' files that are generated from them, answers and reset."""
 
 import unittest
-from pathlib import Path
 from unittest import mock
 
 import exercise_files

@@ -54,7 +54,8 @@ class Texts(unittest.TestCase):
             self.assertIn(word, str(problems[0]))
 
     def test_an_excerpt_from_line_to_line_without_marks(self):
-        self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "/// Waits." to "stage; }" -->'),
+        self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "/// Waits." '
+                                   'to "stage; }" -->'),
                          "```cpp\n/// Waits.\nvoid wait(int parity) {\n  while (!done(parity)) {\n"
                          "    rest();\n  }\n}\nvoid step() { ++stage; }\n```\n")
 

@@ -12,9 +12,8 @@ def _of_rings(trace, event, **fields):
     inits = sorted({(found.barrier_offset, found.barrier_init)
                     for found in trace.of("mbarrier_init")})
     place = {offset: index for index, (offset, _) in enumerate(inits)}
-    of_ring = [[found for found in events if place[found.barrier_offset] // (2 * STAGES) == ring]
-               for ring in (0, 1)]
-    return of_ring
+    return [[found for found in events if place[found.barrier_offset] // (2 * STAGES) == ring]
+            for ring in (0, 1)]
 
 
 def stage_bytes(trace):
