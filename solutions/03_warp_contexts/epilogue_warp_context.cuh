@@ -10,6 +10,7 @@ namespace bw {
 
 template <OutputPipelineConfig opc, int NumInputStages>
 class EpilogueKContext;  // chapter 4
+struct KGroupPlace;      // chapter 4
 
 /// Scope of the epilogue's warps, four or two groups of four: the consumer's side of the
 /// accumulator ring.
@@ -54,6 +55,10 @@ class [[nodiscard]] EpilogueWarpContext
   template <class InputPipeline>
   __device__ EpilogueKContext<opc, InputPipeline::kNumGroupStages> per_k_stage(
       InputPipeline& input_pipeline);
+  /// The same for stages of several K blocks: `place` is this block's in its stage.
+  template <class InputPipeline>
+  __device__ EpilogueKContext<opc, InputPipeline::kNumGroupStages> per_k_stage(
+      InputPipeline& input_pipeline, KGroupPlace place);
 };
 
 }  // namespace bw

@@ -5,10 +5,24 @@
 
 #include <cstdint>
 
+#include "common/device/scope_pointer.cuh"
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/04_per_k_contexts/tile_payload.cuh"
 
 namespace bw {
+
+/// A K block's place in its stage, which holds a group of them.
+struct KGroupPlace {
+  uint32_t index = 0;   ///< 0: the group's first block; the stage has to be waited for
+  bool is_last = true;  ///< the stage ends with it; the last group may be incomplete
+};
+
+/// The place of K block `k_block` of `k_blocks`.
+template <int KGroupSize>
+constexpr __host__ __device__ KGroupPlace place_in_group(uint32_t k_block, uint32_t k_blocks) {
+  const uint32_t index = k_block % KGroupSize;
+  return {index, index == KGroupSize - 1 || k_block + 1 == k_blocks};
+}
 
 template <class InputPipeline>
 class InputProducer;
@@ -28,6 +42,11 @@ struct InputTilePipeline {
 
   Pipeline pipeline;
   Payload payload;
+
+  /// Index, among the payload's tiles, of tile `in_group` of stage `stage`.
+  static constexpr __host__ __device__ uint32_t tile_index(uint32_t stage, uint32_t in_group) {
+    return stage * KGroupSize + in_group;
+  }
 
   /// The load warp's side.
   __device__ __forceinline__ InputProducer<InputTilePipeline> producer() {
@@ -49,7 +68,7 @@ class [[nodiscard]] InputStage {
 
   /// Index of the stage's tile `in_group` among the payload's tiles.
   __device__ __forceinline__ uint32_t tile_index(uint32_t in_group = 0) const {
-    return context_.index() * InputPipeline::kGroupSize + in_group;
+    return InputPipeline::tile_index(context_.index(), in_group);
   }
   __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
     return input_->payload;
@@ -81,6 +100,39 @@ class [[nodiscard]] InputProducerStage
 template <class InputPipeline>
 using InputConsumerStage =
     InputStage<InputPipeline, ExplicitConsumeContext<typename InputPipeline::Pipeline>>;
+
+/// Scope of one K block of the MMA warp, which has an accumulator for each block and one stage for
+/// a group of them. Enter: at the group's first block waits for the stage, unless an earlier
+/// `try_acquire` found it `ready`. Exit: steps after the group's last block; the user signals
+/// `barrier()` when it has issued that block's MMAs.
+template <class InputPipeline>
+class [[nodiscard]] InputConsumerBlock {
+ public:
+  __device__ __forceinline__ InputConsumerBlock(InputPipeline& input, KGroupPlace place, bool ready)
+      : input_(input), place_(place) {
+    if (place.index == 0) input.pipeline.wait_producer_if_needed(ready);
+  }
+  InputConsumerBlock(InputConsumerBlock&&) = default;
+  __device__ __forceinline__ ~InputConsumerBlock() {
+    if (input_ && place_.is_last) input_->pipeline.consumer_step();
+  }
+
+  /// Index of the block's tile among the payload's tiles.
+  __device__ __forceinline__ uint32_t tile_index() const {
+    return InputPipeline::tile_index(input_->pipeline.consumer_stage(), place_.index);
+  }
+  __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
+    return input_->payload;
+  }
+  /// empty of the group's stage.
+  __device__ __forceinline__ SharedMemBarrier* barrier() const {
+    return input_->pipeline.consumer_mbar(input_->pipeline.consumer_stage());
+  }
+
+ private:
+  ScopePointer<InputPipeline> input_;
+  KGroupPlace place_;
+};
 
 /// The load warp's view of the ring. The warp's lanes use it together.
 template <class InputPipeline>
@@ -127,6 +179,11 @@ class InputConsumer {
   }
   /// As `acquire`, without a wait when `ready`.
   __device__ __forceinline__ Stage acquire_if_needed(bool ready) { return Stage(*input_, ready); }
+  /// One K block of a stage: waits at the group's first one, without a wait when `ready`.
+  __device__ __forceinline__ InputConsumerBlock<InputPipeline> acquire_block(KGroupPlace place,
+                                                                             bool ready) {
+    return InputConsumerBlock<InputPipeline>(*input_, place, ready);
+  }
 
  private:
   InputPipeline* input_;

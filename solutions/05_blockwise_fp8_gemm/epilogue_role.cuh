@@ -31,9 +31,10 @@ __device__ __forceinline__ void write_tiles(const GemmCta<Config>& cta) {
     for (uint32_t k_block = 0; k_block < cta.args.k_blocks; ++k_block) {
       const BScalePair b_scales =
           cta.args.b_scales.template pair_at<Config::kMmaN>(column, k_block);
-      auto k_context = epilogue.per_k_stage(input);
-      accumulator.promote(k_context.stage(),
-                          input.payload.a_scales_tile(k_context.input_stage_index()), b_scales);
+      const KGroupPlace place = place_in_group<Config::kKGroupSize>(k_block, cta.args.k_blocks);
+      auto k_context = epilogue.per_k_stage(input, place);
+      const uint32_t a_scales_index = input.tile_index(k_context.input_stage_index(), place.index);
+      accumulator.promote(k_context.stage(), input.payload.a_scales_tile(a_scales_index), b_scales);
     }
     writer.write(accumulator, row, column, epi_load);
   }

@@ -15,6 +15,7 @@ std::string gemm_kernel_name(const GemmTraits& t) {
   name += by(t.mma_m, t.mma_n) + by(t.cluster_m, t.cluster_n);
   if (t.scheduling == TileScheduling::kLaunchControl) name += "_clc";
   if (t.output == OutputType::kFp32) name += "_fp32";
+  if (t.k_group_size > 1) name += "_kgroup" + std::to_string(t.k_group_size);
   return name;
 }
 

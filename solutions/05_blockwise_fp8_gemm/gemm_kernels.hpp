@@ -13,7 +13,7 @@ namespace bw {
 
 /// One compiled kernel and what a launch of it needs.
 struct GemmKernel {
-  /// `<cta_group>_<MMA_M>x<MMA_N>_<cluster M>x<cluster N>[_clc][_fp32]`
+  /// `<cta_group>_<MMA_M>x<MMA_N>_<cluster M>x<cluster N>[_clc][_fp32][_kgroup<size>]`
   std::string name;
   GemmTraits traits;
   int slice_columns;        ///< columns of the boxes of C and D

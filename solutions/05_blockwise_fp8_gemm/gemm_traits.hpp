@@ -27,6 +27,7 @@ struct GemmTraits {
   int cluster_n = 1;
   TileScheduling scheduling = TileScheduling::kStatic;
   OutputType output = OutputType::kBf16;
+  int k_group_size = 1;  ///< K blocks of one stage of the input ring: 1 or 2
 
   /// Rows of A, C and D of one CTA.
   constexpr int cta_rows() const { return mma_m / cta_group; }

@@ -141,22 +141,29 @@ struct GemmConfig {
   static constexpr uint32_t kBarrierBytes = 1024;                // barriers, messages, padding
   static constexpr uint32_t kOutputBytes =
       kNumEpiLoadStages * Slice::kCBytes + kNumOutputBuffers * Slice::kDBytes;
-  static constexpr int kNumInputStages =
+  static constexpr int kNumInputBlocks =
       std::min(8, static_cast<int>((kMaxSharedBytesPerCta - kOutputBytes - kBarrierBytes) /
                                    Payload::kStageBytes));
-  static_assert(kNumInputStages >= 2, "less than two input stages fit into shared memory");
-  using InputPipeline = InputTilePipeline<Payload, kNumInputStages>;
+  /// A stage holds a group of K blocks: one pair of barriers and one wait for all of them.
+  static constexpr int kKGroupSize = traits.k_group_size;
+  static_assert(kKGroupSize == 1 || kKGroupSize == 2, "an input stage holds one or two K blocks");
+  static constexpr int kNumInputStages = kNumInputBlocks / kKGroupSize;
+  static_assert(kNumInputStages >= 2,
+                "less than two input stages fit into shared memory: choose smaller tiles, or one K"
+                " block a stage");
+  using InputPipeline = InputTilePipeline<Payload, kNumInputStages, kKGroupSize>;
 
   /// Input-empty arrivals: one commit of every MMA that reads what this CTA loads, and one per
   /// epilogue warp (A-scales read).
   static constexpr uint32_t kInputConsumerArrivals =
       traits.b_slices() + traits.a_slices() - 1 + Roles::kEpilogueWarps;
-  /// Input-full bytes, of both CTAs of a pair.
-  static constexpr uint32_t kInputStageBytes = kCtaGroup * Payload::kStageBytes;
+  /// Input-full bytes of one K block, of both CTAs of a pair; a stage expects those of its blocks.
+  static constexpr uint32_t kInputBlockBytes = kCtaGroup * Payload::kStageBytes;
+  static constexpr uint32_t kInputStageBytes = kKGroupSize * kInputBlockBytes;
 
   /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment.
   struct alignas(1024) SharedStorage {
-    typename Payload::template Storage<kNumInputStages> input;
+    typename Payload::template Storage<InputPipeline::kNumTiles> input;
     alignas(1024) uint8_t c_slices[kNumEpiLoadStages][Slice::kCBytes];
     alignas(1024) uint8_t d_slices[kNumOutputBuffers][Slice::kDBytes];
     typename TileScheduler::Message schedule_messages[kNumScheduleStages];

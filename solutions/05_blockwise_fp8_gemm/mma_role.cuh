@@ -24,7 +24,8 @@ __device__ __forceinline__ void release_input(const GemmCta<Config>& cta, Shared
 }
 
 /// MMA warp: multiplies one K block into each accumulator stage; while it waits for an empty one,
-/// it already knows whether the operands are there. In cta_group 2 the leader's warp does so for
+/// it already knows whether the operands are there. A stage of operands is released when all of its
+/// K blocks are multiplied. In cta_group 2 the leader's warp does so for
 /// both; its peer's owns its tensor memory and takes the tiles' messages.
 template <class Config>
 __device__ __forceinline__ void multiply(const GemmCta<Config>& cta) {
@@ -37,15 +38,16 @@ __device__ __forceinline__ void multiply(const GemmCta<Config>& cta) {
   while (tiles.next(tile)) {
     if (!cta.cluster.is_leader()) continue;
     for (uint32_t k_block = 0; k_block < cta.args.k_blocks; ++k_block) {
-      const bool ready = consumer.try_acquire();
+      const KGroupPlace place = place_in_group<Config::kKGroupSize>(k_block, cta.args.k_blocks);
+      const bool ready = place.index > 0 || consumer.try_acquire();
       auto accumulator = mma.per_k_stage();
-      auto operands = consumer.acquire_if_needed(ready);
+      auto operands = consumer.acquire_block(place, ready);
       if (ptx::elect_one()) {
         const uint32_t index = operands.tile_index();
         multiply_k_block<Config::traits.mma_m, Config::kMmaN, Config::kCtaGroup>(
             accumulator.stage().tmem().offset(), operands.payload().a_tile(index),
             operands.payload().b_tile(index), /*accumulate=*/false);
-        release_input(cta, operands.barrier());
+        if (place.is_last) release_input(cta, operands.barrier());
       }
       __syncwarp();
     }

@@ -94,6 +94,72 @@ __device__ Input input_over(SharedMemBarrier* barriers) {
   return Input{Input::Pipeline(barriers), Payload{}};
 }
 
+constexpr bool is_place(KGroupPlace place, uint32_t index, bool is_last) {
+  return place.index == index && place.is_last == is_last;
+}
+static_assert(is_place(place_in_group<1>(5, 9), 0, true), "a group of one is one block");
+static_assert(is_place(place_in_group<2>(4, 9), 0, false) &&
+                  is_place(place_in_group<2>(5, 9), 1, true),
+              "two blocks share a stage");
+static_assert(is_place(place_in_group<2>(8, 9), 0, true), "the last group may be incomplete");
+
+/// The blocks of a stage, one by one. Stage 1's full barrier is never signalled.
+struct BlocksOfAStage {
+  struct Seen {
+    uint32_t waited;         ///< 1: the first block's scope began after the signal
+    uint32_t tile_index[2];  ///< of both blocks
+    int32_t barrier[2];      ///< of their scopes, counted from the first one
+    uint32_t stage_after_first, stage_after_last, stage_after_lone_last;
+  };
+  static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
+    __shared__ volatile uint32_t signalled;
+    Input input = input_over(barriers);
+    if (threadIdx.x == 0) {
+      input.pipeline.init_barriers(1, kArrivals);
+      signalled = 0;
+    }
+    meet();
+    if (warp_index() == 1) {
+      if (lane_index() == 0) {
+        come_late();
+        signalled = 1;
+        barriers[0].arrive();
+      }
+      return;
+    }
+    Seen own{};
+    auto consumer = input.consumer();
+    {
+      auto block = consumer.acquire_block({.index = 0, .is_last = false}, consumer.try_acquire());
+      own.waited = signalled;
+      own.tile_index[0] = block.tile_index();
+      own.barrier[0] = static_cast<int32_t>(block.barrier() - barriers);
+    }
+    own.stage_after_first = input.pipeline.consumer_stage();
+    {
+      auto block = consumer.acquire_block({.index = 1, .is_last = true}, false);
+      own.tile_index[1] = block.tile_index();
+      own.barrier[1] = static_cast<int32_t>(block.barrier() - barriers);
+    }
+    own.stage_after_last = input.pipeline.consumer_stage();
+    // A later block of a stage waits for nothing: here it would wait for ever.
+    { auto block = consumer.acquire_block({.index = 1, .is_last = true}, false); }
+    own.stage_after_lone_last = input.pipeline.consumer_stage();
+    if (lane_index() == 0) seen = own;
+  }
+};
+TEST(InputConsumer, AcquireBlockWaitsAtTheFirstAndStepsAtTheLastOfAGroup) {
+  const auto seen = observe<BlocksOfAStage>(64);
+  EXPECT_EQ(seen.waited, 1u);
+  for (uint32_t block = 0; block < 2; ++block) {
+    EXPECT_EQ(seen.tile_index[block], block);
+    EXPECT_EQ(seen.barrier[block], kStages) << "empty[0] of both";
+  }
+  EXPECT_EQ(seen.stage_after_first, 0u);
+  EXPECT_EQ(seen.stage_after_last, 1u);
+  EXPECT_EQ(seen.stage_after_lone_last, 0u);
+}
+
 /// How a side enters its scope.
 enum class Enter { kAcquire, kIfNeededNotReady, kIfNeededReady };
 

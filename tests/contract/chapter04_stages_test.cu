@@ -448,5 +448,61 @@ TEST(EpilogueKStage, ArriveInputSignalsAtOnceAndDoesNotStep) {
   EXPECT_EQ(seen.output_stage, kOutputStage);
 }
 
+/// One warp takes the K blocks of an input stage that holds two. Input stage 1 is never filled.
+struct EpilogueBlocksOfAStage {
+  struct Seen {
+    uint32_t input_stage_inside[2];
+    uint32_t input_stage_after[3], output_stage_after[3];
+    BarrierState empty_of_first_stage, empty_of_second_stage;
+  };
+  static __device__ void run(SharedMemBarrier* barriers, Seen& seen) {
+    auto output = output_over<1>(barriers);
+    Input input(barriers + kInputBarriers);
+    using Context = EpilogueKContext<kOutput<1>, kInputStages>;
+    if (threadIdx.x == 0) {
+      output.pipeline.init_barriers(1, kArrivals);
+      input.init_barriers(1, kArrivals);
+      for (int stage = 0; stage < kOutputStages; ++stage) barriers[stage].arrive();
+      barriers[kInputBarriers].arrive();
+    }
+    meet();
+    Seen own{};
+    const auto look_after = [&](int block) {
+      own.input_stage_after[block] = input.consumer_stage();
+      own.output_stage_after[block] = output.pipeline.consumer_stage();
+    };
+    for (uint32_t block = 0; block < 2; ++block) {
+      {
+        Context context(output, input, {.index = block, .is_last = block == 1});
+        own.input_stage_inside[block] = context.input_stage_index();
+        context.stage().arrive_input();
+      }
+      look_after(block);
+    }
+    if (threadIdx.x == 0) barriers[0].arrive();  // the first accumulator again
+    // A later block of a stage waits for its accumulator alone: for the input it would for ever.
+    { Context context(output, input, {.index = 1, .is_last = true}); }
+    look_after(2);
+    if (threadIdx.x == 0) {
+      own.empty_of_first_stage = complete_and_count(barriers[kInputBarriers + kInputStages]);
+      own.empty_of_second_stage = complete_and_count(barriers[kInputBarriers + kInputStages + 1]);
+      seen = own;
+    }
+  }
+};
+TEST(EpilogueKContext, BlocksOfAStageWaitAtTheFirstAndHandBackAtTheLast) {
+  const auto seen = observe<EpilogueBlocksOfAStage>(32);
+  const uint32_t input_after[] = {0, 1, 2}, output_after[] = {1, 0, 1};
+  for (int block = 0; block < 3; ++block) {
+    EXPECT_EQ(seen.input_stage_after[block], input_after[block]) << block;
+    EXPECT_EQ(seen.output_stage_after[block], output_after[block]) << block;
+  }
+  EXPECT_EQ(seen.input_stage_inside[0], 0u);
+  EXPECT_EQ(seen.input_stage_inside[1], 0u);
+  EXPECT_EQ(seen.empty_of_first_stage.pending, kArrivals - 1)
+      << "the warp's one, at the last block";
+  EXPECT_EQ(seen.empty_of_second_stage.pending, kArrivals) << "arrive_input was not called";
+}
+
 }  // namespace
 }  // namespace bw::test

@@ -94,6 +94,10 @@ TEST(ArriveCounts, InputFullExpectsTheBytesOfTheGroup) {
   using Pair = GemmConfig<traits(2, 2, 1)>;
   EXPECT_EQ(One::kInputStageBytes, 128u * 128 + 128 * 128 + 128 * 4);
   EXPECT_EQ(Pair::kInputStageBytes, 2u * (128 * 128 + 64 * 128 + 128 * 4));
+  constexpr GemmTraits kGrouped{.mma_m = 128, .mma_n = 128, .k_group_size = 2};
+  using Grouped = GemmConfig<kGrouped>;
+  EXPECT_EQ(Grouped::kInputStageBytes, 2 * One::kInputStageBytes) << "two K blocks a stage";
+  EXPECT_EQ(Grouped::InputPipeline::kNumTiles, 2 * Grouped::InputPipeline::kNumGroupStages);
 }
 
 // ---- Multicast: by the CTAs that share data, not by the formulas.

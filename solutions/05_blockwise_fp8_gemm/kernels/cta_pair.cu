@@ -10,6 +10,8 @@ std::vector<GemmKernel> cta_pair_kernels() {
       instantiate_kernel<GemmTraits{.mma_m = 256, .mma_n = 128, .cta_group = 2, .cluster_m = 2}>(),
       instantiate_kernel<GemmTraits{.mma_m = 128, .mma_n = 256, .cta_group = 2, .cluster_m = 2}>(),
       instantiate_kernel<GemmTraits{.mma_m = 256, .mma_n = 256, .cta_group = 2, .cluster_m = 2}>(),
+      instantiate_kernel<GemmTraits{
+          .mma_m = 256, .mma_n = 128, .cta_group = 2, .cluster_m = 2, .k_group_size = 2}>(),
   };
 }
 

@@ -12,6 +12,7 @@ std::vector<GemmKernel> single_cta_kernels() {
       instantiate_kernel<GemmTraits{.mma_m = 128, .mma_n = 256}>(),
       instantiate_kernel<GemmTraits{
           .mma_m = 128, .mma_n = 128, .scheduling = TileScheduling::kLaunchControl}>(),
+      instantiate_kernel<GemmTraits{.mma_m = 128, .mma_n = 128, .k_group_size = 2}>(),
   };
 }
 

@@ -74,7 +74,7 @@ class Configurations(ConfigurationTest):
         self.assertEqual(len(names), len(set(names)))
         # cta_group and MMA_M, cluster, scheduler, output
         for part in ("cta1_64x", "cta1_128x", "cta2_128x", "cta2_256x", "_1x1", "_2x1", "_2x2",
-                     "_4x4", "_8x2", "_clc", "_fp32"):
+                     "_4x4", "_8x2", "_clc", "_fp32", "_kgroup2"):
             self.assertTrue([name for name in names if part in name], part)
 
     def test_ragged_shapes(self):

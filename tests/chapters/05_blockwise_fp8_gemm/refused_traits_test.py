@@ -21,10 +21,10 @@ PAIRS = "even number of CTAs along M"
 SLICES = "cluster is too large for this tile"
 
 
-def traits(mma_m, mma_n, cluster_m=1, cluster_n=1, cta_group=1):
+def traits(mma_m, mma_n, cluster_m=1, cluster_n=1, cta_group=1, k_group_size=1):
     return (f"bw::GemmConfig<bw::GemmTraits{{.mma_m = {mma_m}, .mma_n = {mma_n}, "
-            f".cta_group = {cta_group}, .cluster_m = {cluster_m}, .cluster_n = {cluster_n}}}>"
-            "::SharedStorage")
+            f".cta_group = {cta_group}, .cluster_m = {cluster_m}, .cluster_n = {cluster_n}, "
+            f".k_group_size = {k_group_size}}}>::SharedStorage")
 
 
 def pair(mma_m, mma_n, cluster_m=2, cluster_n=1):
@@ -47,6 +47,8 @@ REFUSED = (
     + [(traits(128, n, 8, 2), SLICES) for n in (16, 32, 48, 96, 112, 144, 160)]
     + [(traits(64, n, 4, 4), SLICES) for n in (16, 48, 80)]
     + [(pair(256, n, 8, 2), SLICES) for n in (32, 96, 160)]
+    + [(traits(64, 64, k_group_size=size), "holds one or two K blocks") for size in (0, 3, 4)]
+    + [(traits(128, 256, k_group_size=2), "less than two input stages")]
     # The parts on their own, with what no line above has asked for: a type is refused once.
     + [("bw::BlockwiseFp8Accumulator<128, 256>", "accumulator registers per"),
        ("bw::AccumulatorLayout<64, 128, 1, bw::EpilogueGroups<0, 8>>",
@@ -64,7 +66,7 @@ REFUSED = (
 WORKING = ([traits(m, n) for m in (64, 128) for n in (16, 48, 112, 144, 192, 256)]
            + [pair(m, n) for m in (128, 256) for n in (32, 96, 160, 256)]
            + [traits(128, 64, 8, 2), traits(64, 32, 4, 4), pair(256, 64, 8, 2),
-              traits(128, 256, 4, 4), pair(256, 256, 8, 2)])
+              traits(128, 256, 4, 4), pair(256, 256, 8, 2), traits(128, 192, k_group_size=2)])
 
 
 def compile_errors(types):

@@ -13,5 +13,6 @@ std::vector<GemmKernel> half_kernels();          ///< cta_group 1, MMA_M 64, eve
 std::vector<GemmKernel> pair_kernels();          ///< cta_group 2, both MMA_M, every N
 std::vector<GemmKernel> cluster_kernels();       ///< cta_group 1, every cluster
 std::vector<GemmKernel> pair_cluster_kernels();  ///< cta_group 2, every cluster
+std::vector<GemmKernel> grouped_kernels();       ///< two K blocks a stage
 
 }  // namespace bw::test

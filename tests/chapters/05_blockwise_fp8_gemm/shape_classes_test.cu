@@ -50,8 +50,8 @@ void expect_verified(const GemmKernel& kernel, int64_t m, int64_t n, int64_t k, 
 
 std::vector<GemmKernel> all_classes() {
   std::vector<GemmKernel> all;
-  for (const auto group :
-       {tall_kernels, half_kernels, pair_kernels, cluster_kernels, pair_cluster_kernels}) {
+  for (const auto group : {tall_kernels, half_kernels, pair_kernels, cluster_kernels,
+                           pair_cluster_kernels, grouped_kernels}) {
     for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
   }
   for (const GemmKernel& kernel : gemm_kernels()) all.push_back(kernel);
@@ -61,10 +61,24 @@ std::vector<GemmKernel> all_classes() {
 class ShapeClasses : public testing::TestWithParam<GemmKernel> {};
 
 TEST_P(ShapeClasses, RaggedProblemIsRight) {
-  // More than one cluster in both dimensions, none of them full.
+  // More than one cluster in both dimensions, none of them full; three K blocks, the last one cut.
   const GemmTraits& t = GetParam().traits;
   expect_verified(GetParam(), t.cluster_rows() + 9, 2 * t.cluster_columns() - 8, 272, 0.5f,
                   Fill::kNormal);
+}
+
+/// Numbers of K blocks, of which the last is cut where K is no multiple of 128: whole groups, a
+/// group that is not full at the end of each tile, more stages than the ring has, and clusters that
+/// compute several tiles, so that the next one's first group comes behind an incomplete one.
+TEST(GroupedKBlocks, AnyNumberOfThemIsRight) {
+  for (const GemmKernel& kernel : all_classes()) {
+    if (kernel.traits.k_group_size == 1) continue;
+    const GemmTraits& t = kernel.traits;
+    for (const int64_t k : {128, 256, 400, 640, 1152, 1296}) {
+      expect_verified(kernel, 2 * t.cluster_rows() + 1, t.cluster_columns() + 8, k, 1.0f,
+                      Fill::kNormal);
+    }
+  }
 }
 
 TEST_P(ShapeClasses, EveryElementOfTheResidualIsInItsPlace) {
@@ -83,6 +97,7 @@ TEST(ShippedAndTested, CoverEveryClusterOfEveryMma) {
     traits.mma_n = 0;
     traits.scheduling = TileScheduling::kStatic;
     traits.output = OutputType::kBf16;
+    traits.k_group_size = 1;
     covered.insert(gemm_kernel_name(traits));
   }
   for (const char* mma : {"cta1_64x0", "cta1_128x0", "cta2_128x0", "cta2_256x0"}) {
