@@ -19,21 +19,21 @@ constexpr int kStages = 2;
 using Ring = EpiLoadPipeline<kStages>;
 using EpilogueBarrier = WarpGroupBarrier<CRoles::kEpilogueThreads, /*Id=*/1>;
 
-template <int NumBuffers>
+template <int num_buffers>
 struct Shared {
   alignas(1024) uint8_t c_slices[kStages][CSlice::kBytes];
-  alignas(1024) uint8_t d_slices[NumBuffers][CSlice::kBytes];
+  alignas(1024) uint8_t d_slices[num_buffers][CSlice::kBytes];
   SharedMemBarrier barriers[Ring::kNumBarriers];
 };
 
-template <int NumBuffers>
-__device__ __forceinline__ void store_slices(Ring& ring, Shared<NumBuffers>& shared,
+template <int num_buffers>
+__device__ __forceinline__ void store_slices(Ring& ring, Shared<num_buffers>& shared,
                                              const CArguments& args) {
   // Bulk groups belong to a thread: the same one issues, commits and waits.
   const bool issues = threadIdx.x < ptx::kWarpThreads && ptx::elect_one();
   for (int slice = 0; slice < args.slices(); ++slice) {
-    uint8_t* const buffer = shared.d_slices[slice % NumBuffers];
-    if (issues) ptx::bulk_wait_group_read<NumBuffers - 1>();
+    uint8_t* const buffer = shared.d_slices[slice % num_buffers];
+    if (issues) ptx::bulk_wait_group_read<num_buffers - 1>();
     EpilogueBarrier::sync();  // the buffer's last store has been read out
     {
       auto stage = ring.consume();
@@ -55,11 +55,11 @@ __device__ __forceinline__ void store_slices(Ring& ring, Shared<NumBuffers>& sha
   if (issues) ptx::bulk_wait_group<0>();  // a CTA outlives its stores
 }
 
-template <int NumBuffers>
+template <int num_buffers>
 __global__ __launch_bounds__(CRoles::kThreads) void tma_store_kernel(
     const __grid_constant__ CArguments args) {
   extern __shared__ __align__(1024) uint8_t dynamic_shared[];
-  auto& shared = *reinterpret_cast<Shared<NumBuffers>*>(dynamic_shared);
+  auto& shared = *reinterpret_cast<Shared<num_buffers>*>(dynamic_shared);
   Ring ring(shared.barriers);
   if (threadIdx.x == 0) {
     ring.init_barriers(/*producer_arv_count=*/1, CRoles::kEpilogueThreads);
@@ -73,9 +73,9 @@ __global__ __launch_bounds__(CRoles::kThreads) void tma_store_kernel(
   }
 }
 
-template <int NumBuffers>
+template <int num_buffers>
 ExitStatus run(const COptions& options) {
-  return run_c_lab(options, tma_store_kernel<NumBuffers>, sizeof(Shared<NumBuffers>));
+  return run_c_lab(options, tma_store_kernel<num_buffers>, sizeof(Shared<num_buffers>));
 }
 
 }  // namespace bw::lab

@@ -71,12 +71,12 @@ struct FlushedFloat {
   static constexpr bool kMayBePacked = false;
   static float read(float value) { return floating::flush_subnormal(value); }
 };
-template <class Format, bool kFtz>
+template <class Format, bool with_ftz>
 struct Narrow {
   using Storage = uint16_t;
   static constexpr bool kMayBePacked = true;
   static float read(uint16_t value) {
-    if (kFtz && (value & Format::kExponent) == 0) value &= Format::kSign;
+    if (with_ftz && (value & Format::kExponent) == 0) value &= Format::kSign;
     return Format::to_float(value);
   }
 };

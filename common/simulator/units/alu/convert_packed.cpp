@@ -92,10 +92,10 @@ Flow convert_halves(Strand& strand, const Instruction& instruction, LaneMask act
   return Flow::next;
 }
 
-template <class Format, bool kRelu>
+template <class Format, bool with_relu>
 uint32_t narrow(float value) {
   const uint16_t bits = Format::from_float(value);
-  if constexpr (kRelu) {
+  if constexpr (with_relu) {
     const bool negative = (bits & 0x8000) != 0;  // the canonical NaN is positive
     return negative ? 0u : bits;
   }
@@ -103,10 +103,10 @@ uint32_t narrow(float value) {
 }
 
 /// Nearest-even conversion of two f32 into f16x2 or bf16x2.
-template <class Format, bool kRelu>
+template <class Format, bool with_relu>
 struct PairToHalves {
   static uint32_t apply(float a, float b) {
-    return narrow<Format, kRelu>(a) << 16 | narrow<Format, kRelu>(b);
+    return narrow<Format, with_relu>(a) << 16 | narrow<Format, with_relu>(b);
   }
 };
 
@@ -156,25 +156,25 @@ constexpr HalfTable kHalfOfE2m3 = half_table(kFormatE2m3);
 constexpr HalfTable kHalfOfE3m2 = half_table(kFormatE3m2);
 constexpr HalfTable kHalfOfE2m1 = half_table(kFormatE2m1);
 
-template <bool kRelu>
+template <bool with_relu>
 uint32_t half_of(const HalfTable& table, uint32_t code) {
   const uint16_t half = table[code];
-  return kRelu && (half & 0x8000) != 0 ? 0u : half;
+  return with_relu && (half & 0x8000) != 0 ? 0u : half;
 }
 
-template <const HalfTable& kTable, int kBits, bool kRelu>
+template <const HalfTable& which_table, int num_bits, bool with_relu>
 struct HalvesOf {
   static uint32_t apply(uint16_t codes) {
-    constexpr uint32_t kMask = (1u << kBits) - 1;
-    return half_of<kRelu>(kTable, codes >> kBits & kMask) << 16 |
-           half_of<kRelu>(kTable, codes & kMask);
+    constexpr uint32_t kMask = (1u << num_bits) - 1;
+    return half_of<with_relu>(which_table, codes >> num_bits & kMask) << 16 |
+           half_of<with_relu>(which_table, codes & kMask);
   }
 };
 
-template <const HalfTable& kTable, int kBits>
+template <const HalfTable& which_table, int num_bits>
 Handler unpack_handler(bool relu) {
-  return relu ? lanewise::map1<HalvesOf<kTable, kBits, true>, uint32_t, uint16_t>
-              : lanewise::map1<HalvesOf<kTable, kBits, false>, uint32_t, uint16_t>;
+  return relu ? lanewise::map1<HalvesOf<which_table, num_bits, true>, uint32_t, uint16_t>
+              : lanewise::map1<HalvesOf<which_table, num_bits, false>, uint32_t, uint16_t>;
 }
 
 // ---- Scales: ue8m0 is 2^(code - 127), 255 is NaN; the source's sign is dropped

@@ -220,22 +220,22 @@ template <class Format>
 struct NarrowTo {
   static uint16_t apply(float value) { return Format::from_float(value); }
 };
-template <Rounding kRounding>
+template <Rounding rounding_mode>
 struct Integral {
   template <class T>
   static T apply(T value) {
-    if constexpr (kRounding == Rounding::toward_zero) return std::trunc(value);
-    if constexpr (kRounding == Rounding::down) return std::floor(value);
-    if constexpr (kRounding == Rounding::up) return std::ceil(value);
+    if constexpr (rounding_mode == Rounding::toward_zero) return std::trunc(value);
+    if constexpr (rounding_mode == Rounding::down) return std::floor(value);
+    if constexpr (rounding_mode == Rounding::up) return std::ceil(value);
     return std::nearbyint(value);
   }
 };
 
 /// Saturating conversion of a float to a 32-bit integer through double, which holds both exactly.
-template <class D, class S, Rounding kRounding>
+template <class D, class S, Rounding rounding_mode>
 struct ToInteger32 {
   static D apply(S value) {
-    const double integral = Integral<kRounding>::apply(static_cast<double>(value));
+    const double integral = Integral<rounding_mode>::apply(static_cast<double>(value));
     constexpr double kLow = std::numeric_limits<D>::min(), kHigh = std::numeric_limits<D>::max();
     const double above = integral > kLow ? integral : kLow;  // NaN becomes the smallest value too
     const double clamped = above < kHigh ? above : kHigh;

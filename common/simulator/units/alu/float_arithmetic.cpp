@@ -59,59 +59,62 @@ struct Sqrt {
 };
 
 /// Instruction::immediate of the directed forms: the Rounding.
-template <Handler kNearest>
+template <Handler nearest>
 Flow directed(Strand& strand, const Instruction& instruction, LaneMask active) {
   const RoundingScope scope(static_cast<Rounding>(instruction.immediate));
-  return kNearest(strand, instruction, active);
+  return nearest(strand, instruction, active);
 }
 
-template <Handler kNearest>
+template <Handler nearest>
 Handler choose_rounding(Binder& binder) {
   const Rounding rounding = rounding_from_modifier(binder.modifiers.get("round"));
   binder.out.immediate = static_cast<int64_t>(rounding);
-  return rounding == Rounding::nearest_even ? kNearest : directed<kNearest>;
+  return rounding == Rounding::nearest_even ? nearest : directed<nearest>;
 }
 
 /// Binds an operation whose operands all have the type of the instruction.
-template <class Operation, int kSources>
+template <class Operation, int num_sources>
 void bind_float(Binder& binder) {
   using lanewise::packed;
   using lanewise::uniform;
   const ScalarType type = binder.modifiers.type();
-  lanewise::bind_uniform_operands(binder, type, kSources);
+  lanewise::bind_uniform_operands(binder, type, num_sources);
   const bool ftz = binder.modifiers.has("ftz"), sat = binder.modifiers.has("sat");
   Handler& execute = binder.out.execute;
   if (type == ScalarType::f64) {
-    execute = choose_rounding<uniform<Operation, double, kSources>()>(binder);
+    execute = choose_rounding<uniform<Operation, double, num_sources>()>(binder);
   } else if (type == ScalarType::f32x2) {
     execute =
-        ftz ? choose_rounding<packed<Modified<Operation, true, false>, float, kSources, 2>()>(
+        ftz ? choose_rounding<packed<Modified<Operation, true, false>, float, num_sources, 2>()>(
                   binder)
-            : choose_rounding<packed<Modified<Operation, false, false>, float, kSources, 2>()>(
+            : choose_rounding<packed<Modified<Operation, false, false>, float, num_sources, 2>()>(
                   binder);
   } else if (ftz) {
     execute =
-        sat ? choose_rounding<uniform<Modified<Operation, true, true>, float, kSources>()>(binder)
-            : choose_rounding<uniform<Modified<Operation, true, false>, float, kSources>()>(binder);
+        sat ? choose_rounding<uniform<Modified<Operation, true, true>, float, num_sources>()>(
+                  binder)
+            : choose_rounding<uniform<Modified<Operation, true, false>, float, num_sources>()>(
+                  binder);
   } else {
     execute =
-        sat ? choose_rounding<uniform<Modified<Operation, false, true>, float, kSources>()>(binder)
-            : choose_rounding<uniform<Modified<Operation, false, false>, float, kSources>()>(
+        sat ? choose_rounding<uniform<Modified<Operation, false, true>, float, num_sources>()>(
+                  binder)
+            : choose_rounding<uniform<Modified<Operation, false, false>, float, num_sources>()>(
                   binder);
   }
 }
 
 /// f32 = f16 or bf16 op f32: the narrow sources are widened exactly.
-template <class Format, class Operation, bool kSat>
+template <class Format, class Operation, bool with_sat>
 struct MixedBinary {
   static float apply(uint16_t a, float b) {
-    return output<false, kSat>(Operation::apply(Format::to_float(a), b));
+    return output<false, with_sat>(Operation::apply(Format::to_float(a), b));
   }
 };
-template <class Format, bool kSat>
+template <class Format, bool with_sat>
 struct MixedFma {
   static float apply(uint16_t a, uint16_t b, float c) {
-    return output<false, kSat>(std::fma(Format::to_float(a), Format::to_float(b), c));
+    return output<false, with_sat>(std::fma(Format::to_float(a), Format::to_float(b), c));
   }
 };
 

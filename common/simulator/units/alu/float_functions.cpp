@@ -79,13 +79,13 @@ struct ReciprocalSquareRootF64 {
   static double apply(double a) { return coarse_result(1.0 / std::sqrt(upper_half(a))); }
 };
 
-template <class Operation, int kSources>
+template <class Operation, int num_sources>
 void bind_function(Binder& binder) {
-  lanewise::bind_uniform_operands(binder, ScalarType::f32, kSources);
+  lanewise::bind_uniform_operands(binder, ScalarType::f32, num_sources);
   binder.out.execute =
       binder.modifiers.has("ftz")
-          ? lanewise::uniform<Modified<Operation, true, false>, float, kSources>()
-          : lanewise::uniform<Modified<Operation, false, false>, float, kSources>();
+          ? lanewise::uniform<Modified<Operation, true, false>, float, num_sources>()
+          : lanewise::uniform<Modified<Operation, false, false>, float, num_sources>();
 }
 
 template <class OperationF32, class OperationF64>

@@ -28,9 +28,9 @@ template <class T>
   return low < T{1} ? low : T{1};
 }
 
-template <bool kFtz, class T>
+template <bool with_ftz, class T>
 [[nodiscard]] T input(T value) {
-  if constexpr (kFtz && std::is_same_v<T, float>) {
+  if constexpr (with_ftz && std::is_same_v<T, float>) {
     return flush_subnormal(value);
   } else {
     return value;
@@ -38,12 +38,12 @@ template <bool kFtz, class T>
 }
 
 /// Flushes, canonicalises (f32 only: f64 keeps NaN payloads) and saturates a result.
-template <bool kFtz, bool kSat, class T>
+template <bool with_ftz, bool with_sat, class T>
 [[nodiscard]] T output(T value) {
-  if constexpr (kSat) {
-    return saturate(input<kFtz>(value));
+  if constexpr (with_sat) {
+    return saturate(input<with_ftz>(value));
   } else if constexpr (std::is_same_v<T, float>) {
-    const float flushed = input<kFtz>(value);
+    const float flushed = input<with_ftz>(value);
     return flushed == flushed ? flushed : canonical_nan();
   } else {
     return value;
@@ -51,11 +51,12 @@ template <bool kFtz, bool kSat, class T>
 }
 
 /// An operation with .ftz and .sat around it.
-template <class Operation, bool kFtz, bool kSat>
+template <class Operation, bool with_ftz, bool with_sat>
 struct Modified {
   template <class T, class... More>
   static T apply(T a, More... more) {
-    return output<kFtz, kSat>(Operation::apply(input<kFtz>(a), input<kFtz>(more)...));
+    return output<with_ftz, with_sat>(
+        Operation::apply(input<with_ftz>(a), input<with_ftz>(more)...));
   }
 };
 

@@ -64,45 +64,45 @@ struct Max {
   }
 };
 
-template <class Base, bool kNan>
+template <class Base, bool with_nan>
 struct Extreme {
   static float apply(float a, float b) {
     const float result = Base::apply(a, b);
-    if constexpr (kNan) return a != a || b != b ? canonical_nan() : result;
+    if constexpr (with_nan) return a != a || b != b ? canonical_nan() : result;
     return result;
   }
   static float apply(float a, float b, float c) { return apply(apply(a, b), c); }
 };
 /// .xorsign.abs: the extreme of the magnitudes with the product of the signs.
-template <class Base, bool kNan>
+template <class Base, bool with_nan>
 struct ExtremeXorSign {
   static float apply(float a, float b) {
-    const float result = Extreme<Base, kNan>::apply(Abs::apply(a), Abs::apply(b));
+    const float result = Extreme<Base, with_nan>::apply(Abs::apply(a), Abs::apply(b));
     const uint32_t sign = (bits_of(a) ^ bits_of(b)) & kSignF32;
     return result != result ? result : with_bits<float>(bits_of(result) | sign);
   }
 };
-template <class Base, bool kNan>
+template <class Base, bool with_nan>
 struct ExtremeAbs {
   static float apply(float a, float b, float c) {
-    return Extreme<Base, kNan>::apply(Abs::apply(a), Abs::apply(b), Abs::apply(c));
+    return Extreme<Base, with_nan>::apply(Abs::apply(a), Abs::apply(b), Abs::apply(c));
   }
 };
 
-template <class Operation, int kSources>
+template <class Operation, int num_sources>
 Handler f32_handler(bool ftz) {
-  return ftz ? lanewise::uniform<Modified<Operation, true, false>, float, kSources>()
-             : lanewise::uniform<Modified<Operation, false, false>, float, kSources>();
+  return ftz ? lanewise::uniform<Modified<Operation, true, false>, float, num_sources>()
+             : lanewise::uniform<Modified<Operation, false, false>, float, num_sources>();
 }
 
-template <class Base, bool kNan>
+template <class Base, bool with_nan>
 Handler extreme_handler(const Binder& binder, bool three) {
   const bool ftz = binder.modifiers.has("ftz"), abs = binder.modifiers.has("abs");
   if (!three)
-    return abs ? f32_handler<ExtremeXorSign<Base, kNan>, 2>(ftz)
-               : f32_handler<Extreme<Base, kNan>, 2>(ftz);
-  return abs ? f32_handler<ExtremeAbs<Base, kNan>, 3>(ftz)
-             : f32_handler<Extreme<Base, kNan>, 3>(ftz);
+    return abs ? f32_handler<ExtremeXorSign<Base, with_nan>, 2>(ftz)
+               : f32_handler<Extreme<Base, with_nan>, 2>(ftz);
+  return abs ? f32_handler<ExtremeAbs<Base, with_nan>, 3>(ftz)
+             : f32_handler<Extreme<Base, with_nan>, 3>(ftz);
 }
 
 template <class Base>

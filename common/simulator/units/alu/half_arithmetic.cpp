@@ -101,18 +101,18 @@ inline int32_t order(uint16_t bits) {
   return bits & 0x8000 ? -1 - magnitude : magnitude;
 }
 
-template <bool kMaximum, bool kNan, bool kXorSign>
+template <bool is_maximum, bool with_nan, bool with_xor_sign>
 struct Extreme {
   template <class Format>
   static uint16_t apply(uint16_t a, uint16_t b) {
     const auto sign = static_cast<uint16_t>((a ^ b) & Format::kSign);
-    const auto x = static_cast<uint16_t>(kXorSign ? a & 0x7fff : a);
-    const auto y = static_cast<uint16_t>(kXorSign ? b & 0x7fff : b);
+    const auto x = static_cast<uint16_t>(with_xor_sign ? a & 0x7fff : a);
+    const auto y = static_cast<uint16_t>(with_xor_sign ? b & 0x7fff : b);
     const bool a_nan = Format::is_nan(a), b_nan = Format::is_nan(b);
-    const bool first = kMaximum ? order(x) > order(y) : order(x) < order(y);
+    const bool first = is_maximum ? order(x) > order(y) : order(x) < order(y);
     uint16_t result = b_nan || (first && !a_nan) ? x : y;
-    if (kXorSign) result = static_cast<uint16_t>(result | sign);
-    return (kNan ? a_nan || b_nan : a_nan && b_nan) ? Format::kCanonicalNan : result;
+    if (with_xor_sign) result = static_cast<uint16_t>(result | sign);
+    return (with_nan ? a_nan || b_nan : a_nan && b_nan) ? Format::kCanonicalNan : result;
   }
 };
 
@@ -124,11 +124,11 @@ uint16_t flush(uint16_t bits) {
   return static_cast<uint16_t>((bits & Format::kExponent) == 0 ? bits & Format::kSign : bits);
 }
 
-template <class Format, Limit kLimit>
+template <class Format, Limit which_limit>
 uint16_t limited(uint16_t bits) {
-  if constexpr (kLimit == Limit::none) {
+  if constexpr (which_limit == Limit::none) {
     return bits;
-  } else if constexpr (kLimit == Limit::relu) {
+  } else if constexpr (which_limit == Limit::relu) {
     return Format::is_nan(bits) ? Format::kCanonicalNan
                                 : static_cast<uint16_t>(bits & Format::kSign ? 0 : bits);
   } else {
@@ -138,74 +138,74 @@ uint16_t limited(uint16_t bits) {
 }
 
 /// An operation of a format with .ftz and a limit around it, as lane-wise handlers take it.
-template <class Operation, class Format, bool kFtz, Limit kLimit>
+template <class Operation, class Format, bool with_ftz, Limit which_limit>
 struct Applied {
   template <class... Sources>
   static uint16_t apply(Sources... sources) {
-    if constexpr (kFtz) {
-      return limited<Format, kLimit>(
+    if constexpr (with_ftz) {
+      return limited<Format, which_limit>(
           flush<Format>(Operation::template apply<Format>(flush<Format>(sources)...)));
     } else {
-      return limited<Format, kLimit>(Operation::template apply<Format>(sources...));
+      return limited<Format, which_limit>(Operation::template apply<Format>(sources...));
     }
   }
 };
 
-template <class Operation, class Format, bool kFtz, Limit kLimit, int kSources>
+template <class Operation, class Format, bool with_ftz, Limit which_limit, int num_sources>
 Handler handler(bool packed) {
-  using Lane = Applied<Operation, Format, kFtz, kLimit>;
-  return packed ? lanewise::packed<Lane, uint16_t, kSources, 2>()
-                : lanewise::uniform<Lane, uint16_t, kSources>();
+  using Lane = Applied<Operation, Format, with_ftz, which_limit>;
+  return packed ? lanewise::packed<Lane, uint16_t, num_sources, 2>()
+                : lanewise::uniform<Lane, uint16_t, num_sources>();
 }
 
 bool is_packed(ScalarType type) { return type == ScalarType::f16x2 || type == ScalarType::bf16x2; }
 bool is_bfloat(ScalarType type) { return type == ScalarType::bf16 || type == ScalarType::bf16x2; }
 
-template <class Operation, class Format, Limit kLimit, int kSources>
+template <class Operation, class Format, Limit which_limit, int num_sources>
 Handler handler(bool ftz, bool packed) {
-  return ftz ? handler<Operation, Format, true, kLimit, kSources>(packed)
-             : handler<Operation, Format, false, kLimit, kSources>(packed);
+  return ftz ? handler<Operation, Format, true, which_limit, num_sources>(packed)
+             : handler<Operation, Format, false, which_limit, num_sources>(packed);
 }
 
 /// Binds an operation without .sat and .relu.
-template <class Operation, int kSources>
+template <class Operation, int num_sources>
 void bind_plain(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
-  lanewise::bind_uniform_operands(binder, type, kSources);
+  lanewise::bind_uniform_operands(binder, type, num_sources);
   binder.out.execute = is_bfloat(type)
-                           ? handler<Operation, Bfloat, Limit::none, kSources>(ftz, packed)
-                           : handler<Operation, Half, Limit::none, kSources>(ftz, packed);
+                           ? handler<Operation, Bfloat, Limit::none, num_sources>(ftz, packed)
+                           : handler<Operation, Half, Limit::none, num_sources>(ftz, packed);
 }
 
 /// Binds an operation that may carry .sat or .relu.
-template <class Operation, int kSources>
+template <class Operation, int num_sources>
 void bind_arithmetic(Binder& binder) {
   const bool sat = binder.modifiers.has("sat"), relu = binder.modifiers.has("relu");
-  if (!sat && !relu) return bind_plain<Operation, kSources>(binder);
+  if (!sat && !relu) return bind_plain<Operation, num_sources>(binder);
   const ScalarType type = binder.modifiers.type();
   const bool packed = is_packed(type), ftz = binder.modifiers.has("ftz");
-  lanewise::bind_uniform_operands(binder, type, kSources);
+  lanewise::bind_uniform_operands(binder, type, num_sources);
   Handler& execute = binder.out.execute;
   if (is_bfloat(type))
-    execute = handler<Operation, Bfloat, false, Limit::relu, kSources>(packed);
+    execute = handler<Operation, Bfloat, false, Limit::relu, num_sources>(packed);
   else if (sat)
-    execute = handler<Operation, Half, Limit::sat, kSources>(ftz, packed);
+    execute = handler<Operation, Half, Limit::sat, num_sources>(ftz, packed);
   else
-    execute = handler<Operation, Half, Limit::relu, kSources>(ftz, packed);
+    execute = handler<Operation, Half, Limit::relu, num_sources>(ftz, packed);
 }
 
-template <bool kMaximum>
+template <bool is_maximum>
 void bind_extreme(Binder& binder) {
   const bool xorsign = binder.modifiers.has("xorsign");
   if (xorsign != binder.modifiers.has("abs"))
     binder.refuse("has only one of .xorsign and .abs", "write both: .xorsign.abs");
   if (binder.modifiers.has("NaN")) {
-    return xorsign ? bind_plain<Extreme<kMaximum, true, true>, 2>(binder)
-                   : bind_plain<Extreme<kMaximum, true, false>, 2>(binder);
+    return xorsign ? bind_plain<Extreme<is_maximum, true, true>, 2>(binder)
+                   : bind_plain<Extreme<is_maximum, true, false>, 2>(binder);
   }
-  return xorsign ? bind_plain<Extreme<kMaximum, false, true>, 2>(binder)
-                 : bind_plain<Extreme<kMaximum, false, false>, 2>(binder);
+  return xorsign ? bind_plain<Extreme<is_maximum, false, true>, 2>(binder)
+                 : bind_plain<Extreme<is_maximum, false, false>, 2>(binder);
 }
 
 void bind_add(Binder& binder) { bind_arithmetic<Add, 2>(binder); }

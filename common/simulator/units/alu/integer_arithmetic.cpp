@@ -75,17 +75,17 @@ int64_t low_24_bits(T value) {
     return shifted >> 8;
   }
 }
-template <class T, bool kHigh>
+template <class T, bool is_high>
 struct Mul24 {
   // .hi takes bits 47..16 of the 48-bit product, .lo bits 31..0.
   static T apply(T a, T b) {
     const int64_t product = low_24_bits(a) * low_24_bits(b);
-    return static_cast<T>(kHigh ? product >> 16 : product);
+    return static_cast<T>(is_high ? product >> 16 : product);
   }
 };
-template <class T, bool kHigh>
+template <class T, bool is_high>
 struct Mad24 {
-  static T apply(T a, T b, T c) { return Add<T>::apply(Mul24<T, kHigh>::apply(a, b), c); }
+  static T apply(T a, T b, T c) { return Add<T>::apply(Mul24<T, is_high>::apply(a, b), c); }
 };
 struct Mad24HiSaturate {
   static int32_t apply(int32_t a, int32_t b, int32_t c) {
@@ -167,34 +167,34 @@ struct Dp4a {
     return c + static_cast<uint32_t>(sum);
   }
 };
-template <class A, class B, int kFirstByte>
+template <class A, class B, int first_byte>
 struct Dp2a {
   static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
     int64_t sum = 0;
-    for (int i = 0; i < 2; ++i) sum += half_of<A>(a, i) * byte_of<B>(b, kFirstByte + i);
+    for (int i = 0; i < 2; ++i) sum += half_of<A>(a, i) * byte_of<B>(b, first_byte + i);
     return c + static_cast<uint32_t>(sum);
   }
 };
 
 /// Binds `Op` for a scalar integer type or for u16x2 and s16x2.
-template <template <class> class Op, int kSources>
+template <template <class> class Op, int num_sources>
 void bind_integer(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
-  lanewise::bind_uniform_operands(binder, type, kSources);
+  lanewise::bind_uniform_operands(binder, type, num_sources);
   if (type == ScalarType::u16x2) {
-    binder.out.execute = lanewise::packed<Op<uint16_t>, uint16_t, kSources, 2>();
+    binder.out.execute = lanewise::packed<Op<uint16_t>, uint16_t, num_sources, 2>();
   } else if (type == ScalarType::s16x2) {
-    binder.out.execute = lanewise::packed<Op<int16_t>, int16_t, kSources, 2>();
+    binder.out.execute = lanewise::packed<Op<int16_t>, int16_t, num_sources, 2>();
   } else {
     binder.out.execute = by_integer_type(
-        type, []<class T>() -> Handler { return lanewise::uniform<Op<T>, T, kSources>(); });
+        type, []<class T>() -> Handler { return lanewise::uniform<Op<T>, T, num_sources>(); });
   }
 }
 
-template <class Op, int kSources>
+template <class Op, int num_sources>
 void bind_s32(Binder& binder) {
-  lanewise::bind_uniform_operands(binder, ScalarType::s32, kSources);
-  binder.out.execute = lanewise::uniform<Op, int32_t, kSources>();
+  lanewise::bind_uniform_operands(binder, ScalarType::s32, num_sources);
+  binder.out.execute = lanewise::uniform<Op, int32_t, num_sources>();
 }
 
 ScalarType widened(ScalarType type) {

@@ -59,9 +59,9 @@ Flow map4(Strand& strand, const Instruction& instruction, LaneMask active) {
   return Flow::next;
 }
 
-/// Calls `body(index)` for the kParts elements of each active lane; one plain loop with all lanes
-/// active.
-template <int kParts, class Body>
+/// Calls `body(index)` for the num_parts elements of each active lane; one plain loop with all
+/// lanes active.
+template <int num_parts, class Body>
 void for_parts(LaneMask active, Body&& body) {
   if (active == kAllLanes) {
 #if defined(__clang__)
@@ -69,64 +69,64 @@ void for_parts(LaneMask active, Body&& body) {
 #else
 #pragma GCC ivdep
 #endif
-    for (int part = 0; part < kWarpLanes * kParts; ++part) body(part);
+    for (int part = 0; part < kWarpLanes * num_parts; ++part) body(part);
   } else {
     for_lanes(active, [&](int lane) {
-      for (int part = lane * kParts; part < lane * kParts + kParts; ++part) body(part);
+      for (int part = lane * num_parts; part < lane * num_parts + num_parts; ++part) body(part);
     });
   }
 }
 
-/// As map1 to map3 for packed types: a lane holds kParts values of type T.
-template <class Op, class T, int kParts>
+/// As map1 to map3 for packed types: a lane holds num_parts values of type T.
+template <class Op, class T, int num_parts>
 Flow packed1(Strand& strand, const Instruction& instruction, LaneMask active) {
   T* const d = strand.lanes<T>(instruction.operands[0]);
   const T* const a = strand.lanes<T>(instruction.operands[1]);
-  for_parts<kParts>(active, [=](int p) { d[p] = Op::apply(a[p]); });
+  for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p]); });
   return Flow::next;
 }
 
-template <class Op, class T, int kParts>
+template <class Op, class T, int num_parts>
 Flow packed2(Strand& strand, const Instruction& instruction, LaneMask active) {
   T* const d = strand.lanes<T>(instruction.operands[0]);
   const T* const a = strand.lanes<T>(instruction.operands[1]);
   const T* const b = strand.lanes<T>(instruction.operands[2]);
-  for_parts<kParts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p]); });
+  for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p]); });
   return Flow::next;
 }
 
-template <class Op, class T, int kParts>
+template <class Op, class T, int num_parts>
 Flow packed3(Strand& strand, const Instruction& instruction, LaneMask active) {
   T* const d = strand.lanes<T>(instruction.operands[0]);
   const T* const a = strand.lanes<T>(instruction.operands[1]);
   const T* const b = strand.lanes<T>(instruction.operands[2]);
   const T* const c = strand.lanes<T>(instruction.operands[3]);
-  for_parts<kParts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p], c[p]); });
+  for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p], c[p]); });
   return Flow::next;
 }
 
 /// The handler with one, two or three sources of the destination's type.
-template <class Op, class T, int kSources>
+template <class Op, class T, int num_sources>
 constexpr Handler uniform() {
-  if constexpr (kSources == 1) {
+  if constexpr (num_sources == 1) {
     return map1<Op, T, T>;
-  } else if constexpr (kSources == 2) {
+  } else if constexpr (num_sources == 2) {
     return map2<Op, T, T, T>;
   } else {
-    static_assert(kSources == 3, "lane-wise handlers take one to three sources of one type");
+    static_assert(num_sources == 3, "lane-wise handlers take one to three sources of one type");
     return map3<Op, T, T, T, T>;
   }
 }
 
-template <class Op, class T, int kSources, int kParts>
+template <class Op, class T, int num_sources, int num_parts>
 constexpr Handler packed() {
-  if constexpr (kSources == 1) {
-    return packed1<Op, T, kParts>;
-  } else if constexpr (kSources == 2) {
-    return packed2<Op, T, kParts>;
+  if constexpr (num_sources == 1) {
+    return packed1<Op, T, num_parts>;
+  } else if constexpr (num_sources == 2) {
+    return packed2<Op, T, num_parts>;
   } else {
-    static_assert(kSources == 3, "lane-wise handlers take one to three sources of one type");
-    return packed3<Op, T, kParts>;
+    static_assert(num_sources == 3, "lane-wise handlers take one to three sources of one type");
+    return packed3<Op, T, num_parts>;
   }
 }
 

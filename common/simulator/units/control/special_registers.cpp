@@ -12,46 +12,46 @@ namespace {
 
 enum class Axis { x, y, z };
 
-template <Axis kAxis>
+template <Axis axis>
 uint64_t along(const Dim3& extents) {
-  return kAxis == Axis::x ? extents.x : kAxis == Axis::y ? extents.y : extents.z;
+  return axis == Axis::x ? extents.x : axis == Axis::y ? extents.y : extents.z;
 }
 
 const LaunchConfiguration& configuration(const Strand& strand) {
   return strand.cluster->grid().configuration();
 }
 
-template <Axis kAxis>
+template <Axis axis>
 uint64_t thread_coordinate(const Strand& strand, int lane) {
-  return along<kAxis>(delinearize(strand.thread_index(lane), configuration(strand).block));
+  return along<axis>(delinearize(strand.thread_index(lane), configuration(strand).block));
 }
-template <Axis kAxis>
+template <Axis axis>
 uint64_t block_extent(const Strand& strand, int) {
-  return along<kAxis>(configuration(strand).block);
+  return along<axis>(configuration(strand).block);
 }
-template <Axis kAxis>
+template <Axis axis>
 uint64_t cta_coordinate(const Strand& strand, int) {
-  return along<kAxis>(strand.cta->index);
+  return along<axis>(strand.cta->index);
 }
-template <Axis kAxis>
+template <Axis axis>
 uint64_t grid_extent(const Strand& strand, int) {
-  return along<kAxis>(configuration(strand).grid);
+  return along<axis>(configuration(strand).grid);
 }
-template <Axis kAxis>
+template <Axis axis>
 uint64_t cluster_extent(const Strand& strand, int) {
-  return along<kAxis>(configuration(strand).cluster);
+  return along<axis>(configuration(strand).cluster);
 }
-template <Axis kAxis>
+template <Axis axis>
 uint64_t cluster_coordinate(const Strand& strand, int lane) {
-  return along<kAxis>(strand.cta->index) / cluster_extent<kAxis>(strand, lane);
+  return along<axis>(strand.cta->index) / cluster_extent<axis>(strand, lane);
 }
-template <Axis kAxis>
+template <Axis axis>
 uint64_t clusters_extent(const Strand& strand, int) {
-  return along<kAxis>(strand.cluster->grid().clusters());
+  return along<axis>(strand.cluster->grid().clusters());
 }
-template <Axis kAxis>
+template <Axis axis>
 uint64_t coordinate_in_cluster(const Strand& strand, int lane) {
-  return along<kAxis>(strand.cta->index) % cluster_extent<kAxis>(strand, lane);
+  return along<axis>(strand.cta->index) % cluster_extent<axis>(strand, lane);
 }
 
 uint64_t zero(const Strand&, int) { return 0; }

@@ -13,7 +13,7 @@ constexpr uint16_t kNanFill = 0x7ff7;  // "OOB-NaN", in each 16 bits of any type
 
 /// Copies one row between `linear` and shared memory; `address` is where the row would start in
 /// `window` without a swizzle, which exchanges 16-byte chunks by the address.
-template <bool kToShared>
+template <bool to_shared>
 void move_chunks(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std::byte* linear,
                  uint32_t size_bytes) {
   const bool flips = swizzle == TensorMapSwizzle::bytes128_atom32_flip8;
@@ -25,7 +25,7 @@ void move_chunks(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, 
     constexpr uint32_t kHalf = kChunkBytes / 2;
     for (uint32_t half = 0; half < kChunkBytes; half += kHalf) {
       std::byte* const there = chunk + (flip ? kHalf - half : half);
-      if constexpr (kToShared)
+      if constexpr (to_shared)
         std::memcpy(there, linear + at + half, kHalf);
       else
         std::memcpy(linear + at + half, there, kHalf);
@@ -34,12 +34,12 @@ void move_chunks(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, 
 }
 
 /// As move_chunks, with fast ways for rows without a swizzle and for whole 128-byte rows.
-template <bool kToShared>
+template <bool to_shared>
 void move_row(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std::byte* linear,
               uint32_t size_bytes) {
   std::byte* const shared = window + address;
   if (swizzle == TensorMapSwizzle::none) {
-    if constexpr (kToShared)
+    if constexpr (to_shared)
       std::memcpy(shared, linear, size_bytes);
     else
       std::memcpy(linear, shared, size_bytes);
@@ -47,12 +47,12 @@ void move_row(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std
   }
   if (size_bytes != kFullRowBytes || swizzle == TensorMapSwizzle::bytes128_atom32_flip8 ||
       swizzle_span_bytes(swizzle) != kFullRowBytes || address % kFullRowBytes != 0) {
-    move_chunks<kToShared>(swizzle, window, address, linear, size_bytes);
+    move_chunks<to_shared>(swizzle, window, address, linear, size_bytes);
     return;
   }
   const uint32_t exchange = swizzle_chunk_exchange(swizzle, address) * kChunkBytes;
   for (uint32_t at = 0; at < kFullRowBytes; at += kChunkBytes) {
-    if constexpr (kToShared)
+    if constexpr (to_shared)
       std::memcpy(shared + (at ^ exchange), linear + at, kChunkBytes);
     else
       std::memcpy(linear + at, shared + (at ^ exchange), kChunkBytes);

@@ -37,11 +37,11 @@ AtomicValue to_bits(T value) {
 
 AtomicValue exchange(AtomicValue, AtomicValue first, AtomicValue) { return first; }
 
-template <int Bytes>
+template <int num_bytes>
 AtomicValue compare_and_swap(AtomicValue old, AtomicValue compare, AtomicValue value) {
-  constexpr uint64_t kMask = Bytes >= 8 ? ~0ull : (1ull << (8 * Bytes % 64)) - 1;
+  constexpr uint64_t kMask = num_bytes >= 8 ? ~0ull : (1ull << (8 * num_bytes % 64)) - 1;
   const bool low = ((old.words[0] ^ compare.words[0]) & kMask) == 0;
-  const bool high = Bytes < 16 || old.words[1] == compare.words[1];
+  const bool high = num_bytes < 16 || old.words[1] == compare.words[1];
   return low && high ? value : old;
 }
 
@@ -100,11 +100,11 @@ AtomicValue decrement(AtomicValue old, AtomicValue first, AtomicValue) {
   return to_bits(decrement_within(from_bits<uint32_t>(old), from_bits<uint32_t>(first)));
 }
 
-/// Element-wise on `Count` 16-bit floats; Convert names the format.
-template <class Convert, int Count, class Combine>
+/// Element-wise on `count` 16-bit floats; Convert names the format.
+template <class Convert, int count, class Combine>
 AtomicValue on_halves(AtomicValue old, AtomicValue first, Combine combine) {
   AtomicValue result{};
-  for (int i = 0; i < Count; ++i) {
+  for (int i = 0; i < count; ++i) {
     const auto a = static_cast<uint16_t>(old.words[0] >> (16 * i));
     const auto b = static_cast<uint16_t>(first.words[0] >> (16 * i));
     const float value = combine(Convert::to_float(a), Convert::to_float(b));
@@ -113,17 +113,17 @@ AtomicValue on_halves(AtomicValue old, AtomicValue first, Combine combine) {
   return result;
 }
 
-template <class Convert, int Count>
+template <class Convert, int count>
 AtomicValue add_halves(AtomicValue old, AtomicValue first, AtomicValue) {
-  return on_halves<Convert, Count>(old, first, [](float a, float b) { return a + b; });
+  return on_halves<Convert, count>(old, first, [](float a, float b) { return a + b; });
 }
-template <class Convert, int Count>
+template <class Convert, int count>
 AtomicValue least_half(AtomicValue old, AtomicValue first, AtomicValue) {
-  return on_halves<Convert, Count>(old, first, [](float a, float b) { return std::fmin(a, b); });
+  return on_halves<Convert, count>(old, first, [](float a, float b) { return std::fmin(a, b); });
 }
-template <class Convert, int Count>
+template <class Convert, int count>
 AtomicValue greatest_half(AtomicValue old, AtomicValue first, AtomicValue) {
-  return on_halves<Convert, Count>(old, first, [](float a, float b) { return std::fmax(a, b); });
+  return on_halves<Convert, count>(old, first, [](float a, float b) { return std::fmax(a, b); });
 }
 
 using Function = AtomicValue (*)(AtomicValue, AtomicValue, AtomicValue);
@@ -136,11 +136,11 @@ Function ordered(std::string_view name) {
   return nullptr;
 }
 
-template <class Convert, int Count>
+template <class Convert, int count>
 Function halves(std::string_view name) {
-  if (name == "add") return add_halves<Convert, Count>;
-  if (name == "min") return least_half<Convert, Count>;
-  if (name == "max") return greatest_half<Convert, Count>;
+  if (name == "add") return add_halves<Convert, count>;
+  if (name == "min") return least_half<Convert, count>;
+  if (name == "max") return greatest_half<Convert, count>;
   return nullptr;
 }
 

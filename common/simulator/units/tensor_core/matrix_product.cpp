@@ -28,13 +28,13 @@ static_assert(kRowBlock % kPacketLanes == 0, "a block of rows is a whole number 
 constexpr size_t kAccumulators = 12;
 constexpr size_t kWidestPanel = kVectors >= kAccumulators ? 1 : kAccumulators / kVectors;
 
-/// `Columns` columns of D at once.
-template <size_t Columns>
+/// `columns` columns of D at once.
+template <size_t columns>
 void multiply_panel(const float* a, const float* b, size_t ldb, float* d, size_t ldd, size_t k,
                     bool accumulate) {
   namespace simd = Eigen::internal;
-  Packet sum[Columns][kVectors];
-  for (size_t column = 0; column < Columns; ++column)
+  Packet sum[columns][kVectors];
+  for (size_t column = 0; column < columns; ++column)
     for (size_t v = 0; v < kVectors; ++v)
       sum[column][v] = accumulate ? simd::ploadu<Packet>(d + column * ldd + v * kPacketLanes)
                                   : simd::pset1<Packet>(0.0f);
@@ -42,24 +42,24 @@ void multiply_panel(const float* a, const float* b, size_t ldb, float* d, size_t
     Packet row[kVectors];
     for (size_t v = 0; v < kVectors; ++v)
       row[v] = simd::ploadu<Packet>(a + i * kRowBlock + v * kPacketLanes);
-    for (size_t column = 0; column < Columns; ++column) {
+    for (size_t column = 0; column < columns; ++column) {
       const Packet factor = simd::pset1<Packet>(b[column * ldb + i]);
       for (size_t v = 0; v < kVectors; ++v) sum[column][v] = fused(row[v], factor, sum[column][v]);
     }
   }
-  for (size_t column = 0; column < Columns; ++column)
+  for (size_t column = 0; column < columns; ++column)
     for (size_t v = 0; v < kVectors; ++v)
       simd::pstoreu(d + column * ldd + v * kPacketLanes, sum[column][v]);
 }
 
-/// Panels of `Columns` as long as they fit, then narrower ones.
-template <size_t Columns>
+/// Panels of `columns` as long as they fit, then narrower ones.
+template <size_t columns>
 void multiply_from(size_t first, const float* a, const float* b, size_t ldb, float* d, size_t ldd,
                    size_t n, size_t k, bool accumulate) {
-  for (; first + Columns <= n; first += Columns)
-    multiply_panel<Columns>(a, b + first * ldb, ldb, d + first * ldd, ldd, k, accumulate);
-  if constexpr (Columns > 1)
-    multiply_from<std::bit_floor(Columns - 1)>(first, a, b, ldb, d, ldd, n, k, accumulate);
+  for (; first + columns <= n; first += columns)
+    multiply_panel<columns>(a, b + first * ldb, ldb, d + first * ldd, ldd, k, accumulate);
+  if constexpr (columns > 1)
+    multiply_from<std::bit_floor(columns - 1)>(first, a, b, ldb, d, ldd, n, k, accumulate);
 }
 
 }  // namespace

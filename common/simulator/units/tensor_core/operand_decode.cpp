@@ -20,11 +20,11 @@ inline uint32_t all_ones_if(bool condition) { return 0u - static_cast<uint32_t>(
 
 /// A float whose exponent and mantissa are those of a narrow format, moved to fp32's positions and
 /// scaled by the difference of the biases; also right for subnormals.
-template <int ExponentBits, int MantissaBits>
+template <int exponent_bits, int mantissa_bits>
 inline uint32_t widen(uint32_t magnitude) {
-  constexpr int kBias = (1 << (ExponentBits - 1)) - 1;
+  constexpr int kBias = (1 << (exponent_bits - 1)) - 1;
   constexpr uint32_t kScale = static_cast<uint32_t>(127 + 127 - kBias) << 23;
-  const float value = std::bit_cast<float>(magnitude << (23 - MantissaBits));
+  const float value = std::bit_cast<float>(magnitude << (23 - mantissa_bits));
   return std::bit_cast<uint32_t>(value * std::bit_cast<float>(kScale));
 }
 
@@ -37,15 +37,15 @@ void decode_e4m3(const uint8_t* __restrict raw, uint32_t* __restrict out, size_t
 }
 
 /// Formats with infinities and NaN as IEEE 754 has them: e5m2, f16.
-template <int ExponentBits, int MantissaBits, class Raw>
+template <int exponent_bits, int mantissa_bits, class Raw>
 void decode_ieee(const Raw* __restrict raw, uint32_t* __restrict out, size_t count) {
-  constexpr int kSignBit = ExponentBits + MantissaBits;
+  constexpr int kSignBit = exponent_bits + mantissa_bits;
   static_assert(kSignBit + 1 == 8 * sizeof(Raw), "the format fills its container");
   constexpr uint32_t kSign = 1u << kSignBit;
-  constexpr uint32_t kInfinityCode = ((1u << ExponentBits) - 1) << MantissaBits;
+  constexpr uint32_t kInfinityCode = ((1u << exponent_bits) - 1) << mantissa_bits;
   for (size_t i = 0; i < count; ++i) {
     const uint32_t code = raw[i], magnitude = code & (kSign - 1);
-    out[i] = widen<ExponentBits, MantissaBits>(magnitude) |
+    out[i] = widen<exponent_bits, mantissa_bits>(magnitude) |
              (all_ones_if(magnitude >= kInfinityCode) & kInfinity) |
              (all_ones_if(magnitude > kInfinityCode) & kQuietNan) |
              (code & kSign) << (31 - kSignBit);
@@ -53,13 +53,13 @@ void decode_ieee(const Raw* __restrict raw, uint32_t* __restrict out, size_t cou
 }
 
 /// Values of a format without infinities or NaN, by code.
-template <int ExponentBits, int MantissaBits>
+template <int exponent_bits, int mantissa_bits>
 std::array<float, 256> small_float_table() {
   std::array<float, 256> table{};
-  constexpr uint32_t kSign = 1u << (ExponentBits + MantissaBits);
+  constexpr uint32_t kSign = 1u << (exponent_bits + mantissa_bits);
   for (uint32_t code = 0; code < table.size(); ++code) {
     const float magnitude =
-        std::bit_cast<float>(widen<ExponentBits, MantissaBits>(code & (kSign - 1)));
+        std::bit_cast<float>(widen<exponent_bits, mantissa_bits>(code & (kSign - 1)));
     table[code] = (code & kSign) != 0 ? -magnitude : magnitude;
   }
   return table;
