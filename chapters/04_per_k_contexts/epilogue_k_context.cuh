@@ -11,6 +11,7 @@
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
 #include "solutions/03_warp_contexts/output_tile_pipeline.cuh"
+#include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 
 namespace bw {
 
@@ -24,13 +25,16 @@ struct EpilogueKStage {
   uint32_t input_stage_index;
   InputPipelineType* input_pipeline;
   bool accumulator_released = false;
+  bool ends_input_group = true;  ///< this K block is the last one of its input stage
 
   /// All 32 lanes of an epilogue warp, once, when they have read their A-scales: one arrival
   /// per warp on empty[input_stage_index]. TMA overwrites what was read by ordinary loads, so
-  /// every lane fences the async proxy first.
+  /// every lane fences the async proxy first. Where a stage holds several K blocks, the arrival
+  /// is made at the last of them.
   __device__ __forceinline__ void arrive_input() const {
     ptx::fence_proxy_async_shared();
     __syncwarp();
+    if (!ends_input_group) return;
     // >>> exercise 4.1 "The scales are read"
     // The warp has read its A-scales: let the load warp know.
     BW_EXERCISE_NOT_DONE("4.1", "The scales are read");
@@ -55,6 +59,9 @@ struct EpilogueKStage {
 ///     exit:  signals both pipelines: accumulator-empty unless `release_accumulator` did, and
 ///            steps of the input's and the output's consumer. The input's arrival is
 ///            `EpilogueKStage::arrive_input`, per warp.
+///
+/// Where an input stage holds several K blocks, it is waited for at the first and stepped over at
+/// the last of them, as `place` says.
 template <OutputPipelineConfig opc, int NumInputStages>
 class [[nodiscard]] EpilogueKContext {
  public:
@@ -66,11 +73,12 @@ class [[nodiscard]] EpilogueKContext {
   static constexpr int num_output_stages = opc.num_stages;
 
   __device__ __forceinline__ EpilogueKContext(OutputPipelineType& output_pipeline,
-                                              InputPipelineType& input_pipeline)
+                                              InputPipelineType& input_pipeline,
+                                              KGroupPlace place = {})
       : output_pipeline_ptr_(output_pipeline),
         input_pipeline_ptr_(&input_pipeline),
-        stage_{acquire(output_pipeline, input_pipeline), input_pipeline.consumer_stage(),
-               &input_pipeline} {}
+        stage_{acquire(output_pipeline, input_pipeline, place), input_pipeline.consumer_stage(),
+               &input_pipeline, /*accumulator_released=*/false, place.is_last} {}
   EpilogueKContext(EpilogueKContext&&) = default;
   __device__ __forceinline__ ~EpilogueKContext() {
     if (!output_pipeline_ptr_) return;
@@ -96,8 +104,11 @@ class [[nodiscard]] EpilogueKContext {
 
  private:
   static __device__ __forceinline__ OutputStageType acquire(OutputPipelineType& output_pipeline,
-                                                            InputPipelineType& input_pipeline) {
-    if constexpr (cta_group == 1) input_pipeline.wait_producer();
+                                                            InputPipelineType& input_pipeline,
+                                                            KGroupPlace place) {
+    if constexpr (cta_group == 1) {
+      if (place.index == 0) input_pipeline.wait_producer();
+    }
     return output_pipeline.acquire_for_epilogue();
   }
 
@@ -112,9 +123,17 @@ __device__ __forceinline__ EpilogueKContext<opc, InputPipeline::kNumGroupStages>
 EpilogueWarpContext<opc, mma_threads, epilogue_threads>::per_k_stage(
     InputPipeline& input_pipeline) {
   static_assert(InputPipeline::kGroupSize == 1,
-                "the per-K epilogue takes one K block per input stage");
+                "stages of several K blocks: say which of them this is (KGroupPlace)");
+  return per_k_stage(input_pipeline, KGroupPlace{});
+}
+
+template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
+template <class InputPipeline>
+__device__ __forceinline__ EpilogueKContext<opc, InputPipeline::kNumGroupStages>
+EpilogueWarpContext<opc, mma_threads, epilogue_threads>::per_k_stage(InputPipeline& input_pipeline,
+                                                                     KGroupPlace place) {
   return EpilogueKContext<opc, InputPipeline::kNumGroupStages>(this->output_pipeline(),
-                                                               input_pipeline.pipeline);
+                                                               input_pipeline.pipeline, place);
 }
 
 }  // namespace bw

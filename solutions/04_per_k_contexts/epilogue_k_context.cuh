@@ -29,12 +29,12 @@ struct EpilogueKStage {
 
   /// All 32 lanes of an epilogue warp, once, when they have read their A-scales: one arrival
   /// per warp on empty[input_stage_index]. TMA overwrites what was read by ordinary loads, so
-  /// every lane fences the async proxy first. Before the last K block of a stage there is nothing
-  /// to say: the last one's fence and arrival cover the others' reads.
+  /// every lane fences the async proxy first. Where a stage holds several K blocks, the arrival
+  /// is made at the last of them.
   __device__ __forceinline__ void arrive_input() const {
-    if (!ends_input_group) return;
     ptx::fence_proxy_async_shared();
     __syncwarp();
+    if (!ends_input_group) return;
     // >>> exercise 4.1 "The scales are read"
     // starter: // The warp has read its A-scales: let the load warp know.
     // starter: BW_EXERCISE_NOT_DONE("4.1", "The scales are read");
