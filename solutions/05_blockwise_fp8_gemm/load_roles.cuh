@@ -35,14 +35,14 @@ __device__ __forceinline__ void load_operand(const void* destination, const CUte
   }
 }
 
-/// One lane: this CTA's copies of one K block, into tile `tile` of the payload. Tiles that CTAs of
-/// the cluster share are loaded in slices, one by each, and multicast; the A-scales are this CTA's
-/// own.
+/// One lane: this CTA's copies of one K block, `stage` counting K blocks of the ring. Tiles that
+/// CTAs of the cluster share are loaded in slices, one by each, and multicast; the A-scales are
+/// this CTA's own.
 template <class Config>
 __device__ __forceinline__ void load_k_block(const GemmCta<Config>& cta,
-                                             const typename Config::Payload& payload, uint32_t tile,
-                                             uint32_t full, uint32_t k_block, int32_t row,
-                                             int32_t column) {
+                                             const typename Config::Payload& payload,
+                                             uint32_t stage, uint32_t full, uint32_t k_block,
+                                             int32_t row, int32_t column) {
   constexpr int kGroup = Config::kCtaGroup;
   constexpr int kASlices = Config::traits.a_slices(), kBSlices = Config::traits.b_slices();
   constexpr int kASliceRows = Config::kCtaRows / kASlices;
@@ -54,11 +54,11 @@ __device__ __forceinline__ void load_k_block(const GemmCta<Config>& cta,
   // With cta_group 2 the leader holds the first half of the tile's columns, its peer the second.
   const uint32_t b_half = cluster.rank_m % kGroup * kBRows;
 
-  load_operand<kGroup, kASlices>(payload.a_tile(tile) + a_row * Config::kTileK, cta.args.a, full, k,
-                                 row + a_row, cluster.a_multicast_mask());
-  load_operand<kGroup, kBSlices>(payload.b_tile(tile) + b_row * Config::kTileK, cta.args.b, full, k,
-                                 column + b_half + b_row, cluster.b_multicast_mask());
-  load_operand<kGroup, /*slices=*/1>(payload.a_scales_tile(tile), cta.args.a_scales, full, row,
+  load_operand<kGroup, kASlices>(payload.a_tile(stage) + a_row * Config::kTileK, cta.args.a, full,
+                                 k, row + a_row, cluster.a_multicast_mask());
+  load_operand<kGroup, kBSlices>(payload.b_tile(stage) + b_row * Config::kTileK, cta.args.b, full,
+                                 k, column + b_half + b_row, cluster.b_multicast_mask());
+  load_operand<kGroup, /*slices=*/1>(payload.a_scales_tile(stage), cta.args.a_scales, full, row,
                                      k_block, /*mask=*/0);
 }
 

@@ -100,9 +100,7 @@ class [[nodiscard]] EpilogueKContext {
   static __device__ __forceinline__ OutputStageType acquire(OutputPipelineType& output_pipeline,
                                                             InputPipelineType& input_pipeline,
                                                             KGroupPlace place) {
-    if constexpr (cta_group == 1) {
-      if (place.index == 0) input_pipeline.wait_producer();
-    }
+    if (cta_group == 1 && place.index == 0) input_pipeline.wait_producer();
     return output_pipeline.acquire_for_epilogue();
   }
 

@@ -22,22 +22,22 @@ constexpr uint32_t kOrderThreads = CRoles::kThreads + ptx::kWarpThreads;
 using Operands = ProducerConsumerPipeline<kStages>;
 using CRing = EpiLoadPipeline<kCStages>;
 
-template <int NumPhases>
+template <int num_phases>
 struct Shared {
   alignas(1024) uint8_t a_slices[kStages][CSlice::kBytes];
   alignas(1024) uint8_t c_slices[kCStages][CSlice::kBytes];
   SharedMemBarrier operand_barriers[Operands::kNumBarriers];
   SharedMemBarrier c_barriers[CRing::kNumBarriers];
-  SharedMemBarrier order_barriers[NumPhases];
+  SharedMemBarrier order_barriers[num_phases];
 };
 
 /// Load warp: the K blocks of A's rows, once for every tile. Says when a tile's first are asked
 /// for.
-template <int NumPhases>
-__device__ __forceinline__ void load_operands(Shared<NumPhases>& shared,
+template <int num_phases>
+__device__ __forceinline__ void load_operands(Shared<num_phases>& shared,
                                               const LoadOrderArguments& args) {
   Operands ring(shared.operand_barriers);
-  LoadOrderBarrier<NumPhases> order(shared.order_barriers);
+  LoadOrderBarrier<num_phases> order(shared.order_barriers);
   const uint32_t first_loads = min(args.k_blocks, uint32_t{kStages});
   for (uint32_t tile = 0; tile < args.tiles; ++tile) {
     for (uint32_t k_block = 0; k_block < args.k_blocks; ++k_block) {
@@ -55,10 +55,10 @@ __device__ __forceinline__ void load_operands(Shared<NumPhases>& shared,
 }
 
 /// Epilogue-load warp: the slices of C of one tile after the other.
-template <int NumPhases>
-__device__ __forceinline__ void load_c(Shared<NumPhases>& shared, const LoadOrderArguments& args) {
+template <int num_phases>
+__device__ __forceinline__ void load_c(Shared<num_phases>& shared, const LoadOrderArguments& args) {
   CRing ring(shared.c_barriers);
-  LoadOrderBarrier<NumPhases> order(shared.order_barriers);
+  LoadOrderBarrier<num_phases> order(shared.order_barriers);
   for (uint32_t slice = 0; slice < args.tiles * kSlicesPerTile; ++slice) {
     if (args.in_order && slice % kSlicesPerTile == 0) {
       order.wait();
@@ -74,8 +74,8 @@ __device__ __forceinline__ void load_c(Shared<NumPhases>& shared, const LoadOrde
 }
 
 /// Epilogue: adds up the thread's row of A, K block by K block, then writes its row of the tile.
-template <int NumPhases>
-__device__ __forceinline__ void write_tiles(Shared<NumPhases>& shared,
+template <int num_phases>
+__device__ __forceinline__ void write_tiles(Shared<num_phases>& shared,
                                             const LoadOrderArguments& args) {
   Operands operands(shared.operand_barriers);
   CRing ring(shared.c_barriers);
@@ -94,15 +94,15 @@ __device__ __forceinline__ void write_tiles(Shared<NumPhases>& shared,
   }
 }
 
-template <int NumPhases>
+template <int num_phases>
 __global__ __launch_bounds__(kOrderThreads) void load_order_kernel(
     const __grid_constant__ LoadOrderArguments args) {
   extern __shared__ __align__(1024) uint8_t dynamic_shared[];
-  auto& shared = *reinterpret_cast<Shared<NumPhases>*>(dynamic_shared);
+  auto& shared = *reinterpret_cast<Shared<num_phases>*>(dynamic_shared);
   if (threadIdx.x == 0) {
     Operands(shared.operand_barriers).init_barriers(1, CRoles::kEpilogueThreads);
     CRing(shared.c_barriers).init_barriers(1, CRoles::kEpilogueThreads);
-    LoadOrderBarrier<NumPhases>(shared.order_barriers).init_barriers();
+    LoadOrderBarrier<num_phases>(shared.order_barriers).init_barriers();
     ptx::fence_mbarrier_init();
   }
   __syncthreads();
@@ -111,10 +111,10 @@ __global__ __launch_bounds__(kOrderThreads) void load_order_kernel(
   load_operands(shared, args);
 }
 
-template <int NumPhases>
+template <int num_phases>
 ExitStatus run(const LoadOrderOptions& options) {
-  return run_load_order_lab(options, load_order_kernel<NumPhases>, kOrderThreads,
-                            sizeof(Shared<NumPhases>), kSlicesPerTile * CSlice::kColumns);
+  return run_load_order_lab(options, load_order_kernel<num_phases>, kOrderThreads,
+                            sizeof(Shared<num_phases>), kSlicesPerTile * CSlice::kColumns);
 }
 
 }  // namespace bw::lab

@@ -35,8 +35,9 @@ __device__ __forceinline__ void load_operand(const void* destination, const CUte
   }
 }
 
-/// One lane: this CTA's copies of one K block. Tiles that CTAs of the cluster share are loaded in
-/// slices, one by each, and multicast; the A-scales are this CTA's own.
+/// One lane: this CTA's copies of one K block, `stage` counting K blocks of the ring. Tiles that
+/// CTAs of the cluster share are loaded in slices, one by each, and multicast; the A-scales are
+/// this CTA's own.
 template <class Config>
 __device__ __forceinline__ void load_k_block(const GemmCta<Config>& cta,
                                              const typename Config::Payload& payload,
@@ -61,7 +62,8 @@ __device__ __forceinline__ void load_k_block(const GemmCta<Config>& cta,
                                      k_block, /*mask=*/0);
 }
 
-/// Load warp: fills the input ring with one K block after the other.
+/// Load warp: fills the input ring with one group of K blocks after the other. A tile's last group
+/// may be incomplete: what isn't loaded isn't expected either.
 template <class Config>
 __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   auto input = cta.input_pipeline();
@@ -69,19 +71,23 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   auto load_order = cta.load_order();
   auto tiles = cta.tile_scheduler();
   const uint32_t k_blocks = cta.args.k_blocks;
-  const uint32_t first_loads = min(k_blocks, uint32_t{Config::kNumInputStages});
+  constexpr uint32_t kBlocksPerStage = Config::kKGroupSize;
+  const uint32_t first_loads = min(k_blocks, Config::kNumInputStages * kBlocksPerStage);
   ptx::grid_dependency_wait();
   WorkTile tile;
   while (tiles.next(tile)) {
     const int32_t row = cta.row_of(tile), column = cta.column_of(tile);
-    for (uint32_t k_block = 0; k_block < k_blocks; ++k_block) {
+    for (uint32_t k_block = 0; k_block < k_blocks; k_block += kBlocksPerStage) {
+      const uint32_t blocks = kBlocksPerStage == 1 ? 1 : min(kBlocksPerStage, k_blocks - k_block);
       auto stage = producer.acquire();
       if (ptx::elect_one()) {
         const uint32_t own_full = stage.barrier()->address();
         const uint32_t full = Config::kCtaGroup == 2 ? ptx::leader_address(own_full) : own_full;
-        if (cta.cluster.is_leader()) stage.expect_bytes(Config::kInputStageBytes);
-        load_k_block(cta, stage.payload(), stage.tile_index(), full, k_block, row, column);
-        if (k_block + 1 == first_loads && cta.args.has_residual) load_order.arrive();
+        if (cta.cluster.is_leader()) stage.expect_bytes(blocks * Config::kInputBlockBytes);
+        for (uint32_t i = 0; i < blocks; ++i) {
+          load_k_block(cta, stage.payload(), stage.tile_index(i), full, k_block + i, row, column);
+        }
+        if (k_block + blocks == first_loads && cta.args.has_residual) load_order.arrive();
       }
       __syncwarp();
     }
