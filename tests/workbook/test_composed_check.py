@@ -4,16 +4,18 @@ clear sentence, and names the reader's lines."""
 import re
 import subprocess
 import unittest
+from pathlib import Path
 from unittest import mock
 
 import support
-from tools import api, check, compose, device_code, reports, runs, trials
+from tools import api, check, compose, device_code, regions, reports, runs
 from tools.errors import WorkbookError
 from tools.try_exercise import tools_of
 from tools.verdict import BROKEN, FAILED, PASSED
 
 WRITE = "1.3"
 FIND = "1.5"
+GEMM = "05_blockwise_fp8_gemm"
 
 
 class ComposedCheck(unittest.TestCase):
@@ -103,7 +105,7 @@ class ComposedCheck(unittest.TestCase):
                               env={**runs.clean_environment(self.tools), **settings}, check=False)
 
     def test_a_kernel_with_the_starter_in_it_says_so(self):
-        own = api.regions.ReaderRegion(self.exercise.region.starter, 1)
+        own = regions.ReaderRegion(self.exercise.region.starter, 1)
         replaced = [check.composed_file(self.root, [(self.exercise, own)])]
         program = self.exercise.runs[0].program
         with compose._compose(self.root, self.tools, [program], replaced, None, "") as composed:
@@ -115,7 +117,7 @@ class ComposedCheck(unittest.TestCase):
 
     def test_kernels_that_nobody_launches_are_a_failure(self):
         program, other = self.exercise.runs[0].program, "01_mbarrier_pipeline"
-        own = api.regions.ReaderRegion(self.exercise.region.body, 1)
+        own = regions.ReaderRegion(self.exercise.region.body, 1)
         replaced = [check.composed_file(self.root, [(self.exercise, own)])]
         with compose._compose(self.root, self.tools, [other], replaced, None, "") as composed:
             result = self.start(program, (), composed.environment(other))
@@ -125,6 +127,31 @@ class ComposedCheck(unittest.TestCase):
         self.assertEqual(missing.returncode, runs.FAULT)
         self.assertIn("no/such/file.ptx", missing.stderr)
 
+    def test_all_exercises_passed_are_a_whole_gemm(self):
+        """`use mine`, for a reader who wrote what the solutions have."""
+        chosen = [exercise for exercise in api.load_all(self.root) if exercise.is_in_code]
+        bodies = {exercise.id: exercise.region.body for exercise in chosen}
+        read = regions.read_text
+
+        def readers_text(path):
+            name = path.relative_to(self.root)
+            if name.parts[0] != "chapters":
+                return read(path)
+            solution = Path("solutions", *name.parts[1:])
+            return regions.starter_text(read(self.root / solution), solution, bodies)
+        with mock.patch.object(regions, "read_text", side_effect=readers_text):
+            composed = compose.mine(self.root, chosen, GEMM, self.tools)
+        with composed:
+            for options, status in ((("--m", "256", "--n", "256", "--k", "256"), 0),
+                                    (("--m", "no number"), 2)):
+                result = self.start(GEMM, options, composed.environment(GEMM))
+                self.assertEqual(result.returncode == 0, status == 0, result.stderr)
+                self.assertEqual("verified (" in result.stdout, status == 0, result.stdout)
+
+    def test_use_mine_without_anything_that_concerns_a_program(self):
+        self.assertIsNone(compose.mine(self.root, [], GEMM, self.tools))
+        self.assertIsNone(compose.mine(self.root, [self.bug], GEMM, self.tools))
+
     def test_an_interrupt_leaves_nothing(self):
         with mock.patch.object(device_code.limited, "run_all", side_effect=KeyboardInterrupt):
             with self.assertRaises(KeyboardInterrupt):
@@ -133,7 +160,7 @@ class ComposedCheck(unittest.TestCase):
 
 
 class Reports(unittest.TestCase):
-    FILE = trials.Path("chapters/01_x/f.cuh")
+    FILE = Path("chapters/01_x/f.cuh")
 
     def test_the_first_error_of_the_reader_comes_first(self):
         text = ("/r/common/device/a.cuh(3): error: name followed by \"::\" must be a class\n"
