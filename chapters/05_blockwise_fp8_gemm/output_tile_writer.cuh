@@ -131,9 +131,10 @@ class OutputTileWriter {
     // >>> exercise 5.3 "Hand a slice to TMA"
     // Each thread has written its row of `buffer`. Make that visible to TMA, let the
     // epilogue meet (EpilogueBarrier::sync), then let the lane that `issues_` store the
-    // slice by ptx::tma_store_2d: for each `part` below Layout::kThreadsPerRow a box,
-    // Layout::kThreadColumns further in D and Config::kCtaRows * Slice::kDRowBytes
-    // further in the buffer. The map is cta_.args.d. Close the group.
+    // slice by ptx::tma_store_2d(&cta_.args.d, x, y, shared address of the source): for
+    // each `part` below Layout::kThreadsPerRow a box, Layout::kThreadColumns further in
+    // D and Config::kCtaRows * Slice::kDRowBytes further in the buffer. Close the
+    // group.
     BW_EXERCISE_NOT_DONE("5.3", "Hand a slice to TMA");
     // <<< exercise 5.3
     __syncwarp();

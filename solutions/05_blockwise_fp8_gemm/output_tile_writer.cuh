@@ -133,9 +133,10 @@ class OutputTileWriter {
     // >>> exercise 5.3 "Hand a slice to TMA"
     // starter: // Each thread has written its row of `buffer`. Make that visible to TMA, let the
     // starter: // epilogue meet (EpilogueBarrier::sync), then let the lane that `issues_` store the
-    // starter: // slice by ptx::tma_store_2d: for each `part` below Layout::kThreadsPerRow a box,
-    // starter: // Layout::kThreadColumns further in D and Config::kCtaRows * Slice::kDRowBytes
-    // starter: // further in the buffer. The map is cta_.args.d. Close the group.
+    // starter: // slice by ptx::tma_store_2d(&cta_.args.d, x, y, shared address of the source): for
+    // starter: // each `part` below Layout::kThreadsPerRow a box, Layout::kThreadColumns further in
+    // starter: // D and Config::kCtaRows * Slice::kDRowBytes further in the buffer. Close the
+    // starter: // group.
     // starter: BW_EXERCISE_NOT_DONE("5.3", "Hand a slice to TMA");
     ptx::fence_proxy_async_shared();
     EpilogueBarrier::sync();  // every row is written and fenced
