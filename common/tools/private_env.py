@@ -46,7 +46,8 @@ def _venv(root):
     return folder(root) / "venv"
 
 
-def _site_packages(root):
+def site_packages(root):
+    """Where the environment keeps Python packages (at most one folder)."""
     return sorted(_venv(root).glob("lib/python3*/site-packages"))
 
 
@@ -80,7 +81,7 @@ def is_complete(root):
 
 def _toolkit_program(root, name):
     """Where the wheels put a program of the toolkit (at most one path exists)."""
-    return [site / "nvidia" / "cu13" / "bin" / name for site in _site_packages(root)]
+    return [site / "nvidia" / "cu13" / "bin" / name for site in site_packages(root)]
 
 
 def nvcc_paths(root):
@@ -99,7 +100,7 @@ def cmake_folder(root):
     """The folder with the private cmake and ctest, or None if there is none."""
     if not _installed(root).issuperset(CMAKE_PINS):
         return None
-    for site in _site_packages(root):
+    for site in site_packages(root):
         if (site / "cmake" / "data" / "bin" / "cmake").is_file():
             return site / "cmake" / "data" / "bin"
     return None

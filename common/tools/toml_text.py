@@ -1,14 +1,28 @@
 """Reads TOML with Python's own module (3.11 and newer) or with tomli, its twin for older ones."""
 
+import importlib
+import sys
+from pathlib import Path
+
+from . import private_env
 from .errors import WorkbookError
 
-try:
-    import tomllib
-except ImportError:
-    try:
-        import tomli as tomllib
-    except ImportError:
-        tomllib = None
+
+def _find():
+    """The module, or None; tomli may lie in the checkout's own environment."""
+    places = private_env.site_packages(Path(__file__).resolve().parents[2])
+    for name, path in (("tomllib", []), ("tomli", []), ("tomli", [str(one) for one in places])):
+        sys.path += path
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+        finally:
+            del sys.path[len(sys.path) - len(path):]
+    return None
+
+
+tomllib = _find()
 
 
 def parse(text, name, first_line=1):

@@ -47,4 +47,5 @@ def main(chapter, what):
 
 
 if __name__ == "__main__":
+    support.skip_without_toml()
     sys.exit(main(sys.argv[1], (sys.argv[2:] or ["right"])[0]))

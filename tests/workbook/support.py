@@ -128,6 +128,14 @@ def environment(**changes):
     return result
 
 
+def skip_without_toml():
+    """Ends a test script as skipped where this Python can't read TOML (older than 3.11, no tomli)."""
+    from tools import toml_text
+    if toml_text.tomllib is None:
+        print("skipped: this Python reads no TOML")
+        sys.exit(77)
+
+
 class CheckoutTest(unittest.TestCase):
     """A test with a folder of its own; checkout() puts the command and a small project there."""
 

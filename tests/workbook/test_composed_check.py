@@ -194,4 +194,5 @@ class Reports(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    support.skip_without_toml()
     unittest.main()

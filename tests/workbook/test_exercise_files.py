@@ -365,4 +365,5 @@ class Repository(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    support.skip_without_toml()
     unittest.main()
