@@ -45,11 +45,14 @@ def major_version(tool):
 
 
 def sources(suffixes):
-    """The tree's files with these suffixes, without what a build or an installation made."""
+    """The tree's files with these suffixes, without what a build, an installation or the generator of
+    the readers' files made."""
     found = []
+    generated = {str(ROOT / "build"), str(ROOT / "chapters")}
     for folder, folders, names in os.walk(str(ROOT)):
-        folders[:] = sorted(name for name in folders
-                            if name not in ("build", "__pycache__") and not name.startswith("."))
+        folders[:] = sorted(name for name in folders if name != "__pycache__"
+                            and not name.startswith(".")
+                            and os.path.join(folder, name) not in generated)
         found += [os.path.join(folder, name) for name in sorted(names) if name.endswith(suffixes)]
     return found
 

@@ -74,7 +74,7 @@ std::string ReplacementPtx::complaint() const {
   report.kind = FaultKind::launch;
   report.what = "none of the kernels in the files of BW_SIM_PTX was launched";
   report.details.emplace_back(other_launches_.empty() ? "the program launched no kernel at all"
-                                                   : "what was launched instead:");
+                                                      : "what was launched instead:");
   for (const std::string& name : other_launches_) report.details.push_back("    " + name);
   report.rule =
       "a kernel is taken from the files by its mangled name; a kernel in an anonymous"

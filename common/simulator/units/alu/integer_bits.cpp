@@ -65,12 +65,12 @@ struct Shr {
 };
 
 /// Funnel shift of b:a; the left shift gives the upper half, the right shift the lower.
-template <bool kLeft, bool kClamp>
+template <bool to_left, bool clamps>
 struct FunnelShift {
   static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
-    const uint32_t amount = kClamp ? (c < 32 ? c : 32) : c & 31;
+    const uint32_t amount = clamps ? (c < 32 ? c : 32) : c & 31;
     const uint64_t both = uint64_t{b} << 32 | a;
-    return static_cast<uint32_t>(kLeft ? both << amount >> 32 : both >> amount);
+    return static_cast<uint32_t>(to_left ? both << amount >> 32 : both >> amount);
   }
 };
 
@@ -107,14 +107,14 @@ struct BitFieldInsert {
   }
 };
 
-template <class T, bool kShiftAmount>
+template <class T, bool is_shift_amount>
 struct FindLeadingBit {
   static uint32_t apply(T a) {
     using U = std::make_unsigned_t<T>;
     const U bits = static_cast<U>(a < 0 ? ~a : a);
     if (bits == 0) return kNotFound;
     const auto zeros = static_cast<uint32_t>(std::countl_zero(bits));
-    return kShiftAmount ? zeros : kBits<T> - 1 - zeros;
+    return is_shift_amount ? zeros : kBits<T> - 1 - zeros;
   }
 };
 
@@ -148,11 +148,11 @@ struct FindNthSet {
   }
 };
 
-template <class T, bool kClamp>
+template <class T, bool clamps>
 struct ExtendFromBits {
   static uint32_t apply(uint32_t a, uint32_t b) {
     const uint32_t width = b & 31;
-    if (kClamp && b >= 32) return a;
+    if (clamps && b >= 32) return a;
     if (width == 0) return 0;
     const uint32_t mask = (1u << width) - 1;
     const bool negative = std::is_signed_v<T> && (a >> (width - 1) & 1) != 0;
@@ -161,11 +161,11 @@ struct ExtendFromBits {
 };
 
 /// `width` ones from bit `start` on; .clamp: beyond 32 is 32, .wrap: modulo 32.
-template <bool kClamp>
+template <bool clamps>
 struct BitMask {
   static uint32_t apply(uint32_t start_operand, uint32_t width_operand) {
     const auto limit = [](uint32_t value) {
-      return kClamp ? (value < 32 ? value : 32) : value & 31;
+      return clamps ? (value < 32 ? value : 32) : value & 31;
     };
     const uint32_t start = limit(start_operand), width = limit(width_operand);
     return static_cast<uint32_t>(((uint64_t{1} << width) - 1) << start);
@@ -228,19 +228,19 @@ constexpr PermuteTable kEdgeClampLeft{0x3210, 0x3211, 0x3222, 0x3333};
 constexpr PermuteTable kEdgeClampRight{0x0000, 0x1110, 0x2210, 0x3210};
 constexpr PermuteTable kReplicate16{0x1010, 0x3232, 0x1010, 0x3232};
 
-template <const PermuteTable& kTable>
+template <const PermuteTable& which_table>
 struct PermuteMode {
   static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
-    return Permute::apply(a, b, kTable[c & 3]);
+    return Permute::apply(a, b, which_table[c & 3]);
   }
 };
 
-template <template <class> class Op, int kSources>
+template <template <class> class Op, int num_sources>
 void bind_bits(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
-  lanewise::bind_uniform_operands(binder, type, kSources);
+  lanewise::bind_uniform_operands(binder, type, num_sources);
   binder.out.execute = by_integer_type(
-      type, []<class T>() -> Handler { return lanewise::uniform<Op<T>, T, kSources>(); });
+      type, []<class T>() -> Handler { return lanewise::uniform<Op<T>, T, num_sources>(); });
 }
 
 template <template <class> class Op>
@@ -261,12 +261,12 @@ void bind_count(Binder& binder) {
                            : lanewise::map1<Op<uint32_t>, uint32_t, uint32_t>;
 }
 
-template <class Clamp, class Wrap, int kSources>
+template <class Clamp, class Wrap, int num_sources>
 void bind_clamp_or_wrap(Binder& binder) {
-  lanewise::bind_uniform_operands(binder, ScalarType::b32, kSources);
+  lanewise::bind_uniform_operands(binder, ScalarType::b32, num_sources);
   binder.out.execute = binder.modifiers.get("mode") == "clamp"
-                           ? lanewise::uniform<Clamp, uint32_t, kSources>()
-                           : lanewise::uniform<Wrap, uint32_t, kSources>();
+                           ? lanewise::uniform<Clamp, uint32_t, num_sources>()
+                           : lanewise::uniform<Wrap, uint32_t, num_sources>();
 }
 
 uint8_t lookup_table_operand(Binder& binder, size_t index) {

@@ -227,7 +227,7 @@ void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
 }
 
 // [dst], [src], size, [mbar] {, ctaMask} {, policy}
-template <Handler kHandler, bool kReduces>
+template <Handler handler, bool is_reduction>
 void bind_load(Binder& b) {
   BulkForm form;
   CopyBinder copy(b);
@@ -244,13 +244,13 @@ void bind_load(Binder& b) {
   if (form.target.in_own_cta && form.target.multicast_mask.present())
     b.refuse("has .multicast::cluster with .shared::cta",
              "use .shared::cluster as the destination");
-  if constexpr (kReduces) bind_reduction(b, form, false);
+  if constexpr (is_reduction) bind_reduction(b, form, false);
   b.detail(form);
-  b.out.execute = kHandler;
+  b.out.execute = handler;
 }
 
 // [dst], [src], size {, policy} {, byteMask}
-template <bool kReduces>
+template <bool is_reduction>
 void bind_store(Binder& b) {
   BulkForm form;
   CopyBinder copy(b);
@@ -262,7 +262,7 @@ void bind_store(Binder& b) {
   if (b.modifiers.has("cp_mask"))
     form.byte_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
   expect_all_used(b, next);
-  if constexpr (kReduces) bind_reduction(b, form, true);
+  if constexpr (is_reduction) bind_reduction(b, form, true);
   b.detail(form);
   b.out.execute = store_to_global;
 }

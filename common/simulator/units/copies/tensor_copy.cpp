@@ -293,7 +293,7 @@ void bind_load(Binder& b) {
 }
 
 // [map, {coordinates}], [src] {, policy}
-template <bool kReduces>
+template <bool is_reduction>
 void bind_store(Binder& b) {
   TensorForm form;
   form.direction = Direction::store;
@@ -303,7 +303,7 @@ void bind_store(Binder& b) {
   size_t next = 2;
   bind_policy(b, copy, next);
   b.expect_count(next, next);
-  if constexpr (kReduces) {
+  if constexpr (is_reduction) {
     form.reduces = true;
     form.reduction = reduction_from_name(b.modifiers.get("op"));
   }

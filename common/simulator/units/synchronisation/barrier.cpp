@@ -37,18 +37,19 @@ uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Ope
 }
 
 /// Operands: id, [count], [result, predicate].
-template <BarrierOperation kOperation>
+template <BarrierOperation which_operation>
 Flow barrier(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;
   if ((instruction.flags & kAligned) != 0) require_converged(strand, instruction, active);
   const Operand* operand = instruction.operands;
   BarrierRequest request;
-  request.operation = kOperation;
+  request.operation = which_operation;
   request.id = uniform_value(strand, instruction, *operand++, active, "barrier id");
   request.has_count = (instruction.flags & kHasCount) != 0;
   if (request.has_count)
     request.threads = uniform_value(strand, instruction, *operand++, active, "thread count");
-  if constexpr (kOperation != BarrierOperation::sync && kOperation != BarrierOperation::arrive) {
+  if constexpr (which_operation != BarrierOperation::sync &&
+                which_operation != BarrierOperation::arrive) {
     request.result = operand++;
     request.predicate = strand.predicate(*operand);
   }
@@ -83,15 +84,15 @@ void bind_arrive(Binder& binder) {
   binder.out.execute = barrier<BarrierOperation::arrive>;
 }
 
-template <BarrierOperation kOperation, Alignment alignment>
+template <BarrierOperation which_operation, Alignment alignment>
 void bind_reduction(Binder& binder) {
   binder.expect_count(3, 4);
   const bool has_count = binder.count() == 4;
   bind_common<alignment>(binder, 1, has_count);
-  constexpr size_t kResultBytes = kOperation == BarrierOperation::red_popc ? 4 : 0;
+  constexpr size_t kResultBytes = which_operation == BarrierOperation::red_popc ? 4 : 0;
   binder.destination(binder.ptx_operand(0), kResultBytes);
   binder.source_predicate(binder.ptx_operand(has_count ? 3 : 2));
-  binder.out.execute = barrier<kOperation>;
+  binder.out.execute = barrier<which_operation>;
 }
 
 Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -106,11 +107,11 @@ Flow cluster_wait(Strand& strand, const Instruction& instruction, LaneMask activ
   return units_of(*strand.cluster).cluster_barrier.wait(strand, instruction, active);
 }
 
-template <Handler kHandler>
+template <Handler handler>
 void bind_cluster(Binder& binder) {
   binder.expect_count(0, 0);
   if (binder.modifiers.has("aligned")) binder.out.flags |= kAligned;
-  binder.out.execute = kHandler;
+  binder.out.execute = handler;
 }
 
 constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,

@@ -128,20 +128,20 @@ Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
 using ChangeTx = void (MbarrierUnit::*)(uint32_t, uint32_t, Cycle, const Strand&,
                                         const Instruction&, LaneMask);
 
-template <ChangeTx kChange>
+template <ChangeTx change>
 Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (const int lane : lanes_of(active)) {
     const SharedPlace place = place_of(strand, instruction, instruction.operands[0], lane);
     const auto bytes = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     if (place.cta == strand.cta) {
-      (unit.*kChange)(place.offset_bytes, bytes, strand.time, strand, instruction, lane_bit(lane));
+      (unit.*change)(place.offset_bytes, bytes, strand.time, strand, instruction, lane_bit(lane));
       continue;
     }
     strand.cluster->at(units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time),
                        [&strand, &instruction, &unit, place, bytes, lane](Cycle now) {
-                         (unit.*kChange)(place.offset_bytes, bytes, now, strand, instruction,
-                                         lane_bit(lane));
+                         (unit.*change)(place.offset_bytes, bytes, now, strand, instruction,
+                                        lane_bit(lane));
                        });
   }
   return Flow::next;
@@ -173,16 +173,16 @@ void bind_complete_tx(Binder& binder) {
   bind_address_and_value(binder, change_tx<&MbarrierUnit::complete_tx>);
 }
 
-template <uint8_t kForm>
+template <uint8_t which_form>
 void bind_arrive(Binder& binder) {
-  constexpr bool kNeedsValue = (kForm & (kExpectTx | kNoComplete)) != 0;
+  constexpr bool kNeedsValue = (which_form & (kExpectTx | kNoComplete)) != 0;
   binder.expect_count(kNeedsValue ? 3 : 2, 3);
   check_sem_and_scope(binder);
-  binder.out.flags = static_cast<uint8_t>(kForm | space_flag(binder.modifiers));
+  binder.out.flags = static_cast<uint8_t>(which_form | space_flag(binder.modifiers));
   binder.destination(binder.ptx_operand(0), kStateBytes);
   binder.address(binder.ptx_operand(1));
   if (binder.count() == 3) {
-    if ((kForm & kExpectTx) == 0) binder.out.flags |= kHasCount;
+    if ((which_form & kExpectTx) == 0) binder.out.flags |= kHasCount;
     binder.source_value(binder.ptx_operand(2), ScalarType::u32);
   }
   binder.out.execute = arrive;

@@ -39,7 +39,7 @@ bool uniform(const uint32_t* values, LaneMask active) {
   return difference == 0;
 }
 
-template <WarpOperation kOperation, bool kAnyInstruction = false>
+template <WarpOperation which_operation, bool of_any_instruction = false>
 Flow collective(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;  // executed by the strand that completed the mask
   const Operand& mask_operand = instruction.operands[instruction.operand_count - 1];
@@ -47,11 +47,11 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
   const LaneMask mask = members[lowest_lane(active)];
   const bool covered = (mask & strand.warp->live & ~active) == 0 && (active & ~mask) == 0;
   if (covered && uniform(members, active)) {
-    kOperation(strand, instruction, active, mask);
+    which_operation(strand, instruction, active, mask);
     return Flow::next;
   }
-  return units_of(strand).warp_sync.gather(strand, instruction, active, members, kOperation,
-                                           kAnyInstruction);
+  return units_of(strand).warp_sync.gather(strand, instruction, active, members, which_operation,
+                                           of_any_instruction);
 }
 
 // ---- shfl
@@ -60,19 +60,19 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
 enum class Shuffle : uint8_t { up, down, bfly, idx };
 
 /// The lane that `lane` reads and whether it is in range.
-template <Shuffle kMode>
+template <Shuffle which_mode>
 int shuffle_source(int lane, uint32_t b, uint32_t c, bool& in_range) {
   constexpr uint32_t kLaneBits = 0x1f;
   const auto own = static_cast<uint32_t>(lane);
   const uint32_t offset = b & kLaneBits, clamp = c & kLaneBits, segment = c >> 8 & kLaneBits;
   const auto limit = static_cast<int>((own & segment) | (clamp & ~segment));
   int source = 0;
-  if constexpr (kMode == Shuffle::up) source = lane - static_cast<int>(offset);
-  if constexpr (kMode == Shuffle::down) source = lane + static_cast<int>(offset);
-  if constexpr (kMode == Shuffle::bfly) source = static_cast<int>(own ^ offset);
-  if constexpr (kMode == Shuffle::idx)
+  if constexpr (which_mode == Shuffle::up) source = lane - static_cast<int>(offset);
+  if constexpr (which_mode == Shuffle::down) source = lane + static_cast<int>(offset);
+  if constexpr (which_mode == Shuffle::bfly) source = static_cast<int>(own ^ offset);
+  if constexpr (which_mode == Shuffle::idx)
     source = static_cast<int>((own & segment) | (offset & ~segment));
-  in_range = kMode == Shuffle::up ? source >= limit : source <= limit;
+  in_range = which_mode == Shuffle::up ? source >= limit : source <= limit;
   return in_range ? source : lane;
 }
 
@@ -89,7 +89,7 @@ int shuffle_source(int lane, uint32_t b, uint32_t c, bool& in_range) {
 }
 
 /// Operands: d, p, a, b, c, mask; p is scratch storage when it was not written.
-template <Shuffle kMode>
+template <Shuffle which_mode>
 void shuffle(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
   uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[3]);
@@ -101,7 +101,7 @@ void shuffle(const Strand& strand, const Instruction& instruction, LaneMask lane
   LaneMask in_range_lanes = 0, sources = 0;
   for_lanes(lanes, [&](int lane) {
     bool in_range = false;
-    const int source = shuffle_source<kMode>(lane, b[lane], c[lane], in_range);
+    const int source = shuffle_source<which_mode>(lane, b[lane], c[lane], in_range);
     results[lane] = a[source & (kWarpLanes - 1)];
     in_range_lanes |= LaneMask{in_range} << lane;
     sources |= LaneMask{1} << (source & (kWarpLanes - 1));
@@ -109,7 +109,7 @@ void shuffle(const Strand& strand, const Instruction& instruction, LaneMask lane
   if ((sources & ~lanes) != 0) {
     for_lanes(lanes, [&](int lane) {
       bool in_range = false;
-      const int source = shuffle_source<kMode>(lane, b[lane], c[lane], in_range);
+      const int source = shuffle_source<which_mode>(lane, b[lane], c[lane], in_range);
       if (lanes >> source & 1) return;
       if (strand.cluster->settings().strictness == Strictness::strict)
         fault_shuffle_source(strand, instruction, lane, source);
@@ -141,12 +141,12 @@ void bind_shfl(Binder& binder) {
 enum class Vote : uint8_t { all, any, uni };
 
 /// Operands: p, a, mask.
-template <Vote kMode>
+template <Vote which_mode>
 void vote(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
   const LaneMask votes = strand.predicate(instruction.operands[1]) & lanes;
-  const bool result = kMode == Vote::all   ? votes == lanes
-                      : kMode == Vote::any ? votes != 0
-                                           : votes == 0 || votes == lanes;
+  const bool result = which_mode == Vote::all   ? votes == lanes
+                      : which_mode == Vote::any ? votes != 0
+                                                : votes == 0 || votes == lanes;
   strand.set_predicate(instruction.operands[0], lanes, result ? kAllLanes : 0);
 }
 
@@ -293,7 +293,7 @@ void reduce(const Strand& strand, const Instruction& instruction, LaneMask lanes
 
 /// f32 minimum or maximum; without .NaN a NaN is ignored unless all values are NaN; -0 is less than
 /// +0.
-template <bool kMaximum, bool kAbs, bool kNan>
+template <bool is_maximum, bool with_abs, bool with_nan>
 void reduce_float(const Strand& strand, const Instruction& instruction, LaneMask lanes, LaneMask) {
   const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
   // Two's complement order of the bits is the order of the values.
@@ -305,28 +305,28 @@ void reduce_float(const Strand& strand, const Instruction& instruction, LaneMask
   bool found = false, any_nan = false;
   for (const int lane : lanes_of(lanes)) {
     const uint32_t raw = a[lane];
-    const uint32_t bits = kAbs ? raw & ~floating::kSignF32 : raw;
+    const uint32_t bits = with_abs ? raw & ~floating::kSignF32 : raw;
     if ((bits & ~floating::kSignF32) > floating::kExponentF32) {
       any_nan = true;
       continue;
     }
-    const bool better = kMaximum ? order(bits) > order(best) : order(bits) < order(best);
+    const bool better = is_maximum ? order(bits) > order(best) : order(bits) < order(best);
     if (!found || better) best = bits;
     found = true;
   }
-  const uint32_t result = kNan && any_nan ? floating::kCanonicalNanF32 : best;
+  const uint32_t result = with_nan && any_nan ? floating::kCanonicalNanF32 : best;
   uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
   for_lanes(lanes, [=](int lane) { d[lane] = result; });
 }
 
-template <bool kMaximum>
+template <bool is_maximum>
 Handler float_reduction(const Modifiers& modifiers) {
   const bool abs = modifiers.has("abs"), nan = modifiers.has("NaN");
   if (abs)
-    return nan ? collective<reduce_float<kMaximum, true, true>>
-               : collective<reduce_float<kMaximum, true, false>>;
-  return nan ? collective<reduce_float<kMaximum, false, true>>
-             : collective<reduce_float<kMaximum, false, false>>;
+    return nan ? collective<reduce_float<is_maximum, true, true>>
+               : collective<reduce_float<is_maximum, true, false>>;
+  return nan ? collective<reduce_float<is_maximum, false, true>>
+             : collective<reduce_float<is_maximum, false, false>>;
 }
 
 Handler reduction(std::string_view operation, ScalarType type, const Modifiers& modifiers) {
