@@ -144,6 +144,9 @@ def _does_not_compile(exercise, own, compiled):
 
 def _failed_run(exercise, own, run, seed, result):
     report = reports.parse(result.errors, exercise.reader_file)
+    if report and report.what.startswith("none of the kernels in the files of BW_SIM_PTX"):
+        raise WorkbookError(f"The program {run.program} was built from other sources than those that"
+                            " lie here. Build it again: `./workbook check` does.")
     shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
     wrong, line = _recognised(exercise, own, result.output + result.errors)
     place = _first_place(exercise, own)
