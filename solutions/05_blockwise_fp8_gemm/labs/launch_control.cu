@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   options.add_to(command_line);
   return bw::run_main(command_line, "lab_05_launch_control", argc, argv, [&] {
     using Scheduler = bw::ClcTileScheduler</*NumStages=*/2, bw::lab::kWorkerThreads,
-                                           /*ClusterM=*/1, /*ClusterSize=*/1>;
+                                           /*cluster_m=*/1, /*cluster_size=*/1>;
     options.validate();
     bw::require_blackwell();
     bw::print_machine();

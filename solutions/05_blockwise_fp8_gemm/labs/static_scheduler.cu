@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   options.add_to(command_line);
   return bw::run_main(command_line, "lab_05_static_scheduler", argc, argv, [&] {
     using Scheduler = bw::StaticTileScheduler</*NumStages=*/2, bw::lab::kWorkerThreads,
-                                              /*ClusterM=*/1>;
+                                              /*cluster_m=*/1>;
     options.validate();
     bw::require_blackwell();
     bw::print_machine();
