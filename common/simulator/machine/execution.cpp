@@ -13,6 +13,32 @@
 
 namespace bw::sim {
 
+namespace {
+
+/// Whether all of a full warp's values are the same: one vector loop.
+template <class T>
+bool all_equal(const T* values) {
+  T difference = 0;
+  for (int lane = 0; lane < kWarpLanes; ++lane)
+    difference = static_cast<T>(difference | (values[lane] ^ values[0]));
+  return difference == 0;
+}
+
+}  // namespace
+
+LaneMask Strand::lanes_that_differ(const Operand& operand, LaneMask active) const {
+  if (operand.base == 1) return 0;  // a constant, the same in all lanes
+  if (active == kAllLanes) {
+    if (operand.bytes == sizeof(uint32_t) && all_equal(lanes<uint32_t>(operand))) return 0;
+    if (operand.bytes == sizeof(uint64_t) && all_equal(lanes<uint64_t>(operand))) return 0;
+  }
+  const uint64_t first = value(operand, lowest_lane(active));
+  LaneMask result = 0;
+  for (const int lane : lanes_of(active))
+    if (value(operand, lane) != first) result |= lane_bit(lane);
+  return result;
+}
+
 uint64_t Strand::value(const Operand& operand, int lane) const {
   switch (operand.bytes) {
     case 0:

@@ -111,6 +111,8 @@ struct Strand {
     LaneMask& target = *lanes<LaneMask>(operand);
     target = (target & ~active) | (value & active);
   }
+  /// Those active lanes whose value of an operand is not that of the lowest active lane.
+  [[nodiscard]] LaneMask lanes_that_differ(const Operand& operand, LaneMask active) const;
   /// One lane of an integer operand of any width, zero-extended.
   [[nodiscard]] uint64_t value(const Operand& operand, int lane) const;
   /// Writes one lane of an operand of any width up to 8 bytes, truncating.

@@ -78,13 +78,21 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   const Operand& base = instruction.operands[kAddress];
   const size_t bytes = size_t{detail.element_bytes} * detail.count;
   LaneAddresses addresses;
+  const auto offset = static_cast<uint64_t>(instruction.immediate);
+  for (size_t lane = 0; lane < kWarpLanes; ++lane)  // 32-bit addresses wrap at 32 bits
+    addresses[lane] = base.bytes == sizeof(uint64_t)
+                          ? strand.lanes<uint64_t>(base)[lane] + offset
+                          : static_cast<uint32_t>(strand.lanes<uint32_t>(base)[lane] + offset);
   uint64_t least = ~0ull, greatest = 0, low_bits = 0;
-  for (const int lane : lanes_of(active)) {
-    const uint64_t address = lane_address(strand, base, instruction.immediate, lane);
-    addresses[static_cast<size_t>(lane)] = address;
+  const auto include = [&](uint64_t address) {
     least = std::min(least, address);
     greatest = std::max(greatest, address);
     low_bits |= address;
+  };
+  if (active == kAllLanes) {  // a loop of its own: the compiler makes vector code of it
+    for (const uint64_t address : addresses) include(address);
+  } else {
+    for (const int lane : lanes_of(active)) include(addresses[static_cast<size_t>(lane)]);
   }
   AddressSpace space = detail.space;
   if (space == AddressSpace::generic) {

@@ -24,9 +24,9 @@ constexpr uint8_t kHasCount = 2;
 uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Operand& operand,
                        LaneMask active, const char* what) {
   const uint64_t first = strand.value(operand, lowest_lane(active));
-  for (const int lane : lanes_of(active)) {
-    const uint64_t other = strand.value(operand, lane);
-    if (other == first) continue;
+  const LaneMask different = strand.lanes_that_differ(operand, active);
+  if (different != 0) {
+    const uint64_t other = strand.value(operand, lowest_lane(different));
     Site{strand, instruction, active}.fault(
         {.what =
              fmt::format("the lanes of one warp give different {}s: {} and {}", what, first, other),

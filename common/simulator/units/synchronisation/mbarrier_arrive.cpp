@@ -248,11 +248,7 @@ void check_sem_and_scope(const Binder& binder) {
 }
 
 bool is_uniform(const Strand& strand, const Operand& operand, LaneMask active) {
-  if (operand.base == 1) return true;  // a constant
-  const uint64_t first = strand.value(operand, lowest_lane(active));
-  for (const int lane : lanes_of(active & (active - 1)))
-    if (strand.value(operand, lane) != first) return false;
-  return true;
+  return strand.lanes_that_differ(operand, active) == 0;
 }
 
 Rows arrive_rows() { return kRows; }

@@ -26,19 +26,6 @@ namespace {
 
 using ptx::ScalarType;
 
-/// Whether all active lanes hold the same value.
-bool uniform(const uint32_t* values, LaneMask active) {
-  const uint32_t first = values[lowest_lane(active)];
-  if (active != kAllLanes) {
-    for (const int lane : lanes_of(active))
-      if (values[lane] != first) return false;
-    return true;
-  }
-  uint32_t difference = 0;
-  for (int lane = 0; lane < kWarpLanes; ++lane) difference |= values[lane] ^ first;
-  return difference == 0;
-}
-
 template <WarpOperation which_operation, bool of_any_instruction = false>
 Flow collective(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;  // executed by the strand that completed the mask
@@ -46,7 +33,7 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
   const uint32_t* const members = strand.lanes<uint32_t>(mask_operand);
   const LaneMask mask = members[lowest_lane(active)];
   const bool covered = (mask & strand.warp->live & ~active) == 0 && (active & ~mask) == 0;
-  if (covered && uniform(members, active)) {
+  if (covered && strand.lanes_that_differ(mask_operand, active) == 0) {
     which_operation(strand, instruction, active, mask);
     return Flow::next;
   }

@@ -276,12 +276,13 @@ void tell_tensor_memory(const Strand& strand, const Instruction& instruction,
 uint64_t uniform_value(const Strand& strand, const Instruction& instruction, const Operand& operand,
                        LaneMask active, const char* operand_name) {
   const uint64_t value = strand.value(operand, lowest_lane(active));
-  for (const int lane : lanes_of(active)) {
-    const uint64_t other = strand.value(operand, lane);
-    if (other == value) continue;
+  const LaneMask different = strand.lanes_that_differ(operand, active);
+  if (different != 0) {
+    const int lane = lowest_lane(different);
     Site{strand, instruction, active}.fault(
-        {.what = fmt::format("{} differs within the warp: {} in lane {}, {} in lane {}",
-                             operand_name, value, lowest_lane(active), other, lane),
+        {.what =
+             fmt::format("{} differs within the warp: {} in lane {}, {} in lane {}", operand_name,
+                         value, lowest_lane(active), strand.value(operand, lane), lane),
          .rule = "all threads of the warp specify the same operand values",
          .fix = "compute the operand from warp-uniform values",
          .section = "TensorCore 5th Generation Family Instructions"});
