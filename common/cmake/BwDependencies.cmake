@@ -7,7 +7,8 @@ include(BwPackages)
 
 if(BW_SIMULATOR)
   # The text of reports.
-  bw_require_package(fmt FOR simulator TARGET fmt::fmt DEBIAN libfmt-dev HEADER fmt/core.h CONFIG fmt)
+  bw_require_package(fmt FOR simulator TARGET fmt::fmt DEBIAN libfmt-dev HEADER fmt/core.h
+                     LIBRARY fmt CONFIG fmt)
   # Dense inner products of the simulated tensor core.
   bw_require_package(Eigen FOR simulator TARGET Eigen3::Eigen DEBIAN libeigen3-dev
                      HEADER Eigen/Dense CONFIG Eigen3 NO_MODULE)

@@ -1,5 +1,6 @@
 """Checks what a reader has written for one exercise, by itself, and says what is wrong."""
 
+import os
 import re
 import shutil
 import tempfile
@@ -270,7 +271,7 @@ class _work_folder:
     def __enter__(self):
         try:
             self._parent.mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(prefix="check-", dir=self._parent))
+            self._folder = Path(tempfile.mkdtemp(prefix=f"check-{os.getpid()}-", dir=self._parent))
         except OSError as error:
             raise WorkbookError(f"Checks write into {self._parent}, which can't be written to: "
                                 f"{error.strerror}.") from error

@@ -1,6 +1,7 @@
 """The composed check with the real compiler and simulator: whatever stands in a region ends in a
 clear sentence, and names the reader's lines."""
 
+import os
 import re
 import subprocess
 import unittest
@@ -32,10 +33,14 @@ class ComposedCheck(unittest.TestCase):
                 runs, "LEAST_CYCLES", 100_000):
             return check.check_answer(self.root, self.exercise, self.tools, lines)
 
+    def work_folders(self):
+        """Those of this process: other tests check exercises at the same time."""
+        return list(runs.folder(self.root).glob(f"check-{os.getpid()}-*"))
+
     def test_the_solution_passes_and_a_work_folder_is_not_left(self):
         verdict = self.verdict(*self.exercise.region.body)
         self.assertEqual(verdict.status, PASSED, verdict)
-        self.assertEqual(list(runs.folder(self.root).glob("check-*")), [])
+        self.assertEqual(self.work_folders(), [])
 
     def test_a_compiler_error_names_the_line_and_nothing_more(self):
         verdict = self.verdict("// a comment first", "stage = no_such_name;")
@@ -156,7 +161,7 @@ class ComposedCheck(unittest.TestCase):
         with mock.patch.object(device_code.limited, "run_all", side_effect=KeyboardInterrupt):
             with self.assertRaises(KeyboardInterrupt):
                 self.verdict(*self.exercise.region.body)
-        self.assertEqual(list(runs.folder(self.root).glob("check-*")), [])
+        self.assertEqual(self.work_folders(), [])
 
 
 class Reports(unittest.TestCase):
