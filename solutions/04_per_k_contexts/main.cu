@@ -14,14 +14,16 @@
 namespace {
 
 const std::vector<std::string> kTileNNames = {"64", "96", "128"};
+const std::vector<std::string> kAccumulatorNames = {"1", "4"};
 
 struct ProgramOptions : bw::DenseGemmOptions {
-  int tile_n = 2;  ///< index into kTileNNames
+  int tile_n = 2;        ///< index into kTileNNames
+  int accumulators = 1;  ///< index into kAccumulatorNames
 };
 
-template <int tile_n>
+template <int tile_n, int num_accumulators>
 bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
-  using Config = bw::BlockwiseTileConfig<tile_n>;
+  using Config = bw::BlockwiseTileConfig<tile_n, num_accumulators>;
   return bw::run_blockwise_tiles(
       problem, {.entry = bw::blockwise_tile_kernel<Config>,
                 .threads = bw::TileRoles::kThreads,
@@ -30,16 +32,19 @@ bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
 }
 
 bw::ExitStatus run_program(const ProgramOptions& options) {
-  constexpr bw::DenseGemmRun (*kRunners[])(const bw::BlockwiseProblem&) = {
-      run_on_device<64>, run_on_device<96>, run_on_device<128>};
+  constexpr bw::DenseGemmRun (*kRunners[][2])(const bw::BlockwiseProblem&) = {
+      {run_on_device<64, 1>, run_on_device<64, 4>},
+      {run_on_device<96, 1>, run_on_device<96, 4>},
+      {run_on_device<128, 1>, run_on_device<128, 4>}};
   options.validate();
   bw::require_blackwell();
   bw::print_machine();
-  options.print("tiles of 128 x " + kTileNNames[options.tile_n]);
+  options.print("tiles of 128 x " + kTileNNames[options.tile_n] + ", accumulators " +
+                kAccumulatorNames[options.accumulators]);
   const bw::BlockwiseProblem problem =
       bw::make_blockwise_problem(options.m, options.n, options.k, /*beta=*/0.0f,
                                  static_cast<uint64_t>(options.seed), bw::Fill::kNormal);
-  return bw::report_run(problem, kRunners[options.tile_n](problem));
+  return bw::report_run(problem, kRunners[options.tile_n][options.accumulators](problem));
 }
 
 }  // namespace
@@ -52,6 +57,8 @@ int main(int argc, char** argv) {
   options.add_to(command_line);
   command_line.add("tile-n", options.tile_n, kTileNNames,
                    "columns of a tile; those of 96 straddle two B-scales");
+  command_line.add("accumulators", options.accumulators, kAccumulatorNames,
+                   "accumulators in tensor memory; with 1, the MMAs wait for every release");
   return bw::run_main(command_line, "04_per_k_contexts", argc, argv,
                       [&] { return run_program(options); });
 }

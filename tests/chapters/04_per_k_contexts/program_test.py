@@ -18,8 +18,12 @@ class Shapes(GemmTest):
             for tile_n in TILE_COLUMNS:
                 self.expect_gemm(m, n, k, tile_n=tile_n)
 
+    def test_one_accumulator(self):
+        for tile_n in TILE_COLUMNS:
+            self.expect_gemm(129, 200, 1040, tile_n=tile_n, accumulators=1)
+
     def test_help(self):
-        self.expect_help("m", "n", "k", "tile-n", "seed")
+        self.expect_help("m", "n", "k", "tile-n", "accumulators", "seed")
 
 
 class Schedules(GemmTest):
@@ -39,6 +43,7 @@ class BadInput(GemmTest):
 
     def test_options(self):
         self.expect_refused("give one of 64|96|128", tile_n=80)
+        self.expect_refused("give one of 1|4", accumulators=2)
 
 
 if __name__ == "__main__":
