@@ -44,7 +44,7 @@ def bug(root, exercise, tools, on_progress=None):
     shown = patches.shown(root / "solutions" / exercise.chapter, exercise.patch)
     text = f'#line 1 "{root / exercise.bug_file}"\n' + shown.text
     replaced = [device_code.Replaced(exercise.solution_file, text, exercise.bug_file)]
-    return _compose(root, tools, exercise.programs, replaced, on_progress,
+    return composed(root, tools, exercise.programs, replaced, on_progress,
                     device_code.YOURS + exercise.bug_file.name)
 
 
@@ -63,24 +63,25 @@ def mine(root, chosen, program, tools, on_progress=None):
                 if any(device_code.includes(root, source, [file.name]) for source in sources)]
     if not replaced:
         return None
-    return _compose(root, tools, [program], replaced, on_progress, "")
+    return composed(root, tools, [program], replaced, on_progress)
 
 
-def _compose(root, tools, programs, replaced, on_progress, focus):
+def composed(root, tools, programs, replaced, on_progress=None, focus=""):
+    """Programs with the files of `replaced` in place of their own. A context manager."""
     runs.folder(root).mkdir(parents=True, exist_ok=True)
-    composed = Composed(root, Path(tempfile.mkdtemp(prefix="mine-", dir=runs.folder(root))), focus)
+    made = Composed(root, Path(tempfile.mkdtemp(prefix="mine-", dir=runs.folder(root))), focus)
     try:
         if on_progress:
             on_progress("compiling")
-        compiled = device_code.compile_to_ptx(root, tools, programs, replaced, composed.folder)
+        compiled = device_code.compile_to_ptx(root, tools, programs, replaced, made.folder)
         for program, result in compiled.items():
             if not result.files:
                 raise WorkbookError(_why(result, replaced), details=result.errors)
-            composed.programs[program] = result.files
+            made.programs[program] = result.files
     except BaseException:
-        composed.__exit__()
+        made.__exit__()
         raise
-    return composed
+    return made
 
 
 def _why(compiled, replaced):

@@ -12,6 +12,9 @@ In Markdown files, a mark tells what the block below it holds:
                                                        "}"`: to the brace that ends what began there
     <!-- output PROGRAM OPTIONS -->                    what the program prints, less wall times
     <!-- cycles PROGRAM "label" OPTIONS; ... -->       a table of simulated cycles
+    <!-- report PROGRAM without FILE "part of a line" entries 1 2 -->
+                                                       what the simulator says when that line is
+                                                       missing: the first line and these entries
 
 Links, images and anchors inside the repository have to exist, and the sections that exercises name.
 """
@@ -24,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from . import chapters, exercises, regions, runs
+from . import chapters, exercises, faulty_runs, regions, runs
 from .errors import WorkbookError
 
-_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles)\s+(.*?)\s*-->\s*$")
+_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles|report)\s+(.*?)\s*-->\s*$")
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
 _FROM_TO = re.compile(r'^(\S+)\s+from\s+"(.*?)"\s+to\s+"(.*)"$')
@@ -64,8 +67,8 @@ class Blocks:
 
     def make(self, kind, text):
         """The lines of a block."""
-        return {"excerpt": self._excerpt, "output": self._output, "cycles": self._cycles}[kind](
-            text)
+        return {"excerpt": self._excerpt, "output": self._output, "cycles": self._cycles,
+                "report": self._report}[kind](text)
 
     def _excerpt(self, text):
         match = _FROM_TO.match(text)
@@ -93,6 +96,9 @@ class Blocks:
         printed = result.output if result.status == 0 else result.text
         lines = [_without_wall_time(line) for line in printed.splitlines()]
         return ["```text", *[line.rstrip() for line in lines if line is not None], "```"]
+
+    def _report(self, text):
+        return faulty_runs.block(self._root, self._tools, text)
 
     def _cycles(self, text):
         rows = ["| step | simulated cycles | against the step before |", "|---|---:|---:|"]
@@ -314,7 +320,7 @@ def main(arguments=None):
                         help="folders or files, relative to the root; all where none is given")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     chosen = parser.parse_args(arguments)
-    kinds = ("excerpt",) if chosen.without_runs else ("excerpt", "output", "cycles")
+    kinds = ("excerpt",) if chosen.without_runs else ("excerpt", "output", "cycles", "report")
     try:
         tools = None if chosen.without_runs else tools_of(chosen.root)
         problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only)

@@ -113,7 +113,7 @@ class ComposedCheck(unittest.TestCase):
         own = regions.ReaderRegion(self.exercise.region.starter, 1)
         replaced = [check.composed_file(self.root, [(self.exercise, own)])]
         program = self.exercise.runs[0].program
-        with compose._compose(self.root, self.tools, [program], replaced, None, "") as composed:
+        with compose.composed(self.root, self.tools, [program], replaced) as composed:
             result = self.start(program, self.exercise.runs[0].options,
                                 composed.environment(program))
         said = f"exercise {WRITE} is not done yet: {self.exercise.title}\n"
@@ -124,7 +124,7 @@ class ComposedCheck(unittest.TestCase):
         program, other = self.exercise.runs[0].program, "01_mbarrier_pipeline"
         own = regions.ReaderRegion(self.exercise.region.body, 1)
         replaced = [check.composed_file(self.root, [(self.exercise, own)])]
-        with compose._compose(self.root, self.tools, [other], replaced, None, "") as composed:
+        with compose.composed(self.root, self.tools, [other], replaced) as composed:
             result = self.start(program, (), composed.environment(other))
         self.assertEqual(result.returncode, runs.FAULT)
         self.assertIn("none of the kernels in the files of BW_SIM_PTX was launched", result.stderr)
