@@ -77,6 +77,10 @@ class Loading(SmallRepository):
     def test_a_wrong_answer_that_nothing_recognises(self):
         self.refused(1, "when = { output = 'deadlock' }", "when = {}", "recognised")
 
+    def test_an_unseen_answer_that_only_a_run_could_tell(self):
+        self.refused(1, 'answer = "stage = stage;"', 'unseen = true\nanswer = "stage = stage;"',
+                     "unseen", "code")
+
     def test_a_bad_pattern(self):
         self.refused(1, "stage \\+ 2", "stage (", "regular expression")
 
