@@ -64,22 +64,23 @@ def hunks(patch):
 def apply(text, patch):
     """(text, changed): the patched text and the numbers, from 1, of the lines that differ.
 
-    Of lines that were only removed, the neighbours count.
+    Of a patch that only removes lines the neighbours count; of a line that was moved, its new place.
     """
     lines = text.split("\n")
     places = sorted(((_place(lines, hunk), hunk) for hunk in hunks(patch)), key=lambda at: at[0])
+    only_removes = not any(line[0] == "+" for _, hunk in places for line in hunk.lines)
     result, changed, done = [], set(), 0
     for at, hunk in places:
         if at < done:
             raise WorkbookError("two of its hunks overlap.")
         result += lines[done:at]
-        _append(hunk, result, changed)
+        _append(hunk, result, changed, only_removes)
         done = at + len(hunk.side("-"))
     result += lines[done:]
     return "\n".join(result), sorted(line for line in changed if 1 <= line <= len(result))
 
 
-def _append(hunk, result, changed):
+def _append(hunk, result, changed, only_removes):
     index = 0
     while index < len(hunk.lines):
         if hunk.lines[index][0] == " ":
@@ -93,7 +94,7 @@ def _append(hunk, result, changed):
         added = [line[1:] for line in group if line[0] == "+"]
         if added:
             changed.update(range(len(result) + 1, len(result) + len(added) + 1))
-        else:
+        elif only_removes:
             changed.update((len(result), len(result) + 1))
         result += added
 

@@ -190,6 +190,10 @@ class Patches(unittest.TestCase):
         patch = "--- a/f\n+++ b/f\n@@\n b\n-c\n d\n"
         self.assertEqual(patches.apply(self.TEXT, patch), ("a\nb\nd\ne\n", [2, 3]))
 
+    def test_a_moved_line_is_named_where_it_stands_now(self):
+        patch = "--- a/f\n+++ b/f\n@@\n a\n+d\n b\n@@\n c\n-d\n e\n"
+        self.assertEqual(patches.apply(self.TEXT, patch), ("a\nd\nb\nc\ne\n", [2]))
+
     def test_two_hunks(self):
         patch = "--- a/f\n+++ b/f\n@@\n-a\n+A\n b\n@@\n d\n-e\n+E\n"
         self.assertEqual(patches.apply(self.TEXT, patch), ("A\nb\nc\nd\nE\n", [1, 5]))
