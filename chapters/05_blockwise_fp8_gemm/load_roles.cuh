@@ -117,10 +117,11 @@ __device__ __forceinline__ void load_residual(const GemmCta<Config>& cta) {
       // >>> exercise 5.1 "Ask for C"
       // One lane asks for slice `slice` of this tile's C. For each `part` below
       // Layout::kThreadsPerRow that is a box of Slice::kColumns columns and
-      // Config::kCtaRows rows; a part's columns begin at column + part *
-      // Layout::kThreadColumns, and it lies part * Config::kCtaRows * Slice::kCRowBytes
-      // into cta.shared.c_slices[stage.index()]. The map is cta.args.c; the whole slice
-      // has Slice::kCBytes.
+      // Config::kCtaRows rows. A part of the tile begins at column + part *
+      // Layout::kThreadColumns; where slice `slice` begins in it, you say. The box goes
+      // into cta.shared.c_slices[stage.index()], part * Config::kCtaRows *
+      // Slice::kCRowBytes from its beginning. The map is cta.args.c; the whole slice has
+      // Slice::kCBytes.
       BW_EXERCISE_NOT_DONE("5.1", "Ask for C");
       // <<< exercise 5.1
       __syncwarp();

@@ -3,7 +3,8 @@
 /// 128 × 128, or a pair whose one MMA is 256 × 128 and takes half of B's rows from each CTA.
 ///
 /// New against whole_gemm: cta_group 2. Each CTA loads and holds half of B; the leader's barriers
-/// speak for both, its MMA warp issues for both, and its commit tells both epilogues.
+/// speak for both, its MMA warp issues for both, and its commit tells both epilogues. Two pairs
+/// side by side share A by multicast besides.
 
 #include "solutions/05_blockwise_fp8_gemm/labs/gemm_lab.hpp"
 
@@ -12,11 +13,16 @@ int main(int argc, char** argv) {
   int ctas = 1;
   bw::CommandLine command_line("The GEMM by single CTAs or by pairs, verified.");
   bw::lab::add_gemm_options(command_line, options);
-  command_line.add("ctas", ctas, {"1", "2"}, "CTAs that share an MMA");
+  command_line.add("ctas", ctas, {"1", "2", "4"},
+                   "CTAs of a cluster: one, a pair that shares an MMA, two pairs that share A");
   return bw::run_main(command_line, "lab_05_cta_pair", argc, argv, [&] {
     constexpr bw::GemmTraits kSingle{.mma_m = 128, .mma_n = 128};
     constexpr bw::GemmTraits kPair{.mma_m = 256, .mma_n = 128, .cta_group = 2, .cluster_m = 2};
-    return ctas == 0 ? bw::lab::run_gemm_lab<kSingle>(options)
-                     : bw::lab::run_gemm_lab<kPair>(options);
+    constexpr bw::GemmTraits kTwoPairs{
+        .mma_m = 256, .mma_n = 128, .cta_group = 2, .cluster_m = 2, .cluster_n = 2};
+    constexpr bw::ExitStatus (*kRunners[])(const bw::GemmOptions&) = {
+        bw::lab::run_gemm_lab<kSingle>, bw::lab::run_gemm_lab<kPair>,
+        bw::lab::run_gemm_lab<kTwoPairs>};
+    return kRunners[ctas](options);
   });
 }
