@@ -27,6 +27,9 @@ def block(root, tools, text):
 
 
 def _report(root, tools, program, options, name, part):
+    built = runs.build.program(root, runs.build.SIM, program)
+    if not built.is_file():
+        raise WorkbookError(f"The program {program} is not built.")
     lines = regions.read_text(root / name).split("\n")
     found = [number for number, line in enumerate(lines) if part in line]
     if len(found) != 1:
@@ -36,7 +39,7 @@ def _report(root, tools, program, options, name, part):
     replaced = [device_code.Replaced(name, code, name)]
     with compose.composed(root, tools, [program], replaced) as composed:
         result = subprocess.run(
-            [str(runs.build.program(root, runs.build.SIM, program)), *options], cwd=root,
+            [str(built), *options], cwd=root,
             env={**runs.clean_environment(tools), **composed.environment(program)},
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True,
             timeout=runs.SOLUTION_SECONDS, check=False)
