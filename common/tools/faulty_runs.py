@@ -46,7 +46,7 @@ def _report(root, tools, program, options, name, part):
     if result.returncode != _FAULT:
         raise WorkbookError(f"{program} without that line ends with status {result.returncode}, "
                             "not with a report.")
-    return result.stderr.split("\n")
+    return result.stderr.replace(device_code.YOURS + name.name, name.name).split("\n")
 
 
 def _cut(lines, wanted):

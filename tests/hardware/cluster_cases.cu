@@ -240,7 +240,7 @@ Result measure_multicast() {
   DeviceBuffer<uint8_t> result(kClusterSize * kWordsOfCta * 4);
   MapArguments arguments;
   arguments.address = reinterpret_cast<uintptr_t>(source.data());
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   require(encode(map, arguments) == CUDA_SUCCESS, "The tensor map was refused.");
   launch_clusters(reinterpret_cast<const void*>(&multicast_copies), dim3(kClusterSize),
                   dim3(kClusterSize), map, source.data(), result.data());

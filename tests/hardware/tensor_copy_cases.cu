@@ -163,7 +163,7 @@ std::vector<uint64_t> contents(size_t bytes, unsigned position, unsigned element
 
 CUtensorMap encoded(MapArguments arguments, const void* tensor) {
   arguments.address = reinterpret_cast<uintptr_t>(tensor);
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   const CUresult result = encode(map, arguments);
   require(result == CUDA_SUCCESS, "cuTensorMapEncodeTiled returned ", static_cast<int>(result));
   return map;

@@ -274,7 +274,7 @@ const Registration kEncode("tensor_map.encode", [] {
   for (const Variant& variant : kVariants) {
     MapArguments arguments;
     variant.change(arguments);
-    alignas(64) CUtensorMap map;
+    CUtensorMap map;
     result.values.push_back(static_cast<uint64_t>(encode(map, arguments)));
   }
   result.describe = [](size_t i) { return std::string("CUresult of ") + kVariants[i].name; };
@@ -288,7 +288,7 @@ const Registration kTypes("tensor_map.encode_types", [] {
   for (int type = 0; type < kHopperTypes; ++type) {
     MapArguments arguments;
     arguments.type = type_of(type);
-    alignas(64) CUtensorMap map;
+    CUtensorMap map;
     result.values.push_back(static_cast<uint64_t>(encode(map, arguments)));
   }
   result.describe = [](size_t i) { return "CUresult of type " + std::to_string(i); };

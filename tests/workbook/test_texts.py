@@ -5,7 +5,7 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from tools import runs, texts
+from tools import faulty_runs, runs, texts
 
 CODE = """\
 struct Ring {
@@ -35,7 +35,7 @@ class Texts(unittest.TestCase):
         (self.root / "solutions" / "ring.cuh").write_text(CODE, encoding="utf-8")
         self.text = self.root / "README.md"
 
-    def examine(self, text, write=False, kinds=("excerpt", "output", "cycles")):
+    def examine(self, text, write=False, kinds=("excerpt", "output", "cycles", "report")):
         self.text.write_text(text, encoding="utf-8")
         return texts.examine(self.root, None, kinds, write)
 
@@ -52,6 +52,26 @@ class Texts(unittest.TestCase):
         self.assertEqual(len(problems), 1, problems)
         for word in (*words, "README.md:1"):
             self.assertIn(word, str(problems[0]))
+
+    REPORT = ["simulator: deadlock: nobody can run", "  where: a.cuh:1", "  [1] warp 0 at a.cuh:2",
+              "      waits for phase 0", "  [2] warp 4 at a.cuh:9, " + "for the bytes of it " * 6,
+              "      waits for phase 1", "  rule:  a rule", "      of two lines", "  fix:   this", ""]
+    WITHOUT = '<!-- report 01_x without solutions/ring.cuh "++stage" entries 2 -->'
+
+    def test_a_report_is_cut_to_the_entries_and_to_the_width_of_a_page(self):
+        with mock.patch.object(faulty_runs, "_report", return_value=self.REPORT) as report:
+            block = self.made(self.WITHOUT).split("\n")
+        self.assertEqual(report.call_args[0][2:], ("01_x", [], Path("solutions/ring.cuh"),
+                                                   "++stage"))
+        self.assertEqual(block[:2], ["```text", self.REPORT[0]])
+        self.assertTrue(block[2].startswith("  [2] warp 4 at a.cuh:9,"), block[2])
+        self.assertRegex(block[3], "^ {4}[a-z]")
+        self.assertLessEqual(max(map(len, block)), 100)
+        self.assertEqual(block[-3:], ["      waits for phase 1", "```", ""])
+
+    def test_reports_that_can_not_be_made(self):
+        self.refused(self.WITHOUT, "The program 01_x is not built.")
+        self.refused("<!-- report 01_x -->", "a report reads")
 
     def test_an_excerpt_from_line_to_line_without_marks(self):
         self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "/// Waits." '

@@ -282,7 +282,7 @@ TEST(RuntimeApi, GivesDriverEntryPoints) {
 
 TEST(RuntimeApi, EncodesTensorMapsAndExplainsBadOnes) {
   const DeviceBytes device(4096);
-  alignas(64) CUtensorMap map;
+  CUtensorMap map;
   const cuuint64_t extents[2] = {64, 32};
   cuuint64_t strides[1] = {64};
   const cuuint32_t box[2] = {64, 8};
