@@ -296,7 +296,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     }
     const Instruction& instruction = code[strand.pc];
     if (instruction.awaits_loads) strand.time = std::max(strand.time, strand.loads_arrive);
-    const bool in_time_order = instruction.effect != Effect::lane;
+    const bool in_time_order = !runs_ahead(instruction.effect);
     if (in_time_order ? strand.time > bound : executed >= kLongestBurst) {
       make_ready(strand, strand.time);
       break;

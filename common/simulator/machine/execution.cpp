@@ -13,68 +13,6 @@
 
 namespace bw::sim {
 
-namespace {
-
-/// Whether all of a full warp's values are the same: one vector loop.
-template <class T>
-bool all_equal(const T* values) {
-  T difference = 0;
-  for (int lane = 0; lane < kWarpLanes; ++lane)
-    difference = static_cast<T>(difference | (values[lane] ^ values[0]));
-  return difference == 0;
-}
-
-}  // namespace
-
-LaneMask Strand::lanes_that_differ(const Operand& operand, LaneMask active) const {
-  if (operand.base == 1) return 0;  // a constant, the same in all lanes
-  if (active == kAllLanes) {
-    if (operand.bytes == sizeof(uint32_t) && all_equal(lanes<uint32_t>(operand))) return 0;
-    if (operand.bytes == sizeof(uint64_t) && all_equal(lanes<uint64_t>(operand))) return 0;
-  }
-  const uint64_t first = value(operand, lowest_lane(active));
-  LaneMask result = 0;
-  for (const int lane : lanes_of(active))
-    if (value(operand, lane) != first) result |= lane_bit(lane);
-  return result;
-}
-
-uint64_t Strand::value(const Operand& operand, int lane) const {
-  switch (operand.bytes) {
-    case 0:
-      return predicate(operand) >> lane & 1u;
-    case 2:
-      return lanes<uint16_t>(operand)[lane];
-    case 4:
-      return lanes<uint32_t>(operand)[lane];
-    case 16:
-      return lanes<uint64_t>(operand)[2 * lane];
-    default:
-      return lanes<uint64_t>(operand)[lane];
-  }
-}
-
-void Strand::set_value(const Operand& operand, int lane, uint64_t value) const {
-  switch (operand.bytes) {
-    case 0:
-      set_predicate(operand, lane_bit(lane), value != 0 ? kAllLanes : 0);
-      break;
-    case 2:
-      lanes<uint16_t>(operand)[lane] = static_cast<uint16_t>(value);
-      break;
-    case 4:
-      lanes<uint32_t>(operand)[lane] = static_cast<uint32_t>(value);
-      break;
-    case 16:
-      lanes<uint64_t>(operand)[2 * lane] = value;
-      lanes<uint64_t>(operand)[2 * lane + 1] = 0;
-      break;
-    default:
-      lanes<uint64_t>(operand)[lane] = value;
-      break;
-  }
-}
-
 Flow Strand::block(WaitKind kind, uint64_t object, uint64_t detail, Cycle limit) {
   wait = {kind, object, detail, time};
   suspended = true;
@@ -125,10 +63,9 @@ Strand* Warp::new_strand() {
   for (const auto& strand : strands) {
     if (strand->alive) continue;
     const uint32_t token = strand->wait_token;
-    std::byte* const bases[2] = {strand->bases[0], strand->bases[1]};
+    const LaneRegisters lanes = *strand;
     *strand = Strand{};
-    strand->bases[0] = bases[0];
-    strand->bases[1] = bases[1];
+    static_cast<LaneRegisters&>(*strand) = lanes;
     strand->wait_token = token + 1;
     strand->warp = this;
     strand->cta = cta;
@@ -141,6 +78,7 @@ Strand* Warp::new_strand() {
   strand->bases[0] = registers.data();
   // Constants are only read; the pointer is shared with the registers' for one way of access.
   strand->bases[1] = const_cast<std::byte*>(cta->cluster->kernel().constants().data());
+  strand->carry_flags = &carry;
   strand->warp = this;
   strand->cta = cta;
   strand->cluster = cta->cluster;

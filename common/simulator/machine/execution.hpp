@@ -20,6 +20,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/event_queue.hpp"
 #include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/lane_registers.hpp"
 #include "common/simulator/machine/observer.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/types.hpp"
@@ -74,8 +75,7 @@ struct Reconvergence {
 };
 
 /// Lanes of one warp that share a program counter.
-struct Strand {
-  std::byte* bases[2] = {nullptr, nullptr};  ///< registers, constants
+struct Strand : LaneRegisters {
   uint32_t pc = 0;
   LaneMask mask = 0;
   LaneMask executing = 0;            ///< lanes for which the current instruction executes
@@ -96,28 +96,6 @@ struct Strand {
   EventTime time_limit;  ///< of the wait, where it has one
   Wait wait;
 
-  /// The 32 lanes of an operand.
-  template <class T>
-  [[nodiscard]] T* lanes(const Operand& operand) const {
-    return reinterpret_cast<T*>(bases[operand.base] + operand.offset_bytes);
-  }
-  /// A predicate operand as a mask (negation applied).
-  [[nodiscard]] LaneMask predicate(const Operand& operand) const {
-    const LaneMask mask_value = *lanes<LaneMask>(operand);
-    return operand.negated ? ~mask_value : mask_value;
-  }
-  /// Sets the active lanes of a predicate register.
-  void set_predicate(const Operand& operand, LaneMask active, LaneMask value) const {
-    LaneMask& target = *lanes<LaneMask>(operand);
-    target = (target & ~active) | (value & active);
-  }
-  /// Those active lanes whose value of an operand is not that of the lowest active lane.
-  [[nodiscard]] LaneMask lanes_that_differ(const Operand& operand, LaneMask active) const;
-  /// One lane of an integer operand of any width, zero-extended.
-  [[nodiscard]] uint64_t value(const Operand& operand, int lane) const;
-  /// Writes one lane of an operand of any width up to 8 bytes, truncating.
-  void set_value(const Operand& operand, int lane, uint64_t value) const;
-
   /// Whether this execution follows a suspension of the same instruction.
   [[nodiscard]] bool resumed() const { return wake != Wake::none; }
   /// Suspends until Cluster::wake (or the time limit, if one is given); returns Flow::block for the
@@ -136,6 +114,13 @@ struct Strand {
   /// "gemm.cuh:87: `ld.shared.u32 ...`, CTA (3,0,0), warp 5, lane 0".
   [[nodiscard]] std::string describe(const Instruction& instruction, LaneMask lanes) const;
 };
+
+inline Flow Handler::operator()(Strand& strand, const Instruction& instruction,
+                                LaneMask active) const {
+  if (of_lanes_ == nullptr) return of_strand_(strand, instruction, active);
+  of_lanes_(strand, instruction, active);
+  return Flow::next;
+}
 
 /// The place that a fault names: some lanes of a strand at an instruction.
 struct Site {

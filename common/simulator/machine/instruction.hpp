@@ -9,6 +9,7 @@
 
 namespace bw::sim {
 
+struct LaneRegisters;
 struct Strand;
 struct Instruction;
 
@@ -17,7 +18,7 @@ struct Operand {
   uint32_t offset_bytes = 0;
   /// Bytes per lane: 2, 4, 8 or 16; 0 for a predicate, which is one LaneMask for the whole warp.
   uint8_t bytes = 4;
-  /// 0: in the warp's registers, 1: in the kernel's constants (index into Strand::bases).
+  /// 0: in the warp's registers, 1: in the kernel's constants (index into LaneRegisters::bases).
   uint8_t base = 0;
   /// `!%p` as a source.
   bool negated = false;
@@ -34,19 +35,54 @@ enum class Flow : uint8_t {
   gone,   ///< the strand has ended, split or waits at a reconvergence point; do not touch it again
 };
 
-/// Executes one instruction for the active lanes (never zero lanes).
-using Handler = Flow (*)(Strand&, const Instruction&, LaneMask active);
+/// Executes one instruction for the active lanes (never zero lanes), in registers alone; the next
+/// instruction follows.
+using LaneHandler = void (*)(const LaneRegisters&, const Instruction&, LaneMask active);
+
+/// Executes one instruction for the active lanes (never zero lanes) of a strand: it may look
+/// at where and when that runs, reach memory and units, wait and jump.
+using StrandHandler = Flow (*)(Strand&, const Instruction&, LaneMask active);
+
+/// What executes an instruction; the type of the function that a binder chose says what it touches.
+class Handler {
+ public:
+  constexpr Handler() = default;
+  constexpr Handler(std::nullptr_t) {}
+  constexpr Handler(LaneHandler handler) : of_lanes_(handler) {}
+  constexpr Handler(StrandHandler handler) : of_strand_(handler) {}
+
+  /// Whether there is none.
+  [[nodiscard]] constexpr bool empty() const {
+    return of_lanes_ == nullptr && of_strand_ == nullptr;
+  }
+  /// Whether it touches registers alone.
+  [[nodiscard]] constexpr bool is_of_lanes() const { return of_lanes_ != nullptr; }
+  /// Defined in machine/execution.hpp.
+  inline Flow operator()(Strand& strand, const Instruction& instruction, LaneMask active) const;
+
+ private:
+  LaneHandler of_lanes_ = nullptr;
+  StrandHandler of_strand_ = nullptr;
+};
 
 /// Who else can see what an instruction does, and so which order it must keep.
 enum class Effect : uint8_t {
-  lane,     ///< nobody but its own warp: it runs ahead of simulated time
+  lane,     ///< nobody but its own warp, and it touches nothing but registers (LaneHandler): it
+            ///< runs ahead of simulated time
+  warp,     ///< nobody but its own warp, but its handler needs the strand: for local memory, where
+            ///< or when it runs, or the program counter. It runs ahead as well
   cluster,  ///< the CTA's units or the cluster (or it waits): it runs in order of simulated time
   grid,     ///< other clusters too: its kernel's clusters advance together, see
             ///< Cluster::in_global_order
 };
 
+/// Whether an instruction of this effect may run before earlier events of its cluster have.
+[[nodiscard]] constexpr bool runs_ahead(Effect effect) {
+  return effect == Effect::lane || effect == Effect::warp;
+}
+
 struct Instruction {
-  Handler execute = nullptr;
+  Handler execute;
   const Operand* operands =
       nullptr;  ///< destinations first, in the order in which the binder added them
   const void* detail = nullptr;  ///< what the family decoded beyond this; owned by the kernel

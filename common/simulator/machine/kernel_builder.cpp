@@ -190,6 +190,7 @@ void KernelBuilder::decode_instructions() {
     current_operands_.clear();
     Binder binder(*this, source, match.modifiers, out);
     match.row->bind(binder);
+    check_handler(*match.row, out.effect, out.execute);
     out.operand_count = static_cast<uint16_t>(current_operands_.size());
     kernel_.operands_.insert(kernel_.operands_.end(), current_operands_.begin(),
                              current_operands_.end());

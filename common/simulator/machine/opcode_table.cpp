@@ -1,6 +1,9 @@
 #include "common/simulator/machine/opcode_table.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+
+#include <fmt/core.h>
 
 namespace bw::sim {
 namespace {
@@ -106,6 +109,19 @@ std::optional<RowMatch> find_row(std::string_view opcode) {
     }
   }
   return std::nullopt;
+}
+
+void check_handler(const OpcodeRow& row, Effect effect, const Handler& handler) {
+  const char* fault = nullptr;
+  if (handler.empty())
+    fault = "its bind function has chosen no handler";
+  else if (effect == Effect::lane && !handler.is_of_lanes())
+    fault = "its effect is lane, but its handler takes the strand: take LaneRegisters, or say warp";
+  else if (!runs_ahead(effect) && handler.is_of_lanes())
+    fault = "its effect is seen by others, but its handler takes LaneRegisters: say lane";
+  if (fault != nullptr)
+    throw std::logic_error(
+        fmt::format("the opcode row {} with \"{}\": {}", row.base, row.modifiers, fault));
 }
 
 }  // namespace bw::sim

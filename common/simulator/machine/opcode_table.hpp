@@ -125,6 +125,11 @@ struct OpcodeRow {
   std::string_view section;    ///< PTX ISA section; what faults of the form cite
 };
 
+/// Throws std::logic_error, naming the row, unless a handler of this type may stand for a form of
+/// the effect: a form of effect `lane` has a LaneHandler; one that others see has a StrandHandler;
+/// of effect `warp` may be either, as the operands say (`mov` of a register or of `%clock`).
+void check_handler(const OpcodeRow& row, Effect effect, const Handler& handler);
+
 /// The grammar of forms that are refused by name, whatever their modifiers.
 inline constexpr std::string_view kAnyModifiers = "*";
 

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace bw::sim::test {
@@ -109,6 +111,26 @@ TEST(OpcodeTable, EveryRowIsWhole) {
   }
 }
 
+void in_registers(const LaneRegisters&, const Instruction&, LaneMask) {}
+Flow of_strand(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+
+TEST(OpcodeTable, AHandlerTouchesWhatTheEffectSays) {
+  const OpcodeRow& row = opcode_families().front().front();
+  EXPECT_NO_THROW(check_handler(row, Effect::lane, in_registers));
+  EXPECT_THROW(check_handler(row, Effect::lane, of_strand), std::logic_error);
+  EXPECT_NO_THROW(check_handler(row, Effect::warp, in_registers));
+  EXPECT_NO_THROW(check_handler(row, Effect::warp, of_strand));
+  for (const Effect seen : {Effect::cluster, Effect::grid}) {
+    EXPECT_THROW(check_handler(row, seen, in_registers), std::logic_error);
+    EXPECT_NO_THROW(check_handler(row, seen, of_strand));
+  }
+  for (const Effect any : {Effect::lane, Effect::warp, Effect::cluster, Effect::grid})
+    EXPECT_THROW(check_handler(row, any, Handler{}), std::logic_error);
+}
+
+static_assert(!std::is_constructible_v<Handler, void (*)(Strand&, const Instruction&, LaneMask)>,
+              "a handler that takes the strand says how the strand goes on");
+
 struct Expected {
   std::string_view opcode;
   Effect effect;
@@ -125,9 +147,15 @@ TEST_P(EffectOfForm, FollowsScopeAndSpace) {
 INSTANTIATE_TEST_SUITE_P(
     Registers, EffectOfForm,
     testing::Values(Expected{"add.u32", Effect::lane}, Expected{"cvt.rn.f32.s32", Effect::lane},
-                    Expected{"ld.param.u64", Effect::lane}, Expected{"ld.local.u32", Effect::lane},
-                    Expected{"st.local.u32", Effect::lane}, Expected{"ld.const.f32", Effect::lane},
-                    Expected{"shfl.sync.idx.b32", Effect::lane}, Expected{"bra", Effect::lane}));
+                    Expected{"setp.lt.f32", Effect::lane}, Expected{"addc.cc.u32", Effect::lane},
+                    Expected{"activemask.b32", Effect::lane}, Expected{"pmevent", Effect::lane}));
+
+INSTANTIATE_TEST_SUITE_P(
+    OwnWarp, EffectOfForm,
+    testing::Values(Expected{"ld.param.u64", Effect::warp}, Expected{"ld.local.u32", Effect::warp},
+                    Expected{"st.local.u32", Effect::warp}, Expected{"ld.const.f32", Effect::warp},
+                    Expected{"mov.u32", Effect::warp}, Expected{"isspacep.shared", Effect::warp},
+                    Expected{"shfl.sync.idx.b32", Effect::warp}, Expected{"bra", Effect::warp}));
 
 INSTANTIATE_TEST_SUITE_P(
     OwnCluster, EffectOfForm,

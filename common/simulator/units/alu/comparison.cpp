@@ -82,16 +82,16 @@ struct Narrow {
 };
 
 /// Lanes for which a comparison holds; of packed sources, for the half `part`.
-using Compare = LaneMask (*)(const Strand& strand, const Instruction& instruction, LaneMask active,
-                             size_t first_source, int part);
+using Compare = LaneMask (*)(const LaneRegisters& registers, const Instruction& instruction,
+                             LaneMask active, size_t first_source, int part);
 
 /// `stride` is 2 for sources that are packed.
 template <class Comparison, class Reader, int stride>
-LaneMask compare(const Strand& strand, const Instruction& instruction, LaneMask active,
+LaneMask compare(const LaneRegisters& registers, const Instruction& instruction, LaneMask active,
                  size_t first_source, int part) {
   using T = typename Reader::Storage;
-  const T* const a = strand.lanes<T>(instruction.operands[first_source]) + part;
-  const T* const b = strand.lanes<T>(instruction.operands[first_source + 1]) + part;
+  const T* const a = registers.lanes<T>(instruction.operands[first_source]) + part;
+  const T* const b = registers.lanes<T>(instruction.operands[first_source + 1]) + part;
   const auto holds = [=](int lane) {
     return LaneMask{
         Comparison::apply(Reader::read(a[lane * stride]), Reader::read(b[lane * stride]))};
@@ -116,10 +116,10 @@ enum CompareFlag : uint8_t {
   kOpposite = 16,  ///< true where the comparison is not
 };
 
-LaneMask compare_by_detail(const Strand& strand, const Instruction& instruction, LaneMask active,
-                           size_t first_source, int part) {
+LaneMask compare_by_detail(const LaneRegisters& registers, const Instruction& instruction,
+                           LaneMask active, size_t first_source, int part) {
   const Compare compare = *static_cast<const Compare*>(instruction.detail);
-  const LaneMask result = compare(strand, instruction, active, first_source, part);
+  const LaneMask result = compare(registers, instruction, active, first_source, part);
   return instruction.flags & kOpposite ? ~result : result;
 }
 
@@ -131,61 +131,60 @@ LaneMask combine(uint8_t flags, LaneMask result, LaneMask c) {
 
 /// One destination, nothing combined: the form of loops and bounds. Operands: p, a, b.
 template <class Comparison, class Reader>
-Flow set_predicate_plain(Strand& strand, const Instruction& instruction, LaneMask active) {
-  strand.set_predicate(instruction.operands[0], active,
-                       compare<Comparison, Reader, 1>(strand, instruction, active, 1, 0));
-  return Flow::next;
+void set_predicate_plain(const LaneRegisters& registers, const Instruction& instruction,
+                         LaneMask active) {
+  registers.set_predicate(instruction.operands[0], active,
+                          compare<Comparison, Reader, 1>(registers, instruction, active, 1, 0));
 }
 
 /// Operands: p, [q], a, b, [c].
-Flow set_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
+void set_predicate(const LaneRegisters& registers, const Instruction& instruction,
+                   LaneMask active) {
   const uint8_t flags = instruction.flags;
   const size_t first_source = flags & kSecondDestination ? 2 : 1;
-  const LaneMask result = compare_by_detail(strand, instruction, active, first_source, 0);
+  const LaneMask result = compare_by_detail(registers, instruction, active, first_source, 0);
   LaneMask p = result, q = ~result;
   if (flags & kCombine) {
-    const LaneMask c = strand.predicate(instruction.operands[first_source + 2]);
+    const LaneMask c = registers.predicate(instruction.operands[first_source + 2]);
     p = combine(flags, p, c);
     q = combine(flags, q, c);
   }
-  strand.set_predicate(instruction.operands[0], active, p);
-  if (flags & kSecondDestination) strand.set_predicate(instruction.operands[1], active, q);
-  return Flow::next;
+  registers.set_predicate(instruction.operands[0], active, p);
+  if (flags & kSecondDestination) registers.set_predicate(instruction.operands[1], active, q);
 }
 
 /// Packed halves: p is the comparison of the lower, q of the upper halves. Operands: p, q, a, b,
 /// [c].
-Flow set_predicate_packed(Strand& strand, const Instruction& instruction, LaneMask active) {
-  LaneMask p = compare_by_detail(strand, instruction, active, 2, 0);
-  LaneMask q = compare_by_detail(strand, instruction, active, 2, 1);
+void set_predicate_packed(const LaneRegisters& registers, const Instruction& instruction,
+                          LaneMask active) {
+  LaneMask p = compare_by_detail(registers, instruction, active, 2, 0);
+  LaneMask q = compare_by_detail(registers, instruction, active, 2, 1);
   if (instruction.flags & kCombine) {
-    const LaneMask c = strand.predicate(instruction.operands[4]);
+    const LaneMask c = registers.predicate(instruction.operands[4]);
     p = combine(instruction.flags, p, c);
     q = combine(instruction.flags, q, c);
   }
-  strand.set_predicate(instruction.operands[0], active, p);
-  strand.set_predicate(instruction.operands[1], active, q);
-  return Flow::next;
+  registers.set_predicate(instruction.operands[0], active, p);
+  registers.set_predicate(instruction.operands[1], active, q);
 }
 
 /// set: writes `immediate` (all ones, or 1 in a floating-point format) where true, else 0.
 /// Operands: d, a, b, [c]; a packed source gives two 16-bit results or two halves of a 32-bit one.
 template <class D, int parts>
-Flow set_value(Strand& strand, const Instruction& instruction, LaneMask active) {
-  D* const d = strand.lanes<D>(instruction.operands[0]);
+void set_value(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  D* const d = registers.lanes<D>(instruction.operands[0]);
   const D value = static_cast<D>(instruction.immediate);
   LaneMask results[parts];
   for (int part = 0; part < parts; ++part) {
-    results[part] = compare_by_detail(strand, instruction, active, 1, part);
+    results[part] = compare_by_detail(registers, instruction, active, 1, part);
     if (instruction.flags & kCombine)
       results[part] =
-          combine(instruction.flags, results[part], strand.predicate(instruction.operands[3]));
+          combine(instruction.flags, results[part], registers.predicate(instruction.operands[3]));
   }
   for_lanes(active, [=, &results](int lane) {
     for (int part = 0; part < parts; ++part)
       d[lane * parts + part] = results[part] >> lane & 1 ? value : D{0};
   });
-  return Flow::next;
 }
 
 /// What a name of a comparison stands for; without a function where the type has no such
@@ -327,16 +326,15 @@ void bind_set(Binder& binder) {
 
 /// d = c ? a : b
 template <class T>
-Flow select(Strand& strand, const Instruction& instruction, LaneMask active) {
-  T* const d = strand.lanes<T>(instruction.operands[0]);
-  const T* const a = strand.lanes<T>(instruction.operands[1]);
-  const T* const b = strand.lanes<T>(instruction.operands[2]);
-  const LaneMask c = strand.predicate(instruction.operands[3]);
+void select(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  T* const d = registers.lanes<T>(instruction.operands[0]);
+  const T* const a = registers.lanes<T>(instruction.operands[1]);
+  const T* const b = registers.lanes<T>(instruction.operands[2]);
+  const LaneMask c = registers.predicate(instruction.operands[3]);
   for_lanes(active, [=](int lane) {
     const T first = a[lane], second = b[lane];
     d[lane] = c >> lane & 1 ? first : second;
   });
-  return Flow::next;
 }
 
 Handler by_width(ScalarType type, Handler two, Handler four, Handler eight) {
@@ -399,11 +397,11 @@ struct MaskXor {
 };
 
 template <class Operation>
-Flow predicate_binary(Strand& strand, const Instruction& instruction, LaneMask active) {
-  strand.set_predicate(instruction.operands[0], active,
-                       Operation::apply(strand.predicate(instruction.operands[1]),
-                                        strand.predicate(instruction.operands[2])));
-  return Flow::next;
+void predicate_binary(const LaneRegisters& registers, const Instruction& instruction,
+                      LaneMask active) {
+  registers.set_predicate(instruction.operands[0], active,
+                          Operation::apply(registers.predicate(instruction.operands[1]),
+                                           registers.predicate(instruction.operands[2])));
 }
 
 template <class Operation>
@@ -415,9 +413,10 @@ void bind_predicate_binary(Binder& binder) {
   binder.out.execute = predicate_binary<Operation>;
 }
 
-Flow predicate_not(Strand& strand, const Instruction& instruction, LaneMask active) {
-  strand.set_predicate(instruction.operands[0], active, ~strand.predicate(instruction.operands[1]));
-  return Flow::next;
+void predicate_not(const LaneRegisters& registers, const Instruction& instruction,
+                   LaneMask active) {
+  registers.set_predicate(instruction.operands[0], active,
+                          ~registers.predicate(instruction.operands[1]));
 }
 
 void bind_predicate_not(Binder& binder) {

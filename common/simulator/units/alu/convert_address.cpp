@@ -113,7 +113,7 @@ constexpr OpcodeRow kRows[] = {
     register_form(
         "cvta",
         "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry type=u64",
-        bind_cvta, kCvta),
+        bind_cvta, kCvta, kAlu, Effect::warp),
     register_form(
         "cvta",
         "to space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry "
@@ -121,7 +121,7 @@ constexpr OpcodeRow kRows[] = {
         bind_cvta_to, kCvta),
     register_form("isspacep",
                   "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry",
-                  bind_isspacep, kIsspacep),
+                  bind_isspacep, kIsspacep, kAlu, Effect::warp),
 };
 
 }  // namespace

@@ -68,28 +68,27 @@ PackedConversion packed_conversion(const Binder& binder, ScalarType destination)
 }
 
 /// d = {a in the upper part, b in the lower part}, a and b f32.
-Flow convert_pair(Strand& strand, const Instruction& instruction, LaneMask active) {
+void convert_pair(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   const auto& conversion = *static_cast<const PackedConversion*>(instruction.detail);
-  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
-  const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[2]);
+  const uint32_t* const a = registers.lanes<uint32_t>(instruction.operands[1]);
+  const uint32_t* const b = registers.lanes<uint32_t>(instruction.operands[2]);
   for_lanes(active, [&](int lane) {
     const uint64_t upper = conversion.element(decode(a[lane], kFormatF32));
     const uint64_t lower = conversion.element(decode(b[lane], kFormatF32));
-    strand.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
+    registers.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
   });
-  return Flow::next;
 }
 
 /// As convert_pair, from the halves of an f16x2.
-Flow convert_halves(Strand& strand, const Instruction& instruction, LaneMask active) {
+void convert_halves(const LaneRegisters& registers, const Instruction& instruction,
+                    LaneMask active) {
   const auto& conversion = *static_cast<const PackedConversion*>(instruction.detail);
-  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+  const uint32_t* const a = registers.lanes<uint32_t>(instruction.operands[1]);
   for_lanes(active, [&](int lane) {
     const uint64_t upper = conversion.element(decode(a[lane] >> 16, kFormatF16));
     const uint64_t lower = conversion.element(decode(a[lane] & 0xffff, kFormatF16));
-    strand.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
+    registers.set_value(instruction.operands[0], lane, upper << conversion.bits | lower);
   });
-  return Flow::next;
 }
 
 template <class Format, bool with_relu>
@@ -198,27 +197,27 @@ uint32_t to_scale(uint32_t magnitude, uint8_t flags) {
   return flags & kSatfinite ? kGreatestScale : kScaleNan;
 }
 
-Flow convert_pair_to_scale(Strand& strand, const Instruction& instruction, LaneMask active) {
-  uint16_t* const d = strand.lanes<uint16_t>(instruction.operands[0]);
-  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
-  const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[2]);
+void convert_pair_to_scale(const LaneRegisters& registers, const Instruction& instruction,
+                           LaneMask active) {
+  uint16_t* const d = registers.lanes<uint16_t>(instruction.operands[0]);
+  const uint32_t* const a = registers.lanes<uint32_t>(instruction.operands[1]);
+  const uint32_t* const b = registers.lanes<uint32_t>(instruction.operands[2]);
   const uint8_t flags = instruction.flags;
   for_lanes(active, [=](int lane) {
     d[lane] = static_cast<uint16_t>(to_scale(a[lane] & 0x7fffffffu, flags) << 8 |
                                     to_scale(b[lane] & 0x7fffffffu, flags));
   });
-  return Flow::next;
 }
 
-Flow convert_bf16x2_to_scale(Strand& strand, const Instruction& instruction, LaneMask active) {
-  uint16_t* const d = strand.lanes<uint16_t>(instruction.operands[0]);
-  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+void convert_bf16x2_to_scale(const LaneRegisters& registers, const Instruction& instruction,
+                             LaneMask active) {
+  uint16_t* const d = registers.lanes<uint16_t>(instruction.operands[0]);
+  const uint32_t* const a = registers.lanes<uint32_t>(instruction.operands[1]);
   const uint8_t flags = instruction.flags;
   for_lanes(active, [=](int lane) {
     d[lane] = static_cast<uint16_t>(to_scale(a[lane] & 0x7fff0000u, flags) << 8 |
                                     to_scale(a[lane] << 16 & 0x7fff0000u, flags));
   });
-  return Flow::next;
 }
 
 struct ScaleToBfloat {

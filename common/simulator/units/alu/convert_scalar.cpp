@@ -124,24 +124,24 @@ uint64_t convert(uint64_t bits, const Conversion& conversion) {
                 conversion.destination);
 }
 
-Flow convert_lanes(Strand& strand, const Instruction& instruction, LaneMask active) {
+void convert_lanes(const LaneRegisters& registers, const Instruction& instruction,
+                   LaneMask active) {
   const Conversion& conversion = *static_cast<const Conversion*>(instruction.detail);
   const Operand &d = instruction.operands[0], &a = instruction.operands[1];
   for_lanes(active, [&](int lane) {
-    strand.set_value(d, lane, convert(strand.value(a, lane), conversion));
+    registers.set_value(d, lane, convert(registers.value(a, lane), conversion));
   });
-  return Flow::next;
 }
 
 // ---- Fast paths
 // -----------------------------------------------------------------------------------
 
 template <class Narrow, class D, class S>
-Flow integer_lanes(Strand& strand, const Instruction& instruction, LaneMask active) {
-  D* const d = strand.lanes<D>(instruction.operands[0]);
-  const S* const a = strand.lanes<S>(instruction.operands[1]);
+void integer_lanes(const LaneRegisters& registers, const Instruction& instruction,
+                   LaneMask active) {
+  D* const d = registers.lanes<D>(instruction.operands[0]);
+  const S* const a = registers.lanes<S>(instruction.operands[1]);
   for_lanes(active, [=](int lane) { d[lane] = static_cast<D>(static_cast<Narrow>(a[lane])); });
-  return Flow::next;
 }
 
 template <class Narrow, class D>
@@ -352,15 +352,15 @@ void bind_cvt(Binder& binder) {
   binder.out.execute =
       fast_handler(conversion, lane_bytes(binder, binder.ptx_operand(0), conversion.destination),
                    lane_bytes(binder, binder.ptx_operand(1), conversion.source));
-  if (binder.out.execute != nullptr) return;
+  if (!binder.out.execute.empty()) return;
   binder.detail(conversion);
   binder.out.execute = convert_lanes;
 }
 
 /// f32 with ten mantissa bits; `flags` bit 0: .relu, bit 1: .satfinite; `immediate`: Rounding.
-Flow convert_tf32(Strand& strand, const Instruction& instruction, LaneMask active) {
-  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
-  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
+void convert_tf32(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  uint32_t* const d = registers.lanes<uint32_t>(instruction.operands[0]);
+  const uint32_t* const a = registers.lanes<uint32_t>(instruction.operands[1]);
   const auto rounding = static_cast<Rounding>(instruction.immediate);
   const bool relu = (instruction.flags & 1) != 0, satfinite = (instruction.flags & 2) != 0;
   for_lanes(active, [=](int lane) {
@@ -371,15 +371,14 @@ Flow convert_tf32(Strand& strand, const Instruction& instruction, LaneMask activ
     const bool nan = value.kind == ExactValue::Kind::nan;
     d[lane] = nan ? floating::kCanonicalNanF32 : relu && value.negative ? 0 : code;
   });
-  return Flow::next;
 }
 
 /// cvt.pack: two s32 values, saturated to `immediate` bits, below the lower bits of c.
-Flow convert_pack(Strand& strand, const Instruction& instruction, LaneMask active) {
-  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
-  const int32_t* const a = strand.lanes<int32_t>(instruction.operands[1]);
-  const int32_t* const b = strand.lanes<int32_t>(instruction.operands[2]);
-  const uint32_t* const c = strand.lanes<uint32_t>(instruction.operands[3]);
+void convert_pack(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  uint32_t* const d = registers.lanes<uint32_t>(instruction.operands[0]);
+  const int32_t* const a = registers.lanes<int32_t>(instruction.operands[1]);
+  const int32_t* const b = registers.lanes<int32_t>(instruction.operands[2]);
+  const uint32_t* const c = registers.lanes<uint32_t>(instruction.operands[3]);
   const auto bits = static_cast<int>(instruction.immediate);
   const bool is_signed = instruction.flags != 0;
   const int32_t low = is_signed ? -(1 << (bits - 1)) : 0;
@@ -392,7 +391,6 @@ Flow convert_pack(Strand& strand, const Instruction& instruction, LaneMask activ
     const uint32_t pair = clamp(a[lane]) << bits | clamp(b[lane]);
     d[lane] = bits == 16 ? pair : c[lane] << (2 * bits) | pair;
   });
-  return Flow::next;
 }
 
 void bind_cvt_tf32(Binder& binder) {

@@ -59,13 +59,13 @@ struct Sqrt {
 };
 
 /// Instruction::immediate of the directed forms: the Rounding.
-template <Handler nearest>
-Flow directed(Strand& strand, const Instruction& instruction, LaneMask active) {
+template <LaneHandler nearest>
+void directed(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   const RoundingScope scope(static_cast<Rounding>(instruction.immediate));
-  return nearest(strand, instruction, active);
+  nearest(registers, instruction, active);
 }
 
-template <Handler nearest>
+template <LaneHandler nearest>
 Handler choose_rounding(Binder& binder) {
   const Rounding rounding = rounding_from_modifier(binder.modifiers.get("round"));
   binder.out.immediate = static_cast<int64_t>(rounding);

@@ -160,13 +160,13 @@ bool passes(Test test, T value) {
 }
 
 template <class T>
-Flow test_property(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const T* const a = strand.lanes<T>(instruction.operands[1]);
+void test_property(const LaneRegisters& registers, const Instruction& instruction,
+                   LaneMask active) {
+  const T* const a = registers.lanes<T>(instruction.operands[1]);
   const Test test = static_cast<Test>(instruction.flags);
   LaneMask result = 0;
   for_lanes(active, [&](int lane) { result |= LaneMask{passes(test, a[lane])} << lane; });
-  strand.set_predicate(instruction.operands[0], active, result);
-  return Flow::next;
+  registers.set_predicate(instruction.operands[0], active, result);
 }
 
 void bind_abs(Binder& binder) { bind_sign<Abs>(binder); }

@@ -182,26 +182,25 @@ uint32_t lookup(uint32_t a, uint32_t b, uint32_t c, uint32_t table) {
   return result;
 }
 
-Flow lop3(Strand& strand, const Instruction& instruction, LaneMask active) {
-  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
-  const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[1]);
-  const uint32_t* const b = strand.lanes<uint32_t>(instruction.operands[2]);
-  const uint32_t* const c = strand.lanes<uint32_t>(instruction.operands[3]);
+void lop3(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  uint32_t* const d = registers.lanes<uint32_t>(instruction.operands[0]);
+  const uint32_t* const a = registers.lanes<uint32_t>(instruction.operands[1]);
+  const uint32_t* const b = registers.lanes<uint32_t>(instruction.operands[2]);
+  const uint32_t* const c = registers.lanes<uint32_t>(instruction.operands[3]);
   const uint32_t table = instruction.flags;
   for_lanes(active, [=](int lane) { d[lane] = lookup(a[lane], b[lane], c[lane], table); });
-  return Flow::next;
 }
 
 /// d|p = lop3: p = (d != 0) op q; operands d, a, b, c, p, q; `immediate` is 1 for .and.
-Flow lop3_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
-  lop3(strand, instruction, active);
-  const uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
+void lop3_predicate(const LaneRegisters& registers, const Instruction& instruction,
+                    LaneMask active) {
+  lop3(registers, instruction, active);
+  const uint32_t* const d = registers.lanes<uint32_t>(instruction.operands[0]);
   LaneMask nonzero = 0;
   for_lanes(active, [&](int lane) { nonzero |= LaneMask{d[lane] != 0} << lane; });
-  const LaneMask q = strand.predicate(instruction.operands[5]);
-  strand.set_predicate(instruction.operands[4], active,
-                       instruction.immediate != 0 ? nonzero & q : nonzero | q);
-  return Flow::next;
+  const LaneMask q = registers.predicate(instruction.operands[5]);
+  registers.set_predicate(instruction.operands[4], active,
+                          instruction.immediate != 0 ? nonzero & q : nonzero | q);
 }
 
 /// Selects four of the eight bytes of b:a; bit 3 of a selector replicates the byte's sign.

@@ -42,11 +42,11 @@ struct Difference {
 
 /// Lanes combine two values with the carry flag; `first` gives the first value of a lane.
 template <class T, class Operation, class First>
-Flow with_carry(Strand& strand, const Instruction& instruction, LaneMask active,
+void with_carry(const LaneRegisters& registers, const Instruction& instruction, LaneMask active,
                 const Operand& second, First first) {
-  T* const d = strand.lanes<T>(instruction.operands[0]);
-  const T* const b = strand.lanes<T>(second);
-  const LaneMask carry_in = instruction.flags & kReadsCarry ? strand.warp->carry : 0;
+  T* const d = registers.lanes<T>(instruction.operands[0]);
+  const T* const b = registers.lanes<T>(second);
+  const LaneMask carry_in = instruction.flags & kReadsCarry ? registers.carry() : 0;
   LaneMask carry_out = 0;
   for_lanes(active, [&](int lane) {
     bool carry = false;
@@ -54,25 +54,23 @@ Flow with_carry(Strand& strand, const Instruction& instruction, LaneMask active,
         Operation::template apply<T>(first(lane), b[lane], (carry_in >> lane & 1) != 0, carry);
     carry_out |= LaneMask{carry} << lane;
   });
-  if (instruction.flags & kWritesCarry)
-    strand.warp->carry = (strand.warp->carry & ~active) | carry_out;
-  return Flow::next;
+  if (instruction.flags & kWritesCarry) registers.set_carry(active, carry_out);
 }
 
 template <class T, class Operation>
-Flow carry_binary(Strand& strand, const Instruction& instruction, LaneMask active) {
-  const T* const a = strand.lanes<T>(instruction.operands[1]);
-  return with_carry<T, Operation>(strand, instruction, active, instruction.operands[2],
-                                  [a](int lane) { return a[lane]; });
+void carry_binary(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  const T* const a = registers.lanes<T>(instruction.operands[1]);
+  with_carry<T, Operation>(registers, instruction, active, instruction.operands[2],
+                           [a](int lane) { return a[lane]; });
 }
 
 template <class S>
-Flow carry_mad(Strand& strand, const Instruction& instruction, LaneMask active) {
+void carry_mad(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   using T = std::make_unsigned_t<S>;
-  const S* const a = strand.lanes<S>(instruction.operands[1]);
-  const S* const b = strand.lanes<S>(instruction.operands[2]);
+  const S* const a = registers.lanes<S>(instruction.operands[1]);
+  const S* const b = registers.lanes<S>(instruction.operands[2]);
   const int shift = instruction.flags & kHighPart ? 8 * static_cast<int>(sizeof(S)) : 0;
-  return with_carry<T, Sum>(strand, instruction, active, instruction.operands[3], [=](int lane) {
+  with_carry<T, Sum>(registers, instruction, active, instruction.operands[3], [=](int lane) {
     return static_cast<T>((Wide<S>(a[lane]) * Wide<S>(b[lane])) >> shift);
   });
 }

@@ -10,8 +10,8 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/lane_registers.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/types.hpp"
 
@@ -19,44 +19,40 @@ namespace bw::sim::lanewise {
 
 /// d = Op(a)
 template <class Op, class D, class A>
-Flow map1(Strand& strand, const Instruction& instruction, LaneMask active) {
-  D* const d = strand.lanes<D>(instruction.operands[0]);
-  const A* const a = strand.lanes<A>(instruction.operands[1]);
+void map1(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  D* const d = registers.lanes<D>(instruction.operands[0]);
+  const A* const a = registers.lanes<A>(instruction.operands[1]);
   for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane]); });
-  return Flow::next;
 }
 
 /// d = Op(a, b)
 template <class Op, class D, class A, class B>
-Flow map2(Strand& strand, const Instruction& instruction, LaneMask active) {
-  D* const d = strand.lanes<D>(instruction.operands[0]);
-  const A* const a = strand.lanes<A>(instruction.operands[1]);
-  const B* const b = strand.lanes<B>(instruction.operands[2]);
+void map2(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  D* const d = registers.lanes<D>(instruction.operands[0]);
+  const A* const a = registers.lanes<A>(instruction.operands[1]);
+  const B* const b = registers.lanes<B>(instruction.operands[2]);
   for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane], b[lane]); });
-  return Flow::next;
 }
 
 /// d = Op(a, b, c)
 template <class Op, class D, class A, class B, class C>
-Flow map3(Strand& strand, const Instruction& instruction, LaneMask active) {
-  D* const d = strand.lanes<D>(instruction.operands[0]);
-  const A* const a = strand.lanes<A>(instruction.operands[1]);
-  const B* const b = strand.lanes<B>(instruction.operands[2]);
-  const C* const c = strand.lanes<C>(instruction.operands[3]);
+void map3(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  D* const d = registers.lanes<D>(instruction.operands[0]);
+  const A* const a = registers.lanes<A>(instruction.operands[1]);
+  const B* const b = registers.lanes<B>(instruction.operands[2]);
+  const C* const c = registers.lanes<C>(instruction.operands[3]);
   for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane], b[lane], c[lane]); });
-  return Flow::next;
 }
 
 /// d = Op(a, b, c, e)
 template <class Op, class D, class A, class B, class C, class E>
-Flow map4(Strand& strand, const Instruction& instruction, LaneMask active) {
-  D* const d = strand.lanes<D>(instruction.operands[0]);
-  const A* const a = strand.lanes<A>(instruction.operands[1]);
-  const B* const b = strand.lanes<B>(instruction.operands[2]);
-  const C* const c = strand.lanes<C>(instruction.operands[3]);
-  const E* const e = strand.lanes<E>(instruction.operands[4]);
+void map4(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  D* const d = registers.lanes<D>(instruction.operands[0]);
+  const A* const a = registers.lanes<A>(instruction.operands[1]);
+  const B* const b = registers.lanes<B>(instruction.operands[2]);
+  const C* const c = registers.lanes<C>(instruction.operands[3]);
+  const E* const e = registers.lanes<E>(instruction.operands[4]);
   for_lanes(active, [=](int lane) { d[lane] = Op::apply(a[lane], b[lane], c[lane], e[lane]); });
-  return Flow::next;
 }
 
 /// Calls `body(index)` for the num_parts elements of each active lane; one plain loop with all
@@ -79,35 +75,32 @@ void for_parts(LaneMask active, Body&& body) {
 
 /// As map1 to map3 for packed types: a lane holds num_parts values of type T.
 template <class Op, class T, int num_parts>
-Flow packed1(Strand& strand, const Instruction& instruction, LaneMask active) {
-  T* const d = strand.lanes<T>(instruction.operands[0]);
-  const T* const a = strand.lanes<T>(instruction.operands[1]);
+void packed1(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  T* const d = registers.lanes<T>(instruction.operands[0]);
+  const T* const a = registers.lanes<T>(instruction.operands[1]);
   for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p]); });
-  return Flow::next;
 }
 
 template <class Op, class T, int num_parts>
-Flow packed2(Strand& strand, const Instruction& instruction, LaneMask active) {
-  T* const d = strand.lanes<T>(instruction.operands[0]);
-  const T* const a = strand.lanes<T>(instruction.operands[1]);
-  const T* const b = strand.lanes<T>(instruction.operands[2]);
+void packed2(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  T* const d = registers.lanes<T>(instruction.operands[0]);
+  const T* const a = registers.lanes<T>(instruction.operands[1]);
+  const T* const b = registers.lanes<T>(instruction.operands[2]);
   for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p]); });
-  return Flow::next;
 }
 
 template <class Op, class T, int num_parts>
-Flow packed3(Strand& strand, const Instruction& instruction, LaneMask active) {
-  T* const d = strand.lanes<T>(instruction.operands[0]);
-  const T* const a = strand.lanes<T>(instruction.operands[1]);
-  const T* const b = strand.lanes<T>(instruction.operands[2]);
-  const T* const c = strand.lanes<T>(instruction.operands[3]);
+void packed3(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  T* const d = registers.lanes<T>(instruction.operands[0]);
+  const T* const a = registers.lanes<T>(instruction.operands[1]);
+  const T* const b = registers.lanes<T>(instruction.operands[2]);
+  const T* const c = registers.lanes<T>(instruction.operands[3]);
   for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p], c[p]); });
-  return Flow::next;
 }
 
 /// The handler with one, two or three sources of the destination's type.
 template <class Op, class T, int num_sources>
-constexpr Handler uniform() {
+constexpr LaneHandler uniform() {
   if constexpr (num_sources == 1) {
     return map1<Op, T, T>;
   } else if constexpr (num_sources == 2) {
@@ -119,7 +112,7 @@ constexpr Handler uniform() {
 }
 
 template <class Op, class T, int num_sources, int num_parts>
-constexpr Handler packed() {
+constexpr LaneHandler packed() {
   if constexpr (num_sources == 1) {
     return packed1<Op, T, num_parts>;
   } else if constexpr (num_sources == 2) {

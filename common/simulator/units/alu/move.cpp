@@ -23,11 +23,10 @@ struct Lane128 {
 static_assert(sizeof(Lane128) == 16, "a .b128 register holds 16 bytes per lane");
 
 template <class T>
-Flow move(Strand& strand, const Instruction& instruction, LaneMask active) {
-  T* const d = strand.lanes<T>(instruction.operands[0]);
-  const T* const a = strand.lanes<T>(instruction.operands[1]);
+void move(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  T* const d = registers.lanes<T>(instruction.operands[0]);
+  const T* const a = registers.lanes<T>(instruction.operands[1]);
   for_lanes(active, [=](int lane) { d[lane] = a[lane]; });
-  return Flow::next;
 }
 
 /// The address of a shared variable: its offset with the own CTA's rank in the bits above.
@@ -52,64 +51,60 @@ Flow move_special(Strand& strand, const Instruction& instruction, LaneMask activ
 }
 
 /// Operands: d, then the parts from the lowest; `immediate` is a part's size in bits.
-Flow pack(Strand& strand, const Instruction& instruction, LaneMask active) {
+void pack(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   const int parts = instruction.operand_count - 1;
   const auto part_bytes = static_cast<size_t>(instruction.immediate / 8);
   const Operand& destination = instruction.operands[0];
-  std::byte* const d = strand.lanes<std::byte>(destination);
+  std::byte* const d = registers.lanes<std::byte>(destination);
   for_lanes(active, [&](int lane) {
     for (int k = 0; k < parts; ++k) {
       const Operand& part = instruction.operands[k + 1];
       std::memcpy(d + lane * destination.bytes + static_cast<size_t>(k) * part_bytes,
-                  strand.lanes<std::byte>(part) + lane * part.bytes, part_bytes);
+                  registers.lanes<std::byte>(part) + lane * part.bytes, part_bytes);
     }
   });
-  return Flow::next;
 }
 
 /// Operands: the parts from the lowest, then the source; `immediate` is a part's size in bits.
-Flow unpack(Strand& strand, const Instruction& instruction, LaneMask active) {
+void unpack(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   const int parts = instruction.operand_count - 1;
   const auto part_bytes = static_cast<size_t>(instruction.immediate / 8);
   const Operand& source = instruction.operands[parts];
-  const std::byte* const a = strand.lanes<std::byte>(source);
+  const std::byte* const a = registers.lanes<std::byte>(source);
   for_lanes(active, [&](int lane) {
     Lane128 value{};
     std::memcpy(&value, a + lane * source.bytes, source.bytes);
     const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
     for (int k = 0; k < parts; ++k) {
       const Operand& part = instruction.operands[k];
-      std::byte* const d = strand.lanes<std::byte>(part) + lane * part.bytes;
+      std::byte* const d = registers.lanes<std::byte>(part) + lane * part.bytes;
       // An 8-bit part lives zero-extended in two bytes.
       std::memset(d, 0, part.bytes);
       std::memcpy(d, bytes + static_cast<size_t>(k) * part_bytes, part_bytes);
     }
   });
-  return Flow::next;
 }
 
 template <class Part, class Whole>
-Flow pack_two(Strand& strand, const Instruction& instruction, LaneMask active) {
-  Whole* const d = strand.lanes<Whole>(instruction.operands[0]);
-  const Part* const low = strand.lanes<Part>(instruction.operands[1]);
-  const Part* const high = strand.lanes<Part>(instruction.operands[2]);
+void pack_two(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  Whole* const d = registers.lanes<Whole>(instruction.operands[0]);
+  const Part* const low = registers.lanes<Part>(instruction.operands[1]);
+  const Part* const high = registers.lanes<Part>(instruction.operands[2]);
   for_lanes(active, [=](int lane) {
     d[lane] = static_cast<Whole>(Whole{high[lane]} << (8 * sizeof(Part)) | low[lane]);
   });
-  return Flow::next;
 }
 
 template <class Part, class Whole>
-Flow unpack_two(Strand& strand, const Instruction& instruction, LaneMask active) {
-  Part* const low = strand.lanes<Part>(instruction.operands[0]);
-  Part* const high = strand.lanes<Part>(instruction.operands[1]);
-  const Whole* const a = strand.lanes<Whole>(instruction.operands[2]);
+void unpack_two(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  Part* const low = registers.lanes<Part>(instruction.operands[0]);
+  Part* const high = registers.lanes<Part>(instruction.operands[1]);
+  const Whole* const a = registers.lanes<Whole>(instruction.operands[2]);
   for_lanes(active, [=](int lane) {
     const Whole whole = a[lane];
     low[lane] = static_cast<Part>(whole);
     high[lane] = static_cast<Part>(whole >> (8 * sizeof(Part)));
   });
-  return Flow::next;
 }
 
 ScalarType bits_type(size_t bits) {
@@ -193,10 +188,10 @@ void bind_mov(Binder& binder) {
       binder.out.execute = move<uint16_t>;
       break;
     case 4:
-      binder.out.execute = shared_address ? move_shared_address<uint32_t> : move<uint32_t>;
+      binder.out.execute = shared_address ? Handler(move_shared_address<uint32_t>) : move<uint32_t>;
       break;
     case 8:
-      binder.out.execute = shared_address ? move_shared_address<uint64_t> : move<uint64_t>;
+      binder.out.execute = shared_address ? Handler(move_shared_address<uint64_t>) : move<uint64_t>;
       break;
     default:
       binder.out.execute = move<Lane128>;
@@ -204,9 +199,10 @@ void bind_mov(Binder& binder) {
   }
 }
 
-Flow move_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
-  strand.set_predicate(instruction.operands[0], active, strand.predicate(instruction.operands[1]));
-  return Flow::next;
+void move_predicate(const LaneRegisters& registers, const Instruction& instruction,
+                    LaneMask active) {
+  registers.set_predicate(instruction.operands[0], active,
+                          registers.predicate(instruction.operands[1]));
 }
 
 Flow move_special_predicate(Strand& strand, const Instruction& instruction, LaneMask active) {
@@ -235,8 +231,8 @@ constexpr std::string_view kSection = "mov";
 
 constexpr OpcodeRow kRows[] = {
     register_form("mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", bind_mov,
-                  kSection),
-    register_form("mov", "pred", bind_mov_predicate, kSection),
+                  kSection, kAlu, Effect::warp),
+    register_form("mov", "pred", bind_mov_predicate, kSection, kAlu, Effect::warp),
 };
 
 }  // namespace

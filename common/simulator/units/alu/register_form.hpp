@@ -10,14 +10,16 @@
 
 namespace bw::sim {
 
-/// A row whose form reads and writes its own lanes' registers only.
+/// A row whose form reads and writes its own lanes' registers only; of effect `warp` where some
+/// values come from elsewhere.
 [[nodiscard]] constexpr OpcodeRow register_form(std::string_view base, std::string_view modifiers,
                                                 BindFunction bind, std::string_view section,
-                                                uint16_t cycles = costs::kAlu) {
+                                                uint16_t cycles = costs::kAlu,
+                                                Effect effect = Effect::lane) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = Effect::lane,
+          .effect = effect,
           .cycles = cycles,
           .section = section};
 }

@@ -86,7 +86,7 @@ void bind_getctarank(Binder& binder) {
   binder.out.execute = getctarank;
 }
 
-Flow nothing(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+void nothing(const LaneRegisters&, const Instruction&, LaneMask) {}
 
 /// Launches run one after the other here, so the grid that this one depends on is complete, and
 /// nothing waits for this one's signal.
@@ -151,7 +151,7 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = Effect::lane,
+          .effect = base == "griddepcontrol" ? Effect::lane : Effect::warp,
           .cycles = costs::kAlu,
           .section = base};
 }

@@ -39,7 +39,7 @@ Flow execute_breakpoint(Strand& strand, const Instruction& instruction, LaneMask
        .fix = "look at the condition that leads to this line: CUTLASS uses it for failed checks"});
 }
 
-Flow execute_nothing(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+void execute_nothing(const LaneRegisters&, const Instruction&, LaneMask) {}
 
 Flow execute_nanosleep(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;
@@ -78,15 +78,15 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
 }
 
 constexpr OpcodeRow kRows[] = {
-    row("bra", "[uni]", bind_branch, Effect::lane, costs::kBranch),
+    row("bra", "[uni]", bind_branch, Effect::warp, costs::kBranch),
     row("ret", "[uni]", bind_exit, Effect::cluster, costs::kBranch),
     row("exit", "", bind_exit, Effect::cluster, costs::kBranch),
-    row("trap", "", bind_trap, Effect::lane, costs::kAlu),
-    row("brkpt", "", bind_breakpoint, Effect::lane, costs::kAlu),
+    row("trap", "", bind_trap, Effect::warp, costs::kAlu),
+    row("brkpt", "", bind_breakpoint, Effect::warp, costs::kAlu),
     row("pmevent", "[mask]", bind_nothing, Effect::lane, costs::kAlu),
     row("nanosleep", "type=u32", bind_nanosleep, Effect::cluster, costs::kAlu),
     row("call", "[uni]", bind_device_call, Effect::cluster, costs::kBranch),
-    row("brx.idx", "[uni]", nullptr, Effect::lane, costs::kBranch),
+    row("brx.idx", "[uni]", nullptr, Effect::warp, costs::kBranch),
 };
 
 }  // namespace

@@ -220,9 +220,9 @@ constexpr OpcodeRow kRows[] = {
      .section = kTryCancel},
     // The CTA remembers that it has read a failure.
     query("is_canceled pred b128", bind_is_canceled, Effect::cluster),
-    query("get_first_ctaid v4 b32 b128", bind_first_ctaid_vector, Effect::lane),
+    query("get_first_ctaid v4 b32 b128", bind_first_ctaid_vector, Effect::warp),
     query("dimension=get_first_ctaid::x|get_first_ctaid::y|get_first_ctaid::z b32 b128",
-          bind_first_ctaid_dimension, Effect::lane),
+          bind_first_ctaid_dimension, Effect::warp),
 };
 
 }  // namespace

@@ -227,7 +227,7 @@ void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
 }
 
 // [dst], [src], size, [mbar] {, ctaMask} {, policy}
-template <Handler handler, bool is_reduction>
+template <StrandHandler handler, bool is_reduction>
 void bind_load(Binder& b) {
   BulkForm form;
   CopyBinder copy(b);

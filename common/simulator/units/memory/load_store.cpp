@@ -234,7 +234,7 @@ Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask acti
   return Flow::next;
 }
 
-Flow execute_hint(Strand&, const Instruction&, LaneMask) { return Flow::next; }
+void execute_hint(const LaneRegisters&, const Instruction&, LaneMask) {}
 
 AddressSpace space_of(const Binder& binder, const ptx::Operand& address) {
   const std::string_view name = binder.modifiers.get("space");
@@ -298,22 +298,23 @@ void bind_store(Binder& binder) {
 
 void bind_hint(Binder& binder) { binder.out.execute = execute_hint; }
 
+/// An L2 policy is an opaque value that no instruction here interprets.
+void execute_policy(const LaneRegisters& registers, const Instruction& instruction,
+                    LaneMask active) {
+  uint64_t* const d = registers.lanes<uint64_t>(instruction.operands[0]);
+  for_lanes(active, [=](int lane) { d[lane] = 0; });
+}
+
 void bind_policy(Binder& binder) {
-  // An L2 policy is an opaque value that no instruction here interprets.
   binder.destination(binder.ptx_operand(0), 8);
-  binder.out.execute = [](Strand& strand, const Instruction& instruction, LaneMask active) {
-    for_lanes(active, [lanes = strand.lanes<uint64_t>(instruction.operands[0])](int lane) {
-      lanes[lane] = 0;
-    });
-    return Flow::next;
-  };
+  binder.out.execute = execute_policy;
 }
 
 /// Parameters, constants and local memory are the thread's own. Elsewhere a strong access of a
 /// scope beyond the cluster is seen by other clusters; a weak one may not be.
 Effect effect_of(const Modifiers& modifiers) {
   const std::string_view space = modifiers.get("space");
-  if (space == "local" || space == "const" || space.starts_with("param")) return Effect::lane;
+  if (space == "local" || space == "const" || space.starts_with("param")) return Effect::warp;
   if (space.starts_with("shared")) return Effect::cluster;
   const std::string_view order = modifiers.get("order");
   const std::string_view scope = modifiers.get("scope");

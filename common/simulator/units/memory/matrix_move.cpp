@@ -171,7 +171,7 @@ constexpr OpcodeRow move_row(std::string_view base, std::string_view modifiers, 
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = base == "movmatrix" ? Effect::lane : Effect::cluster,
+          .effect = base == "movmatrix" ? Effect::warp : Effect::cluster,
           .cycles = costs::kSharedAccess,
           .awaits_loads = base == "stmatrix",
           .section = base};

@@ -107,7 +107,7 @@ Flow cluster_wait(Strand& strand, const Instruction& instruction, LaneMask activ
   return units_of(*strand.cluster).cluster_barrier.wait(strand, instruction, active);
 }
 
-template <Handler handler>
+template <StrandHandler handler>
 void bind_cluster(Binder& binder) {
   binder.expect_count(0, 0);
   if (binder.modifiers.has("aligned")) binder.out.flags |= kAligned;

@@ -68,7 +68,7 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers,
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = Effect::lane,
+          .effect = Effect::warp,
           .cycles = costs::kFence,
           .section = "membar, fence"};
 }

@@ -207,7 +207,7 @@ constexpr OpcodeRow kRows[] = {
     {.base = "mbarrier.pending_count",
      .modifiers = "b64",
      .bind = bind_pending_count,
-     .effect = Effect::lane,
+     .effect = Effect::warp,
      .cycles = costs::kAlu,
      .section = "mbarrier.pending_count"},
 };

@@ -220,10 +220,9 @@ void bind_elect(Binder& binder) {
   binder.out.execute = collective<elect>;
 }
 
-Flow activemask(Strand& strand, const Instruction& instruction, LaneMask active) {
-  uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[0]);
+void activemask(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
+  uint32_t* const d = registers.lanes<uint32_t>(instruction.operands[0]);
   for_lanes(active, [=](int lane) { d[lane] = active; });
-  return Flow::next;
 }
 
 void bind_activemask(Binder& binder) {
@@ -350,7 +349,7 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = Effect::lane,
+          .effect = base == "activemask" ? Effect::lane : Effect::warp,
           .cycles = cycles,
           .section = section};
 }

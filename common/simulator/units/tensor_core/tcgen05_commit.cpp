@@ -102,7 +102,7 @@ constexpr OpcodeRow fence_row(std::string_view base) {
   return {.base = base,
           .modifiers = "",
           .bind = bind_fence<kind>,
-          .effect = Effect::lane,
+          .effect = Effect::warp,
           .cycles = costs::kFence,
           .section = "tcgen05.fence"};
 }
