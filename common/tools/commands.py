@@ -41,8 +41,10 @@ def _require_writable(root):
                           f"`sudo chown -R $(id -un) {_shell(root)}` makes it yours. Or use a copy "
                           "of the checkout in a folder of your own")
     if not os.access(root, os.W_OK) and not all(path.exists() for path in own[:2]):
-        _refuse(root, "Use a copy of the checkout in a folder of your own (git clone "
-                      f"{_shell(root)} makes one)")
+        # Git clones nothing that belongs to someone else.
+        clones = (root / ".git").exists() and root.stat().st_uid == os.geteuid()
+        copy = f"git clone {_shell(root)}" if clones else f"cp -r {_shell(root)} ~/"
+        _refuse(root, f"Use a copy of the checkout in a folder of your own ({copy} makes one)")
 
 
 def _refuse(path, remedy):

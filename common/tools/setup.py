@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from . import packages, private_env, toolkit
 from .errors import WorkbookError
 
+# Debian and Ubuntu keep what makes virtual environments apart from Python.
+VENV_PACKAGE = "python3-venv"
+
 
 @dataclass(frozen=True)
 class Tools:
@@ -33,7 +36,9 @@ def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), everyth
                             "Linux machine, a virtual machine or a container.")
     missing = packages.missing_packages(root, purposes)
     if missing:
-        packages.install(missing, console)
+        # With them what makes private environments, so that who installs by hand is asked once.
+        venv = [] if private_env.venv_module_works() else [VENV_PACKAGE]
+        packages.install(missing + venv, console)
         still = packages.missing_packages(root, purposes)
         if still:
             raise WorkbookError("apt-get reported success, but these are still not usable: "
@@ -112,4 +117,4 @@ def ensure_reader(root, console):
 
 def _ensure_venv(console):
     if not private_env.venv_module_works():
-        packages.install(["python3-venv"], console)
+        packages.install([VENV_PACKAGE], console)

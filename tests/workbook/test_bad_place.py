@@ -1,6 +1,7 @@
 """Checkouts in awkward places: read-only, owned by someone else, with spaces in the path, or busy."""
 
 import fcntl
+import os
 import subprocess
 import sys
 import time
@@ -22,10 +23,23 @@ class ReadOnly(CheckoutTest):
 
     def test_commands_that_build_say_that_the_checkout_cannot_be_written_to(self):
         lock_up(self, self.root)
-        for words in (("run", "5", "--sim"), ("test",), ("bench", "simulator"), ("setup",)):
+        for words in (("run", "5", "--sim"), ("test",), ("bench", "simulator"), ("setup",), ("next",)):
             with self.subTest(words):
-                self.assert_clear_error(self.run_locked(*words), f"{self.root} can't be written to",
-                                        "copy of the checkout")
+                result = self.run_locked(*words)
+                self.assert_clear_error(result, f"{self.root} can't be written to",
+                                        "copy of the checkout", f"cp -r {self.root} ~/ makes one")
+                self.assertNotIn("work without it", result.stderr)  # `run` would be named there
+
+    def test_a_clone_is_offered_where_git_makes_one(self):
+        (self.root / ".git").mkdir()
+        lock_up(self, self.root)
+        for owner, command in ((os.geteuid(), "git clone"), (os.geteuid() + 1, "cp -r")):
+            if owner != os.geteuid():
+                if os.geteuid() != 0:
+                    self.skipTest("only root gives a folder away")
+                os.chown(self.root, owner, -1)
+            self.assert_clear_error(self.run_locked("run", "5", "--sim"),
+                                    f"{command} {self.root}")
 
     def test_what_only_reads_works(self):
         lock_up(self, self.root)

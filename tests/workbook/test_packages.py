@@ -6,7 +6,7 @@ from unittest import mock
 
 from support import ROOT, CheckoutTest, write_script
 
-from tools import packages
+from tools import packages, private_env, setup
 from tools.errors import WorkbookError
 
 
@@ -73,6 +73,28 @@ class Lists(CheckoutTest):
         with mock.patch.dict(os.environ, PATH=str(self.folder)):
             self.assertEqual(packages.missing_packages(self.folder),
                              ["g++", "cmake", "ninja-build", "libz-dev"])
+
+
+class OneCommandForAll(CheckoutTest):
+    """Who has to install by hand is told everything at once, venv included."""
+
+    def asked_for(self, venv_works):
+        asked = []
+
+        def refuse(names, _console):
+            asked.extend(names)
+            raise WorkbookError("not here")
+
+        with mock.patch.object(packages, "missing_packages", lambda *_: ["ninja-build"]), \
+                mock.patch.object(packages, "install", refuse), \
+                mock.patch.object(private_env, "venv_module_works", lambda: venv_works), \
+                self.assertRaises(WorkbookError):
+            setup.ensure(self.folder, None)
+        return asked
+
+    def test_what_makes_virtual_environments_is_asked_for_with_the_rest(self):
+        self.assertEqual(self.asked_for(False), ["ninja-build", "python3-venv"])
+        self.assertEqual(self.asked_for(True), ["ninja-build"])
 
 
 class Installing(CheckoutTest):

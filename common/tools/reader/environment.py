@@ -41,13 +41,13 @@ def _become(root, console, arguments):
     """Goes on as the environment's Python; installs it first where it is missing."""
     python = private_env.reader_python(root)
     if python is None:
-        try:
-            with commands.only_one(root, console):
+        with commands.only_one(root, console):
+            try:
                 python = setup.ensure_reader(root, console)
-        except WorkbookError as error:
-            raise WorkbookError(f"`{arguments[0]}` needs Python packages that are not installed yet "
-                                f"(typer, rich, watchfiles). {error} {_STILL}",
-                                details=error.details) from error
+            except WorkbookError as error:
+                raise WorkbookError(f"`{arguments[0]}` needs Python packages that are not installed "
+                                    f"yet (typer, rich, watchfiles). {error} {_STILL}",
+                                    details=error.details) from error
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(str(python), [str(python), str(root / "workbook"), *arguments])
