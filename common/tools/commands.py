@@ -16,11 +16,15 @@ BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
               "configs": ("05_config_choice", build.SIM),
               "hopper": ("hopper_bench_gpu", build.GPU_BENCH)}
 HOPPER_CHAPTER = "06_hopper_fp8_gemm"
+# nvcc loses include folders with one of the first five in their names, CMake splits its lists at the
+# semicolon and reads the backslash as an escape, and the colon ends an entry of PATH.
+UNUSABLE_IN_PATHS = "'\"$`,;\\:"
 
 
 @contextlib.contextmanager
 def only_one(root, console):
     """Keeps two commands in one checkout from installing or building at the same time."""
+    _require_usable_path(root)
     _require_writable(root)
     private_env.folder(root).mkdir(exist_ok=True)
     with open(private_env.folder(root) / "lock", "w", encoding="utf-8") as lock:
@@ -30,6 +34,15 @@ def only_one(root, console):
             console.say("Another ./workbook is building in this checkout; waiting for it.")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def _require_usable_path(root):
+    found = " ".join(sorted(set(UNUSABLE_IN_PATHS).intersection(str(root))))
+    if found:
+        raise WorkbookError(f"The checkout's path holds {found} and the CUDA compiler or CMake can't "
+                            f"take that: {root}. Spaces are fine; none of "
+                            f"{' '.join(UNUSABLE_IN_PATHS)} is. Rename the folder, or move the "
+                            "checkout elsewhere, and run the command again.")
 
 
 def _require_writable(root):

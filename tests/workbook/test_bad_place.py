@@ -9,6 +9,9 @@ import unittest
 
 from support import CheckoutTest, as_an_ordinary_user, environment, lock_up
 
+from tools import commands
+
+
 class ReadOnly(CheckoutTest):
     def setUp(self):
         super().setUp()
@@ -58,15 +61,25 @@ class ReadOnly(CheckoutTest):
             folder.chmod(0o755)
 
 
-class Spaces(CheckoutTest):
-    def test_a_path_with_spaces_and_quotes(self):
+class OddPaths(CheckoutTest):
+    def test_a_path_with_spaces_and_brackets(self):
         root = self.checkout(with_reader=True)
-        root = root.rename(self.folder / "it's my checkout")
+        root = root.rename(self.folder / "my own (checkout)")
         result = self.run_workbook(root, "run", "5", "--sim", "--", "0", "a b")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("option a b\n", result.stdout)
         self.assertEqual(self.run_workbook(root, "test").returncode, 0)
         self.assertEqual(self.run_workbook(root, "doctor").returncode, 0)
+
+    def test_a_path_that_the_compiler_cannot_take_is_refused_before_anything_is_built(self):
+        root = self.checkout()
+        for character in commands.UNUSABLE_IN_PATHS:
+            with self.subTest(character):
+                root = root.rename(self.folder / f"it{character}s mine")
+                self.assert_clear_error(self.run_workbook(root, "run", "5", "--sim"),
+                                        f"path holds {character} ", str(root), "Rename")
+                self.assertFalse((root / "build").exists())
+                self.assertEqual(self.run_workbook(root, "doctor").returncode, 0)
 
 
 class TwoAtOnce(CheckoutTest):
