@@ -13,23 +13,21 @@
 namespace bw::sim {
 namespace {
 
-void check_alignment(const Strand& strand, const Instruction& instruction, uint64_t address,
-                     size_t alignment_bytes, int lane) {
+void check_alignment(const Site& site, uint64_t address, size_t alignment_bytes) {
   if ((address & (alignment_bytes - 1)) == 0) return;
-  Site{strand, instruction, lane_bit(lane)}.fault(
-      {.what = fmt::format("misaligned address {}: this access needs a multiple of {} bytes",
-                           hex(address), alignment_bytes),
-       .rule = "an access is aligned to its size",
-       .fix = "align the pointer or use a narrower access",
-       .section = "Addresses as Operands"});
+  site.fault({.what = fmt::format("misaligned address {}: this access needs a multiple of {} bytes",
+                                  hex(address), alignment_bytes),
+              .rule = "an access is aligned to its size",
+              .fix = "align the pointer or use a narrower access",
+              .section = "Addresses as Operands"});
 }
 
-std::byte* resolve_local(Strand& strand, const Instruction& instruction, uint64_t address,
-                         size_t bytes, int lane) {
+std::byte* resolve_local(const Site& site, uint64_t address, size_t bytes) {
+  const Strand& strand = site.strand;
   const size_t size_bytes = strand.cluster->kernel().local_bytes();
   const uint64_t offset = address & ~kWindowMask;
   if (offset + bytes > size_bytes || offset + bytes < offset) {
-    Site{strand, instruction, lane_bit(lane)}.fault(
+    site.fault(
         {.what = fmt::format("local memory access of {} bytes at offset {} is out of bounds: the "
                              "thread has {} bytes of local memory",
                              bytes, offset, size_bytes),
@@ -37,7 +35,8 @@ std::byte* resolve_local(Strand& strand, const Instruction& instruction, uint64_
          .fix = "check the index into the local array",
          .section = kNotFromPtxIsa});
   }
-  return strand.warp->local.data() + static_cast<size_t>(lane) * size_bytes + offset;
+  return strand.warp->local.data() + static_cast<size_t>(lowest_lane(site.lanes)) * size_bytes +
+         offset;
 }
 
 }  // namespace
@@ -49,13 +48,13 @@ uint64_t lane_address(const Strand& strand, const Operand& base, int64_t displac
   return static_cast<uint32_t>(strand.value(base, lane) + offset);
 }
 
-SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, AddressSpace space,
-                           uint64_t address, size_t bytes, size_t alignment_bytes, int lane) {
+SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
+                           size_t alignment_bytes) {
+  const Strand& strand = site.strand;
   if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster) {
-    Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "address " + hex(address) + " is not in shared memory",
-         .rule = "this operand must be an address in the shared window",
-         .fix = "pass the address of a __shared__ object (or cvta.to.shared of it)"});
+    site.fault({.what = "address " + hex(address) + " is not in shared memory",
+                .rule = "this operand must be an address in the shared window",
+                .fix = "pass the address of a __shared__ object (or cvta.to.shared of it)"});
   }
   const auto shared = static_cast<uint32_t>(address);
   const uint32_t rank = shared >> kSharedRankShift;
@@ -69,7 +68,7 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
     cta = &cluster.cta(rank);
   }
   if (cta == nullptr) {
-    Site{strand, instruction, lane_bit(lane)}.fault(
+    site.fault(
         {.what = fmt::format("shared address {} names CTA rank {} of a cluster of {}", hex(shared),
                              rank, cluster.size()),
          .rule = "bits 24 and up of a shared-window address are the CTA's rank in the cluster",
@@ -78,7 +77,7 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
          .section = "Shared State Space"});
   }
   if (space == AddressSpace::shared_cta && cta != strand.cta) {
-    Site{strand, instruction, lane_bit(lane)}.fault(
+    site.fault(
         {.what = fmt::format("shared address {} lies in CTA rank {}, but this form accesses the "
                              "own CTA's shared memory (rank {})",
                              hex(shared), rank, strand.cta->rank),
@@ -86,9 +85,9 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
          .fix = "use the .shared::cluster form for another CTA's memory",
          .section = "Shared State Space"});
   }
-  check_alignment(strand, instruction, offset, alignment_bytes, lane);
+  check_alignment(site, offset, alignment_bytes);
   if (offset < kReservedSharedBytes || offset + bytes > cta->shared.size()) {
-    Site{strand, instruction, lane_bit(lane)}.fault(
+    site.fault(
         {.what = fmt::format(
              "shared memory access of {} bytes at {} is out of bounds: CTA rank {} has {} to {}{}",
              bytes, hex(offset), cta->rank, hex(kReservedSharedBytes), hex(cta->shared.size()),
@@ -98,7 +97,7 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
          .section = kNotFromPtxIsa});
   }
   if (cta->exited) {
-    Site{strand, instruction, lane_bit(lane)}.fault(
+    site.fault(
         {.what = fmt::format("access to shared memory of CTA rank {}, which has exited", cta->rank),
          .rule = "the memory is valid while its CTA runs",
          .fix = "keep the CTA alive with a cluster barrier or by draining its pipelines",
@@ -107,9 +106,8 @@ SharedPlace resolve_shared(Strand& strand, const Instruction& instruction, Addre
   return {cta, offset};
 }
 
-std::byte* resolve_global(Strand& strand, const Instruction& instruction, uint64_t address,
-                          size_t bytes, Access access) {
-  const DeviceMemory& memory = strand.cluster->memory();
+std::byte* resolve_global(const Site& site, uint64_t address, size_t bytes, Access access) {
+  const DeviceMemory& memory = site.strand.cluster->memory();
   const Allocation* allocation = memory.find(address);
   if (allocation == nullptr || address - allocation->address + bytes > allocation->size_bytes) {
     const Allocation* near = memory.nearest_below(address);
@@ -119,7 +117,7 @@ std::byte* resolve_global(Strand& strand, const Instruction& instruction, uint64
           "the allocation below is {} at {}, {} bytes; the access begins {} bytes into it",
           near->description, hex(near->address), near->size_bytes, address - near->address));
     }
-    Site{strand, instruction, kAllLanes}.fault(
+    site.fault(
         {.what = fmt::format("global memory access of {} bytes at {} is out of bounds{}", bytes,
                              hex(address),
                              memory.in_arena(address) ? "" : ": the address is not device memory"),
@@ -130,33 +128,31 @@ std::byte* resolve_global(Strand& strand, const Instruction& instruction, uint64
          .section = kNotFromPtxIsa});
   }
   if (access != Access::read && !allocation->writable) {
-    Site{strand, instruction, kAllLanes}.fault(
-        {.what =
-             "write to read-only memory at " + hex(address) + " (" + allocation->description + ")",
-         .rule = "kernel parameters and constants may only be read",
-         .fix = "write to a copy instead",
-         .section = kNotFromPtxIsa});
+    site.fault({.what = "write to read-only memory at " + hex(address) + " (" +
+                        allocation->description + ")",
+                .rule = "kernel parameters and constants may only be read",
+                .fix = "write to a copy instead",
+                .section = kNotFromPtxIsa});
   }
   return reinterpret_cast<std::byte*>(address);
 }
 
-std::byte* resolve(Strand& strand, const Instruction& instruction, AddressSpace space,
-                   uint64_t address, size_t bytes, size_t alignment_bytes, Access access,
-                   int lane) {
+std::byte* resolve(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
+                   size_t alignment_bytes, Access access) {
   if (space == AddressSpace::generic) space = space_of_generic(address);
   switch (space) {
     case AddressSpace::shared_cta:
     case AddressSpace::shared_cluster: {
-      const SharedPlace place =
-          resolve_shared(strand, instruction, space, address, bytes, alignment_bytes, lane);
+      const SharedPlace place = resolve_shared(site, space, address, bytes, alignment_bytes);
       return place.cta->shared.data() + place.offset_bytes;
     }
     case AddressSpace::local:
-      check_alignment(strand, instruction, address, alignment_bytes, lane);
-      return resolve_local(strand, instruction, address, bytes, lane);
+      check_alignment(site, address, alignment_bytes);
+      return resolve_local(site, address, bytes);
     default:
-      check_alignment(strand, instruction, address, alignment_bytes, lane);
-      return resolve_global(strand, instruction, address, bytes, access);
+      check_alignment(site, address, alignment_bytes);
+      // Of global memory the report names the warp.
+      return resolve_global({site.strand, site.instruction, kAllLanes}, address, bytes, access);
   }
 }
 

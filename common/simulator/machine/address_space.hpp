@@ -11,6 +11,7 @@
 namespace bw::sim {
 
 struct Cta;
+struct Site;
 
 /// State space of an access; `generic` is resolved per address.
 enum class AddressSpace : uint8_t {
@@ -51,12 +52,11 @@ enum class Access : uint8_t { read, write, read_write };
 [[nodiscard]] uint64_t lane_address(const Strand& strand, const Operand& base, int64_t displacement,
                                     int lane);
 
-/// Host pointer to `bytes` bytes at `address` as seen by `lane`. Checks alignment to
-/// `alignment_bytes`, bounds, writability and that a shared address names a CTA that exists and has
-/// not exited. Throws SimulationError{contract}.
-[[nodiscard]] std::byte* resolve(Strand& strand, const Instruction& instruction, AddressSpace space,
-                                 uint64_t address, size_t bytes, size_t alignment_bytes,
-                                 Access access, int lane);
+/// Host pointer to `bytes` bytes at `address` as seen by the lowest lane of the site. Checks
+/// alignment to `alignment_bytes`, bounds, writability and that a shared address names a CTA that
+/// exists and has not exited. Throws SimulationError{contract}.
+[[nodiscard]] std::byte* resolve(const Site& site, AddressSpace space, uint64_t address,
+                                 size_t bytes, size_t alignment_bytes, Access access);
 
 /// A place in some CTA's shared memory of the own cluster.
 struct SharedPlace {
@@ -66,13 +66,12 @@ struct SharedPlace {
 
 /// Resolves a 32-bit shared-window address or a generic one to CTA and offset; checks like
 /// `resolve`. For shared_cta the rank bits must name the own CTA.
-[[nodiscard]] SharedPlace resolve_shared(Strand& strand, const Instruction& instruction,
-                                         AddressSpace space, uint64_t address, size_t bytes,
-                                         size_t alignment_bytes, int lane);
+[[nodiscard]] SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address,
+                                         size_t bytes, size_t alignment_bytes);
 
-/// Host pointer to global memory for units that act without a thread (TMA). `who` starts the
-/// message.
-[[nodiscard]] std::byte* resolve_global(Strand& strand, const Instruction& instruction,
-                                        uint64_t address, size_t bytes, Access access);
+/// Host pointer to global memory; checks bounds and writability. Throws SimulationError{contract},
+/// placed at the site.
+[[nodiscard]] std::byte* resolve_global(const Site& site, uint64_t address, size_t bytes,
+                                        Access access);
 
 }  // namespace bw::sim

@@ -150,7 +150,7 @@ void Binder::refuse(std::string what, std::string fix) const {
              "`" + source.opcode + "` " + what,
              builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
              {},
-             "",
+             fmt::format("the form takes what its section says (PTX ISA, \"{}\")", section_),
              std::move(fix)});
 }
 

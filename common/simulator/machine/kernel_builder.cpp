@@ -188,7 +188,7 @@ void KernelBuilder::decode_instructions() {
     out.guard_negated = source.guard_negated;
     if (source.has_guard) out.guard_offset_bytes = layout_.offset_bytes[source.guard];
     current_operands_.clear();
-    Binder binder(*this, source, match.modifiers, out);
+    Binder binder(*this, source, match.modifiers, out, match.row->section);
     match.row->bind(binder);
     check_handler(*match.row, out.effect, out.execute);
     out.operand_count = static_cast<uint16_t>(current_operands_.size());

@@ -47,8 +47,8 @@ class Modifiers {
 class Binder {
  public:
   Binder(KernelBuilder& builder, const ptx::Instruction& from, const Modifiers& matched,
-         Instruction& into)
-      : source(from), modifiers(matched), out(into), builder_(builder) {}
+         Instruction& into, std::string_view section)
+      : source(from), modifiers(matched), out(into), builder_(builder), section_(section) {}
 
   const ptx::Instruction& source;
   const Modifiers& modifiers;
@@ -87,7 +87,8 @@ class Binder {
     return reference;
   }
 
-  /// Throws SimulationError{unsupported or parse} that names the instruction and its place.
+  /// Throws SimulationError{unsupported} that names the instruction, its place and the PTX ISA
+  /// section of its row.
   [[noreturn]] void refuse(std::string what, std::string fix) const;
 
   [[nodiscard]] KernelBuilder& builder() { return builder_; }
@@ -95,6 +96,7 @@ class Binder {
  private:
   void keep(std::shared_ptr<void> value);
   KernelBuilder& builder_;
+  std::string_view section_;  ///< of the form's row
 };
 
 /// A form's effect: the same for all its modifiers, or a function of those that were matched. It

@@ -96,7 +96,7 @@ TEST(CpAsyncFault, Operands) {
   expect_copy_fault({"out of bounds"}, "  cp.async.ca.shared.global [%r1+16384], [%rd3], 4;\n");
   expect_copy_fault({"mbarrier"}, "  cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];\n");
   CopyRun run;
-  expect_fault(FaultKind::unsupported, {"cp-size 8"},
+  expect_fault(FaultKind::unsupported, {"cp-size 8", "(PTX ISA, \"cp.async\")"},
                [&] { run.run("  cp.async.cg.shared.global [%r1], [%rd3], 8;\n"); });
 }
 

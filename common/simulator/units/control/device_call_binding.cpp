@@ -45,8 +45,8 @@ uint64_t argument(Strand& strand, const Instruction& instruction, size_t index, 
   if (!place.in_local_memory) return strand.value(instruction.operands[place.operand], lane);
   uint64_t value = 0;
   std::memcpy(&value,
-              resolve(strand, instruction, AddressSpace::local, place.local_offset, place.bytes,
-                      place.bytes, Access::read, lane),
+              resolve({strand, instruction, lane_bit(lane)}, AddressSpace::local,
+                      place.local_offset, place.bytes, place.bytes, Access::read),
               place.bytes);
   return value;
 }
@@ -58,8 +58,8 @@ Flow execute_vprintf(Strand& strand, const Instruction& instruction, LaneMask ac
         device_vprintf(strand, instruction, lane, argument(strand, instruction, 0, lane),
                        argument(strand, instruction, 1, lane), strand.cluster->output());
     if (!detail.has_result) continue;
-    std::memcpy(resolve(strand, instruction, AddressSpace::local, detail.result_offset,
-                        sizeof result, sizeof result, Access::write, lane),
+    std::memcpy(resolve({strand, instruction, lane_bit(lane)}, AddressSpace::local,
+                        detail.result_offset, sizeof result, sizeof result, Access::write),
                 &result, sizeof result);
   }
   strand.cluster->note_progress();

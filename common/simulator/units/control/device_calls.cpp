@@ -31,8 +31,8 @@ struct Reader {
   T value(uint64_t address) const {
     T result;
     std::memcpy(&result,
-                resolve(strand, instruction, AddressSpace::generic, address, sizeof(T), sizeof(T),
-                        Access::read, lane),
+                resolve({strand, instruction, lane_bit(lane)}, AddressSpace::generic, address,
+                        sizeof(T), sizeof(T), Access::read),
                 sizeof(T));
     return result;
   }

@@ -32,8 +32,8 @@ SharedPlace own_place(Strand& strand, const Instruction& instruction, const Oper
   const AddressSpace space =
       (instruction.flags & kShared) != 0 ? AddressSpace::shared_cta : AddressSpace::generic;
   const SharedPlace place =
-      resolve_shared(strand, instruction, space, lane_address(strand, base, displacement, lane),
-                     bytes, bytes, lane);
+      resolve_shared({strand, instruction, lane_bit(lane)}, space,
+                     lane_address(strand, base, displacement, lane), bytes, bytes);
   if (place.cta != strand.cta) {
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.what = fmt::format("the address lies in CTA rank {}, not in the executing CTA (rank {})",

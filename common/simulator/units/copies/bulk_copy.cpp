@@ -62,13 +62,13 @@ void combine(const BulkForm& form, std::byte* destination, const std::byte* sour
 Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
+    const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
-    const std::byte* source = resolve(strand, instruction, AddressSpace::global,
-                                      form.source.of(strand, instruction, lane), bytes,
-                                      kBulkAlignmentBytes, Access::read, lane);
-    TmaLoad load;
-    const uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
-                                           kBulkAlignmentBytes, bytes, load);
+    const std::byte* source =
+        resolve(site, AddressSpace::global, form.source.of(strand, instruction, lane), bytes,
+                kBulkAlignmentBytes, Access::read);
+    TmaLoad load(site);
+    const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
     load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
       for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
     };
@@ -82,15 +82,15 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
 Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
+    const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
     const SharedPlace source =
-        resolve_shared(strand, instruction, AddressSpace::shared_cta,
-                       form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes, lane);
-    TmaLoad load;
-    const uint32_t offset = resolve_target(strand, instruction, lane, form.target, bytes,
-                                           kBulkAlignmentBytes, bytes, load);
+        resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
+                       bytes, kBulkAlignmentBytes);
+    TmaLoad load(site);
+    const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
     if (load.destinations.front() == strand.cta)
-      Site{strand, instruction, lane_bit(lane)}.fault(
+      site.fault(
           {.what = "the destination lies in the executing CTA's own shared memory",
            .rule = "from .shared::cta to .shared::cluster the destination lies in another CTA",
            .fix = "map the destination to another CTA with mapa, or copy with ld and st"});
@@ -111,15 +111,15 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
 Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
+    const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
-    std::byte* const destination = resolve(
-        strand, instruction, AddressSpace::global, form.destination.of(strand, instruction, lane),
-        bytes, kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write, lane);
+    std::byte* const destination =
+        resolve(site, AddressSpace::global, form.destination.of(strand, instruction, lane), bytes,
+                kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write);
     const SharedPlace source =
-        resolve_shared(strand, instruction, AddressSpace::shared_cta,
-                       form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes, lane);
-    TmaStore store;
-    store.origin = {&strand, &instruction, lane_bit(lane)};
+        resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
+                       bytes, kBulkAlignmentBytes);
+    TmaStore store(site);
     store.bytes = bytes;
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
@@ -150,10 +150,10 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
 Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
+    const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
-    (void)resolve(strand, instruction, AddressSpace::global,
-                  form.source.of(strand, instruction, lane), bytes, kBulkAlignmentBytes,
-                  Access::read, lane);
+    (void)resolve(site, AddressSpace::global, form.source.of(strand, instruction, lane), bytes,
+                  kBulkAlignmentBytes, Access::read);
   });
   return Flow::next;
 }
@@ -217,13 +217,13 @@ void bind_reduction(Binder& b, BulkForm& form, bool to_global) {
   const bool needs_noftz = is_half && form.reduction == Reduction::add;
   if (b.modifiers.has("noftz") != needs_noftz)
     b.refuse(needs_noftz ? "needs .noftz" : "does not take .noftz",
-             ".noftz stands with .add of .f16 and .bf16 (PTX ISA, \"cp.reduce.async.bulk\")");
+             ".noftz stands with .add of .f16 and .bf16");
   const bool allowed = to_global ? reduction_in_global(form.reduction, form.type)
                                  : reduction_in_shared(form.reduction, form.type);
   if (!allowed)
     b.refuse("has no ." + std::string(b.modifiers.get("op")) + " of ." +
                  std::string(b.modifiers.get("type")),
-             "use a pair of its table of operations and types (PTX ISA, \"cp.reduce.async.bulk\")");
+             "use a pair of its table of operations and types");
 }
 
 // [dst], [src], size, [mbar] {, ctaMask} {, policy}

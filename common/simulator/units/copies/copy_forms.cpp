@@ -94,7 +94,7 @@ Reduction reduction_from_name(std::string_view name) {
 
 void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
                    std::vector<MemoryRange> sources, uint32_t offset_bytes, uint32_t shared_bytes) {
-  Cluster& cluster = *load.origin.strand->cluster;
+  Cluster& cluster = *load.site.strand.cluster;
   if (!cluster.observed(EventKind::copy)) return;
   load.description = std::make_unique<CopyDescription>();
   CopyDescription& copy = *load.description;
@@ -113,7 +113,7 @@ void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
 
 void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uint32_t offset_bytes,
                     uint32_t shared_bytes, std::vector<MemoryRange> destinations) {
-  const Strand& strand = *store.origin.strand;
+  const Strand& strand = store.site.strand;
   if (!strand.cluster->observed(EventKind::copy)) return;
   store.description = std::make_unique<CopyDescription>();
   CopyDescription& copy = *store.description;
@@ -126,25 +126,27 @@ void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uin
   copy.destinations = std::move(destinations);
 }
 
-uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
-                        const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
+uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
                         uint32_t transfer_bytes, TmaLoad& load) {
+  const Site& site = load.site;
+  const Strand& strand = site.strand;
+  const Instruction& instruction = site.instruction;
+  const int lane = lowest_lane(site.lanes);
   const AddressSpace destination_space =
       target.in_own_cta ? AddressSpace::shared_cta : AddressSpace::shared_cluster;
   const bool pair = target.cta_group == CtaGroup::two;
   const AddressSpace mbarrier_space = pair ? AddressSpace::shared_cluster : destination_space;
-  const SharedPlace data = resolve_shared(strand, instruction, destination_space,
-                                          target.destination.of(strand, instruction, lane),
-                                          shared_bytes, alignment_bytes, lane);
-  const SharedPlace barrier = resolve_shared(strand, instruction, mbarrier_space,
-                                             target.mbarrier.of(strand, instruction, lane),
-                                             kMbarrierObjectBytes, kMbarrierObjectBytes, lane);
+  const SharedPlace data =
+      resolve_shared(site, destination_space, target.destination.of(strand, instruction, lane),
+                     shared_bytes, alignment_bytes);
+  const SharedPlace barrier =
+      resolve_shared(site, mbarrier_space, target.mbarrier.of(strand, instruction, lane),
+                     kMbarrierObjectBytes, kMbarrierObjectBytes);
   if (pair && strand.cluster->size() % 2 != 0)
-    Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format(".cta_group::2 in a cluster of {} CTA(s), which has no pairs",
-                             strand.cluster->size()),
-         .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
-         .fix = "launch with an even cluster size"});
+    site.fault({.what = fmt::format(".cta_group::2 in a cluster of {} CTA(s), which has no pairs",
+                                    strand.cluster->size()),
+                .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
+                .fix = "launch with an even cluster size"});
   check_mbarrier_place(strand, instruction, lane, *data.cta, *barrier.cta, target.cta_group);
 
   if (target.multicast_mask.present()) {
@@ -162,12 +164,11 @@ uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane
     for (const Cta* const cta :
          {static_cast<const Cta*>(destination), static_cast<const Cta*>(signalled)})
       if (cta->exited)
-        Site{strand, instruction, lane_bit(lane)}.fault(
-            {.what = rank_text(*cta) + " has exited",
-             .rule = "the destination and its mbarrier belong to a running CTA",
-             .fix = "keep all CTAs of the cluster alive until their last data has arrived"});
+        site.fault({.what = rank_text(*cta) + " has exited",
+                    .rule = "the destination and its mbarrier belong to a running CTA",
+                    .fix = "keep all CTAs of the cluster alive until their last data has arrived"});
     if (units_of(*signalled).mbarriers.find(barrier.offset_bytes) == nullptr)
-      Site{strand, instruction, lane_bit(lane)}.fault(
+      site.fault(
           {.what = "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) +
                    " of " + rank_text(*signalled),
            .rule = "the mbarrier operand names an initialised object",
@@ -176,7 +177,6 @@ uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane
     load.signals.push_back({signalled, barrier.offset_bytes, transfer_bytes});
   }
   load.bytes = transfer_bytes;
-  load.origin = {&strand, &instruction, lane_bit(lane)};
   return data.offset_bytes;
 }
 

@@ -73,12 +73,11 @@ struct SharedTarget {
   CtaGroup cta_group = CtaGroup::one;
 };
 
-/// Resolves destinations and mbarriers of one lane's load and fills destinations, signals and
-/// origin of `load`; returns the offset of the data in each destination. Checks bounds, alignment,
-/// the multicast mask, where the mbarrier may lie, and that it is initialised. Throws
-/// SimulationError{contract}.
-uint32_t resolve_target(Strand& strand, const Instruction& instruction, int lane,
-                        const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
+/// Resolves destinations and mbarriers of one lane's load and fills destinations and
+/// signals of `load`, which knows its site; returns the offset of the data in each destination.
+/// Checks bounds, alignment, the multicast mask, where the mbarrier may lie, and that it is
+/// initialised. Throws SimulationError{contract}.
+uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint32_t alignment_bytes,
                         uint32_t transfer_bytes, TmaLoad& load);
 
 // For observers; both do nothing when nobody wants to know.

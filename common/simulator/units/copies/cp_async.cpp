@@ -86,15 +86,16 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
   in_flight->copy_bytes = form.copy_bytes;
   CpAsyncGroups& groups = units_of(strand).cp_async_groups;
   for (const int lane : lanes_of(active)) {
+    const Site site{strand, instruction, lane_bit(lane)};
     InFlight::Copy& copy = in_flight->copies[static_cast<size_t>(in_flight->count++)];
     copy.source_bytes = source_size(strand, instruction, lane, form);
     const uint64_t source = form.source.of(strand, instruction, lane);
     if (copy.source_bytes > 0)
-      copy.source = resolve(strand, instruction, AddressSpace::global, source, copy.source_bytes,
-                            form.copy_bytes, Access::read, lane);
+      copy.source = resolve(site, AddressSpace::global, source, copy.source_bytes, form.copy_bytes,
+                            Access::read);
     const uint64_t destination = form.destination.of(strand, instruction, lane);
-    copy.destination = resolve(strand, instruction, AddressSpace::shared_cta, destination,
-                               form.copy_bytes, form.copy_bytes, Access::write, lane);
+    copy.destination = resolve(site, AddressSpace::shared_cta, destination, form.copy_bytes,
+                               form.copy_bytes, Access::write);
     copy.ticket = groups.begin(strand.thread_index(lane));
   }
   Cta* const cta = strand.cta;
@@ -156,8 +157,8 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     const AddressSpace space =
         address > 0xffffffffu ? AddressSpace::generic : AddressSpace::shared_cta;
-    const SharedPlace place = resolve_shared(strand, instruction, space, address,
-                                             kMbarrierObjectBytes, kMbarrierObjectBytes, lane);
+    const SharedPlace place = resolve_shared({strand, instruction, lane_bit(lane)}, space, address,
+                                             kMbarrierObjectBytes, kMbarrierObjectBytes);
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     (void)unit.require(place.offset_bytes, strand, instruction);
     if (increments) unit.increment_pending(place.offset_bytes, 1, strand.time, strand, instruction);
@@ -181,8 +182,7 @@ void bind_copy(Binder& b) {
   const int64_t size = b.immediate(b.ptx_operand(2));
   const bool cached_in_l2_only = b.modifiers.get("cache") == "cg";
   if (size != kLargestCopyBytes && (cached_in_l2_only || (size != 4 && size != 8)))
-    b.refuse(fmt::format("has cp-size {}", size),
-             "cp-size is 16 with .cg and 4, 8 or 16 with .ca (PTX ISA, \"cp.async\")");
+    b.refuse(fmt::format("has cp-size {}", size), "cp-size is 16 with .cg and 4, 8 or 16 with .ca");
   form.copy_bytes = static_cast<uint32_t>(size);
   const bool has_policy = b.modifiers.has("L2::cache_hint");
   size_t next = 3;

@@ -55,8 +55,8 @@ TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
          .fix = "pass the map as a __grid_constant__ const CUtensorMap parameter, not as a local "
                 "copy"});
   const std::byte* const bytes =
-      resolve(strand, instruction, AddressSpace::generic, address, kTensorMapBytes,
-              kTensorMapAlignmentBytes, Access::read, lane);
+      resolve({strand, instruction, lane_bit(lane)}, AddressSpace::generic, address,
+              kTensorMapBytes, kTensorMapAlignmentBytes, Access::read);
   const std::optional<TensorMap> map = decode_tensor_map(bytes);
   if (!map)
     Site{strand, instruction, lane_bit(lane)}.fault(
@@ -178,10 +178,9 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     check_map(strand, instruction, lane, map, form);
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
     check_global(strand, instruction, lane, *box, Access::read);
-    TmaLoad load;
-    const uint32_t offset =
-        resolve_target(strand, instruction, lane, form.target, box->shared_bytes(),
-                       kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
+    TmaLoad load({strand, instruction, lane_bit(lane)});
+    const uint32_t offset = resolve_target(
+        form.target, box->shared_bytes(), kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
@@ -195,16 +194,16 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
 Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
+    const Site site{strand, instruction, lane_bit(lane)};
     const TensorMap map = read_map(strand, instruction, lane, form.map);
     check_map(strand, instruction, lane, map, form);
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
     check_global(strand, instruction, lane, *box,
                  form.reduces ? Access::read_write : Access::write);
-    const SharedPlace source = resolve_shared(
-        strand, instruction, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
-        box->shared_bytes(), kTensorSharedAlignmentBytes, lane);
-    TmaStore store;
-    store.origin = {&strand, &instruction, lane_bit(lane)};
+    const SharedPlace source =
+        resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
+                       box->shared_bytes(), kTensorSharedAlignmentBytes);
+    TmaStore store(site);
     store.bytes = box->transfer_bytes();
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;

@@ -24,9 +24,9 @@ Cycle occupancy(uint32_t bytes, Cycle cycles_per_kb) {
   return ceil_div(bytes * cycles_per_kb, kBytesPerKb);
 }
 
-void check_alive(const Cta* cta, const TmaOrigin& origin, const char* role, const char* fix) {
+void check_alive(const Cta* cta, const Site& site, const char* role, const char* fix) {
   if (cta == nullptr || !cta->exited) return;
-  Site{*origin.strand, *origin.instruction, origin.lanes}.fault(
+  site.fault(
       {.what = fmt::format(
            "the copy completes after CTA rank {} of its cluster has exited, whose shared memory {}",
            cta->rank, role),
@@ -35,12 +35,12 @@ void check_alive(const Cta* cta, const TmaOrigin& origin, const char* role, cons
        .section = "Shared State Space"});
 }
 
-void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage,
-          const TmaOrigin& origin, Cycle now) {
+void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage, const Site& site,
+          Cycle now) {
   if (copy == nullptr) return;
-  origin.strand->cluster->tell(
+  site.strand.cluster->tell(
       &Observer::on_copy,
-      CopyEvent{stage, origin.strand->origin(*origin.instruction, origin.lanes), now, *copy});
+      CopyEvent{stage, site.strand.origin(site.instruction, site.lanes), now, *copy});
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
   const bool is_local = load.source != nullptr;
   const Cycle base = is_local ? costs::kRemoteArrive : costs::kTmaLoadBase;
   const Cycle latency = load_free_ - now + base;
-  tell(load.description, CopyEvent::Stage::issued, load.origin, now);
+  tell(load.description, CopyEvent::Stage::issued, load.site, now);
   auto shared = std::make_shared<TmaLoad>(std::move(load));
   cta_.cluster->after(now, latency, [shared](Cycle at) {
     constexpr const char* kFix =
@@ -58,21 +58,21 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
         "the "
         "mbarrier, then a cluster barrier before the exit";
     const TmaLoad& done = *shared;
-    check_alive(done.source, done.origin, "is its source", kFix);
+    check_alive(done.source, done.site, "is its source", kFix);
     std::vector<std::byte*> windows;
     windows.reserve(done.destinations.size());
     for (Cta* const cta : done.destinations) {
-      check_alive(cta, done.origin, "is its destination", kFix);
+      check_alive(cta, done.site, "is its destination", kFix);
       windows.push_back(cta->shared.data());
     }
     done.move(windows);
-    tell(done.description, CopyEvent::Stage::landed, done.origin, at);
+    tell(done.description, CopyEvent::Stage::landed, done.site, at);
     done.destinations.front()->cluster->note_progress();
     for (const TmaLoad::Signal& signal : done.signals) {
-      check_alive(signal.cta, done.origin, "holds its mbarrier", kFix);
+      check_alive(signal.cta, done.site, "holds its mbarrier", kFix);
       units_of(*signal.cta)
-          .mbarriers.complete_tx(signal.offset_bytes, signal.bytes, at, *done.origin.strand,
-                                 *done.origin.instruction, done.origin.lanes);
+          .mbarriers.complete_tx(signal.offset_bytes, signal.bytes, at, done.site.strand,
+                                 done.site.instruction, done.site.lanes);
     }
   });
 }
@@ -84,19 +84,19 @@ void TmaEngine::store(TmaStore store, Cycle now) {
     TmaStore store;
     std::vector<std::byte> staged;
   };
-  tell(store.description, CopyEvent::Stage::issued, store.origin, now);
+  tell(store.description, CopyEvent::Stage::issued, store.site, now);
   auto in_flight = std::make_shared<InFlight>(InFlight{std::move(store), {}});
   Cta* const cta = &cta_;
   cta_.cluster->after(now, latency, [in_flight, cta](Cycle read_time) {
-    check_alive(cta, in_flight->store.origin, "is its source",
+    check_alive(cta, in_flight->store.site, "is its source",
                 "wait for the copy before the exit: cp.async.bulk.commit_group, then "
                 "cp.async.bulk.wait_group.read 0 in the issuing thread");
     in_flight->store.read(cta->shared.data(), in_flight->staged);
-    tell(in_flight->store.description, CopyEvent::Stage::read, in_flight->store.origin, read_time);
+    tell(in_flight->store.description, CopyEvent::Stage::read, in_flight->store.site, read_time);
     units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::read, read_time);
     Action write = [in_flight, cta](Cycle write_time) {
       in_flight->store.write(in_flight->staged);
-      tell(in_flight->store.description, CopyEvent::Stage::landed, in_flight->store.origin,
+      tell(in_flight->store.description, CopyEvent::Stage::landed, in_flight->store.site,
            write_time);
       units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::write,
                                         write_time);

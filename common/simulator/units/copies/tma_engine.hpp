@@ -17,13 +17,6 @@
 
 namespace bw::sim {
 
-/// The instruction that issued a copy, for faults at its completion.
-struct TmaOrigin {
-  const Strand* strand = nullptr;
-  const Instruction* instruction = nullptr;
-  LaneMask lanes = 0;
-};
-
 /// A copy into shared memory that completes on mbarriers.
 struct TmaLoad {
   struct Signal {
@@ -31,7 +24,9 @@ struct TmaLoad {
     uint32_t offset_bytes = 0;  ///< of the mbarrier
     uint32_t bytes = 0;         ///< complete_tx
   };
-  TmaOrigin origin;
+  explicit TmaLoad(const Site& issued_at) : site(issued_at) {}
+
+  Site site;                    ///< who issued the copy, for faults at its completion
   uint32_t bytes = 0;           ///< moved, for the latency
   const Cta* source = nullptr;  ///< CTA whose shared memory is read, or nullptr
   std::vector<Cta*> destinations;
@@ -43,7 +38,9 @@ struct TmaLoad {
 
 /// A copy out of the own CTA's shared memory that completes on a bulk group.
 struct TmaStore {
-  TmaOrigin origin;
+  explicit TmaStore(const Site& issued_at) : site(issued_at) {}
+
+  Site site;  ///< who issued the copy, for faults at its completion
   uint32_t bytes = 0;
   AsyncGroups::Ticket ticket;
   bool ordered = false;  ///< the write is ordered among all clusters of the grid (reductions)

@@ -42,8 +42,8 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     addresses[static_cast<size_t>(lane)] = address;
-    std::byte* const target =
-        resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read_write, lane);
+    std::byte* const target = resolve({strand, instruction, lane_bit(lane)}, detail.space, address,
+                                      bytes, bytes, Access::read_write);
     const bool in_global =
         detail.space == AddressSpace::global || (detail.space == AddressSpace::generic &&
                                                  space_of_generic(address) == AddressSpace::global);

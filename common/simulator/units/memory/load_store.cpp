@@ -109,19 +109,19 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
     const Allocation* allocation = global ? strand.cluster->memory().find(least) : nullptr;
     if (!global ||
         (allocation != nullptr && least - allocation->address + span <= allocation->size_bytes))
-      first = resolve(strand, instruction, space, least, global ? span : bytes, bytes, access,
-                      lowest_lane(active));
+      first = resolve({strand, instruction, lane_bit(lowest_lane(active))}, space, least,
+                      global ? span : bytes, bytes, access);
     if (!global) {
-      const SharedPlace place =
-          resolve_shared(strand, instruction, space, least, bytes, bytes, lowest_lane(active));
+      const SharedPlace place = resolve_shared({strand, instruction, lane_bit(lowest_lane(active))},
+                                               space, least, bytes, bytes);
       if (place.offset_bytes + span > place.cta->shared.size()) first = nullptr;
     }
   }
   for (const int lane : lanes_of(active)) {
     const uint64_t address = addresses[static_cast<size_t>(lane)];
     out.pointer[lane] = first != nullptr ? first + (address - least)
-                                         : resolve(strand, instruction, detail.space, address,
-                                                   bytes, bytes, access, lane);
+                                         : resolve({strand, instruction, lane_bit(lane)},
+                                                   detail.space, address, bytes, bytes, access);
   }
   tell_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
   return space;
@@ -183,8 +183,8 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   const size_t bytes = size_t{detail.element_bytes} * detail.count;
   const uint64_t address =
       lane_address(strand, instruction.operands[kAddress], instruction.immediate, leader);
-  const std::byte* const from =
-      resolve(strand, instruction, detail.space, address, bytes, bytes, Access::read, leader);
+  const std::byte* const from = resolve({strand, instruction, lane_bit(leader)}, detail.space,
+                                        address, bytes, bytes, Access::read);
   LanePointers all;
   std::fill(std::begin(all.pointer), std::end(all.pointer), const_cast<std::byte*>(from));
   transfer_in(strand, instruction, active, detail, all);

@@ -68,7 +68,7 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
              fmt::format("the generic row address of lane {} does not lie in shared memory", lane),
          .rule = "the address falls within the shared window",
          .fix = "pass an address of shared memory"});
-  return resolve(strand, instruction, space, at, kRowBytes, kRowBytes, access, lane);
+  return resolve({strand, instruction, lane_bit(lane)}, space, at, kRowBytes, kRowBytes, access);
 }
 
 /// Tells observers of the rows of `count` matrices; the lanes are those that give the addresses.

@@ -49,7 +49,8 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
            .rule = "the address is generic and must fall within the .global state space",
            .fix = "copy the tensor map to global memory and fence it there"});
     }
-    static_cast<void>(resolve_global(strand, instruction, address, kTensorMapBytes, Access::read));
+    static_cast<void>(
+        resolve_global({strand, instruction, kAllLanes}, address, kTensorMapBytes, Access::read));
   }
   return fence(strand, instruction, active);
 }

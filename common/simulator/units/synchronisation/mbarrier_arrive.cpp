@@ -21,8 +21,8 @@ constexpr uint32_t kStateBytes = 8;
 SharedPlace place_of(Strand& strand, const Instruction& instruction, const Operand& base,
                      int lane) {
   const uint64_t address = lane_address(strand, base, instruction.immediate, lane);
-  return resolve_shared(strand, instruction, address_space(instruction.flags), address,
-                        kMbarrierBytes, kMbarrierBytes, lane);
+  return resolve_shared({strand, instruction, lane_bit(lane)}, address_space(instruction.flags),
+                        address, kMbarrierBytes, kMbarrierBytes);
 }
 
 /// Forms that only exist for the executing CTA's memory.

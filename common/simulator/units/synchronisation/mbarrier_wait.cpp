@@ -20,8 +20,9 @@ using ptx::ScalarType;
 Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
   const uint64_t address =
       lane_address(strand, instruction.operands[1], instruction.immediate, lane);
-  const SharedPlace place = resolve_shared(strand, instruction, address_space(instruction.flags),
-                                           address, kMbarrierBytes, kMbarrierBytes, lane);
+  const SharedPlace place =
+      resolve_shared({strand, instruction, lane_bit(lane)}, address_space(instruction.flags),
+                     address, kMbarrierBytes, kMbarrierBytes);
   if (place.cta != strand.cta) {
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.what = fmt::format("a wait on a barrier of CTA rank {} by a thread of CTA rank {}",

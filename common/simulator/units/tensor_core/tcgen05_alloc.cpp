@@ -29,7 +29,7 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
       (i.flags & kSharedCtaFlag) != 0 ? AddressSpace::shared_cta : AddressSpace::generic;
   const uint64_t address = lane_address(strand, i.operands[0], i.immediate, lane);
   const SharedPlace place =
-      resolve_shared(strand, i, space, address, kAddressBytes, kAddressBytes, lane);
+      resolve_shared({strand, i, lane_bit(lane)}, space, address, kAddressBytes, kAddressBytes);
   if (place.cta != strand.cta)
     Site{strand, i, active}.fault({.what = "writes its address into another CTA's shared memory",
                                    .rule = "the destination lies in the CTA's own shared memory",

@@ -31,7 +31,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
     const AddressSpace space =
         (i.flags & kClusterFlag) != 0 ? AddressSpace::shared_cluster : AddressSpace::generic;
     const SharedPlace place =
-        resolve_shared(strand, i, space, address, kMbarrierBytes, kMbarrierBytes, lane);
+        resolve_shared({strand, i, lane_bit(lane)}, space, address, kMbarrierBytes, kMbarrierBytes);
     uint32_t targets = 1u << place.cta->rank;
     if ((i.flags & kMulticastFlag) != 0) {
       targets = static_cast<uint32_t>(strand.value(i.operands[1], lane)) & 0xffffu;
