@@ -5,6 +5,9 @@
 #include <map>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/diagnosis/waiting.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -104,12 +107,12 @@ std::string warps_of(const Cluster& cluster, const Role& role) {
   }
   const int lanes = std::popcount(role.waiting_lanes);
   if (lanes == 1) {
-    text += " lane " + std::to_string(lowest_lane(role.waiting_lanes));
+    text += fmt::format(" lane {}", lowest_lane(role.waiting_lanes));
   } else if (role.waiting_lanes != role.first->warp->live) {
-    text += " (" + std::to_string(lanes) + " lanes)";
+    text += fmt::format(" ({} lanes)", lanes);
   }
   if (role.parted_lanes != 0)
-    text += " (" + std::to_string(std::popcount(role.parted_lanes)) + " lanes wait to reconverge)";
+    text += fmt::format(" ({} lanes wait to reconverge)", std::popcount(role.parted_lanes));
   return text;
 }
 
@@ -128,10 +131,6 @@ size_t warp_count(const std::vector<Role>& roles) {
   return warps.size();
 }
 
-std::string counted(size_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 /// Roles, causes and place, which both reports share.
 void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) {
   const Kernel& kernel = cluster.kernel();
@@ -142,9 +141,9 @@ void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) 
         std::find(causes.begin(), causes.end(), role.facts.cause) == causes.end())
       causes.push_back(role.facts.cause);
     if (k >= kMostRoles) continue;
-    report.details.push_back("[" + std::to_string(k + 1) + "] " + warps_of(cluster, role) + " at " +
-                             place_of(cluster, role) + ", since cycle " +
-                             std::to_string(role.since));
+    report.details.push_back(fmt::format("[{}] {} at {}, since cycle {}", k + 1,
+                                         warps_of(cluster, role), place_of(cluster, role),
+                                         role.since));
     report.details.push_back("    " + role.facts.summary);
     for (const std::string& line : role.facts.lines) report.details.push_back("    " + line);
   }
@@ -153,11 +152,11 @@ void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) 
   for (size_t k = 0; k < causes.size() && k < kMostCauses; ++k)
     report.fix += (k == 0 ? "" : ". ") + causes[k];
   const Dim3 index = cluster.cta(0).index;
-  report.where = (roles.empty() ? kernel.name() : place_of(cluster, roles.front())) + " in " +
-                 kernel.name() + ", " +
-                 (cluster.size() == 1 ? "CTA (" : "the cluster that starts at CTA (") +
-                 std::to_string(index.x) + "," + std::to_string(index.y) + "," +
-                 std::to_string(index.z) + "), cycle " + std::to_string(cluster.now());
+  report.where =
+      fmt::format("{} in {}, {}CTA ({},{},{}), cycle {}",
+                  roles.empty() ? kernel.name() : place_of(cluster, roles.front()), kernel.name(),
+                  cluster.size() == 1 ? "" : "the cluster that starts at ", index.x, index.y,
+                  index.z, cluster.now());
 }
 
 /// Lets the report name the instruction that a strand comes to.
@@ -173,9 +172,9 @@ Report deadlock_report(Cluster& cluster) {
   const std::vector<Role> roles = collect_roles(cluster);
   Report report;
   report.kind = FaultKind::deadlock;
-  report.what =
-      "no thread can run and nothing is in flight: " + counted(warp_count(roles), "warp") + " of " +
-      cluster.kernel().name() + " wait in " + counted(roles.size(), "role");
+  report.what = fmt::format("no thread can run and nothing is in flight: {} of {} wait in {}",
+                            counted(warp_count(roles), "warp"), cluster.kernel().name(),
+                            counted(roles.size(), "role"));
   report.rule =
       "a wait ends only when somebody completes what it waits for; the waits below need each "
       "other or somebody who has gone";
@@ -187,10 +186,10 @@ Report livelock_report(Cluster& cluster, const Strand& spinning) {
   const std::vector<Role> roles = collect_roles(cluster);
   Report report;
   report.kind = FaultKind::livelock;
-  report.what = "threads run, but for more than " +
-                std::to_string(cluster.settings().livelock_cycles) +
-                " cycles nothing has changed that another thread could see (the limit is "
-                "BW_SIM_LIVELOCK_CYCLES)";
+  report.what = fmt::format(
+      "threads run, but for more than {} cycles nothing has changed that another thread could see "
+      "(the limit is BW_SIM_LIVELOCK_CYCLES)",
+      cluster.settings().livelock_cycles);
   report.rule = "a loop that polls ends only when somebody changes what it polls";
   describe(cluster, roles, report);
   point_at(spinning, cluster, report);
@@ -201,9 +200,8 @@ Report cycle_limit_report(Cluster& cluster, const Strand& running) {
   const std::vector<Role> roles = collect_roles(cluster);
   Report report;
   report.kind = FaultKind::livelock;
-  report.what = cluster.kernel().name() + " still runs after " +
-                std::to_string(cluster.settings().cycle_limit) +
-                " cycles (the limit is BW_SIM_CYCLE_LIMIT)";
+  report.what = fmt::format("{} still runs after {} cycles (the limit is BW_SIM_CYCLE_LIMIT)",
+                            cluster.kernel().name(), cluster.settings().cycle_limit);
   report.rule = "a loop ends only when its condition changes";
   describe(cluster, roles, report);
   report.fix = "look for the loop that this place belongs to, and for what would end it";

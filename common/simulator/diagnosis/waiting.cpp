@@ -4,6 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
@@ -18,24 +21,13 @@ constexpr size_t kMostListed = 4;
 
 using Operation = MbarrierEvent::Operation;
 
-std::string count_of(uint64_t count, const char* noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
-std::string hex(LaneMask mask) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text = "0x";
-  for (int digit = 7; digit >= 0; --digit) text += kDigits[mask >> (4 * digit) & 15u];
-  return text;
-}
-
 /// Appends " and 3 more" items to a list that is cut off.
 std::string join(const std::vector<std::string>& items, const char* separator) {
   std::string text;
   for (size_t k = 0; k < items.size() && k < kMostListed; ++k)
     text += (k == 0 ? "" : separator) + items[k];
   if (items.size() > kMostListed)
-    text += std::string(separator) + "and " + std::to_string(items.size() - kMostListed) + " more";
+    text += fmt::format("{}and {} more", separator, items.size() - kMostListed);
   return text;
 }
 
@@ -55,8 +47,7 @@ std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
     ++stages;
   }
   if (stages > 1)
-    text += " (stage " + std::to_string(stage) + " of the " + std::to_string(stages) +
-            " initialised at " + own + ")";
+    text += fmt::format(" (stage {} of the {} initialised at {})", stage, stages, own);
   return text;
 }
 
@@ -96,7 +87,7 @@ std::vector<Merged> merge(const Mbarrier& barrier, const BarrierRecord& record, 
 
 std::string warps_name(const Cluster& cluster, const Merged& merged) {
   std::string text;
-  if (cluster.size() > 1) text = "CTA rank " + std::to_string(merged.cta_rank) + " ";
+  if (cluster.size() > 1) text = fmt::format("CTA rank {} ", merged.cta_rank);
   return text + (merged.warps.size() == 1 ? "warp " : "warps ") + ranges(merged.warps);
 }
 
@@ -104,11 +95,11 @@ std::string deed(const Merged& merged) {
   switch (merged.kind) {
     case Operation::arrive:
     case Operation::arrive_drop:
-      return count_of(merged.amount, "arrival");
+      return counted(merged.amount, "arrival");
     case Operation::expect_tx:
-      return "expect_tx of " + count_of(merged.amount, "byte");
+      return "expect_tx of " + counted(merged.amount, "byte");
     case Operation::complete_tx:
-      return "complete_tx of " + count_of(merged.amount, "byte");
+      return "complete_tx of " + counted(merged.amount, "byte");
     default:
       return {};  // nothing else is a contribution
   }
@@ -141,9 +132,9 @@ std::vector<std::string> earlier_contributors(Cluster& cluster, const Mbarrier& 
   for (const Group& group : groups) {
     if (lines.size() == kMostListed) break;
     const Merged& first = *group.first;
-    lines.push_back("earlier phases had " + join(group.deeds, ", ") + " by " +
-                    warps_name(cluster, first) + " (last in phase " + std::to_string(first.phase) +
-                    "), which now " + whereabouts(cluster, first.cta_rank, first.warps.front()));
+    lines.push_back(fmt::format("earlier phases had {} by {} (last in phase {}), which now {}",
+                                join(group.deeds, ", "), warps_name(cluster, first), first.phase,
+                                whereabouts(cluster, first.cta_rank, first.warps.front())));
   }
   return lines;
 }
@@ -153,11 +144,11 @@ std::string mbarrier_cause(const Mbarrier& barrier, const BarrierRecord& record,
                            const std::string& name) {
   std::string text;
   if (barrier.tx_bytes > 0) {
-    text = name + ": " + count_of(static_cast<uint64_t>(barrier.tx_bytes), "byte") +
+    text = name + ": " + counted(static_cast<uint64_t>(barrier.tx_bytes), "byte") +
            " announced by expect_tx have not arrived; announce exactly the bytes of the phase's "
            "copies, and issue every one of them";
   } else if (barrier.tx_bytes < 0) {
-    text = name + ": " + count_of(static_cast<uint64_t>(-barrier.tx_bytes), "byte") +
+    text = name + ": " + counted(static_cast<uint64_t>(-barrier.tx_bytes), "byte") +
            " arrived that no expect_tx has announced; expect the sum of all copies of the phase";
   } else if (barrier.phase == 0 && record.contributions.empty()) {
     text = name +
@@ -165,10 +156,11 @@ std::string mbarrier_cause(const Mbarrier& barrier, const BarrierRecord& record,
            "use parity 1 (on a fresh barrier parity 1 returns at once, parity 0 blocks: wrong "
            "initial phase), otherwise an arrive is missing";
   } else if (barrier.pending > 0) {
-    text = name + ": " + count_of(static_cast<uint64_t>(barrier.pending), "arrival") + " of " +
-           std::to_string(barrier.expected) + " missing in phase " + std::to_string(barrier.phase) +
-           "; compare the count of its init with who arrives in each phase, and the trip counts of "
-           "the loops on both sides";
+    text = fmt::format(
+        "{}: {} of {} missing in phase {}; compare the count of its init with who arrives in each "
+        "phase, and the trip counts of the loops on both sides",
+        name, counted(static_cast<uint64_t>(barrier.pending), "arrival"), barrier.expected,
+        barrier.phase);
   }
   return text;
 }
@@ -181,24 +173,23 @@ Facts named_barrier_facts(Cluster& cluster, Cta& cta, uint32_t id) {
     if (warp.index < barrier.warps.size() && barrier.warps[warp.index].complete)
       arrived.push_back(warp.index);
     else
-      missing.push_back("warp " + std::to_string(warp.index) + " " +
-                        whereabouts(cluster, cta.rank, warp.index));
+      missing.push_back(
+          fmt::format("warp {} {}", warp.index, whereabouts(cluster, cta.rank, warp.index)));
   }
   Facts facts;
   const uint32_t threads = barrier.arrived_warps * static_cast<uint32_t>(kWarpLanes);
-  facts.summary = "waits at barrier " + std::to_string(id) + ": " + std::to_string(threads) +
-                  " of " + std::to_string(barrier.threads) +
-                  (barrier.whole_cta ? " threads (the whole CTA, less exited warps)" : " threads") +
-                  " have arrived";
+  facts.summary =
+      fmt::format("waits at barrier {}: {} of {} threads{} have arrived", id, threads,
+                  barrier.threads, barrier.whole_cta ? " (the whole CTA, less exited warps)" : "");
   facts.lines.push_back(arrived.empty()
                             ? std::string("no warp has arrived with all its lanes")
                             : (arrived.size() == 1 ? "arrived: warp " : "arrived: warps ") +
                                   ranges(arrived));
   if (!missing.empty()) facts.lines.push_back("not arrived: " + join(missing, "; "));
-  facts.cause = "barrier " + std::to_string(id) + ": " +
-                std::to_string(barrier.threads - std::min(barrier.threads, threads)) +
-                " threads missing; let every warp that the count includes execute it, or lower "
-                "the count (a __syncthreads inside a role's branch never completes)";
+  facts.cause = fmt::format(
+      "barrier {}: {} threads missing; let every warp that the count includes execute it, or lower "
+      "the count (a __syncthreads inside a role's branch never completes)",
+      id, barrier.threads - std::min(barrier.threads, threads));
   return facts;
 }
 
@@ -212,16 +203,16 @@ Facts cluster_barrier_facts(Cluster& cluster) {
       const LaneMask absent = warp.live & ~barrier.warp_state(cta.rank, warp.index).arrived;
       if (absent == 0) continue;
       missing.push_back(warp_name(cluster, cta.rank, warp.index) +
-                        (absent == warp.live ? "" : " lanes " + hex(absent)) + " " +
+                        (absent == warp.live ? "" : " lanes " + hex_mask(absent)) + " " +
                         whereabouts(cluster, cta.rank, warp.index));
     }
   }
   Facts facts;
-  facts.summary = "waits at the cluster barrier, phase " + std::to_string(barrier.phase()) + ": " +
-                  std::to_string(barrier.arrived_threads()) + " of " + std::to_string(live) +
-                  " live threads have arrived";
+  facts.summary =
+      fmt::format("waits at the cluster barrier, phase {}: {} of {} live threads have arrived",
+                  barrier.phase(), barrier.arrived_threads(), live);
   if (!missing.empty()) facts.lines.push_back("not arrived: " + join(missing, "; "));
-  facts.cause = "cluster barrier: " + count_of(live - barrier.arrived_threads(), "thread") +
+  facts.cause = "cluster barrier: " + counted(live - barrier.arrived_threads(), "thread") +
                 " missing; every thread of the cluster that has not exited must execute "
                 "barrier.cluster.arrive";
   return facts;
@@ -240,16 +231,16 @@ std::string ranges(const std::vector<uint32_t>& numbers) {
     size_t last = k;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
     if (!text.empty()) text += ", ";
-    text += std::to_string(numbers[k]);
-    if (last > k) text += (last == k + 1 ? ", " : "-") + std::to_string(numbers[last]);
+    text += fmt::format("{}", numbers[k]);
+    if (last > k) text += fmt::format("{}{}", last == k + 1 ? ", " : "-", numbers[last]);
     k = last + 1;
   }
   return text;
 }
 
 std::string warp_name(const Cluster& cluster, uint32_t cta_rank, uint32_t warp) {
-  const std::string name = "warp " + std::to_string(warp);
-  return cluster.size() > 1 ? "CTA rank " + std::to_string(cta_rank) + " " + name : name;
+  return cluster.size() > 1 ? fmt::format("CTA rank {} warp {}", cta_rank, warp)
+                            : fmt::format("warp {}", warp);
 }
 
 std::string whereabouts(Cluster& cluster, uint32_t cta_rank, uint32_t warp_index) {
@@ -268,7 +259,7 @@ std::string whereabouts(Cluster& cluster, uint32_t cta_rank, uint32_t warp_index
       return "waits at " + place + " on " +
              kernel.describe_shared(static_cast<uint32_t>(chosen->wait.object));
     case WaitKind::named_barrier:
-      return "waits at " + place + " at barrier " + std::to_string(chosen->wait.object);
+      return fmt::format("waits at {} at barrier {}", place, chosen->wait.object);
     case WaitKind::cluster_barrier:
       return "waits at " + place + " at the cluster barrier";
     default:
@@ -288,10 +279,9 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t
   const std::string name = mbarrier_name(cluster, cta, *barrier);
   // A wait that has not returned waits for the current phase: the one before is complete.
   const bool same = (barrier->phase & 1) == waited_parity;
-  facts.summary = "waits for phase " + std::to_string(same ? barrier->phase : barrier->phase + 1) +
-                  " (parity " + std::to_string(waited_parity) + ") of " + name +
-                  "; it is in phase " + std::to_string(barrier->phase) + ": " +
-                  describe_counts(*barrier);
+  facts.summary = fmt::format("waits for phase {} (parity {}) of {}; it is in phase {}: {}",
+                              same ? barrier->phase : barrier->phase + 1, waited_parity, name,
+                              barrier->phase, describe_counts(*barrier));
   std::vector<std::string> now;
   for (const Merged& merged : merge(*barrier, record, true))
     now.push_back(describe(cluster, merged));
@@ -318,20 +308,19 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
     case WaitKind::cluster_barrier:
       return cluster_barrier_facts(cluster);
     case WaitKind::warp_sync:
-      return {"waits for lanes " + hex(static_cast<LaneMask>(wait.object)) +
-                  " of its warp (live lanes " + hex(strand.warp->live) + ")",
-              {},
-              "a warp-level .sync instruction: make its member mask name exactly the lanes that "
-              "execute it"};
-    case WaitKind::bulk_group:
       return {
-          "waits until at most " + count_of(wait.object, "bulk group") + " are pending", {}, ""};
+          fmt::format("waits for lanes {} of its warp (live lanes {})",
+                      hex_mask(static_cast<LaneMask>(wait.object)), hex_mask(strand.warp->live)),
+          {},
+          "a warp-level .sync instruction: make its member mask name exactly the lanes that "
+          "execute it"};
+    case WaitKind::bulk_group:
+      return {"waits until at most " + counted(wait.object, "bulk group") + " are pending", {}, ""};
     case WaitKind::cp_async_group:
-      return {"waits until at most " + count_of(wait.object, "cp.async group") + " are pending",
-              {},
-              ""};
+      return {
+          "waits until at most " + counted(wait.object, "cp.async group") + " are pending", {}, ""};
     case WaitKind::tcgen05_alloc:
-      return {"waits for " + count_of(wait.object, "column") + " of Tensor Memory to become free",
+      return {"waits for " + counted(wait.object, "column") + " of Tensor Memory to become free",
               {},
               "tcgen05.alloc blocks until columns are free: deallocate in the CTA that holds them, "
               "or allocate less"};

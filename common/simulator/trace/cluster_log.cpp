@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/kernel.hpp"
 
 namespace bw::sim::trace {
@@ -152,7 +154,7 @@ const char* name_of(Access access) {
 }
 
 std::string place_text(const ptx::Module& module, const ptx::SourceLocation& location) {
-  return std::string(module.file_name(location)) + ":" + std::to_string(location.line);
+  return fmt::format("{}:{}", module.file_name(location), location.line);
 }
 
 }  // namespace
@@ -279,7 +281,7 @@ void ClusterLog::on_mbarrier(const MbarrierEvent& event) {
     const auto chain = module.call_chain(source);
     barrier_at_[{event.cta_rank, event.offset_bytes}] = barriers_.size();
     barriers_.push_back({event.cta_rank, event.offset_bytes,
-                         chain.empty() ? module.name + ":" + std::to_string(source.line)
+                         chain.empty() ? fmt::format("{}:{}", module.name, source.line)
                                        : place_text(module, module.place_in(chain)),
                          0});
   }
