@@ -138,6 +138,14 @@ class Interrupted(CheckoutTest):
             _, errors = process.communicate(timeout=WAIT_SECONDS)
             self.assertNotIn("workbook\", line", errors)  # a traceback of ours
 
+    def test_ctrl_c_while_python_makes_a_class(self):
+        root = self.checkout()
+        (root / "common" / "tools" / "cli.py").write_text(
+            "class Part:\n    def __set_name__(self, owner, name):\n        raise KeyboardInterrupt\n"
+            "class Whole:\n    part = Part()\n", encoding="utf-8")
+        result = self.run_workbook(root, "list")
+        self.assertEqual((result.returncode, result.stderr), (130, ""))
+
     def test_sigterm_to_the_command_alone_ends_the_program_too(self):
         self.check(self.sleeping_program(), 143, "SIGTERM", _terminate)
 
