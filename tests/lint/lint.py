@@ -2,8 +2,8 @@
 
 Tools: clang-format, clang-tidy, ruff, shellcheck. Exit status: 0 nothing found, 1 something found (the
 tool says what), 77 the tool isn't there in the version that the tree is kept clean with: `./workbook
-setup` installs it into the checkout. The patterns (clang-tidy alone) name the files to look at, from
-the root of the tree.
+setup` installs all but clang-tidy into the checkout. The patterns (clang-tidy alone) name the files to
+look at, from the root of the tree.
 """
 
 import json
@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -32,9 +33,15 @@ def find_tool(name):
     if wanted:
         places.append(shutil.which(f"{name}-{wanted}"))
     for place in filter(None, places):
-        if os.access(str(place), os.X_OK) and wanted in (None, major_version(place)):
+        if (os.access(str(place), os.X_OK) and wanted in (None, major_version(place))
+                and (name != "clang-tidy" or has_headers(place))):
             return str(place)
     return None
+
+
+def has_headers(tool):
+    """Whether clang's own stddef.h and intrinsics came with it: Python's package has none."""
+    return any(Path(tool).resolve().parent.parent.glob("lib/clang/*/include"))
 
 
 def major_version(tool):
@@ -82,12 +89,23 @@ def run(command):
     return done.returncode, done.stdout
 
 
+def commands_for_clang(build):
+    """The build's compilation database without GCC's precompiled headers, which clang can't read."""
+    commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+    for command in commands:
+        command["command"] = re.sub(r"-include \S*cmake_pch\.hxx|-Winvalid-pch|-fpch-preprocess", "",
+                                    command["command"])
+    return json.dumps(commands)
+
+
 def run_tidy(tool, build, files):
     """clang-tidy over the files, as many at a time as there are cores."""
-    def one(path):
-        return run([tool, *TIDY_OPTIONS, "-p", str(build), path])
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        results = list(pool.map(one, files))
+    with tempfile.TemporaryDirectory(prefix="tidy-") as folder:
+        (Path(folder) / "compile_commands.json").write_text(commands_for_clang(build),
+                                                            encoding="utf-8")
+        options = [*TIDY_OPTIONS, "-p", folder]
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            results = list(pool.map(lambda path: run([tool, *options, path]), files))
     return max(status for status, _ in results), "".join(text for status, text in results if status)
 
 
@@ -95,7 +113,9 @@ def main(name, build, patterns):
     tool = find_tool(name)
     if tool is None:
         version = f" {MAJOR_VERSION[name]}" if MAJOR_VERSION[name] else ""
-        print(f"{name}{version} was not found; ./workbook setup installs it.")
+        advice = ("install the distribution's package of that name" if name == "clang-tidy"
+                  else "./workbook setup installs it")
+        print(f"{name}{version} was not found; {advice}.")
         return SKIPPED
     if name == "clang-tidy":
         files = host_files(build, patterns)
