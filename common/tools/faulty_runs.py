@@ -10,7 +10,6 @@ from .errors import WorkbookError
 
 _FORM = re.compile(r'^(\S+)((?:\s+\S+)*?)\s+without\s+(\S+)\s+"(.+?)"\s+entries\s+([\d ]+)$')
 _WIDTH = 100
-_FAULT = 70  # the exit status of a program that the simulator has stopped
 
 
 def block(root, tools, text):
@@ -43,7 +42,7 @@ def _report(root, tools, program, options, name, part):
             env={**runs.clean_environment(tools), **composed.environment(program)},
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True,
             timeout=runs.SOLUTION_SECONDS, check=False)
-    if result.returncode != _FAULT:
+    if result.returncode != runs.FAULT:
         raise WorkbookError(f"{program} without that line ends with status {result.returncode}, "
                             "not with a report.")
     return result.stderr.replace(device_code.YOURS + name.name, name.name).split("\n")
