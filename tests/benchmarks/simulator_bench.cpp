@@ -167,6 +167,10 @@ int main() {
   try {
     const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
     openblas_set_num_threads(static_cast<int>(threads));
+    // A launch lasts milliseconds: on a virtual machine whose scheduler fills one core before it
+    // uses the next, both of its threads would share a core, while OpenBLAS' threads, which spin
+    // between two products, have been spread long ago.
+    bw::sim::cudart::Runtime::instance().device().settings().pin_threads = true;
     compare_with_openblas(threads);
     scale_with_threads(threads);
   } catch (const std::exception& error) {

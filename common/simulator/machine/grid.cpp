@@ -172,7 +172,7 @@ void Grid::run_independent(LaunchResult& result) {
   std::mutex mutex;
   std::exception_ptr fault;
   ClusterEndings endings(/*independent=*/true);
-  HostPool pool(host_threads());
+  HostPool pool(host_threads(), device_.settings().pin_threads);
   pool.run([&](uint32_t) {
     while (true) {
       const uint64_t index = next.fetch_add(1);
@@ -225,7 +225,7 @@ void Grid::run_lockstep(LaunchResult& result) {
   const auto end = [&](Cluster& cluster, RunStatus status) {
     endings.finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
   };
-  HostPool pool(host_threads());
+  HostPool pool(host_threads(), device_.settings().pin_threads);
   Cycle now = 0;
   while (!running.empty()) {
     const Cycle limit = now + costs::kLockstepQuantum;

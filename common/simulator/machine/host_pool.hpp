@@ -6,15 +6,19 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
+
+#include "common/simulator/machine/core_set.hpp"
 
 namespace bw::sim {
 
 class HostPool {
  public:
-  /// `threads` in all, the calling one included.
-  explicit HostPool(uint32_t threads) {
+  /// `threads` in all, the calling one included. If `pinned`, each keeps to a core of its own while
+  /// it works: some schedulers leave threads that have just begun on one core for a while.
+  HostPool(uint32_t threads, bool pinned) : pinned_(pinned) {
     for (uint32_t index = 1; index < threads; ++index)
       workers_.emplace_back([this, index] { work(index); });
   }
@@ -39,12 +43,18 @@ class HostPool {
       ++round_;
     }
     start_.notify_all();
-    task(0);
+    call(task, 0);
     std::unique_lock lock(mutex_);
     done_.wait(lock, [this] { return busy_ == 0; });
   }
 
  private:
+  void call(const std::function<void(uint32_t)>& task, uint32_t index) const {
+    std::optional<CoreSet::Pin> pin;
+    if (pinned_) pin.emplace(cores_, index);
+    task(index);
+  }
+
   void work(uint32_t index) {
     uint64_t seen = 0;
     while (true) {
@@ -56,12 +66,14 @@ class HostPool {
         seen = round_;
         task = task_;
       }
-      (*task)(index);
+      call(*task, index);
       const std::lock_guard lock(mutex_);
       if (--busy_ == 0) done_.notify_one();
     }
   }
 
+  CoreSet cores_;
+  bool pinned_;
   std::vector<std::thread> workers_;
   std::mutex mutex_;
   std::condition_variable start_, done_;

@@ -42,6 +42,7 @@ Settings Settings::from_environment() {
   settings.seed = read_number("BW_SIM_SEED", settings.seed, 0, ~0ull);
   settings.host_threads =
       static_cast<uint32_t>(read_number("BW_SIM_THREADS", settings.host_threads, 0, kMostThreads));
+  settings.pin_threads = read_number("BW_SIM_PIN_THREADS", 0, 0, 1) != 0;
   settings.sm_count =
       static_cast<uint32_t>(read_number("BW_SIM_SMS", settings.sm_count, 1, kMostSms));
   settings.memory_bytes =

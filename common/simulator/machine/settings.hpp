@@ -16,6 +16,7 @@ enum class Strictness : uint8_t {
 struct Settings {
   uint64_t seed = 0;          ///< 0: fixed order and latencies; else perturbs both (BW_SIM_SEED)
   uint32_t host_threads = 0;  ///< 0: one per core (BW_SIM_THREADS)
+  bool pin_threads = false;   ///< a core for each host thread (BW_SIM_PIN_THREADS=1)
   uint32_t sm_count = 148;    ///< BW_SIM_SMS
   size_t memory_bytes = size_t{64} << 30;  ///< address space of device memory (BW_SIM_MEMORY_GB)
   Strictness strictness = Strictness::strict;  ///< BW_SIM_STRICTNESS=strict|lenient
