@@ -60,11 +60,13 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   if (settings_.print_statistics) {
     std::fprintf(
         stderr,
-        "simulator: %s: %llu clusters, %llu cycles, %llu warp instructions, %.3f s (%.1f M/s)\n",
+        "simulator: %s: %llu clusters, %llu cycles, %llu warp instructions, %.3f s (%.1f M/s), "
+        "tensor core sums: %s\n",
         kernel.name().c_str(), static_cast<unsigned long long>(result.clusters),
         static_cast<unsigned long long>(result.cycles),
         static_cast<unsigned long long>(result.warp_instructions), result.wall_seconds,
-        static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6);
+        static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6,
+        summation_name(settings_.summation));
   }
   return result;
 }

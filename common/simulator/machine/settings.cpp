@@ -31,7 +31,30 @@ uint64_t read_number(const char* name, uint64_t fallback, uint64_t least, uint64
   return value;
 }
 
+constexpr SummationModel kSummationModels[] = {SummationModel::machine, SummationModel::sequential,
+                                               SummationModel::hopper};
+
+SummationModel read_summation(const char* name) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return SummationModel::machine;
+  for (const SummationModel model : kSummationModels)
+    if (std::string_view(text) == summation_name(model)) return model;
+  refuse(name, text, "\"machine\", \"sequential\" or \"hopper\"");
+}
+
 }  // namespace
+
+const char* summation_name(SummationModel model) {
+  switch (model) {
+    case SummationModel::machine:
+      return "machine";
+    case SummationModel::sequential:
+      return "sequential";
+    case SummationModel::hopper:
+      return "hopper";
+  }
+  return "";
+}
 
 Settings Settings::from_environment() {
   constexpr uint64_t kMostThreads = 1024;
@@ -51,6 +74,7 @@ Settings Settings::from_environment() {
       read_number("BW_SIM_LIVELOCK_CYCLES", settings.livelock_cycles, 1000, kMostCycles);
   settings.cycle_limit = read_number("BW_SIM_CYCLE_LIMIT", settings.cycle_limit, 0, kMostCycles);
   settings.print_statistics = read_number("BW_SIM_STATS", 0, 0, 1) != 0;
+  settings.summation = read_summation("BW_SIM_ACCUMULATION");
   if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {
     if (std::string_view(text) == "strict") {

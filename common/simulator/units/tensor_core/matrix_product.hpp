@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bw::sim {
+#include "common/simulator/units/tensor_core/accumulation.hpp"
 
-/// Rows of A are kept in blocks of this many, the unit in which M is scattered over TMEM lanes.
-inline constexpr size_t kRowBlock = 16;
+namespace bw::sim {
 
 /// D[n][row] = fma(A[row][k], B[n][k], ...) for k = 0, 1, ..., starting from D[n][row] or from 0.
 ///

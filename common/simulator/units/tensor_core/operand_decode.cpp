@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/simulator/units/tensor_core/matrix_product.hpp"
+#include "common/simulator/units/tensor_core/accumulation.hpp"
 
 namespace bw::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <span>
 
-#include "common/simulator/units/tensor_core/matrix_product.hpp"
+#include "common/simulator/units/tensor_core/accumulation.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "common/simulator/units/tensor_core/tensor_core_timing.hpp"
 #include "common/simulator/units/tensor_core/tensor_operands.hpp"
@@ -97,9 +97,14 @@ uint32_t add_integers(uint32_t d, float product, bool saturate) {
       sum, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max())));
 }
 
+TileFormats formats_of(const MmaOperation& mma) {
+  return {mma.shape.a_format, mma.shape.b_format, mma.shape.k()};
+}
+
 /// 16 rows of D by way of a tile in fp32: every case but the plain fp32 accumulator.
-void multiply_through_tile(const MmaOperation& mma, const float* a, const float* b, size_t k,
-                           uint32_t* d, uint32_t n, uint32_t disabled_rows) {
+void multiply_through_tile(const Accumulation& model, const MmaOperation& mma, const float* a,
+                           const float* b, size_t k, uint32_t* d, uint32_t n,
+                           uint32_t disabled_rows) {
   const AccumulatorFormat format = mma.shape.d_format;
   const float scale = std::bit_cast<float>((127u - mma.scale_d_exponent) << 23);
   std::vector<float>& tile = workspace.tile;
@@ -112,7 +117,10 @@ void multiply_through_tile(const MmaOperation& mma, const float* a, const float*
           scale * (format == AccumulatorFormat::f16 ? float_from_half(static_cast<uint16_t>(word))
                                                     : std::bit_cast<float>(word));
     }
-  multiply_row_block(a, b, k, tile.data(), kRowBlock, n, k, from_d);
+  // Integers are summed exactly: K of one instruction stays far below 2^24.
+  const bool exact = format == AccumulatorFormat::s32;
+  (exact ? accumulation(SummationModel::sequential) : model)
+      .multiply({a, b, k, tile.data(), kRowBlock, n, k, from_d}, formats_of(mma));
   for (uint32_t column = 0; column < n; ++column)
     for (size_t row = 0; row < kRowBlock; ++row) {
       if ((disabled_rows >> row & 1u) != 0) continue;
@@ -138,7 +146,8 @@ bool is_plain(const MmaOperation& mma) {
 }
 
 /// D of one CTA (`member` of the pair) in one half of the lanes.
-void multiply(const MmaOperation& mma, size_t k, Cta& cta, uint32_t member, uint32_t half) {
+void multiply(const Accumulation& model, const MmaOperation& mma, size_t k, Cta& cta,
+              uint32_t member, uint32_t half) {
   const bool halves = has_two_halves(mma);
   const uint32_t n = halves ? mma.shape.n / 2 : mma.shape.n;
   const float* const b = workspace.b.data() + half * n * k;
@@ -147,11 +156,12 @@ void multiply(const MmaOperation& mma, size_t k, Cta& cta, uint32_t member, uint
     uint32_t* const d = units_of(cta).tensor_memory.column(mma.d.column) + lane;
     const float* const a = workspace.a.data() + block * k * kRowBlock;
     if (is_plain(mma)) {
-      multiply_row_block(a, b, k, reinterpret_cast<float*>(d), kLanes, n, k, mma.accumulate);
+      model.multiply({a, b, k, reinterpret_cast<float*>(d), kLanes, n, k, mma.accumulate},
+                     formats_of(mma));
     } else {
       constexpr uint32_t kWordsPerCta = kLanes / 32;
       const uint32_t word = mma.disabled_lanes[member * kWordsPerCta + lane / 32];
-      multiply_through_tile(mma, a, b, k, d, n, word >> lane % 32);
+      multiply_through_tile(model, mma, a, b, k, d, n, word >> lane % 32);
     }
   }
 }
@@ -197,6 +207,8 @@ TensorCore::TensorCore(Cta& cta) : cta_(cta) {}
 TensorCore::~TensorCore() = default;
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, const MmaOperation& operation) {
+  if (model_ == nullptr)
+    model_ = &accumulation(resolved(cta_.cluster->settings().summation, kTcgen05Summation));
   push(now, origin, tensor_core_timing::interval(operation), tensor_core_timing::latency(operation),
        operation);
 }
@@ -343,7 +355,7 @@ void TensorCore::execute_mmas(size_t count) {
     const uint32_t halves = has_two_halves(first) ? 2 : 1;
     for (uint32_t half = 0; half < halves; ++half) {
       if (half == 0 || first.a_in_tensor_memory) decode_a(batch, cta, half);
-      multiply(first, k, cta, member, half);
+      multiply(*model_, first, k, cta, member, half);
     }
   }
 }

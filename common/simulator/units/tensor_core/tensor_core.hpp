@@ -4,11 +4,10 @@
 /// tcgen05.mma, tcgen05.cp and tcgen05.shift, executed in issue order, and the completions that
 /// tcgen05.commit waits for.
 ///
-/// Numbers. Products are exact. Each element of D is one chain of fp32 fused multiply-adds in
-/// ascending order of k that starts from D (or from 0 when enable-input-d is false). With an f16 D
-/// the chain runs in fp32 and is rounded once, at the end of the instruction. kind::i8 sums exactly
-/// and wraps (or, with the saturate bit, clamps) when it adds to D. The PTX ISA leaves order and
-/// precision to the implementation.
+/// Numbers. Products are exact. How they are summed, starting from D (or from 0 when enable-input-d
+/// is false), is a model (accumulation.hpp). With an f16 D the sum runs in fp32 and is rounded
+/// once, at the end of the instruction. kind::i8 sums exactly and wraps (or, with the saturate bit,
+/// clamps) when it adds to D.
 ///
 /// Time. An operation's completion time follows from the queue (tensor_core_timing.hpp). Operands
 /// are read and D is written when the queue is brought up to date: at the completion that a commit
@@ -27,6 +26,8 @@
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
 
 namespace bw::sim {
+
+class Accumulation;
 
 /// One tcgen05.mma with all its operands by value.
 struct MmaOperation {
@@ -107,6 +108,7 @@ class TensorCore {
   void execute_shift(const ShiftOperation& shift);
 
   Cta& cta_;
+  const Accumulation* model_ = nullptr;  ///< chosen when the first MMA is issued
   std::deque<Entry> queue_;
   Cycle last_completion_ = 0;
   uint64_t operations_ = 0;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "common/simulator/units/tensor_core/matrix_product.hpp"
+#include "common/simulator/units/tensor_core/accumulation.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 
 namespace bw::sim {

@@ -1,0 +1,33 @@
+#include "common/simulator/units/tensor_core/accumulation.hpp"
+
+#include <string>
+
+#include "common/simulator/base/error.hpp"
+#include "common/simulator/units/tensor_core/matrix_product.hpp"
+
+namespace bw::sim {
+namespace {
+
+class Sequential final : public Accumulation {
+ public:
+  void multiply(const RowTile& tile, const TileFormats&) const override {
+    multiply_row_block(tile.a, tile.b, tile.b_stride, tile.d, tile.d_stride, tile.n, tile.k,
+                       tile.accumulate);
+  }
+};
+
+}  // namespace
+
+const Accumulation& accumulation(SummationModel model) {
+  static const Sequential sequential;
+  if (model == SummationModel::sequential) return sequential;
+  throw SimulationError(Report{FaultKind::launch,
+                               std::string("the summation model \"") + summation_name(model) +
+                                   "\" is not part of this build",
+                               "",
+                               {},
+                               "",
+                               "unset BW_SIM_ACCUMULATION, or set it to \"sequential\""});
+}
+
+}  // namespace bw::sim

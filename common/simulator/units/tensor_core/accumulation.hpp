@@ -1,0 +1,72 @@
+#pragma once
+/// \file
+/// In which order, and with how many bits, a tensor core sums the products of a tile. The PTX ISA
+/// leaves both to the implementation; every matrix instruction of the simulator sums through the
+/// interface here, so that a model is one class and a run says which one it used.
+///
+/// | model | rule | default of |
+/// |---|---|---|
+/// | sequential | one chain of fp32 fused multiply-adds in ascending order of k | tcgen05 |
+/// | hopper | what an H100 does, step by step | Hopper's instructions |
+///
+/// Settings::summation chooses (BW_SIM_ACCUMULATION). What a B200 does nobody here could measure.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/simulator/machine/settings.hpp"
+#include "common/simulator/units/tensor_core/instruction_descriptor.hpp"
+
+namespace bw::sim {
+
+/// Rows of A are kept in blocks of this many, the unit in which M is scattered over TMEM lanes.
+inline constexpr size_t kRowBlock = 16;
+
+/// A block of 16 rows of A times `n` columns of B: D[n][row] += sum of A[row][k] * B[n][k].
+///
+/// Elements are exact fp32 values of the formats. With block scaling they are already scaled.
+struct RowTile {
+  const float* a = nullptr;  ///< [k][16]
+  const float* b = nullptr;  ///< [n][b_stride], k contiguous
+  size_t b_stride = 0;
+  float* d = nullptr;  ///< [n][d_stride], rows contiguous
+  size_t d_stride = 0;
+  size_t n = 0;
+  size_t k = 0;
+  bool accumulate = false;  ///< start from D; else from 0
+};
+
+/// What the elements of a tile were before they became fp32, for models whose rule depends on it.
+struct TileFormats {
+  MmaFormat a = MmaFormat::f16, b = MmaFormat::f16;
+  /// Products that one instruction sums (its K). A tile's k is a multiple: several instructions on
+  /// one accumulator, in their order.
+  uint32_t step = 0;
+};
+
+/// A model. Objects are stateless and shared by all host threads.
+class Accumulation {
+ public:
+  Accumulation() = default;
+  virtual ~Accumulation() = default;
+  Accumulation(const Accumulation&) = delete;
+  Accumulation& operator=(const Accumulation&) = delete;
+
+  /// Sums one tile. The same bits whatever the host's processor and however K is split into tiles
+  /// of whole steps.
+  virtual void multiply(const RowTile& tile, const TileFormats& formats) const = 0;
+};
+
+/// The model of that name; not SummationModel::machine. Throws SimulationError{launch} for a model
+/// that this build does not have.
+[[nodiscard]] const Accumulation& accumulation(SummationModel model);
+
+/// `chosen`, or what stands for SummationModel::machine: `by_default`.
+[[nodiscard]] constexpr SummationModel resolved(SummationModel chosen, SummationModel by_default) {
+  return chosen == SummationModel::machine ? by_default : chosen;
+}
+
+/// Default of the fifth-generation tensor core (tcgen05).
+inline constexpr SummationModel kTcgen05Summation = SummationModel::sequential;
+
+}  // namespace bw::sim
