@@ -1,14 +1,15 @@
 /// \file
-/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (10.0),
-/// and published data of the B200 for clocks, memory bus and L2. None of it was read from a device.
+/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" (9.0 and
+/// 10.0 share all that stands here); what differs between machines is in machine_description.cpp.
 #include "common/simulator/cudart/device_attributes.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <string>
+
+#include <fmt/core.h>
 
 #include "common/simulator/cudart/runtime.hpp"
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/limits.hpp"
 
 namespace bw::sim::cudart {
@@ -20,11 +21,6 @@ constexpr int kMaxBlockXy = 1024;
 constexpr int kMaxBlockZ = 64;
 constexpr int kConstantBytes = 64 * 1024;
 constexpr int kMaxPitchBytes = 0x7fffffff;
-constexpr int kClockKilohertz = static_cast<int>(costs::kClockGhz * 1e6);
-constexpr int kMemoryClockKilohertz = 3996000;
-constexpr int kMemoryBusBits = 8192;
-constexpr int kL2Bytes = 126 * 1024 * 1024;
-constexpr int kPersistingL2Bytes = kL2Bytes / 16 * 10;
 constexpr int kAccessWindowBytes = 128 * 1024 * 1024;
 constexpr int kAsyncEngines = 4;
 constexpr int kSinglePerDouble = 2;
@@ -51,7 +47,7 @@ struct AttributeRow {
   int value;
 };
 
-// Attributes that do not depend on the settings. Those which are 0 (no such feature) are at the end
+// Attributes that all machines share. Those which are 0 (no such feature) are at the end
 // of `device_attribute`.
 constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrMaxThreadsPerBlock, kMaxThreadsPerBlock},
@@ -66,7 +62,6 @@ constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrWarpSize, kWarpLanes},
     {cudaDevAttrMaxPitch, kMaxPitchBytes},
     {cudaDevAttrMaxRegistersPerBlock, kRegistersPerSm},
-    {cudaDevAttrClockRate, kClockKilohertz},
     {cudaDevAttrTextureAlignment, kTextureAlignmentBytes},
     {cudaDevAttrGpuOverlap, 1},
     {cudaDevAttrCanMapHostMemory, 1},
@@ -81,9 +76,6 @@ constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrMaxTexture2DLayeredLayers, kLayers},
     {cudaDevAttrSurfaceAlignment, kTextureAlignmentBytes},
     {cudaDevAttrConcurrentKernels, 1},
-    {cudaDevAttrMemoryClockRate, kMemoryClockKilohertz},
-    {cudaDevAttrGlobalMemoryBusWidth, kMemoryBusBits},
-    {cudaDevAttrL2CacheSize, kL2Bytes},
     {cudaDevAttrMaxThreadsPerMultiProcessor, kMaxThreadsPerSm},
     {cudaDevAttrAsyncEngineCount, kAsyncEngines},
     {cudaDevAttrUnifiedAddressing, 1},
@@ -118,8 +110,6 @@ constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrMaxTexture2DLinearPitch, kLinear2DPitch},
     {cudaDevAttrMaxTexture2DMipmappedWidth, kLayeredWidth},
     {cudaDevAttrMaxTexture2DMipmappedHeight, kLayeredWidth},
-    {cudaDevAttrComputeCapabilityMajor, kComputeCapabilityMajor},
-    {cudaDevAttrComputeCapabilityMinor, kComputeCapabilityMinor},
     {cudaDevAttrMaxTexture1DMipmappedWidth, kLayeredWidth},
     {cudaDevAttrStreamPrioritiesSupported, 1},
     {cudaDevAttrGlobalL1CacheSupported, 1},
@@ -135,7 +125,6 @@ constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrHostRegisterSupported, 1},
     {cudaDevAttrDirectManagedMemAccessFromHost, 1},
     {cudaDevAttrMaxBlocksPerMultiprocessor, kMaxCtasPerSm},
-    {cudaDevAttrMaxPersistingL2CacheSize, kPersistingL2Bytes},
     {cudaDevAttrMaxAccessPolicyWindowSize, kAccessWindowBytes},
     {cudaDevAttrReservedSharedMemoryPerBlock, kReservedSharedBytes},
     // cudaMallocAsync works; pools as objects do not, so this stays 0:
@@ -146,11 +135,37 @@ constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrHostNumaId, -1},
 };
 
+// Those of the machine that is simulated.
+std::optional<int> machine_attribute(int attribute, const Settings& settings) {
+  constexpr double kKilohertzPerGigahertz = 1e6;
+  const MachineDescription& machine = *settings.machine;
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount:
+      return static_cast<int>(settings.sm_count);
+    case cudaDevAttrComputeCapabilityMajor:
+      return static_cast<int>(machine.major);
+    case cudaDevAttrComputeCapabilityMinor:
+      return static_cast<int>(machine.minor);
+    case cudaDevAttrClockRate:
+      return static_cast<int>(machine.clock_ghz * kKilohertzPerGigahertz);
+    case cudaDevAttrMemoryClockRate:
+      return static_cast<int>(machine.memory_clock_kilohertz);
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return static_cast<int>(machine.memory_bus_bits);
+    case cudaDevAttrL2CacheSize:
+      return static_cast<int>(machine.l2_bytes);
+    case cudaDevAttrMaxPersistingL2CacheSize:
+      return static_cast<int>(machine.l2_bytes / 16 * 10);
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
 
 std::optional<int> device_attribute(int attribute, const Settings& settings) {
-  if (attribute == cudaDevAttrMultiProcessorCount) return static_cast<int>(settings.sm_count);
   if (attribute <= 0 || attribute >= cudaDevAttrMax) return std::nullopt;
+  if (const auto value = machine_attribute(attribute, settings)) return value;
   for (const AttributeRow& row : kAttributes)
     if (row.attribute == attribute) return row.value;
   return 0;  // a feature that the simulated device does not have, or a reserved number
@@ -161,8 +176,9 @@ cudaDeviceProp device_properties(const Settings& settings) {
     return device_attribute(attribute, settings).value_or(0);
   };
   cudaDeviceProp p{};
-  std::strncpy(p.name, kDeviceName, sizeof p.name - 1);
-  std::memcpy(p.uuid.bytes, "bw simulator 100", sizeof p.uuid.bytes);
+  settings.machine->device_name.copy(p.name, sizeof p.name - 1);
+  const std::string uuid = fmt::format("bw simulator {:3}", settings.machine->architecture());
+  uuid.copy(p.uuid.bytes, sizeof p.uuid.bytes);
   p.totalGlobalMem = settings.memory_bytes;
   p.sharedMemPerBlock = kSharedBytesDefault;
   p.regsPerBlock = kRegistersPerSm;
@@ -174,8 +190,8 @@ cudaDeviceProp device_properties(const Settings& settings) {
   std::copy_n(block, 3, p.maxThreadsDim);
   std::copy_n(grid, 3, p.maxGridSize);
   p.totalConstMem = kConstantBytes;
-  p.major = kComputeCapabilityMajor;
-  p.minor = kComputeCapabilityMinor;
+  p.major = value(cudaDevAttrComputeCapabilityMajor);
+  p.minor = value(cudaDevAttrComputeCapabilityMinor);
   p.textureAlignment = kTextureAlignmentBytes;
   p.texturePitchAlignment = kTexturePitchAlignmentBytes;
   p.multiProcessorCount = static_cast<int>(settings.sm_count);
@@ -210,9 +226,9 @@ cudaDeviceProp device_properties(const Settings& settings) {
   p.concurrentKernels = 1;
   p.asyncEngineCount = kAsyncEngines;
   p.unifiedAddressing = 1;
-  p.memoryBusWidth = kMemoryBusBits;
-  p.l2CacheSize = kL2Bytes;
-  p.persistingL2CacheMaxSize = kPersistingL2Bytes;
+  p.memoryBusWidth = value(cudaDevAttrGlobalMemoryBusWidth);
+  p.l2CacheSize = value(cudaDevAttrL2CacheSize);
+  p.persistingL2CacheMaxSize = value(cudaDevAttrMaxPersistingL2CacheSize);
   p.maxThreadsPerMultiProcessor = kMaxThreadsPerSm;
   p.streamPrioritiesSupported = 1;
   p.globalL1CacheSupported = 1;

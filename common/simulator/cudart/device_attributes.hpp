@@ -10,7 +10,6 @@
 
 namespace bw::sim::cudart {
 
-inline constexpr const char* kDeviceName = "Simulated sm_100a GPU (bw simulator)";
 inline constexpr const char* kPciBusId = "0000:00:00.0";
 
 /// The value of a device attribute (cudaDeviceAttr and CUdevice_attribute share their numbers), or

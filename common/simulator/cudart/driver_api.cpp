@@ -117,7 +117,7 @@ BW_CUDART_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 
 BW_CUDART_API CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-  const std::string_view text = kDeviceName;
+  const std::string_view text = Runtime::instance().device().settings().machine->device_name;
   const size_t count = text.copy(name, static_cast<size_t>(length) - 1);
   name[count] = '\0';
   return device == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;

@@ -5,12 +5,11 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/streams.hpp"
-#include "common/simulator/machine/costs.hpp"
 
 namespace bw::sim::cudart {
 namespace {
 
-constexpr double kCyclesPerMillisecond = costs::kClockGhz * 1e6;
+constexpr double kMillisecondsPerNanosecond = 1e-6;
 
 using EventMap = std::unordered_map<cudaEvent_t, std::unique_ptr<CUevent_st>>;
 
@@ -87,10 +86,10 @@ BW_CUDART_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
   });
 }
 
-/// Simulated time between two events, by the clock of the cost table.
+/// Simulated time between two events, by the clock of the machine.
 BW_CUDART_API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
                                                cudaEvent_t end) {
-  return device_api([&](Runtime&) {
+  return device_api([&](Runtime& runtime) {
     const CUevent_st* const first = find(start);
     const CUevent_st* const last = find(end);
     if (milliseconds == nullptr) return cudaErrorInvalidValue;
@@ -99,7 +98,8 @@ BW_CUDART_API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t 
         return cudaErrorInvalidResourceHandle;
     }
     const double cycles = static_cast<double>(last->time) - static_cast<double>(first->time);
-    *milliseconds = static_cast<float>(cycles / kCyclesPerMillisecond);
+    *milliseconds = static_cast<float>(runtime.device().settings().nanoseconds_of(cycles) *
+                                       kMillisecondsPerNanosecond);
     return cudaSuccess;
   });
 }

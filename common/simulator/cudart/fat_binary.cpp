@@ -26,7 +26,6 @@ constexpr uint64_t kFlagArchitectureSpecific = 0x100000;
 constexpr uint64_t kFlagFamilySpecific = 0x200000;
 // Far beyond any PTX; a larger size in a header is damage, not data.
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
-constexpr uint32_t kDeviceArchitecture = 100;
 
 // Offsets in an entry's header.
 constexpr size_t kOffsetHeaderBytes = 4;
@@ -93,23 +92,15 @@ FatBinaryEntry read_entry(std::span<const std::byte> bytes, size_t& offset,
 
   FatBinaryEntry entry;
   entry.kind = read<uint16_t>(header, 0);
-  entry.architecture = read<uint32_t>(header, kOffsetArchitecture);
-  if ((flags & kFlagArchitectureSpecific) != 0) entry.suffix = 'a';
-  if ((flags & kFlagFamilySpecific) != 0) entry.suffix = 'f';
+  entry.target.architecture = read<uint32_t>(header, kOffsetArchitecture);
+  if ((flags & kFlagArchitectureSpecific) != 0) entry.target.suffix = 'a';
+  if ((flags & kFlagFamilySpecific) != 0) entry.target.suffix = 'f';
   entry.compression = compression_of(flags, compressed_bytes);
   const bool compressed = entry.compression != FatBinaryEntry::Compression::none;
   entry.payload = header.subspan(header_bytes, compressed ? compressed_bytes : payload_bytes);
   entry.uncompressed_bytes = read<uint64_t>(header, kOffsetUncompressedBytes);
   offset += header_bytes + payload_bytes;
   return entry;
-}
-
-// How well PTX fits the device: higher is better, 0 does not run.
-uint32_t fitness(const FatBinaryEntry& entry) {
-  if (!entry.is_ptx() || entry.architecture > kDeviceArchitecture) return 0;
-  if (entry.suffix == '\0') return entry.architecture;
-  if (entry.architecture != kDeviceArchitecture) return 0;
-  return kDeviceArchitecture + (entry.suffix == 'a' ? 2 : 1);
 }
 
 size_t decompress(const FatBinaryEntry& entry, std::string& text) {
@@ -128,8 +119,8 @@ size_t decompress(const FatBinaryEntry& entry, std::string& text) {
 
 std::string FatBinaryEntry::describe() const {
   std::string text = is_ptx() ? "compute_" : "sm_";
-  text += std::to_string(architecture);
-  if (suffix != '\0') text += suffix;
+  text += std::to_string(target.architecture);
+  if (target.suffix != '\0') text += target.suffix;
   return text;
 }
 
@@ -168,22 +159,31 @@ std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
   return entries;
 }
 
-const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries, const std::string& name) {
+const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
+                                 const MachineDescription& machine, const std::string& name) {
   const FatBinaryEntry* best = nullptr;
+  uint32_t best_fitness = 0;
   std::string found;
   bool has_ptx = false;
   for (const FatBinaryEntry& entry : entries) {
-    if (fitness(entry) > (best == nullptr ? 0 : fitness(*best))) best = &entry;
+    const uint32_t fits = entry.is_ptx() ? fitness(machine, entry.target) : 0;
+    if (fits > best_fitness) {
+      best = &entry;
+      best_fitness = fits;
+    }
     has_ptx = has_ptx || entry.is_ptx();
     found += (found.empty() ? "" : ", ") + entry.describe();
   }
   if (best != nullptr) return *best;
-  fail(FaultKind::unsupported, name,
-       (has_ptx ? "no PTX in this program runs on compute capability 10.0"
-                : "this program holds machine code (SASS) but no PTX, and the simulator runs PTX") +
-           std::string("; its images are: ") + (found.empty() ? "none" : found),
-       "compile with `-gencode arch=compute_100a,code=[compute_100a,sm_100a]`, so that the PTX is "
-       "kept beside the machine code, and without -rdc=true or -dlto");
+  fail(
+      FaultKind::unsupported, name,
+      (has_ptx ? fmt::format("no PTX in this program runs on compute capability {}.{}",
+                             machine.major, machine.minor)
+               : "this program holds machine code (SASS) but no PTX, and the simulator runs PTX") +
+          std::string("; its images are: ") + (found.empty() ? "none" : found),
+      fmt::format("compile with `-gencode arch=compute_{0},code=[compute_{0},sm_{0}]`, so that the "
+                  "PTX is kept beside the machine code, and without -rdc=true or -dlto",
+                  machine.specific_target()));
 }
 
 std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {

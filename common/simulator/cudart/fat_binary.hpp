@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "common/simulator/machine/machine_description.hpp"
+
 namespace bw::sim::cudart {
 
 /// One image of a fat binary.
@@ -20,9 +22,8 @@ struct FatBinaryEntry {
   enum class Kind : uint16_t { ptx = 1, elf = 2 };
   enum class Compression : uint8_t { none, lz4, zstandard, unknown };
 
-  uint16_t kind = 0;          ///< a `Kind`, or another value that is ignored
-  uint32_t architecture = 0;  ///< 100 for compute_100, compute_100a and compute_100f
-  char suffix = '\0';         ///< 'a' architecture-specific, 'f' family-specific, or none
+  uint16_t kind = 0;  ///< a `Kind`, or another value that is ignored
+  PtxTarget target;   ///< what it was compiled for
   Compression compression = Compression::none;
   std::span<const std::byte> payload;  ///< as stored: compressed, or padded with zero bytes
   uint64_t uncompressed_bytes = 0;     ///< when compressed
@@ -42,10 +43,11 @@ struct FatBinaryEntry {
 [[nodiscard]] std::vector<FatBinaryEntry> read_fat_binary(std::span<const std::byte> bytes,
                                                           const std::string& name);
 
-/// The PTX that a device of compute capability 10.0 runs best: compute_100a, then compute_100f,
-/// then the newest generic compute_XX up to 100. Targets of other architectures with a suffix never
-/// fit. Throws SimulationError{unsupported} when there is none, and says how to compile.
+/// The PTX that a machine runs best: of a B200 compute_100a, then compute_100f, then the newest
+/// generic compute_XX up to 100. Targets of other architectures with a suffix never fit. Throws
+/// SimulationError{unsupported} when there is none, and says how to compile.
 [[nodiscard]] const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
+                                               const MachineDescription& machine,
                                                const std::string& name);
 
 /// The PTX text of an entry, decompressed and without padding.

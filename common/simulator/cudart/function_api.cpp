@@ -17,8 +17,6 @@
 namespace bw::sim::cudart {
 namespace {
 
-constexpr int kDecimalsPerMajor = 10;
-
 size_t static_shared_bytes(const Kernel& kernel) {
   return kernel.static_shared_bytes() - kReservedSharedBytes;
 }
@@ -37,13 +35,6 @@ cudaError_t with_kernel(const char* api, const void* host_function, Use&& use) {
 }
 
 // "sm_100a" -> 100.
-int target_architecture(const std::string& target) {
-  int architecture = 0;
-  for (const char c : target)
-    if (c >= '0' && c <= '9') architecture = architecture * kDecimalsPerMajor + (c - '0');
-  return architecture;
-}
-
 int max_threads(const Kernel& kernel) {
   const uint32_t* const bound = kernel.function().directives.max_threads;
   if (bound[0] == 0) return kMaxThreadsPerBlock;
@@ -57,8 +48,8 @@ cudaError_t get_attributes(cudaFuncAttributes& attributes, const Function& funct
   attributes.localSizeBytes = kernel.local_bytes();
   attributes.maxThreadsPerBlock = max_threads(kernel);
   attributes.numRegs = static_cast<int>(kernel.registers_per_thread());
-  attributes.ptxVersion = target_architecture(kernel.module().ptx().target);
-  attributes.binaryVersion = kComputeCapabilityMajor * kDecimalsPerMajor + kComputeCapabilityMinor;
+  attributes.ptxVersion = static_cast<int>(parse_target(kernel.module().ptx().target).architecture);
+  attributes.binaryVersion = static_cast<int>(kernel.module().machine().architecture());
   attributes.maxDynamicSharedSizeBytes = static_cast<int>(dynamic_shared_limit(function, kernel));
   attributes.preferredShmemCarveout = function.shared_carveout;
   const ptx::EntryDirectives& directives = kernel.function().directives;
@@ -132,13 +123,14 @@ cudaError_t max_active_blocks(const char* api, int* blocks, const void* function
   });
 }
 
-// CTAs that the whole machine holds; 0 when a block does not fit.
-uint64_t machine_ctas(Runtime& runtime, const Kernel& kernel, const cudaLaunchConfig_t& config) {
+// Clusters of that many CTAs that the whole machine holds; 0 when a block does not fit.
+uint64_t machine_clusters(Runtime& runtime, const Kernel& kernel, const cudaLaunchConfig_t& config,
+                          uint64_t cluster_ctas) {
   const Dim3 block{config.blockDim.x, config.blockDim.y, config.blockDim.z};
   if (block.volume() == 0 || block.volume() > static_cast<unsigned>(max_threads(kernel))) return 0;
   const Occupancy occupancy = runtime.device().occupancy(
       kernel, static_cast<uint32_t>(block.volume()), config.dynamicSmemBytes);
-  return uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
+  return runtime.device().resident_clusters(occupancy.ctas_per_sm, cluster_ctas);
 }
 
 }  // namespace
@@ -239,7 +231,8 @@ BW_CUDART_API cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const vo
                        const uint64_t most = found.non_portable_cluster ? kMaxClusterNonPortable
                                                                         : kMaxClusterPortable;
                        if (size == 0 || size > most) return cudaErrorInvalidClusterSize;
-                       *clusters = static_cast<int>(machine_ctas(runtime, kernel, *config) / size);
+                       *clusters =
+                           static_cast<int>(machine_clusters(runtime, kernel, *config, size));
                        return cudaSuccess;
                      });
 }
@@ -251,8 +244,8 @@ BW_CUDART_API cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const 
                        if (size == nullptr || config == nullptr) return cudaErrorInvalidValue;
                        uint64_t most = found.non_portable_cluster ? kMaxClusterNonPortable
                                                                   : kMaxClusterPortable;
-                       const uint64_t ctas = machine_ctas(runtime, kernel, *config);
-                       while (most > ctas) most /= 2;
+                       while (most > 1 && machine_clusters(runtime, kernel, *config, most) == 0)
+                         most /= 2;
                        *size = static_cast<int>(most);
                        return cudaSuccess;
                      });

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -19,6 +22,16 @@ namespace {
 
 std::string image_name(size_t number) {
   return fmt::format("{} (embedded PTX {})", program_invocation_short_name, number);
+}
+
+/// The target that PTX text names in its header.
+PtxTarget target_of_text(std::string_view text) {
+  constexpr std::string_view kDirective = ".target";
+  const size_t found = text.find(kDirective);
+  if (found == std::string_view::npos) return {};
+  text.remove_prefix(found + kDirective.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return parse_target(text.substr(0, text.find_first_of(", \t\r\n")));
 }
 
 // A program that ends well without the kernels that it was to run would look verified.
@@ -42,10 +55,32 @@ Runtime& Runtime::instance() {
   return *runtime;
 }
 
+const MachineDescription& Runtime::fitting_machine() const {
+  std::vector<PtxTarget> targets;
+  for (const Image& image : images_) {
+    if (image.is_text) {
+      targets.push_back(target_of_text(static_cast<const char*>(image.data)));
+      continue;
+    }
+    try {
+      for (const FatBinaryEntry& entry :
+           read_fat_binary(fat_binary_extent(image.data, image.name), image.name))
+        if (entry.is_ptx()) targets.push_back(entry.target);
+    } catch (const SimulationError&) {
+      // Damage is reported when something of the image is used.
+    }
+  }
+  for (const MachineDescription& machine : machines())
+    for (const PtxTarget& target : targets)
+      if (target.suffix != '\0' && fitness(machine, target) > 0) return machine;
+  return machines().front();
+}
+
 Device& Runtime::device() {
   if (!device_) {
     try {
-      device_ = std::make_unique<Device>(Settings::from_environment(), all_units());
+      device_ =
+          std::make_unique<Device>(Settings::from_environment(fitting_machine()), all_units());
       watch(*device_);
       if (auto log = trace::EventLog::from_environment()) device_->observe(std::move(log));
     } catch (const SimulationError& error) {
@@ -103,7 +138,7 @@ LoadedModule& Runtime::module(Image& image) {
     text = static_cast<const char*>(image.data);
   } else {
     const auto entries = read_fat_binary(fat_binary_extent(image.data, image.name), image.name);
-    text = ptx_text(choose_ptx(entries, image.name), image.name);
+    text = ptx_text(choose_ptx(entries, *device().settings().machine, image.name), image.name);
   }
   image.module = &device().load(text, image.name);
   for (const Image::ManagedVariable& variable : image.managed) {

@@ -24,8 +24,6 @@ namespace bw::sim::cudart {
 
 /// What cudaDriverGetVersion reports; CUTLASS patches tensor maps for drivers up to 13010.
 inline constexpr int kDriverVersion = 13020;
-inline constexpr int kComputeCapabilityMajor = 10;
-inline constexpr int kComputeCapabilityMinor = 0;
 
 /// One registered fat binary; its PTX is read when it is first needed.
 struct Image {
@@ -78,7 +76,8 @@ class Runtime {
 
   /// Held during each API call.
   [[nodiscard]] std::recursive_mutex& mutex() { return mutex_; }
-  /// The device, made on first use. Throws SimulationError for settings that cannot be read.
+  /// The device, made on first use: the machine that BW_SIM_MACHINE names, or the first of the
+  /// table that runs architecture-specific PTX of the program.
   Device& device();
   [[nodiscard]] bool has_device() const { return device_ != nullptr; }
 
@@ -116,6 +115,8 @@ class Runtime {
 
  private:
   Runtime();
+  /// The machine for what the program carries.
+  [[nodiscard]] const MachineDescription& fitting_machine() const;
 
   std::recursive_mutex mutex_;
   std::unique_ptr<Device> device_;

@@ -319,6 +319,12 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
     case WaitKind::cp_async_group:
       return {
           "waits until at most " + counted(wait.object, "cp.async group") + " are pending", {}, ""};
+    case WaitKind::wgmma_group:
+      return {
+          "waits until at most " + counted(wait.object, "wgmma group") + " are pending",
+          {},
+          "wgmma multiplies when all four warps of the warpgroup have issued it: each warp must "
+          "come to the same wgmma.mma_async"};
     case WaitKind::tcgen05_alloc:
       return {"waits for " + counted(wait.object, "column") + " of Tensor Memory to become free",
               {},

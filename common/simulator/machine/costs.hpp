@@ -39,7 +39,4 @@ inline constexpr Cycle kLaunchControlResponse = 700;  // estimate
 /// length; not longer than the shortest latency between clusters.
 inline constexpr Cycle kLockstepQuantum = 500;
 
-/// SM clock in GHz (B200 boost clock 1.965); turns cycles into event times and %globaltimer.
-inline constexpr double kClockGhz = 1.965;
-
 }  // namespace bw::sim::costs

@@ -15,15 +15,34 @@
 #include "common/simulator/ptx/ast.hpp"
 
 namespace bw::sim {
+namespace {
+
+/// Architecture-specific PTX runs on its own architecture, and none on an older one.
+void check_target(const ptx::Module& module, const MachineDescription& machine) {
+  if (fitness(machine, parse_target(module.target)) > 0) return;
+  throw SimulationError(Report{
+      FaultKind::unsupported,
+      fmt::format("{} was compiled for {}, which a {} (compute capability {}.{}) does not run",
+                  module.name, module.target, machine.name, machine.major, machine.minor),
+      "",
+      {},
+      "PTX for sm_NNa runs on compute capability N.N alone, other PTX on its own and on newer ones",
+      fmt::format("compile for sm_{}, or choose another machine with BW_SIM_MACHINE ({})",
+                  machine.specific_target(), machine_names())});
+}
+
+}  // namespace
 
 Device::Device(Settings settings, const UnitFactory& units)
     : settings_(settings), units_(units), memory_(settings.memory_bytes) {}
 
 LoadedModule& Device::load(std::string_view ptx_text, std::string name) {
   std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text, std::move(name));
+  check_target(*module, *settings_.machine);
   ptx::inline_calls(*module);
   module->focus = settings_.focus;
-  modules_.push_back(std::make_unique<LoadedModule>(std::move(module), memory_));
+  modules_.push_back(
+      std::make_unique<LoadedModule>(std::move(module), *settings_.machine, memory_));
   return *modules_.back();
 }
 

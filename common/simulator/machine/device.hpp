@@ -36,7 +36,8 @@ class Device {
   [[nodiscard]] DeviceMemory& memory() { return memory_; }
   [[nodiscard]] const UnitFactory& units() const { return units_; }
 
-  /// Parses PTX text and places its variables. Throws SimulationError.
+  /// Parses PTX text and places its variables. Throws SimulationError, also for PTX that was
+  /// compiled for a target that this machine does not run.
   LoadedModule& load(std::string_view ptx_text, std::string name);
 
   /// Decodes an entry of a module once. Throws SimulationError.
@@ -58,6 +59,12 @@ class Device {
   /// CTAs of this shape that fit on one SM.
   [[nodiscard]] Occupancy occupancy(const Kernel& kernel, uint32_t threads_per_block,
                                     size_t dynamic_shared_bytes) const;
+
+  /// Clusters of this size that are resident at once, where an SM holds `ctas_per_sm` CTAs.
+  [[nodiscard]] uint64_t resident_clusters(uint32_t ctas_per_sm, uint64_t cluster_ctas) const {
+    return sim::resident_clusters(*settings_.machine, settings_.sm_count, ctas_per_sm,
+                                  cluster_ctas);
+  }
 
   /// What the last launch that ended took.
   [[nodiscard]] const LaunchResult& last_launch() const { return last_launch_; }

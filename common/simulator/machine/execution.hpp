@@ -52,6 +52,7 @@ enum class WaitKind : uint8_t {
   reconvergence,   ///< waits for the other lanes of its warp
   bulk_group,      ///< object: groups allowed to be pending
   cp_async_group,  ///< object: groups allowed to be pending
+  wgmma_group,     ///< object: groups allowed to be pending
   tcgen05_alloc,   ///< object: columns
   tcgen05_wait,
   global_order,  ///< an operation that is ordered among all clusters of the grid

@@ -119,8 +119,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
            "an SM has 65536 registers, 2048 threads and 228 KB of shared memory",
            "use fewer threads or registers, or less shared memory");
   clusters_ = {c.grid.x / c.cluster.x, c.grid.y / c.cluster.y, c.grid.z / c.cluster.z};
-  const uint64_t slots = uint64_t{ctas_per_sm_} * device.settings().sm_count;
-  resident_clusters_ = slots / c.cluster.volume();
+  resident_clusters_ = device.resident_clusters(ctas_per_sm_, c.cluster.volume());
   if (resident_clusters_ == 0)
     refuse(kernel, LaunchCause::configuration,
            fmt::format("a cluster of {} CTAs does not fit on {} SMs", c.cluster.volume(),

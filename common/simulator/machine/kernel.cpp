@@ -35,8 +35,9 @@ std::string readable_name(const std::string& symbol) {
 
 }  // namespace
 
-LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& memory)
-    : module_(std::move(module)), memory_(memory) {
+LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDescription& machine,
+                           DeviceMemory& memory)
+    : module_(std::move(module)), machine_(machine), memory_(memory) {
   constexpr size_t kLeastAlignment = 256;
   for (const auto& variable : module_->variables) {
     if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant)

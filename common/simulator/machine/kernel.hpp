@@ -18,12 +18,14 @@
 namespace bw::sim {
 
 class DeviceMemory;
+struct MachineDescription;
 struct OpcodeRow;
 
 /// A module whose global and constant variables have their place in device memory.
 class LoadedModule {
  public:
-  LoadedModule(std::unique_ptr<ptx::Module> module, DeviceMemory& memory);
+  LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDescription& machine,
+               DeviceMemory& memory);
   ~LoadedModule();
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
@@ -34,9 +36,12 @@ class LoadedModule {
   [[nodiscard]] uint64_t variable_address(std::string_view name) const;
   [[nodiscard]] const ptx::Variable* variable(std::string_view name) const;
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
+  /// What it runs on.
+  [[nodiscard]] const MachineDescription& machine() const { return machine_; }
 
  private:
   std::unique_ptr<ptx::Module> module_;
+  const MachineDescription& machine_;
   DeviceMemory& memory_;
   std::unordered_map<std::string, uint64_t> addresses_;
 };

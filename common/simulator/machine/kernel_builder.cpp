@@ -11,6 +11,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/ptx/demangle.hpp"
 
 namespace bw::sim {
@@ -24,6 +25,11 @@ void collect_variables(const ptx::Operand& operand, std::vector<const ptx::Varia
       std::find(found.begin(), found.end(), operand.variable) == found.end())
     found.push_back(operand.variable);
   for (const ptx::Operand& element : operand.elements) collect_variables(element, found);
+}
+
+bool is_missing_on(const MachineDescription& machine, std::string_view opcode) {
+  return std::any_of(machine.missing_opcodes.begin(), machine.missing_opcodes.end(),
+                     [&](std::string_view beginning) { return opcode.starts_with(beginning); });
 }
 
 }  // namespace
@@ -168,12 +174,14 @@ void KernelBuilder::decode_instructions() {
     auto found = matches.find(source.opcode);
     if (found == matches.end())
       found = matches.emplace(source.opcode, find_row(source.opcode)).first;
-    if (!found->second.has_value() || found->second->row->bind == nullptr) {
+    const bool is_missing = is_missing_on(module_.machine(), source.opcode);
+    if (is_missing || !found->second.has_value() || found->second->row->bind == nullptr) {
       if (seen.insert(source.opcode).second) {
-        refused.push_back(module_.ptx().describe_location(source) + ": `" + source.opcode + "` " +
-                          (found->second.has_value()
-                               ? "is known but not executed by this simulator"
-                               : "is not an instruction form that this simulator knows"));
+        refused.push_back(
+            module_.ptx().describe_location(source) + ": `" + source.opcode + "` " +
+            (is_missing ? fmt::format("is no instruction of the machine {}", module_.machine().name)
+             : found->second.has_value() ? "is known but not executed by this simulator"
+                                         : "is not an instruction form that this simulator knows"));
       }
       continue;
     }

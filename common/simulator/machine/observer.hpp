@@ -229,7 +229,7 @@ struct TensorMemoryEvent {
 /// A commit, or a wait that passes, of the groups of a kind of asynchronous operation.
 struct GroupEvent {
   static constexpr EventKind kKind = EventKind::group;
-  enum class Unit : uint8_t { bulk, cp_async, tensor_core };
+  enum class Unit : uint8_t { bulk, cp_async, wgmma, tensor_core };
   Unit unit = Unit::bulk;
   bool waits = false;
   Origin origin{};

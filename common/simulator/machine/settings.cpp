@@ -56,7 +56,7 @@ const char* summation_name(SummationModel model) {
   return "";
 }
 
-Settings Settings::from_environment() {
+Settings Settings::from_environment(const MachineDescription& fallback) {
   constexpr uint64_t kMostThreads = 1024;
   constexpr uint64_t kMostSms = 4096;
   constexpr uint64_t kMostGigabytes = 16384;
@@ -66,6 +66,14 @@ Settings Settings::from_environment() {
   settings.host_threads =
       static_cast<uint32_t>(read_number("BW_SIM_THREADS", settings.host_threads, 0, kMostThreads));
   settings.pin_threads = read_number("BW_SIM_PIN_THREADS", 0, 0, 1) != 0;
+  settings.machine = &fallback;
+  if (const char* text = std::getenv("BW_SIM_MACHINE"); text != nullptr && *text != '\0') {
+    settings.machine = find_machine(text);
+    if (settings.machine == nullptr) {
+      refuse("BW_SIM_MACHINE", text, "a machine that is known here: " + machine_names());
+    }
+  }
+  settings.sm_count = settings.machine->sm_count;
   settings.sm_count =
       static_cast<uint32_t>(read_number("BW_SIM_SMS", settings.sm_count, 1, kMostSms));
   settings.memory_bytes =

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "common/simulator/machine/machine_description.hpp"
+
 namespace bw::sim {
 
 enum class Strictness : uint8_t {
@@ -27,7 +29,8 @@ struct Settings {
   uint64_t seed = 0;          ///< 0: fixed order and latencies; else perturbs both (BW_SIM_SEED)
   uint32_t host_threads = 0;  ///< 0: one per core (BW_SIM_THREADS)
   bool pin_threads = false;   ///< a core for each host thread (BW_SIM_PIN_THREADS=1)
-  uint32_t sm_count = 148;    ///< BW_SIM_SMS
+  const MachineDescription* machine = machines().data();  ///< BW_SIM_MACHINE
+  uint32_t sm_count = machine->sm_count;                  ///< BW_SIM_SMS
   size_t memory_bytes = size_t{64} << 30;  ///< address space of device memory (BW_SIM_MEMORY_GB)
   Strictness strictness = Strictness::strict;          ///< BW_SIM_STRICTNESS=strict|lenient
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
@@ -38,9 +41,17 @@ struct Settings {
   std::string focus;  ///< base name of the file whose lines reports shall name (BW_SIM_FOCUS)
   bool print_statistics = false;  ///< BW_SIM_STATS=1: a line per launch on stderr
 
-  /// Defaults overridden by the environment. Throws SimulationError{launch} for a value that cannot
-  /// be read, naming the variable, the value and what is allowed.
-  [[nodiscard]] static Settings from_environment();
+  /// Simulated cycles in that many nanoseconds, and the other way round.
+  [[nodiscard]] double cycles_of(double nanoseconds) const {
+    return nanoseconds * machine->clock_ghz;
+  }
+  [[nodiscard]] double nanoseconds_of(double cycles) const { return cycles / machine->clock_ghz; }
+
+  /// Defaults overridden by the environment; `fallback` is the machine where that names none.
+  /// Throws SimulationError{launch} for a value that cannot be read, naming the variable, the value
+  /// and what is allowed.
+  [[nodiscard]] static Settings from_environment(
+      const MachineDescription& fallback = machines().front());
 };
 
 }  // namespace bw::sim

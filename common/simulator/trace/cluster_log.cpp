@@ -30,6 +30,8 @@ const char* wait_name(WaitKind kind) {
       return "bulk_group";
     case WaitKind::cp_async_group:
       return "cp_async_group";
+    case WaitKind::wgmma_group:
+      return "wgmma_group";
     case WaitKind::tcgen05_alloc:
       return "tcgen05_alloc";
     case WaitKind::tcgen05_wait:
@@ -101,6 +103,20 @@ const char* name_of(TensorMemoryEvent::Operation operation) {
       return "tmem_wait";
   }
   return "";
+}
+
+const char* name_of(GroupEvent::Unit unit) {
+  switch (unit) {
+    case GroupEvent::Unit::bulk:
+      return "bulk";
+    case GroupEvent::Unit::cp_async:
+      return "cp_async";
+    case GroupEvent::Unit::wgmma:
+      return "wgmma";
+    case GroupEvent::Unit::tensor_core:
+      break;
+  }
+  return "tensor_core";
 }
 
 const char* name_of(CopyUnit unit) {
@@ -404,7 +420,7 @@ void ClusterLog::on_group(const GroupEvent& event) {
     add("tmem_commit", event.cycle, event.origin, fields, barrier_at(first, event.offset_bytes));
     return;
   }
-  fields.add("unit", event.unit == GroupEvent::Unit::bulk ? "bulk" : "cp_async");
+  fields.add("unit", name_of(event.unit));
   if (event.waits) fields.add("allowed", event.allowed).add("read", event.read_only);
   add(event.waits ? "group_wait" : "group_commit", event.cycle, event.origin, fields);
 }

@@ -24,13 +24,13 @@ std::string long_text() {
 std::string chosen_text(const FatBinaryBuilder& builder) {
   const std::vector<std::byte> bytes = builder.bytes();
   const auto entries = read_fat_binary(bytes, "test");
-  return ptx_text(choose_ptx(entries, "test"), "test");
+  return ptx_text(choose_ptx(entries, machines().front(), "test"), "test");
 }
 
 std::string chosen_target(const FatBinaryBuilder& builder) {
   const std::vector<std::byte> bytes = builder.bytes();
   const auto entries = read_fat_binary(bytes, "test");
-  return choose_ptx(entries, "test").describe();
+  return choose_ptx(entries, machines().front(), "test").describe();
 }
 
 // Runs `action`, which must throw an error of the kind, and returns its text.
@@ -128,7 +128,7 @@ TEST(FatBinary, ReportsDamagedCompression) {
         FatBinaryBuilder().ptx(long_text(), 100, 'a', store).bytes();
     const auto decompress = [](const std::vector<std::byte>& bytes) {
       const auto entries = read_fat_binary(bytes, "test");
-      return ptx_text(choose_ptx(entries, "test"), "test");
+      return ptx_text(choose_ptx(entries, machines().front(), "test"), "test");
     };
     for (const uint64_t size : {uint64_t{0}, uint64_t{1}, uint64_t{1} << 20, ~uint64_t{0}}) {
       std::vector<std::byte> bytes = good;
@@ -146,7 +146,7 @@ TEST(FatBinary, ReportsAnUnknownCompressionAndAnEmptyImage) {
   FatBinaryBuilder::put(bytes, 16 + 16, uint32_t{4});  // compressed, but no known flag
   error_text(FaultKind::unsupported, [&] {
     const auto entries = read_fat_binary(bytes, "test");
-    (void)ptx_text(choose_ptx(entries, "test"), "test");
+    (void)ptx_text(choose_ptx(entries, machines().front(), "test"), "test");
   });
   error_text(FaultKind::parse, [] { (void)chosen_text(FatBinaryBuilder().ptx("", 100, 'a')); });
 }

@@ -113,6 +113,25 @@ TEST(Programs, SettingsThatCannotBeReadEndTheProgram) {
   EXPECT_TRUE(contains(policy.output, "BW_SIM_ON_ERROR")) << policy.output;
 }
 
+// One program carries PTX for sm_90a and sm_100a, the other for sm_90a alone.
+TEST(Programs, TheMachineIsChosenByTheProgramOrByName) {
+  const std::string command = std::string(BW_FEATURES_PROGRAM) + " machine";
+  EXPECT_TRUE(contains(run(command).output, "sm_100a GPU (bw simulator): 10.0, 148 SMs"));
+  const Ended hopper = run(command, "BW_SIM_MACHINE=h100");
+  EXPECT_EQ(hopper.status, 0) << hopper.output;
+  EXPECT_TRUE(contains(hopper.output, "H100 (bw simulator): 9.0, 132 SMs, 1980000 kHz"))
+      << hopper.output;
+  const std::string only_hopper = std::string(BW_HOPPER_PROGRAM) + " machine";
+  EXPECT_TRUE(contains(run(only_hopper).output, "H100 (bw simulator): 9.0")) << only_hopper;
+  const Ended mismatch = run(only_hopper, "BW_SIM_MACHINE=b200");
+  EXPECT_EQ(mismatch.status, 70);
+  EXPECT_TRUE(contains(mismatch.output, "no PTX in this program runs on compute capability 10.0"))
+      << mismatch.output;
+  const Ended unknown = run(command, "BW_SIM_MACHINE=h800");
+  EXPECT_EQ(unknown.status, 64);
+  EXPECT_TRUE(contains(unknown.output, "b200, h100 or h200")) << unknown.output;
+}
+
 TEST(Programs, ThrustRuns) {
   const Ended ended = run(BW_THRUST_PROGRAM);
   EXPECT_EQ(ended.status, 0) << ended.output;

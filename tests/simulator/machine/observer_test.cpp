@@ -69,7 +69,7 @@ class Recorder final : public Observer {
       told_.allocated.push_back(event.columns);
   }
   void on_group(const GroupEvent& event) override {
-    static constexpr const char* kUnits[] = {"bulk", "cp.async", "tcgen05"};
+    static constexpr const char* kUnits[] = {"bulk", "cp.async", "wgmma", "tcgen05"};
     count(std::string(kUnits[static_cast<int>(event.unit)]) +
           (event.waits ? " wait group" : " commit"));
   }

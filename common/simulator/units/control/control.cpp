@@ -44,7 +44,8 @@ void execute_nothing(const LaneRegisters&, const Instruction&, LaneMask) {}
 Flow execute_nanosleep(Strand& strand, const Instruction& instruction, LaneMask active) {
   if (strand.resumed()) return Flow::next;
   const uint64_t nanoseconds = strand.value(instruction.operands[0], lowest_lane(active));
-  const auto cycles = static_cast<Cycle>(static_cast<double>(nanoseconds) * costs::kClockGhz);
+  const auto cycles =
+      static_cast<Cycle>(strand.cluster->settings().cycles_of(static_cast<double>(nanoseconds)));
   return strand.block(WaitKind::sleep, nanoseconds, 0, std::max<Cycle>(cycles, 1));
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
@@ -82,7 +81,8 @@ uint64_t mask_ge(const Strand& strand, int lane) {
 uint64_t clock(const Strand& strand, int) { return strand.time; }
 uint64_t clock_high(const Strand& strand, int) { return strand.time >> 32; }
 uint64_t nanoseconds(const Strand& strand, int) {
-  return static_cast<uint64_t>(static_cast<double>(strand.time) / costs::kClockGhz);
+  return static_cast<uint64_t>(
+      strand.cluster->settings().nanoseconds_of(static_cast<double>(strand.time)));
 }
 uint64_t nanoseconds_high(const Strand& strand, int lane) {
   return nanoseconds(strand, lane) >> 32;

@@ -78,7 +78,7 @@ Cycle time_limit(const Strand& strand, const Instruction& instruction, LaneMask 
   uint64_t longest = 0;
   for (const int lane : lanes_of(active))
     longest = std::max(longest, strand.value(instruction.operands[3], lane) & ~0u);
-  const double cycles = static_cast<double>(longest) * costs::kClockGhz;
+  const double cycles = strand.cluster->settings().cycles_of(static_cast<double>(longest));
   return std::max<Cycle>(1, static_cast<Cycle>(cycles));
 }
 

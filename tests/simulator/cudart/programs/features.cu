@@ -261,6 +261,17 @@ int run_unsupported() {
   return run_saxpy();
 }
 
+// Prints which machine this is.
+int run_machine() {
+  cudaDeviceProp properties{};
+  CUDA(cudaGetDeviceProperties(&properties, 0));
+  int clock_kilohertz = 0;
+  CUDA(cudaDeviceGetAttribute(&clock_kilohertz, cudaDevAttrClockRate, 0));
+  std::printf("%s: %d.%d, %d SMs, %d kHz\n", properties.name, properties.major, properties.minor,
+              properties.multiProcessorCount, clock_kilohertz);
+  return run_saxpy();
+}
+
 struct Case {
   const char* name;
   int (*run)();
@@ -273,6 +284,7 @@ constexpr Case kCases[] = {
     {"dynamic_shared", run_dynamic_shared},
     {"events", run_events},
     {"launch", run_launch},
+    {"machine", run_machine},
     {"assert", run_assert},
     {"out_of_bounds", run_out_of_bounds},
     {"unsupported", run_unsupported},

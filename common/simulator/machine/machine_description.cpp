@@ -1,0 +1,128 @@
+#include "common/simulator/machine/machine_description.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+
+#include <fmt/core.h>
+
+namespace bw::sim {
+namespace {
+
+constexpr uint32_t kMebibyte = 1024 * 1024;
+
+// GPCs are not documented. Hopper's are those with which a program asks an H100 how many clusters
+// of 1 to 16 CTAs it holds and gets the measured answers (tests/hardware); a B200's are assumed.
+constexpr std::array<uint32_t, 8> kBlackwellGpcs = {20, 20, 18, 18, 18, 18, 18, 18};
+constexpr std::array<uint32_t, 8> kHopperGpcs = {18, 18, 16, 16, 16, 16, 16, 16};
+
+constexpr std::array<std::string_view, 1> kMissingOnBlackwell = {"wgmma."};
+constexpr std::array<std::string_view, 2> kMissingOnHopper = {"tcgen05.", "clusterlaunchcontrol."};
+
+// Clocks, memory and L2: published data of the products.
+constexpr std::array kMachines = {
+    MachineDescription{.name = "b200",
+                       .device_name = "Simulated sm_100a GPU (bw simulator)",
+                       .major = 10,
+                       .minor = 0,
+                       .sm_count = 148,
+                       .gpc_sms = kBlackwellGpcs,
+                       .has_tensor_memory = true,
+                       .missing_opcodes = kMissingOnBlackwell,
+                       .clock_ghz = 1.965,
+                       .memory_clock_kilohertz = 3996000,
+                       .memory_bus_bits = 8192,
+                       .l2_bytes = 126 * kMebibyte},
+    MachineDescription{.name = "h100",
+                       .device_name = "Simulated sm_90a GPU, H100 (bw simulator)",
+                       .major = 9,
+                       .minor = 0,
+                       .sm_count = 132,
+                       .gpc_sms = kHopperGpcs,
+                       .has_tensor_memory = false,
+                       .missing_opcodes = kMissingOnHopper,
+                       .clock_ghz = 1.98,
+                       .memory_clock_kilohertz = 2619000,
+                       .memory_bus_bits = 5120,
+                       .l2_bytes = 50 * kMebibyte},
+    MachineDescription{.name = "h200",
+                       .device_name = "Simulated sm_90a GPU, H200 (bw simulator)",
+                       .major = 9,
+                       .minor = 0,
+                       .sm_count = 132,
+                       .gpc_sms = kHopperGpcs,
+                       .has_tensor_memory = false,
+                       .missing_opcodes = kMissingOnHopper,
+                       .clock_ghz = 1.98,
+                       .memory_clock_kilohertz = 3201000,
+                       .memory_bus_bits = 6144,
+                       .l2_bytes = 50 * kMebibyte},
+};
+
+constexpr bool gpcs_hold_all_sms() {
+  for (const MachineDescription& machine : kMachines) {
+    uint32_t sum = 0;
+    for (const uint32_t sms : machine.gpc_sms) sum += sms;
+    if (sum != machine.sm_count) return false;
+  }
+  return true;
+}
+static_assert(gpcs_hold_all_sms(), "the SMs of a machine's GPCs are all its SMs");
+
+}  // namespace
+
+std::string MachineDescription::specific_target() const {
+  return fmt::format("{}a", architecture());
+}
+
+std::span<const MachineDescription> machines() { return kMachines; }
+
+const MachineDescription* find_machine(std::string_view name) {
+  const auto* const found =
+      std::find_if(kMachines.begin(), kMachines.end(),
+                   [&](const MachineDescription& machine) { return machine.name == name; });
+  return found == kMachines.end() ? nullptr : found;
+}
+
+std::string machine_names() {
+  std::string text;
+  for (const MachineDescription& machine : kMachines) {
+    const bool is_last = &machine == &kMachines.back();
+    text += fmt::format("{}{}", text.empty() ? "" : is_last ? " or " : ", ", machine.name);
+  }
+  return text;
+}
+
+PtxTarget parse_target(std::string_view text) {
+  constexpr std::string_view kPrefix = "sm_";
+  if (!text.starts_with(kPrefix)) return {};
+  PtxTarget target;
+  const char* const begin = text.data() + kPrefix.size();
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, target.architecture);
+  if (error != std::errc()) return {};
+  if (rest != end) target.suffix = *rest;
+  return target;
+}
+
+uint32_t fitness(const MachineDescription& machine, const PtxTarget& target) {
+  const uint32_t own = machine.architecture();
+  if (target.suffix == '\0') return target.architecture > own ? 0 : target.architecture;
+  if (target.architecture != own) return 0;
+  return own + (target.suffix == 'a' ? 2 : 1);
+}
+
+uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
+                           uint32_t ctas_per_sm, uint64_t cluster_ctas) {
+  const auto in_gpc = [&](uint32_t sms) { return uint64_t{sms} * ctas_per_sm / cluster_ctas; };
+  uint64_t clusters = 0;
+  if (sm_count == machine.sm_count) {
+    for (const uint32_t sms : machine.gpc_sms) clusters += in_gpc(sms);
+    return clusters;
+  }
+  const uint32_t largest = *std::max_element(machine.gpc_sms.begin(), machine.gpc_sms.end());
+  return sm_count / largest * in_gpc(largest) + in_gpc(sm_count % largest);
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,59 @@
+#pragma once
+/// \file
+/// The GPUs that can be simulated: what they have and how large it is.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace bw::sim {
+
+/// One GPU. What all of them share stands in machine/limits.hpp.
+struct MachineDescription {
+  std::string_view name;          ///< as BW_SIM_MACHINE takes it
+  std::string_view device_name;   ///< what it calls itself
+  uint32_t major = 0, minor = 0;  ///< compute capability
+  uint32_t sm_count = 0;
+  std::span<const uint32_t> gpc_sms;  ///< SMs of each GPC: a cluster's CTAs lie in one
+  bool has_tensor_memory = false;
+  /// Beginnings of the opcodes that other machines have and this one doesn't.
+  std::span<const std::string_view> missing_opcodes;
+  double clock_ghz = 0;  ///< of the SMs; turns cycles into event times and %globaltimer
+  uint32_t memory_clock_kilohertz = 0;
+  uint32_t memory_bus_bits = 0;
+  uint32_t l2_bytes = 0;
+
+  /// 100 for compute capability 10.0.
+  [[nodiscard]] constexpr uint32_t architecture() const { return major * 10 + minor; }
+  /// The target of architecture-specific code for it: "100a".
+  [[nodiscard]] std::string specific_target() const;
+};
+
+/// All of them; the first is the one that is taken where nothing asks for another.
+[[nodiscard]] std::span<const MachineDescription> machines();
+/// The one of that name, or nullptr.
+[[nodiscard]] const MachineDescription* find_machine(std::string_view name);
+/// Their names, for messages: "b200, h100 or h200".
+[[nodiscard]] std::string machine_names();
+
+/// What PTX was compiled for.
+struct PtxTarget {
+  uint32_t architecture = 0;  ///< 100 for sm_100, sm_100a and sm_100f
+  char suffix = '\0';         ///< 'a' architecture-specific, 'f' family-specific, or none
+};
+/// Of "sm_100a"; architecture 0 for a text that is no target.
+[[nodiscard]] PtxTarget parse_target(std::string_view text);
+
+/// How well PTX that was compiled for a target fits a machine: 0 does not run, else higher is
+/// better. With suffix 'a' it runs on its own architecture alone, with 'f' on its family (here: its
+/// own architecture), without one on its own and on every newer architecture.
+[[nodiscard]] uint32_t fitness(const MachineDescription& machine, const PtxTarget& target);
+
+/// How many clusters of `cluster_ctas` CTAs are resident at once on `sm_count` SMs that hold
+/// `ctas_per_sm` CTAs each. With the machine's own number of SMs by its GPCs; with another, by as
+/// many of its largest GPCs as are needed.
+[[nodiscard]] uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
+                                         uint32_t ctas_per_sm, uint64_t cluster_ctas);
+
+}  // namespace bw::sim

@@ -1,0 +1,88 @@
+/// \file
+/// Which machine runs what, and how many clusters it holds at once.
+#include <cstdlib>
+
+#include "common/simulator/machine/machine_description.hpp"
+#include "tests/simulator/harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+const MachineDescription& machine(std::string_view name) {
+  const MachineDescription* const found = find_machine(name);
+  if (found == nullptr) throw std::invalid_argument("no such machine");
+  return *found;
+}
+
+TEST(Machine, RunsWhatItsArchitectureRuns) {
+  struct Case {
+    const char* target;
+    bool on_blackwell, on_hopper;
+  };
+  for (const Case& c :
+       {Case{"sm_100a", true, false}, Case{"sm_100f", true, false}, Case{"sm_100", true, false},
+        Case{"sm_90a", false, true}, Case{"sm_90", true, true}, Case{"sm_80", true, true},
+        Case{"sm_103a", false, false}, Case{"sm_103", false, false},
+        Case{"sm_120", false, false}}) {
+    EXPECT_EQ(fitness(machine("b200"), parse_target(c.target)) > 0, c.on_blackwell) << c.target;
+    EXPECT_EQ(fitness(machine("h100"), parse_target(c.target)) > 0, c.on_hopper) << c.target;
+  }
+  EXPECT_EQ(parse_target("compute_90").architecture, 0u);
+  EXPECT_EQ(parse_target("sm_").architecture, 0u);
+}
+
+TEST(Machine, SpecificCodeIsPreferred) {
+  const MachineDescription& h100 = machine("h100");
+  EXPECT_GT(fitness(h100, parse_target("sm_90a")), fitness(h100, parse_target("sm_90")));
+  EXPECT_GT(fitness(h100, parse_target("sm_90")), fitness(h100, parse_target("sm_80")));
+}
+
+// What an H100 answers to cudaOccupancyMaxActiveClusters is measured (tests/hardware); here: the
+// rule, that a cluster does not leave its GPC.
+TEST(Machine, AClusterStaysInItsGpc) {
+  for (const MachineDescription& m : machines()) {
+    EXPECT_EQ(resident_clusters(m, m.sm_count, 1, 1), m.sm_count) << m.name;
+    EXPECT_EQ(resident_clusters(m, m.sm_count, 2, 1), 2 * m.sm_count) << m.name;
+    EXPECT_LE(resident_clusters(m, m.sm_count, 1, 16), m.gpc_sms.size()) << m.name;
+  }
+  const MachineDescription& b200 = machine("b200");
+  EXPECT_EQ(resident_clusters(b200, 8, 1, 4), 2u);
+  EXPECT_EQ(resident_clusters(b200, 3, 1, 4), 0u);
+  EXPECT_EQ(resident_clusters(b200, 2, 2, 4), 1u);
+}
+
+TEST(Machine, RefusesPtxOfAnotherArchitecture) {
+  Settings settings = test_settings();
+  settings.machine = find_machine("h100");
+  expect_fault(FaultKind::unsupported, {"sm_100a", "h100", "BW_SIM_MACHINE"},
+               [&] { Runner(settings).run(entry("", "ret;"), threads(32)); });
+}
+
+TEST(Machine, RefusesWhatOnlyAnotherHas) {
+  std::string text = entry("", "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; ret;");
+  text.replace(text.find("sm_100a"), 7, "sm_80");
+  Settings settings = test_settings();
+  settings.machine = find_machine("h100");
+  expect_fault(FaultKind::unsupported,
+               {"tcgen05.relinquish_alloc_permit", "no instruction of the machine h100"},
+               [&] { Runner(settings).run(text, threads(32)); });
+}
+
+TEST(Machine, TheEnvironmentChooses) {
+  const auto chosen = [](const char* name) {
+    setenv("BW_SIM_MACHINE", name, 1);
+    struct Unset {
+      ~Unset() { unsetenv("BW_SIM_MACHINE"); }
+    } const unset;
+    return Settings::from_environment();
+  };
+  EXPECT_EQ(chosen("h200").machine->name, "h200");
+  EXPECT_EQ(chosen("h200").sm_count, 132u);
+  EXPECT_EQ(chosen("").machine->name, "b200");
+  expect_fault(FaultKind::launch, {"BW_SIM_MACHINE", "\"a100\"", "b200, h100 or h200"},
+               [&] { (void)chosen("a100"); });
+  EXPECT_EQ(Settings::from_environment(machine("h100")).machine->name, "h100");
+}
+
+}  // namespace
+}  // namespace bw::sim::test
