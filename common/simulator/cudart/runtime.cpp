@@ -15,6 +15,7 @@
 #include "common/simulator/cudart/fat_binary.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/trace/event_log.hpp"
+#include "common/simulator/trace/recording_file.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::cudart {
@@ -83,6 +84,7 @@ Device& Runtime::device() {
           std::make_unique<Device>(Settings::from_environment(fitting_machine()), all_units());
       watch(*device_);
       if (auto log = trace::EventLog::from_environment()) device_->observe(std::move(log));
+      if (auto file = trace::RecordingFile::from_environment()) device_->observe(std::move(file));
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be had: there is no device to go on
       // with.

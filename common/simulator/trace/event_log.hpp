@@ -6,25 +6,18 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "common/simulator/machine/observer.hpp"
+#include "common/simulator/trace/recorder.hpp"
 
 namespace bw::sim::trace {
 
-/// The names of events that a log keeps.
-class EventSelection {
- public:
-  /// `names`: separated by commas; "all"; or "" for all but `run` and `access`, which are many.
-  /// Throws SimulationError{launch} for a name that no event has.
-  explicit EventSelection(std::string_view names);
-  [[nodiscard]] bool has(std::string_view event) const { return names_.contains(event); }
-
- private:
-  std::set<std::string, std::less<>> names_;
-};
+/// The kinds of rows that BW_SIM_EVENT_KINDS asks for. `names`: separated by commas; "all"; or ""
+/// for all but `run` and `access`, which are many. Throws SimulationError{launch} for a name that
+/// no event has.
+[[nodiscard]] RowKinds selected_kinds(std::string_view names);
 
 /// Logs every launch of a device. Lines stand by launch, then by cluster, then by cycle; what
 /// happens in one cycle in the order in which it happened. Each cluster's observer keeps its own
@@ -33,7 +26,7 @@ class EventSelection {
 class EventLog final : public LaunchObserver {
  public:
   /// Creates (or empties) the file. Throws SimulationError{launch} when that is not possible, and
-  /// for unknown names in `kinds` (see EventSelection).
+  /// for unknown names in `kinds` (see selected_kinds).
   EventLog(const std::string& path, std::string_view kinds);
 
   /// The log that BW_SIM_EVENTS (a file) and BW_SIM_EVENT_KINDS ask for; nullptr when they don't.
@@ -50,7 +43,8 @@ class EventLog final : public LaunchObserver {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
-  EventSelection selection_;
+  RowKinds kinds_;
+  RecordingWindow window_;  ///< everything
   std::unique_ptr<std::FILE, Close> file_;
   uint64_t launches_ = 0;
 };

@@ -2,44 +2,27 @@
 /// The event log: its lines, their order, and what it does with bad settings.
 #include "common/simulator/trace/event_log.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
-#include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "tests/simulator/observed_kernel.hpp"
+#include "tests/simulator/trace/trace_file.hpp"
 
 namespace bw::sim::test {
 namespace {
 
-/// A file name of its own for each test, removed at the end.
-class LogFile {
- public:
-  LogFile()
-      : path_(testing::TempDir() + "bw_events_" + std::to_string(getpid()) + "_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name() + ".jsonl") {}
-  ~LogFile() { std::remove(path_.c_str()); }
-  LogFile(const LogFile&) = delete;
-  LogFile& operator=(const LogFile&) = delete;
-
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::vector<std::string> lines() const {
-    std::ifstream file(path_);
-    std::vector<std::string> all;
-    for (std::string line; std::getline(file, line);) all.push_back(line);
-    return all;
-  }
-
- private:
-  std::string path_;
-};
+std::vector<std::string> lines_of(const TraceFile& file) {
+  std::istringstream text(file.content());
+  std::vector<std::string> all;
+  for (std::string line; std::getline(text, line);) all.push_back(line);
+  return all;
+}
 
 /// The lines of a launch of `ctas` CTAs.
 std::vector<std::string> log_of(uint32_t ctas, const std::string& kinds,
                                 uint32_t host_threads = 1) {
-  const LogFile file;
+  const TraceFile file("events.jsonl");
   Settings settings = test_settings();
   settings.host_threads = host_threads;
   Runner runner(settings);
@@ -47,7 +30,7 @@ std::vector<std::string> log_of(uint32_t ctas, const std::string& kinds,
   auto out = runner.buffer(std::vector<uint32_t>(size_t{ctas} * kObservedCopyBytes / 4, 0));
   auto in = runner.buffer(std::vector<uint32_t>(32, 1));
   runner.run(observed_kernel(), grid(ctas, 64), out, in);
-  return file.lines();
+  return lines_of(file);
 }
 
 std::vector<std::string> only(const std::vector<std::string>& lines, const std::string& event) {
@@ -133,7 +116,7 @@ TEST(EventLog, KeepsOnlyTheEventsAskedFor) {
 }
 
 TEST(EventLog, BarriersOfOneInitAreStages) {
-  const LogFile file;
+  const TraceFile file("events.jsonl");
   Runner runner;
   runner.device().observe(std::make_unique<trace::EventLog>(file.path(), "mbarrier_init"));
   runner.run(entry("", R"(
@@ -151,7 +134,7 @@ NEXT:
 )",
                    ".shared .align 8 .b64 bar[3];\n"),
              threads(1));
-  const std::vector<std::string> inits = only(file.lines(), "mbarrier_init");
+  const std::vector<std::string> inits = only(lines_of(file), "mbarrier_init");
   ASSERT_EQ(inits.size(), 3u);
   for (size_t stage = 0; stage < 3; ++stage) {
     EXPECT_EQ(number(inits[stage], "stage"), stage);
@@ -161,7 +144,7 @@ NEXT:
 }
 
 TEST(EventLog, ADeadlockStillWritesWhatHappened) {
-  const LogFile file;
+  const TraceFile file("events.jsonl");
   Runner runner;
   runner.device().observe(std::make_unique<trace::EventLog>(file.path(), ""));
   expect_fault(FaultKind::deadlock, {"waits for phase 0"}, [&] {
@@ -176,7 +159,7 @@ WAIT:
                      ".shared .align 8 .b64 bar;\n"),
                threads(1));
   });
-  const std::vector<std::string> lines = file.lines();
+  const std::vector<std::string> lines = lines_of(file);
   EXPECT_EQ(only(lines, "mbarrier_init").size(), 1u);
   EXPECT_FALSE(only(lines, "wait").empty());
   expect_fields(lines.back(), {"\"event\":\"launch_end\"", "\"status\":\"deadlock\""});
@@ -185,7 +168,7 @@ WAIT:
 TEST(EventLog, RefusesWhatItCannotDo) {
   expect_fault(FaultKind::launch, {"/no/such/folder/events", "BW_SIM_EVENTS"},
                [] { trace::EventLog("/no/such/folder/events", ""); });
-  const LogFile file;
+  const TraceFile file("events.jsonl");
   expect_fault(FaultKind::launch, {"BW_SIM_EVENT_KINDS", "\"arrive\"", "mbarrier_arrive"},
                [&] { trace::EventLog(file.path(), "wait,arrive"); });
 }

@@ -1,0 +1,40 @@
+#pragma once
+/// \file
+/// Where the instructions of recordings stand in the reader's sources.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/simulator/machine/kernel.hpp"
+
+namespace bw::sim::trace {
+
+/// The places of one kernel's instructions, by index into its text. Each is put together once.
+class Places {
+ public:
+  explicit Places(const Kernel& kernel) : kernel_(kernel) {}
+
+  /// `"file":…,"line":…,"function":…,"stack":…,"opcode":…`: the place that reports name, the lines
+  /// of the inlined calls where there is more than one, and the instruction.
+  [[nodiscard]] const std::string& fields_of(uint32_t instruction);
+  /// "file:line" of the place that reports name.
+  [[nodiscard]] std::string name_of(uint32_t instruction) const;
+  /// The innermost call in the folder of the kernel's file: the most telling line of the reader's.
+  /// Equal for all instructions of that line and call; nullptr without a .loc.
+  [[nodiscard]] const ptx::SourceLocation* detail_of(uint32_t instruction) const;
+  /// A JSON object of these instructions. `locations`: a list of `["file",line,"function"]`.
+  /// `instructions`: by index, `[opcode, place, detail, [locations]]`: the place that reports
+  /// name, detail_of, and the inlined calls, innermost first, by index into the locations. An
+  /// instruction without a .loc has its line of the PTX text instead.
+  [[nodiscard]] std::string table(const std::vector<uint32_t>& instructions) const;
+
+ private:
+  [[nodiscard]] std::vector<const ptx::SourceLocation*> chain_of(uint32_t instruction) const;
+
+  const Kernel& kernel_;
+  std::map<uint32_t, std::string> fields_;
+};
+
+}  // namespace bw::sim::trace

@@ -1,0 +1,81 @@
+#pragma once
+/// \file
+/// Records what one cluster does.
+
+#include <bitset>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/observer.hpp"
+#include "common/simulator/trace/places.hpp"
+#include "common/simulator/trace/recording.hpp"
+
+namespace bw::sim::trace {
+
+/// The kinds of rows that are kept.
+using RowKinds = std::bitset<kRowKinds>;
+
+class Recorder final : public Observer {
+ public:
+  /// Gets the recording when the cluster has ended; see Observer::on_end.
+  using Sink = std::function<void(ClusterRecording&&)>;
+
+  Recorder(const Cluster& cluster, const RowKinds& kinds, const RecordingWindow& window, Sink sink);
+
+  [[nodiscard]] EventKinds wants() const override;
+  void on_cta(const CtaEvent& event) override;
+  void on_run(const RunEvent& event) override;
+  void on_wait(const WaitEvent& event) override;
+  void on_mbarrier(const MbarrierEvent& event) override;
+  void on_barrier(const BarrierEvent& event) override;
+  void on_copy(const CopyEvent& event) override;
+  void on_tensor_core(const TensorCoreEvent& event) override;
+  void on_tensor_memory(const TensorMemoryEvent& event) override;
+  void on_group(const GroupEvent& event) override;
+  void on_fence(const FenceEvent& event) override;
+  void on_access(const AccessEvent& event) override;
+  void on_end(RunStatus status) override;
+
+ private:
+  /// Adds a row with its first values; false where it is not to be kept.
+  bool add(RowKind kind, Cycle cycle, const Origin& origin, std::initializer_list<int64_t> values,
+           uint32_t barrier = Row::kNone);
+  template <class Value>
+  void put(Value value) {
+    recording_.values.push_back(static_cast<int64_t>(value));
+  }
+  /// A value of type `ranges`.
+  template <class Ranges>
+  void put_ranges(const Ranges& ranges);
+  /// A value of type `text`.
+  [[nodiscard]] int64_t index_of(std::string_view text);
+  [[nodiscard]] uint32_t barrier_at(uint16_t cta_rank, uint32_t offset_bytes) const;
+
+  /// Whether a run goes on where its warp's last one ended, at the same line of the reader's; that
+  /// row is then made longer.
+  bool continues_last_run(const RunEvent& event);
+
+  const RowKinds& kinds_;
+  const RecordingWindow& window_;
+  Sink sink_;
+  ClusterRecording recording_;
+  /// The last run of a warp.
+  struct Run {
+    size_t first_value = ~size_t{0};  ///< of its row: until, instructions
+    LaneMask lanes = 0;
+    const ptx::SourceLocation* place = nullptr;
+  };
+  Places places_;
+  std::unordered_map<uint32_t, const ptx::SourceLocation*> details_;  ///< by instruction
+  std::unordered_map<uint32_t, Run> last_runs_;                       ///< by CTA and warp
+  std::vector<int64_t> phases_;                        ///< the current one of each barrier
+  std::unordered_map<uint64_t, uint32_t> barrier_at_;  ///< by rank and offset, see key_of
+};
+
+}  // namespace bw::sim::trace
