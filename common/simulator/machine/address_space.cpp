@@ -86,7 +86,7 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
          .section = "Shared State Space"});
   }
   check_alignment(site, offset, alignment_bytes);
-  if (offset < kReservedSharedBytes || offset + bytes > cta->shared.size()) {
+  if (offset < kGroupScratchOffset || offset + bytes > cta->shared.size()) {
     site.fault(
         {.what = fmt::format(
              "shared memory access of {} bytes at {} is out of bounds: CTA rank {} has {} to {}{}",

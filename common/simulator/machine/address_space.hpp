@@ -37,6 +37,9 @@ inline constexpr uint64_t kWindowMask = 0xff00'0000'0000'0000ull;
 /// The first bytes of a CTA's shared memory belong to the system (compute capability 9.0 and later
 /// reserve 1 KB per CTA), so address 0 is never a variable.
 inline constexpr uint32_t kReservedSharedBytes = 1024;
+/// Of these bytes the last 288 are scratch for programs: cooperative_groups keeps the barriers of
+/// its tiles of several warps there (%reserved_smem_offset_1). Accesses may begin here.
+inline constexpr uint32_t kGroupScratchOffset = kReservedSharedBytes - 288;
 
 enum class Access : uint8_t { read, write, read_write };
 

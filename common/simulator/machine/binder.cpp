@@ -9,6 +9,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/ptx/lower_jumps.hpp"
 
 namespace bw::sim {
 
@@ -77,6 +78,11 @@ void Binder::source_value(const ptx::Operand& operand, ScalarType type) {
       builder_.add_operand(builder_.constant(ptx::size_bytes(type), bits, high));
       return;
     }
+    case Kind::function:
+      builder_.add_operand(builder_.constant(
+          ptx::size_bytes(type),
+          ptx::function_address(builder_.ptx_module(), operand.text).value_or(0)));
+      return;
     case Kind::variable:
       builder_.add_operand(builder_.constant(
           ptx::size_bytes(type), builder_.variable_address(*operand.variable) + operand.value));

@@ -13,6 +13,7 @@
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/ptx/ast.hpp"
+#include "common/simulator/ptx/lower_jumps.hpp"
 
 namespace bw::sim {
 namespace {
@@ -39,6 +40,7 @@ Device::Device(Settings settings, const UnitFactory& units)
 LoadedModule& Device::load(std::string_view ptx_text, std::string name) {
   std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text, std::move(name));
   check_target(*module, *settings_.machine);
+  ptx::lower_jumps(*module);
   ptx::inline_calls(*module);
   module->focus = settings_.focus;
   modules_.push_back(

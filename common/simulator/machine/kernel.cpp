@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/ptx/demangle.hpp"
+#include "common/simulator/ptx/lower_jumps.hpp"
 
 namespace bw::sim {
 namespace {
@@ -64,11 +66,13 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDes
   }
   for (const auto& variable : module_->variables) {
     for (const ptx::Variable::Relocation& relocation : variable->relocations) {
+      const std::optional<uint64_t> function = ptx::function_address(*module_, relocation.symbol);
+      const uint64_t address = function ? *function : variable_address(relocation.symbol);
       const uint64_t value =
-          variable_address(relocation.symbol) + static_cast<uint64_t>(relocation.addend);
+          (address + static_cast<uint64_t>(relocation.addend)) >> relocation.shift_bits;
       std::memcpy(
           reinterpret_cast<std::byte*>(addresses_[variable->name] + relocation.offset_bytes),
-          &value, sizeof value);
+          &value, std::min(relocation.size_bytes, sizeof value));
     }
   }
 }

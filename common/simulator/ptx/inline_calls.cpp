@@ -15,6 +15,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/ptx/ast.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
+#include "common/simulator/ptx/lower_jumps.hpp"
 
 namespace bw::sim::ptx {
 namespace {
@@ -57,12 +58,6 @@ class Inliner {
   /// The function that a call names, or nullptr if the call stays: extern functions.
   Function* callee_of(const Function& caller, const Instruction& call) const {
     const Operand& callee = call.operands[1];
-    if (callee.kind != Operand::Kind::function) {
-      fail(FaultKind::unsupported, call,
-           "`" + caller.name + "` calls a function through a register",
-           "call the function by its name: indirect calls (function pointers, virtual functions) "
-           "are not executed");
-    }
     const auto found = by_name_.find(callee.text);
     Function* function = found == by_name_.end() ? nullptr : found->second;
     if (function != nullptr && function->is_defined) return function;
@@ -80,10 +75,16 @@ class Inliner {
     if (is_done) return;
     chain_.push_back(&function);
     bool has_inlined_calls = false;
-    for (const Instruction& instruction : function.instructions) {
+    for (Instruction& instruction : function.instructions) {
       if (!is_call(instruction)) continue;
       Function* callee = callee_of(function, instruction);
       if (callee == nullptr) continue;
+      // One of many targets that a pointer may have: recursion is a fault only if it is called.
+      if (instruction.opcode == kLoweredCall && is_running(*callee)) {
+        instruction.opcode = kBadCallTarget;
+        instruction.operands = {instruction.operands[3]};
+        continue;
+      }
       has_inlined_calls = true;
       refuse_recursion(instruction, *callee);
       check_parameters(instruction, *callee);
@@ -92,6 +93,10 @@ class Inliner {
     if (has_inlined_calls) splice_bodies(function);
     chain_.pop_back();
     flat_.push_back(&function);
+  }
+
+  [[nodiscard]] bool is_running(const Function& function) const {
+    return std::find(chain_.begin(), chain_.end(), &function) != chain_.end();
   }
 
   void refuse_recursion(const Instruction& call, const Function& callee) const {

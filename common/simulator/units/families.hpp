@@ -43,6 +43,7 @@ namespace conversion {
 [[nodiscard]] Rows load_store_rows();   ///< ld, st, ldu and the hints to caches
 [[nodiscard]] Rows atomic_rows();       ///< atom, red
 [[nodiscard]] Rows matrix_move_rows();  ///< ldmatrix, stmatrix, movmatrix
+[[nodiscard]] Rows bulk_zero_rows();    ///< st.bulk
 
 // synchronisation/
 [[nodiscard]] Rows warp_rows();     ///< shfl, vote, match, redux, elect, activemask, bar.warp.sync
@@ -57,6 +58,8 @@ namespace mbarrier_operations {
 [[nodiscard]] Rows cp_async_rows();  ///< non-bulk cp.async
 [[nodiscard]] Rows bulk_copy_rows();
 [[nodiscard]] Rows tensor_copy_rows();
+[[nodiscard]] Rows tensor_map_rows();   ///< tensormap.replace, tensormap.cp_fenceproxy
+[[nodiscard]] Rows async_store_rows();  ///< st.async, red.async
 
 // tensor_core/
 namespace tcgen05 {

@@ -61,11 +61,9 @@ TEST(Launch, RefusesUnknownInstructionsByName) {
       FaultKind::unsupported, {"frobnicate.u32", "test.ptx:", "not an instruction form"}, [&] {
         runner.run(entry("", ".reg .b32 %r<4>; frobnicate.u32 %r1, %r2; ret;"), threads(32));
       });
-  expect_fault(FaultKind::unsupported, {"brx.idx", "known but not executed"}, [&] {
-    runner.run(
-        entry("",
-              ".reg .b32 %r<4>; mov.u32 %r1, 0; L: ts: .branchtargets L; brx.idx %r1, ts; ret;"),
-        threads(32));
+  expect_fault(FaultKind::unsupported, {"suq.width.b32", "known but not executed"}, [&] {
+    runner.run(entry("", ".reg .b32 %r<4>; .reg .b64 %d; suq.width.b32 %r1, [%d]; ret;"),
+               threads(32));
   });
 }
 

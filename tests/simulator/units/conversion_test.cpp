@@ -311,8 +311,8 @@ TEST(Conversion, RoundingModifierIsRequiredWhereTheResultMayBeInexact) {
                [] { (void)evaluate<U32>("cvt.s32.f32 %d, %a;", std::vector<float>{1}); });
   expect_fault(FaultKind::unsupported, {"cvt.rzi.s32.s64", "integers"},
                [] { (void)evaluate<U32>("cvt.rzi.s32.s64 %d, %a;", std::vector<U64>{1}); });
-  expect_fault(FaultKind::unsupported, {"cvt.rs.f16x2.f32"}, [] {
-    (void)evaluate<U32>("cvt.rs.f16x2.f32 %d, %a, %a, 0;", std::vector<float>{1});
+  expect_fault(FaultKind::unsupported, {"cvt.rs.f16x2.f32", "another number of values"}, [] {
+    (void)evaluate<U32>("cvt.rs.f16x2.f32 %d, {%a, %a}, %a, 0;", std::vector<float>{1});
   });
 }
 

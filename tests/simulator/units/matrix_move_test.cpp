@@ -104,6 +104,92 @@ TEST(MatrixMove, MovmatrixTransposes) {
   }
 }
 
+// The 8-bit shapes. 32 rows of 16 bytes lie in shared memory, lane r gives the address of row r.
+
+std::vector<U16> byte_tile() {
+  std::vector<U16> values(256);
+  auto* const bytes = reinterpret_cast<uint8_t*>(values.data());
+  for (size_t i = 0; i < 512; ++i) bytes[i] = static_cast<uint8_t>(37 * i + i / 16);
+  return values;
+}
+
+uint8_t byte_at(const std::vector<U16>& tile, size_t row, size_t column) {
+  return reinterpret_cast<const uint8_t*>(tile.data())[16 * row + column];
+}
+
+/// Element `column` of a row in memory, as the byte that a register gets: 16 codes of 8, 6 or 4
+/// bits from bit 0 on; a 6-bit code in bits 0 to 5 of the byte, a 4-bit one in bits 2 to 5.
+uint8_t element_at(const std::vector<U16>& tile, int bits, size_t row, size_t column) {
+  unsigned code = 0;
+  for (int bit = 0; bit < bits; ++bit) {
+    const size_t at = column * static_cast<size_t>(bits) + static_cast<size_t>(bit);
+    code |= (byte_at(tile, row, at / 8) >> at % 8 & 1u) << bit;
+  }
+  return static_cast<uint8_t>(bits == 4 ? code << 2 : code);
+}
+
+std::string source_format(int bits) {
+  return bits == 8 ? "b8" : bits == 6 ? "b8x16.b6x16_p32" : "b8x16.b4x16_p64";
+}
+
+TEST(MatrixMove, LoadOf16x16BytesIsTransposed) {
+  for (const int bits : {8, 6, 4}) {
+    const auto in = byte_tile();
+    const auto out =
+        run_kernel(std::string(kFill) + "ldmatrix.sync.aligned.m16n16.x2.trans.shared." +
+                       source_format(bits) + " {%r0, %r1, %r2, %r3}, [%row];\n" + kStoreRegisters,
+                   in);
+    for (size_t lane = 0; lane < 32; ++lane)
+      for (size_t r = 0; r < 4; ++r)
+        for (size_t byte = 0; byte < 4; ++byte) {
+          // Row of the matrix: a column in memory; its column: a row in memory.
+          const size_t row = lane / 4 + 8 * (r % 2), column = 4 * (lane % 4) + byte;
+          ASSERT_EQ(out[4 * lane + r] >> 8 * byte & 0xff,
+                    element_at(in, bits, 16 * (r / 2) + column, row))
+              << bits << " bits, lane " << lane << ", register " << r << ", byte " << byte;
+        }
+  }
+}
+
+TEST(MatrixMove, LoadOfPacked8x16) {
+  for (const int bits : {6, 4}) {
+    const auto in = byte_tile();
+    const auto out =
+        run_kernel(std::string(kFill) + "ldmatrix.sync.aligned.m8n16.x4.shared::cta." +
+                       source_format(bits) + " {%r0, %r1, %r2, %r3}, [%row];\n" + kStoreRegisters,
+                   in);
+    for (size_t lane = 0; lane < 32; ++lane)
+      for (size_t r = 0; r < 4; ++r)
+        for (size_t byte = 0; byte < 4; ++byte)
+          ASSERT_EQ(out[4 * lane + r] >> 8 * byte & 0xff,
+                    element_at(in, bits, 8 * r + lane / 4, 4 * (lane % 4) + byte))
+              << bits << " bits, lane " << lane << ", register " << r << ", byte " << byte;
+  }
+}
+
+TEST(MatrixMove, StoreOf16x8BytesIsTransposed) {
+  // Each lane stores the four bytes 4 lane, 4 lane + 1, ... of matrix 0, and 128 more of matrix 1.
+  const auto out = run_kernel(
+      "shl.b32 %r4, %t, 2; add.u32 %r5, %r4, 1; add.u32 %r6, %r4, 2; add.u32 %r7, %r4, 3;\n"
+      "shl.b32 %r5, %r5, 8; shl.b32 %r6, %r6, 16; shl.b32 %r7, %r7, 24;\n"
+      "or.b32 %r0, %r4, %r5; or.b32 %r0, %r0, %r6; or.b32 %r0, %r0, %r7;\n"
+      "or.b32 %r1, %r0, 0x80808080;\n"
+      "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8 [%row], {%r0, %r1}; bar.warp.sync -1;\n"
+      "ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [%row];\n" +
+          std::string(kStoreRegisters),
+      byte_tile());
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(out.data());
+  for (size_t k = 0; k < 2; ++k)
+    for (size_t row = 0; row < 16; ++row)
+      for (size_t column = 0; column < 8; ++column) {
+        // The element of an accumulator fragment: lane 4 (row % 8) + column / 2, byte 2 (row / 8) +
+        // column % 2. In memory a row of 16 bytes holds one column of the matrix.
+        const size_t lane = 4 * (row % 8) + column / 2, byte = 2 * (row / 8) + column % 2;
+        ASSERT_EQ(bytes[16 * (8 * k + column) + row], 128 * k + 4 * lane + byte)
+            << k << ", " << row << ", " << column;
+      }
+}
+
 TEST(MatrixMove, Faults) {
   expect_fault(FaultKind::contract, {"ldmatrix"}, [] {  // rows must be 16-byte aligned
     (void)run_kernel(std::string(kFill) +
@@ -124,8 +210,14 @@ TEST(MatrixMove, Faults) {
   expect_fault(FaultKind::unsupported, {"one 32-bit register per matrix"}, [] {
     (void)run_kernel("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r0}, [%row];", tile());
   });
-  expect_fault(FaultKind::unsupported, {"stmatrix.sync.aligned.m16n8.x1.trans.shared.b8"}, [] {
-    (void)run_kernel("stmatrix.sync.aligned.m16n8.x1.trans.shared.b8 [%row], {%r0};", tile());
+  expect_fault(FaultKind::unsupported, {"two 32-bit registers per matrix"}, [] {
+    (void)run_kernel("ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0}, [%row];", tile());
+  });
+  expect_fault(FaultKind::contract, {"ldmatrix"}, [] {
+    (void)run_kernel(std::string(kFill) +
+                         "add.u32 %row, %row, 4;\n"
+                         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%row];",
+                     tile());
   });
 }
 

@@ -189,5 +189,95 @@ TEST(PackedConversion, ScalesArePowersOfTwo) {
   EXPECT_EQ(back[255] >> 16, 0x7fffu);
 }
 
+// ---- Stochastic rounding ----
+
+struct StochasticType {
+  std::string name;
+  double greatest;
+  int exponent_bits, mantissa_bits;
+  int elements, element_bits, random_count;
+};
+const StochasticType kStochasticTypes[] = {
+    {"f16x2", 65504, 5, 10, 2, 16, 13}, {"bf16x2", std::ldexp(255, 120), 8, 7, 2, 16, 16},
+    {"e4m3x4", 448, 4, 3, 4, 8, 16},    {"e5m2x4", 57344, 5, 2, 4, 8, 16},
+    {"e2m3x4", 7.5, 2, 3, 4, 8, 16},    {"e3m2x4", 28, 3, 2, 4, 8, 16},
+    {"e2m1x4", 6, 2, 1, 4, 4, 16}};
+
+/// The code that .rs.satfinite gives: the value is cut to the next number towards zero, and taken
+/// one further where the fraction that is lost plus the random one reach a whole unit.
+U32 stochastic_code(float value, const StochasticType& type, U32 random) {
+  const int bias = (1 << (type.exponent_bits - 1)) - 1;
+  const double magnitude = std::fabs(double{value});
+  int exponent = -4096;
+  if (magnitude != 0) std::frexp(magnitude, &exponent);
+  exponent = std::max(exponent - 1, 1 - bias);
+  const double unit = std::ldexp(1.0, exponent - type.mantissa_bits);
+  double units = std::floor(magnitude / unit);
+  if (magnitude / unit - units + std::ldexp(random, -type.random_count) >= 1) units += 1;
+  const double rounded = std::min(units * unit, type.greatest);
+  int own = -4096;  // of zero: below every format
+  if (rounded != 0) std::frexp(rounded, &own);
+  own = std::max(own - 1, 1 - bias);
+  const auto steps = static_cast<U32>(std::ldexp(rounded, type.mantissa_bits - own));
+  const auto code = (static_cast<U32>(own - (1 - bias)) << type.mantissa_bits) + steps;
+  return code | (std::signbit(value) ? 1u << (type.exponent_bits + type.mantissa_bits) : 0);
+}
+
+/// The bits of rbits for the upper and the lower elements (PTX ISA, "cvt").
+U32 random_of(const StochasticType& type, U32 rbits, bool upper) {
+  if (type.name == "e2m1x4") {
+    const U32 bytes = upper ? rbits >> 8 : rbits;
+    return (bytes >> 16 & 0xff) << 8 | (bytes & 0xff);
+  }
+  return (upper ? rbits >> 16 : rbits & 0xffff) & ((1u << type.random_count) - 1);
+}
+
+TEST(StochasticConversion, RoundsUpWhereTheRandomBitsCarry) {
+  std::mt19937 random(7);
+  for (const StochasticType& type : kStochasticTypes) {
+    std::vector<float> a, b;
+    std::vector<U32> rbits;
+    for (int i = 0; i < 3000; ++i) {
+      const auto draw = [&] {
+        const double scale = std::ldexp(1.0, static_cast<int>(random() % 24) - 14);
+        return static_cast<float>((static_cast<double>(random()) / 4294967296.0 - 0.5) * scale);
+      };
+      a.push_back(i == 0 ? 0.0f : i == 1 ? -3e38f : draw());
+      b.push_back(i == 0 ? -0.0f : i == 1 ? 1.0f : draw());
+      rbits.push_back(i % 16 == 0 ? 0xffffffffu : static_cast<U32>(random()));
+    }
+    const bool four = type.elements == 4;
+    const std::string sources = four ? "{%a, %b, %x0, %x1}" : "%a, %b";
+    const std::string body =
+        "xor.b32 %x0, %b, 0x80000000; mov.b32 %x1, %a;\n" +
+        (type.name == "e2m1x4"
+             ? "cvt.rs.satfinite.e2m1x4.f32 %h0, " + sources + ", %c; cvt.u32.u16 %d, %h0;"
+             : "cvt.rs.satfinite." + type.name + ".f32 %d, " + sources + ", %c;");
+    const auto out = evaluate<U32>(body, a, b, rbits);
+    for (size_t i = 0; i < a.size(); ++i) {
+      const U32 upper = random_of(type, rbits[i], true), lower = random_of(type, rbits[i], false);
+      U32 expected = 0;
+      const auto put = [&](float value, U32 bits) {
+        expected = expected << type.element_bits | stochastic_code(value, type, bits);
+      };
+      put(a[i], upper);
+      put(b[i], four ? upper : lower);
+      if (four) put(-b[i], lower);
+      if (four) put(a[i], lower);
+      ASSERT_EQ(out[i], expected) << type.name << ' ' << a[i] << ' ' << b[i] << ' ' << rbits[i];
+    }
+  }
+}
+
+TEST(StochasticConversion, ReluAndSpecialValues) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> in = {-1.0f, infinity, -infinity,
+                                 std::numeric_limits<float>::quiet_NaN(), 65519.0f};
+  const auto plain = evaluate<U32>("cvt.rs.f16x2.f32 %d, %a, %a, -1;", in);
+  EXPECT_EQ(plain, (std::vector<U32>{0xbc00bc00, 0x7c007c00, 0xfc00fc00, 0x7fff7fff, 0x7c007c00}));
+  const auto relu = evaluate<U32>("cvt.rs.relu.satfinite.f16x2.f32 %d, %a, %a, 0;", in);
+  EXPECT_EQ(relu, (std::vector<U32>{0, 0x7bff7bff, 0, 0x7fff7fff, 0x7bff7bff}));
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -31,10 +31,7 @@ TEST(Unexecuted, RefusedFormsHaveNoHandler) {
         "tcgen05.mma.cta_group::1.kind::f16.ashift",
         "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "wgmma.fence.sync.aligned",
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "tex.2d.v4.f32.s32",
-        "suld.b.2d.b32.trap", "multimem.red.add.u32",
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32",
-        "red.async.relaxed.cluster.global.add.u32",
-        "tensormap.replace.tile.global_address.global.b1024.b64"}) {
+        "suld.b.2d.b32.trap", "multimem.red.add.u32"}) {
     const std::optional<RowMatch> match = find_row(opcode);
     ASSERT_TRUE(match.has_value()) << opcode;
     EXPECT_EQ(match->row->bind, nullptr) << opcode;

@@ -2,8 +2,10 @@
 /// cvt with packed types: two f32 into f16x2, bf16x2 and the 8-, 6- and 4-bit formats, between
 /// f16x2 and those formats, and ue8m0x2 scales (PTX ISA, "Data Movement and Conversion
 /// Instructions: cvt").
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <string_view>
 
 #include "common/simulator/units/alu/float_format.hpp"
 #include "common/simulator/units/alu/half_float.hpp"
@@ -230,6 +232,84 @@ struct ScaleToBfloat {
   }
 };
 
+// ---- Stochastic rounding (.rs) ----
+
+/// A destination of cvt.rs and which bits of `rbits` each element is given. Of a pair of elements
+/// of the four-element types both are given the same bits.
+struct StochasticForm {
+  std::string_view name;
+  const FloatFormat* format;
+  int elements;
+  int element_bits;  ///< from one element to the next
+  int random_count;  ///< random bits for an element
+  bool by_bytes;     ///< of each half of rbits one byte, else one half
+};
+constexpr StochasticForm kStochasticForms[] = {
+    {"f16x2", &kFormatF16, 2, 16, 13, false},  {"bf16x2", &kFormatBf16, 2, 16, 16, false},
+    {"e4m3x4", &kFormatE4m3, 4, 8, 16, false}, {"e5m2x4", &kFormatE5m2, 4, 8, 16, false},
+    {"e2m3x4", &kFormatE2m3, 4, 8, 16, false}, {"e3m2x4", &kFormatE3m2, 4, 8, 16, false},
+    {"e2m1x4", &kFormatE2m1, 4, 4, 16, true},
+};
+
+struct StochasticConversion {
+  const StochasticForm* form = nullptr;
+  bool relu = false, satfinite = false;
+
+  /// The random bits of the upper or of the lower elements.
+  [[nodiscard]] RandomFraction random(uint32_t rbits, bool upper) const {
+    constexpr uint32_t kByte = 0xff;
+    uint32_t bits = upper ? rbits >> 16 : rbits;
+    if (form->by_bytes) {
+      const uint32_t bytes = upper ? rbits >> 8 : rbits;
+      bits = (bytes >> 16 & kByte) << 8 | (bytes & kByte);
+    }
+    return {bits & ((1u << form->random_count) - 1), form->random_count};
+  }
+};
+
+/// Operands: destination, the elements from the upper one down, rbits.
+void convert_stochastic(const LaneRegisters& registers, const Instruction& instruction,
+                        LaneMask active) {
+  const auto& conversion = *static_cast<const StochasticConversion*>(instruction.detail);
+  const StochasticForm& form = *conversion.form;
+  const uint32_t* const rbits = registers.lanes<uint32_t>(instruction.operands[form.elements + 1]);
+  for_lanes(active, [&](int lane) {
+    uint64_t packed = 0;
+    for (int element = 0; element < form.elements; ++element) {
+      const uint32_t source = registers.lanes<uint32_t>(instruction.operands[element + 1])[lane];
+      const ExactValue value = decode(source, kFormatF32);
+      const bool to_zero = conversion.relu && value.negative && value.kind != ExactValue::Kind::nan;
+      const RandomFraction random = conversion.random(rbits[lane], element < form.elements / 2);
+      packed = packed << form.element_bits |
+               (to_zero ? 0 : encode(value, *form.format, random, conversion.satfinite));
+    }
+    registers.set_value(instruction.operands[0], lane, packed);
+  });
+}
+
+void bind_cvt_stochastic(Binder& binder) {
+  const std::string_view name = binder.modifiers.get("to");
+  const auto* const form =
+      std::find_if(std::begin(kStochasticForms), std::end(kStochasticForms),
+                   [&](const StochasticForm& candidate) { return candidate.name == name; });
+  const bool in_vector = form->elements == 4;
+  binder.expect_count(in_vector ? 3 : 4, in_vector ? 3 : 4);
+  constexpr int kBitsPerByte = 8;
+  binder.destination(binder.ptx_operand(0),
+                     static_cast<size_t>(form->elements * form->element_bits / kBitsPerByte));
+  size_t next = 1;
+  size_t elements = 0;
+  while (next + 1 < binder.count())
+    elements += binder.source_vector(binder.ptx_operand(next++), ScalarType::f32);
+  if (elements != static_cast<size_t>(form->elements))
+    binder.refuse("converts another number of values than its destination holds",
+                  in_vector ? "write {a, b, e, f}" : "write a, b");
+  binder.source_value(binder.ptx_operand(next), ScalarType::b32);
+  binder.detail(
+      StochasticConversion{form, binder.modifiers.has("relu"), binder.modifiers.has("satfinite")});
+  binder.out.execute = convert_stochastic;
+}
+
 void bind_cvt_pair(Binder& binder) {
   const ScalarType type = binder.modifiers.type();
   // 8-bit destinations are 16-bit registers holding a zero-extended byte.
@@ -319,9 +399,10 @@ constexpr OpcodeRow kRows[] = {
     register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 bf16x2", bind_cvt_to_scale, kSection,
                   kConvert),
     register_form("cvt", "round=rn bf16x2 ue8m0x2", bind_cvt_from_scale, kSection, kConvert),
-    register_form("cvt",
-                  "rs [relu] [satfinite] type=f16x2|bf16x2|e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32",
-                  nullptr, kSection, kConvert),
+    register_form("cvt", "rs [relu] [satfinite] to=f16x2|bf16x2 f32", bind_cvt_stochastic, kSection,
+                  kConvert),
+    register_form("cvt", "rs [relu] satfinite to=e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32",
+                  bind_cvt_stochastic, kSection, kConvert),
 };
 
 }  // namespace

@@ -111,11 +111,32 @@ struct ExactValue {
   return kept + (up ? 1 : 0);
 }
 
-/// The code of a value. Overflow becomes infinity or the greatest number, as the rounding says;
-/// with `saturate_finite` (.satfinite), and in formats without infinity, always the greatest
-/// number.
-[[nodiscard]] constexpr uint64_t encode(const ExactValue& value, const FloatFormat& format,
-                                        Rounding rounding, bool saturate_finite = false) {
+/// Random bits of .rs: a fraction of one unit in the last place, `count` bits after the point.
+struct RandomFraction {
+  uint32_t bits = 0;
+  int count = 0;
+};
+
+/// significand * 2^-shift, rounded away from zero where the part that is lost and the random
+/// fraction together reach 1.
+[[nodiscard]] constexpr uint64_t shift_and_round(uint64_t significand, int shift,
+                                                 RandomFraction random) {
+  if (shift <= 0) return significand << -shift;
+  const uint64_t kept = shift >= 64 ? 0 : significand >> shift;
+  const int below = shift - 64;  // a lost part below 2^-64 never makes a carry
+  const uint64_t lost = below >= 64 ? 0 : below > 0 ? significand >> below : significand << -below;
+  const uint64_t fraction = uint64_t{random.bits} << (64 - random.count);
+  return kept + (lost + fraction < fraction ? 1 : 0);
+}
+
+namespace detail {
+
+/// The code of a value whose significand `round(significand, shift)` rounds. `stays_finite`: an
+/// overflow becomes the greatest number, not infinity.
+template <class Round>
+[[nodiscard]] constexpr uint64_t encode_with(const ExactValue& value, const FloatFormat& format,
+                                             bool saturate_finite, bool stays_finite,
+                                             Round&& round) {
   using Specials = FloatFormat::Specials;
   if (value.kind == ExactValue::Kind::nan) return format.canonical_nan;
   const uint64_t sign = value.negative ? format.sign_bit() : 0;
@@ -126,15 +147,35 @@ struct ExactValue {
   const int leading = 63 - std::countl_zero(value.significand) + value.exponent;
   const int smallest = format.smallest_normal_exponent();
   const int scale = leading > smallest ? leading : smallest;
-  const uint64_t kept = shift_and_round(
-      value.significand, scale - format.mantissa_bits - value.exponent, value.negative, rounding);
+  const uint64_t kept = round(value.significand, scale - format.mantissa_bits - value.exponent);
   // The hidden bit of a normal number carries into the exponent field.
   const uint64_t code = (static_cast<uint64_t>(scale - smallest) << format.mantissa_bits) + kept;
   if (scale - smallest < (1 << format.exponent_bits) && code <= format.greatest())
     return sign | code;
+  return stays_finite ? sign | format.greatest() : beyond;
+}
+
+}  // namespace detail
+
+/// The code of a value. Overflow becomes infinity or the greatest number, as the rounding says;
+/// with `saturate_finite` (.satfinite), and in formats without infinity, always the greatest
+/// number.
+[[nodiscard]] constexpr uint64_t encode(const ExactValue& value, const FloatFormat& format,
+                                        Rounding rounding, bool saturate_finite = false) {
   const bool towards_zero = rounding == Rounding::toward_zero ||
                             rounding == (value.negative ? Rounding::up : Rounding::down);
-  return towards_zero ? sign | format.greatest() : beyond;
+  return detail::encode_with(value, format, saturate_finite, towards_zero,
+                             [&](uint64_t significand, int shift) {
+                               return shift_and_round(significand, shift, value.negative, rounding);
+                             });
+}
+
+/// The same with stochastic rounding (.rs); overflow becomes infinity where the format has one.
+[[nodiscard]] constexpr uint64_t encode(const ExactValue& value, const FloatFormat& format,
+                                        RandomFraction random, bool saturate_finite) {
+  return detail::encode_with(
+      value, format, saturate_finite, false,
+      [&](uint64_t significand, int shift) { return shift_and_round(significand, shift, random); });
 }
 
 }  // namespace bw::sim

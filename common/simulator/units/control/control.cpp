@@ -2,10 +2,12 @@
 /// Control: branches, exit, trap, calls of external functions.
 #include <string>
 
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/ptx/lower_jumps.hpp"
 #include "common/simulator/units/control/device_calls.hpp"
 #include "common/simulator/units/families.hpp"
 
@@ -57,6 +59,36 @@ void bind_branch(Binder& binder) {
   binder.out.execute = execute_branch;
 }
 
+/// Of ptx::lower_jumps: none of the targets of an indirect call or branch. Operand: the register.
+Flow execute_bad_call(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const int lane = lowest_lane(active);
+  Site{strand, instruction, lane_bit(lane)}.fault(
+      {.what = "a call through a register that holds " +
+               hex(strand.value(instruction.operands[0], lane)) +
+               ", which is none of the module's functions with these parameters (or one that is "
+               "already running: recursion is not executed)",
+       .rule = "the register holds the address of a function of the call's prototype",
+       .fix = "set the pointer before the call; a pointer to a device function must be taken in "
+              "device code of the same translation unit"});
+}
+
+Flow execute_bad_branch(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const int lane = lowest_lane(active);
+  Site{strand, instruction, lane_bit(lane)}.fault(
+      {.what = "a branch with the index " +
+               std::to_string(strand.value(instruction.operands[0], lane)) +
+               ", which is beyond its table",
+       .rule = "the index names one of the labels",
+       .fix = "check the index before the branch"});
+}
+
+template <StrandHandler handler>
+void bind_bad_target(Binder& binder) {
+  binder.expect_count(1, 1);
+  binder.source_value(binder.ptx_operand(0), ptx::ScalarType::b64);
+  binder.out.execute = handler;
+}
+
 void bind_exit(Binder& binder) { binder.out.execute = execute_exit; }
 void bind_trap(Binder& binder) { binder.out.execute = execute_trap; }
 void bind_breakpoint(Binder& binder) { binder.out.execute = execute_breakpoint; }
@@ -78,6 +110,15 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
           .section = base};
 }
 
+constexpr OpcodeRow jump_row(std::string_view base, BindFunction bind, std::string_view section) {
+  return {.base = base,
+          .modifiers = "",
+          .bind = bind,
+          .effect = Effect::warp,
+          .cycles = costs::kBranch,
+          .section = section};
+}
+
 constexpr OpcodeRow kRows[] = {
     row("bra", "[uni]", bind_branch, Effect::warp, costs::kBranch),
     row("ret", "[uni]", bind_exit, Effect::cluster, costs::kBranch),
@@ -87,7 +128,9 @@ constexpr OpcodeRow kRows[] = {
     row("pmevent", "[mask]", bind_nothing, Effect::lane, costs::kAlu),
     row("nanosleep", "type=u32", bind_nanosleep, Effect::cluster, costs::kAlu),
     row("call", "[uni]", bind_device_call, Effect::cluster, costs::kBranch),
-    row("brx.idx", "[uni]", nullptr, Effect::warp, costs::kBranch),
+    // What is left of indirect calls and brx.idx when ptx::lower_jumps has replaced them.
+    jump_row(ptx::kBadCallTarget, bind_bad_target<execute_bad_call>, "call"),
+    jump_row(ptx::kBadBranchIndex, bind_bad_target<execute_bad_branch>, "brx.idx"),
 };
 
 }  // namespace

@@ -98,6 +98,7 @@ uint64_t total_shared(const Strand& strand, int lane) {
   return aggregate_shared(strand, lane) - kReservedSharedBytes;
 }
 uint64_t reserved_shared_end(const Strand&, int) { return kReservedSharedBytes; }
+uint64_t group_scratch(const Strand&, int) { return kGroupScratchOffset; }
 
 struct Named {
   std::string_view name;
@@ -155,6 +156,8 @@ constexpr Named kRegisters[] = {
     {"%reserved_smem_offset_begin", zero},
     {"%reserved_smem_offset_end", reserved_shared_end},
     {"%reserved_smem_offset_cap", zero},
+    {"%reserved_smem_offset_0", zero},
+    {"%reserved_smem_offset_1", group_scratch},
 };
 
 }  // namespace

@@ -61,9 +61,15 @@ TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
   if (!map)
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.what = "the 128 bytes at the tensor map's address are no tensor map",
-         .rule = "tensorMap names an object that cuTensorMapEncodeTiled has written",
+         .rule = "tensorMap names an object that an encoding function has written",
          .fix =
              "encode the map on the host, check the result, and pass it to the kernel unchanged"});
+  if (const std::string problem = tensor_map_problem(bytes); !problem.empty())
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "tensormap.replace has made a map that cannot be: " + problem,
+         .rule = "a tensor map meets the conditions of its encoding function",
+         .fix = "replace all fields that depend on each other before the map is used",
+         .section = "tensormap.replace"});
   return *map;
 }
 

@@ -25,7 +25,8 @@ struct Encoded {
   uint8_t box_minus_one[kTensorMapMaxRank];
   uint8_t element_strides[kTensorMapMaxRank];
   uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill;
-  uint8_t unused[kTensorMapBytes - 92];
+  uint8_t replaced;  // a field has been replaced since the map was encoded
+  uint8_t unused[kTensorMapBytes - 93];
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes, "A tensor map is 128 bytes (CUtensorMap).");
 constexpr uint64_t kMagic = 0x31'50'41'4d'54'57'42'00ull;  // "BWTMAP1": name and version
@@ -183,6 +184,18 @@ TensorMapStatus check_combinations(const TensorMapArguments& a, TensorMapType ty
   return {};
 }
 
+TensorMapStatus check(const TensorMapArguments& a) {
+  TensorMapStatus status = check_enumerations(a);
+  if (!status.ok()) return status;
+  const auto type = static_cast<TensorMapType>(a.data_type);
+  const auto interleave = static_cast<TensorMapInterleave>(a.interleave);
+  status = check_address(a.global_address, type, interleave);
+  if (status.ok()) status = check_extents(a, type);
+  if (status.ok()) status = check_box(a, type);
+  if (status.ok()) status = check_combinations(a, type);
+  return status;
+}
+
 }  // namespace
 
 uint32_t tensor_map_element_bits(TensorMapType type) noexcept {
@@ -263,14 +276,7 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
   if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
     return invalid("tensorMap at " + hex(reinterpret_cast<uintptr_t>(map)) +
                    " must be aligned to 64 bytes (CUtensorMap is; keep it in its own type)");
-  TensorMapStatus status = check_enumerations(a);
-  if (!status.ok()) return status;
-  const auto type = static_cast<TensorMapType>(a.data_type);
-  const auto interleave = static_cast<TensorMapInterleave>(a.interleave);
-  status = check_address(a.global_address, type, interleave);
-  if (status.ok()) status = check_extents(a, type);
-  if (status.ok()) status = check_box(a, type);
-  if (status.ok()) status = check_combinations(a, type);
+  const TensorMapStatus status = check(a);
   if (!status.ok()) return status;
 
   Encoded encoded{};
@@ -306,6 +312,140 @@ TensorMapStatus replace_tensor_map_address(void* map, uint64_t global_address) {
   encoded->address = global_address;
   write(map, *encoded);
   return {};
+}
+
+namespace {
+
+/// Element types in the order of tensormap.replace.
+constexpr TensorMapType kReplacedTypes[] = {
+    TensorMapType::u8,           TensorMapType::u16,          TensorMapType::u32,
+    TensorMapType::s32,          TensorMapType::u64,          TensorMapType::s64,
+    TensorMapType::f16,          TensorMapType::f32,          TensorMapType::f32_ftz,
+    TensorMapType::f64,          TensorMapType::bf16,         TensorMapType::tf32,
+    TensorMapType::tf32_ftz,     TensorMapType::u4x16_align8, TensorMapType::u4x16_align16,
+    TensorMapType::u6x16_align16};
+
+/// Swizzles of 128 bytes in the order of .swizzle_atomicity.
+constexpr TensorMapSwizzle kAtomicities[] = {
+    TensorMapSwizzle::bytes128, TensorMapSwizzle::bytes128_atom32,
+    TensorMapSwizzle::bytes128_atom32_flip8, TensorMapSwizzle::bytes128_atom64};
+
+struct FieldName {
+  const char* name;
+  uint64_t first, last;  ///< values that a map can have
+  bool per_dimension = false;
+};
+
+FieldName name_of(TensorMapField field) {
+  constexpr uint64_t kLastType = std::size(kReplacedTypes) - 1, kLastInterleave = 2;
+  constexpr uint64_t kLastMode = 3, kLastAtomicity = std::size(kAtomicities) - 1;
+  switch (field) {
+    case TensorMapField::global_address:
+      return {"global_address", 0, ~uint64_t{0}};
+    case TensorMapField::rank:
+      return {"rank", 0, kTensorMapMaxRank - 1};
+    case TensorMapField::box_dim:
+      return {"box_dim", 1, kMaxBox, true};
+    case TensorMapField::global_dim:
+      return {"global_dim", 1, kMaxExtent, true};
+    case TensorMapField::global_stride:
+      return {"global_stride", 0, kMaxStride - 1, true};
+    case TensorMapField::element_stride:
+      return {"element_stride", 1, kMaxElementStride, true};
+    case TensorMapField::element_type:
+      return {"elemtype", 0, kLastType};
+    case TensorMapField::interleave_layout:
+      return {"interleave_layout", 0, kLastInterleave};
+    case TensorMapField::swizzle_mode:
+      return {"swizzle_mode", 0, kLastMode};
+    case TensorMapField::swizzle_atomicity:
+      return {"swizzle_atomicity", 0, kLastAtomicity};
+    case TensorMapField::fill_mode:
+      return {"fill_mode", 0, 1};
+  }
+  return {};
+}
+
+void replace(Encoded& map, TensorMapField field, uint32_t ordinal, uint64_t value) {
+  switch (field) {
+    case TensorMapField::global_address:
+      map.address = value;
+      return;
+    case TensorMapField::rank:
+      map.rank = static_cast<uint8_t>(value + 1);
+      return;
+    case TensorMapField::box_dim:
+      map.box_minus_one[ordinal] = static_cast<uint8_t>(value - 1);
+      return;
+    case TensorMapField::global_dim:
+      map.extents_minus_one[ordinal] = static_cast<uint32_t>(value - 1);
+      return;
+    case TensorMapField::global_stride:
+      map.strides[ordinal] = value;
+      return;
+    case TensorMapField::element_stride:
+      map.element_strides[ordinal] = static_cast<uint8_t>(value);
+      return;
+    case TensorMapField::element_type:
+      map.type = static_cast<uint8_t>(kReplacedTypes[value]);
+      return;
+    case TensorMapField::interleave_layout:
+      map.interleave = static_cast<uint8_t>(value);
+      return;
+    case TensorMapField::swizzle_mode:  // none, 32, 64 and 128 bytes, as CUDA counts them
+      map.swizzle = static_cast<uint8_t>(value);
+      return;
+    case TensorMapField::swizzle_atomicity:  // says something of 128 bytes only
+      if (map.swizzle >= static_cast<uint8_t>(TensorMapSwizzle::bytes128))
+        map.swizzle = static_cast<uint8_t>(kAtomicities[value]);
+      return;
+    case TensorMapField::fill_mode:
+      map.nan_fill = static_cast<uint8_t>(value);
+      return;
+  }
+}
+
+}  // namespace
+
+TensorMapStatus replace_tensor_map_field(void* map, TensorMapField field, uint32_t ordinal,
+                                         uint64_t value) {
+  std::optional<Encoded> encoded = read(map);
+  const auto invalid_field = [](std::string what) {
+    return TensorMapStatus{TensorMapStatus::kInvalidValue, std::move(what)};
+  };
+  if (!encoded) return invalid_field("the 128 bytes are no tensor map");
+  const FieldName known = name_of(field);
+  const uint32_t dimensions =
+      field == TensorMapField::global_stride ? kTensorMapMaxRank - 1 : kTensorMapMaxRank;
+  if (known.per_dimension && ordinal >= dimensions)
+    return invalid_field(fmt::format("the ordinal of .{} is {}; it must be 0 to {}", known.name,
+                                     ordinal, dimensions - 1));
+  if (value < known.first || value > known.last)
+    return invalid_field(fmt::format("the value of .{} is {}; it must be {} to {}", known.name,
+                                     value, known.first, known.last));
+  replace(*encoded, field, ordinal, value);
+  encoded->replaced = 1;
+  write(map, *encoded);
+  return {};
+}
+
+std::string tensor_map_problem(const void* map) {
+  const std::optional<Encoded> encoded = read(map);
+  if (!encoded || encoded->replaced == 0) return {};
+  const std::optional<TensorMap> decoded = decode_tensor_map(map);
+  const TensorMap& m = *decoded;
+  TensorMapArguments a;
+  a.data_type = static_cast<int>(m.type);
+  a.rank = m.rank;
+  a.global_address = m.address;
+  a.global_dim = m.extents.data();
+  a.global_strides = m.stride_bytes.data() + 1;
+  a.box_dim = m.box.data();
+  a.element_strides = m.element_strides.data();
+  a.interleave = static_cast<int>(m.interleave);
+  a.swizzle = static_cast<int>(m.swizzle);
+  a.oob_fill = m.nan_fill ? 1 : 0;
+  return check(a).message;
 }
 
 std::optional<TensorMap> decode_tensor_map(const void* map) {

@@ -117,6 +117,33 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
 /// cuTensorMapReplaceAddress: another start address for the same layout.
 TensorMapStatus replace_tensor_map_address(void* map, uint64_t global_address);
 
+/// A field that tensormap.replace changes (PTX ISA, "tensormap.replace"). `rank`, like the
+/// instruction's operand, is one less than the rank.
+enum class TensorMapField : uint8_t {
+  global_address,
+  rank,
+  box_dim,
+  global_dim,
+  global_stride,
+  element_stride,
+  element_type,
+  interleave_layout,
+  swizzle_mode,
+  swizzle_atomicity,
+  fill_mode,
+};
+
+/// Writes a field of a map. `ordinal` is the dimension; of a stride, the dimension above less one.
+/// A value that no map can have is refused; whether the fields fit together is asked where the map
+/// is used (`tensor_map_problem`), because they are replaced one after the other. The enumerations
+/// are those of the instruction, which counts the element types in another order than CUDA does.
+TensorMapStatus replace_tensor_map_field(void* map, TensorMapField field, uint32_t ordinal,
+                                         uint64_t value);
+
+/// What is wrong with a map whose fields have been replaced, by the conditions of
+/// `encode_tensor_map`; empty where nothing is, and for a map as it was encoded.
+[[nodiscard]] std::string tensor_map_problem(const void* map);
+
 /// Decodes 128 bytes; nullopt when they were not written by `encode_tensor_map` or have been
 /// changed.
 [[nodiscard]] std::optional<TensorMap> decode_tensor_map(const void* map);

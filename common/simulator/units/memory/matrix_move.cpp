@@ -18,6 +18,7 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
+#include "common/simulator/units/tensor_core/operand_decode.hpp"
 
 namespace bw::sim {
 namespace {
@@ -56,10 +57,9 @@ AddressSpace space_of(const Instruction& instruction) {
   return instruction.flags & kGeneric ? AddressSpace::generic : AddressSpace::shared_cta;
 }
 
-/// Host memory of row `row` of matrix `index`.
+/// Host memory of the row of 16 bytes whose address `lane` gives.
 std::byte* row_memory(Strand& strand, const Instruction& instruction, const Operand& address,
-                      int index, int row, Access access) {
-  const int lane = kRows * index + row;
+                      int lane, Access access) {
   const uint64_t at = lane_address(strand, address, instruction.immediate, lane);
   const AddressSpace space = space_of(instruction);
   if (space == AddressSpace::generic && space_of_generic(at) != AddressSpace::shared_cluster)
@@ -71,11 +71,10 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
   return resolve({strand, instruction, lane_bit(lane)}, space, at, kRowBytes, kRowBytes, access);
 }
 
-/// Tells observers of the rows of `count` matrices; the lanes are those that give the addresses.
+/// Tells observers of the rows; the first `lanes` lanes give their addresses.
 void tell_rows(const Strand& strand, const Instruction& instruction, const Operand& address,
-               int count, Access access) {
+               int lanes, Access access) {
   if (!strand.cluster->observed(EventKind::access)) return;
-  const int lanes = kRows * count;
   LaneAddresses addresses{};
   for (int lane = 0; lane < lanes; ++lane)
     addresses[static_cast<size_t>(lane)] =
@@ -93,8 +92,9 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
   for (int k = 0; k < count; ++k)
     for (int row = 0; row < kRows; ++row)
       std::memcpy(&matrices[static_cast<size_t>(k)][static_cast<size_t>(row)],
-                  row_memory(strand, instruction, address, k, row, Access::read), kRowBytes);
-  tell_rows(strand, instruction, address, count, Access::read);
+                  row_memory(strand, instruction, address, kRows * k + row, Access::read),
+                  kRowBytes);
+  tell_rows(strand, instruction, address, kRows * count, Access::read);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < count; ++k) {
     uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[k]);
@@ -113,10 +113,11 @@ Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask act
     Matrix matrix{};
     for (int lane = 0; lane < kWarpLanes; ++lane) set_fragment(matrix, lane, transpose, a[lane]);
     for (int row = 0; row < kRows; ++row)
-      std::memcpy(row_memory(strand, instruction, instruction.operands[0], k, row, Access::write),
-                  &matrix[static_cast<size_t>(row)], kRowBytes);
+      std::memcpy(
+          row_memory(strand, instruction, instruction.operands[0], kRows * k + row, Access::write),
+          &matrix[static_cast<size_t>(row)], kRowBytes);
   }
-  tell_rows(strand, instruction, instruction.operands[0], instruction.operand_count - 1,
+  tell_rows(strand, instruction, instruction.operands[0], kRows * (instruction.operand_count - 1),
             Access::write);
   strand.cluster->note_progress();
   return Flow::next;
@@ -132,17 +133,100 @@ Flow transpose_matrix(Strand& strand, const Instruction& instruction, LaneMask a
   return Flow::next;
 }
 
+// ---- The 8-bit shapes ----
+
+constexpr int kBytesPerRegister = 4;
+/// 16 elements of a row in memory, one a byte.
+using ByteRow = std::array<uint8_t, kRowBytes>;
+
+/// What a load of an 8-bit shape has beyond Instruction::flags.
+struct ByteLoad {
+  unsigned element_bits = 8;  ///< in memory: 8, or 6 or 4, packed in the row's first bytes
+};
+
+/// The row that `lane` addresses, as one element a byte: 6-bit elements stand in the lower bits of
+/// their byte, 4-bit ones in the middle (PTX ISA, "Optional Decompression").
+ByteRow load_row(Strand& strand, const Instruction& instruction, const Operand& address, int lane,
+                 unsigned element_bits) {
+  const std::byte* const memory = row_memory(strand, instruction, address, lane, Access::read);
+  ByteRow row;
+  if (element_bits == 8) {
+    std::memcpy(row.data(), memory, kRowBytes);
+    return row;
+  }
+  constexpr int kPaddingBelow4Bits = 2;
+  unpack_packed_chunk(element_bits, memory, reinterpret_cast<std::byte*>(row.data()));
+  if (element_bits == 4)
+    for (uint8_t& element : row) element = static_cast<uint8_t>(element << kPaddingBelow4Bits);
+  return row;
+}
+
+/// .m8n16 (a register a matrix) and .m16n16.trans (two). Operands: registers, then the address.
+Flow load_bytes(Strand& strand, const Instruction& instruction, LaneMask active) {
+  require_converged(strand, instruction, active);
+  const int registers = instruction.operand_count - 1;
+  const bool transpose = (instruction.flags & kTranspose) != 0;
+  // Eight rows in memory fill a register of each lane, also transposed: 16 rows fill two.
+  const int rows = kRows * registers;
+  const Operand& address = instruction.operands[registers];
+  const unsigned element_bits = static_cast<const ByteLoad*>(instruction.detail)->element_bits;
+  std::array<ByteRow, kWarpLanes> memory;
+  for (int row = 0; row < rows; ++row)
+    memory[static_cast<size_t>(row)] = load_row(strand, instruction, address, row, element_bits);
+  tell_rows(strand, instruction, address, rows, Access::read);
+  for (int r = 0; r < registers; ++r) {
+    uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[r]);
+    for_lanes(active, [&](int lane) {
+      const int row = lane / kLanesPerRow, column = kBytesPerRegister * (lane % kLanesPerRow);
+      uint32_t value = 0;
+      for (int byte = 0; byte < kBytesPerRegister; ++byte) {
+        // Transposed, registers 2i and 2i + 1 belong to matrix i, whose rows in memory are columns.
+        const int i = transpose ? r / 2 * 16 + column + byte : kRows * r + row;
+        const int j = transpose ? row + kRows * (r % 2) : column + byte;
+        value |= uint32_t{memory[static_cast<size_t>(i)][static_cast<size_t>(j)]} << (8 * byte);
+      }
+      d[lane] = value;
+    });
+  }
+  return Flow::next;
+}
+
+/// .m16n8.trans. Operands: the address, then one register per matrix.
+Flow store_bytes(Strand& strand, const Instruction& instruction, LaneMask active) {
+  require_converged(strand, instruction, active);
+  const int count = instruction.operand_count - 1;
+  for (int k = 0; k < count; ++k) {
+    const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[k + 1]);
+    std::array<ByteRow, kRows> columns{};
+    for (int lane = 0; lane < kWarpLanes; ++lane)
+      for (int byte = 0; byte < kBytesPerRegister; ++byte) {
+        const int row = lane / kLanesPerRow + kRows * (byte / 2);
+        const int column = 2 * (lane % kLanesPerRow) + byte % 2;
+        columns[static_cast<size_t>(column)][static_cast<size_t>(row)] =
+            static_cast<uint8_t>(a[lane] >> (8 * byte));
+      }
+    for (int column = 0; column < kRows; ++column)
+      std::memcpy(row_memory(strand, instruction, instruction.operands[0], kRows * k + column,
+                             Access::write),
+                  columns[static_cast<size_t>(column)].data(), kRowBytes);
+  }
+  tell_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
+  strand.cluster->note_progress();
+  return Flow::next;
+}
+
 uint8_t matrix_flags(const Modifiers& modifiers) {
   const std::string_view space = modifiers.get("space");
   return static_cast<uint8_t>((modifiers.has("trans") ? kTranspose : 0) |
                               (space.empty() ? kGeneric : 0));
 }
 
-void check_register_count(const Binder& binder, size_t registers) {
+void check_register_count(const Binder& binder, size_t registers, size_t per_matrix = 1) {
   const std::string_view count = binder.modifiers.get("count");
-  if (registers != static_cast<size_t>(count[1] - '0'))
+  if (registers != per_matrix * static_cast<size_t>(count[1] - '0'))
     binder.refuse(fmt::format("moves {} matrices with {} registers", count.substr(1), registers),
-                  "give one 32-bit register per matrix");
+                  per_matrix == 1 ? "give one 32-bit register per matrix"
+                                  : "give two 32-bit registers per matrix");
 }
 
 void bind_ldmatrix(Binder& binder) {
@@ -160,6 +244,24 @@ void bind_stmatrix(Binder& binder) {
   check_register_count(binder, binder.source_vector(binder.ptx_operand(1), ScalarType::b32));
   binder.out.flags = matrix_flags(binder.modifiers);
   binder.out.execute = store_matrices;
+}
+
+template <size_t registers_per_matrix>
+void bind_load_bytes(Binder& binder) {
+  binder.expect_count(2, 2);
+  constexpr size_t kRegisterBytes = 4;
+  check_register_count(binder, binder.destination_vector(binder.ptx_operand(0), kRegisterBytes),
+                       registers_per_matrix);
+  binder.address(binder.ptx_operand(1));
+  const std::string_view source = binder.modifiers.get("source");
+  binder.detail(ByteLoad{source.empty() ? 8u : source == "b6x16_p32" ? 6u : 4u});
+  binder.out.flags = matrix_flags(binder.modifiers);
+  binder.out.execute = load_bytes;
+}
+
+void bind_store_bytes(Binder& binder) {
+  bind_stmatrix(binder);
+  binder.out.execute = store_bytes;
 }
 
 void bind_movmatrix(Binder& binder) {
@@ -183,19 +285,18 @@ constexpr OpcodeRow kForms[] = {
     move_row("stmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
              bind_stmatrix),
     move_row("movmatrix", "sync aligned m8n8 trans b16", bind_movmatrix),
-    // The 8-bit shapes: recognised, refused by name.
+    move_row("ldmatrix", "sync aligned m16n16 count=x1|x2 trans [space=shared|shared::cta] b8",
+             bind_load_bytes<2>),
     move_row("ldmatrix",
-             "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8", nullptr),
-    move_row("ldmatrix",
-             "sync aligned shape=m16n16 count=x1|x2 trans [space=shared|shared::cta] b8x16 "
+             "sync aligned m16n16 count=x1|x2 trans [space=shared|shared::cta] b8x16 "
              "source=b6x16_p32|b4x16_p64",
-             nullptr),
+             bind_load_bytes<2>),
     move_row("ldmatrix",
-             "sync aligned shape=m8n16 count=x1|x2|x4 [space=shared|shared::cta] b8x16 "
+             "sync aligned m8n16 count=x1|x2|x4 [space=shared|shared::cta] b8x16 "
              "source=b6x16_p32|b4x16_p64",
-             nullptr),
+             bind_load_bytes<1>),
     move_row("stmatrix", "sync aligned m16n8 count=x1|x2|x4 trans [space=shared|shared::cta] b8",
-             nullptr),
+             bind_store_bytes),
 };
 
 }  // namespace

@@ -1,0 +1,182 @@
+/// \file
+/// tensormap.replace and tensormap.cp_fenceproxy: tensor maps that a kernel changes.
+///
+/// A map in memory is changed through the generic proxy; fence.proxy.tensormap hands it on to the
+/// copies. As every fence, that one orders nothing here: copies see the map as it stands.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/copies/tensor_map.hpp"
+#include "common/simulator/units/families.hpp"
+#include "common/simulator/units/memory/access_events.hpp"
+#include "common/simulator/units/synchronisation/aligned.hpp"
+
+namespace bw::sim {
+namespace {
+
+using ptx::ScalarType;
+
+/// cp_fenceproxy wants the alignment of a whole map, beyond a map's own.
+constexpr size_t kCopyAlignmentBytes = 128;
+
+struct ReplaceForm {
+  AddressSpace space = AddressSpace::generic;
+  TensorMapField field = TensorMapField::global_address;
+  uint32_t ordinal = 0;
+};
+
+struct Displacements {
+  int64_t destination = 0, source = 0;
+};
+
+/// Operands: address, value.
+Flow replace(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const auto& form = *static_cast<const ReplaceForm*>(instruction.detail);
+  for (const int lane : lanes_of(active)) {
+    const Site site{strand, instruction, lane_bit(lane)};
+    const uint64_t address =
+        lane_address(strand, instruction.operands[0], instruction.immediate, lane);
+    std::byte* const map = resolve(site, form.space, address, kTensorMapBytes,
+                                   kTensorMapAlignmentBytes, Access::read_write);
+    const TensorMapStatus status = replace_tensor_map_field(
+        map, form.field, form.ordinal, strand.value(instruction.operands[1], lane));
+    if (!status.ok())
+      site.fault({.what = status.message,
+                  .rule = "the instruction changes a field of a tensor map in memory to a value "
+                          "that the field can have",
+                  .fix = "copy a map that was encoded on the host to this place first, and check "
+                         "the value"});
+    LaneAddresses addresses{};
+    addresses[static_cast<size_t>(lane)] = address;
+    tell_access(strand, instruction, lane_bit(lane), form.space, Access::read_write, false,
+                kTensorMapBytes, addresses);
+  }
+  strand.cluster->note_progress();
+  return Flow::next;
+}
+
+/// Operands: destination in global, source in shared memory.
+Flow copy_and_fence(Strand& strand, const Instruction& instruction, LaneMask active) {
+  require_converged(strand, instruction, active);
+  const int lane = lowest_lane(active);
+  const Site site{strand, instruction, active};
+  for (int operand = 0; operand < 2; ++operand)
+    if (strand.lanes_that_differ(instruction.operands[operand], active) != 0)
+      site.fault({.what = fmt::format("the lanes give different {} addresses",
+                                      operand == 0 ? "destination" : "source"),
+                  .rule = "all threads of the warp execute the instruction with the same operands",
+                  .fix = "let one thread compute the address and pass it on with shfl.sync"});
+  const auto& displacements = *static_cast<const Displacements*>(instruction.detail);
+  const uint64_t destination =
+      lane_address(strand, instruction.operands[0], displacements.destination, lane);
+  const uint64_t source = lane_address(strand, instruction.operands[1], displacements.source, lane);
+  const std::byte* const from = resolve(site, AddressSpace::shared_cta, source, kTensorMapBytes,
+                                        kCopyAlignmentBytes, Access::read);
+  std::memcpy(resolve(site, AddressSpace::global, destination, kTensorMapBytes, kCopyAlignmentBytes,
+                      Access::write),
+              from, kTensorMapBytes);
+  if (strand.cluster->observed(EventKind::fence))
+    strand.cluster->tell(&Observer::on_fence, FenceEvent{FenceKind::proxy_tensormap,
+                                                         strand.origin(instruction), strand.time});
+  strand.cluster->note_progress();
+  return Flow::next;
+}
+
+struct NamedField {
+  std::string_view name;
+  TensorMapField field;
+  ScalarType type;
+  bool has_ordinal, is_constant;
+};
+constexpr NamedField kFields[] = {
+    {"global_address", TensorMapField::global_address, ScalarType::b64, false, false},
+    {"rank", TensorMapField::rank, ScalarType::b32, false, false},
+    {"box_dim", TensorMapField::box_dim, ScalarType::b32, true, false},
+    {"global_dim", TensorMapField::global_dim, ScalarType::b32, true, false},
+    {"global_stride", TensorMapField::global_stride, ScalarType::b64, true, false},
+    {"element_stride", TensorMapField::element_stride, ScalarType::b32, true, false},
+    {"elemtype", TensorMapField::element_type, ScalarType::b32, false, true},
+    {"interleave_layout", TensorMapField::interleave_layout, ScalarType::b32, false, true},
+    {"swizzle_mode", TensorMapField::swizzle_mode, ScalarType::b32, false, true},
+    {"swizzle_atomicity", TensorMapField::swizzle_atomicity, ScalarType::b32, false, true},
+    {"fill_mode", TensorMapField::fill_mode, ScalarType::b32, false, true},
+};
+
+AddressSpace space_of(const Modifiers& modifiers) {
+  const std::string_view space = modifiers.get("space");
+  if (space == "global") return AddressSpace::global;
+  return space.empty() ? AddressSpace::generic : AddressSpace::shared_cta;
+}
+
+// [address] {, ordinal}, value
+void bind_replace(Binder& binder) {
+  const std::string_view name = binder.modifiers.get("field");
+  const auto* const known = std::find_if(std::begin(kFields), std::end(kFields),
+                                         [&](const NamedField& f) { return f.name == name; });
+  if (binder.modifiers.type() != known->type)
+    binder.refuse(fmt::format("changes a field of type .{} as .{}", ptx::type_name(known->type),
+                              binder.modifiers.get("type")),
+                  "write the field's own type");
+  const size_t count = known->has_ordinal ? 3 : 2;
+  binder.expect_count(count, count);
+  ReplaceForm form{space_of(binder.modifiers), known->field, 0};
+  if (known->has_ordinal)
+    form.ordinal = static_cast<uint32_t>(binder.immediate(binder.ptx_operand(1)));
+  if (known->is_constant) (void)binder.immediate(binder.ptx_operand(count - 1));
+  binder.address(binder.ptx_operand(0));
+  binder.source_value(binder.ptx_operand(count - 1), known->type);
+  binder.detail(form);
+  binder.out.execute = replace;
+}
+
+// [destination], [source], size
+void bind_copy_and_fence(Binder& binder) {
+  binder.expect_count(3, 3);
+  Displacements displacements;
+  binder.address(binder.ptx_operand(0));
+  displacements.destination = std::exchange(binder.out.immediate, 0);
+  binder.address(binder.ptx_operand(1));
+  displacements.source = std::exchange(binder.out.immediate, 0);
+  if (binder.immediate(binder.ptx_operand(2)) != static_cast<int64_t>(kTensorMapBytes))
+    binder.refuse("has a size other than 128", "128 is the only size that PTX allows");
+  binder.detail(displacements);
+  binder.out.execute = copy_and_fence;
+}
+
+/// A map in global memory may be another cluster's.
+Effect effect_of_replace(const Modifiers& modifiers) {
+  return modifiers.get("space").starts_with("shared") ? Effect::cluster : Effect::grid;
+}
+
+constexpr OpcodeRow kRows[] = {
+    {.base = "tensormap.replace",
+     .modifiers =
+         "tile field=global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|"
+         "interleave_layout|swizzle_mode|swizzle_atomicity|fill_mode [space=global|shared::cta] "
+         "b1024 type=b32|b64",
+     .bind = bind_replace,
+     .effect = effect_of_replace,
+     .cycles = costs::kSharedAccess,
+     .awaits_loads = true,
+     .section = "tensormap.replace"},
+    {.base = "tensormap.cp_fenceproxy",
+     .modifiers = "global shared::cta tensormap::generic release scope=cta|cluster|gpu|sys sync "
+                  "aligned",
+     .bind = bind_copy_and_fence,
+     .effect = Effect::cluster,
+     .cycles = costs::kFence,
+     .section = "tensormap.cp_fenceproxy"},
+};
+
+}  // namespace
+
+Rows tensor_map_rows() { return kRows; }
+
+}  // namespace bw::sim

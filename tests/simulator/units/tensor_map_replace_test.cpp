@@ -1,0 +1,146 @@
+/// \file
+/// tensormap.replace and tensormap.cp_fenceproxy: a kernel changes a map as the host would have
+/// encoded it (PTX ISA, "tensormap.replace").
+#include "tests/simulator/units/copy_harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+constexpr size_t kMapWords = kTensorMapBytes / 4;
+
+/// Copies the parameter's map into the tile (all threads), runs `replace` there, and publishes it
+/// at out + 4096, from where thread 0 prefetches it.
+std::string in_shared(const std::string& replace) {
+  return "  shl.b32 %r10, %r0, 2;\n  cvt.u64.u32 %rd10, %r10;\n  add.u64 %rd10, %rd10, %rd1;\n"
+         "  ld.b32 %r11, [%rd10];\n  add.u32 %r12, %r10, %r1;\n  st.shared.b32 [%r12], %r11;\n"
+         "  bar.warp.sync -1;\n  @!%p0 bra REPLACED;\n" +
+         replace +
+         "REPLACED:\n  bar.warp.sync -1;\n  add.u64 %rd11, %rd2, 4096;\n"
+         "  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+         "[%rd11], [%r1], 128;\n"
+         "  fence.proxy.tensormap::generic.acquire.gpu [%rd11], 128;\n";
+}
+
+std::string replace_one(const std::string& field, const std::string& operands,
+                        const std::string& type = "b32") {
+  return "  tensormap.replace.tile." + field + ".shared::cta.b1024." + type + " [%r1], " +
+         operands + ";\n";
+}
+
+/// The map that the kernel has published.
+TensorMap published(CopyRun& run) {
+  std::array<uint32_t, kMapWords> words{};
+  for (size_t i = 0; i < kMapWords; ++i) words[i] = run.out[kTileWords + i];
+  const std::optional<TensorMap> map = decode_tensor_map(words.data());
+  EXPECT_TRUE(map.has_value());
+  EXPECT_EQ(tensor_map_problem(words.data()), "");
+  return map.value_or(TensorMap{});
+}
+
+TEST(TensorMapReplace, EveryField) {
+  CopyRun run(2);  // for the room in its output; one CTA runs
+  run.cluster = 1;
+  MapArguments before = CopyRun::plain_map(run.in.address());
+  MapArguments after = before;
+  after.type = TensorMapType::bf16;
+  after.address = run.in.address() + 256;
+  after.extents = {48, 20, 3};
+  after.strides = {112, 4096};
+  after.box = {64, 2, 2};
+  after.element_strides = {1, 2, 1};
+  after.swizzle = TensorMapSwizzle::bytes128_atom32;
+  after.nan_fill = true;
+  const std::string body =
+      in_shared("  ld.param.u64 %rd12, [in];\n  add.u64 %rd12, %rd12, 256;\n" +
+                replace_one("global_address", "%rd12", "b64") + replace_one("rank", "2") +
+                replace_one("global_dim", "0, 48") + replace_one("global_dim", "1, 20") +
+                "  mov.u32 %r13, 3;\n" + replace_one("global_dim", "2, %r13") +
+                replace_one("global_stride", "0, 112", "b64") +
+                replace_one("global_stride", "1, 4096", "b64") + replace_one("box_dim", "0, 64") +
+                replace_one("box_dim", "1, 2") + replace_one("box_dim", "2, 2") +
+                replace_one("element_stride", "0, 1") + replace_one("element_stride", "1, 2") +
+                replace_one("element_stride", "2, 1") + replace_one("elemtype", "10") +
+                replace_one("interleave_layout", "0") + replace_one("swizzle_mode", "3") +
+                replace_one("swizzle_atomicity", "1") + replace_one("fill_mode", "1"));
+  run.run(body, before.encode());
+  OpaqueMap expected_bytes = after.encode();
+  const TensorMap expected = *decode_tensor_map(&expected_bytes);
+  const TensorMap map = published(run);
+  EXPECT_EQ(map.describe(), expected.describe());
+  EXPECT_EQ(map.element_strides, expected.element_strides);
+  EXPECT_EQ(map.swizzle, expected.swizzle);
+  EXPECT_EQ(map.nan_fill, expected.nan_fill);
+  EXPECT_EQ(map.interleave, expected.interleave);
+}
+
+TEST(TensorMapReplace, ElementTypesCountInTheInstructionsOrder) {
+  constexpr TensorMapType kOrder[] = {
+      TensorMapType::u8,      TensorMapType::u16, TensorMapType::u32,  TensorMapType::s32,
+      TensorMapType::u64,     TensorMapType::s64, TensorMapType::f16,  TensorMapType::f32,
+      TensorMapType::f32_ftz, TensorMapType::f64, TensorMapType::bf16, TensorMapType::tf32,
+      TensorMapType::tf32_ftz};
+  for (uint64_t i = 0; i < std::size(kOrder); ++i) {
+    OpaqueMap map = CopyRun::plain_map(0x1000).encode();
+    ASSERT_TRUE(replace_tensor_map_field(&map, TensorMapField::element_type, 0, i).ok());
+    EXPECT_EQ(decode_tensor_map(&map)->type, kOrder[i]) << i;
+  }
+}
+
+/// A grouped kernel: the map of another tensor, made on the device, and a load through it.
+TEST(TensorMapReplace, ACopyUsesTheReplacedMap) {
+  CopyRun run(2);
+  run.cluster = 1;
+  const std::string body =
+      in_shared("  add.u64 %rd12, %rd3, 2048;\n" + replace_one("global_address", "%rd12", "b64") +
+                replace_one("global_dim", "1, 2")) +
+      expect_bytes(512) +
+      "  @%p0 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes "
+      "[%r1], [%rd11, {0, 0}], [%r2];\n" +
+      wait_for_bar() + write_tile();
+  run.run(body, CopyRun::plain_map(run.in.address()).encode());
+  for (uint32_t i = 0; i < 128; ++i)
+    EXPECT_EQ(run.out[i], i < 64 ? 512 + i + 1 : 0u) << i;  // two of four rows are inside
+}
+
+TEST(TensorMapReplace, InGlobalMemory) {
+  CopyRun run(2);
+  run.cluster = 1;
+  run.run(in_shared("") + "  @%p0 tensormap.replace.tile.box_dim.global.b1024.b32 [%rd11], 1, 8;\n",
+          CopyRun::plain_map(run.in.address()).encode());
+  EXPECT_EQ(published(run).box[1], 8u);
+}
+
+TEST(TensorMapReplace, Faults) {
+  const MapArguments map = CopyRun::plain_map(0);
+  expect_copy_fault({"the 128 bytes are no tensor map", "(PTX ISA, \"tensormap.replace\")"},
+                    "  @%p0 tensormap.replace.tile.rank.shared::cta.b1024.b32 [%r1], 2;\n");
+  expect_copy_fault({"the value of .box_dim is 257; it must be 1 to 256"},
+                    in_shared(replace_one("box_dim", "0, 257")), &map);
+  expect_copy_fault({"the ordinal of .global_stride is 4; it must be 0 to 3"},
+                    in_shared(replace_one("global_stride", "4, 16", "b64")), &map);
+  expect_copy_fault({"the lanes give different destination addresses"},
+                    "  cvt.u64.u32 %rd10, %r0;\n  add.u64 %rd10, %rd10, %rd2;\n"
+                    "  tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu"
+                    ".sync.aligned [%rd10], [%r1], 128;\n");
+  expect_fault(FaultKind::unsupported, {"changes a field of type .b64 as .b32"}, [] {
+    CopyRun run;
+    run.run(replace_one("global_stride", "0, 16"));
+  });
+}
+
+TEST(TensorMapReplace, AMapThatCannotBeIsNamedWhereItIsUsed) {
+  CopyRun run(2);
+  run.cluster = 1;
+  const std::string body =
+      in_shared(replace_one("global_stride", "0, 120", "b64")) + expect_bytes(512) +
+      "  @%p0 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes "
+      "[%r1], [%rd11, {0, 0}], [%r2];\n" +
+      wait_for_bar();
+  expect_fault(FaultKind::contract,
+               {"tensormap.replace has made a map that cannot be", "globalStrides[0] is 120",
+                "(PTX ISA, \"tensormap.replace\")"},
+               [&] { run.run(body, CopyRun::plain_map(run.in.address()).encode()); });
+}
+
+}  // namespace
+}  // namespace bw::sim::test
