@@ -30,6 +30,11 @@ std::string Report::format() const {
   for (const std::string& line : details) text += "\n  " + line;
   if (!rule.empty()) text += "\n  rule:  " + rule;
   if (!fix.empty()) text += "\n  fix:   " + fix;
+  if (hardware_accepts)
+    text +=
+        "\n  level: isa, the PTX ISA's words; with BW_SIM_STRICTNESS=hardware the simulator "
+        "accepts "
+        "this, as hardware does";
   return text;
 }
 

@@ -31,6 +31,14 @@ enum class LaunchCause {
   resources,      ///< no CTA fits on an SM
 };
 
+/// Which of CUDA's errors a broken rule is, as far as CUDA tells them apart.
+enum class DeviceError {
+  launch_failure,         ///< 719: everything that is none of the others
+  illegal_address,        ///< 700: no memory at the address, or none that may be accessed so
+  misaligned_address,     ///< 716
+  invalid_address_space,  ///< 717: an address of another state space than the instruction takes
+};
+
 /// A fault report. Every text is a plain sentence without a trailing newline.
 struct Report {
   FaultKind kind = FaultKind::contract;
@@ -41,6 +49,10 @@ struct Report {
   std::string rule;  ///< the rule that is broken, with its PTX ISA section
   std::string fix;   ///< what would fix it
   LaunchCause cause = LaunchCause::configuration;  ///< of a launch error
+  /// Of a contract violation.
+  DeviceError device_error = DeviceError::launch_failure;
+  /// Whether BW_SIM_STRICTNESS=hardware accepts what this report refuses; its last line says so.
+  bool hardware_accepts = false;
 
   /// The report as a paragraph of lines for a terminal.
   [[nodiscard]] std::string format() const;
@@ -59,6 +71,9 @@ struct Fault {
   std::vector<std::string> details = {};
   /// The PTX ISA section that says the rule, where it is another than the instruction's own.
   std::optional<std::string_view> section = {};
+  DeviceError device_error = DeviceError::launch_failure;
+  /// Only the level `isa` refuses it.
+  bool hardware_accepts = false;
 };
 
 /// Thrown by every layer of the simulator. `what()` is the formatted report.

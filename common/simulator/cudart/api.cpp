@@ -55,6 +55,20 @@ cudaError_t launch_error(LaunchCause cause) noexcept {
   return cudaErrorInvalidConfiguration;
 }
 
+cudaError_t device_error(DeviceError error) noexcept {
+  switch (error) {
+    case DeviceError::illegal_address:
+      return cudaErrorIllegalAddress;
+    case DeviceError::misaligned_address:
+      return cudaErrorMisalignedAddress;
+    case DeviceError::invalid_address_space:
+      return cudaErrorInvalidAddressSpace;
+    case DeviceError::launch_failure:
+      break;
+  }
+  return cudaErrorLaunchFailure;
+}
+
 }  // namespace
 
 cudaError_t record_error(cudaError_t error) noexcept {
@@ -76,7 +90,7 @@ cudaError_t error_of(const Report& report) noexcept {
     case FaultKind::launch:
       return launch_error(report.cause);
     case FaultKind::contract:
-      return cudaErrorLaunchFailure;
+      return device_error(report.device_error);
     case FaultKind::deadlock:
     case FaultKind::livelock:
       return cudaErrorLaunchTimeout;

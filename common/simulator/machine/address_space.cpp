@@ -19,7 +19,8 @@ void check_alignment(const Site& site, uint64_t address, size_t alignment_bytes)
                                   hex(address), alignment_bytes),
               .rule = "an access is aligned to its size",
               .fix = "align the pointer or use a narrower access",
-              .section = "Addresses as Operands"});
+              .section = "Addresses as Operands",
+              .device_error = DeviceError::misaligned_address});
 }
 
 std::byte* resolve_local(const Site& site, uint64_t address, size_t bytes) {
@@ -33,7 +34,8 @@ std::byte* resolve_local(const Site& site, uint64_t address, size_t bytes) {
                              bytes, offset, size_bytes),
          .rule = "an access stays inside the variable it belongs to",
          .fix = "check the index into the local array",
-         .section = kNotFromPtxIsa});
+         .section = kNotFromPtxIsa,
+         .device_error = DeviceError::illegal_address});
   }
   return strand.warp->local.data() + static_cast<size_t>(lowest_lane(site.lanes)) * size_bytes +
          offset;
@@ -49,12 +51,13 @@ uint64_t lane_address(const Strand& strand, const Operand& base, int64_t displac
 }
 
 SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
-                           size_t alignment_bytes) {
+                           size_t alignment_bytes, Access access) {
   const Strand& strand = site.strand;
   if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster) {
     site.fault({.what = "address " + hex(address) + " is not in shared memory",
                 .rule = "this operand must be an address in the shared window",
-                .fix = "pass the address of a __shared__ object (or cvta.to.shared of it)"});
+                .fix = "pass the address of a __shared__ object (or cvta.to.shared of it)",
+                .device_error = DeviceError::invalid_address_space});
   }
   const auto shared = static_cast<uint32_t>(address);
   const uint32_t rank = shared >> kSharedRankShift;
@@ -96,54 +99,116 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
          .fix = "check the index, the stage count and the dynamic shared memory size of the launch",
          .section = kNotFromPtxIsa});
   }
-  if (cta->exited) {
+  if (cta->exited && (access == Access::read || cluster.at_isa_level())) {
     site.fault(
         {.what = fmt::format("access to shared memory of CTA rank {}, which has exited", cta->rank),
          .rule = "the memory is valid while its CTA runs",
          .fix = "keep the CTA alive with a cluster barrier or by draining its pipelines",
-         .section = "Shared State Space"});
+         .section = "Shared State Space",
+         .hardware_accepts = access != Access::read});
   }
   return {cta, offset};
 }
 
-std::byte* resolve_global(const Site& site, uint64_t address, size_t bytes, Access access) {
+namespace {
+
+/// Whether an allocation is the program's, or its module's, rather than the simulator's own.
+bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation) {
+  return allocation.address != memory.parameter_buffer();
+}
+
+/// No allocation holds the bytes: what lies there, in the reader's terms.
+[[noreturn]] void fault_outside(const Site& site, uint64_t address, size_t bytes) {
   const DeviceMemory& memory = site.strand.cluster->memory();
-  const Allocation* allocation = memory.find(address);
-  if (allocation == nullptr || address - allocation->address + bytes > allocation->size_bytes) {
-    const Allocation* near = memory.nearest_below(address);
-    std::vector<std::string> details;
-    if (near != nullptr && memory.in_arena(address)) {
-      details.push_back(fmt::format(
-          "the allocation below is {} at {}, {} bytes; the access begins {} bytes into it",
-          near->description, hex(near->address), near->size_bytes, address - near->address));
-    }
-    site.fault(
-        {.what = fmt::format("global memory access of {} bytes at {} is out of bounds{}", bytes,
-                             hex(address),
-                             memory.in_arena(address) ? "" : ": the address is not device memory"),
-         .rule = "an access stays inside one allocation",
-         .fix = memory.in_arena(address) ? "check the index and the size of the buffer"
-                                         : "pass a pointer from cudaMalloc, not a host pointer",
-         .details = std::move(details),
-         .section = kNotFromPtxIsa});
+  Fault fault{.what = fmt::format("global memory access of {} bytes at {} is out of bounds", bytes,
+                                  hex(address)),
+              .rule = "an access stays inside one allocation",
+              .fix = "check the index and the size of the buffer",
+              .section = kNotFromPtxIsa,
+              .device_error = DeviceError::illegal_address};
+  // The guard gap behind an allocation is not what was freed there before.
+  const Allocation* const near = memory.nearest_below(address);
+  const bool is_overrun = near != nullptr && address - near->address < near->size_bytes;
+  if (const Allocation* const freed = memory.find_freed(address); freed != nullptr && !is_overrun) {
+    fault.what =
+        fmt::format("access of {} bytes at {}, in memory that has been freed", bytes, hex(address));
+    fault.rule = "memory is valid until it is freed";
+    fault.fix = "free it after the last kernel that uses it, and pass no pointer that was freed";
+    fault.details.push_back(fmt::format("it was {} at {}; the access begins {} bytes into it",
+                                        freed->description, hex(freed->address),
+                                        address - freed->address));
+  } else if (!memory.in_arena(address)) {
+    fault.what += ": the address is not device memory";
+    fault.fix = "pass a pointer from cudaMalloc, not a host pointer";
+  } else if (near != nullptr && is_known_to_reader(memory, *near)) {
+    fault.details.push_back(fmt::format(
+        "the allocation below is {} at {}, {} bytes; the access begins {} bytes into it",
+        near->description, hex(near->address), near->size_bytes, address - near->address));
+  } else {
+    fault.what += ": no allocation of the program lies there or below";
   }
+  site.fault(std::move(fault));
+}
+
+/// A generic address below 4 GiB that is no shared memory of this cluster.
+[[noreturn]] void fault_wild(const Site& site, uint64_t address, size_t bytes) {
+  constexpr uint64_t kNullPage = 4096;
+  const bool is_null = address < kNullPage;
+  std::string what = fmt::format("access of {} bytes at {}: ", bytes, hex(address));
+  if (is_null)
+    what += address == 0 ? "a null pointer" : fmt::format("a null pointer plus {} bytes", address);
+  else
+    what += "there is no memory at this address";
+  site.fault({.what = std::move(what),
+              .rule = "an access stays inside one allocation",
+              .fix = is_null
+                         ? "pass a pointer that has been set, and check what the kernel loads it "
+                           "from"
+                         : "check where the pointer comes from: no allocation, and no shared "
+                           "memory of this cluster, lies below 4 GiB there",
+              .section = kNotFromPtxIsa,
+              .device_error = DeviceError::illegal_address});
+}
+
+/// Whether a zero-extended 32-bit address lies in the shared memory of a CTA of the cluster.
+bool is_in_cluster(Cluster& cluster, uint64_t address, size_t bytes) {
+  const auto rank = static_cast<uint32_t>(address >> kSharedRankShift);
+  const uint64_t offset = address & kSharedOffsetMask;
+  return rank < cluster.size() && offset >= kReservedSharedBytes &&
+         offset + bytes <= cluster.cta(rank).shared.size();
+}
+
+}  // namespace
+
+std::byte* resolve_global(const Site& site, uint64_t address, size_t bytes, Access access) {
+  const Allocation* const allocation = site.strand.cluster->memory().find(address);
+  if (allocation == nullptr || address - allocation->address + bytes > allocation->size_bytes)
+    fault_outside(site, address, bytes);
   if (access != Access::read && !allocation->writable) {
     site.fault({.what = "write to read-only memory at " + hex(address) + " (" +
                         allocation->description + ")",
                 .rule = "kernel parameters and constants may only be read",
                 .fix = "write to a copy instead",
-                .section = kNotFromPtxIsa});
+                .section = kNotFromPtxIsa,
+                .device_error = DeviceError::illegal_address});
   }
   return reinterpret_cast<std::byte*>(address);
 }
 
 std::byte* resolve(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
                    size_t alignment_bytes, Access access) {
-  if (space == AddressSpace::generic) space = space_of_generic(address);
+  if (space == AddressSpace::generic) {
+    space = space_of_generic(address);
+    if (space == AddressSpace::shared_cluster && address >> 32 == 0 &&
+        !is_in_cluster(*site.strand.cluster, address, bytes))
+      fault_wild(site, address, bytes);
+  }
   switch (space) {
     case AddressSpace::shared_cta:
     case AddressSpace::shared_cluster: {
-      const SharedPlace place = resolve_shared(site, space, address, bytes, alignment_bytes);
+      const SharedPlace place =
+          resolve_shared(site, space, address, bytes, alignment_bytes, access);
+      if (place.cta->exited) ++site.strand.cluster->tolerated().after_exit;
       return place.cta->shared.data() + place.offset_bytes;
     }
     case AddressSpace::local:

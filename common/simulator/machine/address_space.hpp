@@ -57,7 +57,8 @@ enum class Access : uint8_t { read, write, read_write };
 
 /// Host pointer to `bytes` bytes at `address` as seen by the lowest lane of the site. Checks
 /// alignment to `alignment_bytes`, bounds, writability and that a shared address names a CTA that
-/// exists and has not exited. Throws SimulationError{contract}.
+/// exists and has not exited (at the level `hardware` only reading is refused then). Throws
+/// SimulationError{contract}.
 [[nodiscard]] std::byte* resolve(const Site& site, AddressSpace space, uint64_t address,
                                  size_t bytes, size_t alignment_bytes, Access access);
 
@@ -70,7 +71,8 @@ struct SharedPlace {
 /// Resolves a 32-bit shared-window address or a generic one to CTA and offset; checks like
 /// `resolve`. For shared_cta the rank bits must name the own CTA.
 [[nodiscard]] SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address,
-                                         size_t bytes, size_t alignment_bytes);
+                                         size_t bytes, size_t alignment_bytes,
+                                         Access access = Access::write);
 
 /// Host pointer to global memory; checks bounds and writability. Throws SimulationError{contract},
 /// placed at the site.

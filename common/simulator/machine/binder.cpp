@@ -58,7 +58,9 @@ void Binder::destination(const ptx::Operand& operand, size_t sink_bytes) {
   if (operand.kind == Kind::sink) {
     builder_.add_operand(builder_.sink(sink_bytes));
   } else if (operand.kind == Kind::reg) {
-    builder_.add_operand(builder_.register_operand(operand.reg));
+    Operand decoded = builder_.register_operand(operand.reg);
+    decoded.written = true;
+    builder_.add_operand(decoded);
   } else {
     refuse("has a destination that is not a register", "");
   }

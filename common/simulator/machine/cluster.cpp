@@ -92,6 +92,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
 
 const Kernel& Cluster::kernel() const { return grid_.kernel(); }
 const Settings& Cluster::settings() const { return grid_.device().settings(); }
+bool Cluster::at_isa_level() const { return settings().strictness == Strictness::isa; }
 DeviceMemory& Cluster::memory() { return grid_.device().memory(); }
 
 Cycle Cluster::perturbation(Cycle bound) {
@@ -200,10 +201,11 @@ RunStatus Cluster::run(Cycle limit) {
       running_ = &strand;
       return *stop;
     }
+    const bool marked = strand.warp->undefined != nullptr;
     if (runs_observed)
-      run_strand<true>(strand, limit);
+      marked ? run_strand<true, true>(strand, limit) : run_strand<true, false>(strand, limit);
     else
-      run_strand<false>(strand, limit);
+      marked ? run_strand<false, true>(strand, limit) : run_strand<false, false>(strand, limit);
   }
   statistics_.cycles = std::max(statistics_.cycles, now_ - start_);
   return RunStatus::finished;
@@ -281,7 +283,7 @@ struct NoRecorder {
 
 }  // namespace
 
-template <bool observed>
+template <bool observed, bool marked>
 void Cluster::run_strand(Strand& strand, Cycle limit) {
   const Instruction* const code = kernel().code().data();
   const auto code_size = static_cast<uint32_t>(kernel().code().size());
@@ -303,6 +305,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     }
     LaneMask active = strand.mask;
     if (instruction.has_guard) {
+      if constexpr (marked) strand.warp->undefined->check_guard(strand, instruction);
       LaneMask guard = 0;
       std::memcpy(&guard, strand.bases[0] + instruction.guard_offset_bytes, sizeof guard);
       active &= instruction.guard_negated ? ~guard : guard;
@@ -315,6 +318,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     ++executed;
     strand.executing = active;
     recorder.before(strand, instruction);
+    if constexpr (marked) strand.warp->undefined->before(strand, instruction, active);
     const Flow flow = instruction.execute(strand, instruction, active);
     if (flow == Flow::next) {
       ++strand.pc;

@@ -96,6 +96,13 @@ void Cluster::finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exite
   }
 }
 
+Flow Cluster::yield_behind(Strand& strand, const Instruction& instruction) {
+  ++strand.pc;
+  strand.wake = Wake::none;
+  make_ready(strand, strand.time + instruction.cycles);
+  return Flow::gone;
+}
+
 Flow Cluster::exit_lanes(Strand& strand, LaneMask lanes) {
   // A warp that runs alone is ahead of the event queue, so the run lasts until its last exit.
   statistics_.cycles = std::max(statistics_.cycles, strand.time - start_);

@@ -10,6 +10,7 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/ptx/ast.hpp"
@@ -78,17 +79,28 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
   }
   clock_ += result.cycles;
   last_launch_ = result;
+  const ToleratedUses& tolerated = result.tolerated;
   if (settings_.print_statistics) {
-    std::fprintf(
+    fmt::print(
         stderr,
-        "simulator: %s: %llu clusters, %llu cycles, %llu warp instructions, %.3f s (%.1f M/s), "
-        "tensor core sums: %s\n",
-        kernel.name().c_str(), static_cast<unsigned long long>(result.clusters),
-        static_cast<unsigned long long>(result.cycles),
-        static_cast<unsigned long long>(result.warp_instructions), result.wall_seconds,
+        "simulator: {}: {} clusters, {} cycles, {} warp instructions, {:.3f} s ({:.1f} M/s), "
+        "tensor core sums: {}",
+        kernel.name(), result.clusters, result.cycles, result.warp_instructions,
+        result.wall_seconds,
         static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6,
         summation_name(settings_.summation));
+    if (tolerated.after_exit != 0)
+      fmt::print(stderr, ", {} that reached a CTA after its end",
+                 counted(tolerated.after_exit, "operation"));
+    fmt::print(stderr, "\n");
   }
+  // Such values are whatever was there: no result that depends on them may pass in silence.
+  if (tolerated.unwritten_tmem != 0)
+    fmt::print(
+        stderr,
+        "simulator: {}: {} of Tensor Memory that nothing had written (the level isa names the "
+        "first)\n",
+        kernel.name(), counted(tolerated.unwritten_tmem, "read"));
   return result;
 }
 

@@ -16,6 +16,8 @@ namespace {
 constexpr uint64_t kPreferredBase = 0x0000'7000'0000'0000ull;
 constexpr size_t kGuardBytes = 4096;
 constexpr int kPoison = 0xcb;
+/// Freed allocations that messages can still name.
+constexpr size_t kMostFreedKept = 1024;
 /// Largest allocation that is filled with the poison pattern; larger ones keep zero pages
 /// untouched.
 constexpr size_t kLargestPoisonedBytes = size_t{64} << 20;
@@ -72,6 +74,8 @@ bool DeviceMemory::free(uint64_t address) {
   if (found == allocations_.end()) return false;
   const size_t size_bytes = found->second.size_bytes;
   used_bytes_ -= size_bytes;
+  freed_.push_front(std::move(found->second));
+  if (freed_.size() > kMostFreedKept) freed_.pop_back();
   allocations_.erase(found);
   uint64_t start = address;
   uint64_t end = align_up(address + size_bytes + kGuardBytes, kGuardBytes);
@@ -98,6 +102,12 @@ bool DeviceMemory::free(uint64_t address) {
 const Allocation* DeviceMemory::find(uint64_t address) const {
   const Allocation* below = nearest_below(address);
   return below != nullptr && address - below->address < below->size_bytes ? below : nullptr;
+}
+
+const Allocation* DeviceMemory::find_freed(uint64_t address) const {
+  for (const Allocation& allocation : freed_)
+    if (address - allocation.address < allocation.size_bytes) return &allocation;
+  return nullptr;
 }
 
 const Allocation* DeviceMemory::nearest_below(uint64_t address) const {

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -42,6 +43,9 @@ class DeviceMemory {
   bool free(uint64_t address);
   /// The allocation that holds the address, or nullptr.
   [[nodiscard]] const Allocation* find(uint64_t address) const;
+  /// The last allocation that held the address and was freed, or nullptr. Nullptr as well once the
+  /// memory is another allocation's.
+  [[nodiscard]] const Allocation* find_freed(uint64_t address) const;
   /// The closest allocation below the address for messages, or nullptr.
   [[nodiscard]] const Allocation* nearest_below(uint64_t address) const;
 
@@ -57,6 +61,7 @@ class DeviceMemory {
   size_t capacity_bytes_ = 0;
   size_t used_bytes_ = 0;
   std::map<uint64_t, Allocation> allocations_;  ///< by start address
+  std::deque<Allocation> freed_;                ///< the latest first, kMostFreedKept at most
   std::map<uint64_t, size_t> holes_;            ///< free ranges by start address
   mutable std::mutex mutex_;
 };

@@ -54,9 +54,14 @@ void Site::fault(Fault fault) const {
   const std::string_view section =
       fault.section.value_or(strand.cluster->kernel().row(instruction).section);
   if (!section.empty()) fault.rule += fmt::format(" (PTX ISA, \"{}\")", section);
-  throw SimulationError(Report{fault.kind, std::move(fault.what),
-                               strand.describe(instruction, lanes), std::move(fault.details),
-                               std::move(fault.rule), std::move(fault.fix)});
+  throw SimulationError(Report{.kind = fault.kind,
+                               .what = std::move(fault.what),
+                               .where = strand.describe(instruction, lanes),
+                               .details = std::move(fault.details),
+                               .rule = std::move(fault.rule),
+                               .fix = std::move(fault.fix),
+                               .device_error = fault.device_error,
+                               .hardware_accepts = fault.hardware_accepts});
 }
 
 Strand* Warp::new_strand() {

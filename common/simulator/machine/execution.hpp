@@ -24,6 +24,7 @@
 #include "common/simulator/machine/observer.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/types.hpp"
+#include "common/simulator/machine/undefined_lanes.hpp"
 #include "common/simulator/machine/unit_state.hpp"
 
 namespace bw::sim {
@@ -144,6 +145,7 @@ struct Warp {
   std::vector<std::unique_ptr<Strand>> strands;  ///< pool; dead ones are reused
   std::vector<std::unique_ptr<Reconvergence>> frames;
   std::vector<Reconvergence*> free_frames;
+  std::unique_ptr<UndefinedLanes> undefined;  ///< null: every value that was read is defined
 
   Strand* new_strand();
   Reconvergence* new_frame();
@@ -167,11 +169,23 @@ struct Cta {
   Cta& operator=(const Cta&) = delete;
 };
 
+/// What the level `hardware` let pass in a run, as far as a reader should know of it.
+struct ToleratedUses {
+  uint64_t after_exit = 0;      ///< arrivals, stores and copies to CTAs that had exited
+  uint64_t unwritten_tmem = 0;  ///< reads of Tensor Memory that nothing had written
+  ToleratedUses& operator+=(const ToleratedUses& other) {
+    after_exit += other.after_exit;
+    unwritten_tmem += other.unwritten_tmem;
+    return *this;
+  }
+};
+
 /// Counters of one cluster's run.
 struct ClusterStatistics {
   uint64_t warp_instructions = 0;
   uint64_t events = 0;
   Cycle cycles = 0;
+  ToleratedUses tolerated;
 };
 
 class Cluster {
@@ -227,6 +241,9 @@ class Cluster {
   Flow branch(Strand& strand, const Instruction& instruction, LaneMask taken);
   /// Lanes exit.
   Flow exit_lanes(Strand& strand, LaneMask lanes);
+  /// The strand gives up its turn behind `instruction`, which has executed; for handlers that
+  /// change how the following instructions must be executed.
+  Flow yield_behind(Strand& strand, const Instruction& instruction);
 
   [[nodiscard]] Grid& grid() { return grid_; }
   [[nodiscard]] const Kernel& kernel() const;
@@ -239,6 +256,17 @@ class Cluster {
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
   [[nodiscard]] ClusterUnitState& units() const { return *units_; }
   [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
+  /// Whether programs are held to the PTX ISA's words (Strictness::isa).
+  [[nodiscard]] bool at_isa_level() const;
+  /// For units to count what they let pass.
+  [[nodiscard]] ToleratedUses& tolerated() { return statistics_.tolerated; }
+  /// Whether what reaches a CTA after its end takes effect, as on hardware while the CTA's cluster
+  /// runs; then it is counted.
+  [[nodiscard]] bool takes_after_exit() {
+    if (at_isa_level()) return false;
+    ++statistics_.tolerated.after_exit;
+    return true;
+  }
   [[nodiscard]] Cycle now() const { return now_; }
   [[nodiscard]] const EventQueue& queue() const { return queue_; }
 
@@ -258,7 +286,8 @@ class Cluster {
  private:
   void build_cta(Cta& cta, uint32_t rank);
   /// `observed`: somebody wants RunEvents.
-  template <bool observed>
+  /// `marked`: the warp holds undefined values (Warp::undefined).
+  template <bool observed, bool marked>
   void run_strand(Strand& strand, Cycle limit);
   void make_ready(Strand& strand, Cycle time);
   void tell_woken(const Strand& strand) const;

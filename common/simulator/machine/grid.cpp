@@ -186,9 +186,11 @@ void Grid::run_independent(LaunchResult& result) {
       }
       durations[index] = cluster->statistics().cycles;
       instructions += cluster->statistics().warp_instructions;
+      const ToleratedUses tolerated = cluster->statistics().tolerated;
       // The report of a stuck cluster may need its observers.
       endings.finish(index, {std::move(cluster->output()), cluster->observers(), status});
       const std::lock_guard lock(mutex);
+      result.tolerated += tolerated;
       if (status == RunStatus::finished || index >= first_failed.load()) continue;
       first_failed = index;
       fault = own_fault;
@@ -281,6 +283,7 @@ void Grid::run_lockstep(LaunchResult& result) {
       if (status[i] != RunStatus::finished) continue;
       const ClusterStatistics& statistics = running[i]->statistics();
       result.warp_instructions += statistics.warp_instructions;
+      result.tolerated += statistics.tolerated;
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       end(*running[i], status[i]);
       uint64_t index = 0;

@@ -34,6 +34,7 @@ struct LaunchResult {
   Cycle cycles = 0;  ///< simulated time from first start to last exit
   uint64_t warp_instructions = 0;
   uint64_t clusters = 0;
+  ToleratedUses tolerated;
   double wall_seconds = 0;
   std::shared_ptr<Grid> stuck;
 };

@@ -23,7 +23,9 @@ struct Operand {
   /// `!%p` as a source.
   bool negated = false;
   /// Written as `_`: points to scratch storage, so writing is harmless; some forms depend on it.
-  bool sink = false;
+  bool sink : 1 = false;
+  /// A destination.
+  bool written : 1 = false;
 };
 
 /// What the interpreter does after an instruction.
@@ -76,6 +78,14 @@ enum class Effect : uint8_t {
             ///< Cluster::in_global_order
 };
 
+/// How marks of undefined values (machine/undefined_lanes.hpp) pass from sources to destinations.
+enum class Marks : uint8_t {
+  compute,  ///< a marked source marks every destination
+  use,      ///< a marked source is a fault: the handler touches more than registers
+  select,   ///< as operand 3, a predicate, chooses operand 1 or 2
+  own,      ///< the handler says which lanes of its destinations are marked
+};
+
 /// Whether an instruction of this effect may run before earlier events of its cluster have.
 [[nodiscard]] constexpr bool runs_ahead(Effect effect) {
   return effect == Effect::lane || effect == Effect::warp;
@@ -100,6 +110,7 @@ struct Instruction {
   /// Starts only when what the strand has loaded is there (see Strand::loads_arrive): stores and
   /// atomics.
   bool awaits_loads = false;
+  Marks marks = Marks::compute;
 };
 
 }  // namespace bw::sim

@@ -15,28 +15,6 @@
 #include "common/simulator/ptx/lower_jumps.hpp"
 
 namespace bw::sim {
-namespace {
-
-/// A C++ symbol's name without its parameter list, which only repeats types; other names as they
-/// are.
-std::string readable_name(const std::string& symbol) {
-  std::string name = ptx::demangle(symbol);
-  // The last parenthesis at depth 0 opens the parameters; template arguments may hold others.
-  int depth = 0;
-  for (size_t i = name.size(); i-- > 0;) {
-    if (name[i] == ')') ++depth;
-    if (name[i] == '(' && --depth == 0) {
-      name.resize(i);
-      break;
-    }
-  }
-  // A function template's return type comes first.
-  if (name.starts_with("void ")) name.erase(0, 5);
-  return name;
-}
-
-}  // namespace
-
 LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDescription& machine,
                            DeviceMemory& memory)
     : module_(std::move(module)), machine_(machine), memory_(memory) {
@@ -45,9 +23,10 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDes
     if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant)
       continue;
     if (variable->is_extern) continue;
-    const uint64_t address = memory_.allocate(variable->size_bytes, "variable " + variable->name,
-                                              std::max(variable->alignment_bytes, kLeastAlignment),
-                                              variable->space == ptx::StateSpace::global);
+    const uint64_t address =
+        memory_.allocate(variable->size_bytes, "variable " + ptx::readable_name(variable->name),
+                         std::max(variable->alignment_bytes, kLeastAlignment),
+                         variable->space == ptx::StateSpace::global);
     if (address == 0) {
       throw SimulationError(
           Report{FaultKind::launch,
@@ -103,7 +82,7 @@ Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(modu
                "",
                ""});
   }
-  name_ = readable_name(function_->name);
+  name_ = ptx::readable_name(function_->name);
   KernelBuilder(*this, module, *function_).build();
 }
 

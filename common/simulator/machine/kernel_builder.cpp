@@ -9,10 +9,13 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
+#include "common/simulator/machine/late_read.hpp"
 #include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/ptx/demangle.hpp"
+#include "common/simulator/ptx/pending_reads.hpp"
 
 namespace bw::sim {
 namespace {
@@ -79,7 +82,7 @@ void KernelBuilder::lay_out_shared() {
     offset = align_up(offset, std::max<size_t>(variable->alignment_bytes, 1));
     addresses_[variable] = offset;
     kernel_.shared_symbols_.push_back(
-        {static_cast<uint32_t>(offset), variable->size_bytes, ptx::demangle(variable->name)});
+        {static_cast<uint32_t>(offset), variable->size_bytes, ptx::readable_name(variable->name)});
     offset += variable->size_bytes;
   }
   constexpr size_t kDynamicAlignment = 16;
@@ -90,7 +93,7 @@ void KernelBuilder::lay_out_shared() {
   for (const ptx::Variable* variable : dynamic) {
     addresses_[variable] = offset;
     kernel_.shared_symbols_.push_back(
-        {static_cast<uint32_t>(offset), 0, ptx::demangle(variable->name)});
+        {static_cast<uint32_t>(offset), 0, ptx::readable_name(variable->name)});
   }
   kernel_.static_shared_bytes_ = offset;
 }
@@ -130,6 +133,7 @@ Operand KernelBuilder::sink(size_t bytes) const {
   operand.offset_bytes = sink_offset_;
   operand.bytes = static_cast<uint8_t>(bytes == 1 ? 2 : bytes);
   operand.sink = true;
+  operand.written = true;
   return operand;
 }
 
@@ -199,6 +203,7 @@ void KernelBuilder::decode_instructions() {
     Binder binder(*this, source, match.modifiers, out, match.row->section);
     match.row->bind(binder);
     check_handler(*match.row, out.effect, out.execute);
+    if (out.marks == Marks::compute && !out.execute.is_of_lanes()) out.marks = Marks::use;
     out.operand_count = static_cast<uint16_t>(current_operands_.size());
     kernel_.operands_.insert(kernel_.operands_.end(), current_operands_.begin(),
                              current_operands_.end());
@@ -212,16 +217,32 @@ void KernelBuilder::decode_instructions() {
       refused.push_back(fmt::format("... and {} more", total - kMostListed));
     }
     const std::string first = refused.front();
+    refused.erase(refused.begin());
     throw SimulationError(
         Report{FaultKind::unsupported,
-               fmt::format("kernel {} uses {} instruction form(s) that cannot run here",
-                           kernel_.name(), total),
+               fmt::format("kernel {} uses {} that cannot run here", kernel_.name(),
+                           counted(total, "instruction form")),
                first, refused, "",
                "run this kernel on hardware, or replace the instruction; "
                "common/simulator/README.md says what is modelled and how to add a form"});
   }
   for (size_t index = 0; index < sources.size(); ++index)
     kernel_.code_[index].operands = kernel_.operands_.data() + first_operand_[index];
+  wrap_late_reads();
+}
+
+void KernelBuilder::wrap_late_reads() {
+  if (late_reader_ == nullptr) return;
+  for (const ptx::PendingRead& read : ptx::reads_of_pending_registers(function_)) {
+    Instruction& instruction = kernel_.code_[read.instruction];
+    auto late = std::make_shared<LateRead>();
+    late->original = instruction;
+    for (const uint32_t reg : read.registers)
+      late->registers.push_back({register_operand(reg), reg});
+    instruction.execute = late_reader_;
+    instruction.detail = late.get();
+    keep(std::move(late));
+  }
 }
 
 }  // namespace bw::sim

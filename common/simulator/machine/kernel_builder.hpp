@@ -31,6 +31,9 @@ class KernelBuilder {
   [[nodiscard]] uint64_t variable_address(const ptx::Variable& variable) const;
   void add_operand(const Operand& operand) { current_operands_.push_back(operand); }
   void keep(std::shared_ptr<void> value) { kernel_.details_.push_back(std::move(value)); }
+  /// Instructions that may read a destination of tcgen05.ld before tcgen05.wait::ld execute through
+  /// `reader`, with a LateRead as detail.
+  void check_late_reads(StrandHandler reader) { late_reader_ = reader; }
   [[nodiscard]] const ptx::Function& function() const { return function_; }
   [[nodiscard]] const std::string& kernel_name() const { return kernel_.name(); }
   [[nodiscard]] const ptx::Module& ptx_module() const { return module_.ptx(); }
@@ -40,12 +43,14 @@ class KernelBuilder {
   void lay_out_shared();
   void lay_out_local();
   void decode_instructions();
+  void wrap_late_reads();
 
   Kernel& kernel_;
   const LoadedModule& module_;
   const ptx::Function& function_;
   ptx::RegisterLayout layout_;
   uint32_t sink_offset_ = 0;
+  StrandHandler late_reader_ = nullptr;  ///< null: the kernel has no tcgen05.ld
   std::vector<Operand> current_operands_;
   std::vector<uint32_t> first_operand_;  ///< per instruction, until the pool is complete
   std::map<std::pair<size_t, std::pair<uint64_t, uint64_t>>, uint32_t> constant_offsets_;

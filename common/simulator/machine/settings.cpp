@@ -85,12 +85,14 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   settings.summation = read_summation("BW_SIM_ACCUMULATION");
   if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {
-    if (std::string_view(text) == "strict") {
-      settings.strictness = Strictness::strict;
-    } else if (std::string_view(text) == "lenient") {
-      settings.strictness = Strictness::lenient;
+    const std::string_view level = text;
+    // The second names are those of earlier versions.
+    if (level == "isa" || level == "strict") {
+      settings.strictness = Strictness::isa;
+    } else if (level == "hardware" || level == "lenient") {
+      settings.strictness = Strictness::hardware;
     } else {
-      refuse("BW_SIM_STRICTNESS", text, "\"strict\" or \"lenient\"");
+      refuse("BW_SIM_STRICTNESS", text, "\"isa\" or \"hardware\"");
     }
   }
   return settings;

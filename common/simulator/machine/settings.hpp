@@ -10,9 +10,11 @@
 
 namespace bw::sim {
 
+/// What happens where a program does what the PTX ISA leaves undefined and hardware is known to
+/// carry out.
 enum class Strictness : uint8_t {
-  strict,   ///< the PTX ISA's words (default)
-  lenient,  ///< also accepts what production kernels rely on and hardware tolerates
+  isa,       ///< a fault: programs are held to the PTX ISA's words (default)
+  hardware,  ///< what hardware does, because proven kernels rely on it
 };
 
 /// How the tensor cores sum products (units/tensor_core/accumulation.hpp).
@@ -32,7 +34,7 @@ struct Settings {
   const MachineDescription* machine = machines().data();  ///< BW_SIM_MACHINE
   uint32_t sm_count = machine->sm_count;                  ///< BW_SIM_SMS
   size_t memory_bytes = size_t{64} << 30;  ///< address space of device memory (BW_SIM_MEMORY_GB)
-  Strictness strictness = Strictness::strict;          ///< BW_SIM_STRICTNESS=strict|lenient
+  Strictness strictness = Strictness::isa;             ///< BW_SIM_STRICTNESS=isa|hardware
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES

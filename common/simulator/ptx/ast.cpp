@@ -70,6 +70,31 @@ std::string_view base_name(std::string_view path) noexcept {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+std::string_view path_of(const Module& module, const SourceLocation& location) noexcept {
+  return location.file < module.files.size() ? std::string_view(module.files[location.file])
+                                             : std::string_view{};
+}
+
+/// Whether a file is a library's, not the reader's own: the system's and the CUDA Toolkit's
+/// headers, and those libraries that are compiled into kernels wherever they are kept.
+bool is_of_library(std::string_view path) noexcept {
+  constexpr std::string_view kRoots[] = {"/usr/", "/opt/"};
+  constexpr std::string_view kFolders[] = {"/targets/",
+                                           "/cub/",
+                                           "/thrust/",
+                                           "/cuda/std/",
+                                           "/cute/",
+                                           "/cutlass/",
+                                           "/cooperative_groups/",
+                                           "/crt/",
+                                           "/site-packages/"};
+  return std::any_of(std::begin(kRoots), std::end(kRoots),
+                     [=](std::string_view root) { return path.starts_with(root); }) ||
+         std::any_of(std::begin(kFolders), std::end(kFolders), [=](std::string_view folder) {
+           return path.find(folder) != std::string_view::npos;
+         });
+}
+
 /// "Roles::load" of a mangled "void bw::Roles<bw::Config<128> >::load(int) const": no template
 /// arguments, parameters, return type, or namespace in lower case.
 std::string function_base_name(const std::string& symbol) {
@@ -124,8 +149,7 @@ std::vector<const SourceLocation*> Module::call_chain(const Instruction& instruc
 }
 
 std::string_view Module::file_name(const SourceLocation& location) const {
-  const std::string_view file =
-      location.file < files.size() ? base_name(files[location.file]) : std::string_view{};
+  const std::string_view file = base_name(path_of(*this, location));
   return file.empty() ? "<unknown>" : file;
 }
 
@@ -142,8 +166,12 @@ std::string Module::describe(const SourceLocation& location) const {
 const SourceLocation& Module::place_in(const std::vector<const SourceLocation*>& chain) const {
   // What the kernel only uses lies in other files, so the place is the innermost call in the
   // kernel's own file, or, where that is only the entry that calls the roles, in the kernel's own
-  // folder.
+  // folder. A library's kernel that calls the reader's code has its place in the latter.
   const size_t outermost = chain.size() - 1;
+  if (is_of_library(path_of(*this, *chain.back()))) {
+    for (const SourceLocation* const location : chain)
+      if (!is_of_library(path_of(*this, *location))) return *location;
+  }
   const auto innermost = [&](const auto& belongs) {
     size_t index = 0;
     while (index < outermost && !belongs(chain[index]->file)) ++index;
@@ -177,8 +205,17 @@ std::string Module::describe_location(const Instruction& instruction) const {
   const std::vector<const SourceLocation*> chain = call_chain(instruction);
   const std::string place = describe_place(instruction);
   if (chain.empty()) return place;
+  // Inside the place: the innermost call in a file of the reader's own, and the instruction's line.
+  std::string inside;
+  const SourceLocation& named = place_in(chain);
+  for (const SourceLocation* const location : chain) {
+    if (location == &named) break;
+    if (is_of_library(path_of(*this, *location))) continue;
+    if (location != chain.front()) inside = describe(*location) + ", ";
+    break;
+  }
   const std::string origin = describe(*chain.front());
-  return origin == place ? place : place + " (" + origin + ")";
+  return origin == place ? place : place + " (" + inside + origin + ")";
 }
 
 }  // namespace bw::sim::ptx

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 
 namespace bw::sim::ptx {
 
@@ -14,6 +15,68 @@ std::string demangle(const std::string& symbol) {
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
   return status == 0 && text != nullptr ? std::string(text.get()) : symbol;
+}
+
+namespace {
+
+/// The longest name that is left whole.
+constexpr size_t kLongestName = 120;
+constexpr int kDeepestArguments = 4;
+
+/// Whether the character at `i` opens or closes a list of template arguments: not in `operator<<`,
+/// `->` and their like.
+bool is_bracket(const std::string& name, size_t i) {
+  if (name[i] != '<' && name[i] != '>') return false;
+  if (i > 0 && name[i] == '>' && name[i - 1] == '-') return false;
+  constexpr std::string_view kOperator = "operator";
+  size_t before = i;
+  while (before > 0 && (name[before - 1] == '<' || name[before - 1] == '>' ||
+                        name[before - 1] == '-' || name[before - 1] == '='))
+    --before;
+  return before < kOperator.size() ||
+         name.compare(before - kOperator.size(), kOperator.size(), kOperator) != 0;
+}
+
+/// The name with "..." for template arguments deeper than `most`.
+std::string with_depth(const std::string& name, int most) {
+  std::string text;
+  int depth = 0;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool bracket = is_bracket(name, i);
+    if (bracket && name[i] == '>') {
+      --depth;
+      // The demangler writes "> >".
+      if (depth <= most && text.ends_with(' ')) text.pop_back();
+    }
+    if (depth <= most) text += name[i];
+    if (bracket && name[i] == '<' && ++depth == most + 1) text += "...";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string readable_name(const std::string& symbol) {
+  std::string name = demangle(symbol);
+  // The last parenthesis at depth 0 opens the parameters; template arguments may hold others.
+  int depth = 0;
+  size_t close = 0;
+  for (size_t i = name.size(); i-- > 0;) {
+    if (name[i] == ')' && depth++ == 0) close = i;
+    if (name[i] == '(' && --depth == 0) {
+      // A variable of a function: what stands behind the parameters belongs to the name.
+      if (name.find("::", close) == std::string::npos) name.resize(i);
+      break;
+    }
+  }
+  // A function template's return type comes first.
+  if (name.starts_with("void ")) name.erase(0, 5);
+  if (name.size() <= kLongestName) return name;
+  for (int most = kDeepestArguments; most >= 0; --most) {
+    std::string shorter = with_depth(name, most);
+    if (shorter.size() <= kLongestName || most == 0) return shorter;
+  }
+  return name;
 }
 
 }  // namespace bw::sim::ptx

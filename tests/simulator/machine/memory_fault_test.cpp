@@ -90,8 +90,66 @@ TEST(MemoryFault, FreedMemory) {
     const auto buffer = runner.buffer(std::vector<uint32_t>(16));
     address = buffer.address();
   }
-  expect_fault(FaultKind::contract, {"out of bounds"},
-               [&] { runner.run(access("ld.global.u32 %r1, [%d1];"), threads(1), address); });
+  const Report report =
+      expect_fault(FaultKind::contract, {"in memory that has been freed", "it was test buffer at"},
+                   [&] { runner.run(access("ld.global.u32 %r1, [%d1+8];"), threads(1), address); });
+  EXPECT_EQ(report.device_error, DeviceError::illegal_address);
+  EXPECT_EQ(std::string_view(report.format()).find("kernel parameters"), std::string_view::npos);
+}
+
+TEST(MemoryFault, MemoryThatAnotherAllocationTookOver) {
+  Runner runner;
+  uint64_t address = 0;
+  {
+    const auto buffer = runner.buffer(std::vector<uint32_t>(16));
+    address = buffer.address();
+  }
+  const auto second = runner.buffer(std::vector<uint32_t>(16));
+  ASSERT_EQ(second.address(), address);
+  EXPECT_NO_THROW(runner.run(access("ld.global.u32 %r1, [%d1];"), threads(1), address));
+  // Behind its end it is an overrun of the new one.
+  expect_fault(FaultKind::contract, {"out of bounds", "64 bytes into it"},
+               [&] { runner.run(access("ld.global.u32 %r1, [%d1+64];"), threads(1), address); });
+}
+
+TEST(MemoryFault, AddressesBelowFourGigabytesThatAreNoSharedMemory) {
+  Runner runner;
+  const auto expect_wild = [&](uint64_t address, const std::string& text) {
+    for (const char* const instruction :
+         {"ld.u32 %r1, [%d1];", "st.u32 [%d1], 1;", "atom.add.u32 %r1, [%d1], 1;"}) {
+      const Report report = expect_fault(FaultKind::contract, {text}, [&] {
+        runner.run(access(std::string(instruction) + " st.shared.u32 [tile], 1;",
+                          ".shared .align 4 .b8 tile[64];"),
+                   threads(32), address);
+      });
+      EXPECT_EQ(report.device_error, DeviceError::illegal_address);
+      EXPECT_EQ(std::string_view(report.format()).find("CTA rank"), std::string_view::npos);
+    }
+  };
+  expect_wild(0, "a null pointer");
+  expect_wild(24, "a null pointer plus 24 bytes");
+  expect_wild(0x87654320, "0x87654320: there is no memory at this address");
+  expect_wild(0x00012344, "there is no memory at this address");
+}
+
+TEST(MemoryFault, CudasErrors) {
+  Runner runner;
+  const auto buffer = runner.buffer(std::vector<uint32_t>(16));
+  const auto error_of = [&](const std::string& body) {
+    return expect_fault(FaultKind::contract, {},
+                        [&] {
+                          runner.run(access(body + "st.shared.u32 [tile], 1;",
+                                            ".shared .align 4 .b8 tile[64];"),
+                                     threads(1), buffer);
+                        })
+        .device_error;
+  };
+  EXPECT_EQ(error_of("ld.global.u32 %r1, [%d1+64];"), DeviceError::illegal_address);
+  EXPECT_EQ(error_of("cvta.param.u64 %d2, p; st.u32 [%d2], 1;"), DeviceError::illegal_address);
+  EXPECT_EQ(error_of("ld.global.u64 %d2, [%d1+4];"), DeviceError::misaligned_address);
+  EXPECT_EQ(error_of("st.shared.u64 [tile+4], 1;"), DeviceError::misaligned_address);
+  EXPECT_EQ(error_of("ld.shared.u32 %r1, [tile+64];"), DeviceError::launch_failure);
+  EXPECT_EQ(error_of("mbarrier.inval.b64 [%d1];"), DeviceError::invalid_address_space);
 }
 
 TEST(MemoryFault, ZeroExtendedSharedAddressIsGeneric) {

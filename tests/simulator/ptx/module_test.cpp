@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "common/simulator/ptx/demangle.hpp"
 #include "tests/simulator/ptx/parse_helpers.hpp"
 
 namespace bw::sim::ptx {
@@ -298,6 +299,62 @@ $wait:
   EXPECT_EQ(module->describe_place(i[3]), "kernel.cuh:30 in l");
   EXPECT_EQ(module->describe_location(i[3]), "kernel.cuh:30 in l (wait.cuh:8 in w)");
   EXPECT_EQ(module->describe_place(i[5]), "roles.cuh:50 in l");
+}
+
+TEST(Locations, NameTheReadersFramesAroundALibrarys) {
+  const auto module = parse_text(R"(
+.visible .entry k() {
+  .reg .b32 %r<2>;
+  .loc 1 40 1
+  mov.b32 %r0, 0;
+  .loc 2 12 1, function_name $functor, inlined_at 1 40 1
+  mov.b32 %r0, 1;
+  .loc 3 7 1, function_name $load, inlined_at 2 12 1
+  mov.b32 %r0, 2;
+  .loc 4 5 1
+  mov.b32 %r0, 3;
+  .loc 2 13 1, function_name $functor, inlined_at 4 5 1
+  mov.b32 %r0, 4;
+  .loc 3 8 1, function_name $load, inlined_at 2 13 1
+  mov.b32 %r0, 5;
+}
+.file 1 "/home/me/cutlass/include/cutlass/device_kernel.h"
+.file 2 "/home/me/project/src/functor.cuh"
+.file 3 "/usr/local/cuda/include/cuda_fp8.hpp"
+.file 4 "/home/me/project/kernel.cu"
+.section .debug_str
+{
+$functor:
+.b8 102,0
+$load:
+.b8 108,0
+}
+)");
+  const auto& i = entry(*module).instructions;
+  // The library's kernel: the place is the reader's code in it.
+  EXPECT_EQ(module->describe_location(i[0]), "device_kernel.h:40");
+  EXPECT_EQ(module->describe_location(i[1]), "functor.cuh:12 in f");
+  EXPECT_EQ(module->describe_location(i[2]), "functor.cuh:12 in f (cuda_fp8.hpp:7 in l)");
+  // The reader's kernel, a file of the reader's in another folder, and a library in that.
+  EXPECT_EQ(module->describe_location(i[4]), "kernel.cu:5 (functor.cuh:13 in f)");
+  EXPECT_EQ(module->describe_location(i[5]),
+            "kernel.cu:5 (functor.cuh:13 in f, cuda_fp8.hpp:8 in l)");
+}
+
+TEST(Names, LongTemplateArgumentsGiveWay) {
+  // kernel<tuple<int x 40>, 128>(int): what is deepest goes first.
+  EXPECT_EQ(readable_name("_Z6kernelILi128EEvi"), "kernel<128>");
+  EXPECT_EQ(readable_name("k"), "k");
+  std::string inner = "I";
+  for (int i = 0; i < 40; ++i) inner += "f";
+  inner += "E";
+  EXPECT_EQ(readable_name("_Z6kernelI4pairIi5tuple" + inner + "ELi128EEvi"),
+            "kernel<pair<int, tuple<...>>, 128>");
+  std::string many = "_Z6kernelI";
+  for (int i = 0; i < 60; ++i) many += "Li7E";
+  EXPECT_EQ(readable_name(many + "EEvi"), "kernel<...>");
+  // A variable of a function keeps its name.
+  EXPECT_EQ(readable_name("_ZZ6kernelILi1EEvvE4slot"), "kernel<1>()::slot");
 }
 
 TEST(Locations, FallBackToTheTextsLine) {

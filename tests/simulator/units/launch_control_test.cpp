@@ -154,7 +154,7 @@ TEST(LaunchControlFault, CoordinatesOfAFailedRequest) {
       "  clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r5, %q0;\n";
   expect_fault(FaultKind::contract, {"get_first_ctaid of a request that failed"},
                [&] { run_body(body, 1, 1); });
-  EXPECT_NO_THROW(run_body(body, 1, 1, lenient_settings()));
+  EXPECT_NO_THROW(run_body(body, 1, 1, hardware_settings()));
 }
 
 TEST(LaunchControlFault, RegisterWithoutAResponse) {

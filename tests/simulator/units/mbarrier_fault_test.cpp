@@ -35,7 +35,7 @@ TEST(MbarrierFault, InitOverLiveObject) {
   EXPECT_EQ(run_body(kInit + kInit + kArrive +
                          "  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n" +
                          store_predicate("%p1", 0),
-                     1, 1, lenient_settings())[0],
+                     1, 1, hardware_settings())[0],
             1u);
 }
 
@@ -89,7 +89,7 @@ TEST(MbarrierFault, ArriveCountOfZero) {
 TEST(MbarrierFault, ArriveBeforeAnyWaitHasSeenThePreviousPhase) {
   expect_contract(kInit + kArrive + kArrive,
                   {"before any wait has seen that phase 0 is complete", "Phase of the mbarrier"});
-  EXPECT_NO_THROW(run_body(kInit + kArrive + kArrive, 1, 1, lenient_settings()));
+  EXPECT_NO_THROW(run_body(kInit + kArrive + kArrive, 1, 1, hardware_settings()));
 }
 
 TEST(MbarrierFault, TransactionCountOutOfRange) {
@@ -138,7 +138,7 @@ TEST(MbarrierFault, ParityOtherThanZeroOrOne) {
                            "  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r1], %r5;\n" +
                            store_predicate("%p1", 0);
   expect_contract(body, {"phase parity 2"});
-  EXPECT_EQ(run_body(body, 1, 1, lenient_settings())[0], 0u);
+  EXPECT_EQ(run_body(body, 1, 1, hardware_settings())[0], 0u);
 }
 
 TEST(MbarrierFault, StateThatNoArriveReturned) {

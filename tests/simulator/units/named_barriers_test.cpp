@@ -182,18 +182,18 @@ TEST(NamedBarrierFault, AlignedUnderDivergence) {
                   {"executed under divergence"}, 32);
 }
 
-TEST(NamedBarrier, LenientLevelCountsDivergedLanesAsTheyCome) {
+TEST(NamedBarrier, HardwareLevelCountsDivergedLanesAsTheyCome) {
   const std::string body =
       "  setp.lt.u32 %p2, %r0, 16;\n  @%p2 bar.sync 0;\n  @!%p2 bar.sync 0;\n  mov.u32 %r5, 1;\n" +
       store_per_thread("%r5");
   // One strand cannot arrive for its other lanes: the first half waits for ever.
   expect_fault(FaultKind::deadlock, {"barrier 0"},
-               [&] { run_body(body, 32, 32, lenient_settings()); });
+               [&] { run_body(body, 32, 32, hardware_settings()); });
   const std::string branches =
       "  setp.lt.u32 %p2, %r0, 16;\n  @%p2 bra LOW;\n  bar.sync 0;\n  bra JOIN;\n"
       "LOW:\n  bar.sync 0;\nJOIN:\n  mov.u32 %r5, 1;\n" +
       store_per_thread("%r5");
-  EXPECT_EQ(run_body(branches, 32, 32, lenient_settings()), Words(32, 1));
+  EXPECT_EQ(run_body(branches, 32, 32, hardware_settings()), Words(32, 1));
 }
 
 TEST(NamedBarrierFault, SecondArrivalBeforeTheReset) {

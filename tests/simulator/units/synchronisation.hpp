@@ -41,10 +41,10 @@ inline std::vector<uint32_t> run_body(std::string_view body, uint32_t thread_cou
   return out.values();
 }
 
-/// The settings of the lenient level.
-inline Settings lenient_settings() {
+/// The settings of the level `hardware`.
+inline Settings hardware_settings() {
   Settings settings = test_settings();
-  settings.strictness = Strictness::lenient;
+  settings.strictness = Strictness::hardware;
   return settings;
 }
 

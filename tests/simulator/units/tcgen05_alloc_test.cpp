@@ -46,17 +46,17 @@ void expect_contract(const std::vector<std::string>& parts, const std::string& b
 
 TEST(Tcgen05Alloc, TakesTheLowestFreeColumns) {
   const auto out =
-      run("  @%p1 bra DONE;\n" + alloc("slot", 64) + alloc("slot2", 32) +
-          "  ld.shared.b32 %r0, [slot];\n  ld.shared.b32 %r1, [slot2];\n" + dealloc("%r0", 64) +
-          alloc("slot3", 128) + "  ld.shared.b32 %r2, [slot3];\n" + alloc("slot", 32) +
-          "  ld.shared.b32 %r3, [slot];\n" + dealloc("%r1", 32) + dealloc("%r2", 128) +
+      run("  @%p1 bra DONE;\n" + alloc("slot", 128) + alloc("slot2", 64) +
+          "  ld.shared.b32 %r0, [slot];\n  ld.shared.b32 %r1, [slot2];\n" + dealloc("%r0", 128) +
+          alloc("slot3", 32) + "  ld.shared.b32 %r2, [slot3];\n" + alloc("slot", 32) +
+          "  ld.shared.b32 %r3, [slot];\n" + dealloc("%r1", 64) + dealloc("%r2", 32) +
           dealloc("%r3", 32) +
           "  st.global.b32 [%out], %r0;\n  st.global.b32 [%out+4], %r1;\n"
           "  st.global.b32 [%out+8], %r2;\n  st.global.b32 [%out+12], %r3;\nDONE:\n");
   EXPECT_EQ(out[0], 0u);
-  EXPECT_EQ(out[1], 64u);
-  EXPECT_EQ(out[2], 96u);
-  EXPECT_EQ(out[3], 0u);
+  EXPECT_EQ(out[1], 128u);
+  EXPECT_EQ(out[2], 0u);
+  EXPECT_EQ(out[3], 32u);
 }
 
 TEST(Tcgen05Alloc, AcceptsAGenericAddressAndARegisterCount) {
@@ -94,15 +94,15 @@ TEST(Tcgen05Alloc, WaitingForeverIsADeadlockThatIsReported) {
 TEST(Tcgen05Alloc, APairAllocatesTogetherAtTheSameAddress) {
   // The CTAs hold different columns before, so the pair's allocation takes what is free in both.
   const auto out =
-      run("  @%p1 bra DONE;\n" + alloc("slot", 32, 2) + "  ld.shared.b32 %r0, [slot];\n" +
-              alloc("slot2", 64, 2) + "  ld.shared.b32 %r1, [slot2];\n" + dealloc("%r0", 32, 2) +
-              dealloc("%r1", 64, 2) +
+      run("  @%p1 bra DONE;\n" + alloc("slot", 64, 2) + "  ld.shared.b32 %r0, [slot];\n" +
+              alloc("slot2", 32, 2) + "  ld.shared.b32 %r1, [slot2];\n" + dealloc("%r0", 64, 2) +
+              dealloc("%r1", 32, 2) +
               "  tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;\n"
               "  st.global.b32 [%out], %r0;\n  st.global.b32 [%out+4], %r1;\nDONE:\n",
           grid(2, 64, 2));
   for (int cta = 0; cta < 2; ++cta) {
     EXPECT_EQ(out[16 * cta], 0u);
-    EXPECT_EQ(out[16 * cta + 1], 32u);
+    EXPECT_EQ(out[16 * cta + 1], 64u);
   }
 }
 

@@ -187,12 +187,6 @@ TEST(Warp, Faults) {
   expect_fault(FaultKind::contract, {"0x0000001f", "guard"}, [] {
     (void)run_warp("setp.ge.u32 %p1, %t, 5; @%p1 vote.sync.ballot.b32 %d, 1, -1;");
   });
-  expect_fault(FaultKind::contract, {"lane 8 reads lane 24", "undefined"}, [] {
-    (void)run_warp(
-        "setp.ge.u32 %p1, %t, 16; @%p1 bra DONE; shfl.sync.bfly.b32 %d, %t, 0, 31, 0xffff;\n"
-        "setp.eq.u32 %p2, %t, 8; selp.b32 %r1, 16, 0, %p2;\n"
-        "shfl.sync.bfly.b32 %d, %t, %r1, 31, 0xffff;\nDONE:");
-  });
   expect_fault(FaultKind::unsupported, {"shfl.idx.b32"},
                [] { (void)run_warp("shfl.idx.b32 %d, %t, 0, 31;"); });
   expect_fault(FaultKind::unsupported, {"elect.sync", "two destinations"},

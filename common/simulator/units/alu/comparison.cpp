@@ -349,6 +349,7 @@ Handler by_width(ScalarType type, Handler two, Handler four, Handler eight) {
 }
 
 void bind_selp(Binder& binder) {
+  binder.out.marks = Marks::select;
   const ScalarType type = binder.modifiers.type();
   binder.expect_count(4, 4);
   binder.destination(binder.ptx_operand(0), ptx::size_bytes(type));

@@ -48,24 +48,25 @@ SharedPlace own_place(Strand& strand, const Instruction& instruction, const Oper
 void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
              const CancelResponse& response, Cycle now, const Strand& strand,
              const Instruction& instruction) {
-  if (cta.exited) {
+  if (cta.exited && strand.cluster->at_isa_level()) {
     Site{strand, instruction, 0}.fault(
         {.what = fmt::format("the response of a try_cancel reaches CTA rank {}, which has exited",
                              cta.rank),
          .rule = "a CTA that a response is written to must not have exited",
-         .fix = "wait for the response on the mbarrier in every CTA before the exit"});
+         .fix = "wait for the response on the mbarrier in every CTA before the exit",
+         .hardware_accepts = true});
   }
   std::memcpy(cta.shared.data() + response_offset, response.words.data(), kResponseBytes);
   units_of(cta).mbarriers.complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction);
 }
 
 void request(Strand& strand, const Instruction& instruction, int lane) {
-  if (strand.cta->saw_failed_cancel &&
-      strand.cluster->settings().strictness == Strictness::strict) {
+  if (strand.cta->saw_failed_cancel && strand.cluster->at_isa_level()) {
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.what = "a try_cancel after this CTA has read that an earlier one failed",
          .rule = "a request after an observed failure is undefined",
-         .fix = "leave the loop when is_canceled is false"});
+         .fix = "leave the loop when is_canceled is false",
+         .hardware_accepts = true});
   }
   const auto& detail = *static_cast<const TryCancelDetail*>(instruction.detail);
   const SharedPlace response = own_place(strand, instruction, instruction.operands[0],
@@ -135,11 +136,12 @@ Flow first_ctaid(Strand& strand, const Instruction& instruction, LaneMask active
   for (const int lane : lanes_of(active)) {
     const CancelResponse response =
         response_of(strand, instruction, instruction.operands[destinations], lane);
-    if (!response.is_canceled() && strand.cluster->settings().strictness == Strictness::strict) {
+    if (!response.is_canceled() && strand.cluster->at_isa_level()) {
       Site{strand, instruction, lane_bit(lane)}.fault(
           {.what = "get_first_ctaid of a request that failed",
            .rule = "the coordinates exist only when is_canceled is true",
-           .fix = "guard get_first_ctaid with the predicate of is_canceled"});
+           .fix = "guard get_first_ctaid with the predicate of is_canceled",
+           .hardware_accepts = true});
     }
     for (int k = 0; k < destinations; ++k) {
       const auto dimension = static_cast<size_t>(instruction.immediate + k);

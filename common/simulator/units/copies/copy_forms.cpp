@@ -163,10 +163,11 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
     if (pair) signalled = &cluster.cta((destination->rank & ~1u) | (barrier.cta->rank & 1u));
     for (const Cta* const cta :
          {static_cast<const Cta*>(destination), static_cast<const Cta*>(signalled)})
-      if (cta->exited)
+      if (cta->exited && cluster.at_isa_level())
         site.fault({.what = rank_text(*cta) + " has exited",
                     .rule = "the destination and its mbarrier belong to a running CTA",
-                    .fix = "keep all CTAs of the cluster alive until their last data has arrived"});
+                    .fix = "keep all CTAs of the cluster alive until their last data has arrived",
+                    .hardware_accepts = true});
     if (units_of(*signalled).mbarriers.find(barrier.offset_bytes) == nullptr)
       site.fault(
           {.what = "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) +

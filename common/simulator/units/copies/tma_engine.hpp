@@ -54,7 +54,7 @@ class TmaEngine {
   explicit TmaEngine(Cta& cta) : cta_(cta) {}
 
   /// Issue at `now`. Throw SimulationError{contract}, at completion, when a CTA whose shared memory
-  /// is used has exited.
+  /// is used has exited; at the level `hardware` the memory lives until then.
   void load(TmaLoad load, Cycle now);
   void store(TmaStore store, Cycle now);
 

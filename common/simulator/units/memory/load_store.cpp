@@ -109,13 +109,10 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
     const Allocation* allocation = global ? strand.cluster->memory().find(least) : nullptr;
     if (!global ||
         (allocation != nullptr && least - allocation->address + span <= allocation->size_bytes))
-      first = resolve({strand, instruction, lane_bit(lowest_lane(active))}, space, least,
+      first = resolve({strand, instruction, lane_bit(lowest_lane(active))}, detail.space, least,
                       global ? span : bytes, bytes, access);
-    if (!global) {
-      const SharedPlace place = resolve_shared({strand, instruction, lane_bit(lowest_lane(active))},
-                                               space, least, bytes, bytes);
-      if (place.offset_bytes + span > place.cta->shared.size()) first = nullptr;
-    }
+    // All CTAs of a cluster have the same size.
+    if (!global && (least & kSharedOffsetMask) + span > strand.cta->shared.size()) first = nullptr;
   }
   for (const int lane : lanes_of(active)) {
     const uint64_t address = addresses[static_cast<size_t>(lane)];

@@ -10,7 +10,8 @@ void fault_diverged(const Strand& strand, const Instruction& instruction, LaneMa
                hex_mask(strand.warp->live),
        .rule = "all threads of a warp execute an .aligned instruction together",
        .fix = "move it out of the divergent branch, reconverge with bar.warp.sync first, or use "
-              "the form without .aligned where there is one"});
+              "the form without .aligned where there is one",
+       .hardware_accepts = true});
 }
 
 }  // namespace bw::sim

@@ -11,11 +11,12 @@ namespace bw::sim {
                                  LaneMask active);
 
 /// Throws SimulationError{contract} unless all lanes of the warp that have not exited execute
-/// `instruction`. At the lenient level divergence is accepted, the lanes then count as they come.
+/// `instruction`. At the level `hardware` divergence is accepted, the lanes then count as they
+/// come.
 inline void require_converged(const Strand& strand, const Instruction& instruction,
                               LaneMask active) {
   if (active == strand.warp->live) return;
-  if (strand.cluster->settings().strictness == Strictness::lenient) return;
+  if (!strand.cluster->at_isa_level()) return;
   fault_diverged(strand, instruction, active);
 }
 

@@ -20,6 +20,7 @@ using ptx::ScalarType;
 
 constexpr uint8_t kAligned = 1;
 constexpr uint8_t kHasCount = 2;
+constexpr uint8_t kRelaxed = 4;
 
 uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Operand& operand,
                        LaneMask active, const char* what) {
@@ -97,7 +98,9 @@ void bind_reduction(Binder& binder) {
 
 Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
   if ((instruction.flags & kAligned) != 0) require_converged(strand, instruction, active);
-  units_of(*strand.cluster).cluster_barrier.arrive(strand, instruction, active);
+  const bool releases = (instruction.flags & kRelaxed) == 0;
+  const Cycle performed = releases ? units_of(strand).mbarriers.last_remote_time() : 0;
+  units_of(*strand.cluster).cluster_barrier.arrive(strand, instruction, active, performed);
   return Flow::next;
 }
 
@@ -111,6 +114,7 @@ template <StrandHandler handler>
 void bind_cluster(Binder& binder) {
   binder.expect_count(0, 0);
   if (binder.modifiers.has("aligned")) binder.out.flags |= kAligned;
+  if (binder.modifiers.get("sem") == "relaxed") binder.out.flags |= kRelaxed;
   binder.out.execute = handler;
 }
 

@@ -1,5 +1,6 @@
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -31,8 +32,10 @@ const ClusterBarrier::WarpState& ClusterBarrier::warp_state(uint32_t cta_rank,
   return index < warps_.size() ? warps_[index] : kUnused;
 }
 
-void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, LaneMask lanes) {
+void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, LaneMask lanes,
+                            Cycle performed) {
   prepare();
+  performed_ = std::max(performed_, performed);
   WarpState& state = state_of(*strand.warp);
   if (const LaneMask again = state.outstanding & lanes; again != 0) {
     Site{strand, instruction, again}.fault(
@@ -95,7 +98,10 @@ void ClusterBarrier::complete_if_due(const Origin& last, Cycle now) {
   if (completing_ || arrived_threads_ == 0 || arrived_threads_ != live_threads_) return;
   completing_ = true;
   const Cycle latency = cluster_.size() > 1 ? costs::kClusterBarrier : Cycle{costs::kBarrier};
-  cluster_.after(now, latency, [this, last](Cycle release) {
+  // Who passes sees what was released to it.
+  const Cycle begin = performed_ < latency ? now : std::max(now, performed_ - latency + 1);
+  performed_ = 0;
+  cluster_.after(begin, latency, [this, last](Cycle release) {
     if (cluster_.observed(EventKind::barrier)) {
       BarrierEvent event;
       event.origin = last;

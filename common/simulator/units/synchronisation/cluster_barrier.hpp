@@ -18,7 +18,9 @@ class ClusterBarrier {
 
   /// barrier.cluster.arrive. Throws SimulationError{contract} for a lane that has arrived and not
   /// waited.
-  void arrive(Strand& strand, const Instruction& instruction, LaneMask lanes);
+  /// `performed`: when the operations that the arrive releases have taken effect; 0: none, or it is
+  /// relaxed.
+  void arrive(Strand& strand, const Instruction& instruction, LaneMask lanes, Cycle performed);
   /// barrier.cluster.wait, first execution: passes or blocks. Throws for a lane that has not
   /// arrived.
   Flow wait(Strand& strand, const Instruction& instruction, LaneMask lanes);
@@ -51,6 +53,7 @@ class ClusterBarrier {
   uint32_t arrived_threads_ = 0;  ///< of those that live
   bool completing_ = false;       ///< everyone has arrived, the release is on its way
   uint64_t phase_ = 0;
+  Cycle performed_ = 0;  ///< when what this phase's arrivals release has taken effect
   std::vector<Waiter> waiters_;
 };
 

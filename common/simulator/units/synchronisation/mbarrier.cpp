@@ -12,6 +12,7 @@
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/limits.hpp"
 
 namespace bw::sim {
@@ -110,19 +111,43 @@ std::vector<const Mbarrier*> MbarrierUnit::objects() const {
   return found;
 }
 
+namespace {
+
+/// What keeps a CTA alive until `instruction`'s effect has reached it.
+std::string keep_alive_advice(const Kernel& kernel, const Instruction& instruction) {
+  const auto& all = kernel.function().instructions;
+  const auto relaxed = std::find_if(all.begin(), all.end(), [](const ptx::Instruction& candidate) {
+    return candidate.opcode.starts_with("barrier.cluster.arrive") &&
+           candidate.opcode.find(".relaxed") != std::string::npos;
+  });
+  // A release waits for what its thread did before; tcgen05.commit and copies act later and alone.
+  const bool is_own_act = kernel.row(instruction).base.starts_with("mbarrier.");
+  if (is_own_act && relaxed != all.end())
+    return fmt::format(
+        "the cluster barrier of this kernel arrives with .relaxed ({}), which does not wait for "
+        "what "
+        "the thread did before it: it must be released (barrier.cluster.arrive.release, which is "
+        "also what no qualifier means) in the threads that arrive on other CTAs' barriers",
+        kernel.module().ptx().describe_place(*relaxed));
+  return "let the CTA stay until everything that was sent to it has arrived: wait for its last "
+         "phase, or put a cluster barrier before the exit";
+}
+
+}  // namespace
+
 Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
                                 const Instruction& instruction) {
-  if (cta_.exited) {
+  if (cta_.exited && !cta_.cluster->takes_after_exit()) {
     Site{strand, instruction, 0}.fault(
         {.what = fmt::format(
              "an operation on the mbarrier {} of CTA rank {} took effect after that CTA had exited",
              name(offset_bytes), cta_.rank),
          .rule = "shared memory of an exited CTA must not be accessed",
-         .fix = "let the CTA stay until everything that was sent to it has arrived: wait for its "
-                "last phase, or put a cluster barrier before the exit",
+         .fix = keep_alive_advice(cta_.cluster->kernel(), instruction),
          .details = {"docs/pitfalls.md, pitfall 8: exit before a remote arrival, a multicast write "
                      "or an MMA is through"},
-         .section = "Cluster of Cooperative Thread Arrays"});
+         .section = "Cluster of Cooperative Thread Arrays",
+         .hardware_accepts = true});
   }
   Mbarrier* const barrier = find(offset_bytes);
   if (barrier == nullptr) {
@@ -168,13 +193,14 @@ void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const 
   }
   Mbarrier* existing = find(offset_bytes);
   if (existing != nullptr) {
-    if (cta_.cluster->settings().strictness == Strictness::strict) {
+    if (cta_.cluster->at_isa_level()) {
       Site{strand, instruction, 0}.fault(
           {.what = fmt::format("mbarrier.init of {}, which holds a live mbarrier (phase {}, {})",
                                name(offset_bytes), existing->phase, describe_counts(*existing)),
            .rule = "init of a location that holds a valid mbarrier is undefined",
            .fix = "initialise it once, by one thread; run mbarrier.inval before initialising again",
-           .section = "mbarrier.init"});
+           .section = "mbarrier.init",
+           .hardware_accepts = true});
     }
     existing->live = false;
   }
@@ -268,8 +294,7 @@ void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const 
                 "elected lane arrive where one arrival is meant",
          .section = "mbarrier.arrive"});
   }
-  if (barrier.phase > barrier.observed_phase &&
-      cta_.cluster->settings().strictness == Strictness::strict) {
+  if (barrier.phase > barrier.observed_phase && cta_.cluster->at_isa_level()) {
     Site{strand, instruction, 0}.fault(
         {.what = fmt::format("arrive on the mbarrier {} in phase {} before any wait has seen that "
                              "phase {} is complete",
@@ -278,7 +303,8 @@ void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const 
                  "arrive-on of the next phase",
          .fix =
              "wait for the previous phase (or be told by a thread that has) before arriving again",
-         .section = "Phase of the mbarrier object"});
+         .section = "Phase of the mbarrier object",
+         .hardware_accepts = true});
   }
 }
 
@@ -401,6 +427,10 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now, const Strand& s
     cta_.cluster->wake(*waiter.strand, now);
   }
   barrier.waiters.clear();
+}
+
+Cycle MbarrierUnit::last_remote_time() const {
+  return *std::max_element(state_->last_remote.begin(), state_->last_remote.end());
 }
 
 Cycle MbarrierUnit::remote_time(uint32_t target_rank, Cycle now) {

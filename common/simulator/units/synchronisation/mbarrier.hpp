@@ -102,6 +102,8 @@ class MbarrierUnit {
   /// The time at which an operation that a thread of this CTA sends to CTA `target_rank` now takes
   /// effect. Operations from one CTA to another keep their order.
   [[nodiscard]] Cycle remote_time(uint32_t target_rank, Cycle now);
+  /// When the last of them takes effect: what a release at cluster scope waits for.
+  [[nodiscard]] Cycle last_remote_time() const;
 
  private:
   /// Tells observers of an operation of these lanes.

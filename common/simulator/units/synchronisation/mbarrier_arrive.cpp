@@ -92,8 +92,8 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto value_of = [&](int lane) {
     return has_value ? static_cast<uint32_t>(strand.value(operands[2], lane)) : 1u;
   };
-  const bool strict = strand.cluster->settings().strictness == Strictness::strict;
-  if (operands[0].sink && strict && is_uniform(strand, operands[1], active) &&
+  if (operands[0].sink && strand.cluster->at_isa_level() &&
+      is_uniform(strand, operands[1], active) &&
       (!has_value || is_uniform(strand, operands[2], active))) {
     const int lane = lowest_lane(active);
     arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),

@@ -38,15 +38,16 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
                  LaneMask lanes) {
   const int lane = lowest_lane(lanes);
   const uint64_t value = strand.value(instruction.operands[2], lane);
-  const bool strict = strand.cluster->settings().strictness == Strictness::strict;
+  const bool at_isa_level = strand.cluster->at_isa_level();
   uint32_t behind = 0;  // phases between the one asked for and the current one
   if ((instruction.flags & kParity) != 0) {
     const auto parity = static_cast<uint32_t>(value);
-    if (parity > 1 && strict) {
+    if (parity > 1 && at_isa_level) {
       Site{strand, instruction, lane_bit(lane)}.fault(
           {.what = fmt::format("phase parity {}", parity),
            .rule = "the parity of a phase is 0 or 1",
-           .fix = "pass (phase & 1)"});
+           .fix = "pass (phase & 1)",
+           .hardware_accepts = true});
     }
     behind = (barrier.phase & 1) != (parity & 1) ? 1 : 0;
   } else {
@@ -57,12 +58,13 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
            .fix = "keep the arrive's destination register, or wait with .parity"});
     }
     behind = static_cast<uint32_t>(barrier.phase) - mbarrier_state::phase(value);
-    if (behind > 1 && strict) {
+    if (behind > 1 && at_isa_level) {
       Site{strand, instruction, lane_bit(lane)}.fault(
           {.what = fmt::format("the state is from phase {}, but the barrier is in phase {}",
                                mbarrier_state::phase(value), barrier.phase),
            .rule = "a wait names the current or the immediately preceding phase",
-           .fix = "wait for each phase before the next one completes"});
+           .fix = "wait for each phase before the next one completes",
+           .hardware_accepts = true});
     }
   }
   const bool complete = behind != 0;

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -33,12 +34,17 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
   const uint32_t* const members = strand.lanes<uint32_t>(mask_operand);
   const LaneMask mask = members[lowest_lane(active)];
   const bool covered = (mask & strand.warp->live & ~active) == 0 && (active & ~mask) == 0;
-  if (covered && strand.lanes_that_differ(mask_operand, active) == 0) {
+  const bool had_marks = strand.warp->undefined != nullptr;
+  Flow flow = Flow::next;
+  if (covered && strand.lanes_that_differ(mask_operand, active) == 0)
     which_operation(strand, instruction, active, mask);
-    return Flow::next;
-  }
-  return units_of(strand).warp_sync.gather(strand, instruction, active, members, which_operation,
-                                           of_any_instruction);
+  else
+    flow = units_of(strand).warp_sync.gather(strand, instruction, active, members, which_operation,
+                                             of_any_instruction);
+  // From the warp's first undefined value on its instructions carry marks.
+  const bool begins_marks = !had_marks && strand.warp->undefined != nullptr;
+  return flow == Flow::next && begins_marks ? strand.cluster->yield_behind(strand, instruction)
+                                            : flow;
 }
 
 // ---- shfl
@@ -63,16 +69,34 @@ int shuffle_source(int lane, uint32_t b, uint32_t c, bool& in_range) {
   return in_range ? source : lane;
 }
 
-[[noreturn]] void fault_shuffle_source(const Strand& strand, const Instruction& instruction,
-                                       int lane, int source) {
-  Site{strand, instruction, lane_bit(lane)}.fault(
-      {.what = fmt::format("lane {} reads lane {}, which does not execute the instruction with it, "
-                           "so the value is undefined",
-                           lane, source),
-       .rule = "the result is undefined when the source lane is inactive or not in the membermask",
-       .fix =
-           "name the lane in the mask and let it execute, or clamp the shuffle to the lanes taking "
-           "part"});
+/// Says of a shuffle's results in which lanes they are undefined: where the source lane does not
+/// execute it with them, or has an undefined value itself. `source_of(lane)`: the lane that it
+/// reads.
+template <class SourceOf>
+void mark_shuffled(const Strand& strand, const Instruction& instruction, LaneMask lanes,
+                   SourceOf&& source_of) {
+  std::unique_ptr<UndefinedLanes>& marks = strand.warp->undefined;
+  const Operand* const operands = instruction.operands;
+  LaneMask of_sources = 0, marked = 0;
+  UndefinedLanes::Source origin;
+  if (marks) {
+    // Which lane is read, and which lanes take part, decide what others get.
+    for (int operand = 3; operand <= 5; ++operand)
+      marks->require_defined(strand, instruction, operands[operand], lanes);
+    of_sources = marks->lanes(operands[2]);
+    if (of_sources != 0) origin = marks->source(operands[2]);
+  }
+  for (const int lane : lanes_of(lanes)) {
+    const int source = source_of(lane);
+    const bool takes_part = (lanes >> source & 1) != 0;
+    if (takes_part && (of_sources >> source & 1) == 0) continue;
+    marked |= lane_bit(lane);
+    if (!takes_part) origin = {&instruction, source};
+  }
+  if (!marks && marked != 0) marks = std::make_unique<UndefinedLanes>();
+  if (!marks) return;
+  marks->set(operands[0], lanes, marked, origin);
+  marks->set(operands[1], lanes, 0, origin);
 }
 
 /// Operands: d, p, a, b, c, mask; p is scratch storage when it was not written.
@@ -93,14 +117,10 @@ void shuffle(const Strand& strand, const Instruction& instruction, LaneMask lane
     in_range_lanes |= LaneMask{in_range} << lane;
     sources |= LaneMask{1} << (source & (kWarpLanes - 1));
   });
-  if ((sources & ~lanes) != 0) {
-    for_lanes(lanes, [&](int lane) {
+  if ((sources & ~lanes) != 0 || strand.warp->undefined != nullptr) {
+    mark_shuffled(strand, instruction, lanes, [&](int lane) {
       bool in_range = false;
-      const int source = shuffle_source<which_mode>(lane, b[lane], c[lane], in_range);
-      if (lanes >> source & 1) return;
-      if (strand.cluster->settings().strictness == Strictness::strict)
-        fault_shuffle_source(strand, instruction, lane, source);
-      results[lane] = a[lane];
+      return shuffle_source<which_mode>(lane, b[lane], c[lane], in_range) & (kWarpLanes - 1);
     });
   }
   for_lanes(lanes, [&](int lane) { d[lane] = results[lane]; });
@@ -115,6 +135,7 @@ void bind_shfl(Binder& binder) {
   const ptx::Operand nowhere;  // a sink
   binder.destination(pair ? destination.elements[1] : nowhere, 0);
   for (size_t i = 1; i < 5; ++i) binder.source_value(binder.ptx_operand(i), ScalarType::b32);
+  binder.out.marks = Marks::own;
   const std::string_view mode = binder.modifiers.get("mode");
   binder.out.execute = mode == "up"     ? collective<shuffle<Shuffle::up>>
                        : mode == "down" ? collective<shuffle<Shuffle::down>>

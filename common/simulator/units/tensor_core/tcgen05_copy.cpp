@@ -48,15 +48,17 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
     CopyOperation copy = form.operation;
     copy.destination = TensorAddress::decode(static_cast<uint32_t>(
         strand.value(i.operands[0], lane) + static_cast<uint64_t>(i.immediate)));
-    if (strand.cluster->settings().strictness == Strictness::lenient)
-      copy.destination.lane %= TensorMemory::kLanes;
-    if (copy.destination.lane >= (copy.one_row_a_quarter ? uint32_t{kWarpLanes} : 1u))
+    const uint32_t lanes_to_start_at = copy.one_row_a_quarter ? uint32_t{kWarpLanes} : 1u;
+    const uint32_t on_hardware = copy.destination.lane % TensorMemory::kLanes;
+    if (!strand.cluster->at_isa_level()) copy.destination.lane = on_hardware;
+    if (copy.destination.lane >= lanes_to_start_at)
       Site{strand, i, thread}.fault(
           {.what =
                fmt::format("invalid datapath (lane) alignment: the destination starts at lane {}",
                            copy.destination.lane),
            .rule = "the copy fills the lanes that its shape names",
-           .fix = copy.one_row_a_quarter ? "start at one of lanes 0 to 31" : "start at lane 0"});
+           .fix = copy.one_row_a_quarter ? "start at one of lanes 0 to 31" : "start at lane 0",
+           .hardware_accepts = on_hardware < lanes_to_start_at});
     const uint64_t bits = strand.value(i.operands[1], lane);
     if (const auto problem = check_matrix_descriptor(bits)) Site{strand, i, thread}.fault(*problem);
     copy.source = decode_matrix_descriptor(bits);

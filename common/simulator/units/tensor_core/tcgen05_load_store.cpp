@@ -11,6 +11,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/machine/late_read.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -119,8 +121,8 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
   const uint32_t within = address.lane % kWarpLanes;
   const bool half_lanes = form.lanes() < kWarpLanes;
   const bool aligned = within == 0 || (half_lanes && within == form.lanes());
-  const bool strict = strand.cluster->settings().strictness == Strictness::strict;
-  if (!aligned || (strict && address.lane - within != quarter))
+  const bool names_quarter = address.lane - within == quarter;
+  if (!aligned || (!names_quarter && strand.cluster->at_isa_level()))
     Site{strand, i, active}.fault(
         {.what =
              fmt::format("invalid datapath (lane) alignment: the address names lane {}, but warp "
@@ -129,7 +131,8 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
                          quarter, half_lanes ? fmt::format(" or {}", quarter + form.lanes()) : ""),
          .rule = "warp w accesses the 32 lanes from 32 * (w % 4)",
          .fix = "add (warp % 4) * 32 << 16 to the address of the allocation",
-         .section = "Access restrictions"});
+         .section = "Access restrictions",
+         .hardware_accepts = aligned});
   address.lane = quarter + within;
   TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_allocated(strand, i, active, address.column, form.columns);
@@ -175,7 +178,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   for (uint32_t r = 0; r < form.registers; ++r) {
     gather(memory, form, address, r, state.data.data() + first + size_t{r} * kWarpLanes);
     std::fill_n(strand.lanes<uint32_t>(i.operands[r]), kWarpLanes, pattern);
-    state.loads.push_back({&i.operands[r], pattern});
+    state.loads.push_back({&i.operands[r], pattern, &i});
   }
   const Cycle latency = transfer_cycles(form);
   state.loads_done =
@@ -184,9 +187,8 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   return Flow::next;
 }
 
-Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
-  require_converged(strand, i, active);
-  TensorMemory::WarpState& state = units_of(strand).tensor_memory.warp_state(strand.warp->index);
+/// What the warp's loads bring is there.
+void deliver(Strand& strand, TensorMemory::WarpState& state) {
   const uint32_t* data = state.data.data();
   for (const TensorMemory::WarpState::Load& load : state.loads) {
     uint32_t* const target = strand.lanes<uint32_t>(*load.destination);
@@ -198,8 +200,58 @@ Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
   state.loads.clear();
   state.data.clear();
   strand.time = std::max(strand.time, state.loads_done);
+}
+
+Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
+  require_converged(strand, i, active);
+  deliver(strand, units_of(strand).tensor_memory.warp_state(strand.warp->index));
   tell_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_load});
   return Flow::next;
+}
+
+[[noreturn]] void fault_late_read(const Strand& strand, const Instruction& i, LaneMask lanes,
+                                  const std::string& name, const Instruction& load) {
+  const Kernel& kernel = strand.cluster->kernel();
+  const ptx::Instruction& source = kernel.source(load);
+  Site{strand, i, lanes}.fault(
+      {.what =
+           fmt::format("register {} is read before the tcgen05.wait::ld of the load that writes "
+                       "it",
+                       name),
+       .rule = "the destination registers of tcgen05.ld are undefined until tcgen05.wait::ld",
+       .fix =
+           "execute tcgen05.wait::ld between the load and the first use, and tie the registers to "
+           "it (\"+r\") or put load and wait into one asm statement, so that the compiler moves "
+           "no conversion between the two",
+       .details = {fmt::format("the load: {}: `{}`",
+                               kernel.module().ptx().describe_location(source), source.opcode)},
+       .section = "tcgen05.wait",
+       .hardware_accepts = true});
+}
+
+/// An instruction that may read a register of a load under way: on hardware it waits for the value.
+Flow execute_late_read(Strand& strand, const Instruction& i, LaneMask active) {
+  const auto& late = *static_cast<const LateRead*>(i.detail);
+  TensorMemory::WarpState& state = units_of(strand).tensor_memory.warp_state(strand.warp->index);
+  for (const TensorMemory::WarpState::Load& load : state.loads) {
+    const auto awaited = std::find_if(
+        late.registers.begin(), late.registers.end(), [&](const LateRead::Register& reg) {
+          return reg.operand.offset_bytes == load.destination->offset_bytes;
+        });
+    if (awaited == late.registers.end()) continue;
+    const uint32_t* const values = strand.lanes<uint32_t>(awaited->operand);
+    LaneMask lanes = 0;
+    for (const int lane : lanes_of(active))
+      if (values[lane] == load.pattern) lanes |= lane_bit(lane);
+    if (lanes == 0) continue;
+    if (strand.cluster->at_isa_level())
+      fault_late_read(strand, i, lanes,
+                      strand.cluster->kernel().function().registers[awaited->index].name,
+                      *load.instruction);
+    deliver(strand, state);
+    break;
+  }
+  return late.original.execute(strand, late.original, active);
 }
 
 Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
@@ -273,6 +325,7 @@ void bind_transfer(Binder& binder, bool is_load) {
 
 void bind_load(Binder& binder) {
   bind_transfer(binder, true);
+  binder.builder().check_late_reads(execute_late_read);
   binder.out.execute = execute_load;
 }
 void bind_store(Binder& binder) {

@@ -34,16 +34,18 @@ constexpr int kD = 0, kA = 1, kB = 2, kDescriptor = 3, kEnable = 4, kDisable = 5
 /// A lane that D or A may start at: 0, and 16 too for M = 64.
 uint32_t checked_lane(const Strand& strand, const Instruction& i, int lane, uint32_t matrix_lane,
                       const MmaOperation& mma, const char* matrix) {
-  if (strand.cluster->settings().strictness == Strictness::lenient)
-    matrix_lane %= TensorMemory::kLanes;
   const bool may_be_16 = mma.group == 1 && mma.shape.m == 64;
-  if (matrix_lane == 0 || (may_be_16 && matrix_lane == 16)) return matrix_lane;
+  const auto is_valid = [=](uint32_t first) { return first == 0 || (may_be_16 && first == 16); };
+  const uint32_t on_hardware = matrix_lane % TensorMemory::kLanes;
+  if (!strand.cluster->at_isa_level()) matrix_lane = on_hardware;
+  if (is_valid(matrix_lane)) return matrix_lane;
   Site{strand, i, lane_bit(lane)}.fault(
       {.what = fmt::format("invalid datapath (lane) alignment: {} starts at lane {} with M = {}",
                            matrix, matrix_lane, mma.shape.m),
        .rule = "the layout says in which lanes A and D lie",
        .fix = std::string("start at lane 0") + (may_be_16 ? " or 16" : ""),
-       .section = "Data Path Layout Organization"});
+       .section = "Data Path Layout Organization",
+       .hardware_accepts = is_valid(on_hardware)});
 }
 
 void check_shared_operand(Strand& strand, const Instruction& i, int lane, uint64_t bits,

@@ -98,13 +98,16 @@ void TensorMemory::require_allocated(const Strand& strand, const Instruction& in
 void TensorMemory::require_written(const Strand& strand, const Instruction& instruction,
                                    LaneMask lanes, uint32_t first_lane, uint32_t lane_count,
                                    uint32_t first, uint32_t count) const {
-  if (strand.cluster->settings().strictness != Strictness::strict) return;
   const uint32_t last_quarter = (first_lane + lane_count - 1) / kWarpLanes;
   const std::bitset<kColumns> wanted = columns_mask(first, count);
   for (uint32_t quarter = first_lane / kWarpLanes; quarter <= last_quarter; ++quarter) {
     if ((written_[quarter] & wanted) == wanted) continue;
     for (uint32_t column = first; column < first + count; ++column) {
       if (written_[quarter][column]) continue;
+      if (!strand.cluster->at_isa_level()) {
+        ++strand.cluster->tolerated().unwritten_tmem;
+        return;
+      }
       Site{strand, instruction, lanes}.fault(
           {.what = fmt::format("reads Tensor Memory column {} in lanes {}-{} of CTA rank {}, which "
                                "nothing has written since it was allocated",
@@ -114,7 +117,8 @@ void TensorMemory::require_written(const Strand& strand, const Instruction& inst
            .fix = "write it first: enable-input-d must be false on the first tcgen05.mma of a sum, "
                   "and a "
                   "read needs the commit and the mbarrier wait that order it behind the mma",
-           .section = "Tensor Memory"});
+           .section = "Tensor Memory",
+           .hardware_accepts = true});
     }
   }
 }
@@ -190,6 +194,14 @@ bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, Lane
         {.what = fmt::format("allocates {} columns", columns),
          .rule = "the number of columns is a power of two in 32...512",
          .fix = "round the number of columns up to the next power of two, at least 32"});
+  if (last_columns_ != 0 && columns > last_columns_ && strand.cluster->at_isa_level())
+    Site{strand, instruction, lanes}.fault(
+        {.what =
+             fmt::format("allocates {} columns after an allocation of {}", columns, last_columns_),
+         .rule = "the number of columns does not grow from one allocation of a CTA to the next",
+         .fix = "allocate the largest range first",
+         .hardware_accepts = true});
+  last_columns_ = columns;
   if (relinquished_)
     Site{strand, instruction, lanes}.fault(
         {.what = fmt::format(
@@ -239,11 +251,12 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
 
 void TensorMemory::relinquish(const Strand& strand, const Instruction& instruction,
                               LaneMask lanes) {
-  if (relinquished_ && strand.cluster->settings().strictness == Strictness::strict)
+  if (relinquished_ && strand.cluster->at_isa_level())
     Site{strand, instruction, lanes}.fault(
         {.what = "the CTA has relinquished its permit to allocate before",
          .rule = "the permit is relinquished once",
-         .fix = "relinquish once"});
+         .fix = "relinquish once",
+         .hardware_accepts = true});
   relinquished_ = true;
   tell_tensor_memory(strand, instruction, {.operation = TensorMemoryEvent::Operation::relinquish});
 }

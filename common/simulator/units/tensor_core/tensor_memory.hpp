@@ -45,7 +45,8 @@ class TensorMemory {
   /// The columns must be allocated.
   void require_allocated(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                          uint32_t first, uint32_t count) const;
-  /// The columns must have been written in these lanes (strict level only).
+  /// The columns must have been written in these lanes; at the level `hardware` a read of others is
+  /// counted.
   void require_written(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                        uint32_t first_lane, uint32_t lane_count, uint32_t first,
                        uint32_t count) const;
@@ -70,12 +71,14 @@ class TensorMemory {
   /// What a warp has in flight. A load captures its data when it issues and fills its destination
   /// registers with a pattern of its own; wait::ld replaces the pattern by the data. A register
   /// that no longer holds the pattern belongs to someone else by then (the load's destination was
-  /// never read, and its place was given to another register), so it is left alone. A program that
-  /// reads the register before wait::ld sees the pattern, a NaN.
+  /// never read, and its place was given to another register), so it is left alone. An instruction
+  /// that reads the register before wait::ld is known when the kernel is decoded (LateRead): a
+  /// fault, or at the level `hardware` the moment when the data arrive.
   struct WarpState {
     struct Load {
       const Operand* destination = nullptr;
       uint32_t pattern = 0;
+      const Instruction* instruction = nullptr;
     };
     std::vector<Load> loads;
     std::vector<uint32_t> data;  ///< 32 words for each load
@@ -118,6 +121,7 @@ class TensorMemory {
   std::vector<Request> requests_;
   std::vector<WarpState> warps_;
   bool relinquished_ = false;
+  uint32_t last_columns_ = 0;  ///< of the last allocation
   int group_ = 0;
   uint32_t patterns_ = 0;
 };
