@@ -174,6 +174,26 @@ TEST(Launch, AFaultIsStickyWhenErrorsAreReturned) {
   unsetenv("BW_SIM_ON_ERROR");
 }
 
+TEST(Launch, FaultsAreCudasErrors) {
+  const auto error_of = [](const std::string& instruction) {
+    const std::string ptx =
+        ".visible .entry fault() {\n  .reg .b32 %r<2>; .reg .b64 %rd<4>;\n"
+        "  .shared .align 8 .b8 tile[64];\n  mov.u64 %rd1, 64; cvta.shared.u64 %rd2, %rd1;\n"
+        "  mov.u64 %rd3, 0x700000000004;\n  st.shared.u32 [tile], 1;\n" +
+        instruction + "\n  ret;\n}\n";
+    const Program program(ptx, "fault", FatBinaryBuilder::Store::plain);
+    const cudaError_t error = cudaLaunchKernel(program.host_function(), 1, 1, nullptr, 0, nullptr);
+    EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+    return error;
+  };
+  setenv("BW_SIM_ON_ERROR", "return", 1);
+  EXPECT_EQ(error_of("ld.u32 %r1, [%rd1];"), cudaErrorIllegalAddress);
+  EXPECT_EQ(error_of("ld.global.u64 %rd1, [%rd3];"), cudaErrorMisalignedAddress);
+  EXPECT_EQ(error_of("ld.shared.u32 %r1, [tile+64];"), cudaErrorLaunchFailure);
+  EXPECT_EQ(error_of("mbarrier.inval.b64 [%rd3];"), cudaErrorInvalidAddressSpace);
+  unsetenv("BW_SIM_ON_ERROR");
+}
+
 TEST(Launch, ReturnsAnErrorForPtxThatIsCutOff) {
   const std::string whole = kAddPtx;
   static Program program(whole.substr(0, whole.size() / 2), "add_numbers",

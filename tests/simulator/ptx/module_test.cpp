@@ -352,7 +352,7 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
             "kernel<pair<int, tuple<...>>, 128>");
   std::string many = "_Z6kernelI";
   for (int i = 0; i < 60; ++i) many += "Li7E";
-  EXPECT_EQ(readable_name(many + "EEvi"), "kernel<...>");
+  EXPECT_EQ(readable_name(many + "Evi"), "kernel<...>");
   // A variable of a function keeps its name.
   EXPECT_EQ(readable_name("_ZZ6kernelILi1EEvvE4slot"), "kernel<1>()::slot");
 }

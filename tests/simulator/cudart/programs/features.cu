@@ -240,10 +240,10 @@ int run_out_of_bounds() {
   CUDA(cudaMalloc(&out, 16));
   write_far<<<1, 1>>>(out);
   std::printf("after the fault\n");
-  CHECK(cudaDeviceSynchronize() == cudaErrorLaunchFailure);
-  CHECK(cudaFree(out) == cudaErrorLaunchFailure);
-  CHECK(cudaGetLastError() == cudaErrorLaunchFailure);
-  CHECK(cudaGetLastError() == cudaErrorLaunchFailure);
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  CHECK(cudaFree(out) == cudaErrorIllegalAddress);
+  CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
+  CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
   CUDA(cudaDeviceReset());
   return run_saxpy();
 }
