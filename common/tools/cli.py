@@ -46,6 +46,7 @@ _GROUPS = (
     ("work through the exercises", ("next", "watch", "check", "hint", "list", "diff", "skip", "reset",
                                     "use")),
     ("run and measure", ("run", "profile", "test", "bench")),
+    ("look it up", ("docs",)),
     ("this machine", ("doctor", "setup")),
 )
 
@@ -106,6 +107,15 @@ examples:
   ./workbook bench hopper -- --shapes 8192x8192x8192 --config all
 
 What follows `--` goes to the benchmark's program.""",
+    "docs": """\
+examples:
+  ./workbook docs                  make the site; prints its first page's path
+  ./workbook docs --open           and open it in a browser
+  ./workbook docs --serve          and serve it on this machine, until Ctrl-C
+  ./workbook docs --serve 8080     on another port (0: any that is free)
+
+Chapters, concepts, glossary, instruction tables, contract and reference, with search, without a
+network. Needs Doxygen, its theme and Graphviz, which the command installs as Debian's packages.""",
     "doctor": """\
 examples:
   ./workbook doctor                exit status 1 if something is missing""",
@@ -177,6 +187,12 @@ def _parser():
     bench = add("bench", "Measure speed.", commands.do_bench)
     bench.add_argument("subject", choices=sorted(commands.BENCHMARKS), help="what to measure")
 
+    docs = add("docs", "Make the documentation site.", _do_docs)
+    shown = docs.add_mutually_exclusive_group()
+    shown.add_argument("--open", action="store_true", help="open it in a browser")
+    shown.add_argument("--serve", metavar="PORT", nargs="?", type=int, const=8000,
+                       help="serve it on this machine (port 8000 if you name none)")
+
     add("doctor", "Say what this machine has and which chapters run where.", commands.do_doctor)
 
     for name in READER_COMMANDS:
@@ -195,6 +211,11 @@ def _from_listing(name):
         environment.require_toml(root, console)
         return getattr(listing, name)(root, console, arguments)
     return action
+
+
+def _do_docs(root, console, arguments):
+    from .site import command  # imported only when it is used
+    return command.do_docs(root, console, arguments)
 
 
 def _split(arguments):

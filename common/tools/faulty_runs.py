@@ -8,14 +8,15 @@ from pathlib import Path
 from . import compose, device_code, regions, runs
 from .errors import WorkbookError
 
-_FORM = re.compile(r'^(\S+)((?:\s+\S+)*?)\s+without\s+(\S+)\s+"(.+?)"\s+entries\s+([\d ]+)$')
+_FORM = re.compile(r'^(\S+)((?:\s+\S+)*?)\s+without\s+(\S+)\s+"(.+?)"\s+entries\s+(all|[\d ]+)$')
 _WIDTH = 100
 
 
 def block(root, tools, text):
     """The lines of a report, cut to the named entries.
 
-    `text` reads `PROGRAM [OPTIONS] without FILE "part of the line" entries 1 2`.
+    `text` reads `PROGRAM [OPTIONS] without FILE "part of the line" entries 1 2`, or `entries all` for
+    the whole of it, as a fault has it.
     """
     match = _FORM.match(text)
     if not match:
@@ -49,9 +50,11 @@ def _report(root, tools, program, options, name, part):
 
 
 def _cut(lines, wanted):
-    """The first line and the wanted entries, in lines that fit a page."""
+    """The first line and the wanted entries (or all that there is), in lines that fit a page."""
     kept, entry = [lines[0]], None
-    for line in lines[1:]:
+    if "all" in wanted:
+        kept = [line for line in lines if line.strip()]
+    for line in [] if "all" in wanted else lines[1:]:
         match = re.match(r"\s+\[(\d+)\] ", line)
         if match:
             entry = match.group(1)

@@ -1,0 +1,68 @@
+"""`./workbook docs`: brings Doxygen, builds what the site runs, makes the site, opens or serves it."""
+
+import functools
+import http.server
+import os
+import shutil
+import webbrowser
+
+from .. import build, packages
+from ..errors import WorkbookError
+from . import doxygen, make
+
+_OPENERS = ("xdg-open", "sensible-browser", "x-www-browser")
+ADDRESS = "127.0.0.1"
+
+
+def do_docs(root, console, arguments):
+    """Makes the site in build/docs and says where it is."""
+    from ..commands import prepare
+    absent = doxygen.missing()
+    if absent:
+        _install(absent, console)
+    tools = prepare(root, console, build.SIM, make.targets(), "Building what the site shows")
+    with console.step("Making the site"):
+        first = make.make(root, tools, root / "build" / "docs")
+    if arguments.serve is not None:
+        return _serve(first.parent, arguments.serve, console)
+    print(first)
+    if arguments.open:
+        _open(first, console)
+    return 0
+
+
+def _install(absent, console):
+    try:
+        packages.install(absent, console)
+    except WorkbookError as error:
+        raise WorkbookError("The site is made by Doxygen, and something is missing for that. Nothing "
+                            f"else in the workbook needs it: every text is readable as it is. {error}"
+                            ) from error
+
+
+def _open(first, console):
+    """Opens the page in a browser; where there is none, its path stands on standard output already."""
+    has_display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    found = has_display and (os.environ.get("BROWSER") or any(map(shutil.which, _OPENERS)))
+    if not found or not webbrowser.open(first.as_uri()):
+        console.say("No browser was found here; the path above is the first page.")
+
+
+def _serve(folder, port, console):
+    """Serves the site to this machine alone until it is interrupted."""
+    handler = functools.partial(_Quiet, directory=str(folder))
+    try:
+        server = http.server.ThreadingHTTPServer((ADDRESS, port), handler)
+    except OSError as error:
+        raise WorkbookError(f"Port {port} can't be used ({error.strerror}). Give another one: "
+                            "--serve PORT, or --serve 0 for any that is free.") from error
+    with server:
+        print(f"http://{ADDRESS}:{server.server_address[1]}/", flush=True)
+        console.say("Ctrl-C ends it.")
+        server.serve_forever()
+    return 0
+
+
+class _Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_arguments):
+        """Says nothing of each file."""

@@ -1,0 +1,226 @@
+"""Pages that the build writes: the instruction tables, the contract's types, the reference by layer."""
+
+import posixpath
+import re
+import subprocess
+from pathlib import Path
+
+from .. import build
+from ..errors import WorkbookError
+
+LISTING = "opcode_listing"
+_EFFECTS = {
+    "lane": "its own registers",
+    "warp": "its own warp",
+    "cluster": "others of its cluster see it",
+    "grid": "others of the grid see it",
+    "refused": "refused at launch, by name",
+}
+# The layers of the reference, from the reader's side down: (folder, what it holds).
+_LAYERS = (
+    ("solutions/01_mbarrier_pipeline", "chapter 1: rings of mbarriers"),
+    ("solutions/02_tmem_lifecycle", "chapter 2: tensor memory"),
+    ("solutions/03_warp_contexts", "chapter 3: roles and their scopes"),
+    ("solutions/04_per_k_contexts", "chapter 4: one accumulator for each K block"),
+    ("solutions/05_blockwise_fp8_gemm", "chapter 5: the whole GEMM"),
+    ("solutions/06_hopper_fp8_gemm", "chapter 6: the GEMM on Hopper"),
+    ("common/device", "PTX wrappers of one instruction each, and descriptors"),
+    ("common/host", "buffers, tensor maps, problems, references"),
+    ("common/simulator/cudart", "the CUDA runtime's functions"),
+    ("common/simulator/diagnosis", "why a launch is stuck"),
+    ("common/simulator/trace", "recordings of what happened"),
+    ("common/simulator/units", "what instructions do, and the state that they keep"),
+    ("common/simulator/machine", "device, grid, cluster, warps; event loop; opcode table; costs"),
+    ("common/simulator/ptx", "from PTX text to flat instruction lists"),
+    ("common/simulator/base", "errors and text"),
+)
+
+
+_TRY_IT = """\
+# Try it
+
+Two pages that move. Both work by keyboard, and without a network.
+
+| page | what it shows |
+|---|---|
+| [Step through an mbarrier](../docs/site/mbarrier.html) | a recorded run, one barrier, one step at a time: who arrives, \
+who sleeps, and why a wait may go on |
+| [Explore swizzles and descriptors](../docs/site/operands.html) | where the bytes of a layout lie, which banks a warp's \
+reads hit, and the 64 bits of the descriptor |
+"""
+_LOOK_UP = """\
+# Look it up
+
+| you have | look here |
+|---|---|
+| a word | [glossary](../docs/glossary.md) |
+| a kernel that hangs, stops or is wrong | [symptom, cause, fix](../docs/symptoms.md) |
+| the number of a pitfall | [the pitfalls of this field](../docs/pitfalls.md) |
+| an instruction | [instruction tables](instructions.md) |
+| a type or member of the design | [the contract](../docs/contract.md), [type by type](contract_types.md) |
+| a header, a class, a function | [reference by layer](reference.md), or the search field |
+"""
+
+
+def pages(root):
+    """[(path, text)] of all generated pages."""
+    root = Path(root)
+    return [*instructions(_listed(root)), *contract(root), ("generated/reference.md", reference(root)),
+            ("generated/try_it.md", _TRY_IT), ("generated/look_up.md", _LOOK_UP)]
+
+
+def _listed(root):
+    program = build.program(root, build.SIM, LISTING)
+    if not program.is_file():
+        raise WorkbookError(f"The program {LISTING} is not built.")
+    result = subprocess.run([str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            universal_newlines=True, check=False)
+    if result.returncode != 0:
+        raise WorkbookError(f"{LISTING} failed: {result.stderr.strip()}")
+    return [line.split("\t") for line in result.stdout.splitlines()]
+
+
+def instructions(rows):
+    """The overview and one page a group, from [group, opcode, grammar, effect, section] rows."""
+    groups = {}
+    for group, *rest in rows:
+        groups.setdefault(group, []).append(rest)
+    overview = [
+        "# Instruction tables", "",
+        "Which PTX instructions does the simulator execute, and how does it read them? These tables "
+        "are printed from its opcode table, the one place that knows an instruction's text.", "",
+        "The grammar of the modifiers: a word alone is required; `[x]` is optional; `a|b` means one "
+        "of them; `name=` gives the choice a name; `name*2` takes two of them, in order; `*` takes "
+        "any. Modifiers may come in any order.", "",
+        "The effect says who can see what an instruction does. It decides what runs ahead and what "
+        "waits its turn ([the simulator's page](../common/simulator/README.md)). Where the modifiers "
+        "decide, the table names the least.", "",
+        "| effect | meaning |", "|---|---|",
+        *[f"| {name} | {meaning} |" for name, meaning in _EFFECTS.items()], "",
+        "| group | forms | executed |", "|---|---:|---:|"]
+    made = []
+    for title, forms in groups.items():
+        path = f"generated/instructions_{re.sub('[^a-z]+', '_', title.lower())}.md"
+        executed = sum(form[2] != "refused" for form in forms)
+        overview.append(f"| [{title}]({posixpath.basename(path)}) | {len(forms)} | {executed} |")
+        lines = [f"# Instructions: {title}", "",
+                 "Made from the simulator's opcode table; [how to read it](instructions.md).", "",
+                 "| opcode | modifiers | effect | PTX ISA section |", "|---|---|---|---|"]
+        lines += [f"| `{opcode}` | {_code(grammar)} | {effect} | {_text(section)} |"
+                  for opcode, grammar, effect, section in forms]
+        made.append((path, "\n".join(lines) + "\n"))
+    return [("generated/instructions.md", "\n".join(overview) + "\n"), *made]
+
+
+def _code(text):
+    """Code in a cell; a name that is too long for a narrow page may break between its words."""
+    return " ".join(f"`{word}`" for word in text.split()) if text else ""
+
+
+def _text(text):
+    return text.replace("|", "\\|").replace("_", "\\_")
+
+
+def contract(root):
+    """One page for each type of docs/contract.md: its row, and its members' rows."""
+    source = "docs/contract.md"
+    chapter, code, tests, made, index = None, "", "", [], {}
+    current = None
+    for line in (root / source).read_text(encoding="utf-8").split("\n"):
+        heading = re.match(r"## (Chapter (\d+): .*)", line)
+        if heading:
+            chapter, current = (int(heading.group(2)), heading.group(1)), None
+            continue
+        where = re.match(r"Code: (.*?)\. Tests: (.*)\.$", line)
+        if where:
+            code, tests = where.groups()
+            continue
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        if chapter is None or len(cells) != 3 or cells[0] == "design" or set(cells[0]) <= set("-"):
+            continue
+        name = re.match(r"`_?([A-Z]\w+)(?:\[[^\]]*\])?`", cells[0])
+        of_before = name and current and re.match(rf"`{current}\.", cells[0])
+        if name and not of_before:
+            current = name.group(1)
+            index.setdefault(chapter[1], []).append(current)
+            made.append([current, chapter, code, tests, [cells]])
+        elif current:
+            made[-1][4].append(cells)
+        else:
+            current = None
+    result = []
+    for name, of, code, tests, rows in made:
+        result.append((f"generated/contract_{name}.md", _type_page(root, name, of, code, tests, rows)))
+    overview = ["# The contract, type by type", "",
+                "Every type of the design has a page: its name here, its members, what differs and "
+                "why, where it is taught and tested. The pages are made from "
+                "[the contract](../docs/contract.md), which has it all in one place.", ""]
+    for title, names in index.items():
+        overview += [f"## {title}", "",
+                     *[f"- [{name}](contract_{name}.md)" for name in names], ""]
+    return [("generated/contract_types.md", "\n".join(overview)), *result]
+
+
+def _type_page(root, name, of, code, tests, rows):
+    number, title = of
+    folder = next(path.name for path in (root / "solutions").glob(f"{number:02d}_*"))
+    lines = [f"# {name}", "",
+             f"From [{title}](../docs/contract.md#chapter-{number}). Taught in "
+             f"[the chapter](../chapters/{folder}/README.md).", "",
+             f"Code: {_files(root, code, folder)}. Tests: {_tests(root, tests)}.", "",
+             "| design | here | differs, and why |", "|---|---|---|"]
+    for row in rows:
+        lines.append("| " + " | ".join(cell.replace("](pitfalls.md", "](../docs/pitfalls.md")
+                                       for cell in row) + " |")
+    here = re.match(r"`(\w+)", rows[0][1])
+    cpp = here.group(1) if here else name
+    lines += ["", f"In the reference: bw::{cpp}."]
+    return "\n".join(lines) + "\n"
+
+
+def _files(root, text, folder):
+    def link(match):
+        name = match.group(1)
+        path = name if (root / name).exists() else f"solutions/{folder}/{name}"
+        return f"[{name}](../{path})" if (root / path).exists() else f"`{name}`"
+    return re.sub(r"`([^`]+)`", link, text)
+
+
+def _tests(root, text):
+    def link(match):
+        for folder in ("tests/contract/", ""):
+            if (root / (folder + match.group(1))).exists():
+                return f"[{match.group(1)}](../{folder}{match.group(1)})"
+        return f"`{match.group(1)}`"
+    return re.sub(r"`([^`]+)`", link, text)
+
+
+def reference(root):
+    """The headers by layer, each with the first sentence of its brief."""
+    lines = ["# Reference by layer", "",
+             "Every header, from what a chapter shows down to what the simulator rests on. Arrows of "
+             "includes go down this page only. A header's page shows what it includes, its types and "
+             "functions, and its source.", ""]
+    for folder, what in _LAYERS:
+        lines += [f"## {folder}", "", what[0].upper() + what[1:] + ".", "",
+                  "| header | what it holds |", "|---|---|"]
+        for path in sorted((root / folder).rglob("*.*h*")):
+            if path.suffix not in (".hpp", ".cuh"):
+                continue
+            name = path.relative_to(root).as_posix()
+            lines.append(f"| [{path.relative_to(root / folder).as_posix()}](../{name}) | "
+                         f"{_text(brief(path.read_text(encoding='utf-8')))} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def brief(text):
+    """The first sentence of a header's `\\file` comment."""
+    match = re.search(r"^/// \\file\n((?:///.*\n)+)", text, re.M)
+    if not match:
+        return ""
+    words = " ".join(line[3:].strip() for line in match.group(1).splitlines())
+    end = re.search(r"\.(?=\s+[A-Z(]|$)", words)
+    return words[:end.start()] if end else words
+
+

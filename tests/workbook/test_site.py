@@ -1,0 +1,461 @@
+"""The documentation site: links, pages in a browser, the operand explorer against the C++, bad input.
+
+The site is made once, into the build folder. What a machine lacks (Doxygen, Chromium, Node) skips the
+tests that need it, with a word.
+"""
+
+import html
+import io
+import json
+import os
+import random
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import unittest
+import unittest.mock
+from pathlib import Path
+
+import browser
+from support import ROOT, CheckoutTest
+
+from tools import build
+from tools.console import Console
+from tools.errors import WorkbookError
+from tools.site import command, doxygen, generated, make, pages, recordings
+from tools.try_exercise import tools_of
+
+OUTPUT = build.SIM.folder(ROOT) / "docs"
+SITE = OUTPUT / "html"
+WIDTHS = (400, 900, 1400)
+SKIPPED = 77
+# One page of each kind.
+KINDS = ("index.html", "chapters.html", "chapters_01_mbarrier_pipeline.html",
+         "chapters_05_blockwise_fp8_gemm.html", "docs_concepts.html", "docs_concepts_mbarrier.html",
+         "docs_concepts_descriptors.html", "docs_glossary.html", "docs_symptoms.html",
+         "docs_pitfalls.html", "generated_instructions.html",
+         "generated_instructions_tensor_core_and_tensor_memory.html", "docs_contract.html",
+         "generated_contract_TmemAllocation.html", "generated_reference.html", "swizzle_8cuh.html",
+         "swizzle_8cuh_source.html", "classbw_1_1ProducerConsumerPipeline.html", "annotated.html",
+         "files.html", "mbarrier.html", "operands.html", "listing_solutions_02_tmem_lifecycle.html")
+
+
+def missing():
+    """Why the site can't be made here, or nothing."""
+    absent = doxygen.missing()
+    if absent:
+        return "not installed: " + ", ".join(absent)
+    unbuilt = [name for name in make.targets() if not build.program(ROOT, build.SIM, name).is_file()]
+    return "not built: " + ", ".join(unbuilt) if unbuilt else ""
+
+
+class Links(unittest.TestCase):
+    """Every link, image and script of every page leads somewhere."""
+
+    def test_targets_and_anchors_exist(self):
+        found, names = {}, {}
+        for page in SITE.glob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            names[page.name] = set(re.findall(r'\b(?:id|name)="([^"]+)"', text))
+            found[page.name] = set(re.findall(r'\b(?:href|src|data)="([^"]*)"', text))
+        self.assertGreater(len(found), 200)
+        broken = []
+        for page, targets in found.items():
+            for target in targets:
+                target = html.unescape(target)
+                if re.match(r"(https?:|mailto:|javascript:|data:)", target) or target in ("", "#"):
+                    continue
+                name, _, anchor = target.partition("#")
+                if name and not (SITE / name).is_file():
+                    broken.append(f"{page}: {target}")
+                elif anchor and (name or page) in names and anchor not in names[name or page]:
+                    broken.append(f"{page}: {target}")
+        self.assertEqual(broken[:20], [], f"{len(broken)} broken links")
+
+    def test_nothing_is_left_of_the_making(self):
+        for page in SITE.glob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            for mark in (pages.REPOSITORY, "@htmlonly", "@BODY@", "/making/"):
+                self.assertNotIn(mark, text, page.name)
+
+    def test_the_navigation_names_every_chapter_and_concept(self):
+        tree = (SITE / "navtreedata.js").read_text(encoding="utf-8")
+        for page in KINDS[1:5]:
+            self.assertIn(page, tree + "".join(path.read_text(encoding="utf-8")
+                                               for path in SITE.glob("navtree*.js")))
+
+    def test_search_finds_without_a_server(self):
+        self.assertIn("searchdata", "".join(path.name for path in (SITE / "search").iterdir()))
+        found = "".join(path.read_text(encoding="utf-8") for path in (SITE / "search").glob("*.js"))
+        for word in ("ProducerConsumerPipeline", "Tensor memory", "Glossary"):
+            self.assertIn(word, found)
+
+
+# What sticks out of the window and is in nothing that scrolls; [tag, class, right edge].
+_OVERFLOWING = """(() => {
+  const found = [], main = document.querySelector('div.contents, main');
+  for (const one of main.querySelectorAll('*')) {
+    const box = one.getBoundingClientRect();
+    if (box.width === 0 || box.right <= innerWidth + 1) continue;
+    let parent = one, scrolls = false;
+    while (parent && parent !== main && !scrolls) {
+      const style = getComputedStyle(parent);
+      scrolls = style.overflowX !== 'visible' || style.position === 'absolute';
+      parent = parent.parentElement;
+    }
+    if (!scrolls) found.push([one.tagName, String(one.className), Math.round(box.right)]);
+  }
+  const doc = document.querySelector('#doc-content');
+  if (doc && doc.scrollWidth > doc.clientWidth + 1) found.push(['#doc-content', '', doc.scrollWidth]);
+  if (document.documentElement.scrollWidth > innerWidth) found.push(['html', '', document.documentElement.scrollWidth]);
+  return found.slice(0, 5);
+})()"""
+_WITHOUT_TEXT = """[...document.querySelectorAll('img:not([alt]), iframe:not([title]), '
+  + '[role=img]:not([aria-label]):not([alt])')].map(one => one.outerHTML.slice(0, 120))"""
+_CONTROLS = "main a, main button, main select, main input, main [tabindex='0']"
+
+
+@unittest.skipUnless(browser.find(), "no Chromium here")
+class InABrowser(unittest.TestCase):
+    """Every kind of page: no error, nothing that sticks out, text for every figure."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+
+    def test_every_kind_of_page(self):
+        for name in KINDS:
+            self.assertTrue((SITE / name).is_file(), name)
+            for width in WIDTHS:
+                for dark in (False, True):
+                    with self.subTest(page=name, width=width, dark=dark):
+                        page = self.browser.open(SITE / name, width, dark)
+                        self.assertEqual(page.messages, [])
+                        self.assertEqual(page.evaluate(_OVERFLOWING), [])
+                        self.assertEqual(page.evaluate(_WITHOUT_TEXT), [])
+
+    def test_dark_and_light_differ(self):
+        for name in ("docs_glossary.html", "mbarrier.html"):
+            grounds = [self.browser.open(SITE / name, 900, dark).evaluate(
+                "getComputedStyle(document.body).backgroundColor") for dark in (False, True)]
+            self.assertNotEqual(*grounds)
+
+    def test_every_control_is_reached_by_tab(self):
+        for name in ("mbarrier.html", "operands.html"):
+            page = self.browser.open(SITE / name, 900)
+            page.evaluate("window.reached = new Set(); document.addEventListener('focusin', "
+                          "event => reached.add(event.target))")
+            wanted = page.evaluate(f"document.querySelectorAll({json.dumps(_CONTROLS)}).length")
+            self.assertGreater(wanted, 8)
+            for _ in range(wanted + 5):
+                page.press("Tab")
+            self.assertEqual(page.evaluate(
+                f"[...document.querySelectorAll({json.dumps(_CONTROLS)})].filter(one => "
+                "!reached.has(one)).map(one => one.outerHTML.slice(0, 80))"), [], name)
+
+    def test_keys_step_through_a_recording(self):
+        page = self.browser.open(SITE / "mbarrier.html", 900)
+        steps = page.evaluate("document.querySelectorAll('#steps tbody tr').length")
+        self.assertGreater(steps, 20)
+        texts = set()
+        for _ in range(steps - 1):
+            page.press("ArrowRight")
+            texts.add(page.evaluate("document.getElementById('now').textContent"))
+        self.assertEqual(page.evaluate("document.getElementById('count').textContent").split(",")[0],
+                         f"step {steps} of {steps}")
+        self.assertGreater(len(texts), 10)
+        for text in texts:
+            self.assertNotRegex(text, r"undefined|NaN|null")
+        page.press("Home")
+        page.press("c")
+        self.assertIn("is complete", page.evaluate("document.getElementById('now').textContent"))
+
+    def test_every_barrier_of_every_recording(self):
+        page = self.browser.open(SITE / "mbarrier.html", 1400)
+        found = page.evaluate("""(() => {
+          const run = document.getElementById('run'), barrier = document.getElementById('barrier'), wrong = [];
+          let count = 0;
+          for (let r = 0; r < run.options.length; ++r) {
+            run.selectedIndex = r; run.dispatchEvent(new Event('change'));
+            for (let b = 0; b < barrier.options.length; ++b) {
+              barrier.selectedIndex = b; barrier.dispatchEvent(new Event('change'));
+              ++count;
+              document.getElementById('to-last').click();
+              const text = document.querySelector('main').textContent;
+              if (/undefined|NaN|null/.test(text)) wrong.push([r, b]);
+            }
+          }
+          return {count, wrong};
+        })()""")
+        self.assertGreater(found["count"], 20)
+        self.assertEqual(found["wrong"], [])
+
+    def test_the_explorer_refuses_what_there_is_not(self):
+        page = self.browser.open(SITE / "operands.html", 900)
+        self.assertEqual(page.evaluate("document.getElementById('word100').textContent"),
+                         self._descriptor(1024))
+        page.evaluate("document.getElementById('base').focus(); document.getElementById('base').select()")
+        page.type("1040")
+        self.assertIn("repeats every 1024 bytes", page.evaluate(
+            "document.getElementById('problem').textContent"))
+        self.assertTrue(page.evaluate("document.getElementById('shown').hidden"))
+
+    @staticmethod
+    def _descriptor(base):
+        """128-byte swizzle, K-major, sm_100, by the PTX ISA's fields."""
+        return f"0x{base >> 4 | 1 << 16 | 1024 >> 4 << 32 | 1 << 46 | 2 << 61:016x}"
+
+
+_NODE_PROGRAM = """
+const layout = require(process.argv[1]);
+const answers = JSON.parse(require('fs').readFileSync(0, 'utf8')).map((o) => {
+  if (layout.problem(o)) return {problem: layout.problem(o)};
+  const made = layout.make(o), steps = [];
+  for (let step = 0; step < made.steps; ++step) {
+    const k = step * 32 / o.elementBytes, perChunk = 16 / o.elementBytes, addresses = [];
+    if (o.major === 'k')
+      for (let row = 0; row < o.rows; ++row)
+        for (let chunk = 0; chunk < 2; ++chunk) addresses.push(made.address(row, k + chunk * perChunk));
+    else
+      for (let column = k; column < k + 32 / o.elementBytes; ++column)
+        for (let row = 0; row < o.rows; row += perChunk) addresses.push(made.address(row, column));
+    steps.push({bits: layout.word(made.fields100(step)).toString(16),
+                hopper: layout.word(made.fields90(step)).toString(16), addresses});
+  }
+  const seen = [];
+  for (let row = 0; row < o.rows; ++row)
+    for (let column = 0; column < o.columns; ++column) seen.push(made.address(row, column));
+  const back = seen.every((address, index) => {
+    const place = made.at(address), row = Math.floor(index / o.columns), column = index % o.columns;
+    return o.major === 'k' ? place.line === row && place.byte === column * o.elementBytes
+                           : place.line === column && place.byte === row * o.elementBytes;
+  });
+  const tile = [];
+  for (let offset = 0; offset < 1024; offset += 16) tile.push(layout.swizzled(offset, o.swizzle));
+  return {steps, tile, back, distinct: new Set(seen).size, lowest: Math.min(...seen), highest: Math.max(...seen),
+          passes: layout.passes(seen.slice(0, 32), 4)};
+});
+process.stdout.write(JSON.stringify(answers));
+"""
+
+
+def layouts():
+    """Many layouts that there are, and some that there aren't."""
+    pick = random.Random(20261122)
+    found = []
+    for element in (1, 2, 4):
+        for swizzle in (0, 32, 64, 128):
+            for major in ("k", "mn"):
+                for _ in range(6):
+                    wide = max(swizzle, 32) // element  # elements of a panel, and whole MMA steps
+                    panel = max(swizzle, 16) // element
+                    rows = 8 * pick.randint(1, 8)
+                    if major == "mn":
+                        rows = panel * pick.randint(1, min(4, 256 // panel))
+                        rows += -rows % 8 if panel < 8 else 0
+                    columns = wide * pick.randint(1, 3) if major == "k" else 32 // element * pick.randint(1, 5)
+                    found.append({"elementBytes": element, "rows": rows, "columns": columns,
+                                  "swizzle": swizzle, "major": major,
+                                  "base": max(8 * swizzle, 16) * pick.randint(0, 40)})
+    return found
+
+
+@unittest.skipUnless(shutil.which("node"), "no Node here")
+class OperandsAgainstTheCode(unittest.TestCase):
+    """The explorer's arithmetic against common/device and the simulator's own decoding."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.wanted = layouts()
+        cls.found = cls.ask(cls.wanted)
+
+    @staticmethod
+    def ask(wanted):
+        result = subprocess.run(
+            ["node", "-e", _NODE_PROGRAM, str(ROOT / "docs/site/operand_layout.js")],
+            input=json.dumps(wanted), stdout=subprocess.PIPE, universal_newlines=True, check=True)
+        return json.loads(result.stdout)
+
+    def test_the_tensor_core_finds_every_chunk_where_the_page_says(self):
+        program = build.program(ROOT, build.SIM, "operand_layouts")
+        asked, lines = [], []
+        for layout, answer in zip(self.wanted, self.found):
+            self.assertNotIn("problem", answer, layout)
+            for number, step in enumerate(answer["steps"]):
+                per_step = 32 // layout["elementBytes"]
+                asked.append((layout, answer, step, number))
+                lines.append(f"{layout['elementBytes']} {layout['rows']} {layout['columns']} "
+                             f"{layout['swizzle']} {layout['major']} {layout['base']} {step['bits']} "
+                             f"{number * per_step} {(number + 1) * per_step}")
+        self.assertGreater(len(lines), 400)
+        result = subprocess.run([str(program)], input="\n".join(lines), stdout=subprocess.PIPE,
+                                universal_newlines=True, check=True)
+        answers = result.stdout.splitlines()
+        self.assertEqual(len(answers), len(asked))
+        made_by_code = 0
+        for (layout, answer, step, number), line in zip(asked, answers):
+            with self.subTest(layout=layout, step=number):
+                self.assertFalse(line.startswith("fault"), line)
+                addresses, rest = line.split("tile ")
+                tile, made = rest.split("made ")
+                self.assertEqual(step["addresses"], list(map(int, addresses.split())))
+                self.assertEqual(answer["tile"], list(map(int, tile.split())))
+                blackwell, hopper = made.split()
+                if number == 0 and blackwell != "-":
+                    self.assertEqual(step["bits"], blackwell)
+                    made_by_code += 1
+                if number == 0 and hopper != "-":
+                    self.assertEqual(step["hopper"], hopper)
+        self.assertGreater(made_by_code, 40)
+
+    def test_every_element_has_a_place_of_its_own(self):
+        for layout, answer in zip(self.wanted, self.found):
+            with self.subTest(layout=layout):
+                elements = layout["rows"] * layout["columns"]
+                self.assertEqual(answer["distinct"], elements)
+                self.assertEqual(answer["lowest"], layout["base"])
+                self.assertEqual(answer["highest"],
+                                 layout["base"] + (elements - 1) * layout["elementBytes"])
+                self.assertTrue(answer["back"])
+
+    def test_bad_layouts_get_a_sentence(self):
+        good = {"elementBytes": 1, "rows": 64, "columns": 128, "swizzle": 128, "major": "k", "base": 1024}
+        bad = ({"rows": 7}, {"rows": 0}, {"columns": 100}, {"columns": 0}, {"base": 1000},
+               {"base": -1024}, {"base": 230400, "rows": 256}, {"swizzle": 16}, {"elementBytes": 3},
+               {"columns": 96}, {"major": "x"})
+        for answer, change in zip(self.ask([{**good, **change} for change in bad]), bad):
+            self.assertRegex(answer.get("problem", ""), r"^\S.* .*\.$", change)
+        self.assertNotIn("problem", self.ask([good])[0])
+
+
+class Recordings(unittest.TestCase):
+    """What is taken from an event log."""
+
+    def test_steps_of_one_barrier(self):
+        place = {"cluster": 0, "rank": 0, "warp": 4, "lanes": 1, "file": "a.cuh", "line": 3, "stack": [],
+                 "opcode": "mbarrier.arrive", "barrier_rank": 0, "barrier_offset": 64,
+                 "barrier": "shared+64", "barrier_init": "a.cuh:1", "phase": 0, "pending": 0,
+                 "expected": 1, "tx": 0}
+        log = [{"event": "launch", "kernel": "k"},
+               {"event": "mbarrier_init", "cycle": 1, "count": 1, **place},
+               {"event": "mbarrier_arrive", "cycle": 5, "count": 1, **place},
+               {"event": "mbarrier_arrive", "cycle": 6, "count": 1, **{**place, "barrier_rank": 1}},
+               {"event": "mbarrier_complete", "cycle": 5, **place},
+               {"event": "launch", "kernel": "second"},
+               {"event": "mbarrier_arrive", "cycle": 9, "count": 1, **place}]
+        run = recordings.Recorded("x", "X", "program", ())
+        made = recordings.of_log(map(json.dumps, log), run, recordings._Sources(ROOT))
+        self.assertEqual([(step[1], step[2]) for step in made["steps"]],
+                         [("init", 1), ("arrive", 5), ("complete", 5)])
+        self.assertEqual(made["barriers"][0]["label"], "a.cuh:1")
+
+    def test_a_run_without_barriers_is_refused(self):
+        with self.assertRaises(WorkbookError):
+            recordings.of_log([json.dumps({"event": "launch", "kernel": "k"})],
+                              recordings.Recorded("x", "X", "program", ()), recordings._Sources(ROOT))
+
+
+class Pages(unittest.TestCase):
+    """The texts as Doxygen gets them."""
+
+    def rewritten(self, text, path="docs/x.md"):
+        page = pages.Page(path, pages.label_of(path), "X", text)
+        other = pages.Page("docs/pitfalls.md", "docs_pitfalls", "Pitfalls", "# Pitfalls\n")
+        return pages.Rewriter(ROOT, [page, other]).rewrite(page)
+
+    def test_links(self):
+        text = self.rewritten("# X\n\n[a](pitfalls.md#pitfall-3) [b](../common/device/swizzle.cuh#L9) "
+                              "[c](https://x.y/) [broken\nover two](pitfalls.md) `[d](no)`\n")
+        self.assertIn("[a](docs_pitfalls.html#docs_pitfalls--pitfall-3)", text)
+        self.assertIn("[b](repository.invalid/common/device/swizzle.cuh#L9)", text)
+        self.assertIn("[c](https://x.y/)", text)
+        self.assertIn("[broken over two](docs_pitfalls.html)", text)
+        self.assertIn("<code>[d](no)</code>", text)
+
+    def test_headings_have_githubs_names(self):
+        text = self.rewritten("# X\n\n## A `b`, c\n\n## A `b`, c\n")
+        self.assertIn("## A b, c {#docs_x--a-b-c}", text)
+        self.assertIn("{#docs_x--a-b-c-1}", text)
+
+    def test_code_is_left_alone(self):
+        text = self.rewritten("# X\n\n```cpp\n[a](b) # no heading\n```\n")
+        self.assertIn("[a](b) # no heading", text)
+
+    def test_every_group_of_instructions_has_a_page(self):
+        made = dict(generated.instructions([["mbarrier", "mbarrier.init", "b64", "cluster", "mbarrier.init"]]))
+        self.assertIn("`mbarrier.init`", made["generated/instructions_mbarrier.md"])
+
+
+@unittest.skipIf(doxygen.missing(), "no Doxygen here")
+class Undocumented(unittest.TestCase):
+    """A public member without a comment is an error that names it."""
+
+    def test_is_named(self):
+        log = f"{ROOT}/common/device/x.cuh:3: warning: Member y (variable) of struct bw::X is not documented.\n"
+        for folder in doxygen.DOCUMENTED:
+            line = log.replace("common/device/", folder + "/")
+            self.assertEqual(len(doxygen.problems(ROOT, line)), 1, folder)
+        self.assertEqual(doxygen.problems(ROOT, log.replace("common/device/", "elsewhere/")), [])
+        self.assertEqual(len(doxygen.problems(ROOT, "x.md:1: warning: unable to resolve reference\n")), 1)
+        special = log.replace("Member y (variable)", "Member operator=(const X &)=delete (function)")
+        self.assertEqual(doxygen.problems(ROOT, special), [])
+
+
+class Command(CheckoutTest):
+    """`./workbook docs` where something is missing."""
+
+    def test_without_doxygen_it_says_so(self):
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for name in ("python3", "sh", "env"):
+            (tools / name).symlink_to(shutil.which(name))
+        result = self.run_workbook(self.checkout(), "docs", PATH=str(tools))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("The site is made by Doxygen", result.stderr)
+        self.assertIn("doxygen", result.stderr)
+
+
+    def test_without_a_browser_the_path_is_printed(self):
+        said = io.StringIO()
+        with unittest.mock.patch.dict(os.environ):
+            for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+                os.environ.pop(name, None)
+            command._open(self.folder / "index.html", Console(said))
+        self.assertIn("No browser was found", said.getvalue())
+
+    def test_a_port_in_use_gets_a_sentence(self):
+        with socket.socket() as taken:
+            taken.bind((command.ADDRESS, 0))
+            taken.listen()
+            with self.assertRaisesRegex(WorkbookError, "--serve PORT"):
+                command._serve(self.folder, taken.getsockname()[1], Console(io.StringIO()))
+
+
+class Figures(unittest.TestCase):
+    def test_are_as_they_are_drawn(self):
+        script = ROOT / "docs/concepts/figures/draw.py"
+        self.assertEqual(subprocess.run([sys.executable, "-B", str(script), "--check"],
+                                        check=False).returncode, 0)
+
+
+def main():
+    why = missing()
+    if why:
+        print(f"The site is not made: {why}.")
+        sys.exit(SKIPPED)
+    try:
+        make.make(ROOT, tools_of(ROOT), OUTPUT)
+    except WorkbookError as error:
+        print(f"{error.details or ''}\nerror: {error}")
+        sys.exit(1)
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()
