@@ -16,6 +16,21 @@ _EFFECTS = {
     "grid": "others of the grid see it",
     "refused": "refused at launch, by name",
 }
+# Pages of instructions: what the opcode begins with. The first that fits; the rest is in `_OTHERS`.
+_GROUPS = (
+    ("mbarrier", r"mbarrier|cp\.async\.mbarrier"),
+    ("Asynchronous copies", r"cp\.|st\.bulk|st\.async|red\.async|prefetch|discard|applypriority|tensormap"),
+    ("Tensor core and tensor memory", r"tcgen05|wgmma|mma"),
+    ("Warps, barriers, fences", r"shfl|vote|match|redux|elect|activemask|bar|fence|membar"),
+    ("Loads, stores, atomics", r"ld|st|atom|red|createpolicy|multimem"),
+    ("Moves and conversions", r"mov|cvt|isspacep|prmt"),
+    ("Control, clusters, launches", r"bra|brx|call|ret|exit|trap|brkpt|nanosleep|mapa|getctarank|grid|setmax|"
+                                    r"cluster|pmevent|alloca|stack"),
+    ("Comparison and selection", r"set|selp|slct|testp"),
+    ("Texture and surface", r"tex|tld|txq|suld|sust|sured|suq|istype"),
+)
+_OTHERS = "Arithmetic"
+_REFUSED = "Known and refused"
 # The layers of the reference, from the reader's side down: (folder, what it holds).
 _LAYERS = (
     ("solutions/01_mbarrier_pipeline", "chapter 1: rings of mbarriers"),
@@ -81,10 +96,10 @@ def _listed(root):
 
 
 def instructions(rows):
-    """The overview and one page a group, from [group, opcode, grammar, effect, section] rows."""
-    groups = {}
-    for group, *rest in rows:
-        groups.setdefault(group, []).append(rest)
+    """The overview and one page a group, from [opcode, grammar, effect, section] rows."""
+    groups = {title: [] for title in [*(title for title, _ in _GROUPS), _OTHERS, _REFUSED]}
+    for row in rows:
+        groups[_REFUSED if row[2] == "refused" else _group(row[0])].append(row)
     overview = [
         "# Instruction tables", "",
         "Which PTX instructions does the simulator execute, and how does it read them? These tables "
@@ -97,12 +112,11 @@ def instructions(rows):
         "decide, the table names the least.", "",
         "| effect | meaning |", "|---|---|",
         *[f"| {name} | {meaning} |" for name, meaning in _EFFECTS.items()], "",
-        "| group | forms | executed |", "|---|---:|---:|"]
+        "| group | forms |", "|---|---:|"]
     made = []
-    for title, forms in groups.items():
+    for title, forms in ((title, forms) for title, forms in groups.items() if forms):
         path = f"generated/instructions_{re.sub('[^a-z]+', '_', title.lower())}.md"
-        executed = sum(form[2] != "refused" for form in forms)
-        overview.append(f"| [{title}]({posixpath.basename(path)}) | {len(forms)} | {executed} |")
+        overview.append(f"| [{title}]({posixpath.basename(path)}) | {len(forms)} |")
         lines = [f"# Instructions: {title}", "",
                  "Made from the simulator's opcode table; [how to read it](instructions.md).", "",
                  "| opcode | modifiers | effect | PTX ISA section |", "|---|---|---|---|"]
@@ -110,6 +124,10 @@ def instructions(rows):
                   for opcode, grammar, effect, section in forms]
         made.append((path, "\n".join(lines) + "\n"))
     return [("generated/instructions.md", "\n".join(overview) + "\n"), *made]
+
+
+def _group(opcode):
+    return next((title for title, begin in _GROUPS if re.match(begin, opcode)), _OTHERS)
 
 
 def _code(text):
