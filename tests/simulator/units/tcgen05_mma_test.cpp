@@ -92,6 +92,9 @@ TEST(Tcgen05Mma, ReadsEveryCanonicalLayout) {
     for (const NumberFormat* format : {&kE4m3, &kBf16, &kTf32})
       for (const bool a_mn : {false, true})
         for (const bool b_mn : {false, true}) {
+          // Transposed 32-bit elements take the pattern with 32-byte atoms, others do not.
+          const bool atom32 = pattern == Pattern::b128_atom32;
+          if ((a_mn || b_mn) && atom32 != (format->bits == 32)) continue;
           SCOPED_TRACE("pattern " + std::to_string(static_cast<int>(pattern)) + " bits " +
                        std::to_string(format->bits) + (a_mn ? " A MN" : " A K") +
                        (b_mn ? " B MN" : " B K"));

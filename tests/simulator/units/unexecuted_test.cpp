@@ -24,12 +24,7 @@ TEST(Unexecuted, EveryFormOfProductionKernelsIsExecutedOrRefusedByName) {
 
 TEST(Unexecuted, RefusedFormsHaveNoHandler) {
   for (const char* opcode :
-       {"tcgen05.mma.cta_group::2.kind::mxf8f6f4.block_scale",
-        "tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16",
-        "tcgen05.mma.cta_group::1.kind::mxf4.block_scale.scale_vec::2X",
-        "tcgen05.mma.sp.cta_group::1.kind::f16", "tcgen05.mma.ws.cta_group::1.kind::f16",
-        "tcgen05.mma.cta_group::1.kind::f16.ashift",
-        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "wgmma.fence.sync.aligned",
+       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "wgmma.fence.sync.aligned",
         "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "tex.2d.v4.f32.s32",
         "suld.b.2d.b32.trap", "multimem.red.add.u32"}) {
     const std::optional<RowMatch> match = find_row(opcode);

@@ -21,21 +21,7 @@ constexpr OpcodeRow refused(std::string_view base, std::string_view modifiers,
 }
 
 constexpr std::array kRows = {
-    // Fifth-generation tensor core: block scaling, sparsity, weight-stationary, reductions.
-    refused("tcgen05.mma.sp", "*", "tcgen05.mma.sp"),
-    refused("tcgen05.mma.ws", "*", "tcgen05.mma.ws, tcgen05.mma.ws.sp"),
-    refused("tcgen05.mma",
-            "group=cta_group::1|cta_group::2 kind=kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4 "
-            "[block_scale] [size=scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32] "
-            "[collector=collector::a::fill|collector::a::use|collector::a::lastuse|"
-            "collector::a::discard]",
-            "tcgen05.mma with block scaling"),
-    refused(
-        "tcgen05.mma",
-        "group=cta_group::1|cta_group::2 kind=kind::f16|kind::tf32|kind::f8f6f4|kind::i8 ashift "
-        "[collector=collector::a::fill|collector::a::use|collector::a::lastuse|"
-        "collector::a::discard]",
-        "tcgen05.mma .ashift"),
+    // Fifth-generation tensor core: reductions while loading.
     refused("tcgen05.ld.red", "*", "tcgen05.ld.red"),
     // Warp-level and warpgroup-level matrix instructions of earlier generations.
     refused("wgmma.mma_async", "*", "wgmma.mma_async"),

@@ -163,6 +163,13 @@ void unpack_packed_chunk(unsigned bits, const std::byte* packed, std::byte* code
   }
 }
 
+void unpack_pairs(const std::byte* packed, size_t bytes, std::byte* codes) {
+  for (size_t i = 0; i < bytes; ++i) {
+    codes[2 * i] = packed[i] & std::byte{0xf};
+    codes[2 * i + 1] = packed[i] >> 4;
+  }
+}
+
 void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::byte* out,
                          size_t columns, size_t element_bytes) {
   switch (element_bytes) {

@@ -19,6 +19,10 @@ void decode_elements(MmaFormat format, const std::byte* raw, float* out, size_t 
 /// types").
 void unpack_packed_chunk(unsigned element_bits, const std::byte* packed, std::byte* codes);
 
+/// Spreads `bytes` bytes of two 4-bit codes each, the first one in the low half, over twice as many
+/// bytes: how kind::mxf4 and kind::mxf4nvf4 hold their elements.
+void unpack_pairs(const std::byte* packed, size_t bytes, std::byte* codes);
+
 /// Bits of one element: 4, 6 or 8 for the formats of kind::f8f6f4.
 [[nodiscard]] constexpr unsigned element_bits(MmaFormat format) {
   switch (format) {

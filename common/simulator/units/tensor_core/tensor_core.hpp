@@ -17,13 +17,17 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/tensor_core/data_path.hpp"
 #include "common/simulator/units/tensor_core/instruction_descriptor.hpp"
 #include "common/simulator/units/tensor_core/matrix_descriptor.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/tensor_core/zero_columns.hpp"
 
 namespace bw::sim {
 
@@ -41,6 +45,20 @@ struct MmaOperation {
   uint32_t scale_d_exponent = 0;             ///< D is multiplied by 2^-this first
   std::array<uint32_t, 8> disabled_lanes{};  ///< bit per lane, 4 words for each CTA
   bool any_disabled = false;
+  bool weight_stationary = false;
+  /// A is in Tensor Memory, and its rows are shifted there when the product is done, as by
+  /// tcgen05.shift in all lanes (.ashift). The ISA says only that the rows of A are shifted down by
+  /// one; that the product itself takes A as it stands is this project's reading: a collector
+  /// buffer that was filled before may be used (lastuse) but not kept.
+  bool shifts_a = false;
+  std::shared_ptr<const ZeroColumns> zero_columns;  ///< of .ws; null: none
+  TensorAddress metadata;                           ///< of a sparse A
+  uint32_t scales = 0;                              ///< of a row along K; 0: no block scaling
+  TensorAddress a_scales, b_scales;
+
+  [[nodiscard]] DataPath path() const { return data_path(shape, group, weight_stationary); }
+  /// Columns of Tensor Memory that D takes.
+  [[nodiscard]] uint32_t d_columns() const { return shape.n / path().groups; }
 };
 
 /// One tcgen05.cp.
@@ -68,6 +86,23 @@ struct ShiftOperation {
   TensorAddress matrix;
 };
 
+/// A matrix that an MMA may have put into a collector buffer.
+struct CollectedMatrix {
+  bool in_tensor_memory = false;
+  uint64_t source = 0;  ///< descriptor bits, or the Tensor Memory address
+  MmaFormat format = MmaFormat::f16;
+  uint32_t rows = 0;
+  friend bool operator==(const CollectedMatrix&, const CollectedMatrix&) = default;
+};
+
+/// What an MMA does with a collector buffer (PTX ISA, ".collector_usage").
+struct CollectorUse {
+  static constexpr uint32_t kBuffers = 5;  ///< a, b0 to b3
+  enum class Operation : uint8_t { discard, fill, use, last_use };
+  uint32_t buffer = 0;
+  Operation operation = Operation::discard;
+};
+
 class TensorCore {
  public:
   explicit TensorCore(Cta& cta);
@@ -75,9 +110,13 @@ class TensorCore {
 
   /// Queues an operation that a thread (the one lane of `origin`) issues at `now`. It has been
   /// checked.
-  void enqueue(Cycle now, const Origin& origin, const MmaOperation& operation);
+  void enqueue(Cycle now, const Origin& origin, MmaOperation operation);
   void enqueue(Cycle now, const Origin& origin, const CopyOperation& operation);
   void enqueue(Cycle now, const Origin& origin, const ShiftOperation& operation);
+
+  /// Follows what the collector buffers may hold. False when a use finds a buffer that is not
+  /// filled, or filled with another matrix.
+  [[nodiscard]] bool collect(const CollectorUse& use, const CollectedMatrix& matrix);
 
   /// When everything that the thread has issued is complete; a time in the past when it is already.
   [[nodiscard]] Cycle completion(uint32_t thread) const;
@@ -104,6 +143,7 @@ class TensorCore {
   /// Number of entries from the front that run as one product.
   [[nodiscard]] size_t batch_length(Cycle now) const;
   void execute_mmas(size_t count);
+  void shift_a(const MmaOperation& mma);
   void execute_copy(const CopyOperation& copy);
   void execute_shift(const ShiftOperation& shift);
 
@@ -113,6 +153,7 @@ class TensorCore {
   Cycle last_completion_ = 0;
   uint64_t operations_ = 0;
   bool drain_scheduled_ = false;
+  std::array<std::optional<CollectedMatrix>, CollectorUse::kBuffers> collected_;
   struct ThreadCompletion {
     uint32_t thread;
     Cycle time;

@@ -31,8 +31,9 @@ inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
 /// Cycles between two MMAs of a full queue.
 [[nodiscard]] inline Cycle interval(const MmaOperation& mma) {
   const auto group = static_cast<uint32_t>(mma.group);
-  const Cycle rows = (mma.a_in_tensor_memory ? 0 : mma.shape.m / group) + mma.shape.n / group;
-  return std::max<Cycle>(tensor_cycles(mma), rows * kMmaKBytes / kSharedBytesPerCycle);
+  const Cycle a_bytes = mma.a_in_tensor_memory ? 0 : mma.shape.m / group * kMmaKBytes;
+  const Cycle b_bytes = mma.shape.n / group * mma.shape.b_k_bytes();
+  return std::max<Cycle>(tensor_cycles(mma), (a_bytes + b_bytes) / kSharedBytesPerCycle);
 }
 
 /// Cycles from issue to completion in an idle tensor core.

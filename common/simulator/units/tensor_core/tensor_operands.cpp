@@ -8,23 +8,26 @@
 namespace bw::sim {
 namespace {
 
-constexpr uint32_t kChunksPerRow = kMmaKBytes / kChunkBytes;
+bool is_padded(ElementLayout layout) { return !layout.pairs && element_bits(layout.format) < 8; }
 
-bool is_packed(MmaFormat format) { return element_bits(format) < 8; }
-
-void copy_chunk(const std::byte* source, MmaFormat format, std::byte* out) {
-  if (is_packed(format))
-    unpack_packed_chunk(element_bits(format), source, out);
+/// 16 bytes as they stand in memory to containers: 16 or, of pairs, 32 bytes.
+void copy_chunk(const std::byte* source, ElementLayout layout, std::byte* out) {
+  if (layout.pairs)
+    unpack_pairs(source, kChunkBytes, out);
+  else if (is_padded(layout))
+    unpack_packed_chunk(element_bits(layout.format), source, out);
   else
     std::memcpy(out, source, kChunkBytes);
 }
 
-void fetch_k_major(const std::byte* shared, const MatrixDescriptor& descriptor, MmaFormat format,
-                   uint32_t rows, std::byte* out, size_t stride) {
+void fetch_k_major(const std::byte* shared, const MatrixDescriptor& descriptor,
+                   ElementLayout layout, uint32_t rows, uint32_t chunks, std::byte* out,
+                   size_t stride) {
+  const uint32_t step = layout.unpacked(kChunkBytes);
   for (uint32_t row = 0; row < rows; ++row)
-    for (uint32_t chunk = 0; chunk < kChunksPerRow; ++chunk)
-      copy_chunk(shared + descriptor.k_major_chunk(row, chunk), format,
-                 out + row * stride + chunk * kChunkBytes);
+    for (uint32_t chunk = 0; chunk < chunks; ++chunk)
+      copy_chunk(shared + descriptor.k_major_chunk(row, chunk), layout,
+                 out + row * stride + chunk * step);
 }
 
 /// The swizzled K-major case that production kernels use: address bits 7 to 9 come from the row
@@ -40,14 +43,15 @@ void fetch_k_major_128b(const std::byte* shared, const MatrixDescriptor& descrip
   }
 }
 
-void fetch_mn_major(const std::byte* shared, const MatrixDescriptor& descriptor, MmaFormat format,
-                    uint32_t rows, std::byte* out, size_t stride) {
-  const uint32_t bytes = container_bytes(format);
-  const uint32_t per_chunk = kChunkBytes / bytes, k_elements = kMmaKBytes / bytes;
+void fetch_mn_major(const std::byte* shared, const MatrixDescriptor& descriptor,
+                    ElementLayout layout, uint32_t rows, uint32_t k_bytes, std::byte* out,
+                    size_t stride) {
+  const uint32_t bytes = container_bytes(layout.format);
+  const uint32_t per_chunk = kChunkBytes / bytes, k_elements = k_bytes / bytes;
   for (uint32_t first = 0; first < rows; first += per_chunk)
     for (uint32_t k = 0; k < k_elements; ++k) {
       std::byte elements[kChunkBytes];
-      copy_chunk(shared + descriptor.mn_major_chunk(first / per_chunk, k), format, elements);
+      copy_chunk(shared + descriptor.mn_major_chunk(first / per_chunk, k), layout, elements);
       for (uint32_t i = 0; i < per_chunk && first + i < rows; ++i)
         std::memcpy(out + (first + i) * stride + k * bytes, elements + i * bytes, bytes);
     }
@@ -56,28 +60,33 @@ void fetch_mn_major(const std::byte* shared, const MatrixDescriptor& descriptor,
 }  // namespace
 
 void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descriptor, Major major,
-                       MmaFormat format, uint32_t rows, std::byte* out, size_t row_stride_bytes) {
+                       ElementLayout layout, uint32_t rows, uint32_t k_bytes, std::byte* out,
+                       size_t row_stride_bytes) {
   if (major == Major::mn)
-    fetch_mn_major(shared, descriptor, format, rows, out, row_stride_bytes);
-  else if (descriptor.swizzle == SharedSwizzle::k128b && !is_packed(format))
+    fetch_mn_major(shared, descriptor, layout, rows, k_bytes, out, row_stride_bytes);
+  else if (descriptor.swizzle == SharedSwizzle::k128b && k_bytes == kMmaKBytes && !layout.pairs &&
+           !is_padded(layout))
     fetch_k_major_128b(shared, descriptor, rows, out, row_stride_bytes);
   else
-    fetch_k_major(shared, descriptor, format, rows, out, row_stride_bytes);
+    fetch_k_major(shared, descriptor, layout, rows, k_bytes / kChunkBytes, out, row_stride_bytes);
 }
 
 void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
-                              MmaFormat format, std::byte* out, size_t row_stride_bytes) {
+                              ElementLayout layout, std::byte* out, size_t row_stride_bytes) {
   constexpr uint32_t kColumns = kMmaKBytes / sizeof(uint32_t);
   // 4-bit codes stand in bits 2 to 5 of their byte, 6-bit codes in bits 0 to 5 (PTX ISA, "Packing
   // formats").
-  const unsigned shift = element_bits(format) == 4 ? 2 : 0;
-  const uint32_t code_mask =
-      ((1u << (is_packed(format) ? element_bits(format) : 8)) - 1) * 0x01010101u;
+  const unsigned bits = element_bits(layout.format), shift = bits == 4 ? 2 : 0;
+  const uint32_t code_mask = ((1u << (is_padded(layout) ? bits : 8)) - 1) * 0x01010101u;
   for (uint32_t c = 0; c < kColumns; ++c) {
     const uint32_t* const words = memory.column(column + c) + lane;
     for (size_t row = 0; row < kRowBlock; ++row) {
-      const uint32_t word = is_packed(format) ? words[row] >> shift & code_mask : words[row];
-      std::memcpy(out + row * row_stride_bytes + c * sizeof word, &word, sizeof word);
+      const uint32_t word = is_padded(layout) ? words[row] >> shift & code_mask : words[row];
+      std::byte* const place = out + row * row_stride_bytes + c * layout.unpacked(sizeof word);
+      if (layout.pairs)
+        unpack_pairs(reinterpret_cast<const std::byte*>(&word), sizeof word, place);
+      else
+        std::memcpy(place, &word, sizeof word);
     }
   }
 }

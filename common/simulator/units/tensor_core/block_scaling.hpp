@@ -1,0 +1,43 @@
+#pragma once
+/// \file
+/// Scale factors of the block-scaled kinds in Tensor Memory (PTX ISA, "Block Scaling": "Scale
+/// Factor A ID", "Scale Factor B ID").
+///
+/// The scales of row r of A (or column r of B) stand in lane r % 32 and column r / 32 from the
+/// base, in 1, 2 or 4 bytes of that word from the scale factor id on, and once more in each of the
+/// four quarters of the lanes. Where the data path is cut in two (cta_group::2 with M = 128), the
+/// lower 64 lanes hold the scales of the lower half of N alone and the upper ones those of the
+/// upper half (published kernels that run so agree; the ISA's figures show the uncut path).
+
+#include <cstdint>
+#include <optional>
+
+#include "common/simulator/units/tensor_core/instruction_descriptor.hpp"
+#include "common/simulator/units/tensor_core/tensor_memory.hpp"
+
+namespace bw::sim {
+
+/// Value of a scale factor; NaN for the code that is. A ue4m3 has no sign: its top bit is ignored
+/// here and faulted by read_scales.
+[[nodiscard]] float scale_value(uint8_t code, ScaleFormat format);
+
+/// Columns of Tensor Memory that the scales of `rows` rows take.
+[[nodiscard]] constexpr uint32_t scale_columns(uint32_t rows) {
+  return (rows + kWarpLanes - 1) / kWarpLanes;
+}
+
+/// Where a matrix's scales stand in one CTA.
+struct ScaleMatrix {
+  uint32_t column = 0;  ///< base
+  uint32_t id = 0;      ///< first byte
+  uint32_t count = 0;   ///< of a row: 1, 2 or 4
+  ScaleFormat format = ScaleFormat::ue8m0;
+  uint32_t first_lane = 0, lanes = 128;  ///< whose quarters hold copies
+};
+
+/// Values of `rows` rows as [row][count]. What is wrong when copies differ or a code has no value:
+/// the fault.
+[[nodiscard]] std::optional<Fault> read_scales(TensorMemory& memory, const ScaleMatrix& matrix,
+                                               uint32_t rows, float* out);
+
+}  // namespace bw::sim
