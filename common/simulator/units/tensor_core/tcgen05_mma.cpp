@@ -254,7 +254,8 @@ class Issue {
            .rule = "::use and ::lastuse need an earlier ::fill of the same matrix that is still "
                    "valid; ::discard, which is the default, and ::lastuse end it",
            .fix = "let the first MMA of the sequence say ::fill, and those between it and the last "
-                  "one ::use"});
+                  "one ::use",
+           .hardware_accepts = true});
   }
 
   Strand& strand_;
