@@ -35,9 +35,11 @@ TEST(Unexecuted, RefusedFormsHaveNoHandler) {
 
 TEST(Unexecuted, LaunchNamesTheForm) {
   expect_fault(FaultKind::unsupported,
-               {"wgmma.fence.sync.aligned", "is known but not executed by this simulator"}, [] {
+               {"vadd.u32.u32.u32", "is known but not executed by this simulator"}, [] {
                  Runner runner;
-                 runner.run(entry("", "  wgmma.fence.sync.aligned;\n  ret;\n"), threads(32));
+                 runner.run(
+                     entry("", "  .reg .b32 %r<2>;\n  vadd.u32.u32.u32 %r0, %r1, %r1;\n  ret;\n"),
+                     threads(32));
                });
 }
 
