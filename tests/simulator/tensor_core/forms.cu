@@ -88,12 +88,13 @@ namespace bw::forms {
   BW_FORM("tcgen05.cp.cta_group::" GROUP "." SHAPE " [%0], %1")                 \
   BW_FORM("tcgen05.cp.cta_group::" GROUP "." SHAPE ".b8x16.b6x16_p32 [%0], %1") \
   BW_FORM("tcgen05.cp.cta_group::" GROUP "." SHAPE ".b8x16.b4x16_p64 [%0], %1")
-#define BW_COPIES(GROUP)                                                       \
-  BW_COPY(GROUP, "128x256b")                                                   \
-  BW_COPY(GROUP, "4x256b")                                                     \
-  BW_COPY(GROUP, "128x128b") BW_COPY(GROUP, "64x128b.warpx2::02_13")           \
-      BW_COPY(GROUP, "64x128b.warpx2::01_23") BW_COPY(GROUP, "32x128b.warpx4") \
-          BW_FORM("tcgen05.shift.cta_group::" GROUP ".down [%0]")
+#define BW_COPIES(GROUP)                  \
+  BW_COPY(GROUP, "128x256b")              \
+  BW_COPY(GROUP, "4x256b")                \
+  BW_COPY(GROUP, "128x128b")              \
+  BW_COPY(GROUP, "64x128b.warpx2::02_13") \
+  BW_COPY(GROUP, "64x128b.warpx2::01_23") \
+  BW_COPY(GROUP, "32x128b.warpx4") BW_FORM("tcgen05.shift.cta_group::" GROUP ".down [%0]")
 
 #define BW_MATRIX_FORMS(GROUP, LANES)  \
   {                                    \
