@@ -31,6 +31,7 @@ __device__ __forceinline__ void require_released(bool released) {
 template <class Pipeline>
 class [[nodiscard]] ProduceContext {
  public:
+  /// Waits for an empty stage, unless `ready` says that it is.
   __device__ __forceinline__ explicit ProduceContext(Pipeline& pipeline, bool ready = false)
       : pipeline_(pipeline) {
     pipeline.wait_consumer_if_needed(ready);
@@ -40,6 +41,7 @@ class [[nodiscard]] ProduceContext {
     if (pipeline_) pipeline_->producer_step();
   }
 
+  /// The stage's number.
   __device__ __forceinline__ uint32_t index() const { return pipeline_->producer_stage(); }
   /// full[index()]
   __device__ __forceinline__ SharedMemBarrier* mbar() const {
@@ -56,6 +58,7 @@ class [[nodiscard]] ProduceContext {
 template <class Pipeline>
 class [[nodiscard]] ExplicitConsumeContext {
  public:
+  /// Waits for a full stage, unless `ready` says that it is.
   __device__ __forceinline__ explicit ExplicitConsumeContext(Pipeline& pipeline, bool ready = false)
       : pipeline_(pipeline) {
     pipeline.wait_producer_if_needed(ready);
@@ -65,6 +68,7 @@ class [[nodiscard]] ExplicitConsumeContext {
     if (pipeline_) pipeline_->consumer_step();
   }
 
+  /// The stage's number.
   __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }
   /// empty[index()]
   __device__ __forceinline__ SharedMemBarrier* mbar() const {
@@ -80,6 +84,7 @@ class [[nodiscard]] ExplicitConsumeContext {
 template <class Pipeline>
 class [[nodiscard]] ConsumeContext {
  public:
+  /// Waits for a full stage.
   __device__ __forceinline__ explicit ConsumeContext(Pipeline& pipeline) : pipeline_(pipeline) {
     pipeline.wait_producer();
   }
@@ -92,6 +97,7 @@ class [[nodiscard]] ConsumeContext {
     // <<< exercise 1.4
   }
 
+  /// The stage's number.
   __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }
 
  private:
@@ -103,12 +109,14 @@ class [[nodiscard]] ConsumeContext {
 template <class Pipeline>
 class [[nodiscard]] ProducerStage {
  public:
+  /// Waits for an empty stage.
   __device__ __forceinline__ explicit ProducerStage(Pipeline& pipeline) : pipeline_(pipeline) {
     pipeline.wait_consumer();
   }
   ProducerStage(ProducerStage&&) = default;
   __device__ __forceinline__ ~ProducerStage() { require_released(!pipeline_); }
 
+  /// The stage's number.
   __device__ __forceinline__ uint32_t index() const { return pipeline_->producer_stage(); }
   /// full[index()]
   __device__ __forceinline__ SharedMemBarrier* mbar() const {
@@ -129,12 +137,14 @@ class [[nodiscard]] ProducerStage {
 template <class Pipeline>
 class [[nodiscard]] ConsumerStage {
  public:
+  /// Waits for a full stage.
   __device__ __forceinline__ explicit ConsumerStage(Pipeline& pipeline) : pipeline_(pipeline) {
     pipeline.wait_producer();
   }
   ConsumerStage(ConsumerStage&&) = default;
   __device__ __forceinline__ ~ConsumerStage() { require_released(!pipeline_); }
 
+  /// The stage's number.
   __device__ __forceinline__ uint32_t index() const { return pipeline_->consumer_stage(); }
   /// empty[index()]
   __device__ __forceinline__ SharedMemBarrier* mbar() const {

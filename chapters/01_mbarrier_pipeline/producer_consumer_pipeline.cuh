@@ -26,11 +26,12 @@ class ProducerConsumerPipeline {
   static_assert(NumStages >= 1, "a pipeline has at least one stage");
 
  public:
-  static constexpr int kNumStages = NumStages;
-  static constexpr int kNumBarriers = 2 * NumStages;
+  static constexpr int kNumStages = NumStages;        ///< stages of the ring
+  static constexpr int kNumBarriers = 2 * NumStages;  ///< mbarriers of the ring, full ones first
 
-  using ProduceScope = ProduceContext<ProducerConsumerPipeline>;
-  using ConsumeScope = ConsumeContext<ProducerConsumerPipeline>;
+  using ProduceScope = ProduceContext<ProducerConsumerPipeline>;  ///< the producer's scope
+  using ConsumeScope = ConsumeContext<ProducerConsumerPipeline>;  ///< the consumer's scope
+  /// The scope of a consumer that signals itself.
   using ExplicitConsumeScope = ExplicitConsumeContext<ProducerConsumerPipeline>;
 
   /// `barriers`: `kNumBarriers` barriers in shared memory, full first.
@@ -89,7 +90,9 @@ class ProducerConsumerPipeline {
   __device__ __forceinline__ SharedMemBarrier* consumer_mbar(uint32_t stage) const {
     return empty_ + stage;
   }
+  /// The producer's stage.
   __device__ __forceinline__ uint32_t producer_stage() const { return producer_stage_; }
+  /// The consumer's stage.
   __device__ __forceinline__ uint32_t consumer_stage() const { return consumer_stage_; }
 
   /// Advances the producer's stage, and its lap on wrap. Never arrives.

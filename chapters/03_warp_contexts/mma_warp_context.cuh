@@ -23,10 +23,11 @@ class [[nodiscard]] MmaWarpContext : public WarpContextParts<opc, mma_threads, e
   using Parts = WarpContextParts<opc, mma_threads, epilogue_threads>;
 
  public:
-  using typename Parts::Dealloc;
-  using typename Parts::Pipeline;
+  using typename Parts::Dealloc;   ///< the barrier that ends the life of tensor memory
+  using typename Parts::Pipeline;  ///< the ring below
+  /// The barrier behind which the address of tensor memory may be read.
   using typename Parts::Sync;
-  using typename Parts::Tmem;
+  using typename Parts::Tmem;  ///< the allocation of tensor memory
 
   /// Allocates tensor memory through the shared word `tmem_addr_storage`, builds the pipeline
   /// over `2 * opc.num_stages` barriers at `accum_barriers_ptr`, and enters.

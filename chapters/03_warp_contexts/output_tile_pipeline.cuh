@@ -17,11 +17,11 @@ namespace bw {
 /// One accumulator in use: its index in the ring, its place, and the ring's barriers.
 template <OutputPipelineConfig opc>
 struct OutputStage {
-  using Pipeline = ProducerConsumerPipeline<opc.num_stages>;
+  using Pipeline = ProducerConsumerPipeline<opc.num_stages>;  ///< the ring below
 
-  uint32_t index;
-  TmemStage<opc> tmem_stage;
-  Pipeline* pipeline;
+  uint32_t index;             ///< of the stage
+  TmemStage<opc> tmem_stage;  ///< the columns
+  Pipeline* pipeline;         ///< the ring that it belongs to
 
   /// Where the accumulator lies: `tmem().offset()` is D of tcgen05.mma.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return tmem_stage; }
@@ -38,14 +38,15 @@ class OutputKPipeline;  // chapter 4
 /// the epilogue (consumer; empty counts its threads · cta_group, in cta_group 2 on the leader).
 template <OutputPipelineConfig opc>
 struct OutputTilePipeline {
-  using Pipeline = ProducerConsumerPipeline<opc.num_stages>;
-  using Tmem = TmemAllocation<opc.cta_group>;
-  using Stage = OutputStage<opc>;
-  static constexpr uint32_t kProducerArrivals = 1;
+  using Pipeline = ProducerConsumerPipeline<opc.num_stages>;  ///< the ring below
+  using Tmem = TmemAllocation<opc.cta_group>;                 ///< the allocation of tensor memory
+  using Stage = OutputStage<opc>;                             ///< a stage of this ring
+  static constexpr uint32_t kProducerArrivals = 1;            ///< arrivals that fill a stage
+  /// Arrivals that empty a stage.
   static constexpr uint32_t kConsumerArrivals = opc.epilogue_threads * opc.cta_group;
 
-  Pipeline pipeline;
-  Tmem tmem;
+  Pipeline pipeline;           ///< the ring that it belongs to
+  Tmem tmem;                   ///< the allocation
   uint16_t mma_complete_mask;  ///< CTAs whose full barrier a commit signals (cta_group 2)
 
   /// One thread, before the kernel's first barrier.

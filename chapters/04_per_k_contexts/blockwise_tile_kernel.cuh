@@ -29,16 +29,21 @@ namespace bw {
 /// Compile-time choices and shared memory.
 template <int tile_n, int num_accumulators = 4>
 struct BlockwiseTileConfig {
-  static constexpr int kTileM = 128;
-  static constexpr int kTileN = tile_n;
-  static constexpr int kTileK = kScaleBlock;
-  static constexpr int kNumInputStages = 4;
-  static constexpr int kNumAccumulators = num_accumulators;
+  static constexpr int kTileM = 128;                         ///< rows of a tile of D
+  static constexpr int kTileN = tile_n;                      ///< columns of a tile of D
+  static constexpr int kTileK = kScaleBlock;                 ///< elements of K in a block
+  static constexpr int kNumInputStages = 4;                  ///< stages of the input ring
+  static constexpr int kNumAccumulators = num_accumulators;  ///< accumulators of the ring
 
+  /// The ring of accumulators.
   static constexpr OutputPipelineConfig kOutput{kNumAccumulators, tile_n, /*cta_group=*/1};
+  /// What an input stage holds.
   using Payload = BlockwiseFp8TilePayload<kTileM, tile_n>;
+  /// The input ring.
   using Input = InputTilePipeline<Payload, kNumInputStages>;
+  /// The MMA warp's context.
   using MmaWarp = MmaWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
+  /// The epilogue warps' context.
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
@@ -46,27 +51,32 @@ struct BlockwiseTileConfig {
   static constexpr uint32_t kInputConsumerArrivals =
       1 + TileRoles::kEpilogueThreads / ptx::kWarpThreads;
 
+  /// What lies in the CTA's shared memory.
   struct alignas(1024) SharedStorage {
-    typename Payload::template Storage<kNumInputStages> input;
-    SharedMemBarrier input_barriers[Input::Pipeline::kNumBarriers];
+    typename Payload::template Storage<kNumInputStages> input;  ///< stages of A, B and A-scales
+    SharedMemBarrier input_barriers[Input::Pipeline::kNumBarriers];  ///< barriers of the input ring
+    /// Barriers of the ring of accumulators.
     SharedMemBarrier accumulator_barriers[2 * kNumAccumulators];
-    SharedMemBarrier tmem_dealloc;
-    uint32_t tmem_address;
+    SharedMemBarrier tmem_dealloc;  ///< counts the readers that are done with tensor memory
+    uint32_t tmem_address;          ///< written by the allocation, read by the other roles
   };
 };
 
 /// The roles of one CTA. Each member function is the whole life of one role.
 template <class Config>
 struct BlockwiseTileRoles {
-  const BlockwiseTileArguments& args;
-  typename Config::SharedStorage& shared;
+  const BlockwiseTileArguments& args;      ///< the kernel's arguments
+  typename Config::SharedStorage& shared;  ///< the CTA's shared memory
 
+  /// First row of the CTA's tile.
   __device__ __forceinline__ uint32_t row() const {
     return blockIdx.x % args.tiles_m * Config::kTileM;
   }
+  /// First column of the CTA's tile.
   __device__ __forceinline__ uint32_t column() const {
     return blockIdx.x / args.tiles_m * Config::kTileN;
   }
+  /// This thread's view of the input ring.
   __device__ __forceinline__ typename Config::Input input_pipeline() const {
     return {typename Config::Input::Pipeline(shared.input_barriers),
             Config::Payload::of(shared.input)};

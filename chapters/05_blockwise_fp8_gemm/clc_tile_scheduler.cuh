@@ -24,10 +24,12 @@ namespace bw {
 template <int NumStages, int consumer_threads, int cluster_m, int cluster_size>
 class ClcTileScheduler {
  public:
-  using Pipeline = ProducerConsumerPipeline<NumStages>;
-  using Message = ptx::LaunchControlResponse;
-  static constexpr int kNumStages = NumStages;
+  using Pipeline = ProducerConsumerPipeline<NumStages>;  ///< the ring below
+  using Message = ptx::LaunchControlResponse;            ///< what the scheduler publishes
+  static constexpr int kNumStages = NumStages;           ///< stages of the ring
+  /// Mbarriers of the ring, full ones first.
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
+  /// Arrivals that empty a stage.
   static constexpr uint32_t kConsumerArrivals = ptx::kWarpThreads + cluster_size * consumer_threads;
 
   /// `messages`: NumStages slots in shared memory.

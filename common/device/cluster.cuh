@@ -35,6 +35,7 @@ __device__ __forceinline__ void store_shared_cluster(uint32_t address, const flo
 
 // barrier.cluster.arrive{.sem}{.aligned};   sem = .release
 // PTX ISA 8.0, sm_90
+/// Arrives at the barrier of the cluster, without waiting.
 __device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
@@ -50,6 +51,7 @@ __device__ __forceinline__ void cluster_arrive_relaxed() {
 
 // barrier.cluster.wait{.acquire}{.aligned};
 // PTX ISA 8.0, sm_90
+/// Waits until every thread of the cluster has arrived.
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }

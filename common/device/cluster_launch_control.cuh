@@ -9,7 +9,7 @@ namespace bw::ptx {
 
 /// The opaque answer to a request.
 struct alignas(16) LaunchControlResponse {
-  uint64_t opaque[2];
+  uint64_t opaque[2];  ///< to be read by the instructions alone
 };
 
 /// What the answer says.

@@ -8,7 +8,7 @@ namespace bw::ptx {
 
 /// Mask of all 32 lanes.
 constexpr uint32_t kFullWarpMask = 0xffffffffu;
-constexpr int kWarpThreads = 32;
+constexpr int kWarpThreads = 32;  ///< threads of a warp
 
 // elect.sync d|p, membermask;
 // PTX ISA 8.0, sm_90

@@ -16,6 +16,7 @@ namespace bw {
 class FastDivisor {
  public:
   constexpr FastDivisor() = default;
+  /// Prepares the division by `divisor`, from 1 to 2^31.
   constexpr explicit FastDivisor(uint32_t divisor) : divisor_(divisor) {
     while ((uint64_t{1} << shift_) < divisor) ++shift_;
     multiplier_ = static_cast<uint32_t>(((uint64_t{1} << (31 + shift_)) + divisor - 1) / divisor);
@@ -25,6 +26,7 @@ class FastDivisor {
   BW_HOST_DEVICE constexpr uint32_t quotient(uint32_t n) const {
     return static_cast<uint32_t>(uint64_t{2 * n} * multiplier_ >> 32) >> shift_;
   }
+  /// What is divided by.
   BW_HOST_DEVICE constexpr uint32_t divisor() const { return divisor_; }
 
  private:

@@ -16,13 +16,13 @@ enum class MmaAccumulatorFormat : uint32_t { kF16 = 0, kF32 = 1, kS32 = 2 };
 
 /// Field positions.
 struct InstructionDescriptorLayout {
-  static constexpr int kDFormatShift = 4;
-  static constexpr int kAFormatShift = 7;
-  static constexpr int kBFormatShift = 10;
-  static constexpr int kNShift = 17;  ///< 6 bits hold N / 8
-  static constexpr int kMShift = 24;  ///< 5 bits hold M / 16
-  static constexpr int kNUnit = 8;
-  static constexpr int kMUnit = 16;
+  static constexpr int kDFormatShift = 4;   ///< 2 bits: MmaAccumulatorFormat
+  static constexpr int kAFormatShift = 7;   ///< 3 bits: MmaFp8Format of A
+  static constexpr int kBFormatShift = 10;  ///< 3 bits: MmaFp8Format of B
+  static constexpr int kNShift = 17;        ///< 6 bits hold N / 8
+  static constexpr int kMShift = 24;        ///< 5 bits hold M / 16
+  static constexpr int kNUnit = 8;          ///< N counts in units of this
+  static constexpr int kMUnit = 16;         ///< M counts in units of this
 };
 
 /// Descriptor of a dense kind::f8f6f4 MMA with e4m3 operands, both K-major, and fp32 D of

@@ -11,6 +11,8 @@ namespace bw::ptx {
 
 // stmatrix.sync.aligned.m8n8.x4.shared.b16 [p], r;
 // PTX ISA 7.8, sm_90
+/// Stores four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l
+/// / 8.
 __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t r0, uint32_t r1, uint32_t r2,
                                             uint32_t r3) {
   asm volatile(
@@ -21,6 +23,8 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t r0, uint3
 
 // ldmatrix.sync.aligned.m8n8.x4.shared.b16 r, [p];
 // PTX ISA 7.8, sm_75
+/// Loads four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l
+/// / 8.
 __device__ __forceinline__ void ldmatrix_x4(uint32_t (&r)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared::cta.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])

@@ -4,6 +4,7 @@
 /// operands `r[i], r[i + 1], …` with their constraint. Each list is put together from two shorter
 /// ones.
 
+/// \cond what wrappers of tensor memory are made of
 #define BW_REGISTER_NAMES_1 "%0"
 #define BW_REGISTER_NAMES_2 \
   BW_REGISTER_NAMES_1       \
@@ -53,3 +54,4 @@
   BW_REGISTER_OPERANDS_64(constraint, r, i), BW_REGISTER_OPERANDS_32(constraint, r, (i) + 64)
 #define BW_REGISTER_OPERANDS_128(constraint, r, i) \
   BW_REGISTER_OPERANDS_64(constraint, r, i), BW_REGISTER_OPERANDS_64(constraint, r, (i) + 64)
+/// \endcond

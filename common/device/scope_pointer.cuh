@@ -9,6 +9,7 @@ namespace bw {
 template <class T>
 class ScopePointer {
  public:
+  /// For a scope that uses `object`.
   __device__ __forceinline__ explicit ScopePointer(T& object) : object_(&object) {}
   __device__ __forceinline__ ScopePointer(ScopePointer&& other) : object_(other.object_) {
     other.clear();
@@ -17,7 +18,9 @@ class ScopePointer {
 
   /// False when it was moved from or cleared: there is nothing to end.
   __device__ __forceinline__ explicit operator bool() const { return object_ != nullptr; }
+  /// What the scope uses.
   __device__ __forceinline__ T& operator*() const { return *object_; }
+  /// What the scope uses.
   __device__ __forceinline__ T* operator->() const { return object_; }
   /// Holds nothing from now on.
   __device__ __forceinline__ void clear() { object_ = nullptr; }

@@ -17,8 +17,8 @@ struct SharedDescriptorLayout {
   static constexpr int kStrideByteOffsetShift = 32;   ///< 14 bits, in units of 16 bytes
   static constexpr int kVersionShift = 46;            ///< 2 bits, 1 on sm_100
   static constexpr int kSwizzleShift = 61;            ///< 3 bits
-  static constexpr uint64_t kFieldMask = 0x3fff;
-  static constexpr uint64_t kVersion = 1;
+  static constexpr uint64_t kFieldMask = 0x3fff;      ///< 14 bits
+  static constexpr uint64_t kVersion = 1;             ///< of sm_100
   static constexpr int kUnitShift = 4;  ///< addresses and offsets are stored without 4 low bits
 };
 

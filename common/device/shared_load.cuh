@@ -9,6 +9,7 @@ namespace bw::ptx {
 
 // ld.shared.f32 d, [a];
 // PTX ISA 1.0, sm_10
+/// Loads a float from a shared address.
 __device__ __forceinline__ float load_shared_f32(uint32_t address) {
   float value;
   asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(address) : "memory");
@@ -17,6 +18,7 @@ __device__ __forceinline__ float load_shared_f32(uint32_t address) {
 
 // ld.shared.v4.u32 d, [a];
 // PTX ISA 1.0, sm_10
+/// Loads 16 bytes from a shared address, a multiple of 16.
 __device__ __forceinline__ uint4 load_shared_v4(uint32_t address) {
   uint4 value;
   asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"

@@ -11,7 +11,7 @@ namespace bw {
 
 /// One mbarrier object in shared memory. Never copied; all threads reach it by pointer.
 struct alignas(8) SharedMemBarrier {
-  uint64_t opaque_state;
+  uint64_t opaque_state;  ///< to be touched by mbarrier instructions alone
 
   /// Shared-window address of this barrier, for instructions that signal it.
   __device__ __forceinline__ uint32_t address() const { return ptx::shared_address(this); }

@@ -18,6 +18,7 @@ namespace bw::ptx {
 // tcgen05.ld.sync.aligned.shape.num.b32 r, [taddr];
 // tcgen05.st.sync.aligned.shape.num.b32 [taddr], r;
 // PTX ISA 8.6, sm_100a
+/// Load and store of one shape and repetition, for one type of register.
 #define BW_TCGEN05_COPY_OF(type, constraint, shape, repetitions, registers)                      \
   __device__ __forceinline__ void tcgen05_ld_##shape(type(&r)[registers], uint32_t tmem) {       \
     asm volatile("tcgen05.ld.sync.aligned." #shape ".x" #repetitions                             \
@@ -32,6 +33,7 @@ namespace bw::ptx {
                  "r"(tmem)                                                                       \
                  : "memory");                                                                    \
   }
+/// The same for 32-bit words and for floats.
 #define BW_TCGEN05_COPY(shape, repetitions, registers)             \
   BW_TCGEN05_COPY_OF(uint32_t, "r", shape, repetitions, registers) \
   BW_TCGEN05_COPY_OF(float, "f", shape, repetitions, registers)
@@ -94,6 +96,7 @@ BW_TCGEN05_COPY(16x256b, 32, 128)
                  "r"(tmem), "n"(split_columns)                                                    \
                  : "memory");                                                                     \
   }
+/// The same for 32-bit words and for floats.
 #define BW_TCGEN05_SPLIT_COPY(registers, split_operand)             \
   BW_TCGEN05_SPLIT_COPY_OF(uint32_t, "r", registers, split_operand) \
   BW_TCGEN05_SPLIT_COPY_OF(float, "f", registers, split_operand)
@@ -120,6 +123,7 @@ __device__ __forceinline__ void tcgen05_wait_ld(uint32_t (&r)[registers]) {
 #pragma unroll
   for (int i = 0; i < registers; ++i) asm volatile("" : "+r"(r[i]));
 }
+/// The same for floats.
 template <int registers>
 __device__ __forceinline__ void tcgen05_wait_ld(float (&r)[registers]) {
   asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");

@@ -46,6 +46,7 @@ __device__ __forceinline__ void wgmma_hold(float (&registers)[count]) {
 #pragma unroll
   for (int i = 0; i < count; ++i) asm volatile("" : "+f"(registers[i])::"memory");
 }
+/// The same for 32-bit words.
 template <int count>
 __device__ __forceinline__ void wgmma_hold(uint32_t (&registers)[count]) {
 #pragma unroll

@@ -17,11 +17,11 @@ namespace bw {
 
 /// An FP8 matrix [rows, k], row-major, dense, with one fp32 scale per block.
 struct QuantisedMatrix {
-  int64_t rows = 0;
-  int64_t k = 0;
-  std::vector<Fp8E4m3> values;
-  std::vector<float> scales;
-  int64_t scales_stride = 0;  ///< elements from one row of `scales` to the next
+  int64_t rows = 0;             ///< number of rows
+  int64_t k = 0;                ///< elements of a row
+  std::vector<Fp8E4m3> values;  ///< [rows, k], K contiguous
+  std::vector<float> scales;    ///< one for each block
+  int64_t scales_stride = 0;    ///< elements from one row of `scales` to the next
 };
 
 /// How A, B and C are filled.
@@ -32,9 +32,11 @@ enum class Fill {
 
 /// One problem on the host.
 struct BlockwiseProblem {
-  int64_t m, n, k;
-  float beta;
-  Fill fill;
+  int64_t m;            ///< rows of A, C and D
+  int64_t n;            ///< rows of B, columns of C and D
+  int64_t k;            ///< columns of A and B
+  float beta;           ///< factor of C
+  Fill fill;            ///< what the matrices are filled with
   QuantisedMatrix a;    ///< scales [ceil(K/128), M], M contiguous, stride a multiple of 4
   QuantisedMatrix b;    ///< scales [ceil(N/128), ceil(K/128)], K contiguous
   std::vector<Bf16> c;  ///< [M, N]; empty when beta is 0

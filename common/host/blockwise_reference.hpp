@@ -40,8 +40,8 @@ inline const std::array<double, 256>& fp8_table() {
 /// significant bits, so it is exact in float64. The magnitudes, which only scale the tolerance, are
 /// fp32.
 struct DequantisedRows {
-  std::vector<double> values;
-  std::vector<float> magnitudes;
+  std::vector<double> values;     ///< [rows, columns]
+  std::vector<float> magnitudes;  ///< sums of the magnitudes of the terms, same shape
 
   /// Rows [first, first + count) of `matrix`; `scale_of(row, block)` is the scale of a K block.
   template <class ScaleOf>
@@ -64,6 +64,7 @@ struct DequantisedRows {
   }
 };
 
+/// Rows of A times their scales, in double.
 inline DequantisedRows dequantised_a(const BlockwiseProblem& problem, int64_t first,
                                      int64_t count) {
   return {problem.a, first, count, [&](int64_t row, int64_t block) {
@@ -71,6 +72,7 @@ inline DequantisedRows dequantised_a(const BlockwiseProblem& problem, int64_t fi
           }};
 }
 
+/// Rows of B times their scales, in double.
 inline DequantisedRows dequantised_b(const BlockwiseProblem& problem, int64_t first,
                                      int64_t count) {
   return {problem.b, first, count, [&](int64_t row, int64_t block) {

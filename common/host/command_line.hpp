@@ -20,8 +20,10 @@ namespace bw {
 /// the values; they must outlive `parse`.
 class CommandLine {
  public:
+  /// `summary` heads the help text.
   explicit CommandLine(std::string summary) : summary_(std::move(summary)) {}
 
+  /// An option with a value: its default is what `value` holds.
   void add(const std::string& name, int64_t& value, const std::string& help) {
     add_option(name, "integer", help, std::to_string(value), [name, &value](const std::string& s) {
       char* end = nullptr;
@@ -33,6 +35,7 @@ class CommandLine {
     });
   }
 
+  /// An option with a value: its default is what `value` holds.
   void add(const std::string& name, double& value, const std::string& help) {
     std::ostringstream shown;
     shown << value;
@@ -102,6 +105,7 @@ class CommandLine {
     return true;
   }
 
+  /// Writes every option with its default.
   void print_help(std::ostream& out, const std::string& program) const {
     out << summary_ << "\n\nusage: " << program << " [options]\n";
     for (const Option& option : options_) {

@@ -18,38 +18,47 @@
 namespace bw {
 namespace detail {
 
+/// The distance of two neighbouring numbers of this format at `value`.
 inline double unit_in_last_place(Bf16, double value) { return bf16_ulp(value); }
+/// The distance of two neighbouring numbers of this format at `value`.
 inline double unit_in_last_place(float, double value) {
   const float magnitude = std::fabs(static_cast<float>(value));
   return std::nextafter(magnitude, std::numeric_limits<float>::infinity()) - magnitude;
 }
 
+/// As a float, exactly.
 inline float value_of(Bf16 value) { return to_float(value); }
+/// As a float, exactly.
 inline float value_of(float value) { return value; }
 
 }  // namespace detail
 
 /// An element that is off by more than is allowed.
 struct BadElement {
-  int64_t row, column;
-  double got, expected, allowed;
+  int64_t row;      ///< of the element
+  int64_t column;   ///< of the element
+  double got;       ///< what was computed
+  double expected;  ///< what the reference has
+  double allowed;   ///< by how much they may differ
 };
 
 /// Error figures of a whole matrix.
 struct Comparison {
-  int64_t elements = 0;
-  int64_t bad_elements = 0;
-  double max_error = 0;             ///< max |D - reference|
-  double max_error_to_allowed = 0;  ///< the worst element's share of what it may be off
-  double relative_rms_error = 0;    ///< sqrt(Σ error² / Σ reference²)
-  std::optional<BadElement> first_bad;
+  int64_t elements = 0;                 ///< elements that were compared
+  int64_t bad_elements = 0;             ///< elements that are too far off
+  double max_error = 0;                 ///< max |D - reference|
+  double max_error_to_allowed = 0;      ///< the worst element's share of what it may be off
+  double relative_rms_error = 0;        ///< sqrt(Σ error² / Σ reference²)
+  std::optional<BadElement> first_bad;  ///< the first element that is too far off
 
+  /// Whether there was something to compare and nothing was too far off.
   bool verified() const { return elements > 0 && bad_elements == 0; }
 };
 
 /// What an accumulation may lose, relative to the sum of magnitudes: in fp32, and in the FP8 tensor
 /// cores of Hopper, which keep fewer bits of a partial sum (chapter 6 measures how many).
 constexpr double kFp32AccumulationError = 1e-6;
+/// Share of the sum of magnitudes that Hopper's tensor cores may lose.
 constexpr double kHopperAccumulationError = 1e-4;
 
 /// What D may differ from the reference: one unit in the last place of the reference in D's type
@@ -62,6 +71,7 @@ double allowed_error(double reference, double magnitude,
 
 /// Visitor of bad elements that does nothing: the figures say enough.
 struct OnlyFigures {
+  /// For every bad element.
   void operator()(const BadElement&) const {}
 };
 

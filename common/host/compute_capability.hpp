@@ -8,7 +8,7 @@ namespace bw {
 
 /// The devices that a kernel runs on, as compute capabilities.
 struct Architecture {
-  int major;
+  int major;         ///< 9 in 9.0
   bool or_newer;     ///< false: of this major version only
   const char* name;  ///< as errors say it
 };

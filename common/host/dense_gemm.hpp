@@ -41,10 +41,10 @@ inline void validate_dense_gemm(int64_t m, int64_t n, int64_t k, size_t bytes_pe
 
 /// The options that name a problem.
 struct DenseGemmOptions {
-  int64_t m = 512;
-  int64_t n = 512;
-  int64_t k = 1024;
-  int64_t seed = 1;
+  int64_t m = 512;   ///< rows of A, C and D
+  int64_t n = 512;   ///< rows of B, columns of C and D
+  int64_t k = 1024;  ///< columns of A and B
+  int64_t seed = 1;  ///< seed of the random inputs
 
   /// Adds the options to a command line; this object must outlive its parsing.
   void add_to(CommandLine& command_line) {
@@ -75,9 +75,9 @@ inline double gemm_flops(int64_t m, int64_t n, int64_t k) {
 
 /// What one run on the device gives.
 struct DenseGemmRun {
-  std::vector<Bf16> d;
-  float milliseconds;
-  double wall_seconds;
+  std::vector<Bf16> d;  ///< the result
+  float milliseconds;   ///< of the fastest run, on the device
+  double wall_seconds;  ///< of the whole
 };
 
 /// Prints the time of a run, and the verdict on its D by the float64 reference.

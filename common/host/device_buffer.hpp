@@ -18,11 +18,13 @@ template <class T>
 class DeviceBuffer {
  public:
   DeviceBuffer() = default;
+  /// Memory for so many elements, or a copy of these values.
   explicit DeviceBuffer(size_t size) : size_(size) {
     if (size == 0) return;
     check_cuda(cudaMalloc(reinterpret_cast<void**>(&data_), bytes()),
                "allocate " + std::to_string(bytes()) + " bytes of device memory");
   }
+  /// Memory for so many elements, or a copy of these values.
   explicit DeviceBuffer(const std::vector<T>& values) : DeviceBuffer(values.size()) {
     upload(values);
   }
@@ -36,9 +38,13 @@ class DeviceBuffer {
   /// A destructor can't report: a failed kernel has been reported by the call that waited for it.
   ~DeviceBuffer() { static_cast<void>(cudaFree(data_)); }
 
+  /// The first element, in device memory.
   T* data() { return data_; }
+  /// The first element, in device memory.
   const T* data() const { return data_; }
+  /// Number of elements.
   size_t size() const { return size_; }
+  /// Bytes of all elements.
   size_t bytes() const { return size_ * sizeof(T); }
 
   /// Copies `values`, which must have `size()` elements, to the device.

@@ -11,18 +11,19 @@ namespace bw {
 
 /// bfloat16: sign, 8 exponent bits, 7 mantissa bits.
 struct Bf16 {
-  uint16_t bits;
+  uint16_t bits;  ///< the encoding
   bool operator==(const Bf16&) const = default;
 };
 
 /// FP8 e4m3: sign, 4 exponent bits (bias 7), 3 mantissa bits; no infinity, NaN is S.1111.111.
 struct Fp8E4m3 {
-  uint8_t bits;
+  uint8_t bits;  ///< the encoding
   bool operator==(const Fp8E4m3&) const = default;
 };
 
-constexpr float kFp8E4m3Max = 448.0f;
+constexpr float kFp8E4m3Max = 448.0f;  ///< the largest finite e4m3
 
+/// The value, exactly.
 inline float to_float(Bf16 value) { return std::bit_cast<float>(uint32_t{value.bits} << 16); }
 
 /// Nearest even; overflow gives infinity, NaN stays NaN.
@@ -33,6 +34,7 @@ inline Bf16 to_bf16(float value) {
   return Bf16{static_cast<uint16_t>((bits + round_half_even) >> 16)};
 }
 
+/// The value, exactly.
 inline float to_float(Fp8E4m3 value) {
   constexpr int kBias = 7;
   const int exponent = value.bits >> 3 & 0xf;

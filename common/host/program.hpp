@@ -67,6 +67,7 @@ inline void require_host_memory(double bytes) {
 /// Wall-clock seconds since it was made.
 class WallTimer {
  public:
+  /// Wall time since the start.
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }

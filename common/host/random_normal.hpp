@@ -12,6 +12,7 @@ namespace bw {
 /// number of threads. Distinct `stream`s of a seed are independent.
 class RandomNormal {
  public:
+  /// The numbers of this seed and stream.
   RandomNormal(uint64_t seed, uint64_t stream) : key_(mix(mix(seed) + stream)) {}
 
   /// The number at `position`, by the Box–Muller transform of two uniform ones.

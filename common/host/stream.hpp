@@ -19,6 +19,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream() { static_cast<void>(cudaStreamDestroy(stream_)); }
 
+  /// The stream.
   cudaStream_t get() const { return stream_; }
 
  private:

@@ -15,6 +15,7 @@ namespace bw {
 /// and freed in the order of the stream, so that neither waits. Not copied, not moved.
 class StreamBuffer {
  public:
+  /// Allocates in the stream's order.
   StreamBuffer(size_t bytes, cudaStream_t stream) : stream_(stream) {
     if (bytes == 0) return;
     check_cuda(cudaMallocAsync(&data_, bytes, stream),

@@ -19,11 +19,13 @@ namespace bw {
 /// kernels do that split K. Without more: one range, all of K.
 class KParts {
  public:
-  static constexpr int kMost = 8;
+  static constexpr int kMost = 8;  ///< most parts
 
   constexpr KParts() = default;
 
+  /// Number of parts.
   constexpr int count() const { return count_; }
+  /// First K block of a part.
   constexpr int64_t begin(int part) const { return part == 0 ? 0 : ends_[part - 1]; }
   /// Where it ends, in a K of `k_blocks`; the last part goes to the end of any K.
   constexpr int64_t end(int part, int64_t k_blocks) const {

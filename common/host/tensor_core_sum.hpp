@@ -32,9 +32,11 @@ constexpr float power_of_two(int exponent) {
 
 namespace detail {
 
-constexpr int kFp8FractionBits = 3, kFp8Bias = 7;
-constexpr int kFp32FractionBits = 23, kFp32Bias = 127;
-constexpr int kAllShiftedOut = 31;
+constexpr int kFp8FractionBits = 3;    ///< of e4m3
+constexpr int kFp8Bias = 7;            ///< of the exponent of e4m3
+constexpr int kFp32FractionBits = 23;  ///< of fp32
+constexpr int kFp32Bias = 127;         ///< of the exponent of fp32
+constexpr int kAllShiftedOut = 31;     ///< a shift that leaves nothing
 
 /// Exponent of a finite e4m3 number's field: of its leading bit, unless it is subnormal.
 constexpr int field_exponent(Fp8E4m3 value) {

@@ -14,18 +14,19 @@ namespace bw {
 
 /// A row-major matrix and the box that one copy moves. "Inner" is the contiguous dimension.
 struct TensorMapSpec {
-  const char* name;  ///< for errors: "A", "D", …
-  const void* data;
-  CUtensorMapDataType type;
-  uint32_t element_bytes;
-  uint64_t inner;         ///< elements
-  uint64_t outer;         ///< rows
-  uint64_t stride_bytes;  ///< from one row to the next
-  uint32_t box_inner;     ///< elements
-  uint32_t box_outer;     ///< rows
-  CUtensorMapSwizzle swizzle;
+  const char* name;            ///< for errors: "A", "D", …
+  const void* data;            ///< the tensor, in device memory
+  CUtensorMapDataType type;    ///< type of an element
+  uint32_t element_bytes;      ///< bytes of an element
+  uint64_t inner;              ///< elements
+  uint64_t outer;              ///< rows
+  uint64_t stride_bytes;       ///< from one row to the next
+  uint32_t box_inner;          ///< elements
+  uint32_t box_outer;          ///< rows
+  CUtensorMapSwizzle swizzle;  ///< of the box in shared memory
 };
 
+/// The driver's function, or the simulator's.
 using TensorMapEncoder = decltype(&cuTensorMapEncodeTiled);
 
 /// The driver's encoder, found through the runtime, so that no program links libcuda.

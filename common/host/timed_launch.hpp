@@ -14,9 +14,9 @@ namespace bw {
 
 /// A one-dimensional grid and the dynamic shared memory of each CTA.
 struct LaunchShape {
-  uint32_t ctas;
-  uint32_t threads;  ///< of each CTA
-  uint32_t shared_bytes;
+  uint32_t ctas;          ///< of the grid
+  uint32_t threads;       ///< of each CTA
+  uint32_t shared_bytes;  ///< bytes of dynamic shared memory
 };
 
 /// Lets `kernel` have its shared memory, runs it on the default stream, and waits for its end; its

@@ -36,8 +36,8 @@ inline std::vector<float> fp32_column_sums(const std::vector<float>& matrix, int
 
 /// Column sums in float64, and what a sum in fp32 from the first row to the last may be off.
 struct ColumnSums {
-  std::vector<double> sums;
-  std::vector<double> allowed_error;
+  std::vector<double> sums;           ///< one for each column
+  std::vector<double> allowed_error;  ///< one for each column
 };
 
 /// Every fp32 addition is off by at most half a unit in the last place, 2^-24 of its result; the

@@ -15,16 +15,17 @@ namespace bw {
 
 /// Warps of the CTA by role: consumer thread t owns column t of the band, warp 4 produces.
 struct StreamRoles {
-  static constexpr uint32_t kConsumerThreads = kTileColumns;
+  static constexpr uint32_t kConsumerThreads = kTileColumns;  ///< one for each column of a tile
+  /// The warp behind the consumers.
   static constexpr uint32_t kProducerWarp = kConsumerThreads / ptx::kWarpThreads;
-  static constexpr uint32_t kThreads = kConsumerThreads + ptx::kWarpThreads;
+  static constexpr uint32_t kThreads = kConsumerThreads + ptx::kWarpThreads;  ///< threads of a CTA
 };
 
 /// The kernel's dynamic shared memory.
 template <int NumStages>
 struct StreamStorage {
-  MatrixTile tiles[NumStages];
-  SharedMemBarrier barriers[ProducerConsumerPipeline<NumStages>::kNumBarriers];
+  MatrixTile tiles[NumStages];  ///< one for each stage
+  SharedMemBarrier barriers[ProducerConsumerPipeline<NumStages>::kNumBarriers];  ///< of the ring
 };
 
 /// Producer warp: fills one stage after the other, as they come free.

@@ -16,29 +16,31 @@
 
 namespace bw {
 
-constexpr int kTileRows = 32;
-constexpr int kTileColumns = 128;
+constexpr int kTileRows = 32;      ///< rows of a tile
+constexpr int kTileColumns = 128;  ///< columns of a tile
 
 /// One stage of the ring: row-major, as in global memory.
 struct alignas(128) MatrixTile {
-  float values[kTileRows][kTileColumns];
+  float values[kTileRows][kTileColumns];  ///< the tile, row by row
 };
 
 /// Kernel arguments; the tensor map is read where it lies in parameter memory.
 struct ColumnSumArguments {
   CUtensorMap map;      ///< of `matrix`, box kTileRows × kTileColumns, not swizzled
   const float* matrix;  ///< [rows, columns], row-major, 16-byte aligned
-  uint32_t rows;
-  uint32_t columns;  ///< a multiple of 4: rows are then a multiple of 16 bytes long
-  float* sums;       ///< [columns]
-  uint64_t* cycles;  ///< [CTAs]: from the first tile's wait to the last one's sum
+  uint32_t rows;        ///< rows that the matrix has there
+  uint32_t columns;     ///< a multiple of 4: rows are then a multiple of 16 bytes long
+  float* sums;          ///< [columns]
+  uint64_t* cycles;     ///< [CTAs]: from the first tile's wait to the last one's sum
 };
 
 /// The part of the matrix that one stage holds: `rows` × `columns` from (row, column) on. Tiles at
 /// the matrix's edges are smaller.
 struct TileRegion {
-  uint32_t row, column;
-  uint32_t rows, columns;
+  uint32_t row;      ///< the first one in the matrix
+  uint32_t column;   ///< the first one in the matrix
+  uint32_t rows;     ///< that the matrix has there
+  uint32_t columns;  ///< that the matrix has there
 
   /// The `tile`-th tile, counted downwards, of the band of columns that the CTA sums.
   static __device__ __forceinline__ TileRegion of(const ColumnSumArguments& args, uint32_t tile) {
@@ -46,6 +48,7 @@ struct TileRegion {
     return TileRegion{row, column, min(kTileRows, args.rows - row),
                       min(kTileColumns, args.columns - column)};
   }
+  /// Where a row of the tile begins in global memory.
   __device__ __forceinline__ const float* first_of_row(const ColumnSumArguments& args,
                                                        uint32_t tile_row) const {
     return args.matrix + static_cast<int64_t>(row + tile_row) * args.columns + column;
@@ -55,12 +58,13 @@ struct TileRegion {
 /// The threads themselves move the bytes: loads from global memory into registers, a few rows at
 /// once, then stores to shared memory. Each lane arrives on `full`, which releases its own stores.
 struct PlainCopy {
-  static constexpr uint32_t kProducerArrivals = ptx::kWarpThreads;
-  static constexpr int kValuesPerLane = kTileColumns / ptx::kWarpThreads;
+  static constexpr uint32_t kProducerArrivals = ptx::kWarpThreads;  ///< arrivals that fill a stage
+  static constexpr int kValuesPerLane = kTileColumns / ptx::kWarpThreads;  ///< of a row
   static constexpr uint32_t kRowsInFlight = 8;  ///< loads that a lane waits for together
   static_assert(kValuesPerLane * sizeof(float) == sizeof(float4), "a warp moves a row at once");
   static_assert(kTileRows % kRowsInFlight == 0, "a tile is a whole number of groups");
 
+  /// Brings the tile and signals `full`: what this way of copying takes.
   static __device__ __forceinline__ void fill(const ColumnSumArguments& args,
                                               const TileRegion& region, MatrixTile& tile,
                                               SharedMemBarrier* full) {
@@ -91,8 +95,9 @@ struct PlainCopy {
 /// The copy engine moves contiguous bytes: each lane starts the copy of one row. One lane has
 /// arrived before, with the bytes of all of them.
 struct BulkCopy {
-  static constexpr uint32_t kProducerArrivals = 1;
+  static constexpr uint32_t kProducerArrivals = 1;  ///< arrivals that fill a stage
 
+  /// Brings the tile and signals `full`: what this way of copying takes.
   static __device__ __forceinline__ void fill(const ColumnSumArguments& args,
                                               const TileRegion& region, MatrixTile& tile,
                                               SharedMemBarrier* full) {
@@ -115,8 +120,9 @@ struct BulkCopy {
 /// The copy engine knows the matrix: one lane names a box by its coordinates. The bytes are those
 /// of the whole box; what lies outside of the matrix arrives as zeros.
 struct TensorCopy {
-  static constexpr uint32_t kProducerArrivals = 1;
+  static constexpr uint32_t kProducerArrivals = 1;  ///< arrivals that fill a stage
 
+  /// Brings the tile and signals `full`: what this way of copying takes.
   static __device__ __forceinline__ void fill(const ColumnSumArguments& args,
                                               const TileRegion& region, MatrixTile& tile,
                                               SharedMemBarrier* full) {

@@ -17,12 +17,12 @@ namespace bw {
 /// not a warp's part of it. `Word` is uint32_t or float. `load` registers are undefined until
 /// `wait_load`.
 struct TmemAddress {
-  static constexpr int kLaneShift = 16;
-  static constexpr uint32_t kLanesPerHalf = 16;
-  static constexpr uint32_t kLanesPerWarp = 32;
-  static constexpr uint32_t kWarpsPerTmem = 4;
+  static constexpr int kLaneShift = 16;  ///< the lane stands in the upper half of an address
+  static constexpr uint32_t kLanesPerHalf = 16;  ///< lanes of the upper and of the lower half
+  static constexpr uint32_t kLanesPerWarp = 32;  ///< lanes that a warp reaches
+  static constexpr uint32_t kWarpsPerTmem = 4;   ///< warps that reach all lanes
 
-  uint32_t addr;
+  uint32_t addr;  ///< the lane in the upper 16 bits, the column in the lower
 
   /// `columns` further.
   __device__ __forceinline__ TmemAddress operator+(uint32_t columns) const {
@@ -46,10 +46,12 @@ struct TmemAddress {
   __device__ __forceinline__ void load_16x256b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x256b(values, of_this_warp());
   }
+  /// Loads in the shape 16x128b; wait_load() comes before the values are used.
   template <class Word, int registers>
   __device__ __forceinline__ void load_16x128b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x128b(values, of_this_warp());
   }
+  /// Loads in the shape 16x64b; wait_load() comes before the values are used.
   template <class Word, int registers>
   __device__ __forceinline__ void load_16x64b(Word (&values)[registers]) const {
     ptx::tcgen05_ld_16x64b(values, of_this_warp());
@@ -61,22 +63,27 @@ struct TmemAddress {
     ptx::tcgen05_ld_16x32bx2<split_columns>(values, of_this_warp());
   }
 
+  /// Stores in the shape 32x32b; wait_store() comes before they are there.
   template <class Word, int registers>
   __device__ __forceinline__ void store_32x32b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_32x32b(of_this_warp(), values);
   }
+  /// Stores in the shape 16x256b; wait_store() comes before they are there.
   template <class Word, int registers>
   __device__ __forceinline__ void store_16x256b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x256b(of_this_warp(), values);
   }
+  /// Stores in the shape 16x128b; wait_store() comes before they are there.
   template <class Word, int registers>
   __device__ __forceinline__ void store_16x128b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x128b(of_this_warp(), values);
   }
+  /// Stores in the shape 16x64b; wait_store() comes before they are there.
   template <class Word, int registers>
   __device__ __forceinline__ void store_16x64b(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x64b(of_this_warp(), values);
   }
+  /// Stores in the shape 16x32bx2; wait_store() comes before they are there.
   template <int split_columns, class Word, int registers>
   __device__ __forceinline__ void store_16x32bx2(const Word (&values)[registers]) const {
     ptx::tcgen05_st_16x32bx2<split_columns>(of_this_warp(), values);

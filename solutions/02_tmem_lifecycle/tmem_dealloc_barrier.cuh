@@ -18,9 +18,10 @@ namespace bw {
 template <int CtaGroup, int epilogue_threads = 128>
 struct TmemDeallocBarrier {
   static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
+  /// Readers of both CTAs of a pair.
   static constexpr uint32_t kArrivals = epilogue_threads * CtaGroup;
 
-  SharedMemBarrier* barrier;
+  SharedMemBarrier* barrier;  ///< in shared memory
 
   /// One thread of each CTA, with the other barriers.
   __device__ __forceinline__ void init_barrier() const { barrier->init(kArrivals); }

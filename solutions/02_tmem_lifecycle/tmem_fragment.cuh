@@ -10,11 +10,12 @@ namespace bw {
 
 /// Shapes of one copy: lanes × bits per lane.
 enum class TmemShape { k32x32b, k16x64b, k16x128b, k16x256b };
-constexpr int kNumTmemShapes = 4;
+constexpr int kNumTmemShapes = 4;  ///< shapes that are read
 
 /// A place relative to a copy's address.
 struct TmemElement {
-  int lane, column;
+  int lane;    ///< of tensor memory
+  int column;  ///< of tensor memory
 };
 
 /// Lanes that one warp's copy of a shape reaches: its quarter, or one half of it.

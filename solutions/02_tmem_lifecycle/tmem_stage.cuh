@@ -35,8 +35,8 @@ struct TmemStage {
   static_assert(fits_tensor_memory(opc),
                 "num_stages * stage_stride_cols must lie in 1 … 512, cta_group must be 1 or 2");
 
-  uint32_t base;
-  uint32_t index;
+  uint32_t base;   ///< first column of the ring
+  uint32_t index;  ///< the stage's number
 
   /// The stage whose first column has the TMEM address `offset`.
   static __device__ __forceinline__ TmemStage from_offset(uint32_t base, uint32_t offset) {

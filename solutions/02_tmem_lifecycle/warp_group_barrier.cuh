@@ -9,8 +9,8 @@ namespace bw {
 /// `Threads` threads meet on named barrier `Id` (1 … 15).
 template <int Threads, int Id>
 struct WarpGroupBarrier {
-  static constexpr int kThreads = Threads;
-  static constexpr int kId = Id;
+  static constexpr int kThreads = Threads;  ///< that take part
+  static constexpr int kId = Id;            ///< of the named barrier
 
   /// Arrives without waiting: for the side that only announces.
   static __device__ __forceinline__ void arrive() { ptx::bar_arrive<Id, Threads>(); }

@@ -26,10 +26,11 @@ class [[nodiscard]] EpilogueWarpContext
   using Parts = WarpContextParts<opc, mma_threads, epilogue_threads>;
 
  public:
-  using typename Parts::Dealloc;
-  using typename Parts::Pipeline;
+  using typename Parts::Dealloc;   ///< the barrier that ends the life of tensor memory
+  using typename Parts::Pipeline;  ///< the ring below
+  /// The barrier behind which the address of tensor memory may be read.
   using typename Parts::Sync;
-  using typename Parts::Tmem;
+  using typename Parts::Tmem;  ///< the allocation of tensor memory
 
   /// After `Sync::wait()`: reads the TMEM address from `tmem_addr_storage`, builds the pipeline
   /// over the same barriers as the MMA warp's, and enters.

@@ -15,9 +15,10 @@ namespace bw {
 
 /// A kernel, and what each of its CTAs takes.
 struct Fp8GemmKernel {
+  /// The kernel.
   void (*entry)(Fp8GemmArguments);
-  uint32_t threads;
-  uint32_t shared_bytes;
+  uint32_t threads;       ///< threads of a CTA
+  uint32_t shared_bytes;  ///< bytes of dynamic shared memory
 };
 
 /// Output tiles of a D of m × n.

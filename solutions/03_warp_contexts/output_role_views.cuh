@@ -15,6 +15,7 @@ namespace bw {
 template <OutputPipelineConfig opc>
 class [[nodiscard]] OutputProducerStage {
  public:
+  /// Waits for an empty accumulator.
   __device__ __forceinline__ explicit OutputProducerStage(OutputTilePipeline<opc>& output)
       : output_(output), stage_(output.acquire_for_mma()) {}
   OutputProducerStage(OutputProducerStage&&) = default;
@@ -22,6 +23,7 @@ class [[nodiscard]] OutputProducerStage {
     if (output_) output_->release_from_mma(stage_);
   }
 
+  /// The stage.
   __device__ __forceinline__ const OutputStage<opc>& stage() const { return stage_; }
   /// Where the accumulator lies: `tmem().offset()` is D of the MMAs.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
@@ -38,6 +40,7 @@ class [[nodiscard]] OutputProducerStage {
 template <OutputPipelineConfig opc>
 class [[nodiscard]] OutputConsumerStage {
  public:
+  /// Waits for a full accumulator.
   __device__ __forceinline__ explicit OutputConsumerStage(OutputTilePipeline<opc>& output)
       : output_(output), stage_(output.acquire_for_epilogue()) {}
   OutputConsumerStage(OutputConsumerStage&&) = default;
@@ -47,6 +50,7 @@ class [[nodiscard]] OutputConsumerStage {
     output_->release_from_epilogue();
   }
 
+  /// The stage.
   __device__ __forceinline__ const OutputStage<opc>& stage() const { return stage_; }
   /// Where the accumulator lies: `tmem().tensor()` is what the loads take.
   __device__ __forceinline__ const TmemStage<opc>& tmem() const { return stage_.tmem(); }
@@ -68,6 +72,7 @@ class [[nodiscard]] OutputConsumerStage {
 template <OutputPipelineConfig opc>
 class OutputProducer {
  public:
+  /// The MMA warp's view of `output`.
   __device__ __forceinline__ explicit OutputProducer(OutputTilePipeline<opc>& output)
       : output_(&output) {}
   /// Waits until the next accumulator is empty.
@@ -83,6 +88,7 @@ class OutputProducer {
 template <OutputPipelineConfig opc>
 class OutputConsumer {
  public:
+  /// The epilogue's view of `output`.
   __device__ __forceinline__ explicit OutputConsumer(OutputTilePipeline<opc>& output)
       : output_(&output) {}
   /// Waits until the next accumulator is complete.

@@ -11,8 +11,8 @@ namespace bw {
 
 /// D in global memory: bf16 [rows, columns], row-major, dense, 16-byte aligned rows.
 struct OutputMatrix {
-  uint16_t* data;
-  uint32_t rows;
+  uint16_t* data;    ///< in global memory
+  uint32_t rows;     ///< number of rows
   uint32_t columns;  ///< a multiple of 8
 };
 

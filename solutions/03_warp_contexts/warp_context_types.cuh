@@ -21,11 +21,14 @@ struct WarpContextTypes {
       epilogue_threads == opc.epilogue_threads,
       "the barriers are initialised for opc.epilogue_threads arrivals, so that many threads"
       " must take part");
+  /// Named barrier behind which the address of tensor memory may be read.
   static constexpr int kTmemReadyBarrierId = 1;
 
-  using Tmem = TmemAllocation<opc.cta_group>;
-  using Pipeline = OutputTilePipeline<opc>;
+  using Tmem = TmemAllocation<opc.cta_group>;  ///< the allocation of tensor memory
+  using Pipeline = OutputTilePipeline<opc>;    ///< the ring of accumulators
+  /// The barrier that ends the life of tensor memory.
   using Dealloc = TmemDeallocBarrier<opc.cta_group, epilogue_threads>;
+  /// The barrier behind which the address of tensor memory may be read.
   using Sync = WarpGroupBarrier<mma_threads + epilogue_threads, kTmemReadyBarrierId>;
 };
 
@@ -33,20 +36,26 @@ struct WarpContextTypes {
 template <OutputPipelineConfig opc, int mma_threads, int epilogue_threads>
 class WarpContextParts {
  public:
+  /// The types that all contexts share.
   using Types = WarpContextTypes<opc, mma_threads, epilogue_threads>;
-  using Tmem = typename Types::Tmem;
-  using Pipeline = typename Types::Pipeline;
-  using Dealloc = typename Types::Dealloc;
+  using Tmem = typename Types::Tmem;          ///< the allocation of tensor memory
+  using Pipeline = typename Types::Pipeline;  ///< the ring of accumulators
+  using Dealloc = typename Types::Dealloc;    ///< the barrier that ends the life of tensor memory
+  /// The barrier behind which the address of tensor memory may be read.
   using Sync = typename Types::Sync;
 
   WarpContextParts(const WarpContextParts&) = delete;
   WarpContextParts& operator=(const WarpContextParts&) = delete;
 
+  /// The allocation.
   __device__ __forceinline__ const Tmem& tmem() const { return tmem_; }
+  /// The ring of accumulators.
   __device__ __forceinline__ Pipeline& output_pipeline() { return output_pipeline_; }
+  /// The barrier that ends the life of tensor memory.
   __device__ __forceinline__ const Dealloc& dealloc_barrier() const { return dealloc_barrier_; }
 
  protected:
+  /// Keeps what both contexts share.
   __device__ __forceinline__ WarpContextParts(const Tmem& tmem, const Pipeline& output_pipeline,
                                               const Dealloc& dealloc_barrier)
       : tmem_(tmem), output_pipeline_(output_pipeline), dealloc_barrier_(dealloc_barrier) {}

@@ -30,8 +30,9 @@ struct AccumulatorLayout {
                 "two groups of epilogue warps are for 128 rows: fewer rows have two threads each"
                 " already");
 
+  /// Threads that share a row of D.
   static constexpr int kThreadsPerRow = Groups::kThreads / cta_rows;
-  static constexpr int kThreadColumns = mma_n / kThreadsPerRow;
+  static constexpr int kThreadColumns = mma_n / kThreadsPerRow;  ///< columns of D that a thread has
   /// Rows use half of the lanes of each quarter, all of the columns.
   static constexpr bool kUsesHalfTheLanes = CtaGroup == 1 && cta_rows == 64;
   /// Both halves of a row lie in the same lane, and a group of four warps takes each.
@@ -39,8 +40,8 @@ struct AccumulatorLayout {
   /// TMEM columns of one accumulator.
   static constexpr int kTmemColumns = kUsesHalfTheLanes || kTwoGroups ? mma_n : kThreadColumns;
 
-  static constexpr uint32_t kWarpThreads = 32;
-  static constexpr uint32_t kHalfWarp = 16;
+  static constexpr uint32_t kWarpThreads = 32;  ///< threads of a warp
+  static constexpr uint32_t kHalfWarp = 16;     ///< threads of half a warp
 
   /// The calling thread's row of the CTA's tile.
   static __device__ __forceinline__ uint32_t row() {

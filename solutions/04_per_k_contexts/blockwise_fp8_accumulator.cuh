@@ -16,8 +16,9 @@ namespace bw {
 template <int tile_m, int tile_n, int CtaGroup = 1, class Groups = OneEpilogueGroup>
 class BlockwiseFp8Accumulator {
  public:
+  /// Where the thread's values belong.
   using Layout = AccumulatorLayout<tile_m, tile_n, CtaGroup, Groups>;
-  static constexpr int kColumns = Layout::kThreadColumns;
+  static constexpr int kColumns = Layout::kThreadColumns;  ///< sums of a thread
 
  private:
   static_assert(touches_at_most_two_b_scale_blocks(tile_n),

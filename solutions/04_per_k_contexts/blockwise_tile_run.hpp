@@ -23,10 +23,11 @@ struct CtaTile {
 
 /// A kernel with a CTA for each tile, and what the CTA takes.
 struct BlockwiseTileKernel {
+  /// The kernel.
   void (*entry)(BlockwiseTileArguments);
-  uint32_t threads;
-  uint32_t shared_bytes;
-  CtaTile ctas;
+  uint32_t threads;            ///< threads of a CTA
+  uint32_t shared_bytes;       ///< bytes of dynamic shared memory
+  CtaTile ctas;                ///< of the grid
   uint32_t ctas_per_tile = 1;  ///< 2: a pair, one CTA above the other
 };
 

@@ -11,11 +11,12 @@ namespace bw {
 /// Kernels name their groups; whoever divides work among epilogue threads asks here.
 template <uint32_t... first_warps>
 struct EpilogueGroups {
+  /// Groups of four warps.
   static constexpr int kCount = sizeof...(first_warps);
-  static constexpr uint32_t kWarpsPerGroup = 4;
-  static constexpr uint32_t kGroupThreads = kWarpsPerGroup * 32;
-  static constexpr uint32_t kWarps = kCount * kWarpsPerGroup;
-  static constexpr uint32_t kThreads = kCount * kGroupThreads;
+  static constexpr uint32_t kWarpsPerGroup = 4;  ///< each reaches a quarter of the lanes
+  static constexpr uint32_t kGroupThreads = kWarpsPerGroup * 32;  ///< threads of a group
+  static constexpr uint32_t kWarps = kCount * kWarpsPerGroup;     ///< of all groups
+  static constexpr uint32_t kThreads = kCount * kGroupThreads;    ///< of all groups
 
   static_assert(kCount == 1 || kCount == 2, "one or two groups of four warps");
   static_assert(((first_warps % kWarpsPerGroup == 0) && ...),

@@ -34,14 +34,15 @@ class InputConsumer;
 template <TilePayload Payload, int NumGroupStages, int KGroupSize = 1>
 struct InputTilePipeline {
   static_assert(KGroupSize >= 1, "a stage holds at least one K block");
-  using PayloadType = Payload;
-  using Pipeline = ProducerConsumerPipeline<NumGroupStages>;
+  using PayloadType = Payload;                                ///< what a stage holds
+  using Pipeline = ProducerConsumerPipeline<NumGroupStages>;  ///< the ring below
+  /// Stages, each with a full and an empty barrier.
   static constexpr int kNumGroupStages = NumGroupStages;
-  static constexpr int kGroupSize = KGroupSize;
-  static constexpr int kNumTiles = NumGroupStages * KGroupSize;
+  static constexpr int kGroupSize = KGroupSize;                  ///< K blocks of a stage
+  static constexpr int kNumTiles = NumGroupStages * KGroupSize;  ///< K blocks of all stages
 
-  Pipeline pipeline;
-  Payload payload;
+  Pipeline pipeline;  ///< the ring of stages
+  Payload payload;    ///< where the tiles lie
 
   /// Index, among the payload's tiles, of tile `in_group` of stage `stage`.
   static constexpr __host__ __device__ uint32_t tile_index(uint32_t stage, uint32_t in_group) {
@@ -63,6 +64,7 @@ struct InputTilePipeline {
 template <class InputPipeline, class Context>
 class [[nodiscard]] InputStage {
  public:
+  /// The scope of a stage of `input`; waits unless `ready`.
   __device__ __forceinline__ InputStage(InputPipeline& input, bool ready)
       : context_(input.pipeline, ready), input_(&input) {}
 
@@ -70,6 +72,7 @@ class [[nodiscard]] InputStage {
   __device__ __forceinline__ uint32_t tile_index(uint32_t in_group = 0) const {
     return InputPipeline::tile_index(context_.index(), in_group);
   }
+  /// Where the tiles lie.
   __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
     return input_->payload;
   }
@@ -108,6 +111,7 @@ using InputConsumerStage =
 template <class InputPipeline>
 class [[nodiscard]] InputConsumerBlock {
  public:
+  /// Waits at the first block of a stage, unless `ready`.
   __device__ __forceinline__ InputConsumerBlock(InputPipeline& input, KGroupPlace place, bool ready)
       : input_(input), place_(place) {
     if (place.index == 0) input.pipeline.wait_producer_if_needed(ready);
@@ -121,6 +125,7 @@ class [[nodiscard]] InputConsumerBlock {
   __device__ __forceinline__ uint32_t tile_index() const {
     return InputPipeline::tile_index(input_->pipeline.consumer_stage(), place_.index);
   }
+  /// Where the tiles lie.
   __device__ __forceinline__ const typename InputPipeline::PayloadType& payload() const {
     return input_->payload;
   }
@@ -138,7 +143,8 @@ class [[nodiscard]] InputConsumerBlock {
 template <class InputPipeline>
 class InputProducer {
  public:
-  using Stage = InputProducerStage<InputPipeline>;
+  using Stage = InputProducerStage<InputPipeline>;  ///< the scope that an acquisition gives
+  /// The load warp's view of `input`.
   __device__ __forceinline__ explicit InputProducer(InputPipeline& input) : input_(&input) {}
 
   /// Waits until the next stage is empty.
@@ -168,7 +174,8 @@ class InputProducer {
 template <class InputPipeline>
 class InputConsumer {
  public:
-  using Stage = InputConsumerStage<InputPipeline>;
+  using Stage = InputConsumerStage<InputPipeline>;  ///< the scope that an acquisition gives
+  /// A reader's view of `input`.
   __device__ __forceinline__ explicit InputConsumer(InputPipeline& input) : input_(&input) {}
 
   /// Waits until the next stage is full.

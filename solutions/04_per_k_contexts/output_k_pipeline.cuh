@@ -26,6 +26,7 @@ class [[nodiscard]] MmaKStage : public OutputProducerStage<opc> {
 template <OutputPipelineConfig opc>
 class OutputKPipeline {
  public:
+  /// The view of `output` by K blocks.
   __device__ __forceinline__ explicit OutputKPipeline(OutputTilePipeline<opc>& output)
       : output_(&output) {}
 

@@ -20,13 +20,14 @@ concept TilePayload = std::copyable<Payload> && requires {
 template <int BM, int BN>
 struct BlockwiseFp8TilePayload {
   static constexpr int kBlockK = 128;  ///< elements = bytes along K: one scale block, one row
-  static constexpr uint32_t kATileBytes = BM * kBlockK;
-  static constexpr uint32_t kBTileBytes = BN * kBlockK;
+  static constexpr uint32_t kATileBytes = BM * kBlockK;  ///< bytes of a tile of A
+  static constexpr uint32_t kBTileBytes = BN * kBlockK;  ///< bytes of a tile of B
+  /// Bytes of the A-scales of a tile.
   static constexpr uint32_t kAScalesBytes = BM * sizeof(float);
   /// What TMA brings per stage and CTA, at the edges of the matrices too (zero fill counts).
   static constexpr uint32_t kStageBytes = kATileBytes + kBTileBytes + kAScalesBytes;
 
-  static constexpr uint32_t kSwizzleRepeatBytes = 1024;
+  static constexpr uint32_t kSwizzleRepeatBytes = 1024;  ///< tiles start at multiples of it
   static_assert(kATileBytes % kSwizzleRepeatBytes == 0 && kBTileBytes % kSwizzleRepeatBytes == 0,
                 "tiles start at a multiple of the swizzle's repeat: BM and BN are multiples of 8");
   static_assert(kAScalesBytes % 128 == 0,
@@ -35,26 +36,33 @@ struct BlockwiseFp8TilePayload {
   /// Shared memory of `NumStages` stages.
   template <int NumStages>
   struct Storage {
+    /// Tiles or rows of A.
     alignas(kSwizzleRepeatBytes) uint8_t a[NumStages][kATileBytes];
+    /// Tiles or rows of B.
     alignas(kSwizzleRepeatBytes) uint8_t b[NumStages][kBTileBytes];
+    /// A's scales.
     alignas(128) float a_scales[NumStages][BM];
   };
 
-  uint8_t* a;
-  uint8_t* b;
-  float* a_scales;
+  uint8_t* a;       ///< tiles or rows of A
+  uint8_t* b;       ///< tiles or rows of B
+  float* a_scales;  ///< A's scales
 
+  /// The payload that lies in this storage.
   template <int NumStages>
   static __device__ __forceinline__ BlockwiseFp8TilePayload of(Storage<NumStages>& storage) {
     return BlockwiseFp8TilePayload{storage.a[0], storage.b[0], storage.a_scales[0]};
   }
 
+  /// A's tile of a stage.
   __device__ __forceinline__ uint8_t* a_tile(uint32_t stage) const {
     return a + stage * kATileBytes;
   }
+  /// B's tile of a stage.
   __device__ __forceinline__ uint8_t* b_tile(uint32_t stage) const {
     return b + stage * kBTileBytes;
   }
+  /// A's scales of a stage.
   __device__ __forceinline__ float* a_scales_tile(uint32_t stage) const {
     return a_scales + stage * BM;
   }

@@ -16,17 +16,20 @@ struct ClusterLayout {
   static_assert(cluster_m % CtaGroup == 0,
                 "with cta_group 2 the cluster has an even number of CTAs along M: they form pairs");
   static_assert(cluster_m * cluster_n <= 16, "a cluster has at most 16 CTAs");
-  static constexpr int kSize = cluster_m * cluster_n;
+  static constexpr int kSize = cluster_m * cluster_n;  ///< CTAs of a cluster
+  /// A bit for each CTA along M.
   static constexpr uint32_t kRowMask = (1u << cluster_m) - 1;
 
-  uint32_t rank;
-  uint32_t rank_m;
-  uint32_t rank_n;
+  uint32_t rank;    ///< of the CTA in its cluster
+  uint32_t rank_m;  ///< its place along M
+  uint32_t rank_n;  ///< its place along N
 
+  /// Of the calling thread's CTA.
   static __device__ __forceinline__ ClusterLayout here() {
     if constexpr (kSize == 1) return ClusterLayout{0, 0, 0};
     return of_rank(ptx::cluster_cta_rank());
   }
+  /// Of a CTA by its rank.
   static constexpr __host__ __device__ ClusterLayout of_rank(uint32_t rank) {
     return ClusterLayout{rank, rank % cluster_m, rank / cluster_m};
   }

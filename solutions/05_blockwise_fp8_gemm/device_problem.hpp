@@ -15,6 +15,7 @@ namespace bw {
 /// kernel doesn't write reads as NaN. Matrices are dense.
 class DeviceProblem {
  public:
+  /// Copies the problem to the device.
   explicit DeviceProblem(const BlockwiseProblem& problem, OutputType output = OutputType::kBf16)
       : a_(problem.a.values),
         b_(problem.b.values),

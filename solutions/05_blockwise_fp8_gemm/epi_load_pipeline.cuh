@@ -18,8 +18,9 @@ namespace bw {
 /// fall behind.
 template <int NumStages>
 struct EpiLoadPipeline {
-  using Pipeline = ProducerConsumerPipeline<NumStages>;
-  static constexpr int kNumStages = NumStages;
+  using Pipeline = ProducerConsumerPipeline<NumStages>;  ///< the ring below
+  static constexpr int kNumStages = NumStages;           ///< stages of the ring
+  /// Mbarriers of the ring, full ones first.
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
 
   Pipeline pipeline;  ///< the ring itself, with both sides' stages
@@ -38,21 +39,30 @@ struct EpiLoadPipeline {
 
   /// Epilogue-load warp: scope of one stage (waits for empty; the user signals full by TMA).
   __device__ __forceinline__ auto produce() { return pipeline.produce(); }
+  /// Waits for an empty stage; the handle steps.
   __device__ __forceinline__ auto acquire_producer() { return pipeline.acquire_producer(); }
+  /// Waits until the producer's stage is empty.
   __device__ __forceinline__ void wait_consumer() const { pipeline.wait_consumer(); }
   /// full[producer_stage()]: where TMA completes the bytes of the stage that is being filled.
   __device__ __forceinline__ SharedMemBarrier* producer_mbar() const {
     return pipeline.producer_mbar(pipeline.producer_stage());
   }
+  /// The producer's stage.
   __device__ __forceinline__ uint32_t producer_stage() const { return pipeline.producer_stage(); }
+  /// Moves the producer on; tells nobody.
   __device__ __forceinline__ void producer_step() { pipeline.producer_step(); }
 
   /// Epilogue warps: scope of one stage (waits for full; every thread arrives at its end).
   __device__ __forceinline__ auto consume() { return pipeline.consume(); }
+  /// The scope of a consumer that signals itself.
   __device__ __forceinline__ auto consume_explicit() { return pipeline.consume_explicit(); }
+  /// Waits for a full stage; the handle says when it is released.
   __device__ __forceinline__ auto acquire_consumer() { return pipeline.acquire_consumer(); }
+  /// Waits until the consumer's stage is full.
   __device__ __forceinline__ void wait_producer() const { pipeline.wait_producer(); }
+  /// The consumer's stage.
   __device__ __forceinline__ uint32_t consumer_stage() const { return pipeline.consumer_stage(); }
+  /// Moves the consumer on; tells nobody.
   __device__ __forceinline__ void consumer_step() { pipeline.consumer_step(); }
 };
 

@@ -15,24 +15,27 @@ namespace bw {
 /// D [M, N] = (A [M, K] · B [N, K]ᵀ, each product scaled by its blocks' scales) + beta · C [M, N].
 /// Pointers are device addresses; leading dimensions are in elements.
 struct BlockwiseFp8GemmArguments {
-  int64_t m, n, k;
-  const Fp8E4m3* a;  ///< [M, lda], lda a multiple of 16
-  int64_t lda;
-  const Fp8E4m3* b;  ///< [N, ldb], ldb a multiple of 16
-  int64_t ldb;
+  int64_t m;              ///< rows of A, C and D
+  int64_t n;              ///< rows of B, columns of C and D
+  int64_t k;              ///< columns of A and B
+  const Fp8E4m3* a;       ///< [M, lda], lda a multiple of 16
+  int64_t lda;            ///< elements from row to row of A
+  const Fp8E4m3* b;       ///< [N, ldb], ldb a multiple of 16
+  int64_t ldb;            ///< elements from row to row of B
   const float* a_scales;  ///< [ceil(K/128), lda_scales], one per row of A; a multiple of 4
-  int64_t lda_scales;
+  int64_t lda_scales;     ///< elements from K block to K block of the A-scales
   const float* b_scales;  ///< [ceil(N/128), ldb_scales], one per 128 × 128 of B
-  int64_t ldb_scales;
-  const Bf16* c;  ///< [M, ldc], ldc a multiple of 8; not read when beta is 0
-  int64_t ldc;
+  int64_t ldb_scales;     ///< elements from row block to row block of the B-scales
+  const Bf16* c;          ///< [M, ldc], ldc a multiple of 8; not read when beta is 0
+  int64_t ldc;            ///< elements from row to row of C
   /// bf16 or fp32 [M, ldd], rows a multiple of 16 bytes; bf16 D may be C itself. TMA may write what
   /// lies between a row's last element and the next multiple of 16 bytes.
   void* d;
-  int64_t ldd;
-  float beta;
+  int64_t ldd;                            ///< elements from row to row of D
+  float beta;                             ///< factor of the residual C; 0: there is no C
   OutputType output = OutputType::kBf16;  ///< element type of D
 
+  /// Bytes of an element of D.
   constexpr int64_t output_bytes() const { return output == OutputType::kBf16 ? 2 : 4; }
 };
 

@@ -11,9 +11,9 @@ namespace bw {
 /// What a kernel's time is made of, in cycles: `start` once, `tile` for every tile that a CTA
 /// computes, `k_block` for every K block of a tile.
 struct GemmCost {
-  int64_t start;
-  int64_t tile;
-  int64_t k_block;
+  int64_t start;    ///< once
+  int64_t tile;     ///< for every tile that a CTA computes
+  int64_t k_block;  ///< for every K block of a tile
 };
 
 /// The costs that follow from the kernel's shape.

@@ -17,25 +17,30 @@ namespace bw {
 /// over the same barriers.
 template <class Config>
 struct GemmCta {
-  using Shared = typename Config::SharedStorage;
+  using Shared = typename Config::SharedStorage;  ///< what lies in the CTA's shared memory
 
-  const GemmKernelArguments& args;
-  Shared& shared;
-  typename Config::Cluster cluster;
+  const GemmKernelArguments& args;   ///< the kernel's arguments
+  Shared& shared;                    ///< the CTA's shared memory
+  typename Config::Cluster cluster;  ///< the CTA's place in its cluster
 
+  /// This thread's view of the input ring.
   __device__ __forceinline__ typename Config::InputPipeline input_pipeline() const {
     return {typename Config::InputPipeline::Pipeline(shared.input_barriers),
             Config::Payload::of(shared.input)};
   }
+  /// This thread's view of the ring of C.
   __device__ __forceinline__ typename Config::EpiLoad epi_load_pipeline() const {
     return typename Config::EpiLoad(shared.epi_load_barriers);
   }
+  /// This thread's view of the order of loads.
   __device__ __forceinline__ typename Config::LoadOrder load_order() const {
     return typename Config::LoadOrder(shared.load_order_barriers);
   }
+  /// This thread's view of the scheduler.
   __device__ __forceinline__ typename Config::TileScheduler tile_scheduler() const {
     return {shared.schedule_barriers, shared.schedule_messages, args.raster};
   }
+  /// Which CTAs a commit tells.
   __device__ __forceinline__ uint16_t complete_mask() const {
     return mma_complete_mask<Config::kCtaGroup>(cluster.rank);
   }
@@ -45,6 +50,7 @@ struct GemmCta {
   __device__ __forceinline__ int32_t row_of(const WorkTile& tile) const {
     return (tile.m * Config::traits.cluster_m + cluster.rank_m) * Config::kCtaRows;
   }
+  /// First column of the CTA's part of a tile.
   __device__ __forceinline__ int32_t column_of(const WorkTile& tile) const {
     return (tile.n * Config::traits.cluster_n + cluster.rank_n) * Config::kMmaN;
   }

@@ -16,15 +16,15 @@ namespace bw {
 /// tensor maps where they lie. Boxes are what one copy moves: `slices` of a tile that CTAs of a
 /// cluster share, and slices of the output.
 struct GemmKernelArguments {
-  CUtensorMap a;         ///< e4m3 [M, K], box 128 × (rows of a slice), swizzle 128B
-  CUtensorMap b;         ///< e4m3 [N, K], box 128 × (rows of a slice), swizzle 128B
-  CUtensorMap a_scales;  ///< fp32 [ceil(K/128), M], box (rows of a CTA) × 1
-  CUtensorMap c;         ///< bf16 [M, N], box (columns of a slice) × (rows of a slice)
-  CUtensorMap d;         ///< bf16 or fp32 [M, N], box as of c
-  BScaleMatrix b_scales;
-  TileRaster raster;  ///< in clusters
-  uint32_t k_blocks;  ///< ceil(K / 128)
-  float beta;
+  CUtensorMap a;          ///< e4m3 [M, K], box 128 × (rows of a slice), swizzle 128B
+  CUtensorMap b;          ///< e4m3 [N, K], box 128 × (rows of a slice), swizzle 128B
+  CUtensorMap a_scales;   ///< fp32 [ceil(K/128), M], box (rows of a CTA) × 1
+  CUtensorMap c;          ///< bf16 [M, N], box (columns of a slice) × (rows of a slice)
+  CUtensorMap d;          ///< bf16 or fp32 [M, N], box as of c
+  BScaleMatrix b_scales;  ///< B's scales
+  TileRaster raster;      ///< in clusters
+  uint32_t k_blocks;      ///< ceil(K / 128)
+  float beta;             ///< factor of the residual C; 0: there is no C
   uint32_t has_residual;  ///< 0: C isn't read
 
   /// One thread: brings the tensor maps into the descriptor cache.

@@ -15,7 +15,7 @@ namespace bw {
 struct GemmKernel {
   /// `<cta_group>_<MMA_M>x<MMA_N>_<cluster M>x<cluster N>[_clc][_fp32][_kgroup<size>]`
   std::string name;
-  GemmTraits traits;
+  GemmTraits traits;        ///< what it is compiled for
   int slice_columns;        ///< columns of the boxes of C and D
   int slices_per_tile;      ///< that one epilogue thread's columns are written in
   int accumulator_columns;  ///< of tensor memory, for one K block

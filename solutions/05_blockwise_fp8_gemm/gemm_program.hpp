@@ -17,17 +17,21 @@ namespace bw {
 
 /// The options of a program.
 struct GemmOptions {
-  int64_t m = 512;
-  int64_t n = 512;
-  int64_t k = 1024;
-  double beta = 0.5;
-  int64_t seed = 1;
-  int fill = 0;  ///< index into fill_names(), in the order of Fill
+  int64_t m = 512;    ///< rows of A, C and D
+  int64_t n = 512;    ///< rows of B, columns of C and D
+  int64_t k = 1024;   ///< columns of A and B
+  double beta = 0.5;  ///< factor of the residual C; 0: there is no C
+  int64_t seed = 1;   ///< seed of the random inputs
+  int fill = 0;       ///< index into fill_names(), in the order of Fill
+  /// Name of the configuration, or automatic().
   std::string config = automatic();
-  bool list_configs = false;
+  bool list_configs = false;  ///< print the names and end
 
+  /// The name that lets the program choose.
   static std::string automatic() { return "auto"; }
+  /// What the inputs may be filled with.
   static std::vector<std::string> fill_names() { return {"normal", "position-c"}; }
+  /// Whether the program is to choose.
   bool chooses_config() const { return config != automatic(); }
 
   /// Adds the options to a command line; this object must outlive its parsing.
@@ -60,6 +64,7 @@ struct GemmOptions {
                 beta, static_cast<long long>(seed), fill_names()[fill].c_str());
   }
 
+  /// The problem with random inputs.
   BlockwiseProblem make_problem() const {
     return make_blockwise_problem(m, n, k, static_cast<float>(beta), static_cast<uint64_t>(seed),
                                   static_cast<Fill>(fill));

@@ -19,7 +19,7 @@ class LoadOrderBarrier {
   static_assert(num_phases >= 1, "at least one barrier");
 
  public:
-  static constexpr int kNumBarriers = num_phases;
+  static constexpr int kNumBarriers = num_phases;  ///< mbarriers of the ring, full ones first
 
   /// `barriers`: `kNumBarriers` barriers in shared memory.
   __device__ __forceinline__ explicit LoadOrderBarrier(SharedMemBarrier* barriers)

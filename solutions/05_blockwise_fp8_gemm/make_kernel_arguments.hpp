@@ -13,20 +13,25 @@ namespace bw {
 
 /// Rows and columns of what a configuration's copies move, and of a cluster's output.
 struct GemmBoxes {
+  /// Rows of A and B in the slice of a tile that one CTA loads.
   int a_rows, b_rows;  ///< of the slice of a tile that one CTA loads
-  int a_scales;
+  int a_scales;        ///< of the slice
+  /// Rows and columns of a slice of C and D.
   int slice_rows, slice_columns;  ///< of C and D
-  int cluster_rows, cluster_columns;
+  int cluster_rows;               ///< rows of D that a cluster computes
+  int cluster_columns;            ///< columns of D that a cluster computes
 };
 
 namespace detail {
 
-constexpr int kTileK = kScaleBlock;
+constexpr int kTileK = kScaleBlock;  ///< elements of K in a block
 
+/// How many pieces cover the extent.
 inline uint32_t pieces(int64_t extent, int64_t piece) {
   return static_cast<uint32_t>(ceil_div(extent, piece));
 }
 
+/// The tensor map of A or B.
 inline CUtensorMap operand_map(const char* name, const Fp8E4m3* data, int64_t rows, int64_t k,
                                int64_t stride, int box_rows) {
   return make_tensor_map({.name = name,
@@ -55,6 +60,7 @@ constexpr CUtensorMapSwizzle swizzle_of_row(uint32_t row_bytes) {
   }
 }
 
+/// The tensor map of C or D.
 inline CUtensorMap output_map(const char* name, const void* data, OutputType type,
                               const BlockwiseFp8GemmArguments& g, int64_t stride,
                               const GemmBoxes& boxes) {

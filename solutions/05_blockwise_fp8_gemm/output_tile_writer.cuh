@@ -31,6 +31,7 @@ class OutputTileWriter {
   static constexpr bool kBf16Output = Config::traits.output == OutputType::kBf16;
 
  public:
+  /// For one thread of the epilogue.
   __device__ __forceinline__ explicit OutputTileWriter(const GemmCta<Config>& cta)
       : cta_(cta),
         slice_row_(Layout::part() * Config::kCtaRows + Layout::row()),

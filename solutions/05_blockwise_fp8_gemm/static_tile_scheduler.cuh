@@ -18,11 +18,12 @@ namespace bw {
 template <int NumStages, int consumer_threads, int cluster_m>
 class StaticTileScheduler {
  public:
-  using Pipeline = ProducerConsumerPipeline<NumStages>;
-  using Message = WorkTile;
-  static constexpr int kNumStages = NumStages;
+  using Pipeline = ProducerConsumerPipeline<NumStages>;  ///< the ring below
+  using Message = WorkTile;                              ///< what the scheduler publishes
+  static constexpr int kNumStages = NumStages;           ///< stages of the ring
+  /// Mbarriers of the ring, full ones first.
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
-  static constexpr uint32_t kConsumerArrivals = consumer_threads;
+  static constexpr uint32_t kConsumerArrivals = consumer_threads;  ///< arrivals that empty a stage
 
   /// `messages`: NumStages slots in shared memory.
   __device__ __forceinline__ StaticTileScheduler(SharedMemBarrier* barriers, Message* messages,

@@ -11,21 +11,22 @@ namespace bw {
 /// One cluster's piece of the output, in units of the cluster's rows and columns. `valid` is 0 in
 /// the message that ends the work.
 struct alignas(16) WorkTile {
-  uint32_t m;
-  uint32_t n;
-  uint32_t valid;
-  uint32_t unused;
+  uint32_t m;       ///< of the piece, along M
+  uint32_t n;       ///< of the piece, along N
+  uint32_t valid;   ///< 0: there is no more work
+  uint32_t unused;  ///< fills the message up to 16 bytes
 };
 
 /// Swizzled raster: bands of `kBand` pieces along M, each walked along N with M fastest. Clusters
 /// at work together then touch a compact block of the output: few rows of A and few of B, which
 /// stay in L2. The host keeps m · n below 2^31.
 struct TileRaster {
-  static constexpr uint32_t kBand = 8;
+  static constexpr uint32_t kBand = 8;  ///< pieces along M of a band
 
   uint32_t m;  ///< pieces along M
   uint32_t n;  ///< pieces along N
 
+  /// Number of pieces.
   BW_HOST_DEVICE constexpr uint32_t size() const { return m * n; }
 
   /// The `index`-th piece; not valid from `size()` on.

@@ -16,6 +16,7 @@ namespace bw::hopper {
 class FastRaster {
  public:
   constexpr FastRaster() = default;
+  /// The same order as `raster`, without divisions.
   constexpr explicit FastRaster(const TileRaster& raster)
       : size_(raster.size()),
         band_size_(TileRaster::kBand * raster.n),
@@ -23,6 +24,7 @@ class FastRaster {
         last_height_(raster.m % TileRaster::kBand == 0 ? TileRaster::kBand
                                                        : raster.m % TileRaster::kBand) {}
 
+  /// Number of pieces.
   BW_HOST_DEVICE constexpr uint32_t size() const { return size_; }
 
   /// The `index`-th piece, for an index below size().

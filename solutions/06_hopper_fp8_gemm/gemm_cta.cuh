@@ -16,38 +16,43 @@ namespace bw::hopper {
 /// What a CTA computes at a time: K blocks `first` to `end` - 1 of the tile whose first element is
 /// (row, column). `piece`: its cluster's, in the raster.
 struct TilePart {
-  int32_t row;
-  int32_t column;
-  uint32_t first;
-  uint32_t end;
-  uint32_t piece;
+  int32_t row;     ///< first row
+  int32_t column;  ///< first column
+  uint32_t first;  ///< first K block
+  uint32_t end;    ///< behind the last K block
+  uint32_t piece;  ///< number of the piece of K
 };
 
 /// One CTA. Every role makes its own copies of the rings it uses: they are values in registers
 /// over the same barriers.
 template <class Config>
 struct GemmCta {
-  using Shared = typename Config::SharedStorage;
+  using Shared = typename Config::SharedStorage;  ///< what lies in the CTA's shared memory
 
-  const HopperGemmArguments& args;
-  Shared& shared;
-  uint32_t rank;  ///< in the cluster
+  const HopperGemmArguments& args;  ///< the kernel's arguments
+  Shared& shared;                   ///< the CTA's shared memory
+  uint32_t rank;                    ///< in the cluster
 
+  /// This thread's view of the input ring.
   __device__ __forceinline__ typename Config::InputPipeline input_pipeline() const {
     return {typename Config::InputPipeline::Pipeline(shared.input_barriers),
             Config::Payload::of(shared.input)};
   }
+  /// This thread's view of the ring of C.
   __device__ __forceinline__ typename Config::EpiLoad epi_load_pipeline(uint32_t warpgroup) const {
     return typename Config::EpiLoad(shared.epi_load_barriers[warpgroup]);
   }
+  /// This thread's view of the ring of output slots.
   __device__ __forceinline__ typename Config::StorePipeline store_pipeline(
       uint32_t warpgroup) const {
     return typename Config::StorePipeline(shared.store_barriers[warpgroup]);
   }
+  /// The CTA's place in its cluster.
   __device__ __forceinline__ typename Config::Cluster cluster() const {
     return Config::Cluster::of_rank(Config::kSplitK > 1 ? 0 : rank);
   }
 
+  /// Number of this cluster in the grid.
   __device__ __forceinline__ uint32_t cluster_index() const {
     return blockIdx.x / Config::kClusterSize;
   }
@@ -88,6 +93,7 @@ struct GemmCta {
   static __device__ __forceinline__ int32_t warpgroup_row(uint32_t warpgroup) {
     return warpgroup / Config::kWarpgroupsAlongN * Config::kWarpgroupRows;
   }
+  /// First column of a warpgroup in the tile.
   static __device__ __forceinline__ int32_t warpgroup_column(uint32_t warpgroup) {
     return warpgroup % Config::kWarpgroupsAlongN * Config::kWarpgroupColumns;
   }

@@ -15,9 +15,9 @@ namespace bw::hopper {
 
 /// Everything about a launch but its stream.
 struct PreparedGemm {
-  HopperGemmArguments arguments;
-  const GemmKernel* kernel;  ///< of gemm_kernels()
-  uint32_t clusters;         ///< of the grid
+  HopperGemmArguments arguments;  ///< of the kernel
+  const GemmKernel* kernel;       ///< of gemm_kernels()
+  uint32_t clusters;              ///< of the grid
 };
 
 /// Encodes the tensor maps and sizes the grid for the current device. `gemm` has been validated.

@@ -8,17 +8,19 @@ namespace bw::hopper {
 
 /// A warpgroup: four warps of 32 threads.
 constexpr int kWarpgroupWarps = 4;
-constexpr int kWarpgroupThreads = kWarpgroupWarps * 32;
+constexpr int kWarpgroupThreads = kWarpgroupWarps * 32;  ///< threads of a warpgroup
 /// Rows that one wgmma multiplies, and those of them whose sums a warp holds.
 constexpr int kMmaRows = 64;
-constexpr int kWarpRows = kMmaRows / kWarpgroupWarps;
+constexpr int kWarpRows = kMmaRows / kWarpgroupWarps;  ///< rows of an MMA that a warp has
 
 /// Warpgroups of a CTA that do the math, each on its part of the tile, in waves of 64 rows. One
 /// more loads and stores.
 constexpr int kMathWarpgroups = 2;
 /// Warps and threads that do the math.
 constexpr int kMathWarps = kMathWarpgroups * kWarpgroupWarps;
+/// Threads that multiply and promote.
 constexpr int kMathThreads = kMathWarpgroups * kWarpgroupThreads;
+/// Threads of a CTA.
 constexpr int kThreads = (1 + kMathWarpgroups) * kWarpgroupThreads;
 
 /// Compile-time choices of one kernel.
@@ -37,8 +39,11 @@ struct GemmTraits {
   bool writes_behind = false;  ///< a tile is written while the next one's first MMAs run
   bool stream_k = false;       ///< the last round of tiles is divided along K: StreamKSchedule
 
+  /// CTAs of a cluster.
   constexpr int cluster_size() const { return cluster_m * cluster_n * split_k; }
+  /// Rows of D that a cluster computes.
   constexpr int cluster_rows() const { return tile_m * cluster_m; }
+  /// Columns of D that a cluster computes.
   constexpr int cluster_columns() const { return tile_n * cluster_n; }
   /// Columns of a slice of D: what one TMA store moves, for 64 rows.
   constexpr int slice_columns() const {

@@ -22,7 +22,7 @@ struct GemmKernel {
   /// "128x256_2x1": tile, cluster; "…_split4": K split over a cluster; "…_streamk": the last round
   /// of tiles divided along K.
   std::string name;
-  GemmTraits traits;
+  GemmTraits traits;      ///< the configuration
   uint32_t shared_bytes;  ///< dynamic shared memory of a CTA
   const void* function;   ///< the entry, for the runtime's calls
 };
@@ -76,6 +76,7 @@ class GemmPlan {
   GemmPlan& operator=(GemmPlan&& other) noexcept;
   ~GemmPlan();
 
+  /// The kernel that was chosen.
   const GemmKernel& kernel() const;
 
   /// In which parts of K a launch sums the elements of D (summation_order.hpp): for who wants to

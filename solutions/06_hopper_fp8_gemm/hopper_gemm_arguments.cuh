@@ -20,23 +20,23 @@ struct StreamKWorkspace {
 
 /// What a kernel with `stream_k` gets beside the rest.
 struct StreamKArguments {
-  StreamKSchedule schedule;
-  StreamKWorkspace workspace;
+  StreamKSchedule schedule;    ///< which pieces a cluster computes
+  StreamKWorkspace workspace;  ///< where helpers leave partial sums
 };
 
 /// Where D is, for stores that don't go through TMA.
 struct DirectOutput {
   uint16_t* d = nullptr;  ///< bf16 [m, ldd]
-  uint64_t ldd = 0;
-  uint32_t m = 0;
-  uint32_t n = 0;
+  uint64_t ldd = 0;       ///< elements from row to row of D
+  uint32_t m = 0;         ///< rows of D
+  uint32_t n = 0;         ///< columns of D
 };
 
 /// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.
 struct HopperGemmArguments : GemmKernelArguments {
-  FastRaster fast_raster;  ///< of `raster`
-  DirectOutput direct;
-  StreamKArguments stream_k;
+  FastRaster fast_raster;     ///< of `raster`
+  DirectOutput direct;        ///< for tiles that are written without TMA
+  StreamKArguments stream_k;  ///< how the last round is shared
 };
 
 }  // namespace bw::hopper

@@ -17,8 +17,9 @@ namespace bw::hopper {
 
 /// Warps of the loading warpgroup by role; warp kFirstOutput + g serves math warpgroup g.
 struct LoadWarps {
-  static constexpr uint32_t kLoad = 0;
-  static constexpr uint32_t kFirstOutput = 1;
+  static constexpr uint32_t kLoad = 0;         ///< the warp that loads
+  static constexpr uint32_t kFirstOutput = 1;  ///< the first warp that loads C and stores D
+  /// The warp that initialises the barriers.
   static constexpr uint32_t kInitialise = kFirstOutput + kMathWarpgroups;
 };
 static_assert(LoadWarps::kInitialise < kWarpgroupWarps,
@@ -27,35 +28,37 @@ static_assert(LoadWarps::kInitialise < kWarpgroupWarps,
 /// Everything that follows from `traits_`; each condition on them is a static_assert here.
 template <GemmTraits traits_>
 struct GemmConfig {
-  static constexpr GemmTraits traits = traits_;
-  static constexpr int kTileM = traits.tile_m;
-  static constexpr int kTileN = traits.tile_n;
-  static constexpr int kTileK = kScaleBlock;
-  static constexpr int kMmaN = traits.mma_n;
-  static constexpr int kSplitK = traits.split_k;
+  static constexpr GemmTraits traits = traits_;   ///< the shape that it is made for
+  static constexpr int kTileM = traits.tile_m;    ///< rows of a tile of D
+  static constexpr int kTileN = traits.tile_n;    ///< columns of a tile of D
+  static constexpr int kTileK = kScaleBlock;      ///< elements of K in a block
+  static constexpr int kMmaN = traits.mma_n;      ///< columns of the MMA
+  static constexpr int kSplitK = traits.split_k;  ///< clusters that share a tile's K
 
   /// A math warpgroup's part of the tile: waves of 64 rows, each of pieces of one wgmma's width.
   static constexpr int kWarpgroupsAlongN = traits.warpgroups_along_n;
+  /// Warpgroups along M of a tile.
   static constexpr int kWarpgroupsAlongM = kMathWarpgroups / kWarpgroupsAlongN;
-  static constexpr int kWarpgroupRows = kTileM / kWarpgroupsAlongM;
-  static constexpr int kWarpgroupColumns = kTileN / kWarpgroupsAlongN;
-  static constexpr int kWaves = kWarpgroupRows / kMmaRows;
-  static constexpr int kPieces = kWarpgroupColumns / kMmaN;
+  static constexpr int kWarpgroupRows = kTileM / kWarpgroupsAlongM;     ///< rows of a warpgroup
+  static constexpr int kWarpgroupColumns = kTileN / kWarpgroupsAlongN;  ///< columns of a warpgroup
+  static constexpr int kWaves = kWarpgroupRows / kMmaRows;              ///< MMAs along M
+  static constexpr int kPieces = kWarpgroupColumns / kMmaN;             ///< MMAs along N
   /// Accumulator registers of a thread for one wave, and for one wgmma.
   static constexpr int kWaveRegisters = kWarpgroupColumns / 2;
-  static constexpr int kMmaRegisters = kMmaN / 2;
+  static constexpr int kMmaRegisters = kMmaN / 2;  ///< registers of a thread for one MMA's sums
   static_assert(kWarpgroupsAlongM * kWarpgroupsAlongN == kMathWarpgroups,
                 "the math warpgroups form a rectangle");
   static_assert(kTileM % (kMmaRows * kWarpgroupsAlongM) == 0 && kWaves >= 1,
                 "each warpgroup has whole 64-row MMAs");
   static_assert(kTileN % (kMmaN * kWarpgroupsAlongN) == 0 && kMmaN % 8 == 0 && kMmaN <= 256,
                 "a warpgroup's columns are whole wgmmas, each a multiple of 8 columns up to 256");
-  static constexpr int kFragmentRegisters = 208;
+  static constexpr int kFragmentRegisters = 208;  ///< the most that sums may take
   static_assert(kWaves * kWaveRegisters + kMmaRegisters <= kFragmentRegisters,
                 "the accumulator and one wgmma's result must fit into a thread's 240 registers");
 
   /// Columns that certainly share a B-scale, wherever the warpgroup's part starts.
   static constexpr int kScaleColumns = std::gcd(kWarpgroupColumns, kScaleBlock);
+  /// Groups of columns with a B-scale of their own.
   static constexpr int kScaleGroups = kWarpgroupColumns / kScaleColumns;
   static_assert(kScaleColumns % 8 == 0, "a B-scale begins at a multiple of 8 columns");
 
@@ -63,44 +66,53 @@ struct GemmConfig {
                 "a cluster either shares operands or splits K, not both");
   static_assert(kSplitK == 1 || !traits.writes_behind,
                 "a cluster that splits K computes one tile: there is no next one to hide behind");
-  static constexpr bool kStreamK = traits.stream_k;
+  static constexpr bool kStreamK = traits.stream_k;  ///< whether the last round is shared
   static_assert(!kStreamK || traits.writes_behind,
                 "parts of a piece come together where a tile is finished but not yet written");
+  /// The CTA's place in its cluster.
   using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
+  /// CTAs of a cluster.
   static constexpr int kClusterSize = traits.cluster_size();
   static_assert(kClusterSize <= 8, "clusters of more than 8 CTAs aren't portable");
   /// CTAs that share a tile of A (of B): each loads a slice and multicasts it.
   static constexpr int kASlices = traits.cluster_n;
-  static constexpr int kBSlices = traits.cluster_m;
+  static constexpr int kBSlices = traits.cluster_m;  ///< parts in which a tile of B is loaded
   static_assert(kTileM % (8 * kASlices) == 0 && kTileN % (8 * kBSlices) == 0,
                 "slices are whole groups of 8 rows, the swizzle's repeat");
 
+  /// What an input stage holds.
   using Payload = BlockwiseFp8TilePayload<kTileM, kTileN>;
+  /// The input ring with its payload.
   using InputPipeline = InputTilePipeline<Payload, traits.stages>;
   /// One arrival of each math warp of each CTA that this CTA sends data to.
   static constexpr uint32_t kInputConsumerArrivals = kMathWarps * (kASlices + kBSlices - 1);
 
   /// Slices of D, and of C before: 64 rows, moved by one TMA copy.
   static constexpr int kSliceColumns = traits.slice_columns();
+  /// Bytes of a row of an output slice.
   static constexpr uint32_t kSliceRowBytes = kSliceColumns * sizeof(uint16_t);
-  static constexpr uint32_t kSliceBytes = kMmaRows * kSliceRowBytes;
+  static constexpr uint32_t kSliceBytes = kMmaRows * kSliceRowBytes;  ///< bytes of an output slice
+  /// Swizzle of an output slice.
   static constexpr Swizzle kSliceSwizzle = static_cast<Swizzle>(kSliceRowBytes);
   /// Columns that a warpgroup writes: all of its part, or its share of a split tile.
   static constexpr int kOutputColumns = kWarpgroupColumns / kSplitK;
+  /// Slices of what a warpgroup writes of a row.
   static constexpr int kSlicesPerWave = kOutputColumns / kSliceColumns;
   static_assert(kOutputColumns % kSliceColumns == 0 && kSliceColumns >= 16,
                 "each warpgroup writes whole slices of 16, 32 or 64 columns");
-  static constexpr int kSlots = traits.output_slots;
+  static constexpr int kSlots = traits.output_slots;  ///< output slices that can be under way
+  /// Slices that take their slots together.
   static constexpr int kSliceGroup = traits.output_group;
   static_assert(kSliceGroup >= 1 && kSliceGroup <= kSlots, "a group of slices has a slot for each");
   static_assert(kSlicesPerWave % kSliceGroup == 0 && kMmaN / kSliceColumns % kSliceGroup == 0,
                 "the slices of a wave, and those of one wgmma, are whole groups");
-  using EpiLoad = ProducerConsumerPipeline<kSlots>;
-  using StorePipeline = ProducerConsumerPipeline<kSlots>;
+  using EpiLoad = ProducerConsumerPipeline<kSlots>;        ///< the ring of C
+  using StorePipeline = ProducerConsumerPipeline<kSlots>;  ///< the ring of output slots
 
   /// Registers per thread after setmaxnreg; at launch each has 65536 / 384, rounded down to 168.
   static constexpr int kLoadRegisters = 24;
-  static constexpr int kMathRegisters = 240;
+  static constexpr int kMathRegisters = 240;  ///< registers of a math thread
+  /// Registers of a thread at the launch.
   static constexpr int kLaunchRegisters = 65536 / kThreads / 8 * 8;
   static_assert(kLoadRegisters + kMathWarpgroups * kMathRegisters <=
                     (1 + kMathWarpgroups) * kLaunchRegisters,
@@ -108,15 +120,19 @@ struct GemmConfig {
 
   /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment.
   struct alignas(1024) SharedStorage {
-    typename Payload::template Storage<traits.stages> input;
+    typename Payload::template Storage<traits.stages> input;  ///< stages of A, B and A-scales
+    /// Output slices.
     alignas(1024) uint8_t slots[kMathWarpgroups][kSlots][kSliceBytes];
+    /// Barriers of the input ring.
     SharedMemBarrier input_barriers[InputPipeline::Pipeline::kNumBarriers];
+    /// Barriers of the ring of C.
     SharedMemBarrier epi_load_barriers[kMathWarpgroups][EpiLoad::kNumBarriers];
+    /// Barriers of the ring of output slots.
     SharedMemBarrier store_barriers[kMathWarpgroups][StorePipeline::kNumBarriers];
     /// With split_k: what all CTAs have summed up for this one's columns.
     alignas(16) float partial_sums[kSplitK > 1 ? kTileM* kTileN : 1];
   };
-  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  // sm_90
+  static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  ///< sm_90
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
                 "the rings need more shared memory than a CTA can have: fewer stages or slots");
 };

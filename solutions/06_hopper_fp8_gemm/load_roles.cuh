@@ -78,6 +78,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
 template <class Config>
 class OutputWarp {
  public:
+  /// For the slices of a math warpgroup.
   __device__ __forceinline__ OutputWarp(const GemmCta<Config>& cta, uint32_t warpgroup)
       : cta_(cta),
         warpgroup_(warpgroup),

@@ -25,7 +25,8 @@ struct StageOperandsOf {
   /// Bytes: what the addresses in descriptors count.
   static constexpr uint32_t kUnit = 16;
 
-  uint32_t a, b;
+  uint32_t a;  ///< low word of the descriptor of A
+  uint32_t b;  ///< low word of the descriptor of B
 
   /// product = A · Bᵀ over the K block, asynchronously, for 64 rows from `row` on of the
   /// warpgroup's and one wgmma's columns from `column` on: one group of MMAs.
@@ -50,6 +51,7 @@ class MathWarpgroup {
   using StageOperands = StageOperandsOf<Config>;
 
  public:
+  /// For one math warpgroup of the CTA.
   __device__ __forceinline__ MathWarpgroup(const GemmCta<Config>& cta, uint32_t warpgroup)
       : cta_(cta),
         warpgroup_(warpgroup),

@@ -27,6 +27,7 @@ class OutputSlices {
   static constexpr uint32_t kChunkBytes = 16;
 
  public:
+  /// For one math warpgroup of the CTA.
   __device__ __forceinline__ OutputSlices(const GemmCta<Config>& cta, uint32_t warpgroup,
                                           uint32_t thread)
       : cta_(cta),

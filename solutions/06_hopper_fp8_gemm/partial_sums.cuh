@@ -23,6 +23,7 @@ class PartialSums {
   static_assert(Config::kWaveRegisters % 4 == 0, "partial sums travel in vectors of four");
 
  public:
+  /// For a CTA of a split piece.
   __device__ __forceinline__ explicit PartialSums(const GemmCta<Config>& cta) : cta_(cta) {}
 
   /// Leaves `accumulator` for whoever owns the piece. (Neighbours change places within a vector: a

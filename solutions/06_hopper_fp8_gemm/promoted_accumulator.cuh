@@ -13,8 +13,8 @@ namespace bw::hopper {
 /// of columns that share a B-scale.
 template <class Config>
 struct KBlockScales {
-  float a[Config::kWaves][2];
-  float b[Config::kScaleGroups];
+  float a[Config::kWaves][2];     ///< scales of the thread's rows
+  float b[Config::kScaleGroups];  ///< scales of its groups of columns
 
   /// Reads the A-scales of a stage; `address`: of this thread's first row, in shared memory.
   __device__ __forceinline__ void read_a(uint32_t address) {
@@ -37,8 +37,9 @@ struct KBlockScales {
 template <class Config>
 class PromotedAccumulator {
  public:
-  using Values = float[Config::kWaves][Config::kWaveRegisters];
+  using Values = float[Config::kWaves][Config::kWaveRegisters];  ///< a thread's sums
 
+  /// Sets every sum to 0.
   __device__ __forceinline__ void zero() {
 #pragma unroll
     for (int wave = 0; wave < Config::kWaves; ++wave) {
@@ -72,8 +73,11 @@ class PromotedAccumulator {
     }
   }
 
+  /// All sums of the thread.
   __device__ __forceinline__ const Values& values() const { return values_; }
+  /// The sums of one MMA along M.
   __device__ __forceinline__ float* wave(int wave) { return values_[wave]; }
+  /// The sums of one MMA along M.
   __device__ __forceinline__ const float* wave(int wave) const { return values_[wave]; }
 
  private:

@@ -13,9 +13,9 @@ namespace bw::hopper {
 
 /// K blocks `first` to `end` - 1 of the raster's piece `piece`.
 struct PiecePart {
-  uint32_t piece;
-  uint32_t first;
-  uint32_t end;
+  uint32_t piece;  ///< number of the piece in the raster
+  uint32_t first;  ///< first K block
+  uint32_t end;    ///< behind the last K block
 };
 
 /// What `clusters` clusters, all at work at once, do with a raster of pieces of `k_blocks` K
@@ -32,14 +32,16 @@ struct PiecePart {
 /// in L2. Helpers wait for nobody and come first: the grid fits the GPU, but beside other kernels
 /// it may not, and GPUs start clusters in the order of their indices (CUDA doesn't promise it).
 struct StreamKSchedule {
-  uint32_t clusters = 0;
-  uint32_t k_blocks = 0;
-  uint32_t whole = 0;
-  uint32_t split = 0;
-  uint32_t owned = 0;
-  uint32_t helpers = 0;
+  uint32_t clusters = 0;  ///< clusters of the grid
+  uint32_t k_blocks = 0;  ///< of a piece
+  uint32_t whole = 0;     ///< pieces that clusters compute alone
+  uint32_t split = 0;     ///< pieces that are split
+  uint32_t owned = 0;     ///< K blocks of a split piece that its owner computes
+  uint32_t helpers = 0;   ///< clusters that help
   // By these it divides, so that all it computes stays in a warp's uniform registers.
-  FastDivisor by_split{}, by_helpers{}, by_helped{};
+  FastDivisor by_split{};    ///< divides by `split`
+  FastDivisor by_helpers{};  ///< divides by `helpers`
+  FastDivisor by_helped{};   ///< divides by helped()
 
   /// What its owner pays for a split piece beside its K blocks, in K blocks: it waits for partial
   /// sums and adds them. Found on an H100, as kPartialSumBlocks below.
@@ -47,10 +49,13 @@ struct StreamKSchedule {
   /// More helpers for a piece would save little: its owner adds one partial sum after the other.
   static constexpr uint32_t kMostHelpersOfPiece = 3;
 
+  /// The first cluster that owns a shared tile.
   BW_HOST_DEVICE constexpr uint32_t first_owner() const { return clusters - split; }
+  /// Whether a cluster owns a shared tile.
   BW_HOST_DEVICE constexpr bool is_owner(uint32_t cluster) const {
     return cluster >= first_owner();
   }
+  /// Whether a cluster helps with one.
   BW_HOST_DEVICE constexpr bool is_helper(uint32_t cluster) const { return cluster < helpers; }
   /// The split piece that `owner` owns.
   BW_HOST_DEVICE constexpr uint32_t owned_piece(uint32_t owner) const {

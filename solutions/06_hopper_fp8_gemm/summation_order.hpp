@@ -16,9 +16,12 @@ namespace bw::hopper {
 
 /// Rows and columns of D; what lies outside of D doesn't count.
 struct OutputWindow {
-  int64_t row, column;
-  int64_t rows, columns;
+  int64_t row;      ///< the first one
+  int64_t column;   ///< the first one
+  int64_t rows;     ///< how many
+  int64_t columns;  ///< how many
 
+  /// Whether an element lies in the window.
   constexpr bool contains(int64_t r, int64_t c) const {
     return r >= row && r < row + rows && c >= column && c < column + columns;
   }
@@ -26,8 +29,8 @@ struct OutputWindow {
 
 /// A piece of the raster whose K is summed in parts of its own.
 struct SplitPiece {
-  OutputWindow window;
-  KParts parts;
+  OutputWindow window;  ///< where in D
+  KParts parts;         ///< its parts of K
 };
 
 /// The parts of K for every element of D: one answer for all, except in the pieces that stream_k
@@ -60,6 +63,7 @@ class SummationOrder {
     return elsewhere_;
   }
 
+  /// The pieces that are split.
   const std::vector<SplitPiece>& split_pieces() const { return split_pieces_; }
   /// The parts of all elements that are in none of the split pieces.
   const KParts& elsewhere() const { return elsewhere_; }

@@ -13,6 +13,7 @@ namespace bw::hopper {
 __device__ __forceinline__ uint32_t uniform(uint32_t value) {
   return __shfl_sync(ptx::kFullWarpMask, value, 0);
 }
+/// The same for a float.
 __device__ __forceinline__ float uniform(float value) {
   return __shfl_sync(ptx::kFullWarpMask, value, 0);
 }
@@ -20,6 +21,7 @@ __device__ __forceinline__ float uniform(float value) {
 /// Keeps the compiler from computing `value` again where it is used, and what follows from it ahead
 /// of this point.
 __device__ __forceinline__ void keep(uint32_t& value) { asm volatile("" : "+r"(value)); }
+/// The same for a pointer.
 template <class T>
 __device__ __forceinline__ void keep(T*& pointer) {
   asm volatile("" : "+l"(pointer));

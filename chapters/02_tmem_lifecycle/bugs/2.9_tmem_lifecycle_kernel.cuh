@@ -25,8 +25,9 @@ namespace bw {
 
 /// What the MMA was told, for the program to explain.
 struct MmaDescriptors {
-  uint64_t a, b;
-  uint32_t instruction;
+  uint64_t a;            ///< shared-memory descriptor of A
+  uint64_t b;            ///< shared-memory descriptor of B
+  uint32_t instruction;  ///< the instruction descriptor
 };
 
 /// Kernel arguments: row-major, dense matrices; A, B, C and D are 16-byte aligned.
@@ -42,39 +43,46 @@ struct TmemLifecycleArguments {
 /// 256 rows together, each holding its rows of A, half of B's rows, and its rows of D.
 template <int CtaGroup, int n>
 struct TmemLifecycleConfig {
-  static constexpr int kCtaGroup = CtaGroup;
-  static constexpr int kRowsPerCta = 128;
-  static constexpr int kM = kRowsPerCta * CtaGroup;
-  static constexpr int kN = n;
-  static constexpr int kBRowsPerCta = n / CtaGroup;
-  static constexpr int kRowBytes = 32;  ///< K of one MMA: 32 e4m3
+  static constexpr int kCtaGroup = CtaGroup;         ///< CTAs that share an MMA: 1, or 2 for a pair
+  static constexpr int kRowsPerCta = 128;            ///< rows of A and D in a CTA
+  static constexpr int kM = kRowsPerCta * CtaGroup;  ///< rows of the MMA
+  static constexpr int kN = n;                       ///< columns of the MMA
+  static constexpr int kBRowsPerCta = n / CtaGroup;  ///< rows of B in a CTA
+  static constexpr int kRowBytes = 32;               ///< K of one MMA: 32 e4m3
   /// Rows of 32 bytes in the 32B swizzle: eight of them are what the pattern repeats after.
   static constexpr Swizzle kSwizzle = Swizzle::k32B;
 
-  static constexpr uint32_t kEpilogueThreads = 128;
+  static constexpr uint32_t kEpilogueThreads = 128;  ///< threads of all epilogue warps
+  /// Number of the MMA warp.
   static constexpr uint32_t kMmaWarp = kEpilogueThreads / ptx::kWarpThreads;
-  static constexpr uint32_t kThreads = kEpilogueThreads + ptx::kWarpThreads;
+  static constexpr uint32_t kThreads = kEpilogueThreads + ptx::kWarpThreads;  ///< threads of a CTA
 
+  /// The allocation.
   using Tmem = TmemAllocation<CtaGroup, n>;  // one fp32 column of D per column of TMEM
+  /// The barrier behind which the address of tensor memory may be read.
   using TmemReady = WarpGroupBarrier<kThreads, 1>;
+  /// The barrier that ends the life of tensor memory.
   using Dealloc = TmemDeallocBarrier<CtaGroup>;
 
+  /// What lies in the CTA's shared memory.
   struct SharedStorage {
+    /// Operand A, or its descriptor and B's.
     alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t a[kRowsPerCta * kRowBytes];
+    /// Operand B.
     alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t b[kBRowsPerCta * kRowBytes];
     SharedMemBarrier inputs_ready;  ///< the leader's: every epilogue thread of the pair
     SharedMemBarrier multiplied;    ///< one commit
-    SharedMemBarrier dealloc;
-    uint32_t tmem_address;
+    SharedMemBarrier dealloc;       ///< counts the readers that are done
+    uint32_t tmem_address;          ///< written by the allocation, read by the other roles
   };
 };
 
 /// The roles of one CTA.
 template <class Config>
 struct TmemLifecycleRoles {
-  const TmemLifecycleArguments& args;
-  typename Config::SharedStorage& shared;
-  uint32_t rank;  ///< of the CTA in its pair; the leader's is 0
+  const TmemLifecycleArguments& args;      ///< the kernel's arguments
+  typename Config::SharedStorage& shared;  ///< the CTA's shared memory
+  uint32_t rank;                           ///< of the CTA in its pair; the leader's is 0
 
   /// One thread of each CTA.
   __device__ __forceinline__ void init_barriers() const {

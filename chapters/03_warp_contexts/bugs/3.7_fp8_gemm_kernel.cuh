@@ -23,31 +23,36 @@ namespace bw {
 /// Compile-time choices and shared memory.
 template <int num_accumulators>
 struct Fp8GemmConfig {
-  using Tile = Fp8GemmTile;
-  static constexpr int kNumInputStages = 4;
+  using Tile = Fp8GemmTile;                  ///< the tile's shape
+  static constexpr int kNumInputStages = 4;  ///< stages of the input ring
+  /// The ring of accumulators.
   static constexpr OutputPipelineConfig kOutput{num_accumulators, Tile::kN / 2, /*cta_group=*/1};
-  using Input = ProducerConsumerPipeline<kNumInputStages>;
+  using Input = ProducerConsumerPipeline<kNumInputStages>;  ///< the input ring
+  /// The MMA warp's context.
   using MmaWarp = MmaWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
+  /// The epilogue warps' context.
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
+  /// What lies in the CTA's shared memory.
   struct alignas(1024) SharedStorage {
-    uint8_t a[kNumInputStages][Tile::kABytes];
-    uint8_t b[kNumInputStages][Tile::kBBytes];
-    SharedMemBarrier input_barriers[Input::kNumBarriers];
+    uint8_t a[kNumInputStages][Tile::kABytes];             ///< tiles or rows of A
+    uint8_t b[kNumInputStages][Tile::kBBytes];             ///< tiles or rows of B
+    SharedMemBarrier input_barriers[Input::kNumBarriers];  ///< barriers of the input ring
+    /// Barriers of the ring of accumulators.
     SharedMemBarrier accumulator_barriers[2 * num_accumulators];
-    SharedMemBarrier tmem_dealloc;
-    uint32_t tmem_address;
+    SharedMemBarrier tmem_dealloc;  ///< counts the readers that are done with tensor memory
+    uint32_t tmem_address;          ///< written by the allocation, read by the other roles
   };
 };
 
 /// The roles of one CTA. Each member function is the whole life of one role.
 template <class Config>
 struct Fp8GemmRoles {
-  using Tile = typename Config::Tile;
+  using Tile = typename Config::Tile;  ///< the tile's shape
 
-  const Fp8GemmArguments& args;
-  typename Config::SharedStorage& shared;
+  const Fp8GemmArguments& args;            ///< the kernel's arguments
+  typename Config::SharedStorage& shared;  ///< the CTA's shared memory
 
   /// One thread: every barrier of the CTA.
   __device__ __forceinline__ void init_barriers() const {

@@ -14,9 +14,9 @@ namespace bw {
 /// tile) have the first. A tile may straddle two scale blocks (96 columns do at column 32 of the
 /// second tile), never three.
 struct BScalePair {
-  float first;
-  float second;
-  int boundary;
+  float first;   ///< scale of the columns before `boundary`
+  float second;  ///< scale of the others
+  int boundary;  ///< column of the tile where the second begins
 };
 
 /// Columns that always share their B-scale: gcd(tile_n, 128), since tiles start at multiples of
@@ -39,9 +39,9 @@ BW_HOST_DEVICE constexpr bool touches_at_most_two_b_scale_blocks(int tile_n) {
 
 /// fp32 [ceil(N/128), ceil(K/128)], K contiguous.
 struct BScaleMatrix {
-  const float* scales;
-  int64_t stride;  ///< elements from one row to the next
-  uint32_t rows;   ///< ceil(N / 128)
+  const float* scales;  ///< in global memory
+  int64_t stride;       ///< elements from one row to the next
+  uint32_t rows;        ///< ceil(N / 128)
 
   /// The scales of K block `k_block` for the `tile_n` columns from `column` on; zeros for columns
   /// that B doesn't have.

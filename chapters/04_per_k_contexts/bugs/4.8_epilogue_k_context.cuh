@@ -19,13 +19,13 @@ namespace bw {
 /// the A-scales of an input stage.
 template <OutputPipelineConfig opc, int NumInputStages>
 struct EpilogueKStage {
-  using InputPipelineType = ProducerConsumerPipeline<NumInputStages>;
+  using InputPipelineType = ProducerConsumerPipeline<NumInputStages>;  ///< the input ring
 
-  OutputStage<opc> output_stage;
-  uint32_t input_stage_index;
-  InputPipelineType* input_pipeline;
-  bool accumulator_released = false;
-  bool ends_input_group = true;  ///< this K block is the last one of its input stage
+  OutputStage<opc> output_stage;      ///< the accumulator
+  uint32_t input_stage_index;         ///< of the stage that holds the scales
+  InputPipelineType* input_pipeline;  ///< the input ring
+  bool accumulator_released = false;  ///< whether the MMA warp has been told already
+  bool ends_input_group = true;       ///< this K block is the last one of its input stage
 
   /// All 32 lanes of an epilogue warp, once, when they have read their A-scales: one arrival
   /// per warp on empty[input_stage_index]. TMA overwrites what was read by ordinary loads, so
@@ -61,13 +61,15 @@ struct EpilogueKStage {
 template <OutputPipelineConfig opc, int NumInputStages>
 class [[nodiscard]] EpilogueKContext {
  public:
+  /// What a K block's scope gives.
   using CombinedStageType = EpilogueKStage<opc, NumInputStages>;
-  using InputPipelineType = ProducerConsumerPipeline<NumInputStages>;
-  using OutputPipelineType = OutputTilePipeline<opc>;
-  using OutputStageType = OutputStage<opc>;
-  static constexpr int cta_group = opc.cta_group;
-  static constexpr int num_output_stages = opc.num_stages;
+  using InputPipelineType = ProducerConsumerPipeline<NumInputStages>;  ///< the input ring
+  using OutputPipelineType = OutputTilePipeline<opc>;                  ///< the ring of accumulators
+  using OutputStageType = OutputStage<opc>;                 ///< a stage of the ring of accumulators
+  static constexpr int cta_group = opc.cta_group;           ///< of the ring of accumulators
+  static constexpr int num_output_stages = opc.num_stages;  ///< accumulators of the ring
 
+  /// Waits for what the K block needs.
   __device__ __forceinline__ EpilogueKContext(OutputPipelineType& output_pipeline,
                                               InputPipelineType& input_pipeline,
                                               KGroupPlace place = {})
@@ -87,13 +89,17 @@ class [[nodiscard]] EpilogueKContext {
   __device__ __forceinline__ OutputPipelineType* output_pipeline_ptr() const {
     return &*output_pipeline_ptr_;
   }
+  /// The input ring.
   __device__ __forceinline__ InputPipelineType* input_pipeline_ptr() const {
     return input_pipeline_ptr_;
   }
+  /// Both stages of the K block.
   __device__ __forceinline__ CombinedStageType& stage() { return stage_; }
+  /// The accumulator.
   __device__ __forceinline__ const OutputStageType& output_stage() const {
     return stage_.output_stage;
   }
+  /// Of the stage that holds the scales.
   __device__ __forceinline__ uint32_t input_stage_index() const { return stage_.input_stage_index; }
 
  private:

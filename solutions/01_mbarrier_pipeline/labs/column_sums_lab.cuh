@@ -18,7 +18,7 @@
 namespace bw {
 
 constexpr uint32_t kLabTiles = 12;  ///< that each CTA sums, one below the other
-constexpr uint32_t kLabCtas = 2;
+constexpr uint32_t kLabCtas = 2;    ///< one for each band of columns
 constexpr int64_t kLabRows = int64_t{kLabTiles} * kTileRows;
 constexpr int64_t kLabColumns = int64_t{kLabCtas} * kTileColumns;
 
@@ -44,10 +44,12 @@ __device__ __forceinline__ void write_sum(const ColumnSumArguments& args, float 
 /// A kernel of kLabCtas CTAs of StreamRoles::kThreads threads, and what it sums: `value(x)` of each
 /// element x, whose fp32 form may be off by `value_error` of its magnitude.
 struct ColumnSumsLab {
+  /// The kernel.
   void (*kernel)(ColumnSumArguments);
-  uint32_t shared_bytes;
+  uint32_t shared_bytes;  ///< bytes of dynamic shared memory
+  /// What is summed: a function of the element.
   double (*value)(double) = [](double x) { return x; };
-  double value_error = 0;
+  double value_error = 0;  ///< relative error of that
 };
 
 /// Runs the lab, prints the cycles of its slowest CTA and the verdict.

@@ -38,21 +38,23 @@ constexpr uint32_t kLabColumns = 64;   ///< of D, one a column of tensor memory;
 constexpr uint32_t kLabK = 128;        ///< e4m3, 128 bytes a row
 constexpr uint32_t kMmaBytes = 32;     ///< along K that one MMA takes
 constexpr uint32_t kLabThreads = 128;  ///< that read D, one row each
+/// What a swizzle moves as one.
 constexpr uint32_t kChunkBytes = sizeof(uint4);
 
 /// The rows of a tile whose swizzle repeats after 1024 bytes.
 template <uint32_t rows>
 struct alignas(swizzle_repeat_bytes(Swizzle::k128B)) OperandTile {
-  uint8_t bytes[rows * kLabK];
+  uint8_t bytes[rows * kLabK];  ///< row by row
 };
 
 /// Kernel arguments. The maps bring boxes of `box_rows` × 128 bytes, swizzled by 128 bytes.
 struct MmaLabArguments {
-  CUtensorMap a_map, b_map;
-  const uint8_t* a;  ///< [M, k], row-major
-  const uint8_t* b;  ///< [64, k]
-  float* d;          ///< [M, 64]
-  uint64_t* cycles;  ///< [CTAs]
+  CUtensorMap a_map;  ///< tensor map of A
+  CUtensorMap b_map;  ///< tensor map of B
+  const uint8_t* a;   ///< [M, k], row-major
+  const uint8_t* b;   ///< [64, k]
+  float* d;           ///< [M, 64]
+  uint64_t* cycles;   ///< [CTAs]
 };
 
 /// All threads of the CTA: a __syncthreads that orders tensor memory as well.
@@ -76,10 +78,11 @@ __device__ __forceinline__ void write_d(const MmaLabArguments& args, TmemAddress
 
 /// A kernel, its CTAs (a cluster of two is the kernel's own business) and its K.
 struct MmaLab {
+  /// The kernel.
   void (*kernel)(MmaLabArguments);
-  uint32_t ctas = 1;
-  uint32_t threads = kLabThreads;
-  uint32_t k = kLabK;
+  uint32_t ctas = 1;               ///< of the cluster
+  uint32_t threads = kLabThreads;  ///< threads of a CTA
+  uint32_t k = kLabK;              ///< columns of A and B
 };
 
 /// A map of rows of kLabK bytes, in boxes of `box_rows` rows.

@@ -14,9 +14,9 @@ namespace bw {
 /// then down the rows.
 template <uint32_t row_bytes>
 struct PlainOperand {
-  static constexpr uint32_t kCoreRows = 8;
-  static constexpr uint32_t kCoreRowBytes = 16;
-  static constexpr uint32_t kCoreBytes = kCoreRows * kCoreRowBytes;
+  static constexpr uint32_t kCoreRows = 8;                           ///< of a core matrix
+  static constexpr uint32_t kCoreRowBytes = 16;                      ///< of a core matrix
+  static constexpr uint32_t kCoreBytes = kCoreRows * kCoreRowBytes;  ///< of a core matrix
   static_assert(row_bytes % kCoreRowBytes == 0, "a row is a whole number of core matrices");
 
   /// From one core matrix to the next along K: the descriptor's leading offset.

@@ -30,24 +30,27 @@ enum class Release { kAfterTheStore, kAfterTheLoad };
 /// The roles of one CTA.
 template <int NumInputStages, int num_accumulators, Release release>
 struct HandWrittenRoles {
-  using Tile = Fp8GemmTile;
-  using Input = ProducerConsumerPipeline<NumInputStages>;
-  using Accumulators = ProducerConsumerPipeline<num_accumulators>;
-  using Tmem = TmemAllocation<1>;
+  using Tile = Fp8GemmTile;                                         ///< the tile's shape
+  using Input = ProducerConsumerPipeline<NumInputStages>;           ///< the input ring
+  using Accumulators = ProducerConsumerPipeline<num_accumulators>;  ///< the ring of accumulators
+  using Tmem = TmemAllocation<1>;  ///< the allocation of tensor memory
+  /// The barrier behind which the address of tensor memory may be read.
   using TmemReady = WarpGroupBarrier<TileRoles::kMmaThreads + TileRoles::kEpilogueThreads, 1>;
-  static constexpr int kNumAccumulators = num_accumulators;
+  static constexpr int kNumAccumulators = num_accumulators;  ///< accumulators of the ring
 
+  /// What lies in the CTA's shared memory.
   struct alignas(1024) SharedStorage {
-    uint8_t a[NumInputStages][Tile::kABytes];
-    uint8_t b[NumInputStages][Tile::kBBytes];
-    SharedMemBarrier input_barriers[Input::kNumBarriers];
+    uint8_t a[NumInputStages][Tile::kABytes];              ///< tiles or rows of A
+    uint8_t b[NumInputStages][Tile::kBBytes];              ///< tiles or rows of B
+    SharedMemBarrier input_barriers[Input::kNumBarriers];  ///< barriers of the input ring
+    /// Barriers of the ring of accumulators.
     SharedMemBarrier accumulator_barriers[Accumulators::kNumBarriers];
-    SharedMemBarrier tmem_dealloc;
-    uint32_t tmem_address;
+    SharedMemBarrier tmem_dealloc;  ///< counts the readers that are done with tensor memory
+    uint32_t tmem_address;          ///< written by the allocation, read by the other roles
   };
 
-  const Fp8GemmArguments& args;
-  SharedStorage& shared;
+  const Fp8GemmArguments& args;  ///< the kernel's arguments
+  SharedStorage& shared;         ///< the CTA's shared memory
 
   /// One thread: every barrier of the CTA.
   __device__ __forceinline__ void init_barriers() const {

@@ -21,6 +21,7 @@ struct LabOptions : DenseGemmOptions {
     n = Fp8GemmTile::kN;
     k = 4 * Fp8GemmTile::kK;
   }
+  /// Tiles of D.
   int64_t tiles() const { return fp8_gemm_tiles(m, n); }
 };
 

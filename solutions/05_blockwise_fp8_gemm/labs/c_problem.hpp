@@ -19,9 +19,9 @@ namespace bw::lab {
 
 /// The options of these labs.
 struct COptions {
-  int64_t m = 512;
-  int64_t n = 1024;
-  double beta = 0.5;
+  int64_t m = 512;    ///< rows of C
+  int64_t n = 1024;   ///< columns of C
+  double beta = 0.5;  ///< the factor
 
   /// Adds the options to a command line; this object must outlive its parsing.
   void add_to(CommandLine& command_line) {

@@ -18,13 +18,15 @@ namespace bw::lab {
 
 /// What one TMA copy moves: 128 rows of 64 bf16, 128 bytes each, 128B-swizzled.
 struct CSlice {
-  static constexpr int kRows = 128;
-  static constexpr int kColumns = 64;
+  static constexpr int kRows = 128;    ///< rows of a piece
+  static constexpr int kColumns = 64;  ///< columns of a piece
+  /// Bytes of a row of a slice.
   static constexpr uint32_t kRowBytes = kColumns * sizeof(uint16_t);
-  static constexpr uint32_t kBytes = kRows * kRowBytes;
+  static constexpr uint32_t kBytes = kRows * kRowBytes;  ///< bytes of a slice
   static constexpr uint32_t kChunkBytes = 16;  ///< eight bf16: what a swizzle moves as a whole
+  /// Columns of a chunk of 16 bytes.
   static constexpr int kChunkColumns = kChunkBytes / sizeof(uint16_t);
-  static constexpr int kChunks = kRowBytes / kChunkBytes;
+  static constexpr int kChunks = kRowBytes / kChunkBytes;  ///< chunks of a row
 
   /// Where chunk `chunk` of row `row` lies in a slice.
   static __device__ __forceinline__ uint32_t offset(uint32_t row, int chunk) {
@@ -34,19 +36,22 @@ struct CSlice {
 
 /// Warps 0 to 3 are the epilogue, one row of a slice per thread; warp 4 loads.
 struct CRoles {
-  static constexpr uint32_t kEpilogueThreads = CSlice::kRows;
-  static constexpr uint32_t kThreads = kEpilogueThreads + ptx::kWarpThreads;
+  static constexpr uint32_t kEpilogueThreads = CSlice::kRows;  ///< threads of all epilogue warps
+  static constexpr uint32_t kThreads = kEpilogueThreads + ptx::kWarpThreads;  ///< threads of a CTA
 };
 
 /// Kernel arguments. CTA i computes rows 128 i … 128 i + 127 of D, slice after slice.
 struct CArguments {
-  CUtensorMap c;  ///< bf16 [M, N], box 64 × 128, swizzle 128B
-  CUtensorMap d;  ///< the same of D
-  uint16_t* d_data;
-  uint32_t rows, columns;
-  float beta;
+  CUtensorMap c;     ///< bf16 [M, N], box 64 × 128, swizzle 128B
+  CUtensorMap d;     ///< the same of D
+  uint16_t* d_data;  ///< D in global memory
+  uint32_t rows;     ///< of C
+  uint32_t columns;  ///< of C
+  float beta;        ///< factor of the residual C; 0: there is no C
 
+  /// First row of the CTA.
   __device__ __forceinline__ int32_t first_row() const { return blockIdx.x * CSlice::kRows; }
+  /// Slices of a row of C.
   __device__ __forceinline__ int slices() const {
     return static_cast<int>((columns + CSlice::kColumns - 1) / CSlice::kColumns);
   }

@@ -15,15 +15,17 @@ namespace bw::lab {
 
 /// Kernel arguments. A CTA computes 128 rows of D, tile after tile.
 struct LoadOrderArguments {
-  CUtensorMap a;  ///< bf16 [M, K], box 64 × 128, swizzle 128B: a K block of this lab is 64 wide
-  CUtensorMap c;  ///< bf16 [M, N], the same box
-  uint16_t* d;    ///< bf16 [M, N]
-  uint32_t rows, columns;
-  uint32_t tiles;  ///< along N
-  uint32_t k_blocks;
-  float beta;
+  CUtensorMap a;     ///< bf16 [M, K], box 64 × 128, swizzle 128B: a K block of this lab is 64 wide
+  CUtensorMap c;     ///< bf16 [M, N], the same box
+  uint16_t* d;       ///< bf16 [M, N]
+  uint32_t rows;     ///< of C
+  uint32_t columns;  ///< of C
+  uint32_t tiles;    ///< along N
+  uint32_t k_blocks;  ///< operand blocks of a tile
+  float beta;         ///< factor of the residual C; 0: there is no C
   uint32_t in_order;  ///< 0: C's warp asks whenever it can
 
+  /// First row of the CTA.
   __device__ __forceinline__ int32_t first_row() const { return blockIdx.x * CSlice::kRows; }
 };
 
@@ -61,12 +63,13 @@ __device__ __forceinline__ void write_row(const LoadOrderArguments& args, const 
 
 /// The lab's options.
 struct LoadOrderOptions {
-  int64_t m = 256;
-  int64_t n = 2048;
-  int64_t k = 256;
-  double beta = 0.5;
-  int order = 0;  ///< 0: operands first, 1: as it happens
+  int64_t m = 256;    ///< rows of A, C and D
+  int64_t n = 2048;   ///< rows of B, columns of C and D
+  int64_t k = 256;    ///< columns of A and B
+  double beta = 0.5;  ///< factor of the residual C; 0: there is no C
+  int order = 0;      ///< 0: operands first, 1: as it happens
 
+  /// Adds the options to a command line.
   void add_to(CommandLine& command_line) {
     command_line.add("m", m, "rows of A, C and D");
     command_line.add("n", n, "columns of C and D; a multiple of 8, 256 make a tile");
@@ -75,6 +78,7 @@ struct LoadOrderOptions {
     command_line.add("order", order, {"operands-first", "none"},
                      "whether C's warp waits for the operands of its tile to be asked for");
   }
+  /// Throws where the options don't fit together.
   void validate() const {
     validate_dense_gemm(m, n, k, /*bytes_per_d=*/4 * sizeof(Bf16));
     require(std::isfinite(static_cast<float>(beta)), "--beta ", beta,

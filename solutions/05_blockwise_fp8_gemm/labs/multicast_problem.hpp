@@ -19,17 +19,18 @@
 
 namespace bw::lab {
 
-constexpr int kClusterM = 2, kClusterN = 2;
-constexpr int kTileRows = 128;
-constexpr int kRowBytes = 128;
-constexpr uint32_t kTileBytes = kTileRows * kRowBytes;
+constexpr int kClusterM = 2;                            ///< CTAs of the cluster along M
+constexpr int kClusterN = 2;                            ///< CTAs of the cluster along N
+constexpr int kTileRows = 128;                          ///< of a tile
+constexpr int kRowBytes = 128;                          ///< of a row of a tile
+constexpr uint32_t kTileBytes = kTileRows * kRowBytes;  ///< of a tile
 
 /// Kernel arguments. A and B hold signed bytes.
 struct MulticastArguments {
-  CUtensorMap a;  ///< [256, 128 · blocks], box 128 bytes × (rows of a part), swizzle 128B
-  CUtensorMap b;  ///< the same
-  int32_t* sums;  ///< [4 CTAs, 128]
-  uint32_t blocks;
+  CUtensorMap a;    ///< [256, 128 · blocks], box 128 bytes × (rows of a part), swizzle 128B
+  CUtensorMap b;    ///< the same
+  int32_t* sums;    ///< [4 CTAs, 128]
+  uint32_t blocks;  ///< K blocks
 };
 
 /// Product of the calling thread's rows of two tiles.
@@ -46,9 +47,10 @@ __device__ __forceinline__ int32_t dot_of_rows(const uint8_t* a, const uint8_t* 
 
 /// The lab's options.
 struct MulticastOptions {
-  int64_t blocks = 32;
-  int multicast = 0;  ///< 0: on, 1: off
+  int64_t blocks = 32;  ///< K blocks
+  int multicast = 0;    ///< 0: on, 1: off
 
+  /// Adds the options to a command line.
   void add_to(CommandLine& command_line) {
     command_line.add("blocks", blocks, "tiles of A and B that each CTA takes, 128 bytes wide");
     command_line.add("multicast", multicast, {"on", "off"},

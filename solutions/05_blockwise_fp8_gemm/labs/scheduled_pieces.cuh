@@ -24,12 +24,12 @@ namespace bw::lab {
 
 /// Kernel arguments.
 struct PieceArguments {
-  TileRaster raster;
-  uint32_t cycles;   ///< that a piece of weight 1 takes
-  uint32_t uneven;   ///< 0: every piece has weight 1
-  uint32_t* visits;  ///< [raster.m · raster.n], column by column of the raster's n
-  uint32_t* takers;  ///< the CTA that took the piece
-  uint32_t* rounds;  ///< how many pieces it had taken before
+  TileRaster raster;  ///< the order of the pieces
+  uint32_t cycles;    ///< that a piece of weight 1 takes
+  uint32_t uneven;    ///< 0: every piece has weight 1
+  uint32_t* visits;   ///< [raster.m · raster.n], column by column of the raster's n
+  uint32_t* takers;   ///< the CTA that took the piece
+  uint32_t* rounds;   ///< how many pieces it had taken before
 
   /// 1 to 8, spread without a pattern over the pieces.
   BW_HOST_DEVICE constexpr uint32_t weight(uint32_t piece) const {
@@ -41,12 +41,14 @@ struct PieceArguments {
 
 /// One warp schedules, one works.
 constexpr uint32_t kWorkerThreads = ptx::kWarpThreads;
+/// Workers and the scheduler's warp.
 constexpr uint32_t kPieceThreads = kWorkerThreads + ptx::kWarpThreads;
 
+/// What lies in shared memory.
 template <class Scheduler>
 struct PieceShared {
-  typename Scheduler::Message messages[Scheduler::kNumStages];
-  SharedMemBarrier barriers[Scheduler::kNumBarriers];
+  typename Scheduler::Message messages[Scheduler::kNumStages];  ///< which piece comes next
+  SharedMemBarrier barriers[Scheduler::kNumBarriers];           ///< of the ring of messages
 };
 
 /// Worker warp: takes pieces until there are none.
@@ -67,6 +69,7 @@ __device__ __forceinline__ void work(Scheduler& scheduler, const PieceArguments&
   }
 }
 
+/// Counts for every piece which CTA computed it.
 template <class Scheduler>
 __global__ __launch_bounds__(kPieceThreads) void pieces_kernel(PieceArguments args) {
   extern __shared__ __align__(16) uint8_t dynamic_shared[];
@@ -86,12 +89,13 @@ __global__ __launch_bounds__(kPieceThreads) void pieces_kernel(PieceArguments ar
 
 /// The options of these labs.
 struct PieceOptions {
-  int64_t m = 48;
-  int64_t n = 48;
-  int64_t cycles = 500;
-  int uneven = 0;  ///< 0: even
-  bool show = false;
+  int64_t m = 48;        ///< pieces along M
+  int64_t n = 48;        ///< pieces along N
+  int64_t cycles = 500;  ///< of work for a piece
+  int uneven = 0;        ///< 0: even
+  bool show = false;     ///< print who computed what
 
+  /// Adds the options to a command line.
   void add_to(CommandLine& command_line) {
     command_line.add("m", m, "pieces of the output along M");
     command_line.add("n", n, "pieces along N");
@@ -99,6 +103,7 @@ struct PieceOptions {
     command_line.add("pieces", uneven, {"even", "uneven"}, "uneven: 1 to 8 times as many");
     command_line.add_flag("show", show, "print in which round each piece was taken");
   }
+  /// Throws where the options don't fit together.
   void validate() const {
     constexpr int64_t kMostPieces = 1 << 16, kMostCycles = 1000000;
     require(m >= 1 && n >= 1 && m <= kMostPieces && n <= kMostPieces && m * n <= kMostPieces,

@@ -6,6 +6,7 @@
 
 namespace bw::hopper::detail {
 
+/// 128 x 256.
 constexpr GemmTraits kWideTile{.tile_m = 128,
                                .tile_n = 256,
                                .mma_n = 128,
@@ -14,6 +15,7 @@ constexpr GemmTraits kWideTile{.tile_m = 128,
                                .output_slots = 2,
                                .writes_behind = true};
 
+/// 128 x 128.
 constexpr GemmTraits kNarrowTile{.tile_m = 128,
                                  .tile_n = 192,
                                  .mma_n = 192,
