@@ -10,6 +10,7 @@ import sys
 from . import build, chapters, linters, machine, packages, private_env, setup, toolkit
 from .errors import WorkbookError
 from .process import run_in_foreground
+from .site import doxygen as site_tools
 
 # What `bench` measures: its program and its build.
 BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
@@ -90,6 +91,7 @@ def do_setup(root, console, _arguments):
     with only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
         linters.ensure(root, console)
+        site_tools.ensure(console)
     console.say(f"Ready: {tools.toolkit.describe()}.")
     return 0
 

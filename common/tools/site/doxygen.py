@@ -5,12 +5,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from .. import packages
 from ..errors import WorkbookError
 from ..process import capture
 
 THEME = Path("/usr/share/doxygen-awesome-css")
-# Debian's packages, in the order in which a message names them.
-PACKAGES = ("doxygen", "doxygen-awesome-css", "graphviz")
 # Where every public member has to be documented.
 DOCUMENTED = ("common/device", "common/host", "solutions")
 
@@ -25,6 +24,18 @@ def missing():
     return absent
 
 
+def ensure(console):
+    """Installs what the site is made by; where it can't be had, its test is skipped."""
+    absent = missing()
+    if not absent:
+        return
+    try:
+        packages.install(absent, console)
+    except WorkbookError as error:
+        console.say(f"What makes the documentation site could not be installed: {error} Nothing but "
+                    "`./workbook docs` and its test needs it.")
+
+
 def version():
     """(1, 9, 4)."""
     _, text = capture(["doxygen", "--version"])
@@ -36,7 +47,8 @@ def run(root, work, navigation):
     (work / "layout.xml").write_text(layout(navigation), encoding="utf-8")
     settings = [(root / "docs/site/Doxyfile").read_text(encoding="utf-8"),
                 f'OUTPUT_DIRECTORY = "{work}"',
-                f'INPUT = "{work / "pages"}" common/device common/host common/simulator solutions',
+                f'INPUT = "{work / "pages"}" common/device common/host common/simulator solutions '
+                "docs/site/examples.dox",
                 f'LAYOUT_FILE = "{work / "layout.xml"}"',
                 f'GENERATE_TAGFILE = "{work / "tags.xml"}"',
                 f'WARN_LOGFILE = "{work / "warnings.txt"}"',
