@@ -113,10 +113,12 @@ class Browser:
         self.call("Page.navigate", url="about:blank")
         self.events = []
         self.call("Page.navigate", url=url)
-        deadline = time.monotonic() + _SECONDS
-        while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
-            self.events.append(self._receive(deadline))
-        page = Page(self)
+        page, deadline = Page(self), time.monotonic() + _SECONDS
+        arrived = f"location.href === {json.dumps(url)} && document.readyState === 'complete'"
+        while not page.try_evaluate(arrived):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{url} does not load")
+            time.sleep(0.01)
         page.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
         return page
 
@@ -157,6 +159,13 @@ class Page:
             details = result["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return result["result"].get("value")
+
+    def try_evaluate(self, expression):
+        """The same, or nothing while one page is being replaced by another."""
+        try:
+            return self.evaluate(expression)
+        except RuntimeError:
+            return None
 
     def press(self, key, shift=False):
         """A key goes down and up."""
