@@ -7,6 +7,8 @@ from pathlib import Path
 
 from . import regions, starters, toml_text
 
+MOST_CHARACTERS = 200
+LARGEST = 2**63
 _HEADER = re.compile(r'^\s*\[\s*(?:"(?P<quoted>[^"]*)"|\'(?P<single>[^\']*)\'|(?P<bare>[^\]]*?))\s*\]'
                      r"\s*(?:#.*)?$")
 
@@ -47,21 +49,36 @@ def find_table(text, path, identity):
 
 
 def read(root, exercise):
-    """(values by key, Table): what the reader has answered. Throws WorkbookError that names the
-    line of what can't be read, or the key that is missing."""
+    """(values by key, Table): what the reader has answered. Throws WorkbookError, see values()."""
+    table = find_table(regions.read_text(Path(root) / exercise.reader_file), exercise.reader_file,
+                       exercise.id)
+    return values(exercise, table), table
+
+
+def values(exercise, table):
+    """What a Table answers, by key. Throws WorkbookError that names the line of what can't be read,
+    or the key that is missing."""
     path = exercise.reader_file
-    table = find_table(regions.read_text(Path(root) / path), path, exercise.id)
     parsed = toml_text.parse("\n".join(table.lines), path, table.first)
-    values = parsed.get(exercise.id)
-    if not isinstance(values, dict):  # [1.2] without quotes is a table 2 in a table 1
+    given = parsed.get(exercise.id)
+    if not isinstance(given, dict):  # [1.2] without quotes is a table 2 in a table 1
         chapter, _, number = exercise.id.partition(".")
-        values = parsed.get(chapter, {}).get(number, {})
+        given = parsed.get(chapter, {}).get(number, {})
     for key in keys(exercise):
-        if key not in values:
+        if key not in given:
             raise regions.RegionError(path, table.first, f"the answer `{key} = \"\"` is missing below"
                                       f' `["{exercise.id}"]`. Add this line, or let `./workbook '
                                       f"reset {exercise.id}` do it (it keeps a copy).")
-    return {key: values[key] for key in keys(exercise)}, table
+        if not _can_be_an_answer(given[key]):
+            raise regions.RegionError(path, table.line_of(key), f"`{key}` takes a number or a short "
+                                      "text between quotes.")
+    return {key: given[key] for key in keys(exercise)}
+
+
+def _can_be_an_answer(value):
+    if isinstance(value, str):
+        return len(value) <= MOST_CHARACTERS
+    return isinstance(value, (int, float)) and abs(value) < LARGEST  # nan compares to nothing
 
 
 def keys(exercise):

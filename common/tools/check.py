@@ -20,8 +20,8 @@ def check(root, exercise, tools, on_progress=None):
 
 
 def check_answer(root, exercise, tools, given, on_progress=None):
-    """check() of `given` instead of what stands in the reader's file: the lines of a region, or
-    {key: value} of answers.toml. None: the reader's file."""
+    """check() of `given` instead of what stands in the reader's file: lines or a ReaderRegion, or
+    {key: value} or a Table of answers.toml. None: the reader's file."""
     root, begin = Path(root).resolve(), time.monotonic()
     progress = on_progress or (lambda text: None)
     how = {exercises.PREDICT: _check_predict, exercises.FIND: _check_find}
@@ -34,8 +34,8 @@ def _verdict(exercise, status, **fields):
     return Verdict(exercise.id, status, exercise.expected, where=exercise.section_link, **fields)
 
 
-def _broken(exercise, error):
-    """The verdict for a reader's file that can't be read."""
+def unreadable(exercise, error):
+    """The verdict for a reader's file in which the exercise can't be found or read."""
     place = None
     if isinstance(error, regions.RegionError):
         place = Place(error.path, error.line)
@@ -48,7 +48,7 @@ def _check_code(root, exercise, tools, given, progress):
     try:
         own = _own_region(root, exercise, given)
     except WorkbookError as error:
-        return _broken(exercise, error)
+        return unreadable(exercise, error)
     notes = () if given is not None else _changed_elsewhere(root, exercise)
     not_done = f"exercise {exercise.id} is not done yet: {exercise.title}"
     code = regions.without_comments(own.text)
@@ -67,6 +67,8 @@ def _check_code(root, exercise, tools, given, progress):
 
 
 def _own_region(root, exercise, given):
+    if isinstance(given, regions.ReaderRegion):
+        return given
     if given is not None:
         return regions.ReaderRegion(tuple(given), 1)
     text = regions.read_text(root / exercise.reader_file) if (
@@ -122,11 +124,10 @@ def _progress_text(exercise, number, run, seed):
 
 
 def _does_not_compile(exercise, own, compiled):
-    if compiled.timed_out:
+    if compiled.limit:
         return _verdict(exercise, BROKEN, rule="", place=_first_place(exercise, own),
-                        found="The compiler did not come to an end within "
-                        f"{device_code.COMPILE_SECONDS} s. Look for a template or a constant "
-                        "expression that never ends.")
+                        limit=compiled.limit, found=device_code.over_limit(compiled.limit)
+                        + " Look for a template or a constant expression that never ends.")
     error = reports.first_error(compiled.errors, exercise.reader_file)
     # What only the code tells apart may be right: it was never run.
     wrong, _ = _recognised(exercise, own, compiled.errors, needs_output=True)
@@ -158,6 +159,7 @@ def _failed_run(exercise, own, run, seed, result):
     return _verdict(exercise, FAILED, found=reports.found(result, report, run.expect, shown),
                     explanation=wrong.message if wrong else "", wrong=wrong.name if wrong else "",
                     rule=(report.rule if report and report.rule else exercise.idea),
+                    limit=result.limit or ("cycles" if report and report.is_of_cycles else ""),
                     place=place, report=report.shown if report else ())
 
 
@@ -239,11 +241,15 @@ def _first_place(exercise, own):
 def _changed_elsewhere(root, exercise):
     """A note when the reader has changed what isn't looked at."""
     try:
-        text = regions.read_text(root / exercise.reader_file)
-        starter = regions.starter_text(regions.read_text(root / exercise.solution_file),
-                                       exercise.solution_file)
+        return changed_outside(root, exercise, regions.read_text(root / exercise.reader_file))
     except WorkbookError:
         return ()
+
+
+def changed_outside(root, exercise, text):
+    """The note for the text of a reader's file, or ()."""
+    starter = regions.starter_text(regions.read_text(root / exercise.solution_file),
+                                   exercise.solution_file)
     line = first_difference_outside(text, starter)
     if line is None:
         return ()
@@ -299,7 +305,7 @@ def _check_predict(root, exercise, tools, given, progress):
     try:
         values, table = _own_answers(root, exercise, given)
     except WorkbookError as error:
-        return _broken(exercise, error)
+        return unreadable(exercise, error)
     if all(answers.is_blank(value) for value in values.values()):
         return _not_answered(exercise, table, exercise.questions[0].key)
     progress("running")
@@ -327,6 +333,8 @@ def _check_predict(root, exercise, tools, given, progress):
 def _own_answers(root, exercise, given):
     if given is None:
         return answers.read(root, exercise)
+    if isinstance(given, answers.Table):
+        return answers.values(exercise, given), given
     blank = {key: "" for key in answers.keys(exercise)}
     return {**blank, **given}, None
 
@@ -393,7 +401,7 @@ def _check_find(root, exercise, tools, given, progress):
     try:
         values, table = _own_answers(root, exercise, given)
     except WorkbookError as error:
-        return _broken(exercise, error)
+        return unreadable(exercise, error)
     if all(answers.is_blank(value) for value in values.values()):
         return _not_answered(exercise, table, "line")
     progress("looking")

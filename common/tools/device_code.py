@@ -1,16 +1,20 @@
 """Compiles the device code of a built program again, with some files replaced, to PTX alone."""
 
+import functools
 import json
 import re
 import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, limited, machine
+from . import build, confinement, limited, machine, ptx_cache
 from .errors import WorkbookError
 
 COMPILE_SECONDS = 60
+MOST_PTX_BYTES = 16 * confinement.MIB  # a chapter's kernel takes half of one
 ARCHITECTURE = "compute_100a"
+LEAST_FREE_BYTES = 4 * confinement.MIB
 # How reports call the reader's file: its base name would be the solution's as well.
 YOURS = "your "
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -42,22 +46,34 @@ def _read_build(root):
     except (OSError, ValueError) as error:
         raise WorkbookError("The workbook is not built yet: `./workbook test 1` or any `./workbook "
                             "run` builds it.") from error
-    return folder, ninja, commands
+    return ninja, commands
 
 
 def units(root, program):
     """The CUDA sources of a program, as the build compiles them."""
-    folder, ninja, commands = _read_build(root)
+    stamps = []
+    for name in ("build.ninja", "compile_commands.json"):
+        try:
+            stamps.append((build.SIM.folder(root) / name).stat().st_mtime_ns)
+        except OSError:
+            stamps.append(0)
+    return list(_units(root, program, tuple(stamps)))
+
+
+@functools.lru_cache(maxsize=64)
+def _units(root, program, _stamps):
+    ninja, commands = _read_build(root)
     link = re.search(rf"^build bin/{re.escape(program)}: \S+ ((?:[^|\n]|\$\n)*)", ninja, re.M)
     if not link:
         raise WorkbookError(f"The build has no program '{program}'.")
     objects = set(link.group(1).replace("$\n", " ").split())
     found = []
     for entry in commands:
-        words = shlex.split(entry["command"])
-        if not entry["file"].endswith(".cu") or "-o" not in words:
+        # Taking a command apart is slow, so only one that may be meant is.
+        if not entry["file"].endswith(".cu") or not any(name in entry["command"] for name in objects):
             continue
-        if words[words.index("-o") + 1] in objects:
+        words = shlex.split(entry["command"])
+        if "-o" in words and words[words.index("-o") + 1] in objects:
             found.append(Unit(Path(entry["file"]), tuple(_flags(words))))
     return found
 
@@ -102,12 +118,22 @@ class Compiled:
 
     files: tuple = ()
     errors: str = ""       # the compiler's words
-    timed_out: bool = False
+    limit: str = ""        # of verdict.LIMITS: which one has ended the compiler
+
+
+def over_limit(limit):
+    """A sentence about a compiler that was stopped."""
+    if limit == "time":
+        return f"The compiler did not come to an end within {COMPILE_SECONDS} s."
+    return {"memory": "The compiler ran out of the memory that it may take.",
+            "output": "The compiler wrote more than it may."}[limit]
 
 
 def compile_to_ptx(root, tools, programs, replaced, folder):
     """{program: Compiled}: those sources of the programs that the replaced files concern, all of
-    them at once. `folder` is emptied by the caller; it receives the replaced files and the PTX."""
+    them at once. `folder` is emptied by the caller; it receives the replaced files and the PTX.
+
+    What was compiled once from the same texts is not compiled again."""
     root = Path(root)
     overlay, temporary = folder / "include", folder / "tmp"
     temporary.mkdir(parents=True, exist_ok=True)
@@ -115,33 +141,84 @@ def compile_to_ptx(root, tools, programs, replaced, folder):
         target = overlay / file.name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(file.text, encoding="utf-8")
-    cache, names = {}, [file.name for file in replaced]
-    jobs = []  # (program, output, command)
+    compiled = {program: Compiled() for program in programs}
+    jobs = _jobs(root, tools, programs, replaced, overlay)
+    _compile(root, tools, [job for job in jobs if not ptx_cache.has(root, job.key)], replaced, folder)
+    for number, job in enumerate(jobs):
+        before = compiled[job.program]
+        if job.limit or job.errors or ptx_cache.errors(root, job.key):
+            compiled[job.program] = Compiled(
+                errors=before.errors or job.errors or ptx_cache.errors(root, job.key),
+                limit=before.limit or job.limit)
+        elif not before.errors and not before.limit:
+            output = ptx_cache.copy(root, job.key, folder / f"{number}.ptx")
+            if ".entry" in output.read_text(encoding="utf-8"):
+                compiled[job.program] = Compiled((*before.files, output))
+    return compiled
+
+
+@dataclass
+class _Job:
+    """A source that is to be compiled for a program; `key`: of what its PTX depends on."""
+
+    program: str
+    command: list
+    key: str
+    errors: str = ""
+    limit: str = ""
+
+
+def _jobs(root, tools, programs, replaced, overlay):
+    cache, names, jobs = {}, [file.name for file in replaced], []
+    texts = {file.name: file.text for file in replaced}
     for program in programs:
         concerned = [unit for unit in units(root, program)
                      if includes(root, unit.source.relative_to(root), names, cache)]
         if not concerned:
             raise WorkbookError(f"The program {program} doesn't include {names[0]}.")
         for unit in concerned:
-            source, output = unit.source.relative_to(root), folder / f"{len(jobs)}.ptx"
-            command = [str(tools.toolkit.nvcc), f"-I{overlay}", *unit.flags,
-                       f"-arch={ARCHITECTURE}", "-ptx", "-x", "cu",
-                       str(overlay / source if source in names else unit.source), "-o", str(output)]
-            jobs.append((program, output, command))
-    ended = limited.run_all([command for _, _, command in jobs], COMPILE_SECONDS,
-                            env={**tools.env, "TMPDIR": str(temporary)}, cwd=root,
-                            parallel=machine.core_count())
-    compiled = {program: Compiled() for program in programs}
-    for (program, output, _), result in zip(jobs, ended):
-        before = compiled[program]
-        if result.timed_out or result.status != 0:
-            compiled[program] = Compiled(errors=before.errors or result.text,
-                                         timed_out=before.timed_out or result.timed_out)
-        elif not before.errors and not before.timed_out:
+            source = unit.source.relative_to(root)
+            command = [str(tools.toolkit.nvcc), *unit.flags, f"-arch={ARCHITECTURE}", "-ptx", "-x",
+                       "cu"]
+            key = ptx_cache.key([str(root), tools.toolkit.release, *command, str(source)], root,
+                                _closure(root, source, cache), texts)
+            command[1:1] = [f"-I{overlay}"]
+            jobs.append(_Job(program, [*command, str(overlay / source if source in names else
+                                                     unit.source)], key))
+    return jobs
+
+
+def _compile(root, tools, jobs, replaced, folder):
+    """Compiles into the cache; what has no end is the job's own."""
+    outputs = [folder / f"new-{number}.ptx" for number in range(len(jobs))]
+    confined, bounds = tools.confinement, confinement.Bounds(COMPILE_SECONDS)
+    commands = [confined.command([*job.command, "-o", str(output)], bounds, writable=folder)
+                for job, output in zip(jobs, outputs)]
+    env = confined.environment({**tools.env, "TMPDIR": str(folder / "tmp")})
+    ended = limited.run_all(commands, confined.seconds(bounds), env=env, cwd=root,
+                            parallel=tools.cores or machine.core_count())
+    for job, output, result in zip(jobs, outputs, ended):
+        job.limit = confined.exceeded(result, bounds)
+        if not job.limit and result.status == 0 and output.stat().st_size > MOST_PTX_BYTES:
+            job.limit = "output"
+        # The folder is another one each time.
+        job.errors = result.text.replace(str(folder), ".") if job.limit or result.status else ""
+        if job.limit:
+            continue
+        if result.status == 0:
             _name_reader_files(root, output, replaced)
-            if ".entry" in output.read_text(encoding="utf-8"):
-                compiled[program] = Compiled((*before.files, output))
-    return compiled
+            ptx_cache.put(root, job.key, output)
+        else:
+            _require_space(folder)
+            job.errors = job.errors or "The compiler failed without a word.\n"
+            ptx_cache.put_errors(root, job.key, job.errors)
+
+
+def _require_space(folder):
+    """A compiler that finds no room on the disk says nothing about a text."""
+    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
+        raise WorkbookError(f"There is no room left on the disk of {folder.parent}. Free some space "
+                            "and run the command again.")
 
 
 def _name_reader_files(root, ptx, replaced):

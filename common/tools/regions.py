@@ -244,10 +244,13 @@ def without_comments(text):
 _TOKEN = re.compile(r"""
     (?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
   | (?P<open_comment>/\*.*)
-  | (?P<string>R"(?P<delimiter>[^\s()\\]{0,16})\(.*?\)(?P=delimiter)"
+  | (?P<string>(?:u8|[uUL])?R"(?P<delimiter>[^\s()\\]{0,16})\(.*?\)(?P=delimiter)"
       | "(?:\\.|[^"\\\n])*"
-      | (?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*')
-  | (?P<open_string>R"[^\s()\\]{0,16}\(.*|"(?:\\.|[^"\\\n])*(?=\n|$))
+      | '(?:\\.|[^'\\\n])*')
+  | (?P<open_string>(?:u8|[uUL])?R"[^\s()\\]{0,16}\(.*|"(?:\\.|[^"\\\n])*(?=\n|$)
+      | '(?:\\.|[^'\\\n])*(?=\n|$))
+  | (?P<word>\.?[0-9](?:'?[0-9a-zA-Z_]|[eEpP][-+]|\.)*|[a-zA-Z_]\w*)
+  | (?P<digraph><%|%>|%:)
   | (?P<other>.)
 """, re.X | re.S)
 
@@ -258,7 +261,8 @@ def _tokens(text):
 
 
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)", re.M)
+_DIRECTIVE = re.compile(r"^[^\S\n]*#[^\S\n]*(\w*)", re.M)
+_DIGRAPHS = {"<%": "{", "%>": "}", "%:": "#"}
 
 
 def unbalanced(text):
@@ -273,6 +277,8 @@ def unbalanced(text):
             return line, "a comment begins here (`/*`) and never ends."
         if kind == "open_string":
             return line, "a string begins here and never ends."
+        if kind == "digraph":
+            return line, f"`{token}` is an old spelling of `{_DIGRAPHS[token]}`. Write that."
         if kind == "other" and token in "([{":
             stack.append((token, line))
         elif kind == "other" and token in _PAIRS:

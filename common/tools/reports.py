@@ -91,6 +91,11 @@ class Report:
     reader_line: int
     shown: tuple
 
+    @property
+    def is_of_cycles(self):
+        """Whether a limit of simulated cycles has ended the run."""
+        return "(the limit is BW_SIM_" in self.what
+
 
 def parse(errors, reader_file):
     """The simulator's report in a run's standard error, or None."""
@@ -147,6 +152,10 @@ def found(result, report, expect, shown):
                 "loop that never ends.")
     if result.printed_too_much:
         return f"`{shown}` printed without end and was stopped: look for a loop that never ends."
+    if result.limit == "time":
+        return f"`{shown}` took too long and was stopped: look for a loop that never ends."
+    if result.limit:
+        return f"`{shown}` took too much {result.limit} and was stopped."
     if report:
         return f"`{shown}` was stopped. {report.kind}: {report.what}."
     wrong = re.search(r"^WRONG\s+(.*)$", result.output, re.M)

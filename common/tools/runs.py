@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, limited
+from . import build, confinement, limited
 from .errors import WorkbookError
 from .trace import Trace
 
@@ -19,6 +19,9 @@ LIMIT_FACTOR = 50
 LEAST_CYCLES = 1_000_000
 LEAST_SECONDS = 30.0
 SOLUTION_SECONDS = 600.0
+# Of a confined run: the device memory that kernels may have, and all of the process' addresses.
+CONFINED_MEMORY_GB = 4
+MOST_MEMORY_BYTES = 8 * confinement.GIB
 _STATISTICS = re.compile(r"^simulator: (?P<kernel>.*): \d+ clusters?, (?P<cycles>\d+) cycles, .*\n",
                          re.M)
 
@@ -35,6 +38,7 @@ class Result:
     kernels: tuple
     timed_out: bool = False
     printed_too_much: bool = False
+    limit: str = ""  # of verdict.LIMITS: which one has ended it
 
     @property
     def text(self):
@@ -42,7 +46,8 @@ class Result:
 
     @property
     def verified(self):
-        return self.status == VERIFIED and not self.timed_out and not self.printed_too_much
+        return self.status == VERIFIED and not (self.timed_out or self.printed_too_much
+                                              or self.limit)
 
     def metric(self, name):
         """A figure: `metric NAME VALUE` that the program prints; for "cycles" the line
@@ -70,19 +75,30 @@ def command(root, run):
 def clean_environment(tools, **changes):
     """The tools' environment without settings of the simulator that a user may have."""
     env = {key: value for key, value in tools.env.items() if not key.startswith("BW_SIM_")}
+    if tools.cores:
+        env["BW_SIM_THREADS"] = str(tools.cores)
     env.update(changes)
     return env
 
 
 def execute(root, tools, run, seed, seconds, **changes):
     """One run with a seed, with further settings of the simulator; returns a Result."""
-    env = clean_environment(tools, BW_SIM_SEED=str(seed), BW_SIM_STATS="1", **changes)
-    ended = limited.run(command(root, run), seconds, env=env, cwd=root)
+    return _execute(root, tools, confinement.NONE, run, seed, seconds, (), changes)
+
+
+def _execute(root, tools, confined, run, seed, seconds, readable, settings):
+    bounds = confinement.Bounds(seconds, MOST_MEMORY_BYTES)
+    if confined.confines:
+        settings = {**settings, "BW_SIM_MEMORY_GB": str(CONFINED_MEMORY_GB)}
+    env = clean_environment(tools, BW_SIM_SEED=str(seed), BW_SIM_STATS="1", **settings)
+    words = command(root, run)
+    ended = limited.run(confined.command(words, bounds, readable=(Path(words[0]).parent, *readable)),
+                        confined.seconds(bounds), env=confined.environment(env), cwd=root)
     statistics = list(_STATISTICS.finditer(ended.errors))
     return Result(ended.status, ended.output, _STATISTICS.sub("", ended.errors), ended.seconds,
                   sum(int(match["cycles"]) for match in statistics),
                   tuple(dict.fromkeys(match["kernel"] for match in statistics)),
-                  ended.timed_out, ended.printed_too_much)
+                  ended.timed_out, ended.printed_too_much, confined.exceeded(ended, bounds))
 
 
 def with_ptx(root, tools, run, seed, ptx, reference, focus):
@@ -90,9 +106,10 @@ def with_ptx(root, tools, run, seed, ptx, reference, focus):
     multiples of what the solution's run takes."""
     cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
     files = ":".join(os.path.relpath(file, root) for file in ptx)
-    return execute(root, tools, run, seed, max(LEAST_SECONDS, LIMIT_FACTOR * reference.seconds),
-                   BW_SIM_PTX=files, BW_SIM_FOCUS=focus, BW_SIM_CYCLE_LIMIT=str(cycles),
-                   BW_SIM_LIVELOCK_CYCLES=str(cycles))
+    settings = {"BW_SIM_PTX": files, "BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
+                "BW_SIM_LIVELOCK_CYCLES": str(cycles)}
+    return _execute(root, tools, tools.confinement, run, seed,
+                    max(LEAST_SECONDS, LIMIT_FACTOR * reference.seconds), ptx, settings)
 
 
 def reference(root, tools, run, seed):

@@ -9,7 +9,7 @@ import platform
 import shutil
 from dataclasses import dataclass
 
-from . import packages, private_env, toolkit
+from . import confinement, packages, private_env, toolkit
 from .errors import WorkbookError
 
 # Debian and Ubuntu keep what makes virtual environments apart from Python.
@@ -18,12 +18,17 @@ VENV_PACKAGE = "python3-venv"
 
 @dataclass(frozen=True)
 class Tools:
-    """What a build uses. `env` is the environment for CMake, Ninja and ctest."""
+    """What a build uses. `env` is the environment for CMake, Ninja and ctest.
+
+    A check of a stranger's text confines the processes that work on it, and keeps to some cores.
+    """
 
     cmake: str
     ctest: str
     toolkit: toolkit.Toolkit
     env: dict
+    confinement: object = confinement.NONE
+    cores: int = 0  # 0: all of the machine's
 
 
 def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), everything=False):

@@ -35,9 +35,13 @@ def parse(text, name, first_line=1):
                             "`./workbook setup` installs it into the checkout's own environment.")
     try:
         return tomllib.loads(text)
+    except RecursionError:
+        raise WorkbookError(f"{name}:{first_line}: lists or tables are nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
         line, reason = _place(str(error), text)
         raise WorkbookError(f"{name}:{first_line - 1 + line}: this is not TOML: {reason}.") from error
+    except ValueError as error:  # a number of thousands of digits, a date that there isn't
+        raise WorkbookError(f"{name}:{first_line}: a value below can't be read: {error}.") from error
 
 
 def _place(message, text):

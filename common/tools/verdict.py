@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass
 
 PASSED, FAILED, NOT_DONE, BROKEN = "passed", "failed", "not_done", "broken"
+# What a check bounds: `cycles` are simulated, `time` is the compiler's or the simulator's own.
+LIMITS = ("time", "memory", "output", "cycles")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Verdict:
     notes: tuple = ()
     figures: tuple = ()     # (name, value) of an improve exercise
     answers: tuple = ()
+    limit: str = ""         # what it used up when it was stopped: LIMITS, or ""
     seconds: float = 0.0
 
     @property
