@@ -17,6 +17,7 @@ from .errors import WorkbookError
 
 INTERRUPTED = 130
 TERMINATED = 143
+MOST_WORKERS = 1024
 
 _DESCRIPTION = """\
 The Blackwell workbook: real sm_100a kernels to read, write and run, on a GPU if there is one that
@@ -47,6 +48,7 @@ _GROUPS = (
                                     "use")),
     ("run and measure", ("run", "profile", "test", "bench")),
     ("look it up", ("docs",)),
+    ("teach", ("grade",)),
     ("this machine", ("doctor", "setup")),
 )
 
@@ -103,6 +105,7 @@ examples:
 examples:
   ./workbook bench simulator       the simulated GEMM against OpenBLAS on the same cores
   ./workbook bench configs         chapter 5's choice of a configuration, in simulated cycles
+  ./workbook bench grade           checks of a class a minute, on one worker, two and four
   ./workbook bench hopper          chapter 6's GEMM against cuBLASLt on a Hopper GPU
   ./workbook bench hopper -- --shapes 8192x8192x8192 --config all
 
@@ -116,6 +119,16 @@ examples:
 
 Chapters, concepts, glossary, instruction tables, contract and reference, with search, without a
 network. Needs Doxygen, its theme and Graphviz, which the command installs as Debian's packages.""",
+    "grade": """\
+examples:
+  ./workbook grade handed_in                      every exercise of every folder in handed_in/
+  ./workbook grade class.txt --exercises 1.1-2.4  the submissions that a list names, some exercises
+  ./workbook grade handed_in --out results        where verdicts, table and pages go
+  ./workbook grade handed_in --cluster tcp://10.0.0.1:8786
+  ./workbook grade --join tcp://10.0.0.1:8786     this checkout's cores work for that scheduler
+
+A submission is a folder that holds a reader's chapters/. What was graded is graded again only after
+it, or this checkout, has changed; so Ctrl-C loses nothing. docs/teaching.md says more.""",
     "doctor": """\
 examples:
   ./workbook doctor                exit status 1 if something is missing""",
@@ -164,7 +177,9 @@ def _parser():
     hint.add_argument("--level", type=int, choices=(1, 2, 3),
                       help="1: a nudge, 2: the idea, 3: almost the code")
 
-    add("setup", "Install what is missing on this machine.", commands.do_setup)
+    setup = add("setup", "Install what is missing on this machine.", commands.do_setup)
+    setup.add_argument("--grading", action="store_true",
+                       help="also Dask, with which `grade` uses clusters and survives lost workers")
 
     run = add("run", "Build and run a chapter's program.", commands.do_run)
     run.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm; or an "
@@ -185,7 +200,23 @@ def _parser():
                       help="run the simulator's tests, built with sanitizers, and no others")
 
     bench = add("bench", "Measure speed.", commands.do_bench)
-    bench.add_argument("subject", choices=sorted(commands.BENCHMARKS), help="what to measure")
+    bench.add_argument("subject", choices=sorted([*commands.BENCHMARKS, commands.GRADING_BENCHMARK]),
+                       help="what to measure")
+
+    grade = add("grade", "Grade a class: what others have handed in.", _from_grading)
+    grade.add_argument("place", metavar="FOLDER|LIST", nargs="?",
+                       help="a folder of submissions, or a text file with the path of one a line")
+    grade.add_argument("--exercises", metavar="1.1-2.4", help="exercises, chapters and ranges of them, "
+                       "separated by commas; all if you name none")
+    grade.add_argument("--out", metavar="DIR", help="the folder for the results; FOLDER-grades if you "
+                       "name none")
+    grade.add_argument("--workers", metavar="N", type=_positive,
+                       help="checks at a time; one a core if you name none")
+    grade.add_argument("--cluster", metavar="ADDRESS",
+                       help="let the workers of this Dask scheduler do it")
+    instead = grade.add_mutually_exclusive_group()
+    instead.add_argument("--join", metavar="ADDRESS", help="be N workers of this Dask scheduler")
+    instead.add_argument("--build", action="store_true", help="only build what the checks run")
 
     docs = add("docs", "Make the documentation site.", _do_docs)
     shown = docs.add_mutually_exclusive_group()
@@ -202,6 +233,20 @@ def _parser():
         lines += [f"\n{title}:", *(f"  {name:<9}{summaries[name]}" for name in names)]
     parser.description += "\n" + "\n".join(lines)
     return parser
+
+
+def _positive(text):
+    number = int(text) if text.isdigit() else 0
+    if not 1 <= number <= MOST_WORKERS:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number from 1 to {MOST_WORKERS}")
+    return number
+
+
+def _from_grading(root, console, arguments):
+    from .reader import environment
+    environment.require_toml(root, console)
+    from .grading import command
+    return command.do_grade(root, console, arguments)
 
 
 def _from_listing(name):

@@ -16,6 +16,7 @@ from .site import doxygen as site_tools
 BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
               "configs": ("05_config_choice", build.SIM),
               "hopper": ("hopper_bench_gpu", build.GPU_BENCH)}
+GRADING_BENCHMARK = "grade"
 HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 # nvcc loses include folders with one of the first five in their names, CMake splits its lists at the
 # semicolon and reads the backslash as an escape, and the colon ends an entry of PATH.
@@ -87,11 +88,13 @@ def prepare(root, console, configuration, targets=(), title="Building", everythi
     return tools
 
 
-def do_setup(root, console, _arguments):
+def do_setup(root, console, arguments):
     with only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
         linters.ensure(root, console)
         site_tools.ensure(console)
+        if arguments.grading:
+            setup.ensure_grading(root, console)
     console.say(f"Ready: {tools.toolkit.describe()}.")
     return 0
 
@@ -165,6 +168,9 @@ def do_test(root, console, arguments):
 
 
 def do_bench(root, console, arguments):
+    if arguments.subject == GRADING_BENCHMARK:
+        from .grading import bench
+        return bench.do_bench(root, console, arguments)
     target, configuration = BENCHMARKS[arguments.subject]
     if arguments.subject == "hopper":
         chapters.choose_machine(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "gpu")

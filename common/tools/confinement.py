@@ -1,8 +1,8 @@
 """What a child process that works on a stranger's text may read, write and use up.
 
-A reader's own check runs as they do (NONE). `./workbook grade` takes the strongest that this machine has:
-bubblewrap, which shows the process nothing but the files that it needs, and no network; else limits
-alone, as an unprivileged user where we are root.
+A reader's own check runs as they do (NONE). `./workbook grade` takes the strongest that this machine
+has: bubblewrap, which shows the process nothing but the files that it needs, and no network; else
+limits alone, as an unprivileged user where we are root.
 """
 
 import os
@@ -30,7 +30,9 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|[Cc]annot allocate memory|bad_alloc|
                             r"raise BW_SIM_MEMORY_GB")
 _OUT_OF_TIME = re.compile(r"CPU time limit exceeded|due to signal 24\b")
 _OUT_OF_SPACE = re.compile(r"File size limit exceeded|due to signal 25\b|File too large")
-_SIGXCPU, _SIGXFSZ = 24, 25
+_SIGKILL, _SIGXCPU, _SIGXFSZ = 9, 24, 25
+# A process that ignores the end of its time is killed so much later.
+KILL_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,14 @@ class _Limits(_None):
 
     confines = True
     name = "limits of time, memory and file sizes"
-    warning = ("bubblewrap is not usable here, and this is not root: the compiler of a submission can read "
+    warning = ("bubblewrap is not usable here, and this is not root: the compiler of a submission "
+               "can read "
                "what you can read. Install the package bubblewrap, or grade as a user of its own.")
 
     def command(self, words, bounds, writable=None, readable=()):
+        seconds = max(1, round(bounds.cpu_seconds))
         return ["prlimit", f"--as={bounds.memory_bytes}", f"--fsize={bounds.file_bytes}", "--core=0",
-                f"--cpu={max(1, round(bounds.cpu_seconds))}", "--", *words]
+                f"--cpu={seconds}:{seconds + KILL_SECONDS}", "--", *words]
 
     def environment(self, env):
         kept = {name: value for name, value in env.items()
@@ -97,14 +101,17 @@ class _Limits(_None):
             return "time"
         if ended.status in (-_SIGXFSZ, 128 + _SIGXFSZ) or _OUT_OF_SPACE.search(ended.errors):
             return "output"
-        return "memory" if _OUT_OF_MEMORY.search(ended.errors) else ""
+        # Whoever kills a process that keeps to its time is a kernel without memory.
+        is_killed = ended.status in (-_SIGKILL, 128 + _SIGKILL)
+        return "memory" if is_killed or _OUT_OF_MEMORY.search(ended.errors) else ""
 
 
 class _OtherUser(_Limits):
     """The same as the user nobody, without a network where the kernel lets root leave it."""
 
     name = "an unprivileged user, and limits of time, memory and file sizes"
-    warning = ("bubblewrap is not usable here: the compiler of a submission runs as the user nobody and can read "
+    warning = ("bubblewrap is not usable here: the compiler of a submission runs as the user "
+               "nobody and can read "
                "what everybody can read. Install the package bubblewrap.")
 
     def __init__(self, without_network):
@@ -169,7 +176,8 @@ def strongest(root, toolkit, without=()):
     Each is tried: it has to show the compiler and the project's headers.
     """
     if not shutil.which("prlimit"):
-        raise WorkbookError("`prlimit` is missing, which bounds what a submission may use up. It comes with "
+        raise WorkbookError("`prlimit` is missing, which bounds what a submission may use up. It "
+                            "comes with "
                             "the package util-linux.")
     candidates = []
     if "bubblewrap" not in without and shutil.which("bwrap"):

@@ -27,6 +27,9 @@ DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.2.51",)
 CMAKE_PINS = ("cmake==3.31.10",)
 # The libraries of the reader's commands, one pin a line.
 REQUIREMENTS = Path(__file__).resolve().parent / "requirements.txt"
+# What `./workbook grade` spreads its checks with: an extra, and the oldest Python that it runs on.
+GRADING_REQUIREMENTS = REQUIREMENTS.with_name("requirements-grading.txt")
+GRADING_PYTHON = (3, 10)
 
 _PROBE = """
 #include <cuda/std/cstdint>
@@ -108,14 +111,27 @@ def cmake_folder(root):
 
 def reader_pins():
     """The pins of REQUIREMENTS with their markers, as the note of what was installed keeps them."""
-    lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
+    return _pins_of(REQUIREMENTS)
+
+
+def _pins_of(file):
+    lines = file.read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def reader_python(root):
     """The interpreter that has the reader's libraries, or None if they were not installed."""
+    return _python_with(root, reader_pins())
+
+
+def grading_python(root):
+    """The interpreter that has Dask, or None if it was not installed."""
+    return _python_with(root, _pins_of(GRADING_REQUIREMENTS))
+
+
+def _python_with(root, pins):
     python = _venv(root) / "bin" / "python"
-    if not _installed(root).issuperset(reader_pins()) or not os.access(python, os.X_OK):
+    if not _installed(root).issuperset(pins) or not os.access(python, os.X_OK):
         return None
     return python
 
@@ -135,6 +151,19 @@ def install_reader(root, console):
              "The Python packages of the reader's commands were installed but can't be imported. "
              "Delete the folder .workbook/venv and run `./workbook setup`.")
     _mark(root, reader_pins())
+
+
+def install_grading(root, console):
+    """Installs Dask and checks that it can be imported. The reader's libraries have to be there."""
+    _install(root, console, ("-r", str(GRADING_REQUIREMENTS)), "Installing Dask (20 MB)",
+             "the Python packages that `./workbook grade` spreads its work with (dask, distributed)",
+             "Without them it grades on this machine alone, with Python's own process pool.")
+    python = _venv(root) / "bin" / "python"
+    _require(capture([str(python), "-c", "import cryptography, dask, distributed"]),
+             "The Python packages of `./workbook grade` were installed but can't be imported. "
+             "Delete the "
+             "folder .workbook/venv and run `./workbook setup --grading`.")
+    _mark(root, _pins_of(GRADING_REQUIREMENTS))
 
 
 def forget_reader(root):

@@ -69,6 +69,11 @@ def read_text(path):
         raise WorkbookError(f"{path} does not exist.") from None
     except OSError as error:
         raise WorkbookError(f"{path} can't be read: {error.strerror}.") from error
+    return text_of(data, path)
+
+
+def text_of(data, path):
+    """The text of a source file's bytes, with lines ended by LF."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

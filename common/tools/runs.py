@@ -19,9 +19,11 @@ LIMIT_FACTOR = 50
 LEAST_CYCLES = 1_000_000
 LEAST_SECONDS = 30.0
 SOLUTION_SECONDS = 600.0
-# Of a confined run: the device memory that kernels may have, and all of the process' addresses.
-CONFINED_MEMORY_GB = 4
-MOST_MEMORY_BYTES = 8 * confinement.GIB
+# Of a confined run: the device memory that kernels may have, what may be printed, and all of the
+# process' addresses.
+CONFINED_MEMORY_GB = 2
+CONFINED_OUTPUT_BYTES = confinement.MIB
+MOST_MEMORY_BYTES = 6 * confinement.GIB
 _STATISTICS = re.compile(r"^simulator: (?P<kernel>.*): \d+ clusters?, (?P<cycles>\d+) cycles, .*\n",
                          re.M)
 
@@ -93,7 +95,8 @@ def _execute(root, tools, confined, run, seed, seconds, readable, settings):
     env = clean_environment(tools, BW_SIM_SEED=str(seed), BW_SIM_STATS="1", **settings)
     words = command(root, run)
     ended = limited.run(confined.command(words, bounds, readable=(Path(words[0]).parent, *readable)),
-                        confined.seconds(bounds), env=confined.environment(env), cwd=root)
+                        confined.seconds(bounds), env=confined.environment(env), cwd=root,
+                        most_bytes=CONFINED_OUTPUT_BYTES if confined.confines else limited.MOST_BYTES)
     statistics = list(_STATISTICS.finditer(ended.errors))
     return Result(ended.status, ended.output, _STATISTICS.sub("", ended.errors), ended.seconds,
                   sum(int(match["cycles"]) for match in statistics),

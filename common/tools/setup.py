@@ -7,6 +7,7 @@ of a second. Only the private environment keeps a note of what was installed to 
 import os
 import platform
 import shutil
+import sys
 from dataclasses import dataclass
 
 from . import confinement, packages, private_env, toolkit
@@ -118,6 +119,19 @@ def ensure_reader(root, console):
         _ensure_venv(console)
         private_env.install_reader(root, console)
     return private_env.reader_python(root)
+
+
+def ensure_grading(root, console):
+    """Installs Dask, the extra of the private environment that `./workbook grade` likes to have."""
+    if sys.version_info < private_env.GRADING_PYTHON:
+        raise WorkbookError("Dask takes "
+                            "Python " + ".".join(map(str, private_env.GRADING_PYTHON)) + " or newer; "
+                            f"this is {platform.python_version()}. `./workbook grade` works "
+                            "without it, on "
+                            "this machine alone.")
+    ensure_reader(root, console)
+    if private_env.grading_python(root) is None:
+        private_env.install_grading(root, console)
 
 
 def _ensure_venv(console):

@@ -2,6 +2,9 @@
 
 from dataclasses import asdict, dataclass
 
+# Of what is printed and written for programs (docs/verdicts.md): changes when a field goes or means
+# something else.
+SCHEMA = 1
 PASSED, FAILED, NOT_DONE, BROKEN = "passed", "failed", "not_done", "broken"
 # What a check bounds: `cycles` are simulated, `time` is the compiler's or the simulator's own.
 LIMITS = ("time", "memory", "output", "cycles")

@@ -6,6 +6,7 @@ import sys
 
 from .. import api
 from ..errors import WorkbookError
+from ..verdict import SCHEMA
 from . import checking, editor, own_code, selection, view
 from . import progress as progress_file
 
@@ -124,7 +125,8 @@ def _as_data(root, results, unchanged):
         path, line = place(root, one)
         verdicts.append({"id": one.id, "title": one.title, "file": str(path), "line": line,
                          **verdict.to_dict()})
-    return {"passed": all(verdict.status == checking.PASSED for _, verdict in results),
+    return {"schema": SCHEMA,
+            "passed": all(verdict.status == checking.PASSED for _, verdict in results),
             "verdicts": verdicts, "unchanged": [one.id for one in unchanged]}
 
 
