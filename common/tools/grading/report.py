@@ -190,8 +190,8 @@ def _hardest(klass):
         rows.append(_e("tr", _e("td", one.exercise.id), _e("td", one.exercise.title),
                        _e("td", f"{one.counts[PASSED]} of {one.tried} passed"), _e("td", _e(
                            "div", *parts, class_="bar")), _e("td", one.exercise.idea)))
-    head = _e("tr", *[_e("th", text) for text in ("exercise", "title", "of those who "
-                                                                       "tried", "", "its idea")])
+    titles = ("exercise", "title", "of those who tried", "", "its idea")
+    head = _e("tr", *[_e("th", title) for title in titles])
     return [_e("div", _e("table", _e("thead", head), _e("tbody", *rows)), class_="scroll")]
 
 

@@ -98,7 +98,8 @@ def navigation(found):
             entry("common/simulator/README.md"), entry("tests/hardware/README.md"),
             ("Types", "classlist", []), ("Files", "filelist", [])]),
         entry("CONTRIBUTING.md", "The project", [
-            entry("docs/style.md"), entry("docs/exercises.md"), entry("CHANGELOG.md")]),
+            entry("docs/style.md"), entry("docs/exercises.md"), entry("docs/teaching.md"),
+            entry("docs/verdicts.md"), entry("CHANGELOG.md")]),
     ]
 
 
