@@ -15,6 +15,15 @@ __device__ __forceinline__ uint32_t cluster_cta_rank() {
   return rank;
 }
 
+// mov.u32 d, %cluster_nctarank;
+// PTX ISA 7.8, sm_90
+/// CTAs of the cluster; 1 without one.
+__device__ __forceinline__ uint32_t cluster_cta_count() {
+  uint32_t count;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
+  return count;
+}
+
 // mapa.shared::cluster.u32 d, a, b;
 // PTX ISA 7.8, sm_90
 /// The shared::cluster address of `address` (of this CTA's layout) in the CTA of rank `rank`.
@@ -31,6 +40,28 @@ __device__ __forceinline__ void store_shared_cluster(uint32_t address, const flo
   asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(value.x),
                "f"(value.y), "f"(value.z), "f"(value.w)
                : "memory");
+}
+
+// st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [a], b, [mbar];
+// st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [a], b, [mbar];
+// PTX ISA 8.1, sm_90
+/// Writes 8 or 16 bytes, aligned, to the shared memory of a CTA of the cluster, and completes as
+/// many of `barrier`'s, an mbarrier of the same CTA: who waits for it sees them, without a fence.
+__device__ __forceinline__ void store_async(uint32_t address, const float2& value,
+                                            uint32_t barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
+          address),
+      "f"(value.x), "f"(value.y), "r"(barrier)
+      : "memory");
+}
+__device__ __forceinline__ void store_async(uint32_t address, const float4& value,
+                                            uint32_t barrier) {
+  asm volatile(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
+      "[%5];" ::"r"(address),
+      "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(barrier)
+      : "memory");
 }
 
 // barrier.cluster.arrive{.sem}{.aligned};   sem = .release

@@ -21,6 +21,49 @@ __device__ __forceinline__ void stmatrix_x4(uint32_t address, uint32_t r0, uint3
       : "memory");
 }
 
+// stmatrix.sync.aligned.m8n8{.x1, .x2, .x4}.trans.shared.b16 [p], r;
+// PTX ISA 7.8, sm_90
+/// The matrices transposed: what register i holds of row l / 4 becomes column l / 4. `p` matters in
+/// the first 8, 16 or 32 lanes.
+__device__ __forceinline__ void stmatrix_transposed(uint32_t address, const uint32_t (&r)[1]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared::cta.b16 [%0], {%1};" ::"r"(address),
+               "r"(r[0])
+               : "memory");
+}
+__device__ __forceinline__ void stmatrix_transposed(uint32_t address, const uint32_t (&r)[2]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(address),
+               "r"(r[0]), "r"(r[1])
+               : "memory");
+}
+__device__ __forceinline__ void stmatrix_transposed(uint32_t address, const uint32_t (&r)[4]) {
+  asm volatile(
+      "stmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+      "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+      : "memory");
+}
+
+// ldmatrix.sync.aligned.m8n8{.x1, .x2, .x4}.trans.shared.b16 r, [p];
+// PTX ISA 6.5, sm_75
+/// What stmatrix_transposed has stored.
+__device__ __forceinline__ void ldmatrix_transposed(uint32_t (&r)[1], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared::cta.b16 {%0}, [%1];"
+               : "=r"(r[0])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void ldmatrix_transposed(uint32_t (&r)[2], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1])
+               : "r"(address)
+               : "memory");
+}
+__device__ __forceinline__ void ldmatrix_transposed(uint32_t (&r)[4], uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(address)
+               : "memory");
+}
+
 // ldmatrix.sync.aligned.m8n8.x4.shared.b16 r, [p];
 // PTX ISA 7.8, sm_75
 /// Loads four 8 x 8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l

@@ -15,12 +15,21 @@
 #define BW_REGISTER_NAMES_8 \
   BW_REGISTER_NAMES_4       \
   ", %4, %5, %6, %7"
+#define BW_REGISTER_NAMES_12 \
+  BW_REGISTER_NAMES_8        \
+  ", %8, %9, %10, %11"
 #define BW_REGISTER_NAMES_16 \
   BW_REGISTER_NAMES_8        \
   ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define BW_REGISTER_NAMES_24 \
+  BW_REGISTER_NAMES_16       \
+  ", %16, %17, %18, %19, %20, %21, %22, %23"
 #define BW_REGISTER_NAMES_32 \
   BW_REGISTER_NAMES_16       \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define BW_REGISTER_NAMES_48 \
+  BW_REGISTER_NAMES_32       \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define BW_REGISTER_NAMES_64                                                         \
   BW_REGISTER_NAMES_32                                                               \
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47" \
@@ -44,10 +53,16 @@
   BW_REGISTER_OPERANDS_2(constraint, r, i), BW_REGISTER_OPERANDS_2(constraint, r, (i) + 2)
 #define BW_REGISTER_OPERANDS_8(constraint, r, i) \
   BW_REGISTER_OPERANDS_4(constraint, r, i), BW_REGISTER_OPERANDS_4(constraint, r, (i) + 4)
+#define BW_REGISTER_OPERANDS_12(constraint, r, i) \
+  BW_REGISTER_OPERANDS_8(constraint, r, i), BW_REGISTER_OPERANDS_4(constraint, r, (i) + 8)
 #define BW_REGISTER_OPERANDS_16(constraint, r, i) \
   BW_REGISTER_OPERANDS_8(constraint, r, i), BW_REGISTER_OPERANDS_8(constraint, r, (i) + 8)
+#define BW_REGISTER_OPERANDS_24(constraint, r, i) \
+  BW_REGISTER_OPERANDS_16(constraint, r, i), BW_REGISTER_OPERANDS_8(constraint, r, (i) + 16)
 #define BW_REGISTER_OPERANDS_32(constraint, r, i) \
   BW_REGISTER_OPERANDS_16(constraint, r, i), BW_REGISTER_OPERANDS_16(constraint, r, (i) + 16)
+#define BW_REGISTER_OPERANDS_48(constraint, r, i) \
+  BW_REGISTER_OPERANDS_32(constraint, r, i), BW_REGISTER_OPERANDS_16(constraint, r, (i) + 32)
 #define BW_REGISTER_OPERANDS_64(constraint, r, i) \
   BW_REGISTER_OPERANDS_32(constraint, r, i), BW_REGISTER_OPERANDS_32(constraint, r, (i) + 32)
 #define BW_REGISTER_OPERANDS_96(constraint, r, i) \

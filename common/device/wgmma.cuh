@@ -91,7 +91,13 @@ __device__ __forceinline__ void wgmma_hold(uint32_t (&registers)[count]) {
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));  \
   }
 
+BW_WGMMA_E4M3(8, 4, 4, 5, 6, 7, 8, 9)
+BW_WGMMA_E4M3(16, 8, 8, 9, 10, 11, 12, 13)
+BW_WGMMA_E4M3(24, 12, 12, 13, 14, 15, 16, 17)
+BW_WGMMA_E4M3(32, 16, 16, 17, 18, 19, 20, 21)
+BW_WGMMA_E4M3(48, 24, 24, 25, 26, 27, 28, 29)
 BW_WGMMA_E4M3(64, 32, 32, 33, 34, 35, 36, 37)
+BW_WGMMA_E4M3(96, 48, 48, 49, 50, 51, 52, 53)
 BW_WGMMA_E4M3(128, 64, 64, 65, 66, 67, 68, 69)
 BW_WGMMA_E4M3(192, 96, 96, 97, 98, 99, 100, 101)
 BW_WGMMA_E4M3(256, 128, 128, 129, 130, 131, 132, 133)

@@ -2,6 +2,8 @@
 /// \file
 /// Where the compiled kernels come from: one function for each file of kernels/.
 
+#include <vector>
+
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 
 namespace bw::hopper::detail {
@@ -14,5 +16,9 @@ GemmKernel narrow_tile_stream_k();  ///< the same of 128 × 192
 GemmKernel narrow_tile();           ///< 128 × 192: shapes whose columns 256 divides badly
 GemmKernel small_tile();            ///< 128 × 64: up to 128 rows
 GemmKernel split_tile();            ///< 64 × 128, K split over four CTAs: few rows and few tiles
+
+/// 8 to 64 rows on wgmma's N side, 64 columns on its M side: few rows. Each tile by itself, and
+/// with K split over 2, 4 and 8 CTAs.
+std::vector<GemmKernel> swap_ab_tiles();
 
 }  // namespace bw::hopper::detail

@@ -28,7 +28,7 @@ cudaLaunchConfig_t launch_configuration(const GemmKernel& kernel, cudaLaunchAttr
   attribute.id = cudaLaunchAttributeClusterDimension;
   attribute.val.clusterDim = {static_cast<uint32_t>(kernel.traits.cluster_size()), 1, 1};
   cudaLaunchConfig_t configuration{};
-  configuration.blockDim = dim3(kThreads, 1, 1);
+  configuration.blockDim = dim3(kernel.traits.threads(), 1, 1);
   configuration.dynamicSmemBytes = kernel.shared_bytes;
   configuration.attrs = &attribute;
   configuration.numAttrs = 1;
@@ -38,7 +38,9 @@ cudaLaunchConfig_t launch_configuration(const GemmKernel& kernel, cudaLaunchAttr
 /// Tells the runtime what it must know before the first launch, and returns how many clusters the
 /// device holds at once: GPCs don't all have the same number of multiprocessors.
 uint32_t prepare_kernel(const GemmKernel& kernel) {
-  allow_dynamic_shared_memory(kernel.function, kernel.shared_bytes);
+  // All that there is: configurations that share a function need different amounts.
+  allow_dynamic_shared_memory(kernel.function,
+                              device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
   const auto cluster_size = static_cast<uint32_t>(kernel.traits.cluster_size());
   const auto multiprocessors =
       static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
@@ -58,11 +60,11 @@ uint32_t prepare_kernel(const GemmKernel& kernel) {
 /// The same, once for each kernel and device: the questions take longer than a small GEMM.
 uint32_t resident_clusters(const GemmKernel& kernel) {
   static std::mutex mutex;
-  static std::map<std::pair<int, const void*>, uint32_t> known;
+  static std::map<std::pair<int, const GemmKernel*>, uint32_t> known;
   int device = 0;
   check_cuda(cudaGetDevice(&device), "find the current device");
   const std::scoped_lock lock(mutex);
-  const auto key = std::pair(device, kernel.function);
+  const auto key = std::pair(device, &kernel);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   return known[key] = prepare_kernel(kernel);
 }
@@ -82,12 +84,17 @@ PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKerne
   PreparedGemm prepared{
       {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}}, &kernel, 0};
   prepared.arguments.fast_raster = FastRaster(prepared.arguments.raster);
-  prepared.arguments.direct = {static_cast<uint16_t*>(gemm.d), static_cast<uint64_t>(gemm.ldd),
-                               static_cast<uint32_t>(gemm.m), static_cast<uint32_t>(gemm.n)};
+  prepared.arguments.direct = {.d = static_cast<uint16_t*>(gemm.d),
+                               .ldd = static_cast<uint64_t>(gemm.ldd),
+                               .c = reinterpret_cast<const uint16_t*>(gemm.c),
+                               .ldc = static_cast<uint64_t>(gemm.ldc),
+                               .m = static_cast<uint32_t>(gemm.m),
+                               .n = static_cast<uint32_t>(gemm.n)};
   const uint32_t pieces = prepared.arguments.raster.size();
   const uint32_t resident = resident_clusters(kernel);
-  // A cluster that splits K lives for one tile; the others stay for all they get.
-  prepared.clusters = kernel.traits.split_k > 1 ? pieces : std::min(pieces, resident);
+  // A cluster that splits K, or has few rows, lives for one tile; the others stay for all they get.
+  const bool is_for_one_tile = kernel.traits.split_k > 1 || kernel.traits.swap_ab;
+  prepared.clusters = is_for_one_tile ? pieces : std::min(pieces, resident);
   if (kernel.traits.stream_k) {
     StreamKSchedule& schedule = prepared.arguments.stream_k.schedule;
     schedule = make_stream_k_schedule(pieces, resident, prepared.arguments.k_blocks);

@@ -38,7 +38,16 @@ struct GemmTraits {
   bool direct_output = false;  ///< without a residual, warps store D themselves instead of by TMA
   bool writes_behind = false;  ///< a tile is written while the next one's first MMAs run
   bool stream_k = false;       ///< the last round of tiles is divided along K: StreamKSchedule
+  /// The columns of D on wgmma's M side, tile_n = 64 of them, its rows on the N side
+  /// (swap_ab_kernel.cuh). Then a CTA has one tile or one part of its K, and there are no slots.
+  bool swap_ab = false;
+  int resident_ctas = 1;  ///< with swap_ab: CTAs that shall fit in one multiprocessor
 
+  /// Threads of a CTA.
+  constexpr int threads() const {
+    constexpr int kLoadWarpThreads = 32;
+    return swap_ab ? kWarpgroupThreads + kLoadWarpThreads : kThreads;
+  }
   /// CTAs of a cluster.
   constexpr int cluster_size() const { return cluster_m * cluster_n * split_k; }
   /// Rows of D that a cluster computes.

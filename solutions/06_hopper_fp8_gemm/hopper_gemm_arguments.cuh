@@ -24,12 +24,14 @@ struct StreamKArguments {
   StreamKWorkspace workspace;  ///< where helpers leave partial sums
 };
 
-/// Where D is, for stores that don't go through TMA.
+/// Where C and D are, for accesses that don't go through TMA.
 struct DirectOutput {
-  uint16_t* d = nullptr;  ///< bf16 [m, ldd]
-  uint64_t ldd = 0;       ///< elements from row to row of D
-  uint32_t m = 0;         ///< rows of D
-  uint32_t n = 0;         ///< columns of D
+  uint16_t* d = nullptr;        ///< bf16 [m, ldd]
+  uint64_t ldd = 0;             ///< elements from row to row of D
+  const uint16_t* c = nullptr;  ///< bf16 [m, ldc]; null without a residual
+  uint64_t ldc = 0;             ///< elements from row to row of C
+  uint32_t m = 0;               ///< rows of D
+  uint32_t n = 0;               ///< columns of D
 };
 
 /// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.

@@ -70,6 +70,28 @@ __global__ void shared_and_global_words(uint32_t* flag, float* result) {
                                        matrices[2] + matrices[3]);
 }
 
+__global__ void transposed_matrices_and_asynchronous_stores(float* result) {
+  __shared__ alignas(16) uint8_t tile[512];
+  __shared__ SharedMemBarrier barrier;
+  const uint32_t address = ptx::shared_address(tile) + threadIdx.x * 16;
+  const uint32_t one[1] = {1}, two[2] = {1, 2}, four[4] = {1, 2, 3, 4};
+  ptx::stmatrix_transposed(address, one);
+  ptx::stmatrix_transposed(address, two);
+  ptx::stmatrix_transposed(address, four);
+  uint32_t r1[1], r2[2], r4[4];
+  ptx::ldmatrix_transposed(r1, address);
+  ptx::ldmatrix_transposed(r2, address);
+  ptx::ldmatrix_transposed(r4, address);
+  ptx::store_shared_v4(address, make_uint4(r1[0], r2[0] + r2[1], r4[0] + r4[1], r4[2] + r4[3]));
+  const uint32_t owner = ptx::cluster_cta_count() - 1;
+  const uint32_t remote = ptx::map_to_cta(address, owner);
+  const uint32_t remote_barrier = ptx::map_to_cta(barrier.address(), owner);
+  ptx::store_async(remote, make_float2(1, 2), remote_barrier);
+  ptx::store_async(remote, make_float4(1, 2, 3, 4), remote_barrier);
+  const float2 pair = ptx::load_shared_f32x2(address);
+  result[0] = pair.x + pair.y;
+}
+
 __global__ void __launch_bounds__(128, 1) launches_and_registers(uint32_t* result) {
   __shared__ ptx::LaunchControlResponse response;
   __shared__ SharedMemBarrier barrier;

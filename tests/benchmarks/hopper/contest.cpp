@@ -13,70 +13,18 @@
 #include "common/host/executable_graph.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
-#include "solutions/06_hopper_fp8_gemm/summation_order.hpp"
+#include "tests/benchmarks/hopper/entrants.hpp"
 #include "tests/benchmarks/hopper/timing.hpp"
 #include "tests/gpu_reference/cublaslt_matmul.hpp"
 #include "tests/gpu_reference/float64_reference.hpp"
-#include "tests/gpu_reference/tensor_core_model.hpp"
 
 namespace bw {
 namespace {
 
-/// Launches with which the candidates for the final are chosen.
-constexpr int kTrialWarmUps = 2, kTrialRepeats = 7;
 /// Blocks of single launches for each contestant; odd, so that there is a middle one.
 constexpr int kBlocks = 3;
-constexpr int kPoisonByte = 0xff;
 
 MedianTime median_of(const Times& times) { return {times.median(), times.spread()}; }
-
-/// By a plan, as cuBLASLt's descriptors and algorithm are prepared once, too.
-Launch our_launch(const hopper::GemmPlan& plan) {
-  return [&plan] { plan.launch(nullptr); };
-}
-
-Launch peer_launch(const CublasLtMatmul& peer, int algorithm) {
-  return [&peer, algorithm] { peer.run(algorithm, nullptr); };
-}
-
-/// Runs once into a poisoned D, dense [m, n]; its relative error. Throws Error when it is wrong:
-/// when elements are off by more than is allowed that aren't, bit for bit, what the tensor cores
-/// compute for `gemm` in `order`, or when there are too many of them.
-double verify(const std::string& who, const Shape& shape, const Launch& launch, Bf16* d,
-              const BlockwiseFp8GemmArguments& gemm, const hopper::SummationOrder& order,
-              const DeviceReference& reference) {
-  const size_t bytes = sizeof(Bf16) * reference.m * reference.n;
-  check_cuda(cudaMemset(d, kPoisonByte, bytes), "poison D");
-  launch();
-  const DeviceComparison comparison = compare_on_device(d, reference.n, reference);
-  if (!comparison.verified()) {
-    const ModelComparison found =
-        compare_with_model(d, reference.n, tensor_core_model(gemm, order), reference);
-    require(found.verified(), who, " is wrong for ", shape.name(), ": ", comparison.describe(),
-            ". (", found.describe(), ".) Nothing is timed.");
-    std::fprintf(stderr,
-                 "note: %s, %s: %lld elements outside are, bit for bit, what the tensor cores "
-                 "compute (chapter 6)\n",
-                 who.c_str(), shape.name().c_str(), static_cast<long long>(found.outside));
-  }
-  return comparison.relative_frobenius_error;
-}
-
-/// Plans of the configurations that take part in the trial, by the option's value.
-std::vector<hopper::GemmPlan> make_plans(const BlockwiseFp8GemmArguments& arguments,
-                                         const std::string& config) {
-  std::vector<hopper::GemmPlan> plans;
-  if (config == "auto") {
-    plans.emplace_back(arguments);
-  } else if (config == "all") {
-    for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
-      plans.emplace_back(arguments, kernel);
-    }
-  } else {
-    plans.emplace_back(arguments, hopper::find_gemm_kernel(config));
-  }
-  return plans;
-}
 
 /// Times every candidate and puts the fastest first.
 std::vector<ConfigTime> rank_configs(std::vector<hopper::GemmPlan>& plans) {
@@ -95,45 +43,6 @@ std::vector<ConfigTime> rank_configs(std::vector<hopper::GemmPlan>& plans) {
   }
   plans = std::move(sorted);
   return result;
-}
-
-/// An algorithm of cuBLASLt that ran and was right.
-struct PeerAlgorithm {
-  int place;  ///< in the heuristic's list
-  double error;
-};
-
-/// Tries all that cuBLASLt proposes. It doesn't tell in which order an algorithm adds K blocks; the
-/// usual one is assumed where the model is asked.
-std::vector<PeerAlgorithm> usable_algorithms(const CublasLtMatmul& peer, const Shape& shape,
-                                             Bf16* d, const BlockwiseFp8GemmArguments& gemm,
-                                             const DeviceReference& reference) {
-  const hopper::SummationOrder one_chain{KParts()};
-  std::vector<PeerAlgorithm> usable;
-  for (int i = 0; i < peer.algorithms(); ++i) {
-    try {
-      usable.push_back({i, verify("cuBLASLt's algorithm " + std::to_string(i), shape,
-                                  peer_launch(peer, i), d, gemm, one_chain, reference)});
-    } catch (const Error& error) {
-      std::fprintf(stderr, "note: %s\n", error.what());
-    }
-  }
-  return usable;
-}
-
-/// The fastest algorithm, found by a few launches of each; none where none is usable.
-std::optional<PeerAlgorithm> fastest_queued(const CublasLtMatmul& peer,
-                                            const std::vector<PeerAlgorithm>& usable) {
-  if (usable.empty()) return std::nullopt;
-  std::vector<Launch> launches;
-  for (const PeerAlgorithm& algorithm : usable) {
-    launches.push_back(peer_launch(peer, algorithm.place));
-  }
-  const std::vector<Times> times = time_queued_launches(launches, kTrialWarmUps, kTrialRepeats);
-  const auto best =
-      std::min_element(times.begin(), times.end(),
-                       [](const Times& x, const Times& y) { return x.median() < y.median(); });
-  return usable[best - times.begin()];
 }
 
 /// The block whose median is the middle one: a block disturbed as a whole doesn't decide.
@@ -213,7 +122,6 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
       shape.m, shape.n, shape.k, static_cast<float>(options.beta), options.seed, Fill::kNormal);
   const DeviceProblem on_device(problem);
   const BlockwiseFp8GemmArguments& arguments = on_device.arguments();
-  auto* our_d = static_cast<Bf16*>(arguments.d);
   DeviceBuffer<Bf16> peer_d(shape.m * shape.n);
   const CublasLtMatmul peer(arguments, peer_d.data(), options.algorithms);
 
@@ -226,9 +134,7 @@ ContestResult hold_contest(const Shape& shape, const ContestOptions& options) {
   {
     const DeviceReference reference = float64_reference(arguments);
     for (const hopper::GemmPlan& plan : plans) {
-      const hopper::GemmKernel& kernel = plan.kernel();
-      our_errors[&kernel] = verify("The configuration " + kernel.name, shape, our_launch(plan),
-                                   our_d, arguments, plan.summation_order(), reference);
+      our_errors[&plan.kernel()] = verify_plan(plan, shape, arguments, reference);
     }
     algorithms = usable_algorithms(peer, shape, peer_d.data(), arguments, reference);
   }

@@ -13,6 +13,7 @@
 #include "common/host/hopper_device.hpp"
 #include "common/host/program.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "tests/benchmarks/hopper/grid_report.hpp"
 #include "tests/benchmarks/hopper/report.hpp"
 
 namespace {
@@ -27,10 +28,11 @@ struct BenchOptions {
   int timing = 2;  ///< index into kTimings
   std::string output_dir = "hopper_bench";
 
-  bool measures_floor() const { return parts != 2; }
-  bool compares() const { return parts != 1; }
+  bool measures_floor() const { return parts == 0 || parts == 1; }
+  bool compares() const { return parts == 0 || parts == 2; }
+  bool measures_grid() const { return parts == 3; }
 };
-const std::vector<std::string> kParts = {"all", "floor", "comparison"};
+const std::vector<std::string> kParts = {"all", "floor", "comparison", "grid"};
 const std::vector<std::string> kTimings = {"single", "queued", "both"};
 static_assert(static_cast<int>(bw::Timing::kSingle) == 0 &&
                   static_cast<int>(bw::Timing::kQueued) == 1 &&
@@ -90,6 +92,28 @@ void validate(const BenchOptions& options) {
   }
 }
 
+/// Measures every shape of the grid, prints a line for each and writes the tables.
+bw::ExitStatus run_grid(const std::vector<bw::GridMatrix>& grid, const bw::ContestOptions& contest,
+                        const std::filesystem::path& folder) {
+  std::vector<bw::GridResult> results;
+  std::printf("%s\n", bw::grid_row_header().c_str());
+  for (const bw::GridMatrix& matrix : grid) {
+    bw::measure_matrix(matrix, contest, [&](const bw::GridResult& result) {
+      std::printf("%s\n", bw::grid_row(result).c_str());
+      std::fflush(stdout);
+      results.push_back(result);
+    });
+  }
+  std::printf("\n%s\n", bw::grid_summary(results).c_str());
+  const bw::MachineInfo machine = bw::read_machine_info();
+  write_file(folder / "results_grid.csv", bw::grid_csv(results, contest.beta, machine));
+  if (contest.config == "all") {
+    write_file(folder / "results_grid_configs.csv",
+               bw::grid_configs_csv(results, contest.beta, machine));
+  }
+  return bw::kVerified;
+}
+
 bw::ExitStatus run_bench(const BenchOptions& options) {
   validate(options);
   const std::vector<bw::Shape> shapes = bw::parse_shapes(options.shapes);
@@ -101,6 +125,17 @@ bw::ExitStatus run_bench(const BenchOptions& options) {
   bw::require(!error, "Could not make the folder ", folder.string(), ": ", error.message(),
               ". Give another one with --output-dir.");
 
+  bw::ContestOptions contest;
+  contest.beta = options.residual;
+  contest.config = options.config;
+  contest.repeats = static_cast<int>(options.repeats);
+  contest.seed = static_cast<uint64_t>(options.seed);
+  contest.timing = static_cast<bw::Timing>(options.timing);
+  if (options.measures_grid()) {
+    return run_grid(options.shapes == "standard" ? bw::standard_grid() : bw::grid_of(shapes),
+                    contest, folder);
+  }
+
   bw::Floor floor{};
   if (options.measures_floor()) {
     floor = bw::measure_floor();
@@ -111,12 +146,6 @@ bw::ExitStatus run_bench(const BenchOptions& options) {
   }
   if (!options.compares()) return bw::kVerified;
 
-  bw::ContestOptions contest;
-  contest.beta = options.residual;
-  contest.config = options.config;
-  contest.repeats = static_cast<int>(options.repeats);
-  contest.seed = static_cast<uint64_t>(options.seed);
-  contest.timing = static_cast<bw::Timing>(options.timing);
   bw::Results results;
   results.floor = floor;
   results.machine = bw::read_machine_info();

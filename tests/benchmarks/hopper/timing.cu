@@ -82,14 +82,16 @@ Times time_single_launches(const Launch& contestant, int warm_ups, int repeats) 
 }
 
 std::vector<Times> time_queued_launches(const std::vector<Launch>& contestants, int warm_ups,
-                                        int repeats) {
+                                        int repeats, CacheFlush* flush) {
   for (int i = 0; i < warm_ups; ++i) {
     for (const Launch& launch : contestants) launch();
   }
   std::vector<std::vector<Span>> spans(contestants.size());
   for (auto& of_contestant : spans) of_contestant = std::vector<Span>(repeats);
   for (int i = 0; i < repeats; ++i) {
-    for (size_t j = 0; j < contestants.size(); ++j) {
+    for (size_t turn = 0; turn < contestants.size(); ++turn) {
+      const size_t j = (static_cast<size_t>(i) + turn) % contestants.size();
+      if (flush != nullptr) flush->enqueue();
       wait_a_while<<<1, 1>>>(kHeadStartNanoseconds);
       check_cuda(cudaGetLastError(), "launch the waiting kernel");
       spans[j][i].enqueue(contestants[j]);

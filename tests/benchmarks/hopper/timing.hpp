@@ -4,8 +4,11 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <functional>
 #include <vector>
+
+#include "common/host/device_buffer.hpp"
 
 namespace bw {
 
@@ -33,12 +36,26 @@ using Launch = std::function<void()>;
 /// counts as far as the device waits for it.
 Times time_single_launches(const Launch& contestant, int warm_ups, int repeats);
 
+/// Memory larger than the L2 cache. Filling it leaves nothing else there.
+class CacheFlush {
+ public:
+  CacheFlush() : memory_(kBytes) {}
+  /// On the default stream.
+  void enqueue() { memory_.fill_bytes(kByte); }
+
+ private:
+  static constexpr size_t kBytes = size_t{256} << 20;
+  static constexpr int kByte = 0;
+  DeviceBuffer<uint8_t> memory_;
+};
+
 /// Device time only: runs every contestant `warm_ups` times, then `repeats` rounds in which each of
-/// them is launched once, in turn, so that all see the same clocks and temperatures. Each launch
-/// stands alone between two events, queued behind a kernel that only waits, so that the host's part
-/// of a launch isn't measured.
+/// them is launched once, in turn, so that all see the same clocks and temperatures, each round
+/// beginning with the next one. Each launch stands alone between two events, queued behind a kernel
+/// that only waits, so that the host's part of a launch isn't measured; with `flush` the L2 cache
+/// is flushed before each.
 std::vector<Times> time_queued_launches(const std::vector<Launch>& contestants, int warm_ups,
-                                        int repeats);
+                                        int repeats, CacheFlush* flush = nullptr);
 
 /// Enqueues a kernel that does nothing, on one thread: what each method adds.
 void launch_empty(cudaStream_t stream);

@@ -1,0 +1,71 @@
+#pragma once
+/// \file
+/// Ring and shared memory of the kernel for few rows, as GemmTraits determine them.
+
+#include <cstdint>
+
+#include "common/device/elect.cuh"
+#include "common/device/scale_block.cuh"
+#include "common/device/shared_mem_barrier.cuh"
+#include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
+#include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"
+
+namespace bw::hopper {
+
+/// Everything that follows from `traits_`, of a kernel with swap_ab. One compiled kernel serves
+/// every split of K.
+template <GemmTraits traits_>
+struct SwapAbConfig {
+  static constexpr GemmTraits traits = traits_;
+  static constexpr int kTileM = traits.tile_m;
+  static constexpr int kTileN = traits.tile_n;
+  static constexpr int kTileK = kScaleBlock;
+  static constexpr int kStages = traits.stages;
+  static constexpr int kThreads = traits.threads();
+  static constexpr int kRegisters = kTileM / 2;  ///< of a math thread's accumulator
+  static_assert(traits.swap_ab, "these are the kernels with B on wgmma's M side");
+  static_assert(kTileN == kMmaRows && kScaleBlock % kTileN == 0,
+                "one wgmma has all columns of a tile, and they share a B-scale");
+  static_assert(kTileM % 8 == 0 && kTileM <= 256, "wgmma's N is a multiple of 8 up to 256");
+
+  static constexpr uint32_t kBBytes = kTileN * kTileK;
+  static constexpr uint32_t kABytes = kTileM * kTileK;
+  static constexpr uint32_t kAScalesBytes = kTileM * sizeof(float);
+  static constexpr uint32_t kStageBytes = kBBytes + kABytes + kAScalesBytes;
+  /// TMA writes to multiples of 128 bytes.
+  static constexpr int kAScalesStride = (kTileM + 31) / 32 * 32;
+
+  using Pipeline = ProducerConsumerPipeline<kStages>;
+
+  /// Sums travel from CTA to CTA in vectors of this many floats of one thread, and each CTA of a
+  /// tile gets as many.
+  static constexpr int kVector = kRegisters >= 32 ? 4 : 2;
+  static constexpr int kVectors = kRegisters / kVector;
+  static constexpr int kMostSplit = 8;  // larger clusters aren't portable
+  static constexpr bool divides(int split) { return split <= kMostSplit && kVectors % split == 0; }
+
+  /// Rows of D on their way out: kTileN bf16, and 16 bytes that spread the rows over the banks.
+  static constexpr uint32_t kRowBytes = kTileN * sizeof(uint16_t) + 16;
+  static_assert(kTileM * kRowBytes <= kStages * kBBytes, "D fits where the ring's B was");
+
+  /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment. When the
+  /// ring has been read, D takes its place.
+  struct alignas(1024) SharedStorage {
+    uint8_t b[kStages][kBBytes];
+    uint8_t a[kStages][kABytes];
+    float a_scales[kStages][kAScalesStride];
+    SharedMemBarrier barriers[Pipeline::kNumBarriers];
+    SharedMemBarrier sums_arrived;
+  };
+  /// After it, where K is split: the sums that a CTA gets, [part of K][vectors][threads].
+  static constexpr uint32_t kSumsBytes = kTileM * kTileN * sizeof(float);
+  static constexpr uint32_t shared_bytes(int split) {
+    return sizeof(SharedStorage) + (split > 1 ? kSumsBytes : 0);
+  }
+  /// Of a multiprocessor; 1 KiB of it belongs to the system, for each CTA (sm_90).
+  static constexpr uint32_t kSharedBytes = 228 * 1024, kSystemBytes = 1024;
+  static_assert(traits.resident_ctas * (shared_bytes(2) + kSystemBytes) <= kSharedBytes,
+                "ring and sums need more shared memory than there is: fewer stages");
+};
+
+}  // namespace bw::hopper

@@ -1,0 +1,124 @@
+#pragma once
+/// \file
+/// The kernel for few rows: D^T = B · A^T, the columns of D on wgmma's M side, its rows, "tokens",
+/// on the N side, which can be as narrow as 8.
+///
+///     load warp ──B, A, A-scales──▶ ring ──▶ math warpgroup: wgmma, promotion
+///     sums ──distributed shared memory──▶ the CTA that owns them ──▶ D
+///
+/// Such a GEMM is B's way from memory to the multiprocessors. Every CTA therefore has one small
+/// tile, or one part of its K, and several CTAs share a multiprocessor: while one begins or ends,
+/// the others keep memory busy.
+
+#include <cstdint>
+
+#include "common/device/cluster.cuh"
+#include "common/device/elect.cuh"
+#include "common/device/named_barrier.cuh"
+#include "common/device/shared_load.cuh"
+#include "solutions/06_hopper_fp8_gemm/swap_ab_load.cuh"
+#include "solutions/06_hopper_fp8_gemm/swap_ab_math.cuh"
+
+namespace bw::hopper {
+
+/// Rows of D's tile in shared memory, walked by the math warpgroup in chunks of 16 bytes.
+template <class Config>
+class SwapAbTile {
+ public:
+  __device__ __forceinline__ SwapAbTile(const HopperGemmArguments& args,
+                                        const typename Config::SharedStorage& shared,
+                                        const SwapAbPart& part, uint32_t thread)
+      : direct_(args.direct), part_(part), rows_(ptx::shared_address(shared.b)), thread_(thread) {}
+
+  /// Brings C to where D will be.
+  __device__ __forceinline__ void load_c() const {
+    for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column) {
+      ptx::store_shared_v4(address,
+                           *reinterpret_cast<const uint4*>(direct_.c + row * direct_.ldc + column));
+    });
+  }
+
+  /// Writes D.
+  __device__ __forceinline__ void store_d() const {
+    for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column) {
+      *reinterpret_cast<uint4*>(direct_.d + row * direct_.ldd + column) =
+          ptx::load_shared_v4(address);
+    });
+  }
+
+ private:
+  /// What this CTA owns of the tile: of one whose K is split, the rank's part of each thread's
+  /// registers, of which pair 2j + h is columns 8h to 8h + 7 of a warp's 16, by 8 tokens. (The last
+  /// chunk may reach past column n, as TMA's stores do: rows are whole 16 bytes.)
+  template <class Body>
+  __device__ __forceinline__ void for_each_chunk(Body&& body) const {
+    constexpr uint32_t kBytes = 16, kColumns = kBytes / sizeof(uint16_t), kFragmentTokens = 8;
+    constexpr uint32_t kChunks = Config::kTileN / kColumns;
+    const uint32_t owned = Config::kRegisters / 2 / part_.split;
+    const uint32_t first_pair = part_.rank * owned;
+#pragma unroll
+    for (uint32_t i = thread_; i < Config::kTileM * kChunks; i += kWarpgroupThreads) {
+      const uint32_t token = i / kChunks, chunk = i % kChunks;
+      const uint32_t pair = token / kFragmentTokens * 2 + chunk % 2;
+      const uint32_t row = part_.row + token, column = part_.column + chunk * kColumns;
+      if (pair - first_pair < owned && row < direct_.m && column < direct_.n) {
+        body(rows_ + token * Config::kRowBytes + chunk * kBytes, row, column);
+      }
+    }
+    __syncwarp();
+  }
+
+  const DirectOutput& direct_;
+  const SwapAbPart& part_;
+  uint32_t rows_;
+  uint32_t thread_;
+};
+
+/// Entry: Config::kThreads threads; a cluster of up to Config::kMostSplit CTAs along x for each
+/// tile, a power of two, which split its K. Dynamic shared memory: Config::shared_bytes, whose base
+/// is 1024-byte aligned.
+template <class Config>
+__global__ __launch_bounds__(Config::kThreads, Config::traits.resident_ctas) void swap_ab_kernel(
+    const __grid_constant__ HopperGemmArguments args) {
+  extern __shared__ __align__(1024) uint8_t dynamic_shared[];
+  auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(dynamic_shared);
+  const uint32_t warp = __shfl_sync(ptx::kFullWarpMask, threadIdx.x / ptx::kWarpThreads, 0);
+  const SwapAbPart part = SwapAbPart::here(args, Config::kTileM, Config::kTileN);
+
+  if (warp == kWarpgroupWarps) {
+    SwapAbLoader<Config> loader(args, shared, part);
+    const bool elected = ptx::elect_one();
+    if (elected) loader.begin();
+    __syncwarp();
+    ptx::cluster_arrive_relaxed();
+    __syncthreads();
+    if (elected) loader.go_on();
+    __syncwarp();
+    ptx::cluster_wait();
+  } else {
+    SwapAbMath<Config> math(shared, threadIdx.x);
+    // Nobody sends sums to a CTA that hasn't begun. (Relaxed: the fence after the initialisation of
+    // the barriers is what orders it, PTX ISA, "fence.mbarrier_init".)
+    ptx::cluster_arrive_relaxed();
+    __syncthreads();
+    math.run(args, part);
+    ptx::cluster_wait();
+    constexpr int kMathBarrier = 1;                    // of the CTA's named ones
+    ptx::bar_sync<kMathBarrier, kWarpgroupThreads>();  // all warps have read the ring
+    const SwapAbTile<Config> tile(args, shared, part, threadIdx.x);
+    if (args.has_residual) {
+      tile.load_c();
+      ptx::bar_sync<kMathBarrier, kWarpgroupThreads>();
+    }
+    if (part.split == 1) {
+      math.stage_all(args);
+    } else {
+      math.send(part);
+      math.add_and_stage(args, part);
+    }
+    ptx::bar_sync<kMathBarrier, kWarpgroupThreads>();
+    tile.store_d();
+  }
+}
+
+}  // namespace bw::hopper

@@ -1,0 +1,32 @@
+#pragma once
+/// \file
+/// What one CTA of a kernel with swap_ab does.
+
+#include <cstdint>
+
+#include "common/device/cluster.cuh"
+#include "solutions/06_hopper_fp8_gemm/hopper_gemm_arguments.cuh"
+
+namespace bw::hopper {
+
+/// K blocks `first` to `end` - 1 of the tile of D whose first element is (row, column): the part of
+/// CTA `rank` of the `split` that the tile's cluster has.
+struct SwapAbPart {
+  uint32_t rank, split;
+  uint32_t row, column;
+  uint32_t first, end;
+
+  static __device__ __forceinline__ SwapAbPart here(const HopperGemmArguments& args,
+                                                    uint32_t tile_rows, uint32_t tile_columns) {
+    const uint32_t rank = ptx::cluster_cta_rank(), split = ptx::cluster_cta_count();
+    const WorkTile tile = args.fast_raster.tile(blockIdx.x / split);
+    return {rank,
+            split,
+            tile.m * tile_rows,
+            tile.n * tile_columns,
+            args.k_blocks * rank / split,
+            args.k_blocks * (rank + 1) / split};
+  }
+};
+
+}  // namespace bw::hopper
