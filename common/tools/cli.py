@@ -107,6 +107,7 @@ examples:
   ./workbook bench configs         chapter 5's choice of a configuration, in simulated cycles
   ./workbook bench grade           checks of a class a minute, on one worker, two and four
   ./workbook bench hopper          chapter 6's GEMM against cuBLASLt on a Hopper GPU
+  ./workbook bench hopper --grid   the device time of 78 shapes, one token to a long prompt
   ./workbook bench hopper -- --shapes 8192x8192x8192 --config all
 
 What follows `--` goes to the benchmark's program.""",
@@ -202,6 +203,8 @@ def _parser():
     bench = add("bench", "Measure speed.", commands.do_bench)
     bench.add_argument("subject", choices=sorted([*commands.BENCHMARKS, commands.GRADING_BENCHMARK]),
                        help="what to measure")
+    bench.add_argument("--grid", action="store_true",
+                       help="with hopper: the whole grid of shapes, device time alone")
 
     grade = add("grade", "Grade a class: what others have handed in.", _from_grading)
     grade.add_argument("place", metavar="FOLDER|LIST", nargs="?",

@@ -172,10 +172,15 @@ def do_bench(root, console, arguments):
         from .grading import bench
         return bench.do_bench(root, console, arguments)
     target, configuration = BENCHMARKS[arguments.subject]
+    options = list(arguments.rest)
+    if arguments.grid:
+        if arguments.subject != "hopper":
+            raise WorkbookError(f"--grid belongs to `bench hopper`, not to `bench {arguments.subject}`.")
+        options = ["--parts", "grid", *options]
     if arguments.subject == "hopper":
         chapters.choose_machine(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "gpu")
     tools = prepare(root, console, configuration, [target], f"Building {target}")
-    return run_in_foreground([str(build.program(root, configuration, target)), *arguments.rest],
+    return run_in_foreground([str(build.program(root, configuration, target)), *options],
                              env=tools.env)
 
 

@@ -57,6 +57,11 @@ class UsageErrors(CheckoutTest):
             self.assert_clear_error(self.run_workbook(root, command, "9"),
                                     "no chapter '9'", "5 (05_blockwise_fp8_gemm)")
 
+    def test_the_grid_is_hoppers(self):
+        self.assert_clear_error(
+            self.run_workbook(self.checkout(), "bench", "simulator", "--grid"),
+            "--grid belongs to `bench hopper`, not to `bench simulator`.")
+
     def test_a_gpu_asked_for_in_vain(self):
         result = self.run_workbook(self.checkout(), "run", "5", "--gpu", PATH="/usr/bin:/bin")
         if result.returncode == 0 or "configure" in result.stderr:

@@ -9,7 +9,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../sanitize.sh"
 
 TARGET=06_hopper_fp8_gemm_device
-KERNELS=hopper_fp8_gemm
+KERNELS=hopper  # the namespace of all kernels
 PASSED="^\[       OK \] Sanitized"
 RUNS=("--gtest_filter=Sanitized.*")
 TESTS=ON
