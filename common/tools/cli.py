@@ -46,7 +46,7 @@ READER_USAGE = {
 _GROUPS = (
     ("work through the exercises", ("next", "watch", "check", "hint", "list", "diff", "skip", "reset",
                                     "use")),
-    ("run and measure", ("run", "profile", "test", "bench")),
+    ("run and measure", ("run", "sim", "profile", "test", "bench")),
     ("look it up", ("docs",)),
     ("teach", ("grade",)),
     ("this machine", ("doctor", "setup")),
@@ -88,6 +88,15 @@ examples:
 
 What follows `--` goes to the chapter's program, whose exit status is the command's. After
 `./workbook use mine` the simulator runs your own lines of the exercises that you have passed.""",
+    "sim": """\
+examples:
+  ./workbook sim -- ./program arguments
+  BW_SIM_SEED=3 ./workbook sim -- ./program
+  ./workbook sim -- python3 launch.py      a program that calls the driver through ctypes
+
+The program is built with `nvcc -cudart shared` for sm_100a or sm_90a and keeps its PTX. It runs
+unmodified; the command's exit status is its own, or 70 after a fault of a kernel. docs/your_kernel.md
+has examples.""",
     "profile": """\
 examples:
   ./workbook profile 5
@@ -190,6 +199,8 @@ def _parser():
                        help="run in the simulator even if there is a GPU")
     where.add_argument("--gpu", dest="machine", action="store_const", const="gpu",
                        help="run on the GPU, or say why that can't be")
+
+    add("sim", "Run a CUDA program of your own in the simulator.", commands.do_sim)
 
     profile = add("profile", "Profile a chapter's program on a GPU.", commands.do_profile)
     profile.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm")
@@ -327,7 +338,7 @@ def _run(root, console, arguments):
         parser.print_help()
         print(f"\nchapters: {chapters.listing(root)}")
         return 0
-    if rest and parsed.command not in ("run", "profile", "test", "bench"):
+    if rest and parsed.command not in ("run", "sim", "profile", "test", "bench"):
         parser.error(f"{parsed.command} takes nothing after '--'")
     parsed.rest = rest
     return parsed.action(root, console, parsed)

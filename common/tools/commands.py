@@ -7,7 +7,8 @@ import re
 import shlex
 import sys
 
-from . import build, chapters, linters, machine, packages, private_env, setup, toolkit
+from . import (build, chapters, elf, linters, machine, packages, private_env, setup, simulate,
+               toolkit)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
@@ -126,6 +127,20 @@ def do_run(root, console, arguments):
         head += ", with the solutions (your own code runs in the simulator: --sim)"
     console.say(head)
     return run_in_foreground(command, env=tools.env)
+
+
+def do_sim(root, console, arguments):
+    """Runs any CUDA program with the simulator's runtime and driver in place of the machine's."""
+    if not arguments.rest:
+        raise WorkbookError("Name the program behind `--`: ./workbook sim -- ./program arguments",
+                            exit_code=2)
+    path = simulate.find_program(arguments.rest[0])
+    program = elf.read(path)
+    simulate.check(program, path)
+    prepare(root, console, build.SIM, simulate.TARGETS, "Building the simulator")
+    env = simulate.environment(root, os.environ, program)
+    simulate.check_libraries(path, env)
+    return run_in_foreground([str(path), *arguments.rest[1:]], env=env)
 
 
 def do_profile(root, console, arguments):

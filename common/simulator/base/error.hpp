@@ -29,6 +29,7 @@ enum class LaunchCause {
   cluster,        ///< the cluster's extents
   shared_memory,  ///< more than a CTA or the kernel may have
   resources,      ///< no CTA fits on an SM
+  cooperative,    ///< not all CTAs of a cooperative launch fit at once
 };
 
 /// Which of CUDA's errors a broken rule is, as far as CUDA tells them apart.

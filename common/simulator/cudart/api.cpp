@@ -15,6 +15,8 @@ namespace bw::sim::cudart {
 namespace {
 
 thread_local cudaError_t thread_last_error = cudaSuccess;
+thread_local bool thread_uses_runtime = false;
+thread_local int driver_calls = 0;
 
 // BW_SIM_ON_ERROR; nothing but `exit` (the default) and `return` is accepted.
 bool returns_on_fault() {
@@ -49,6 +51,8 @@ cudaError_t launch_error(LaunchCause cause) noexcept {
       return cudaErrorInvalidClusterSize;
     case LaunchCause::shared_memory:
       return cudaErrorInvalidValue;
+    case LaunchCause::cooperative:
+      return cudaErrorCooperativeLaunchTooLarge;
     case LaunchCause::resources:
       return cudaErrorLaunchOutOfResources;
   }
@@ -70,6 +74,15 @@ cudaError_t device_error(DeviceError error) noexcept {
 }
 
 }  // namespace
+
+bool uses_runtime() noexcept { return thread_uses_runtime; }
+
+void note_runtime_use() noexcept {
+  if (driver_calls == 0) thread_uses_runtime = true;
+}
+
+DriverScope::DriverScope() noexcept { ++driver_calls; }
+DriverScope::~DriverScope() { --driver_calls; }
 
 cudaError_t record_error(cudaError_t error) noexcept {
   // cudaErrorNotReady is an answer, not an error.

@@ -19,6 +19,18 @@
 
 namespace bw::sim::cudart {
 
+/// Whether this host thread has called the runtime itself: the primary context is current then.
+[[nodiscard]] bool uses_runtime() noexcept;
+void note_runtime_use() noexcept;
+/// While it lives, calls of the runtime's functions are the driver's own.
+class DriverScope {
+ public:
+  DriverScope() noexcept;
+  ~DriverScope();
+  DriverScope(const DriverScope&) = delete;
+  DriverScope& operator=(const DriverScope&) = delete;
+};
+
 /// Remembers an error for cudaGetLastError of this host thread, and returns it.
 cudaError_t record_error(cudaError_t error) noexcept;
 [[nodiscard]] cudaError_t last_error() noexcept;
@@ -36,6 +48,7 @@ cudaError_t on_fault(const Report& report);
 /// Calls `body`, which returns a cudaError_t, as an API function that uses the device.
 template <class Body>
 cudaError_t device_api(Body&& body) noexcept {
+  note_runtime_use();
   Runtime& runtime = Runtime::instance();
   const std::lock_guard<std::recursive_mutex> lock(runtime.mutex());
   if (runtime.sticky_error != cudaSuccess) return record_error(runtime.sticky_error);

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/capture.hpp"
 #include "common/simulator/cudart/device_attributes.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
@@ -119,7 +120,12 @@ BW_CUDART_API cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* bus_i
 }
 
 BW_CUDART_API cudaError_t cudaDeviceSynchronize() {
-  return device_api([](Runtime&) { return cudaSuccess; });
+  return device_api([](Runtime& runtime) {
+    if (const cudaError_t error = refuse_call_in_capture("cudaDeviceSynchronize");
+        error != cudaSuccess)
+      return error;
+    return wait_until(runtime, all_done);
+  });
 }
 
 /// Frees the program's memory and forgets an error of the device.
@@ -128,6 +134,7 @@ BW_CUDART_API cudaError_t cudaDeviceReset() {
   const std::lock_guard<std::recursive_mutex> lock(runtime.mutex());
   runtime.sticky_error = cudaSuccess;
   clear_last_error();
+  drop_pending();
   if (runtime.has_device()) runtime.release_all();
   return cudaSuccess;
 }

@@ -127,8 +127,7 @@ constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrMaxBlocksPerMultiprocessor, kMaxCtasPerSm},
     {cudaDevAttrMaxAccessPolicyWindowSize, kAccessWindowBytes},
     {cudaDevAttrReservedSharedMemoryPerBlock, kReservedSharedBytes},
-    // cudaMallocAsync works; pools as objects do not, so this stays 0:
-    // {cudaDevAttrMemoryPoolsSupported, 0}
+    {cudaDevAttrMemoryPoolsSupported, 1},
     {cudaDevAttrClusterLaunch, 1},
     {cudaDevAttrMemSyncDomainCount, 4},
     {cudaDevAttrNumaId, -1},
@@ -246,6 +245,7 @@ cudaDeviceProp device_properties(const Settings& settings) {
   p.reservedSharedMemPerBlock = kReservedSharedBytes;
   p.hostRegisterSupported = 1;
   p.clusterLaunch = 1;
+  p.memoryPoolsSupported = 1;
   p.deviceNumaId = -1;
   p.hostNumaId = -1;
   return p;

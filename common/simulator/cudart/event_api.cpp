@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/capture.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
 namespace bw::sim::cudart {
@@ -19,11 +20,6 @@ EventMap& events() {
   return *live;
 }
 
-CUevent_st* find(cudaEvent_t event) {
-  const auto found = events().find(event);
-  return found == events().end() ? nullptr : found->second.get();
-}
-
 cudaError_t create(cudaEvent_t* event, unsigned flags) {
   return device_api([&](Runtime&) {
     if (event == nullptr) return cudaErrorInvalidValue;
@@ -35,24 +31,38 @@ cudaError_t create(cudaEvent_t* event, unsigned flags) {
   });
 }
 
-cudaError_t record(cudaEvent_t event, cudaStream_t stream) {
+cudaError_t record(cudaEvent_t handle, cudaStream_t stream, unsigned flags) {
   return device_api([&](Runtime& runtime) {
-    CUevent_st* const found = find(event);
-    if (found == nullptr || !is_stream(stream)) return cudaErrorInvalidResourceHandle;
-    found->recorded = true;
-    found->time = runtime.device().clock();
-    return cudaSuccess;
+    CUevent_st* const event = find_event(handle);
+    CUstream_st* const found = find_stream(stream);
+    if (event == nullptr || found == nullptr) return cudaErrorInvalidResourceHandle;
+    event->capture.reset();
+    event->capture_tail.clear();
+    if (found->capture != nullptr) {
+      if (flags == cudaEventRecordExternal)
+        return submit(runtime, "cudaEventRecord", stream, RecordOperation{handle});
+      record_in_capture(*found, *event);
+      return cudaSuccess;
+    }
+    return submit(runtime, "cudaEventRecord", stream, RecordOperation{handle, ++event->records});
   });
 }
 
-// All work before an event is done when the call that records it returns.
-cudaError_t query(cudaEvent_t event) {
-  return device_api([&](Runtime&) {
-    return find(event) == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess;
-  });
+bool is_reached(const CUevent_st& event) { return event.reached >= event.records; }
+
+cudaError_t refuse_captured(const char* api, const CUevent_st& event) {
+  if (event.capture.lock() == nullptr) return cudaSuccess;
+  explain(api, "the event was recorded in a stream that is being captured, so it is never reached");
+  return cudaErrorCapturedEvent;
 }
 
 }  // namespace
+
+CUevent_st* find_event(cudaEvent_t event) {
+  const auto found = events().find(event);
+  return found == events().end() ? nullptr : found->second.get();
+}
+
 }  // namespace bw::sim::cudart
 
 using namespace bw::sim::cudart;
@@ -66,19 +76,40 @@ BW_CUDART_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned 
 }
 
 BW_CUDART_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return record(event, stream);
+  return record(event, stream, cudaEventRecordDefault);
 }
 BW_CUDART_TWIN(cudaEventRecord, _ptsz)
 
 BW_CUDART_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
-                                                   unsigned) {
-  return record(event, stream);
+                                                   unsigned flags) {
+  return record(event, stream, flags);
 }
 BW_CUDART_TWIN(cudaEventRecordWithFlags, _ptsz)
 
-BW_CUDART_API cudaError_t cudaEventQuery(cudaEvent_t event) { return query(event); }
+BW_CUDART_API cudaError_t cudaEventQuery(cudaEvent_t handle) {
+  return device_api([&](Runtime& runtime) {
+    const CUevent_st* const event = find_event(handle);
+    if (event == nullptr) return cudaErrorInvalidResourceHandle;
+    if (const cudaError_t error = refuse_captured("cudaEventQuery", *event); error != cudaSuccess)
+      return error;
+    if (!is_reached(*event)) make_progress(runtime);
+    return is_reached(*event) ? cudaSuccess : cudaErrorNotReady;
+  });
+}
 
-BW_CUDART_API cudaError_t cudaEventSynchronize(cudaEvent_t event) { return query(event); }
+BW_CUDART_API cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
+  return device_api([&](Runtime& runtime) {
+    const CUevent_st* const event = find_event(handle);
+    if (event == nullptr) return cudaErrorInvalidResourceHandle;
+    if (const cudaError_t error = refuse_captured("cudaEventSynchronize", *event);
+        error != cudaSuccess)
+      return error;
+    return wait_until(runtime, [=] {
+      const CUevent_st* const live = find_event(handle);
+      return live == nullptr || is_reached(*live) || all_done();
+    });
+  });
+}
 
 BW_CUDART_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return device_api([&](Runtime&) {
@@ -90,12 +121,13 @@ BW_CUDART_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
 BW_CUDART_API cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
                                                cudaEvent_t end) {
   return device_api([&](Runtime& runtime) {
-    const CUevent_st* const first = find(start);
-    const CUevent_st* const last = find(end);
+    const CUevent_st* const first = find_event(start);
+    const CUevent_st* const last = find_event(end);
     if (milliseconds == nullptr) return cudaErrorInvalidValue;
     for (const CUevent_st* const event : {first, last}) {
-      if (event == nullptr || !event->recorded || (event->flags & cudaEventDisableTiming) != 0)
+      if (event == nullptr || event->records == 0 || (event->flags & cudaEventDisableTiming) != 0)
         return cudaErrorInvalidResourceHandle;
+      if (!is_reached(*event)) return cudaErrorNotReady;
     }
     const double cycles = static_cast<double>(last->time) - static_cast<double>(first->time);
     *milliseconds = static_cast<float>(runtime.device().settings().nanoseconds_of(cycles) *

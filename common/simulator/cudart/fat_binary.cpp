@@ -182,7 +182,7 @@ const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
                : "this program holds machine code (SASS) but no PTX, and the simulator runs PTX") +
           std::string("; its images are: ") + (found.empty() ? "none" : found),
       fmt::format("compile with `-gencode arch=compute_{0},code=[compute_{0},sm_{0}]`, so that the "
-                  "PTX is kept beside the machine code, and without -rdc=true or -dlto",
+                  "PTX is kept beside the machine code, and without -dlto",
                   machine.specific_target()));
 }
 

@@ -3,10 +3,9 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <string>
+#include <span>
+#include <utility>
 #include <vector>
-
-#include <fmt/core.h>
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/streams.hpp"
@@ -25,9 +24,8 @@ struct LaunchOptions {
 };
 
 // Attributes that change results are used; those that only guide scheduling or caches are accepted.
-cudaError_t read_attributes(const cudaLaunchConfig_t& config, LaunchOptions& options) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config.attrs[i];
+cudaError_t read_attributes(const KernelOperation& operation, LaunchOptions& options) {
+  for (const cudaLaunchAttribute& attribute : operation.attributes) {
     switch (attribute.id) {
       case cudaLaunchAttributeCooperative:
         options.cooperative = attribute.val.cooperative != 0;
@@ -39,7 +37,7 @@ cudaError_t read_attributes(const cudaLaunchConfig_t& config, LaunchOptions& opt
         options.events.push_back(attribute.val.launchCompletionEvent.event);
         break;
       case cudaLaunchAttributeDeviceUpdatableKernelNode:
-        explain("cudaLaunchKernelExC", "kernel nodes of graphs are not supported");
+        explain("cudaLaunchKernelExC", "graph nodes that kernels update are not supported");
         return cudaErrorNotSupported;
       default:
         break;
@@ -48,58 +46,35 @@ cudaError_t read_attributes(const cudaLaunchConfig_t& config, LaunchOptions& opt
   return cudaSuccess;
 }
 
-cudaError_t check_cooperative(Runtime& runtime, const Kernel& kernel,
-                              const LaunchConfiguration& configuration) {
-  const Occupancy occupancy =
-      runtime.device().occupancy(kernel, static_cast<uint32_t>(configuration.block.volume()),
-                                 configuration.dynamic_shared_bytes);
-  const uint64_t most = uint64_t{occupancy.ctas_per_sm} * runtime.device().settings().sm_count;
-  if (configuration.grid.volume() <= most) return cudaSuccess;
-  explain("cooperative launch",
-          fmt::format("all blocks of the grid must be resident at once: {} were asked for, {} fit",
-                      configuration.grid.volume(), most));
-  return cudaErrorCooperativeLaunchTooLarge;
+Dim3 cluster_in(std::span<const cudaLaunchAttribute> attributes, const Function& function,
+                const Kernel& kernel) {
+  for (const cudaLaunchAttribute& attribute : attributes) {
+    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+    const auto& given = attribute.val.clusterDim;
+    return {given.x, given.y, given.z};
+  }
+  const Dim3 required = required_cluster(function, kernel);
+  return required.x == 0 ? Dim3{} : required;
 }
 
-cudaError_t launch(Runtime& runtime, Function& function, const cudaLaunchConfig_t& config,
-                   void** arguments) {
-  if (!is_stream(config.stream)) {
-    explain("kernel launch", "the stream of the launch of " + function.name +
-                                 " does not exist: it was destroyed or never created");
-    return cudaErrorInvalidResourceHandle;
-  }
-  LaunchOptions options;
-  const cudaError_t attributes_error = read_attributes(config, options);
-  if (attributes_error != cudaSuccess) return attributes_error;
-
+LaunchResult begin(Runtime& runtime, const KernelOperation& operation,
+                   const LaunchOptions& options) {
+  Function& function = *operation.function;
   const Kernel& kernel = runtime.kernel(function);
   LaunchConfiguration configuration;
-  configuration.grid = extents(config.gridDim);
-  configuration.block = extents(config.blockDim);
-  configuration.cluster = cluster_of(config, function, kernel);
-  configuration.dynamic_shared_bytes = config.dynamicSmemBytes;
+  configuration.grid = extents(operation.grid);
+  configuration.block = extents(operation.block);
+  configuration.cluster = cluster_in(operation.attributes, function, kernel);
+  configuration.dynamic_shared_bytes = operation.dynamic_shared_bytes;
   configuration.dynamic_shared_limit_bytes = dynamic_shared_limit(function, kernel);
   configuration.non_portable_cluster = function.non_portable_cluster;
-
-  const size_t count = kernel.parameters().size();
-  if (count != 0 && arguments == nullptr) {
-    explain("kernel launch", fmt::format("{} takes {} parameters, but no arguments were given",
-                                         function.name, count));
-    return cudaErrorInvalidValue;
-  }
-  if (options.cooperative && configuration.block.volume() != 0 &&
-      configuration.block.volume() <= kMaxThreadsPerBlock) {
-    const cudaError_t error = check_cooperative(runtime, kernel, configuration);
-    if (error != cudaSuccess) return error;
-  }
+  configuration.cooperative = options.cooperative;
+  configuration.may_wait = true;
+  std::vector<const void*> arguments;
+  for (const ParameterLayout& parameter : kernel.parameters())
+    arguments.push_back(operation.arguments.data() + parameter.offset_bytes);
   runtime.replacement().note_launch(kernel, function.replaced);
-  explained(runtime.device().launch(kernel, configuration,
-                                    {const_cast<const void* const*>(arguments), count}));
-  for (const cudaEvent_t event : options.events) {
-    const cudaError_t error = cudaEventRecord(event, config.stream);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  return runtime.device().launch(kernel, configuration, arguments);
 }
 
 cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* config,
@@ -111,11 +86,32 @@ cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* conf
       explain("kernel launch", "the function given is not a kernel of this program");
       return cudaErrorInvalidDeviceFunction;
     }
-    return launch(runtime, *function, *config, arguments);
+    KernelOperation operation;
+    const cudaError_t error =
+        describe_launch(runtime, "kernel launch", *function, *config, arguments, operation);
+    if (error != cudaSuccess) return error;
+    return submit(runtime, "kernel launch", config->stream, std::move(operation));
   });
 }
 
 }  // namespace
+
+cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
+  LaunchOptions options;
+  const cudaError_t attributes_error = read_attributes(operation, options);
+  if (attributes_error != cudaSuccess) return attributes_error;
+  const LaunchResult result = operation.waiting != nullptr
+                                  ? runtime.device().go_on(operation.waiting)
+                                  : begin(runtime, operation, options);
+  operation.waiting = result.status == RunStatus::waiting ? result.stuck : nullptr;
+  if (operation.waiting != nullptr) return cudaSuccess;
+  explained(result);
+  for (const cudaEvent_t event : options.events) {
+    Operation recording = RecordOperation{event};
+    (void)perform(runtime, recording);
+  }
+  return cudaSuccess;
+}
 
 size_t dynamic_shared_limit(const Function& function, const Kernel& kernel) {
   if (function.max_dynamic_shared_bytes >= 0)
@@ -133,14 +129,7 @@ Dim3 required_cluster(const Function& function, const Kernel& kernel) {
 }
 
 Dim3 cluster_of(const cudaLaunchConfig_t& config, const Function& function, const Kernel& kernel) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config.attrs[i];
-    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
-    const auto& given = attribute.val.clusterDim;
-    return {given.x, given.y, given.z};
-  }
-  const Dim3 required = required_cluster(function, kernel);
-  return required.x == 0 ? Dim3{} : required;
+  return cluster_in({config.attrs, config.numAttrs}, function, kernel);
 }
 
 }  // namespace bw::sim::cudart

@@ -6,9 +6,13 @@
 
 #include <cstddef>
 
-#include "common/simulator/cudart/runtime.hpp"
+#include "common/simulator/cudart/operations.hpp"
 
 namespace bw::sim::cudart {
+
+/// Launches a kernel, or goes on with a launch that waits; `operation.waiting` is set while it
+/// does. Throws SimulationError for a configuration that cannot run and for the kernel's faults.
+cudaError_t launch(Runtime& runtime, KernelOperation& operation);
 
 /// Dynamic shared memory that a launch may ask for: what cudaFuncSetAttribute chose, or 48 KB less
 /// the static part.

@@ -6,20 +6,48 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include <fmt/core.h>
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/memory.hpp"
+#include "common/simulator/cudart/streams.hpp"
 
 namespace bw::sim::cudart {
 namespace {
 
 constexpr size_t kPitchAlignment = 512;
 
+cudaError_t release(const char* api, void* pointer, bool host_memory) {
+  return device_api([&](Runtime& runtime) {
+    if (pointer == nullptr) return cudaSuccess;
+    // Freeing waits for whatever may still use the memory.
+    if (!all_done()) {
+      if (const cudaError_t error = wait_until(runtime, all_done); error != cudaSuccess)
+        return error;
+    }
+    if (runtime.release(reinterpret_cast<uint64_t>(pointer), host_memory)) return cudaSuccess;
+    explain(api,
+            "no live allocation of this kind starts at the address given: it was freed "
+            "before, came from another allocator, or points into the middle of one");
+    return cudaErrorInvalidValue;
+  });
+}
+
+cudaError_t allocate_pitched(const char* api, void** result, size_t* pitch, size_t width,
+                             size_t rows) {
+  if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
+  *pitch = align_up(width, kPitchAlignment);
+  return allocate(api, result, *pitch * rows, cudaMemoryTypeDevice);
+}
+
+}  // namespace
+
 cudaError_t allocate(const char* api, void** result, size_t bytes, cudaMemoryType type,
-                     unsigned flags = 0) {
+                     unsigned flags) {
   return device_api([&](Runtime& runtime) {
     if (result == nullptr) return cudaErrorInvalidValue;
     *result = nullptr;
@@ -38,25 +66,6 @@ cudaError_t allocate(const char* api, void** result, size_t bytes, cudaMemoryTyp
   });
 }
 
-cudaError_t release(const char* api, void* pointer, bool host_memory) {
-  return device_api([&](Runtime& runtime) {
-    if (pointer == nullptr) return cudaSuccess;
-    if (runtime.release(reinterpret_cast<uint64_t>(pointer), host_memory)) return cudaSuccess;
-    explain(api,
-            "no live allocation of this kind starts at the address given: it was freed "
-            "before, came from another allocator, or points into the middle of one");
-    return cudaErrorInvalidValue;
-  });
-}
-
-cudaError_t allocate_pitched(const char* api, void** result, size_t* pitch, size_t width,
-                             size_t rows) {
-  if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
-  *pitch = align_up(width, kPitchAlignment);
-  return allocate(api, result, *pitch * rows, cudaMemoryTypeDevice);
-}
-
-}  // namespace
 }  // namespace bw::sim::cudart
 
 using namespace bw::sim::cudart;
@@ -64,11 +73,6 @@ using namespace bw::sim::cudart;
 BW_CUDART_API cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return allocate("cudaMalloc", pointer, bytes, cudaMemoryTypeDevice);
 }
-
-BW_CUDART_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t) {
-  return allocate("cudaMallocAsync", pointer, bytes, cudaMemoryTypeDevice);
-}
-BW_CUDART_TWIN(cudaMallocAsync, _ptsz)
 
 BW_CUDART_API cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return allocate("cudaMallocManaged", pointer, bytes, cudaMemoryTypeManaged, flags);
@@ -96,11 +100,6 @@ BW_CUDART_API cudaError_t cudaMalloc3D(cudaPitchedPtr* pointer, cudaExtent exten
 }
 
 BW_CUDART_API cudaError_t cudaFree(void* pointer) { return release("cudaFree", pointer, false); }
-
-BW_CUDART_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
-  return release("cudaFreeAsync", pointer, false);
-}
-BW_CUDART_TWIN(cudaFreeAsync, _ptsz)
 
 BW_CUDART_API cudaError_t cudaFreeHost(void* pointer) {
   return release("cudaFreeHost", pointer, true);
@@ -181,6 +180,16 @@ BW_CUDART_API cudaError_t cudaMemPrefetchAsync(const void*, size_t, cudaMemLocat
 BW_CUDART_TWIN(cudaMemPrefetchAsync, _ptsz)
 
 BW_CUDART_API cudaError_t cudaMemAdvise(const void*, size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return record_error(cudaSuccess);
+}
+
+// Nothing was advised, and everything is where it was last prefetched to: nowhere in particular.
+BW_CUDART_API cudaError_t cudaMemRangeGetAttribute(void* data, size_t bytes, cudaMemRangeAttribute,
+                                                   const void*, size_t) {
+  if (data == nullptr || bytes < sizeof(int)) return record_error(cudaErrorInvalidValue);
+  const int unknown = cudaInvalidDeviceId;
+  std::memset(data, 0, bytes);
+  std::memcpy(data, &unknown, sizeof unknown);
   return record_error(cudaSuccess);
 }
 

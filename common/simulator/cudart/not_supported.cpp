@@ -1,13 +1,29 @@
 /// \file
-/// Every function of the runtime that the simulator does not provide exists, so that programs link
-/// and load; calling one says its name and returns cudaErrorNotSupported.
+/// Every function of the runtime and the driver that the simulator does not provide exists, so that
+/// programs link and load; calling one says its name and returns cudaErrorNotSupported (in the
+/// driver CUDA_ERROR_NOT_SUPPORTED, the same number).
+#include <set>
+#include <string>
+#include <string_view>
+
 #include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/entry_points.hpp"
 
 namespace bw::sim::cudart {
 namespace {
 
 cudaError_t not_supported(const char* name) {
-  explain(name, "this function is not supported by the simulator");
+  Runtime& runtime = Runtime::instance();
+  const std::lock_guard<std::recursive_mutex> lock(runtime.mutex());
+  // A program may ask again and again; it is told once.
+  static auto* const told = new std::set<std::string_view>;
+  if (told->insert(name).second) {
+    explain(name, find_entry_point(name) == nullptr
+                      ? "this function is not supported by the simulator"
+                      : "this is the interface with 32-bit addresses of CUDA 3; call the newest "
+                        "version of it (`nm -D libcuda.so.1` lists them: " +
+                            std::string(name) + "_v2, ...)");
+  }
   return record_error(cudaErrorNotSupported);
 }
 
@@ -18,4 +34,5 @@ cudaError_t not_supported(const char* name) {
 #define BW_NOT_SUPPORTED(name) \
   BW_CUDART_API cudaError_t name() { return bw::sim::cudart::not_supported(#name); }
 #include "common/simulator/cudart/not_supported.inc"
+#include "common/simulator/cudart/not_supported_driver.inc"
 #undef BW_NOT_SUPPORTED

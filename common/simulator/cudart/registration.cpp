@@ -7,18 +7,10 @@
 #include <vector>
 
 #include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/image.hpp"
 
 namespace bw::sim::cudart {
 namespace {
-
-// What nvcc puts into the section .nvFatBinSegment.
-struct FatBinaryWrapper {
-  int magic;
-  int version;
-  const void* data;
-  void* file_name_or_list;
-};
-constexpr int kWrapperMagic = 0x466243b1;
 
 struct CallConfiguration {
   dim3 grid;
@@ -49,7 +41,13 @@ BW_CUDART_API void** __cudaRegisterFatBinary(void* wrapper_address) {
   const std::lock_guard<std::recursive_mutex> lock(runtime.mutex());
   // Damage is reported when something of the image is used: no one catches an error here.
   const void* const data = wrapper->magic == kWrapperMagic ? wrapper->data : wrapper_address;
-  return reinterpret_cast<void**>(&runtime.add_image(data));
+  Image& image = runtime.add_image(data);
+  if (wrapper->magic == kWrapperMagic && wrapper->version == kLinkedVersion) {
+    // The linked machine code carries no PTX, but the object files that it was made of do.
+    for (auto* object = static_cast<void**>(wrapper->objects); *object != nullptr; ++object)
+      image.objects.push_back(*object);
+  }
+  return reinterpret_cast<void**>(&image);
 }
 
 BW_CUDART_API void __cudaRegisterFatBinaryEnd(void** /*handle*/) {}

@@ -3,16 +3,14 @@
 #include <errno.h>
 #include <sysexits.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "common/simulator/cudart/fat_binary.hpp"
+#include "common/simulator/cudart/image.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/trace/recording_file.hpp"
@@ -23,16 +21,6 @@ namespace {
 
 std::string image_name(size_t number) {
   return fmt::format("{} (embedded PTX {})", program_invocation_short_name, number);
-}
-
-/// The target that PTX text names in its header.
-PtxTarget target_of_text(std::string_view text) {
-  constexpr std::string_view kDirective = ".target";
-  const size_t found = text.find(kDirective);
-  if (found == std::string_view::npos) return {};
-  text.remove_prefix(found + kDirective.size());
-  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  return parse_target(text.substr(0, text.find_first_of(", \t\r\n")));
 }
 
 // A program that ends well without the kernels that it was to run would look verified.
@@ -58,19 +46,7 @@ Runtime& Runtime::instance() {
 
 const MachineDescription& Runtime::fitting_machine() const {
   std::vector<PtxTarget> targets;
-  for (const Image& image : images_) {
-    if (image.is_text) {
-      targets.push_back(target_of_text(static_cast<const char*>(image.data)));
-      continue;
-    }
-    try {
-      for (const FatBinaryEntry& entry :
-           read_fat_binary(fat_binary_extent(image.data, image.name), image.name))
-        if (entry.is_ptx()) targets.push_back(entry.target);
-    } catch (const SimulationError&) {
-      // Damage is reported when something of the image is used.
-    }
-  }
+  for (const Image& image : images_) add_targets(image, targets);
   for (const MachineDescription& machine : machines())
     for (const PtxTarget& target : targets)
       if (target.suffix != '\0' && fitness(machine, target) > 0) return machine;
@@ -103,10 +79,29 @@ Image& Runtime::add_image(const void* fat_binary) {
   return image;
 }
 
-Image& Runtime::add_text_image(const char* ptx) {
-  Image& image = add_image(ptx);
-  image.is_text = true;
+Image& Runtime::add_text_image(std::string ptx) {
+  Image& image = add_image(nullptr);
+  image.text = std::move(ptx);
   return image;
+}
+
+bool Runtime::remove_image(const Image& image) {
+  if (!has_image(&image)) return false;
+  // Records stay, so that a handle that is used later is known to be none.
+  std::erase_if(functions_by_address_,
+                [&](const auto& entry) { return entry.second->image == &image; });
+  std::erase_if(symbols_, [&](const auto& entry) { return entry.second.image == &image; });
+  auto& own = const_cast<Image&>(image);
+  own.registered = false;
+  if (own.module != nullptr) device().unload(*own.module);
+  own.module = nullptr;
+  return true;
+}
+
+bool Runtime::has_image(const void* handle) const {
+  for (const Image& image : images_)
+    if (&image == handle) return image.registered;
+  return false;
 }
 
 Function& Runtime::add_function(Image& image, const void* host_address, std::string name) {
@@ -133,16 +128,17 @@ const Symbol* Runtime::find_symbol(const void* host_address) const {
   return found == symbols_.end() ? nullptr : &found->second;
 }
 
+Function* Runtime::find_function(Image& image, const std::string& name) {
+  for (const auto& [handle, function] : functions_by_address_)
+    if (function->image == &image && function->name == name) return function;
+  const ptx::Function* const found = module(image).ptx().find_function(name);
+  const bool is_kernel = found != nullptr && found->is_entry && found->is_defined;
+  return is_kernel ? &add_function(image, nullptr, name) : nullptr;
+}
+
 LoadedModule& Runtime::module(Image& image) {
   if (image.module != nullptr) return *image.module;
-  std::string text;
-  if (image.is_text) {
-    text = static_cast<const char*>(image.data);
-  } else {
-    const auto entries = read_fat_binary(fat_binary_extent(image.data, image.name), image.name);
-    text = ptx_text(choose_ptx(entries, *device().settings().machine, image.name), image.name);
-  }
-  image.module = &device().load(text, image.name);
+  image.module = &device().load(parse_image(image, *device().settings().machine));
   for (const Image::ManagedVariable& variable : image.managed) {
     *variable.host_pointer = reinterpret_cast<void*>(image.module->variable_address(variable.name));
   }

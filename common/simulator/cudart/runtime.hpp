@@ -32,9 +32,11 @@ struct Image {
     std::string name;
   };
   std::string name;            ///< "saxpy (embedded PTX 1)"
-  const void* data = nullptr;  ///< the fat binary, or PTX text for a library
-  bool is_text = false;        ///< `data` is PTX text that ends with a zero byte
-  bool registered = true;      ///< false after it was unregistered
+  const void* data = nullptr;  ///< the fat binary
+  std::string text;            ///< PTX text, of a library or module that was given as such
+  /// The fat binaries of object files that were linked with each other (-rdc=true).
+  std::vector<const void*> objects;
+  bool registered = true;  ///< false after it was unregistered
   LoadedModule* module = nullptr;
   std::vector<ManagedVariable> managed;
 };
@@ -83,13 +85,20 @@ class Runtime {
 
   // Registration.
   Image& add_image(const void* fat_binary);
-  Image& add_text_image(const char* ptx);
+  Image& add_text_image(std::string ptx);
+  /// Ends a library or module: its kernels, variables and handles are gone. False when it is none.
+  bool remove_image(const Image& image);
+  /// Whether a handle is a live image's.
+  [[nodiscard]] bool has_image(const void* handle) const;
   Function& add_function(Image& image, const void* host_address, std::string name);
   void add_symbol(Image& image, const void* host_address, std::string name, size_t size_bytes);
 
   /// The kernel of a host function or of a cudaKernel_t; nullptr when it is neither.
   [[nodiscard]] Function* find_function(const void* host_address_or_handle);
   [[nodiscard]] const Symbol* find_symbol(const void* host_address) const;
+  /// The kernel of this name in an image's PTX, made known on first use; nullptr when there is
+  /// none. Throws SimulationError.
+  Function* find_function(Image& image, const std::string& name);
 
   /// Reads, parses and places the image's PTX once. Throws SimulationError.
   LoadedModule& module(Image& image);

@@ -24,12 +24,6 @@ Place place_of(Runtime& runtime, uint64_t address) {
                                                                            : Place::both;
 }
 
-size_t extent_bytes(CopySide side, CopyShape shape) {
-  if (shape.row_bytes == 0 || shape.rows == 0 || shape.slices == 0) return 0;
-  return (shape.slices - 1) * side.slice_bytes + (shape.rows - 1) * side.pitch_bytes +
-         shape.row_bytes;
-}
-
 // One side of a copy: is the address where the direction says, and inside one allocation?
 cudaError_t check_side(Runtime& runtime, const char* api, const char* role, const void* pointer,
                        size_t bytes, Place wanted) {
@@ -75,7 +69,22 @@ cudaError_t check_pitch(const char* api, const char* role, CopySide side, CopySh
   return cudaSuccess;
 }
 
+void fill_row(std::byte* row, FillValue value, size_t bytes) {
+  if (value.element_bytes == 1) {
+    std::memset(row, static_cast<int>(value.bits), bytes);
+    return;
+  }
+  for (size_t at = 0; at + value.element_bytes <= bytes; at += value.element_bytes)
+    std::memcpy(row + at, &value.bits, value.element_bytes);
+}
+
 }  // namespace
+
+size_t extent_bytes(CopySide side, CopyShape shape) {
+  if (shape.row_bytes == 0 || shape.rows == 0 || shape.slices == 0) return 0;
+  return (shape.slices - 1) * side.slice_bytes + (shape.rows - 1) * side.pitch_bytes +
+         shape.row_bytes;
+}
 
 cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide destination_side,
                  const void* source, CopySide source_side, CopyShape shape, cudaMemcpyKind kind) {
@@ -124,19 +133,23 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
   return cudaSuccess;
 }
 
-cudaError_t fill(Runtime& runtime, const char* api, void* destination, CopySide side, int value,
-                 CopyShape shape) {
+cudaError_t fill(Runtime& runtime, const char* api, void* destination, CopySide side,
+                 FillValue value, CopyShape shape) {
   const size_t bytes = extent_bytes(side, shape);
   if (bytes == 0) return cudaSuccess;
   cudaError_t error = check_pitch(api, "destination's", side, shape);
   if (error != cudaSuccess) return error;
   error = check_side(runtime, api, "destination", destination, bytes, Place::device);
   if (error != cudaSuccess) return error;
+  if (reinterpret_cast<uint64_t>(destination) % value.element_bytes != 0) {
+    explain(api, fmt::format("the destination {} is not aligned to elements of {} bytes",
+                             destination, value.element_bytes));
+    return cudaErrorInvalidValue;
+  }
   auto* const first = static_cast<std::byte*>(destination);
   for (size_t slice = 0; slice < shape.slices; ++slice) {
     for (size_t row = 0; row < shape.rows; ++row) {
-      std::memset(first + slice * side.slice_bytes + row * side.pitch_bytes, value,
-                  shape.row_bytes);
+      fill_row(first + slice * side.slice_bytes + row * side.pitch_bytes, value, shape.row_bytes);
     }
   }
   return cudaSuccess;

@@ -44,6 +44,7 @@ Cluster::Cluster(Grid& grid, uint64_t index, Cycle start)
       start_(start),
       now_(start),
       progress_time_(start),
+      last_change_(start),
       random_(mix(grid.device().settings().seed, index)) {
   const Dim3 shape = grid.configuration().cluster;
   const auto size = static_cast<uint32_t>(shape.volume());
@@ -233,11 +234,19 @@ std::optional<RunStatus> Cluster::stops_at(Cycle time) {
   if (progress_ != progress_seen_) {
     progress_seen_ = progress_;
     progress_time_ = time;
+    last_change_ = time;
     timeouts_since_progress_ = 0;
-  } else if (time > progress_time_ && time - progress_time_ > settings().livelock_cycles) {
+  } else if (time > progress_time_ && time - progress_time_ > grid_.patience()) {
     return RunStatus::livelock;
   }
   return std::nullopt;
+}
+
+void Cluster::go_on() {
+  // The strand's turn was taken from the queue and not used.
+  auto& strand = const_cast<Strand&>(*running_);
+  progress_time_ = std::max(progress_time_, strand.time);
+  make_ready(strand, strand.time);
 }
 
 namespace {

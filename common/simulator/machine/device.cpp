@@ -39,7 +39,10 @@ Device::Device(Settings settings, const UnitFactory& units)
     : settings_(settings), units_(units), memory_(settings.memory_bytes) {}
 
 LoadedModule& Device::load(std::string_view ptx_text, std::string name) {
-  std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text, std::move(name));
+  return load(ptx::parse(ptx_text, std::move(name)));
+}
+
+LoadedModule& Device::load(std::unique_ptr<ptx::Module> module) {
   check_target(*module, *settings_.machine);
   ptx::lower_jumps(*module);
   ptx::inline_calls(*module);
@@ -47,6 +50,11 @@ LoadedModule& Device::load(std::string_view ptx_text, std::string name) {
   modules_.push_back(
       std::make_unique<LoadedModule>(std::move(module), *settings_.machine, memory_));
   return *modules_.back();
+}
+
+bool Device::unload(const LoadedModule& module) {
+  std::erase_if(kernels_, [&](const auto& entry) { return entry.first.first == &module; });
+  return std::erase_if(modules_, [&](const auto& own) { return own.get() == &module; }) != 0;
 }
 
 const Kernel& Device::kernel(const LoadedModule& module, std::string_view name) {
@@ -72,6 +80,21 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
     std::memcpy(reinterpret_cast<std::byte*>(buffer + parameters[i].offset_bytes), arguments[i],
                 parameters[i].size_bytes);
   const auto grid = std::make_shared<Grid>(*this, kernel, configuration, buffer);
+  if (configuration.may_wait) {
+    const auto* const values = reinterpret_cast<const std::byte*>(buffer);
+    grid->parameters().assign(values, values + kernel.parameter_bytes());
+  }
+  return run(grid);
+}
+
+LaunchResult Device::go_on(const std::shared_ptr<Grid>& grid) {
+  // Another launch may have used the one buffer since.
+  std::copy(grid->parameters().begin(), grid->parameters().end(),
+            reinterpret_cast<std::byte*>(memory_.parameter_buffer()));
+  return run(grid);
+}
+
+LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
   LaunchResult result = grid->run();
   if (result.status != RunStatus::finished) {
     result.stuck = grid;
@@ -85,7 +108,7 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
         stderr,
         "simulator: {}: {} clusters, {} cycles, {} warp instructions, {:.3f} s ({:.1f} M/s), "
         "tensor core sums: {}",
-        kernel.name(), result.clusters, result.cycles, result.warp_instructions,
+        grid->kernel().name(), result.clusters, result.cycles, result.warp_instructions,
         result.wall_seconds,
         static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6,
         summation_name(settings_.summation));
@@ -100,7 +123,7 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
         stderr,
         "simulator: {}: {} of Tensor Memory that nothing had written (the level isa names the "
         "first)\n",
-        kernel.name(), counted(tolerated.unwritten_tmem, "read"));
+        grid->kernel().name(), counted(tolerated.unwritten_tmem, "read"));
   return result;
 }
 

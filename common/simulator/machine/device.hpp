@@ -39,6 +39,10 @@ class Device {
   /// Parses PTX text and places its variables. Throws SimulationError, also for PTX that was
   /// compiled for a target that this machine does not run.
   LoadedModule& load(std::string_view ptx_text, std::string name);
+  /// The same for a module that was parsed, or linked of several.
+  LoadedModule& load(std::unique_ptr<ptx::Module> module);
+  /// Ends a module: its kernels and the memory of its variables are gone. False when it is none.
+  bool unload(const LoadedModule& module);
 
   /// Decodes an entry of a module once. Throws SimulationError.
   const Kernel& kernel(const LoadedModule& module, std::string_view name);
@@ -56,6 +60,9 @@ class Device {
   LaunchResult launch(const Kernel& kernel, const LaunchConfiguration& configuration,
                       std::span<const void* const> arguments);
 
+  /// Goes on with a launch that has ended as RunStatus::waiting.
+  LaunchResult go_on(const std::shared_ptr<Grid>& grid);
+
   /// CTAs of this shape that fit on one SM.
   [[nodiscard]] Occupancy occupancy(const Kernel& kernel, uint32_t threads_per_block,
                                     size_t dynamic_shared_bytes) const;
@@ -72,6 +79,8 @@ class Device {
   [[nodiscard]] Cycle clock() const { return clock_; }
 
  private:
+  LaunchResult run(const std::shared_ptr<Grid>& grid);
+
   Settings settings_;
   const UnitFactory& units_;
   DeviceMemory memory_;

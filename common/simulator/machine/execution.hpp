@@ -7,6 +7,7 @@
 /// at a time. Instructions that touch state others see run in time order; others run ahead within
 /// their warp.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -203,6 +204,13 @@ class Cluster {
   RunStatus run(Cycle limit);
   /// After a livelock or at the launch's limit of cycles: one of the strands that run.
   [[nodiscard]] const Strand& running() const { return *running_; }
+  /// Makes a cluster that run() has left as a livelock able to run on.
+  void go_on();
+  /// Simulated time since the last change of state that others could see, for a cluster that has
+  /// been left as a livelock and as long as nothing changes; else 0.
+  [[nodiscard]] Cycle fruitless_cycles() const {
+    return progress_ == progress_seen_ ? now_ - std::min(now_, last_change_) : 0;
+  }
 
   // Observers.
   /// Whether anybody wants such events; to be asked before an event is put together.
@@ -315,7 +323,8 @@ class Cluster {
   const Strand* running_ = nullptr;
   uint64_t progress_ = 0;
   uint64_t progress_seen_ = 0;
-  Cycle progress_time_ = 0;
+  Cycle progress_time_ = 0;  ///< when a livelock was last ruled out
+  Cycle last_change_ = 0;
   uint64_t timeouts_since_progress_ = 0;
   uint32_t live_warps_ = 0;
   std::mt19937_64 random_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <iterator>
@@ -35,6 +36,13 @@ namespace {
                                std::move(fix),
                                cause});
 }
+
+/// Cycles without a change of state after which a launch that may wait returns to the host: short
+/// beside what a host does meanwhile, long beside any wait for another cluster of the launch.
+constexpr Cycle kWaitingCycles = 1'000'000;
+/// The workspace of a cooperative launch: its size and the barrier (cooperative_groups,
+/// details/driver_abi.h), with room behind.
+constexpr size_t kWorkspaceBytes = 32;
 
 std::string text(Dim3 d) { return fmt::format("({},{},{})", d.x, d.y, d.z); }
 
@@ -126,8 +134,30 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                        device.settings().sm_count),
            "all CTAs of a cluster are resident at once",
            "raise BW_SIM_SMS or use a smaller cluster");
+  if (c.cooperative && resident_clusters_ < clusters_.volume())
+    refuse(kernel, LaunchCause::cooperative,
+           fmt::format("{} CTAs were asked for, {} fit on the machine at once", c.grid.volume(),
+                       resident_clusters_ * c.cluster.volume()),
+           "all CTAs of a cooperative launch are resident at once",
+           "launch at most what cudaOccupancyMaxActiveBlocksPerMultiprocessor says, times the "
+           "number of SMs");
   resident_clusters_ = std::min(resident_clusters_, clusters_.volume());
   lockstep_ = kernel.clusters_interact() && clusters_.volume() > 1;
+  // Only strong accesses see what others write meanwhile.
+  can_wait_ = c.may_wait && kernel.clusters_interact();
+  patience_ = device.settings().livelock_cycles;
+  if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
+  if (c.cooperative) {
+    workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");
+    const auto size = static_cast<uint32_t>(kWorkspaceBytes);
+    auto* const workspace = reinterpret_cast<std::byte*>(workspace_address_);
+    std::memset(workspace, 0, kWorkspaceBytes);
+    std::memcpy(workspace, &size, sizeof size);
+  }
+}
+
+Grid::~Grid() {
+  if (workspace_address_ != 0) device_.memory().free(workspace_address_);
 }
 
 bool Grid::take_pending_cluster(uint64_t& cluster_index) {
@@ -138,27 +168,86 @@ bool Grid::take_pending_cluster(uint64_t& cluster_index) {
 
 LaunchResult Grid::run() {
   const auto begin = std::chrono::steady_clock::now();
-  LaunchResult result;
-  result.clusters = clusters_.volume();
-  for (const auto& observer : device_.observers()) observer->on_launch(*this);
+  const bool is_first = endings_ == nullptr;
+  LaunchResult& result = result_;
+  if (is_first) {
+    result.clusters = clusters_.volume();
+    for (const auto& observer : device_.observers()) observer->on_launch(*this);
+    endings_ = std::make_unique<ClusterEndings>(/*independent=*/!lockstep_);
+  }
+  result.status = RunStatus::finished;
   const auto tell_end = [&] {
     for (const auto& observer : device_.observers()) observer->on_launch_end(result);
   };
   try {
     if (lockstep_) {
       run_lockstep(result);
+    } else if (can_wait_) {
+      run_alone(result);
     } else {
       run_independent(result);
     }
   } catch (...) {
     result.status = RunStatus::fault;
+    endings_ = nullptr;
     tell_end();
     throw;
   }
-  result.wall_seconds =
+  result.wall_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (result.status == RunStatus::waiting) return result;
+  endings_ = nullptr;
   tell_end();
   return result;
+}
+
+Cycle Grid::fruitless_cycles() const {
+  Cycle least = kNever;
+  for (const auto& cluster : running_) least = std::min(least, cluster->fruitless_cycles());
+  return running_.empty() ? 0 : least;
+}
+
+LaunchResult Grid::give_up() {
+  const uint64_t index = running_[waiting_index_]->index();
+  for (const auto& cluster : running_) {
+    const RunStatus status =
+        cluster->index() == index ? RunStatus::livelock : RunStatus::reached_limit;
+    endings_->finish(cluster->index(),
+                     {std::move(cluster->output()), cluster->observers(), status});
+  }
+  endings_ = nullptr;
+  result_.status = RunStatus::livelock;
+  stuck_ = std::move(running_[waiting_index_]);
+  for (const auto& observer : device_.observers()) observer->on_launch_end(result_);
+  return result_;
+}
+
+void Grid::run_alone(LaunchResult& result) {
+  next_cluster_ = clusters_.volume();
+  if (running_.empty()) {
+    running_.push_back(std::make_unique<Cluster>(*this, 0, 0));
+  } else {
+    running_.front()->go_on();
+  }
+  Cluster& cluster = *running_.front();
+  const auto end = [&](RunStatus status) {
+    endings_->finish(0, {std::move(cluster.output()), cluster.observers(), status});
+  };
+  try {
+    result.status = cluster.run(kNever);
+  } catch (...) {
+    end(RunStatus::fault);
+    throw;
+  }
+  if (result.status == RunStatus::livelock) {
+    result.status = RunStatus::waiting;
+    return;
+  }
+  end(result.status);
+  result.cycles = cluster.statistics().cycles;
+  result.warp_instructions = cluster.statistics().warp_instructions;
+  if (is_stuck(result.status)) stuck_ = std::move(running_.front());
+  running_.clear();
 }
 
 void Grid::run_independent(LaunchResult& result) {
@@ -170,7 +259,6 @@ void Grid::run_independent(LaunchResult& result) {
   std::atomic<uint64_t> first_failed{count};  // clusters after it need not run
   std::mutex mutex;
   std::exception_ptr fault;
-  ClusterEndings endings(/*independent=*/true);
   HostPool pool(host_threads(), device_.settings().pin_threads);
   pool.run([&](uint32_t) {
     while (true) {
@@ -188,7 +276,7 @@ void Grid::run_independent(LaunchResult& result) {
       instructions += cluster->statistics().warp_instructions;
       const ToleratedUses tolerated = cluster->statistics().tolerated;
       // The report of a stuck cluster may need its observers.
-      endings.finish(index, {std::move(cluster->output()), cluster->observers(), status});
+      endings_->finish(index, {std::move(cluster->output()), cluster->observers(), status});
       const std::lock_guard lock(mutex);
       result.tolerated += tolerated;
       if (status == RunStatus::finished || index >= first_failed.load()) continue;
@@ -216,20 +304,18 @@ void Grid::run_independent(LaunchResult& result) {
 }
 
 void Grid::run_lockstep(LaunchResult& result) {
-  std::vector<std::unique_ptr<Cluster>> running;
-  while (running.size() < resident_clusters_) {
+  std::vector<std::unique_ptr<Cluster>>& running = running_;
+  while (now_ == 0 && running.size() < resident_clusters_) {
     uint64_t index = 0;
     if (!take_pending_cluster(index)) break;
     running.push_back(std::make_unique<Cluster>(*this, index, 0));
   }
-  ClusterEndings endings(/*independent=*/false);
   const auto end = [&](Cluster& cluster, RunStatus status) {
-    endings.finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
+    endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
   };
   HostPool pool(host_threads(), device_.settings().pin_threads);
-  Cycle now = 0;
   while (!running.empty()) {
-    const Cycle limit = now + costs::kLockstepQuantum;
+    const Cycle limit = now_ + costs::kLockstepQuantum;
     std::vector<std::exception_ptr> faults(running.size());
     std::vector<RunStatus> status(running.size(), RunStatus::reached_limit);
     std::atomic<size_t> next{0};
@@ -250,6 +336,13 @@ void Grid::run_lockstep(LaunchResult& result) {
       if (faults[i]) {
         end_all();
         std::rethrow_exception(faults[i]);
+      }
+      if (status[i] == RunStatus::livelock && can_wait_) {
+        status[i] = RunStatus::reached_limit;
+        result.status = RunStatus::waiting;
+        waiting_index_ = i;
+        running[i]->go_on();
+        continue;
       }
       if (is_stuck(status[i])) {
         end_all();
@@ -278,7 +371,7 @@ void Grid::run_lockstep(LaunchResult& result) {
         throw;
       }
     }
-    now = limit;
+    now_ = limit;
     for (size_t i = 0; i < running.size(); ++i) {
       if (status[i] != RunStatus::finished) continue;
       const ClusterStatistics& statistics = running[i]->statistics();
@@ -288,14 +381,23 @@ void Grid::run_lockstep(LaunchResult& result) {
       end(*running[i], status[i]);
       uint64_t index = 0;
       running[i] =
-          take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now) : nullptr;
+          take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now_) : nullptr;
     }
+    const uint64_t waiting =
+        result.status == RunStatus::waiting ? running[waiting_index_]->index() : 0;
     std::erase(running, nullptr);
     // Skip steps in which nothing happens.
     Cycle earliest = kNever;
     for (const auto& cluster : running) earliest = std::min(earliest, cluster->queue().next_time());
-    if (earliest != kNever && earliest > now)
-      now = earliest / costs::kLockstepQuantum * costs::kLockstepQuantum;
+    if (earliest != kNever && earliest > now_)
+      now_ = earliest / costs::kLockstepQuantum * costs::kLockstepQuantum;
+    if (result.status == RunStatus::waiting) {
+      waiting_index_ = static_cast<size_t>(
+          std::find_if(running.begin(), running.end(),
+                       [&](const auto& cluster) { return cluster->index() == waiting; }) -
+          running.begin());
+      return;
+    }
   }
 }
 

@@ -24,8 +24,15 @@ struct LaunchConfiguration {
   size_t dynamic_shared_bytes = 0;
   bool non_portable_cluster = false;  ///< cudaFuncAttributeNonPortableClusterSizeAllowed
   size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;
+  /// All CTAs must be resident at once, and %envreg1 and 2 hold the address of the workspace that
+  /// cooperative_groups' grid barrier uses.
+  bool cooperative = false;
+  /// A launch whose threads do nothing but read memory, which the host or another kernel may write,
+  /// returns as RunStatus::waiting instead of being a livelock.
+  bool may_wait = false;
 };
 
+class ClusterEndings;
 class Grid;
 
 struct LaunchResult {
@@ -44,13 +51,20 @@ class Grid {
   /// Checks the configuration against the kernel and the machine. Throws SimulationError{launch}.
   Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& configuration,
        uint64_t parameters_address);
+  ~Grid();
+  Grid(const Grid&) = delete;
+  Grid& operator=(const Grid&) = delete;
 
   /// Runs all clusters on the host's threads. Results do not depend on the number of threads.
   /// Ends with the first cluster (by simulated time and index) that does not finish: its fault is
-  /// thrown; one that is stuck is kept.
+  /// thrown; one that is stuck is kept. A launch that was left as RunStatus::waiting goes on.
   LaunchResult run();
   /// The cluster that is stuck, after a run that has not finished.
   [[nodiscard]] Cluster& stuck_cluster() { return *stuck_; }
+  /// Of a launch that waits: simulated time since any of its clusters has changed anything.
+  [[nodiscard]] Cycle fruitless_cycles() const;
+  /// Ends the waiting: the launch is a livelock and holds the cluster that says so.
+  LaunchResult give_up();
 
   [[nodiscard]] Device& device() { return device_; }
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
@@ -62,6 +76,12 @@ class Grid {
   [[nodiscard]] uint32_t ctas_per_sm() const { return ctas_per_sm_; }
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
+  /// Cycles without any change of state after which a cluster is left as a livelock.
+  [[nodiscard]] Cycle patience() const { return patience_; }
+  /// What a cooperative launch's grid barrier uses; 0 for other launches.
+  [[nodiscard]] uint64_t workspace_address() const { return workspace_address_; }
+  /// The values of the parameters, kept for a launch that may wait.
+  [[nodiscard]] std::vector<std::byte>& parameters() { return parameters_; }
 
   /// Cluster launch control: takes the next cluster that has not started, or returns false. Only
   /// called from ordered operations.
@@ -69,7 +89,8 @@ class Grid {
 
  private:
   [[nodiscard]] uint32_t host_threads() const;
-  /// Both set the result's status.
+  /// Each sets the result's status.
+  void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
   void run_lockstep(LaunchResult& result);
 
@@ -81,7 +102,16 @@ class Grid {
   uint32_t ctas_per_sm_ = 0;
   uint64_t resident_clusters_ = 0;
   bool lockstep_ = false;
+  bool can_wait_ = false;
+  Cycle patience_ = 0;
+  uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
+  std::vector<std::byte> parameters_;
+  LaunchResult result_;  ///< of a launch that waits: so far
+  std::unique_ptr<ClusterEndings> endings_;
+  std::vector<std::unique_ptr<Cluster>> running_;  ///< of run_alone and run_lockstep
+  size_t waiting_index_ = 0;                       ///< in running_
+  Cycle now_ = 0;
   std::unique_ptr<Cluster> stuck_;
 };
 

@@ -38,6 +38,8 @@ enum class RunStatus : uint8_t {
   deadlock,       ///< no thread can run and nothing is in flight
   livelock,       ///< threads run without any change of state that others could see
   cycle_limit,    ///< it still ran after Settings::cycle_limit
+  waiting,        ///< threads read memory again and again that only the host or another kernel can
+                  ///< change; the launch can go on (LaunchConfiguration::may_wait)
   fault,          ///< a rule was broken: the run ended with a SimulationError
 };
 /// Whether a cluster stands there unfinished and waits to be explained.

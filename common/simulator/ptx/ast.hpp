@@ -63,6 +63,15 @@ enum class ScalarType : uint8_t {
 /// State space of a variable (PTX ISA, "State Spaces").
 enum class StateSpace : uint8_t { param, local, shared, global, constant };
 
+/// Who else sees a name of the module (PTX ISA, "Linking Directives").
+enum class Linkage : uint8_t {
+  local,     ///< no directive: this module alone
+  visible,   ///< `.visible`
+  weak,      ///< `.weak`: one of several equal definitions
+  common,    ///< `.common`: the largest of several
+  external,  ///< `.extern`: defined in another module, or of unknown size
+};
+
 /// One `.loc`: the reader's source position of the instructions that follow it.
 struct SourceLocation {
   uint32_t file = 0;  ///< index into Module::files, 0 is "unknown"
@@ -90,6 +99,7 @@ struct Variable {
   size_t alignment_bytes = 1;
   size_t size_bytes = 0;  ///< 0 for `.extern .shared` arrays of unknown size
   bool is_extern = false;
+  Linkage linkage = Linkage::local;
   std::vector<std::byte> initial;  ///< empty: zero-initialised; else size_bytes bytes
   std::vector<Relocation> relocations;
   uint32_t line = 0;
@@ -163,6 +173,7 @@ struct Function {
   std::string name;
   bool is_entry = false;
   bool is_extern = false;                             ///< `.extern`, and not defined in this module
+  Linkage linkage = Linkage::local;                   ///< of the definition, where there is one
   bool is_defined = false;                            ///< has a body; otherwise a prototype
   bool no_return = false;                             ///< `.noreturn`
   std::vector<std::unique_ptr<Variable>> parameters;  ///< input parameters in order
@@ -214,6 +225,14 @@ struct Module {
 /// Throws SimulationError{parse} with name:line, the offending line and what was expected; a text
 /// that ends in the middle says so.
 [[nodiscard]] std::unique_ptr<Module> parse(std::string_view text, std::string name);
+
+/// Links modules that were compiled apart (nvcc -rdc=true) into one named `name`, before calls are
+/// inlined: what is `.extern` in one becomes the definition of another, of `.weak` definitions the
+/// first stays, of `.common` ones the largest; what only one module sees and others name too is
+/// renamed. Throws SimulationError{parse} for a name that two modules define and for a variable
+/// that is used and defined nowhere.
+[[nodiscard]] std::unique_ptr<Module> link(std::vector<std::unique_ptr<Module>> modules,
+                                           std::string name);
 
 /// Replaces calls of functions defined in the module by their bodies, so that an entry is one flat
 /// instruction list. A callee's parameters become the caller's call .param variables (the body

@@ -18,11 +18,12 @@ constexpr std::string_view kIgnoredDirectives[] = {".maxnctapersm", ".abi_preser
 }  // namespace
 
 // {.extern ...} .func {(returns)} name {(parameters)} {directives} ; or { body }
-void Parser::parse_function(const Linkage& linkage) {
+void Parser::parse_function(Linkage linkage) {
   const Construct construct(*this, is(".entry") ? "an .entry header" : "a .func header");
   auto function = std::make_unique<Function>();
   function->is_entry = is(".entry");
-  function->is_extern = linkage.is_extern;
+  function->is_extern = linkage == Linkage::external;
+  function->linkage = linkage;
   function->line = current_.position.line;
   advance();
   if (!function->is_entry && is("(")) parse_parameters(function->return_parameters, false);
@@ -253,12 +254,14 @@ void Parser::parse_body_directive() {
   if (is(".file")) return parse_file();
   if (is(".pragma")) return parse_pragma();
   const Construct construct(*this, "a declaration");
-  const bool is_extern = accept(".extern");
-  if (is(".local")) return parse_variables(StateSpace::local, false);
-  if (is(".param") || is(".param::func")) return parse_variables(StateSpace::param, false);
-  if (is(".shared") || is(".shared::cta")) return parse_variables(StateSpace::shared, is_extern);
-  if (is(".global")) return parse_variables(StateSpace::global, is_extern);
-  if (is(".const")) return parse_variables(StateSpace::constant, is_extern);
+  const Linkage linkage = accept(".extern") ? Linkage::external : Linkage::local;
+  if (is(".local")) return parse_variables(StateSpace::local, Linkage::local);
+  if (is(".param") || is(".param::func")) {
+    return parse_variables(StateSpace::param, Linkage::local);
+  }
+  if (is(".shared") || is(".shared::cta")) return parse_variables(StateSpace::shared, linkage);
+  if (is(".global")) return parse_variables(StateSpace::global, linkage);
+  if (is(".const")) return parse_variables(StateSpace::constant, linkage);
   fail("the directive " + quote_current() + " is unknown in a function's body",
        ".reg, .local, .shared, .param, .global, .const, .loc, .file, .pragma, or a label before "
        ".branchtargets or .callprototype");

@@ -12,6 +12,15 @@ namespace {
 /// PTX with other than 64-bit addresses can't come from nvcc 13.
 constexpr uint32_t kAddressBits = 64;
 
+/// The first major version whose modules are refused: nothing of it is known.
+constexpr uint32_t kFirstUnknownMajor = 10;
+
+constexpr std::pair<std::string_view, Linkage> kLinkingDirectives[] = {
+    {".extern", Linkage::external},
+    {".visible", Linkage::visible},
+    {".weak", Linkage::weak},
+    {".common", Linkage::common}};
+
 constexpr std::string_view kTextureDirectives[] = {".tex", ".texref", ".surfref", ".samplerref"};
 
 }  // namespace
@@ -43,6 +52,14 @@ void Parser::parse_version() {
     number = number * 10 + static_cast<uint32_t>(text[i] - '0');
   }
   if (!is_valid) fail_unexpected("a version such as `9.0`");
+  if (numbers[0] >= kFirstUnknownMajor) {
+    source_.fail_unsupported(
+        current_.position,
+        fmt::format("the module is written in PTX {}.{}, which is newer than what the simulator "
+                    "knows (PTX 9)",
+                    numbers[0], numbers[1]),
+        "build the program with a CUDA Toolkit 13");
+  }
   module_->version_major = numbers[0];
   module_->version_minor = numbers[1];
   has_version_ = true;
@@ -84,17 +101,20 @@ void Parser::parse_module_directive() {
   if (is(".pragma")) return parse_pragma();
 
   const Construct construct(*this, "a declaration");
-  Linkage linkage;
-  linkage.position = current_.position;
-  while (is(".extern") || is(".visible") || is(".weak") || is(".common")) {
-    linkage.is_extern = linkage.is_extern || is(".extern");
-    advance();
+  Linkage linkage = Linkage::local;
+  for (bool is_known = true; is_known;) {
+    is_known = false;
+    for (const auto& [directive, meaning] : kLinkingDirectives) {
+      if (!accept(directive)) continue;
+      if (linkage != Linkage::external) linkage = meaning;
+      is_known = true;
+    }
   }
   if (is(".func") || is(".entry")) return parse_function(linkage);
-  if (is(".global")) return parse_variables(StateSpace::global, linkage.is_extern);
-  if (is(".const")) return parse_variables(StateSpace::constant, linkage.is_extern);
+  if (is(".global")) return parse_variables(StateSpace::global, linkage);
+  if (is(".const")) return parse_variables(StateSpace::constant, linkage);
   if (is(".shared") || is(".shared::cta")) {
-    return parse_variables(StateSpace::shared, linkage.is_extern);
+    return parse_variables(StateSpace::shared, linkage);
   }
   for (const std::string_view directive : kTextureDirectives) {
     if (is(directive)) {

@@ -84,10 +84,10 @@ void Parser::parse_pointer_attribute() {
   if (is(".align")) (void)expect_alignment();
 }
 
-void Parser::parse_variables(StateSpace space, bool is_extern) {
+void Parser::parse_variables(StateSpace space, Linkage linkage) {
   advance();
   Declaration declaration = parse_declaration(space);
-  declaration.is_extern = is_extern;
+  declaration.linkage = linkage;
   do {
     const std::string_view name = current_.text;
     keep_variable(name, parse_declarator(declaration));
@@ -102,7 +102,8 @@ std::unique_ptr<Variable> Parser::parse_declarator(const Declaration& declaratio
   variable->name = std::string(name);
   variable->space = declaration.space;
   variable->type = declaration.type;
-  variable->is_extern = declaration.is_extern;
+  variable->linkage = declaration.linkage;
+  variable->is_extern = declaration.linkage == Linkage::external;
   const size_t natural = size_bytes(declaration.type) * declaration.vector_length;
   variable->alignment_bytes =
       declaration.alignment_bytes != 0 ? declaration.alignment_bytes : natural;
@@ -111,7 +112,7 @@ std::unique_ptr<Variable> Parser::parse_declarator(const Declaration& declaratio
   if (is("=")) {
     const bool can_have_values =
         declaration.space == StateSpace::global || declaration.space == StateSpace::constant;
-    if (!can_have_values || declaration.is_extern) {
+    if (!can_have_values || variable->is_extern) {
       fail("`" + std::string(name) + "` can't have an initial value",
            "`;`: only .global and .const variables that are not .extern have initial values");
     }
@@ -120,7 +121,7 @@ std::unique_ptr<Variable> Parser::parse_declarator(const Declaration& declaratio
     parse_initialiser(*variable, extents);
   }
   const bool size_is_open = !extents.empty() && extents[0] == 0;
-  if (size_is_open && !declaration.is_extern && declaration.space != StateSpace::param) {
+  if (size_is_open && !variable->is_extern && declaration.space != StateSpace::param) {
     fail("the array `" + std::string(name) + "` has no size",
          "a size in `[]`, or an initialiser; only .extern arrays may be open");
   }

@@ -104,11 +104,7 @@ class Parser {
 
   // --- functions
   // ----------------------------------------------------------------------------------
-  struct Linkage {
-    bool is_extern = false;
-    TextPosition position;
-  };
-  void parse_function(const Linkage& linkage);
+  void parse_function(Linkage linkage);
   void parse_parameters(std::vector<std::unique_ptr<Variable>>& parameters, bool is_entry);
   void parse_function_directives(Function& function);
   void parse_dimensions(uint32_t (&extents)[3]);
@@ -129,13 +125,13 @@ class Parser {
     ScalarType type = ScalarType::b8;
     size_t vector_length = 1;
     size_t alignment_bytes = 0;  ///< 0: the natural one
-    bool is_extern = false;
+    Linkage linkage = Linkage::local;
   };
   [[nodiscard]] Declaration parse_declaration(StateSpace space);
   [[nodiscard]] ScalarType expect_type();
   [[nodiscard]] size_t expect_alignment();
   void parse_pointer_attribute();
-  void parse_variables(StateSpace space, bool is_extern);
+  void parse_variables(StateSpace space, Linkage linkage);
   [[nodiscard]] std::unique_ptr<Variable> parse_declarator(const Declaration& declaration);
   /// Array extents, outermost first; 0 for `[]`. A vector type is a last extent.
   [[nodiscard]] std::vector<size_t> parse_extents(const Declaration& declaration,

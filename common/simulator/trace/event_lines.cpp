@@ -21,6 +21,8 @@ const char* status_name(RunStatus status) {
       return "deadlock";
     case RunStatus::livelock:
       return "livelock";
+    case RunStatus::waiting:
+      return "waiting";
     case RunStatus::cycle_limit:
       return "cycle_limit";
     case RunStatus::fault:

@@ -301,12 +301,18 @@ TEST(RuntimeApi, EncodesTensorMapsAndExplainsBadOnes) {
   EXPECT_NE(text.find("65"), std::string::npos) << text;
 }
 
-TEST(RuntimeApi, AFunctionThatIsMissingSaysItsName) {
-  cudaGraph_t graph = nullptr;
-  const std::string text =
-      explanation([&] { EXPECT_EQ(cudaGraphCreate(&graph, 0), cudaErrorNotSupported); });
-  EXPECT_NE(text.find("cudaGraphCreate"), std::string::npos) << text;
+TEST(RuntimeApi, AFunctionThatIsMissingSaysItsNameOnce) {
+  const auto call = [] {
+    unsigned long long object = 0;
+    EXPECT_EQ(cudaCreateTextureObject(&object, nullptr, nullptr, nullptr), cudaErrorNotSupported);
+  };
+  const std::string text = explanation([&] { call(); });
+  EXPECT_NE(text.find("cudaCreateTextureObject: this function is not supported"),
+            std::string::npos)
+      << text;
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+  EXPECT_EQ(explanation([&] { call(); }), "");
+  (void)cudaGetLastError();
 }
 
 }  // namespace

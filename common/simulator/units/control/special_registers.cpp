@@ -53,6 +53,14 @@ uint64_t coordinate_in_cluster(const Strand& strand, int lane) {
   return along<axis>(strand.cta->index) % cluster_extent<axis>(strand, lane);
 }
 
+/// What a driver leaves for a cooperative launch (cooperative_groups, details/driver_abi.h).
+uint64_t workspace_high(const Strand& strand, int) {
+  return strand.cluster->grid().workspace_address() >> 32;
+}
+uint64_t workspace_low(const Strand& strand, int) {
+  return strand.cluster->grid().workspace_address() & 0xffffffffu;
+}
+
 uint64_t zero(const Strand&, int) { return 0; }
 uint64_t lane_id(const Strand&, int lane) { return static_cast<uint64_t>(lane); }
 uint64_t warp_id(const Strand& strand, int) { return strand.warp->index; }
@@ -150,6 +158,8 @@ constexpr Named kRegisters[] = {
     {"%globaltimer", nanoseconds},
     {"%globaltimer_lo", nanoseconds},
     {"%globaltimer_hi", nanoseconds_high},
+    {"%envreg1", workspace_high},
+    {"%envreg2", workspace_low},
     {"%dynamic_smem_size", dynamic_shared},
     {"%total_smem_size", total_shared},
     {"%aggr_smem_size", aggregate_shared},
@@ -163,11 +173,11 @@ constexpr Named kRegisters[] = {
 }  // namespace
 
 SpecialValue special_value(std::string_view name) {
-  // Environment registers are set by a driver that is not there.
-  if (name.starts_with("%envreg")) return zero;
   const auto* const found = std::find_if(std::begin(kRegisters), std::end(kRegisters),
                                          [&](const Named& named) { return named.name == name; });
-  return found == std::end(kRegisters) ? nullptr : found->value;
+  if (found != std::end(kRegisters)) return found->value;
+  // No driver sets the others.
+  return name.starts_with("%envreg") ? zero : nullptr;
 }
 
 }  // namespace bw::sim

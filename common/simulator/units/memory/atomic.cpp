@@ -38,6 +38,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
   const size_t bytes = element_bytes * detail.count;
   const int results = detail.has_result ? detail.count : 0;
   LaneAddresses addresses;
+  bool changes = false;
   for (const int lane : lanes_of(active)) {
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
@@ -67,6 +68,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
       AtomicValue old{};
       std::memcpy(old.words, place, element_bytes);
       const AtomicValue updated = apply(operation, old, first, second);
+      changes = changes || std::memcmp(place, updated.words, element_bytes) != 0;
       std::memcpy(place, updated.words, element_bytes);
       if (!detail.has_result) continue;
       const Operand& result = instruction.operands[1 + element];
@@ -79,7 +81,8 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
   }
   tell_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
               addresses);
-  strand.cluster->note_progress();
+  // Trying in vain to take a lock changes nothing.
+  if (changes) strand.cluster->note_progress();
 }
 
 bool all_in_shared(const Strand& strand, const Instruction& instruction, LaneMask active,

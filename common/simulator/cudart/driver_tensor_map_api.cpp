@@ -1,0 +1,57 @@
+/// \file
+/// The driver's functions that encode tensor maps.
+#include <cuda.h>
+
+#include "common/simulator/cudart/driver.hpp"
+#include "common/simulator/units/copies/tensor_map.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+CUresult from_status(const char* api, const TensorMapStatus& status) {
+  if (!status.ok()) explain(api, status.message);
+  return static_cast<CUresult>(status.code);
+}
+
+}  // namespace
+}  // namespace bw::sim::cudart
+
+using namespace bw::sim;
+using namespace bw::sim::cudart;
+
+BW_CUDART_API CUresult cuTensorMapEncodeTiled(
+    CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+    const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+    const cuuint32_t* element_strides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
+  static_assert(sizeof(CUtensorMap) == kTensorMapBytes, "tensor maps have the driver's size");
+  TensorMapArguments arguments;
+  arguments.data_type = type;
+  arguments.rank = rank;
+  arguments.global_address = reinterpret_cast<uint64_t>(address);
+  arguments.global_dim = extents;
+  arguments.global_strides = strides;
+  arguments.box_dim = box;
+  arguments.element_strides = element_strides;
+  arguments.interleave = interleave;
+  arguments.swizzle = swizzle;
+  arguments.l2_promotion = l2_promotion;
+  arguments.oob_fill = fill;
+  return from_status("cuTensorMapEncodeTiled", encode_tensor_map(map, arguments));
+}
+
+BW_CUDART_API CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address) {
+  return from_status("cuTensorMapReplaceAddress",
+                     replace_tensor_map_address(map, reinterpret_cast<uint64_t>(address)));
+}
+
+BW_CUDART_API CUresult cuTensorMapEncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
+                                               const cuuint64_t*, const cuuint64_t*, const int*,
+                                               const int*, cuuint32_t, cuuint32_t,
+                                               const cuuint32_t*, CUtensorMapInterleave,
+                                               CUtensorMapSwizzle, CUtensorMapL2promotion,
+                                               CUtensorMapFloatOOBfill) {
+  explain("cuTensorMapEncodeIm2col",
+          "the simulator has tiled tensor maps only; im2col maps are not supported");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}

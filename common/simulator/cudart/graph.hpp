@@ -1,0 +1,75 @@
+#pragma once
+/// \file
+/// CUDA graphs: nodes with dependencies, and the list of operations that an executable graph runs.
+
+#include <driver_types.h>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/simulator/cudart/operations.hpp"
+
+// The runtime's headers declare these structures without defining them.
+struct CUgraphNode_st {
+  CUgraph_st* graph = nullptr;
+  cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+  bw::sim::cudart::Operation operation;
+  std::vector<CUgraphNode_st*> dependencies;
+  std::unique_ptr<CUgraph_st> child;         ///< of a child graph's node
+  const CUgraphNode_st* original = nullptr;  ///< what a clone's node was made from
+  std::vector<void*> argument_pointers;  ///< of a kernel's node, for cudaGraphKernelNodeGetParams
+
+  /// A place for the node's own cudaKernelNodeParams::kernelParams.
+  void** kernel_arguments();
+};
+
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  ///< in the order of their creation
+
+  CUgraphNode_st& add(cudaGraphNodeType type, bw::sim::cudart::Operation operation,
+                      std::vector<CUgraphNode_st*> dependencies);
+  [[nodiscard]] bool has(const CUgraphNode_st* node) const;
+  /// A copy whose nodes know what they were made from.
+  [[nodiscard]] std::unique_ptr<CUgraph_st> clone() const;
+  /// The nodes so that each comes after those that it depends on, else in the order of their
+  /// creation; nullopt when they depend on each other in a circle.
+  [[nodiscard]] std::optional<std::vector<const CUgraphNode_st*>> sorted() const;
+};
+
+struct CUgraphExec_st {
+  struct Step {
+    const CUgraphNode_st* node = nullptr;  ///< of `graph`
+    bool enabled = true;
+  };
+  std::unique_ptr<CUgraph_st> graph;  ///< a clone: the original may change or go
+  unsigned long long flags = 0;
+  std::vector<Step> steps;  ///< every node, those of child graphs in their place
+
+  /// The step of a node of the graph that this was made from, or nullptr.
+  [[nodiscard]] Step* find(const CUgraphNode_st* original);
+  [[nodiscard]] CUgraphNode_st* find_node(const CUgraphNode_st* original);
+};
+
+namespace bw::sim::cudart {
+
+/// A live graph, node of a live graph, or executable graph; nullptr for another handle.
+[[nodiscard]] CUgraph_st* find_graph(cudaGraph_t graph);
+[[nodiscard]] CUgraphNode_st* find_node(cudaGraphNode_t node);
+[[nodiscard]] CUgraphExec_st* find_exec(cudaGraphExec_t exec);
+/// Makes a graph, or takes one over; it lives until it is destroyed.
+CUgraph_st& keep_graph(std::unique_ptr<CUgraph_st> graph);
+bool destroy_graph(cudaGraph_t graph);
+CUgraphExec_st& keep_exec(std::unique_ptr<CUgraphExec_st> exec);
+bool destroy_exec(cudaGraphExec_t exec);
+
+/// Makes an executable graph; cudaErrorInvalidValue for nodes that depend on each other in a
+/// circle.
+cudaError_t instantiate(const CUgraph_st& graph, unsigned long long flags,
+                        std::unique_ptr<CUgraphExec_st>& exec);
+
+/// Hands the steps to a stream.
+cudaError_t launch_graph(Runtime& runtime, CUgraphExec_st& exec, cudaStream_t stream);
+
+}  // namespace bw::sim::cudart

@@ -1,0 +1,120 @@
+#include "common/simulator/cudart/image.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "common/simulator/cudart/fat_binary.hpp"
+
+namespace bw::sim::cudart {
+namespace {
+
+constexpr char kElfMagic[] = {'\x7f', 'E', 'L', 'F'};
+constexpr uint32_t kFatBinaryMagic = 0xBA55ED50;
+
+std::vector<FatBinaryEntry> entries_of(const void* fat_binary, const std::string& name) {
+  return read_fat_binary(fat_binary_extent(fat_binary, name), name);
+}
+
+std::string ptx_of(const void* fat_binary, const MachineDescription& machine,
+                   const std::string& name) {
+  return ptx_text(choose_ptx(entries_of(fat_binary, name), machine, name), name);
+}
+
+/// The target that PTX text names in its header.
+PtxTarget target_of_text(std::string_view text) {
+  constexpr std::string_view kDirective = ".target";
+  const size_t found = text.find(kDirective);
+  if (found == std::string_view::npos) return {};
+  text.remove_prefix(found + kDirective.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return parse_target(text.substr(0, text.find_first_of(", \t\r\n")));
+}
+
+[[noreturn]] void fail(FaultKind kind, std::string what, std::string fix) {
+  Report report;
+  report.kind = kind;
+  report.what = std::move(what);
+  report.fix = std::move(fix);
+  throw SimulationError(std::move(report));
+}
+
+template <class T>
+T first_of(const void* data) {
+  T value;
+  std::memcpy(&value, data, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::unique_ptr<ptx::Module> parse_image(const Image& image, const MachineDescription& machine) {
+  if (!image.text.empty()) return ptx::parse(image.text, image.name);
+  if (image.objects.empty())
+    return ptx::parse(ptx_of(image.data, machine, image.name), image.name);
+  std::vector<std::unique_ptr<ptx::Module>> modules;
+  for (const void* const object : image.objects) {
+    const std::string name = fmt::format("{}, object file {}", image.name, modules.size() + 1);
+    modules.push_back(ptx::parse(ptx_of(object, machine, name), name));
+  }
+  return ptx::link(std::move(modules), image.name);
+}
+
+void add_targets(const Image& image, std::vector<PtxTarget>& targets) {
+  if (!image.text.empty()) {
+    targets.push_back(target_of_text(image.text));
+    return;
+  }
+  std::vector<const void*> parts = image.objects;
+  if (parts.empty()) parts.push_back(image.data);
+  for (const void* const part : parts) {
+    try {
+      for (const FatBinaryEntry& entry : entries_of(part, image.name))
+        if (entry.is_ptx()) targets.push_back(entry.target);
+    } catch (const SimulationError&) {
+      // Damage is reported when something of the image is used.
+    }
+  }
+}
+
+Image& add_loaded_image(Runtime& runtime, const void* data) {
+  if (std::memcmp(data, kElfMagic, sizeof kElfMagic) == 0) {
+    fail(FaultKind::unsupported, "the module is machine code (a cubin), and the simulator runs PTX",
+         "load the PTX (nvcc -ptx -arch=compute_100a), or a fat binary that holds it");
+  }
+  if (first_of<uint32_t>(data) == kFatBinaryMagic) return runtime.add_image(data);
+  if (first_of<int>(data) == kWrapperMagic)
+    return runtime.add_image(static_cast<const FatBinaryWrapper*>(data)->data);
+  // PTX is text that ends with a zero byte.
+  const char* const text = static_cast<const char*>(data);
+  const size_t begin = std::strspn(text, " \t\r\n");
+  if (text[begin] != '/' && text[begin] != '.') {
+    fail(FaultKind::parse,
+         "the module is neither PTX text nor a fat binary: it starts with neither `.version`, a "
+         "comment nor the magic number of a fat binary",
+         "pass the PTX that nvcc -ptx or NVRTC writes, with a zero byte behind it");
+  }
+  return runtime.add_text_image(text);
+}
+
+cudaError_t add_image_of_file(Runtime& runtime, const char* api, const char* path, Image*& image) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    explain(api, fmt::format("the file {} can't be read", path));
+    return cudaErrorFileNotFound;
+  }
+  // Fat binaries are read in place, so what is loaded stays.
+  auto* const bytes = new std::string(std::istreambuf_iterator<char>(file), {});
+  bytes->resize(bytes->size() + sizeof(FatBinaryWrapper));
+  image = &add_loaded_image(runtime, bytes->data());
+  image->name = path;
+  return cudaSuccess;
+}
+
+}  // namespace bw::sim::cudart

@@ -1,0 +1,40 @@
+#pragma once
+/// \file
+/// From what a program registers or loads to PTX: fat binaries, linked object files, plain text.
+
+#include <memory>
+#include <vector>
+
+#include "common/simulator/cudart/runtime.hpp"
+#include "common/simulator/ptx/ast.hpp"
+
+namespace bw::sim::cudart {
+
+/// The PTX of an image that the machine runs best, parsed; of linked object files, linked. Throws
+/// SimulationError.
+[[nodiscard]] std::unique_ptr<ptx::Module> parse_image(const Image& image,
+                                                       const MachineDescription& machine);
+
+/// Adds what an image's PTX was compiled for; nothing of a damaged one.
+void add_targets(const Image& image, std::vector<PtxTarget>& targets);
+
+/// Makes an image of what cuModuleLoadData and cudaLibraryLoadData take: PTX text, a fat binary, or
+/// the wrapper that nvcc puts around one. Throws SimulationError{unsupported} for machine code and
+/// SimulationError{parse} for anything else.
+[[nodiscard]] Image& add_loaded_image(Runtime& runtime, const void* data);
+/// The same for a file. cudaErrorFileNotFound where it can't be read.
+[[nodiscard]] cudaError_t add_image_of_file(Runtime& runtime, const char* api, const char* path,
+                                            Image*& image);
+
+/// What nvcc puts around a fat binary, in the section .nvFatBinSegment.
+struct FatBinaryWrapper {
+  int magic;
+  int version;  ///< 2: `objects` is a list
+  const void* data;
+  void*
+      objects;  ///< of a linked program: the fat binaries of its object files, then a null pointer
+};
+inline constexpr int kWrapperMagic = 0x466243b1;
+inline constexpr int kLinkedVersion = 2;
+
+}  // namespace bw::sim::cudart

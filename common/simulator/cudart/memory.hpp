@@ -1,0 +1,16 @@
+#pragma once
+/// \file
+/// Allocation for the API functions that allocate.
+
+#include <driver_types.h>
+
+#include <cstddef>
+
+namespace bw::sim::cudart {
+
+/// Allocates `bytes` bytes of a kind for the program; 0 bytes give a null pointer. `api` is the
+/// caller's name. Explains on stderr before it returns cudaErrorMemoryAllocation.
+cudaError_t allocate(const char* api, void** result, size_t bytes, cudaMemoryType type,
+                     unsigned flags = 0);
+
+}  // namespace bw::sim::cudart
