@@ -21,7 +21,7 @@ def find_program(name):
     """The file that a shell would run."""
     found = shutil.which(name)
     if found:
-        return Path(found)
+        return Path(os.path.abspath(found))
     path = Path(name)
     if path.is_dir():
         raise WorkbookError(f"{name} is a folder, not a program.", exit_code=2)

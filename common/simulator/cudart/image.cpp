@@ -56,8 +56,7 @@ T first_of(const void* data) {
 
 std::unique_ptr<ptx::Module> parse_image(const Image& image, const MachineDescription& machine) {
   if (!image.text.empty()) return ptx::parse(image.text, image.name);
-  if (image.objects.empty())
-    return ptx::parse(ptx_of(image.data, machine, image.name), image.name);
+  if (image.objects.empty()) return ptx::parse(ptx_of(image.data, machine, image.name), image.name);
   std::vector<std::unique_ptr<ptx::Module>> modules;
   for (const void* const object : image.objects) {
     const std::string name = fmt::format("{}, object file {}", image.name, modules.size() + 1);

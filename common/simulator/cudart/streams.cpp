@@ -100,7 +100,9 @@ void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
   if (other_threads() != 0 && Clock::now() - last_progress < kHostPatience) return;
   drop_pending();
   if (first == nullptr) return;  // only waits are left, for events that are never recorded
-  explained(first->give_up());
+  LaunchResult result = first->give_up();
+  result.stuck = first;
+  explained(std::move(result));
 }
 
 void in_background() {

@@ -59,6 +59,47 @@ INSTANTIATE_TEST_SUITE_P(Programs, Feature,
                                          "dynamic_shared", "events", "launch"),
                          [](const auto& feature) { return std::string(feature.param); });
 
+class Concurrency : public testing::TestWithParam<const char*> {};
+
+TEST_P(Concurrency, Works) {
+  const std::string name = GetParam();
+  const Ended ended = run(std::string(BW_CONCURRENCY_PROGRAM) + " " + name);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_TRUE(contains(ended.output, name + ": ok\n")) << ended.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Concurrency,
+                         testing::Values("cooperative", "cooperative_too_large", "graph", "pools",
+                                         "managed", "wait_for_host", "wait_for_kernel",
+                                         "wait_for_thread"),
+                         [](const auto& one) { return std::string(one.param); });
+
+TEST(Programs, AKernelThatNobodyHelpsIsALivelockWhereTheHostWaits) {
+  const std::string command = std::string(BW_CONCURRENCY_PROGRAM) + " nobody_helps";
+  const Ended ended = run(command);
+  EXPECT_EQ(ended.status, 70) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "the host goes on\nsimulator: livelock")) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "concurrency.cu:")) << ended.output;
+  const Ended returned = run(command, kReturnErrors);
+  EXPECT_EQ(returned.status, 0) << returned.output;
+  EXPECT_TRUE(contains(returned.output, "after the livelock: cudaErrorLaunchTimeout"))
+      << returned.output;
+  // Without a wait the program's end is the place.
+  const Ended at_exit = run(std::string(BW_CONCURRENCY_PROGRAM) + " never_synchronised");
+  EXPECT_EQ(at_exit.status, 70) << at_exit.output;
+  EXPECT_TRUE(contains(at_exit.output, "livelock")) << at_exit.output;
+}
+
+// nvcc -rdc=true: the device code of two object files, linked.
+TEST(Programs, ObjectFilesAreLinked) {
+  if (std::string(BW_LINKED_PROGRAM).empty()) GTEST_SKIP() << "the toolkit has no libcudart.so";
+  const Ended ended =
+      run(BW_LINKED_PROGRAM, std::string("LD_LIBRARY_PATH=") + BW_SHARED_RUNTIME_FOLDER +
+                                 " LD_PRELOAD=" + BW_UNMODIFIED_PRELOAD);
+  EXPECT_EQ(ended.status, 0) << ended.output;
+  EXPECT_TRUE(contains(ended.output, "linked: ok\n")) << ended.output;
+}
+
 TEST(Programs, PrintInOrder) {
   const Ended ended = run(std::string(BW_FEATURES_PROGRAM) + " printf");
   EXPECT_EQ(ended.output,

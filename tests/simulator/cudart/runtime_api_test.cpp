@@ -307,8 +307,7 @@ TEST(RuntimeApi, AFunctionThatIsMissingSaysItsNameOnce) {
     EXPECT_EQ(cudaCreateTextureObject(&object, nullptr, nullptr, nullptr), cudaErrorNotSupported);
   };
   const std::string text = explanation([&] { call(); });
-  EXPECT_NE(text.find("cudaCreateTextureObject: this function is not supported"),
-            std::string::npos)
+  EXPECT_NE(text.find("cudaCreateTextureObject: this function is not supported"), std::string::npos)
       << text;
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
   EXPECT_EQ(explanation([&] { call(); }), "");

@@ -1,0 +1,244 @@
+/// \file
+/// The driver's functions, as a launcher without the runtime calls them.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/simulator/cudart/fat_binaries.hpp"
+
+namespace {
+
+using bw::sim::test::FatBinaryBuilder;
+
+const std::string kPtx = R"(.version 9.0
+.target sm_100a
+.address_size 64
+.visible .global .align 4 .u32 bias = 4;
+.visible .entry store(.param .u64 out, .param .u32 value)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r1, [value];
+  ld.global.u32 %r2, [bias];
+  add.s32 %r3, %r1, %r2;
+  st.global.u32 [%rd1], %r3;
+  ret;
+}
+)";
+
+class DriverApi : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(cuInit(0), CUDA_SUCCESS);
+    CUdevice device = -1;
+    ASSERT_EQ(cuDeviceGet(&device, 0), CUDA_SUCCESS);
+    ASSERT_EQ(cuDevicePrimaryCtxRetain(&context_, device), CUDA_SUCCESS);
+    ASSERT_EQ(cuCtxSetCurrent(context_), CUDA_SUCCESS);
+    setenv("BW_SIM_ON_ERROR", "return", 1);
+  }
+  void TearDown() override {
+    unsetenv("BW_SIM_ON_ERROR");
+    ASSERT_EQ(cuDevicePrimaryCtxRelease(0), CUDA_SUCCESS);
+  }
+
+  // What loading `image` says, and that it fails with `error`.
+  static std::string refusal(const void* image, CUresult error) {
+    CUmodule module = nullptr;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(cuModuleLoadData(&module, image), error);
+    return testing::internal::GetCapturedStderr();
+  }
+
+  CUcontext context_ = nullptr;
+};
+
+TEST_F(DriverApi, LoadsAModuleAndLaunchesItsKernel) {
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadDataEx(&module, kPtx.c_str(), 0, nullptr, nullptr), CUDA_SUCCESS);
+  CUfunction function = nullptr;
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  CUdeviceptr out = 0;
+  ASSERT_EQ(cuMemAlloc(&out, 4), CUDA_SUCCESS);
+  int value = 10;
+  void* parameters[] = {&out, &value};
+  ASSERT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
+            CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  int result = 0;
+  ASSERT_EQ(cuMemcpyDtoH(&result, out, 4), CUDA_SUCCESS);
+  EXPECT_EQ(result, 14);
+
+  CUdeviceptr bias = 0;
+  size_t bytes = 0;
+  ASSERT_EQ(cuModuleGetGlobal(&bias, &bytes, module, "bias"), CUDA_SUCCESS);
+  EXPECT_EQ(bytes, 4u);
+  ASSERT_EQ(cuMemsetD32(bias, 100, 1), CUDA_SUCCESS);
+  // The same arguments in one buffer.
+  struct {
+    CUdeviceptr out;
+    int value;
+  } buffer{out, 20};
+  size_t size = sizeof buffer;
+  void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                   CU_LAUNCH_PARAM_END};
+  ASSERT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemcpyDtoH(&result, out, 4), CUDA_SUCCESS);
+  EXPECT_EQ(result, 120);
+
+  CUlaunchConfig config{};
+  config.gridDimX = config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = config.blockDimY = config.blockDimZ = 1;
+  ASSERT_EQ(cuLaunchKernelEx(&config, function, parameters, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemcpyDtoH(&result, out, 4), CUDA_SUCCESS);
+  EXPECT_EQ(result, 110);
+  EXPECT_EQ(cuMemFree(out), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+TEST_F(DriverApi, AModuleLoadedTwiceIsTwoModules) {
+  CUmodule modules[2] = {};
+  CUdeviceptr bias[2] = {};
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(cuModuleLoadData(&modules[i], kPtx.c_str()), CUDA_SUCCESS);
+    ASSERT_EQ(cuModuleGetGlobal(&bias[i], nullptr, modules[i], "bias"), CUDA_SUCCESS);
+  }
+  EXPECT_NE(bias[0], bias[1]);
+  EXPECT_EQ(cuModuleUnload(modules[0]), CUDA_SUCCESS);
+  CUfunction function = nullptr;
+  EXPECT_EQ(cuModuleGetFunction(&function, modules[1], "store"), CUDA_SUCCESS);
+  // But it is unloaded once.
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cuModuleUnload(modules[0]), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("unloaded before"), std::string::npos);
+  EXPECT_EQ(cuModuleGetFunction(&function, modules[0], "store"), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuModuleUnload(modules[1]), CUDA_SUCCESS);
+}
+
+TEST_F(DriverApi, AFatBinaryIsLoadedAndADamagedOneRefused) {
+  const std::vector<std::byte> whole =
+      FatBinaryBuilder().elf(100).ptx(kPtx, 100, 'a', FatBinaryBuilder::Store::zstandard).bytes();
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadFatBinary(&module, whole.data()), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+
+  std::vector<std::byte> damaged = whole;
+  // The second entry states more bytes than are there.
+  FatBinaryBuilder::put(damaged, 16 + 64 + 8 + 8, uint64_t{1} << 40);
+  EXPECT_NE(refusal(damaged.data(), CUDA_ERROR_INVALID_PTX).find("malformed or cut off"),
+            std::string::npos);
+  const auto sass = FatBinaryBuilder().elf(100).bytes();
+  EXPECT_NE(refusal(sass.data(), CUDA_ERROR_UNSUPPORTED_PTX_VERSION).find("no PTX"),
+            std::string::npos);
+}
+
+TEST_F(DriverApi, WhatIsNoPtxIsRefusedWithASentence) {
+  EXPECT_NE(refusal("\x7f"
+                    "ELF and so on",
+                    CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+                .find("machine code (a cubin)"),
+            std::string::npos);
+  EXPECT_NE(refusal("hello, world, this is no module", CUDA_ERROR_INVALID_PTX)
+                .find("neither PTX text nor a fat binary"),
+            std::string::npos);
+  std::string newer = kPtx;
+  newer.replace(newer.find("9.0"), 3, "10.2");
+  EXPECT_NE(refusal(newer.c_str(), CUDA_ERROR_UNSUPPORTED_PTX_VERSION).find("PTX 10.2"),
+            std::string::npos);
+}
+
+TEST_F(DriverApi, FillsElementsOfEveryWidth) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(cuMemAlloc(&memory, 64), CUDA_SUCCESS);
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(memory);
+  ASSERT_EQ(cuMemsetD8(memory, 0x11, 64), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemsetD16Async(memory + 16, 0x2233, 4, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemsetD2D32(memory + 32, 16, 0x44556677, 1, 2), CUDA_SUCCESS);
+  EXPECT_EQ(bytes[15], 0x11);
+  EXPECT_EQ(bytes[16], 0x33);
+  EXPECT_EQ(bytes[23], 0x22);
+  EXPECT_EQ(bytes[24], 0x11);
+  EXPECT_EQ(bytes[35], 0x44);
+  EXPECT_EQ(bytes[36], 0x11);
+  EXPECT_EQ(bytes[48], 0x77);
+  EXPECT_EQ(cuMemsetD32(memory + 2, 0, 1), CUDA_ERROR_INVALID_VALUE);  // not aligned
+  EXPECT_EQ(cuMemsetD8(memory, 0, 65), CUDA_ERROR_INVALID_VALUE);      // leaves the allocation
+  EXPECT_EQ(cuMemFree(memory), CUDA_SUCCESS);
+}
+
+TEST_F(DriverApi, AThreadNeedsAContext) {
+  CUresult error = CUDA_SUCCESS;
+  std::thread([&] {
+    CUdeviceptr memory = 0;
+    error = cuMemAlloc(&memory, 16);
+  }).join();
+  EXPECT_EQ(error, CUDA_ERROR_INVALID_CONTEXT);
+  std::thread([&] {
+    CUdeviceptr memory = 0;
+    CUcontext own = nullptr;
+    error = cuCtxCreate(&own, nullptr, 0, 0);
+    if (error == CUDA_SUCCESS) error = cuMemAlloc(&memory, 16);
+    if (error == CUDA_SUCCESS) error = cuMemFree(memory);
+    if (error == CUDA_SUCCESS) error = cuCtxDestroy(own);
+  }).join();
+  EXPECT_EQ(error, CUDA_SUCCESS);
+}
+
+TEST_F(DriverApi, FunctionsAreFoundByName) {
+  for (const char* const name : {"cuTensorMapEncodeTiled", "cuMemsetD8Async", "cuLaunchKernelEx",
+                                 "cuGetErrorString", "cuMemAlloc", "cuStreamDestroy"}) {
+    void* function = nullptr;
+    CUdriverProcAddressQueryResult status{};
+    EXPECT_EQ(cuGetProcAddress(name, &function, CUDA_VERSION, 0, &status), CUDA_SUCCESS) << name;
+    EXPECT_NE(function, nullptr) << name;
+  }
+  void* found = nullptr;
+  ASSERT_EQ(cuGetProcAddress("cuMemAlloc", &found, CUDA_VERSION, 0, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(found, reinterpret_cast<void*>(cuMemAlloc));
+}
+
+TEST_F(DriverApi, KernelsHaveAttributesAndOccupancy) {
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  constexpr int kBytes = 100 * 1024;
+  ASSERT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, kBytes),
+            CUDA_SUCCESS);
+  int value = 0;
+  ASSERT_EQ(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function),
+            CUDA_SUCCESS);
+  EXPECT_EQ(value, kBytes);
+  int blocks = 0;
+  ASSERT_EQ(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 128, kBytes),
+            CUDA_SUCCESS);
+  EXPECT_EQ(blocks, 2);
+  int grid = 0;
+  int block = 0;
+  ASSERT_EQ(cuOccupancyMaxPotentialBlockSize(&grid, &block, function, nullptr, 0, 0), CUDA_SUCCESS);
+  EXPECT_GT(block, 0);
+  EXPECT_GT(grid, 0);
+  CUlaunchConfig config{};
+  config.gridDimX = 4;
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = 128;
+  config.blockDimY = config.blockDimZ = 1;
+  CUlaunchAttribute cluster{};
+  cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+  cluster.value.clusterDim.x = 2;
+  cluster.value.clusterDim.y = cluster.value.clusterDim.z = 1;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  int clusters = 0;
+  ASSERT_EQ(cuOccupancyMaxActiveClusters(&clusters, function, &config), CUDA_SUCCESS);
+  EXPECT_GT(clusters, 0);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+}  // namespace

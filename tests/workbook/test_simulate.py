@@ -1,0 +1,87 @@
+"""./workbook sim: what it says of programs that can't run, and how the others find the simulator.
+
+The programs are built by the tests' own build; BW_TEST_PROGRAMS names their folder.
+"""
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import ROOT
+
+from tools import build, elf, simulate
+from tools.errors import WorkbookError
+
+PROGRAMS = Path(os.environ["BW_TEST_PROGRAMS"])
+
+
+def refusal(path):
+    """What is said of a program."""
+    try:
+        simulate.check(elf.read(path), path)
+    except WorkbookError as error:
+        return str(error)
+    return ""
+
+
+class Refusals(unittest.TestCase):
+
+    def test_the_static_runtime(self):
+        self.assertIn("static CUDA runtime", refusal(PROGRAMS / "static_runtime"))
+        self.assertIn("-cudart shared", refusal(PROGRAMS / "static_runtime"))
+
+    def test_machine_code_alone(self):
+        said = refusal(PROGRAMS / "machine_code")
+        self.assertIn("no PTX", said)
+        self.assertIn("its images are: sm_100a", said)
+        self.assertIn("compute_100a", said)
+
+    def test_another_release(self):
+        program = elf.Program(needed=["libcudart.so.12"], ptx=["compute_100a"], carries_cuda=True)
+        with self.assertRaisesRegex(WorkbookError, r"needs libcudart.so.12.*CUDA Toolkit 13"):
+            simulate.check(program, Path("program"))
+
+    def test_a_library_that_is_not_there(self):
+        with self.assertRaisesRegex(WorkbookError, "needs libbw_nowhere.so, which the loader"):
+            simulate.check_libraries(PROGRAMS / "lacks_a_library", dict(os.environ))
+
+    def test_no_program(self):
+        with self.assertRaisesRegex(WorkbookError, "There is no program ./nothing"):
+            simulate.find_program("./nothing")
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "script.py"
+            file.write_text("", encoding="utf-8")
+            with self.assertRaisesRegex(WorkbookError, "not executable"):
+                simulate.find_program(str(file))
+            with self.assertRaisesRegex(WorkbookError, "is a folder"):
+                simulate.find_program(folder)
+
+
+class Programs(unittest.TestCase):
+
+    def test_what_runs_is_not_refused(self):
+        self.assertEqual(refusal(PROGRAMS / "shared_runtime"), "")
+        self.assertEqual(elf.read(PROGRAMS / "shared_runtime").ptx, ["compute_100a"])
+        self.assertEqual(refusal(Path("/bin/sh")), "")
+
+    def test_a_file_that_is_no_program_or_cut_off(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "file"
+            file.write_bytes(b"#!/bin/sh\n")
+            self.assertIsNone(elf.read(file))
+            file.write_bytes((PROGRAMS / "shared_runtime").read_bytes()[:5000])
+            self.assertIsNone(elf.read(file))
+
+    def test_the_simulator_comes_first(self):
+        folder = str(build.SIM.folder(ROOT) / "lib")
+        env = simulate.environment(ROOT, {"LD_LIBRARY_PATH": "/own"}, elf.Program())
+        self.assertEqual(env["LD_LIBRARY_PATH"], folder + ":/own")
+        self.assertNotIn("LD_PRELOAD", env)
+        # A search path that the program itself carries would come before.
+        env = simulate.environment(ROOT, {}, elf.Program(rpath="/usr/local/cuda/lib64"))
+        self.assertEqual(env["LD_PRELOAD"], f"{folder}/libcudart.so.13:{folder}/libcuda.so.1")
+
+
+if __name__ == "__main__":
+    unittest.main()
