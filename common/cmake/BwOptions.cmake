@@ -27,6 +27,12 @@ else()
   # Without the simulator a program has no other runtime.
   set(BW_GPU_PROGRAMS ON)
 endif()
+set(BW_BLACKWELL_ARCH 100a CACHE STRING
+    "What Blackwell code is compiled for: 100a (a B200), or 100f (its family, B200 and B300)")
+set_property(CACHE BW_BLACKWELL_ARCH PROPERTY STRINGS 100a 100f)
+if(NOT BW_BLACKWELL_ARCH MATCHES "^100[af]$")
+  message(FATAL_ERROR "BW_BLACKWELL_ARCH is ${BW_BLACKWELL_ARCH}; it can be 100a or 100f.")
+endif()
 option(BW_BENCH "Build the benchmark of the Hopper GEMM (needs cuBLASLt)" OFF)
 option(BW_TESTS "Build the tests (needs GoogleTest)" ON)
 option(BW_NATIVE "Compile what computes on the host for this machine's processor" ON)

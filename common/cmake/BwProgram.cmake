@@ -20,11 +20,17 @@ function(bw_add_device_objects name)
   target_link_libraries(${name} PRIVATE bw::build_flags ${arg_LIBRARIES})
   set(gencode "")
   foreach(arch IN LISTS arg_ARCHS)
+    if(arch STREQUAL "100a")
+      set(arch "${BW_BLACKWELL_ARCH}")
+    endif()
     list(APPEND gencode
          "SHELL:-gencode arch=compute_${arch},code=[compute_${arch},sm_${arch}]")
   endforeach()
   target_compile_options(${name} PRIVATE
     "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;-no-compress;--expt-relaxed-constexpr>")
+  if(BW_BLACKWELL_ARCH STREQUAL "100f")
+    target_compile_definitions(${name} PRIVATE BW_BLACKWELL_FAMILY)
+  endif()
 endfunction()
 
 # bw_add_program(<name> SOURCES <a.cu>... [ARCHS <100a 90a ...>] [LIBRARIES <target>...] [NO_GPU]

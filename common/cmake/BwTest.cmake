@@ -9,13 +9,15 @@ enable_testing()
 include(GoogleTest)
 
 # bw_add_test(<name> SOURCES <a.cpp | a.cu>... [LIBRARIES <target>...] [LABELS <label>...]
-#             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>] [ON_GPU])
+#             [ARCHS <100a ...>] [TIMEOUT <seconds, default 120>] [ON_GPU | ALSO_GPU])
 #
 # A GoogleTest executable; each of its test cases becomes one ctest test named <name>.<Suite>.<Case>.
 # Sources ending in .cu are compiled as bw_add_program() does and run in the simulator; with ON_GPU
-# on a GPU, one test at a time. Such tests skip themselves where there is none that fits.
+# on a GPU, one test at a time. Such tests skip themselves where there is none that fits. ALSO_GPU: with
+# BW_GPU_PROGRAMS there is a program <name>_gpu too, which `./workbook test --gpu` runs.
 function(bw_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_GPU" "TIMEOUT" "SOURCES;LIBRARIES;LABELS;ARCHS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ON_GPU;ALSO_GPU" "TIMEOUT"
+    "SOURCES;LIBRARIES;LABELS;ARCHS")
   if(NOT BW_TESTS)
     return()
   endif()
@@ -30,7 +32,11 @@ function(bw_add_test name)
     bw_link_program(${name} bw::cudart ${name}_objects ${libraries})
     set(one_at_a_time RESOURCE_LOCK gpu)
   elseif(arg_SOURCES MATCHES "\\.cu(;|$)")
-    bw_add_program(${name} NO_GPU SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
+    set(only_simulated NO_GPU)
+    if(arg_ALSO_GPU)
+      set(only_simulated "")
+    endif()
+    bw_add_program(${name} ${only_simulated} SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
                    LIBRARIES ${libraries})
   else()
     add_executable(${name} ${arg_SOURCES})

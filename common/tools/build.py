@@ -3,7 +3,7 @@
 import contextlib
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from . import machine, packages
@@ -33,6 +33,18 @@ SANITIZED = Configuration("sim-sanitize", SIM.purposes)
 GPU = Configuration("gpu", first_variables=(("BW_TESTS", "OFF"),))
 GPU_TESTS = Configuration("gpu", (packages.TESTS,), (("BW_TESTS", "ON"),))
 GPU_BENCH = Configuration("gpu", (), (("BW_BENCH", "ON"),), GPU.first_variables)
+
+# What Blackwell code is compiled for, by the GPU's compute capability: the architecture of a B200, or
+# the family that a B300 belongs to.
+BLACKWELL = {"10.0": "100a", "10.3": "100f"}
+
+
+def for_gpu(configuration, gpu):
+    """A configuration whose programs this GPU runs."""
+    if gpu.capability not in BLACKWELL:
+        return configuration
+    return replace(configuration, variables=(*configuration.variables,
+                                             ("BW_BLACKWELL_ARCH", BLACKWELL[gpu.capability])))
 
 
 # What Ninja says when the build folder itself is at fault, not something that it compiles.

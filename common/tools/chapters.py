@@ -30,17 +30,26 @@ class Chapter:
         return gpu.capability in self.capabilities and gpu.driver_is_new_enough
 
 
-def _capability(architecture):
-    """The compute capability of the GPUs that run code for an architecture: '10.0' for '100a'."""
-    digits = re.match(r"\d+", architecture).group()
-    return f"{digits[:-1]}.{digits[-1]}"
+# GPUs for which a chapter is compiled for the family of its architecture ('100f' instead of '100a').
+FAMILIES = {"10.0": ("10.3",)}
+
+
+def _capabilities(architectures):
+    """The compute capabilities of the GPUs that run code for architectures: '10.0' for '100a', and
+    those of its family."""
+    found = []
+    for architecture in architectures:
+        digits = re.match(r"\d+", architecture).group()
+        capability = f"{digits[:-1]}.{digits[-1]}"
+        found += [capability, *FAMILIES.get(capability, ())]
+    return tuple(found)
 
 
 def _read():
     """The chapters of common/chapters.json, which CMake reads as well (BwChapters.cmake)."""
     text = (Path(__file__).resolve().parents[1] / "chapters.json").read_text(encoding="utf-8")
     return tuple(Chapter(entry["name"], entry["title"],
-                         tuple(map(_capability, entry["architectures"])), entry["simulated"])
+                         _capabilities(entry["architectures"]), entry["simulated"])
                  for entry in json.loads(text))
 
 

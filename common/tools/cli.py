@@ -109,6 +109,7 @@ examples:
   ./workbook test 5                the tests of chapter 5
   ./workbook test --all            the slow ones too
   ./workbook test --sanitize       the simulator's under AddressSanitizer and UBSan
+  ./workbook test --gpu            everything natively on a B200 or B300, and one report of it
   ./workbook test -- -R barrier    what follows `--` goes to ctest""",
     "bench": """\
 examples:
@@ -208,6 +209,9 @@ def _parser():
     test = add("test", "Build everything and run the tests.", commands.do_test)
     test.add_argument("chapter", metavar="NN", nargs="?", help="only this chapter's tests")
     test.add_argument("--all", action="store_true", help="run the slow tests too")
+    test.add_argument("--gpu", action="store_true",
+                      help="run chapters, contract and conformance natively on a B200 or B300, compare "
+                           "with the simulator, and write a report")
     test.add_argument("--sanitize", action="store_true",
                       help="run the simulator's tests, built with sanitizers, and no others")
 

@@ -7,7 +7,7 @@ import re
 import shlex
 import sys
 
-from . import (build, chapters, elf, linters, machine, packages, private_env, setup, simulate,
+from . import (build, chapters, elf, gpu_report, linters, machine, packages, private_env, setup, simulate,
                toolkit)
 from .errors import WorkbookError
 from .process import run_in_foreground
@@ -113,9 +113,11 @@ def do_run(root, console, arguments):
                                 exit_code=2)
         return own_code.run_exercise(root, console, arguments.chapter, arguments.rest)
     chapter = chapters.find_program(root, arguments.chapter)
-    on_gpu, where = chapters.choose_machine(chapter, machine.find_gpus(), arguments.machine)
+    gpus = machine.find_gpus()
+    on_gpu, where = chapters.choose_machine(chapter, gpus, arguments.machine)
     name = chapter.name + ("_gpu" if on_gpu else "")
-    configuration = build.GPU if on_gpu else build.SIM
+    configuration = (build.for_gpu(build.GPU, next(filter(chapter.runs_on, gpus))) if on_gpu
+                     else build.SIM)
     tools = prepare(root, console, configuration, [name], f"Building chapter {chapter.number}")
     command = [str(build.program(root, configuration, name)), *arguments.rest]
     head = console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold") + f", {where}"
@@ -156,7 +158,22 @@ def do_profile(root, console, arguments):
     return run_in_foreground([str(script), *options])
 
 
+def _do_test_gpu(root, console, arguments):
+    """Everything natively, against the simulator; a report to send back."""
+    if arguments.all or arguments.sanitize or arguments.rest:
+        raise WorkbookError("--gpu runs what a GPU can run, natively; --all, --sanitize and options of "
+                            "ctest have no meaning there. Leave them out.", exit_code=2)
+    wanted = chapters.find(root, arguments.chapter) if arguments.chapter else None
+    gpu = gpu_report.require_gpu(machine.find_gpus())
+    configuration = gpu_report.configuration(gpu)
+    tools = prepare(root, console, configuration, [], f"Building everything for {gpu.name}",
+                    everything=True)
+    return gpu_report.measure(root, console, gpu, tools, configuration.folder(root), wanted)
+
+
 def do_test(root, console, arguments):
+    if arguments.gpu:
+        return _do_test_gpu(root, console, arguments)
     selection, configuration, targets, title = [], build.SIM, [], "Building everything"
     if arguments.sanitize:
         if arguments.chapter:
