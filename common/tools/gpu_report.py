@@ -88,7 +88,8 @@ class Measurement:
                 yield self.compared("lab", path.name[:-len("_gpu")])
             yield from self.contract(f"contract_chapter{chapter.number:02d}")
         if wanted is None:
-            yield self.conformance()
+            yield self.conformance("conformance")
+            yield self.conformance("conformance_blackwell")
 
     def compared(self, kind, name):
         """A program with its own options, natively and in the simulator; what it prints is compared."""
@@ -128,14 +129,14 @@ class Measurement:
             item.agrees = item.gpu == item.simulator
             yield item
 
-    def conformance(self):
+    def conformance(self, name):
         """The results of single instructions, measured natively and compared by the simulator."""
-        item = Item("conformance", "conformance")
-        results = self.folder / "blackwell_results.txt"
-        if self._native(item, ["conformance_gpu", "--write", str(results)]) is None:
+        item = Item("conformance", name)
+        results = self.folder / f"blackwell-{name}.txt"
+        if self._native(item, [name + "_gpu", "--write", str(results)]) is None:
             return item
         if item.gpu == PASSED:
-            compared = self._run(["conformance", "--compare", str(results)], SECONDS)
+            compared = self._run([name, "--compare", str(results)], SECONDS)
             item.simulator = _word(compared)
             item.agrees = compared.status == 0
             item.differences = [] if item.agrees else compared.text.splitlines()[-40:]
@@ -249,6 +250,7 @@ def measure(root, console, gpu, tools, folder, wanted, run=run_limited):
     console.say("")
     console.say(", ".join(f"{number} {word}" for word, number in counts.items()))
     console.say(f"The report is in {paths[0]} (for programs) and {paths[1]} (to read). Please send "
-                "both: this project has no such GPU.")
+                "both, and the files blackwell-conformance*.txt beside them: this project has no "
+                "such GPU.")
     bad = counts[FAILED] + counts[TIMED_OUT] + counts["differ from the simulator"]
     return 1 if bad or not counts[PASSED] else 0

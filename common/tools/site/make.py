@@ -83,7 +83,8 @@ def navigation(found):
     groups = [page for page in found if page.path.startswith("generated/instructions_")]
     types = [page for page in found if page.path.startswith("generated/contract_")
              and page.path != "generated/contract_types.md"]
-    look_up = [entry(path) for path in ("docs/glossary.md", "docs/symptoms.md", "docs/pitfalls.md")
+    look_up = [entry(path) for path in ("docs/glossary.md", "docs/symptoms.md", "docs/pitfalls.md",
+                                             "docs/your_kernel.md")
                if path in by_path]
     return [
         entry("chapters/README.md", children=texts),
