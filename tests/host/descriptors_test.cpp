@@ -81,17 +81,17 @@ TEST(SharedDescriptor, AdvancesAlongK) {
 }
 
 TEST(InstructionDescriptor, HasTheFieldsOfTheTable) {
-  constexpr uint32_t descriptor = make_e4m3_instruction_descriptor<128, 96, 1>();
-  EXPECT_EQ(descriptor & 0xf, 0u);                // no sparsity, no saturation
-  EXPECT_EQ(descriptor >> 4 & 0x3, 1u);           // D is fp32
-  EXPECT_EQ(descriptor >> 6 & 0x1, 0u);           // reserved
-  EXPECT_EQ(descriptor >> 7 & 0x7, 0u);           // A is e4m3
-  EXPECT_EQ(descriptor >> 10 & 0x7, 0u);          // B is e4m3
-  EXPECT_EQ(descriptor >> 13 & 0xf, 0u);          // not negated, both K-major
-  EXPECT_EQ(descriptor >> 17 & 0x3f, 96u / 8);    // N
-  EXPECT_EQ(descriptor >> 23 & 0x1, 0u);          // reserved
-  EXPECT_EQ(descriptor >> 24 & 0x1f, 128u / 16);  // M
-  EXPECT_EQ(descriptor >> 29, 0u);                // reserved, no shift
+  constexpr uint32_t kDescriptor = make_e4m3_instruction_descriptor<128, 96, 1>();
+  EXPECT_EQ(kDescriptor & 0xf, 0u);                // no sparsity, no saturation
+  EXPECT_EQ(kDescriptor >> 4 & 0x3, 1u);           // D is fp32
+  EXPECT_EQ(kDescriptor >> 6 & 0x1, 0u);           // reserved
+  EXPECT_EQ(kDescriptor >> 7 & 0x7, 0u);           // A is e4m3
+  EXPECT_EQ(kDescriptor >> 10 & 0x7, 0u);          // B is e4m3
+  EXPECT_EQ(kDescriptor >> 13 & 0xf, 0u);          // not negated, both K-major
+  EXPECT_EQ(kDescriptor >> 17 & 0x3f, 96u / 8);    // N
+  EXPECT_EQ(kDescriptor >> 23 & 0x1, 0u);          // reserved
+  EXPECT_EQ(kDescriptor >> 24 & 0x1f, 128u / 16);  // M
+  EXPECT_EQ(kDescriptor >> 29, 0u);                // reserved, no shift
   EXPECT_EQ((make_e4m3_instruction_descriptor<128, 128, 1>()), 0x08200010u);
   EXPECT_EQ((make_e4m3_instruction_descriptor<256, 256, 2>()), 0x10400010u);
 }

@@ -155,7 +155,7 @@ int64_t Binder::immediate(const ptx::Operand& operand) const {
 void Binder::refuse(std::string what, std::string fix) const {
   throw SimulationError(
       Report{FaultKind::unsupported,
-             "`" + source.opcode + "` " + what,
+             "`" + source.opcode + "` " + std::move(what),
              builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
              {},
              fmt::format("the form takes what its section says (PTX ISA, \"{}\")", section_),

@@ -203,7 +203,7 @@ std::string Module::describe_place(const Instruction& instruction) const {
 
 std::string Module::describe_location(const Instruction& instruction) const {
   const std::vector<const SourceLocation*> chain = call_chain(instruction);
-  const std::string place = describe_place(instruction);
+  std::string place = describe_place(instruction);
   if (chain.empty()) return place;
   // Inside the place: the innermost call in a file of the reader's own, and the instruction's line.
   std::string inside;

@@ -98,6 +98,7 @@ TEST_F(Plan, SeesWhatHasChangedBetweenLaunches) {
   constexpr float kBeta = 0.5f;
   constexpr int kProblems = 3;
   std::vector<BlockwiseProblem> problems;
+  problems.reserve(kProblems);
   for (int i = 0; i < kProblems; ++i) {
     problems.push_back(make_blockwise_problem(kM, kN, kK, kBeta, /*seed=*/20 + i, Fill::kNormal));
   }
@@ -162,6 +163,7 @@ TEST_F(Plan, LaunchesInSeveralStreamsByAsManyThreadsRunOneAfterTheOther) {
     const std::vector<Stream> streams(kThreads);
     std::vector<std::string> errors(kThreads);
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&, i] {
         try {

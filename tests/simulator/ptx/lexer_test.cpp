@@ -72,6 +72,7 @@ TEST(Lexer, KeepsModifiersInTheWordAndColonsOut) {
   const Source source("LAB: ld.global.L2::128B.v4.f32 %tid.x, {$a,_};a|%p1[%r1+4]", "test");
   const std::vector<Token> tokens = tokens_of(source);
   std::vector<std::string> texts;
+  texts.reserve(tokens.size());
   for (const Token& token : tokens) texts.emplace_back(token.text);
   const std::vector<std::string> expected = {"LAB",    ":",   "ld.global.L2::128B.v4.f32",
                                              "%tid.x", ",",   "{",

@@ -74,7 +74,7 @@ std::vector<D> evaluate_once(const std::string& text, bool masked, size_t count,
 template <class D, class First, class... S>
 std::vector<D> evaluate(const std::string& text, const std::vector<First>& first,
                         const std::vector<S>&... more) {
-  const std::vector<D> all = evaluate_once<D>(text, false, first.size(), first, more...);
+  std::vector<D> all = evaluate_once<D>(text, false, first.size(), first, more...);
   const std::vector<D> half = evaluate_once<D>(text, true, first.size(), first, more...);
   for (size_t i = 0; i < all.size(); ++i) {
     const D expected = i % 2 == 1 ? all[i] : D{};

@@ -141,6 +141,7 @@ void integer_lanes(const LaneRegisters& registers, const Instruction& instructio
                    LaneMask active) {
   D* const d = registers.lanes<D>(instruction.operands[0]);
   const S* const a = registers.lanes<S>(instruction.operands[1]);
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): the sign of a narrow source is extended.
   for_lanes(active, [=](int lane) { d[lane] = static_cast<D>(static_cast<Narrow>(a[lane])); });
 }
 
