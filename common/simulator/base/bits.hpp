@@ -19,6 +19,7 @@ template <std::unsigned_integral T>
   return static_cast<T>(ceil_div(value, alignment) * alignment);
 }
 
+/// Whether `value` is a multiple of `alignment`.
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool is_aligned(T value, std::type_identity_t<T> alignment) {
   return value % alignment == 0;

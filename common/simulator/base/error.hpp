@@ -42,9 +42,9 @@ enum class DeviceError {
 
 /// A fault report. Every text is a plain sentence without a trailing newline.
 struct Report {
-  FaultKind kind = FaultKind::contract;
-  std::string what;   ///< what happened, with the values involved
-  std::string where;  ///< reader's file:line, instruction, CTA, warp, lanes
+  FaultKind kind = FaultKind::contract;  ///< which one it is
+  std::string what;                      ///< what happened, with the values involved
+  std::string where;                     ///< reader's file:line, instruction, CTA, warp, lanes
   std::vector<std::string>
       details;       ///< further lines: waiting roles, conflicting accesses, allocations
   std::string rule;  ///< the rule that is broken, with its PTX ISA section
@@ -65,14 +65,14 @@ inline constexpr std::string_view kNotFromPtxIsa = "";
 /// What is wrong, as the place that finds it says it; the site (machine/execution.hpp) adds where
 /// it happened and the section of the PTX ISA.
 struct Fault {
-  FaultKind kind = FaultKind::contract;
-  std::string what;
-  std::string rule;  ///< without its source
-  std::string fix = {};
-  std::vector<std::string> details = {};
+  FaultKind kind = FaultKind::contract;   ///< which one it is
+  std::string what;                       ///< what was given
+  std::string rule;                       ///< without its source
+  std::string fix = {};                   ///< what would mend it
+  std::vector<std::string> details = {};  ///< further lines of the report
   /// The PTX ISA section that says the rule, where it is another than the instruction's own.
   std::optional<std::string_view> section = {};
-  DeviceError device_error = DeviceError::launch_failure;
+  DeviceError device_error = DeviceError::launch_failure;  ///< what the CUDA runtime answers
   /// Only the level `isa` refuses it.
   bool hardware_accepts = false;
 };
@@ -80,7 +80,9 @@ struct Fault {
 /// Thrown by every layer of the simulator. `what()` is the formatted report.
 class SimulationError : public std::runtime_error {
  public:
+  /// Carries the report to who launched.
   explicit SimulationError(Report report);
+  /// What happened.
   [[nodiscard]] const Report& report() const noexcept { return report_; }
 
  private:

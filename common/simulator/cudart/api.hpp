@@ -33,7 +33,9 @@ class DriverScope {
 
 /// Remembers an error for cudaGetLastError of this host thread, and returns it.
 cudaError_t record_error(cudaError_t error) noexcept;
+/// Of this host thread; stays until it is cleared.
 [[nodiscard]] cudaError_t last_error() noexcept;
+/// Forgets it.
 void clear_last_error() noexcept;
 
 /// What a fault leads to. By default the report is printed on stderr and the process ends with exit

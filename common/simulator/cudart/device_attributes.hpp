@@ -10,7 +10,7 @@
 
 namespace bw::sim::cudart {
 
-inline constexpr const char* kPciBusId = "0000:00:00.0";
+inline constexpr const char* kPciBusId = "0000:00:00.0";  ///< of a device on no bus
 
 /// The value of a device attribute (cudaDeviceAttr and CUdevice_attribute share their numbers), or
 /// nullopt for a number that is not an attribute.

@@ -19,15 +19,18 @@ namespace bw::sim::cudart {
 
 /// One image of a fat binary.
 struct FatBinaryEntry {
+  /// What an entry holds.
   enum class Kind : uint16_t { ptx = 1, elf = 2 };
+  /// How an entry is packed.
   enum class Compression : uint8_t { none, lz4, zstandard, unknown };
 
-  uint16_t kind = 0;  ///< a `Kind`, or another value that is ignored
-  PtxTarget target;   ///< what it was compiled for
-  Compression compression = Compression::none;
+  uint16_t kind = 0;                            ///< a `Kind`, or another value that is ignored
+  PtxTarget target;                             ///< what it was compiled for
+  Compression compression = Compression::none;  ///< how the entry is packed
   std::span<const std::byte> payload;  ///< as stored: compressed, or padded with zero bytes
   uint64_t uncompressed_bytes = 0;     ///< when compressed
 
+  /// Whether the entry is PTX.
   [[nodiscard]] bool is_ptx() const { return kind == static_cast<uint16_t>(Kind::ptx); }
   /// "compute_100a" for PTX, "sm_100a" for machine code.
   [[nodiscard]] std::string describe() const;

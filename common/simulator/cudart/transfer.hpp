@@ -14,9 +14,9 @@ class Runtime;
 /// A rectangle of bytes: `rows` rows of `row_bytes` bytes, `pitch` bytes apart; slices of rows for
 /// 3-D.
 struct CopyShape {
-  size_t row_bytes = 0;
-  size_t rows = 1;
-  size_t slices = 1;
+  size_t row_bytes = 0;  ///< bytes of a row
+  size_t rows = 1;       ///< rows of a slice
+  size_t slices = 1;     ///< of the whole copy
 };
 
 /// One side of a copy.

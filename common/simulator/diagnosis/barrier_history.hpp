@@ -13,16 +13,16 @@ namespace bw::sim {
 
 /// Who did something.
 struct Actor {
-  const Instruction* instruction = nullptr;
-  uint16_t cta_rank = 0;
-  uint16_t warp = 0;
-  Cycle time = 0;
+  const Instruction* instruction = nullptr;  ///< what was executed
+  uint16_t cta_rank = 0;                     ///< rank of the CTA in its cluster
+  uint16_t warp = 0;                         ///< number of the warp in its CTA
+  Cycle time = 0;                            ///< when it was done
 };
 
 /// The share of a warp's instruction in the phases of a barrier.
 struct Contribution {
-  MbarrierEvent::Operation operation = MbarrierEvent::Operation::arrive;
-  Actor actor;          ///< the latest time
+  MbarrierEvent::Operation operation = MbarrierEvent::Operation::arrive;  ///< what was done
+  Actor actor;                                                            ///< the latest time
   uint64_t phase = 0;   ///< the latest phase it contributed to
   uint64_t amount = 0;  ///< arrivals or bytes in that phase
 };
@@ -30,14 +30,15 @@ struct Contribution {
 /// What is remembered of one mbarrier.
 struct BarrierRecord {
   std::vector<Contribution> contributions;  ///< to this and earlier phases, bounded
-  Actor last_waiter;
-  Actor initialiser;
+  Actor last_waiter;                        ///< who waited last
+  Actor initialiser;                        ///< who initialised it
 };
 
 /// Remembers the barriers of one cluster.
 class BarrierHistory final : public Observer {
  public:
   [[nodiscard]] EventKinds wants() const override { return event_kinds(EventKind::mbarrier); }
+  /// An mbarrier was operated on.
   void on_mbarrier(const MbarrierEvent& event) override;
 
   /// The record of a live barrier: the rank of its CTA and its slot there.

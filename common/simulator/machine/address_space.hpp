@@ -27,13 +27,15 @@ enum class AddressSpace : uint8_t {
 /// A shared-window address: offset in bits 0-23, CTA rank in the cluster in bits 24 and up (own CTA
 /// too).
 inline constexpr uint32_t kSharedRankShift = 24;
+/// The offset in a shared address.
 inline constexpr uint32_t kSharedOffsetMask = (1u << kSharedRankShift) - 1;
 /// Generic addresses: windows above what a host address can be; everything else is global, except
 /// that values below 2^32 are taken as zero-extended shared addresses (as production kernels rely
 /// on).
 inline constexpr uint64_t kSharedWindow = 0x0100'0000'0000'0000ull;
+/// Where generic addresses of local memory begin.
 inline constexpr uint64_t kLocalWindow = 0x0200'0000'0000'0000ull;
-inline constexpr uint64_t kWindowMask = 0xff00'0000'0000'0000ull;
+inline constexpr uint64_t kWindowMask = 0xff00'0000'0000'0000ull;  ///< the bits that name a window
 /// The first bytes of a CTA's shared memory belong to the system (compute capability 9.0 and later
 /// reserve 1 KB per CTA), so address 0 is never a variable.
 inline constexpr uint32_t kReservedSharedBytes = 1024;
@@ -41,6 +43,7 @@ inline constexpr uint32_t kReservedSharedBytes = 1024;
 /// its tiles of several warps there (%reserved_smem_offset_1). Accesses may begin here.
 inline constexpr uint32_t kGroupScratchOffset = kReservedSharedBytes - 288;
 
+/// What is done to memory.
 enum class Access : uint8_t { read, write, read_write };
 
 /// The space a generic address falls into.
@@ -64,7 +67,7 @@ enum class Access : uint8_t { read, write, read_write };
 
 /// A place in some CTA's shared memory of the own cluster.
 struct SharedPlace {
-  Cta* cta = nullptr;
+  Cta* cta = nullptr;         ///< the CTA
   uint32_t offset_bytes = 0;  ///< within the CTA's window (includes the reserved bytes)
 };
 

@@ -14,12 +14,14 @@
 
 namespace bw::sim {
 
+/// Hands on what clusters leave behind, in their order.
 class ClusterEndings {
  public:
+  /// What a cluster leaves behind.
   struct Ending {
-    std::string output;
-    ObserverList observers;
-    RunStatus status = RunStatus::finished;
+    std::string output;                      ///< what its threads printed
+    ObserverList observers;                  ///< who is told what happens
+    RunStatus status = RunStatus::finished;  ///< how it ended
   };
 
   /// `independent`: clusters cannot see each other. Then which clusters after a failed one have run

@@ -22,18 +22,23 @@ namespace bw::sim {
 
 /// Occupancy of one kernel configuration on one SM.
 struct Occupancy {
-  uint32_t ctas_per_sm = 0;
-  std::string limited_by;  ///< "registers", "shared memory", "threads", "CTA slots"
+  uint32_t ctas_per_sm = 0;  ///< CTAs that fit on an SM
+  std::string limited_by;    ///< "registers", "shared memory", "threads", "CTA slots"
 };
 
+/// A GPU: its memory, its settings and its units.
 class Device {
  public:
   /// `units` makes the units' state of every CTA and cluster; it outlives the device.
   Device(Settings settings, const UnitFactory& units);
 
+  /// The launch's settings.
   [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// The launch's settings.
   [[nodiscard]] Settings& settings() { return settings_; }
+  /// The device's memory.
   [[nodiscard]] DeviceMemory& memory() { return memory_; }
+  /// What the units keep.
   [[nodiscard]] const UnitFactory& units() const { return units_; }
 
   /// Parses PTX text and places its variables. Throws SimulationError, also for PTX that was
@@ -51,6 +56,7 @@ class Device {
   void observe(std::unique_ptr<LaunchObserver> observer) {
     observers_.push_back(std::move(observer));
   }
+  /// Who is told what happens.
   [[nodiscard]] const std::vector<std::unique_ptr<LaunchObserver>>& observers() const {
     return observers_;
   }

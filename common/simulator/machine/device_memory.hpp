@@ -18,9 +18,10 @@ namespace bw::sim {
 /// Largest parameter list of a kernel (CUDA 12.1 and later, compute capability 7.0 and later).
 inline constexpr size_t kParameterBufferBytes = 32764;
 
+/// A piece of device memory.
 struct Allocation {
-  uint64_t address = 0;
-  size_t size_bytes = 0;
+  uint64_t address = 0;     ///< where it lies
+  size_t size_bytes = 0;    ///< how many bytes
   bool writable = true;     ///< false: kernel parameters and constants
   std::string description;  ///< "cudaMalloc of 4096 bytes", "variable g_table", "kernel parameters"
 };
@@ -29,6 +30,7 @@ struct Allocation {
 /// do).
 class DeviceMemory {
  public:
+  /// Of so many bytes of address space.
   explicit DeviceMemory(size_t capacity_bytes);
   ~DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
@@ -49,10 +51,13 @@ class DeviceMemory {
   /// The closest allocation below the address for messages, or nullptr.
   [[nodiscard]] const Allocation* nearest_below(uint64_t address) const;
 
+  /// Bytes of the address space.
   [[nodiscard]] size_t capacity_bytes() const { return capacity_bytes_; }
+  /// Bytes that are allocated.
   [[nodiscard]] size_t used_bytes() const { return used_bytes_; }
   /// Where a launch's parameters lie; one buffer, because launches run one after the other.
   [[nodiscard]] uint64_t parameter_buffer() const { return parameter_buffer_; }
+  /// Whether an address is the device's.
   [[nodiscard]] bool in_arena(uint64_t address) const { return address - base_ < capacity_bytes_; }
 
  private:

@@ -22,20 +22,23 @@ using Action = std::function<void(Cycle now)>;
 
 /// When an event happens.
 struct EventTime {
-  Cycle time = kNever;
-  uint64_t order = 0;  ///< breaks ties; insertion order, perturbed by the seed
+  Cycle time = kNever;  ///< when it happens
+  uint64_t order = 0;   ///< breaks ties; insertion order, perturbed by the seed
 
   // clang-tidy 14 takes the comparison with 0 that this makes for one with a null pointer.
   auto operator<=>(const EventTime&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
+/// Something that happens later.
 struct Event {
-  EventTime at;
+  EventTime at;              ///< when, and in which order
   Strand* strand = nullptr;  ///< a strand that becomes ready, or
   bool is_timeout = false;   ///< (at its wait's time limit: no progress by itself)
   uint32_t action = 0;       ///< index of an action when strand is null
 
+  /// By time, then by order.
   bool operator<(const Event& other) const { return at < other.at; }
+  /// By time, then by order.
   bool operator>(const Event& other) const { return at > other.at; }
 };
 
@@ -43,7 +46,9 @@ struct Event {
 /// stand apart.
 class EventQueue {
  public:
+  /// Whether nothing is left.
   [[nodiscard]] bool empty() const { return heap_.empty() && time_limits_.empty(); }
+  /// When the next thing happens.
   [[nodiscard]] Cycle next_time() const {
     const Cycle next = heap_.empty() ? kNever : heap_.front().at.time;
     return time_limits_.empty() ? next : std::min(next, time_limits_.begin()->at.time);
@@ -53,6 +58,7 @@ class EventQueue {
   /// Strands that will run, those at a time limit not counted.
   [[nodiscard]] size_t ready_strands() const { return ready_strands_; }
 
+  /// Lets a strand go on at that time.
   void push_strand(EventTime at, Strand* strand) {
     ++ready_strands_;
     push({at, strand, false, 0});
@@ -60,8 +66,10 @@ class EventQueue {
 
   /// `strand` shall run at the limit of its wait, unless that is cancelled before.
   void push_time_limit(EventTime at, Strand* strand) { time_limits_.insert({at, strand, true, 0}); }
+  /// Takes a time limit back.
   void cancel_time_limit(EventTime at) { time_limits_.erase({at, nullptr, true, 0}); }
 
+  /// Calls an action at that time.
   void push_action(EventTime at, Action action) {
     uint32_t slot = 0;
     if (free_slots_.empty()) {
@@ -76,6 +84,7 @@ class EventQueue {
     push({at, nullptr, false, slot});
   }
 
+  /// Takes the next thing.
   Event pop() {
     if (!time_limits_.empty() && (heap_.empty() || *time_limits_.begin() < heap_.front()))
       return time_limits_.extract(time_limits_.begin()).value();

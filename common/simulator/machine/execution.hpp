@@ -61,26 +61,27 @@ enum class WaitKind : uint8_t {
   sleep,
 };
 
+/// What a strand waits for.
 struct Wait {
-  WaitKind kind = WaitKind::none;
-  uint64_t object = 0;
-  uint64_t detail = 0;
-  Cycle since = 0;
+  WaitKind kind = WaitKind::none;  ///< which one it is
+  uint64_t object = 0;             ///< the barrier, group or columns
+  uint64_t detail = 0;             ///< the phase or the number of groups
+  Cycle since = 0;                 ///< when it began
 };
 
 /// Lanes that parted at a branch and meet again at `point`.
 struct Reconvergence {
-  uint32_t point = 0;     ///< instruction index
-  LaneMask expected = 0;  ///< lanes that have not exited
-  LaneMask arrived = 0;
-  Cycle latest = 0;  ///< time of the last arrival
-  Reconvergence* parent = nullptr;
+  uint32_t point = 0;               ///< instruction index
+  LaneMask expected = 0;            ///< lanes that have not exited
+  LaneMask arrived = 0;             ///< lanes that have come
+  Cycle latest = 0;                 ///< time of the last arrival
+  Reconvergence* parent = nullptr;  ///< what it is part of
 };
 
 /// Lanes of one warp that share a program counter.
 struct Strand : LaneRegisters {
-  uint32_t pc = 0;
-  LaneMask mask = 0;
+  uint32_t pc = 0;                   ///< index of the instruction
+  LaneMask mask = 0;                 ///< a set of lanes
   LaneMask executing = 0;            ///< lanes for which the current instruction executes
   uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
   Cycle time = 0;                    ///< "now" for the instruction that executes
@@ -88,16 +89,16 @@ struct Strand : LaneRegisters {
   /// waits; stores, which write what was made of them, do not start before. (Arithmetic does: one
   /// comparison for each instruction would cost more than it tells.)
   Cycle loads_arrive = 0;
-  Warp* warp = nullptr;
-  Cta* cta = nullptr;
-  Cluster* cluster = nullptr;
-  Reconvergence* frame = nullptr;
-  Wake wake = Wake::none;
-  bool suspended = false;
-  bool alive = false;
-  uint32_t wait_token = 0;
-  EventTime time_limit;  ///< of the wait, where it has one
-  Wait wait;
+  Warp* warp = nullptr;            ///< its warp
+  Cta* cta = nullptr;              ///< its CTA
+  Cluster* cluster = nullptr;      ///< its cluster
+  Reconvergence* frame = nullptr;  ///< where it meets the others again
+  Wake wake = Wake::none;          ///< why it goes on
+  bool suspended = false;          ///< whether it sleeps
+  bool alive = false;              ///< whether it has lanes left
+  uint32_t wait_token = 0;  ///< the wait that it stands for; a later wait of the strand has another
+  EventTime time_limit;     ///< of the wait, where it has one
+  Wait wait;                ///< what it waits for
 
   /// Whether this execution follows a suspension of the same instruction.
   [[nodiscard]] bool resumed() const { return wake != Wake::none; }
@@ -107,6 +108,7 @@ struct Strand : LaneRegisters {
 
   /// Who acts, for events: these lanes, or those for which the current instruction executes.
   [[nodiscard]] Origin origin(const Instruction& instruction, LaneMask lanes) const;
+  /// Who executes the instruction.
   [[nodiscard]] Origin origin(const Instruction& instruction) const {
     return origin(instruction, executing);
   }
@@ -127,43 +129,47 @@ inline Flow Handler::operator()(Strand& strand, const Instruction& instruction,
 
 /// The place that a fault names: some lanes of a strand at an instruction.
 struct Site {
-  const Strand& strand;
-  const Instruction& instruction;
-  LaneMask lanes = 0;
+  const Strand& strand;            ///< who waits
+  const Instruction& instruction;  ///< what was executed
+  LaneMask lanes = 0;              ///< the threads of the warp that take part
 
   /// Throws the fault as a SimulationError placed here. The rule cites the section that the fault
   /// names, else the one of the instruction's row in the opcode table.
   [[noreturn]] void fault(Fault fault) const;
 };
 
+/// A warp: its registers and its strands.
 struct Warp {
-  uint32_t index = 0;  ///< in the CTA
-  Cta* cta = nullptr;
-  LaneMask live = 0;   ///< lanes that have not exited
-  LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
-  std::vector<std::byte> registers;
-  std::vector<std::byte> local;                  ///< 32 x local bytes per thread, lane-major
-  std::vector<std::unique_ptr<Strand>> strands;  ///< pool; dead ones are reused
-  std::vector<std::unique_ptr<Reconvergence>> frames;
-  std::vector<Reconvergence*> free_frames;
+  uint32_t index = 0;                ///< in the CTA
+  Cta* cta = nullptr;                ///< its CTA
+  LaneMask live = 0;                 ///< lanes that have not exited
+  LaneMask carry = 0;                ///< the condition code's carry flag CC.CF of each lane
+  std::vector<std::byte> registers;  ///< of all lanes, register by register
+  std::vector<std::byte> local;      ///< 32 x local bytes per thread, lane-major
+  std::vector<std::unique_ptr<Strand>> strands;        ///< pool; dead ones are reused
+  std::vector<std::unique_ptr<Reconvergence>> frames;  ///< where strands meet again
+  std::vector<Reconvergence*> free_frames;             ///< to be used again
   std::unique_ptr<UndefinedLanes> undefined;  ///< null: every value that was read is defined
 
+  /// A strand of this warp.
   Strand* new_strand();
+  /// A place to meet.
   Reconvergence* new_frame();
 };
 
+/// A CTA: its warps and its memory.
 struct Cta {
-  Cluster* cluster = nullptr;
-  uint32_t rank = 0;  ///< %cluster_ctarank
-  Dim3 index;         ///< %ctaid
-  uint32_t sm = 0;
-  uint32_t live_warps = 0;
-  bool exited = false;
-  bool saw_failed_cancel = false;  ///< a thread has read that a launch-control request failed
-  std::vector<std::byte> shared;   ///< includes the reserved bytes at the start
-  std::vector<Warp> warps;
-  uint32_t live_threads = 0;
-  std::unique_ptr<CtaUnitState> units;
+  Cluster* cluster = nullptr;           ///< its cluster
+  uint32_t rank = 0;                    ///< %cluster_ctarank
+  Dim3 index;                           ///< %ctaid
+  uint32_t sm = 0;                      ///< number of the SM
+  uint32_t live_warps = 0;              ///< warps that have not ended
+  bool exited = false;                  ///< whether it has ended
+  bool saw_failed_cancel = false;       ///< a thread has read that a launch-control request failed
+  std::vector<std::byte> shared;        ///< includes the reserved bytes at the start
+  std::vector<Warp> warps;              ///< by number
+  uint32_t live_threads = 0;            ///< threads that have not ended
+  std::unique_ptr<CtaUnitState> units;  ///< what the units keep
 
   Cta() = default;
   Cta(const Cta&) = delete;  // units keep a reference to their CTA
@@ -174,6 +180,7 @@ struct Cta {
 struct ToleratedUses {
   uint64_t after_exit = 0;      ///< arrivals, stores and copies to CTAs that had exited
   uint64_t unwritten_tmem = 0;  ///< reads of Tensor Memory that nothing had written
+  /// Adds the counts.
   ToleratedUses& operator+=(const ToleratedUses& other) {
     after_exit += other.after_exit;
     unwritten_tmem += other.unwritten_tmem;
@@ -183,12 +190,13 @@ struct ToleratedUses {
 
 /// Counters of one cluster's run.
 struct ClusterStatistics {
-  uint64_t warp_instructions = 0;
-  uint64_t events = 0;
-  Cycle cycles = 0;
-  ToleratedUses tolerated;
+  uint64_t warp_instructions = 0;  ///< instructions, counted once a warp
+  uint64_t events = 0;             ///< that were taken from the queue
+  Cycle cycles = 0;                ///< how long it took
+  ToleratedUses tolerated;         ///< what a strict run would refuse
 };
 
+/// A cluster as it runs: its CTAs and its event queue.
 class Cluster {
  public:
   /// Builds the CTAs of cluster `index` (linear in the grid of clusters), ready to run at time
@@ -215,11 +223,14 @@ class Cluster {
   // Observers.
   /// Whether anybody wants such events; to be asked before an event is put together.
   [[nodiscard]] bool observed(EventKind kind) const { return observers_.want(kind); }
+  /// Calls one function of every observer.
   template <class Event>
   void tell(void (Observer::*callback)(const Event&), const Event& event) const {
     observers_.tell(callback, event);
   }
+  /// Who is told what happens.
   [[nodiscard]] ObserverList& observers() { return observers_; }
+  /// Who is told what happens.
   [[nodiscard]] const ObserverList& observers() const { return observers_; }
   /// A number for an operation that several events are about.
   [[nodiscard]] uint64_t next_operation() { return operations_++; }
@@ -253,16 +264,27 @@ class Cluster {
   /// change how the following instructions must be executed.
   Flow yield_behind(Strand& strand, const Instruction& instruction);
 
+  /// The launch.
   [[nodiscard]] Grid& grid() { return grid_; }
+  /// The kernel.
   [[nodiscard]] const Kernel& kernel() const;
+  /// The launch's settings.
   [[nodiscard]] const Settings& settings() const;
+  /// The device's memory.
   [[nodiscard]] DeviceMemory& memory();
+  /// Its number.
   [[nodiscard]] uint64_t index() const { return index_; }
+  /// When the cluster began.
   [[nodiscard]] Cycle start() const { return start_; }
+  /// The CTAs, by rank.
   [[nodiscard]] std::deque<Cta>& ctas() { return ctas_; }
+  /// Its CTA.
   [[nodiscard]] Cta& cta(uint32_t rank) { return ctas_[rank]; }
+  /// How many.
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(ctas_.size()); }
+  /// What the units keep.
   [[nodiscard]] ClusterUnitState& units() const { return *units_; }
+  /// What was counted.
   [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
   /// Whether programs are held to the PTX ISA's words (Strictness::isa).
   [[nodiscard]] bool at_isa_level() const;
@@ -275,7 +297,9 @@ class Cluster {
     ++statistics_.tolerated.after_exit;
     return true;
   }
+  /// The present cycle.
   [[nodiscard]] Cycle now() const { return now_; }
+  /// What happens later.
   [[nodiscard]] const EventQueue& queue() const { return queue_; }
 
   /// What device-side printf wrote; the grid prints clusters in order.
@@ -283,12 +307,13 @@ class Cluster {
 
   /// Ordered operations that wait for the grid's next step; the grid takes them.
   struct OrderedOperation {
-    Cycle time = 0;  ///< of issue: the order among clusters
-    Cycle latency = 0;
-    uint64_t cluster = 0;
-    uint64_t sequence = 0;
-    Action action;
+    Cycle time = 0;         ///< of issue: the order among clusters
+    Cycle latency = 0;      ///< until it is done
+    uint64_t cluster = 0;   ///< its cluster
+    uint64_t sequence = 0;  ///< its number in the cluster
+    Action action;          ///< what is done
   };
+  /// What is to be ordered among clusters.
   [[nodiscard]] std::vector<OrderedOperation>& ordered_operations() { return ordered_operations_; }
 
  private:

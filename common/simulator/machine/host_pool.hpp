@@ -14,6 +14,7 @@
 
 namespace bw::sim {
 
+/// Host threads that run clusters.
 class HostPool {
  public:
   /// `threads` in all, the calling one included. If `pinned`, each keeps to a core of its own while

@@ -15,7 +15,7 @@ struct Instruction;
 
 /// Where the 32 lanes of a register (or of a constant, broadcast to all lanes) lie.
 struct Operand {
-  uint32_t offset_bytes = 0;
+  uint32_t offset_bytes = 0;  ///< from the beginning, in bytes
   /// Bytes per lane: 2, 4, 8 or 16; 0 for a predicate, which is one LaneMask for the whole warp.
   uint8_t bytes = 4;
   /// 0: in the warp's registers, 1: in the kernel's constants (index into LaneRegisters::bases).
@@ -49,8 +49,11 @@ using StrandHandler = Flow (*)(Strand&, const Instruction&, LaneMask active);
 class Handler {
  public:
   constexpr Handler() = default;
+  /// What executes the form.
   constexpr Handler(std::nullptr_t) {}
+  /// What executes the form.
   constexpr Handler(LaneHandler handler) : of_lanes_(handler) {}
+  /// What executes the form.
   constexpr Handler(StrandHandler handler) : of_strand_(handler) {}
 
   /// Whether there is none.
@@ -91,26 +94,27 @@ enum class Marks : uint8_t {
   return effect == Effect::lane || effect == Effect::warp;
 }
 
+/// A decoded instruction.
 struct Instruction {
-  Handler execute;
+  Handler execute;  ///< what executes it
   const Operand* operands =
       nullptr;  ///< destinations first, in the order in which the binder added them
-  const void* detail = nullptr;  ///< what the family decoded beyond this; owned by the kernel
-  int64_t immediate = 0;         ///< address displacement or other constant
-  uint32_t source_index = 0;     ///< index into the PTX function's instructions
-  uint32_t target = 0;           ///< branch target (instruction index)
-  uint32_t reconvergence = 0;    ///< where lanes meet again after a divergent branch
-  uint32_t guard_offset_bytes = 0;
-  uint16_t operand_count = 0;
-  uint16_t cycles = 1;  ///< issue cost
-  uint8_t flags = 0;    ///< family-specific small constants
-  bool has_guard = false;
-  bool guard_negated = false;
-  Effect effect = Effect::lane;
+  const void* detail = nullptr;     ///< what the family decoded beyond this; owned by the kernel
+  int64_t immediate = 0;            ///< address displacement or other constant
+  uint32_t source_index = 0;        ///< index into the PTX function's instructions
+  uint32_t target = 0;              ///< branch target (instruction index)
+  uint32_t reconvergence = 0;       ///< where lanes meet again after a divergent branch
+  uint32_t guard_offset_bytes = 0;  ///< of the guard's register
+  uint16_t operand_count = 0;       ///< how many operands
+  uint16_t cycles = 1;              ///< issue cost
+  uint8_t flags = 0;                ///< family-specific small constants
+  bool has_guard = false;           ///< whether a predicate guards it
+  bool guard_negated = false;       ///< whether the guard is negated
+  Effect effect = Effect::lane;     ///< who else sees what it does
   /// Starts only when what the strand has loaded is there (see Strand::loads_arrive): stores and
   /// atomics.
   bool awaits_loads = false;
-  Marks marks = Marks::compute;
+  Marks marks = Marks::compute;  ///< what it is counted as
 };
 
 }  // namespace bw::sim

@@ -24,17 +24,21 @@ struct OpcodeRow;
 /// A module whose global and constant variables have their place in device memory.
 class LoadedModule {
  public:
+  /// Places the module's variables in memory.
   LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDescription& machine,
                DeviceMemory& memory);
   ~LoadedModule();
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
 
+  /// The module as it was parsed.
   [[nodiscard]] const ptx::Module& ptx() const { return *module_; }
   /// Device address of a module-scope .global or .const variable; 0 when there is none of that
   /// name.
   [[nodiscard]] uint64_t variable_address(std::string_view name) const;
+  /// A variable by its name, or nullptr.
   [[nodiscard]] const ptx::Variable* variable(std::string_view name) const;
+  /// The device's memory.
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
   /// What it runs on.
   [[nodiscard]] const MachineDescription& machine() const { return machine_; }
@@ -48,10 +52,11 @@ class LoadedModule {
 
 /// A parameter of an entry in its parameter buffer.
 struct ParameterLayout {
-  size_t offset_bytes = 0;
-  size_t size_bytes = 0;
+  size_t offset_bytes = 0;  ///< from the beginning, in bytes
+  size_t size_bytes = 0;    ///< how many bytes
 };
 
+/// A kernel, decoded.
 class Kernel {
  public:
   /// Decodes entry `name`. Throws SimulationError{unsupported} that names each instruction form
@@ -61,9 +66,13 @@ class Kernel {
 
   /// The name as the reader wrote it: "bw::gemm_kernel<128, 128>(bw::Arguments)".
   [[nodiscard]] const std::string& name() const { return name_; }
+  /// Its function in the module.
   [[nodiscard]] const ptx::Function& function() const { return *function_; }
+  /// The module that it comes from.
   [[nodiscard]] const LoadedModule& module() const { return module_; }
+  /// Its instructions, decoded.
   [[nodiscard]] const std::vector<Instruction>& code() const { return code_; }
+  /// An instruction as it was parsed.
   [[nodiscard]] const ptx::Instruction& source(const Instruction& instruction) const {
     return function_->instructions[instruction.source_index];
   }
@@ -71,12 +80,19 @@ class Kernel {
   [[nodiscard]] const OpcodeRow& row(const Instruction& instruction) const {
     return *rows_[instruction.source_index];
   }
+  /// Immediates, each for 32 lanes.
   [[nodiscard]] const std::vector<std::byte>& constants() const { return constants_; }
+  /// Registers of a warp.
   [[nodiscard]] uint32_t register_file_bytes() const { return register_file_bytes_; }
+  /// Registers of a thread, as a GPU would count them.
   [[nodiscard]] uint32_t registers_per_thread() const { return registers_per_thread_; }
+  /// Static shared memory of a CTA.
   [[nodiscard]] size_t static_shared_bytes() const { return static_shared_bytes_; }
+  /// Local memory of a thread.
   [[nodiscard]] size_t local_bytes() const { return local_bytes_; }
+  /// The kernel's parameters.
   [[nodiscard]] const std::vector<ParameterLayout>& parameters() const { return parameters_; }
+  /// Bytes of all parameters.
   [[nodiscard]] size_t parameter_bytes() const { return parameter_bytes_; }
   /// Whether clusters can see each other's operations (global atomics, strong accesses, launch
   /// control), so that they advance in lockstep.

@@ -15,13 +15,17 @@
 
 namespace bw::sim {
 
+/// Makes a Kernel of a function.
 class KernelBuilder {
  public:
+  /// Makes a Kernel of a function.
   KernelBuilder(Kernel& kernel, const LoadedModule& module, const ptx::Function& function);
 
+  /// Decodes every instruction.
   void build();
 
   // For Binder.
+  /// Where a register lies.
   [[nodiscard]] Operand register_operand(uint32_t register_index) const;
   /// Scratch storage for results written to `_`.
   [[nodiscard]] Operand sink(size_t bytes) const;
@@ -29,13 +33,18 @@ class KernelBuilder {
   [[nodiscard]] Operand constant(size_t bytes, uint64_t low, uint64_t high = 0);
   /// The address of a variable in its state space (device address, shared offset, local offset).
   [[nodiscard]] uint64_t variable_address(const ptx::Variable& variable) const;
+  /// Adds an operand to the instruction at hand.
   void add_operand(const Operand& operand) { current_operands_.push_back(operand); }
+  /// Keeps a value as long as the kernel.
   void keep(std::shared_ptr<void> value) { kernel_.details_.push_back(std::move(value)); }
   /// Instructions that may read a destination of tcgen05.ld before tcgen05.wait::ld execute through
   /// `reader`, with a LateRead as detail.
   void check_late_reads(StrandHandler reader) { late_reader_ = reader; }
+  /// Its function in the module.
   [[nodiscard]] const ptx::Function& function() const { return function_; }
+  /// The kernel's name, for messages.
   [[nodiscard]] const std::string& kernel_name() const { return kernel_.name(); }
+  /// The module that it comes from.
   [[nodiscard]] const ptx::Module& ptx_module() const { return module_.ptx(); }
 
  private:

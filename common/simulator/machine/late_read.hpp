@@ -13,12 +13,13 @@ namespace bw::sim {
 /// still awaited (KernelBuilder::check_late_reads), then executes the original. All other
 /// instructions cost nothing.
 struct LateRead {
-  Instruction original;
+  Instruction original;  ///< the instruction as it was
+  /// A register that is read, and what it holds.
   struct Register {
-    Operand operand;
+    Operand operand;     ///< where it lies
     uint32_t index = 0;  ///< into the PTX function's registers
   };
-  std::vector<Register> registers;
+  std::vector<Register> registers;  ///< that it reads
 };
 
 }  // namespace bw::sim

@@ -11,18 +11,19 @@ namespace bw::sim {
 
 /// One GPU. What all of them share stands in machine/limits.hpp.
 struct MachineDescription {
-  std::string_view name;          ///< as BW_SIM_MACHINE takes it
-  std::string_view device_name;   ///< what it calls itself
-  uint32_t major = 0, minor = 0;  ///< compute capability
-  uint32_t sm_count = 0;
+  std::string_view name;              ///< as BW_SIM_MACHINE takes it
+  std::string_view device_name;       ///< what it calls itself
+  uint32_t major = 0;                 ///< compute capability
+  uint32_t minor = 0;                 ///< compute capability
+  uint32_t sm_count = 0;              ///< SMs of the GPU
   std::span<const uint32_t> gpc_sms;  ///< SMs of each GPC: a cluster's CTAs lie in one
-  bool has_tensor_memory = false;
+  bool has_tensor_memory = false;     ///< whether its SMs have tensor memory
   /// Beginnings of the opcodes that other machines have and this one doesn't.
   std::span<const std::string_view> missing_opcodes;
   double clock_ghz = 0;  ///< of the SMs; turns cycles into event times and %globaltimer
-  uint32_t memory_clock_kilohertz = 0;
-  uint32_t memory_bus_bits = 0;
-  uint32_t l2_bytes = 0;
+  uint32_t memory_clock_kilohertz = 0;  ///< as the runtime gives it
+  uint32_t memory_bus_bits = 0;         ///< as the runtime gives it
+  uint32_t l2_bytes = 0;                ///< size of the L2 cache
 
   /// 100 for compute capability 10.0.
   [[nodiscard]] constexpr uint32_t architecture() const { return major * 10 + minor; }

@@ -64,19 +64,20 @@ enum class EventKind : uint8_t {
 };
 /// A set of them, one bit each.
 using EventKinds = uint32_t;
+/// The set of these kinds.
 template <class... Kinds>
 [[nodiscard]] constexpr EventKinds event_kinds(Kinds... kinds) {
   return (EventKinds{0} | ... | (EventKinds{1} << static_cast<int>(kinds)));
 }
-inline constexpr EventKinds kAllEvents = ~EventKinds{0};
+inline constexpr EventKinds kAllEvents = ~EventKinds{0};  ///< every kind
 
 /// Who acts: some lanes of a warp by an instruction. What an asynchronous unit does later has the
 /// origin of the instruction that issued it.
 struct Origin {
-  const Instruction* instruction = nullptr;
-  uint16_t cta_rank = 0;
-  uint16_t warp = 0;
-  LaneMask lanes = 0;
+  const Instruction* instruction = nullptr;  ///< what was executed
+  uint16_t cta_rank = 0;                     ///< rank of the CTA in its cluster
+  uint16_t warp = 0;                         ///< number of the warp in its CTA
+  LaneMask lanes = 0;                        ///< the threads of the warp that take part
 };
 
 /// Bytes that an operation reads or writes.
@@ -90,34 +91,38 @@ struct MemoryRange {
 
 /// A CTA begins or has ended.
 struct CtaEvent {
-  static constexpr EventKind kKind = EventKind::cta;
-  const Cta& cta;
-  Cycle cycle = 0;
-  bool starts = false;
+  static constexpr EventKind kKind = EventKind::cta;  ///< the kind under which observers ask for it
+  const Cta& cta;                                     ///< the CTA
+  Cycle cycle = 0;                                    ///< when it happened
+  bool starts = false;                                ///< whether it starts or ends
 };
 
 /// A strand has run through instructions of one source line (one `.loc`).
 struct RunEvent {
-  static constexpr EventKind kKind = EventKind::run;
-  Origin origin{};  ///< the first instruction
-  Cycle from = 0, to = 0;
-  uint32_t instructions = 0;
+  static constexpr EventKind kKind = EventKind::run;  ///< the kind under which observers ask for it
+  Origin origin{};                                    ///< the first instruction
+  Cycle from = 0;                                     ///< the first cycle
+  Cycle to = 0;                                       ///< the last cycle
+  uint32_t instructions = 0;                          ///< that it executed
 };
 
 /// A strand suspends (`wakes` false) or will run again at `cycle`.
 struct WaitEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::wait;
-  Origin origin{};
-  Cycle cycle = 0;
-  const Wait& wait;  ///< what it waits or has waited for
-  bool wakes = false;
-  Wake wake{};  ///< when it wakes: why
+  Origin origin{};     ///< who did it, and where
+  Cycle cycle = 0;     ///< when it happened
+  const Wait& wait;    ///< what it waits or has waited for
+  bool wakes = false;  ///< whether this ends the wait
+  Wake wake{};         ///< when it wakes: why
 };
 
 /// An operation on an mbarrier, told with the state after it and, if it completes the phase, before
 /// that: the completion is an event of its own.
 struct MbarrierEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::mbarrier;
+  /// What can be done.
   enum class Operation : uint8_t {
     init,
     invalidate,
@@ -129,15 +134,16 @@ struct MbarrierEvent {
     complete,           ///< the phase `phase` is complete
     test,               ///< one execution of test_wait or try_wait
   };
-  Operation operation = Operation::init;
-  Origin origin{};
-  Cycle cycle = 0;
-  uint16_t cta_rank = 0;      ///< of the CTA that holds the barrier
-  uint32_t offset_bytes = 0;  ///< in its shared window
-  uint32_t slot = 0;          ///< small number of the object, unique in its CTA while it lives
-  uint64_t phase = 0;         ///< number of the phase that the operation belongs to
-  uint32_t expected = 0;
-  int32_t pending = 0;
+  Operation operation = Operation::init;  ///< what was done
+  Origin origin{};                        ///< who did it, and where
+  Cycle cycle = 0;                        ///< when it happened
+  uint16_t cta_rank = 0;                  ///< of the CTA that holds the barrier
+  uint32_t offset_bytes = 0;              ///< in its shared window
+  uint32_t slot = 0;      ///< small number of the object, unique in its CTA while it lives
+  uint64_t phase = 0;     ///< number of the phase that the operation belongs to
+  uint32_t expected = 0;  ///< arrivals of a phase
+  int32_t pending = 0;    ///< arrivals that are missing
+  /// Bytes that were announced and have not landed; negative where they landed first.
   int64_t tx_bytes = 0;
   uint64_t amount = 0;       ///< init, arrivals: count; expect_tx, complete_tx: bytes
   int64_t waited_phase = 0;  ///< test: number of the phase asked for; -1: before the first
@@ -147,62 +153,72 @@ struct MbarrierEvent {
 
 /// A named barrier of a CTA or the cluster's barrier.
 struct BarrierEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::barrier;
-  Origin origin{};  ///< of a completion: of the arrival or exit that completed it
-  Cycle cycle = 0;
-  bool of_cluster = false;
-  bool completes = false;
-  bool waits = false;    ///< an arrival that also waits
-  uint32_t id = 0;       ///< of a named barrier
-  uint32_t threads = 0;  ///< that take part
-  uint64_t phase = 0;
+  Origin origin{};          ///< of a completion: of the arrival or exit that completed it
+  Cycle cycle = 0;          ///< when it happened
+  bool of_cluster = false;  ///< whether it is the cluster's
+  bool completes = false;   ///< whether the phase completes
+  bool waits = false;       ///< an arrival that also waits
+  uint32_t id = 0;          ///< of a named barrier
+  uint32_t threads = 0;     ///< that take part
+  uint64_t phase = 0;       ///< number of the phase, from 0
 };
 
+/// Which unit copies.
 enum class CopyUnit : uint8_t { tensor, bulk, cp_async };
+/// From where to where.
 enum class CopyDirection : uint8_t { load, store, reduce, shared_to_shared };
 
 /// An mbarrier that a copy signals with complete_tx.
 struct CopySignal {
-  uint16_t cta_rank = 0;
-  uint32_t offset_bytes = 0;
-  uint32_t bytes = 0;
+  uint16_t cta_rank = 0;      ///< rank of the CTA in its cluster
+  uint32_t offset_bytes = 0;  ///< from the beginning, in bytes
+  uint32_t bytes = 0;         ///< how many bytes
 };
 
 /// What a copy moves. `id` is unique in its cluster.
 struct CopyDescription {
-  uint64_t id = 0;
-  CopyUnit unit = CopyUnit::bulk;
-  CopyDirection direction = CopyDirection::load;
-  uint64_t bytes = 0;
-  std::vector<MemoryRange> sources, destinations;
-  std::vector<CopySignal> signals;
+  uint64_t id = 0;                                ///< number that joins the events of one
+  CopyUnit unit = CopyUnit::bulk;                 ///< which unit copies
+  CopyDirection direction = CopyDirection::load;  ///< from where to where
+  uint64_t bytes = 0;                             ///< how many bytes
+  std::vector<MemoryRange> sources;               ///< what is read
+  std::vector<MemoryRange> destinations;          ///< what is written
+  std::vector<CopySignal> signals;                ///< which barriers it tells
 };
 
 /// A copy is issued, has read its source, or has written its destination.
 struct CopyEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::copy;
   /// A load reads and writes at one time: it is told as landed only.
   enum class Stage : uint8_t { issued, read, landed };
-  Stage stage = Stage::issued;
-  Origin origin{};
-  Cycle cycle = 0;
-  const CopyDescription& copy;
+  Stage stage = Stage::issued;  ///< how far it has come
+  Origin origin{};              ///< who did it, and where
+  Cycle cycle = 0;              ///< when it happened
+  const CopyDescription& copy;  ///< the copy
 };
 
 /// tcgen05.mma, tcgen05.cp or tcgen05.shift is issued or complete.
 struct TensorCoreEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::tensor_core;
+  /// What can be done.
   enum class Operation : uint8_t { mma, copy, shift };
-  Operation operation = Operation::mma;
-  bool completes = false;
-  Origin origin{};
-  Cycle cycle = 0;
-  Cycle completion = 0;   ///< when it will be, or is, complete
-  uint64_t id = 0;        ///< unique in its CTA
-  int group = 1;          ///< cta_group
-  const char* kind = "";  ///< of an MMA: "f16", ...
-  uint32_t m = 0, n = 0, k = 0;
-  bool accumulate = false;
+  Operation operation = Operation::mma;  ///< what was done
+  bool completes = false;                ///< whether the phase completes
+  Origin origin{};                       ///< who did it, and where
+  Cycle cycle = 0;                       ///< when it happened
+  Cycle completion = 0;                  ///< when it will be, or is, complete
+  uint64_t id = 0;                       ///< unique in its CTA
+  int group = 1;                         ///< cta_group
+  const char* kind = "";                 ///< of an MMA: "f16", ...
+  uint32_t m = 0;                        ///< rows
+  uint32_t n = 0;                        ///< columns
+  uint32_t k = 0;                        ///< depth
+  bool accumulate = false;               ///< whether it adds to D
+  /// First column, and how many.
   uint32_t column = 0, columns = 0;  ///< of Tensor Memory that it writes, in each CTA of the group
   /// Shared memory that it reads: A and B of each CTA. Of an MMA, only when it is issued.
   std::span<const MemoryRange> reads;
@@ -210,7 +226,9 @@ struct TensorCoreEvent {
 
 /// Allocation of, loads from and stores to Tensor Memory.
 struct TensorMemoryEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::tensor_memory;
+  /// What can be done.
   enum class Operation : uint8_t {
     alloc,  ///< granted
     dealloc,
@@ -220,22 +238,26 @@ struct TensorMemoryEvent {
     wait_load,
     wait_store,
   };
-  Operation operation = Operation::alloc;
-  Origin origin{};
-  Cycle cycle = 0;
-  uint32_t column = 0, columns = 0;
-  uint32_t lane = 0, lane_count = 0;
-  Cycle done = 0;  ///< load, store: when a wait for it may pass
+  Operation operation = Operation::alloc;  ///< what was done
+  Origin origin{};                         ///< who did it, and where
+  Cycle cycle = 0;                         ///< when it happened
+  uint32_t column = 0;                     ///< the first column
+  uint32_t columns = 0;                    ///< how many columns
+  uint32_t lane = 0;                       ///< the first lane
+  uint32_t lane_count = 0;                 ///< how many lanes
+  Cycle done = 0;                          ///< load, store: when a wait for it may pass
 };
 
 /// A commit, or a wait that passes, of the groups of a kind of asynchronous operation.
 struct GroupEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::group;
+  /// Which unit forms the groups.
   enum class Unit : uint8_t { bulk, cp_async, wgmma, tensor_core };
-  Unit unit = Unit::bulk;
-  bool waits = false;
-  Origin origin{};
-  Cycle cycle = 0;
+  Unit unit = Unit::bulk;  ///< which unit copies
+  bool waits = false;      ///< whether it waits
+  Origin origin{};         ///< who did it, and where
+  Cycle cycle = 0;         ///< when it happened
   uint32_t allowed = 0;    ///< wait: groups that may be pending
   bool read_only = false;  ///< wait: for the sources only (.read)
   // tcgen05.commit:
@@ -244,6 +266,7 @@ struct GroupEvent {
   Cycle completion = 0;       ///< when it arrives
 };
 
+/// What a fence orders.
 enum class FenceKind : uint8_t {
   thread,  ///< fence, membar
   mbarrier_init,
@@ -255,21 +278,24 @@ enum class FenceKind : uint8_t {
   tcgen05_after_thread_sync,
 };
 
+/// A fence was executed.
 struct FenceEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::fence;
-  FenceKind kind = FenceKind::thread;
-  Origin origin{};
-  Cycle cycle = 0;
+  FenceKind kind = FenceKind::thread;  ///< which one it is
+  Origin origin{};                     ///< who did it, and where
+  Cycle cycle = 0;                     ///< when it happened
 };
 
 /// Threads access memory through the generic proxy: ld, st, atom, red, ldmatrix, stmatrix.
 struct AccessEvent {
+  /// The kind under which observers ask for it.
   static constexpr EventKind kKind = EventKind::access;
-  Origin origin{};
-  Cycle cycle = 0;
-  AddressSpace space = AddressSpace::generic;  ///< as the instruction says it
-  Access access = Access::read;
-  bool atomic = false;
+  Origin origin{};                                    ///< who did it, and where
+  Cycle cycle = 0;                                    ///< when it happened
+  AddressSpace space = AddressSpace::generic;         ///< as the instruction says it
+  Access access = Access::read;                       ///< what is done
+  bool atomic = false;                                ///< whether it is atomic
   uint32_t bytes = 0;                                 ///< of each lane
   const std::array<uint64_t, kWarpLanes>& addresses;  ///< of the lanes of the origin
 };
@@ -285,16 +311,27 @@ class Observer {
   /// What it wants to be told; asked once.
   [[nodiscard]] virtual EventKinds wants() const = 0;
 
+  /// A CTA starts or ends.
   virtual void on_cta(const CtaEvent&) {}
+  /// A strand has run.
   virtual void on_run(const RunEvent&) {}
+  /// A strand goes to sleep or wakes.
   virtual void on_wait(const WaitEvent&) {}
+  /// An mbarrier was operated on.
   virtual void on_mbarrier(const MbarrierEvent&) {}
+  /// A named barrier or the cluster's was operated on.
   virtual void on_barrier(const BarrierEvent&) {}
+  /// A copy was issued, has read or has landed.
   virtual void on_copy(const CopyEvent&) {}
+  /// The tensor core was given work or has done it.
   virtual void on_tensor_core(const TensorCoreEvent&) {}
+  /// Tensor memory was allocated, freed, read or written.
   virtual void on_tensor_memory(const TensorMemoryEvent&) {}
+  /// A group was committed or waited for.
   virtual void on_group(const GroupEvent&) {}
+  /// A fence was executed.
   virtual void on_fence(const FenceEvent&) {}
+  /// Memory was read or written.
   virtual void on_access(const AccessEvent&) {}
 
   /// The cluster has ended (its object may be gone). Called for one cluster after the other, by
@@ -311,6 +348,7 @@ class LaunchObserver {
   LaunchObserver(const LaunchObserver&) = delete;
   LaunchObserver& operator=(const LaunchObserver&) = delete;
 
+  /// A launch begins.
   virtual void on_launch(Grid&) {}
   /// The observer of a cluster that is about to be built (its CTAs are not there yet), or nullptr.
   /// Called by any host thread, several at a time.
@@ -322,6 +360,7 @@ class LaunchObserver {
 /// The observers of one cluster.
 class ObserverList {
  public:
+  /// Adds an observer.
   void add(std::shared_ptr<Observer> observer) {
     if (observer == nullptr) return;
     const EventKinds kinds = observer->wants();
@@ -347,6 +386,7 @@ class ObserverList {
     return nullptr;
   }
 
+  /// Says how the cluster ended.
   void tell_end(RunStatus status) const {
     for (const Entry& entry : entries_) entry.observer->on_end(status);
   }

@@ -46,16 +46,18 @@ class Modifiers {
 /// Hands an instruction's operands to a row's bind function, which fills `out`.
 class Binder {
  public:
+  /// For one instruction and its row.
   Binder(KernelBuilder& builder, const ptx::Instruction& from, const Modifiers& matched,
          Instruction& into, std::string_view section)
       : source(from), modifiers(matched), out(into), builder_(builder), section_(section) {}
 
-  const ptx::Instruction& source;
-  const Modifiers& modifiers;
-  Instruction& out;
+  const ptx::Instruction& source;  ///< the instruction as it was parsed
+  const Modifiers& modifiers;      ///< as they matched
+  Instruction& out;                ///< what the bind function fills
 
   /// Number of PTX operands.
   [[nodiscard]] size_t count() const { return source.operands.size(); }
+  /// An operand as it was parsed.
   [[nodiscard]] const ptx::Operand& ptx_operand(size_t index) const;
   /// Throws unless the number of PTX operands is in [least, most].
   void expect_count(size_t least, size_t most) const;
@@ -73,6 +75,7 @@ class Binder {
   void address(const ptx::Operand& operand);
   /// All elements of a vector operand (or the single operand) as destinations / sources.
   size_t destination_vector(const ptx::Operand& operand, size_t sink_bytes);
+  /// Adds the elements as sources; returns how many.
   size_t source_vector(const ptx::Operand& operand, ptx::ScalarType type);
   /// An integer that must be an immediate.
   [[nodiscard]] int64_t immediate(const ptx::Operand& operand) const;
@@ -91,6 +94,7 @@ class Binder {
   /// section of its row.
   [[noreturn]] void refuse(std::string what, std::string fix) const;
 
+  /// The kernel's builder.
   [[nodiscard]] KernelBuilder& builder() { return builder_; }
 
  private:
@@ -103,8 +107,11 @@ class Binder {
 /// has no default, so that no row can leave it out.
 class EffectOf {
  public:
+  /// The same for all modifiers, or by a function.
   constexpr EffectOf(Effect effect) : fixed_(effect) {}
+  /// The same for all modifiers, or by a function.
   constexpr EffectOf(Effect (*of)(const Modifiers&)) : of_(of) {}
+  /// The effect of a form with these modifiers.
   [[nodiscard]] Effect operator()(const Modifiers& modifiers) const {
     return of_ != nullptr ? of_(modifiers) : fixed_;
   }
@@ -114,6 +121,7 @@ class EffectOf {
   Effect (*of_)(const Modifiers&) = nullptr;
 };
 
+/// Decodes the operands of a form.
 using BindFunction = void (*)(Binder&);
 
 /// All that the simulator knows of an instruction form; nothing else looks at an opcode's text.
@@ -137,9 +145,9 @@ inline constexpr std::string_view kAnyModifiers = "*";
 
 /// One group of a grammar.
 struct ModifierGroup {
-  std::string_view name;
-  std::vector<std::string_view> alternatives;
-  bool required = true;
+  std::string_view name;                       ///< the group's name
+  std::vector<std::string_view> alternatives;  ///< what it takes
+  bool required = true;                        ///< whether one has to be there
   size_t most = 1;  ///< how many of the alternatives it takes; a required group takes them all
 };
 
@@ -149,9 +157,10 @@ struct ModifierGroup {
 /// All families' rows, in order; defined above this layer (units/families.cpp).
 [[nodiscard]] std::span<const std::span<const OpcodeRow>> opcode_families();
 
+/// A row and what it matched.
 struct RowMatch {
-  const OpcodeRow* row = nullptr;
-  Modifiers modifiers;
+  const OpcodeRow* row = nullptr;  ///< the row
+  Modifiers modifiers;             ///< as they matched
 };
 
 /// The row for an opcode, or nullopt. The views in the match point into `opcode` and the table.

@@ -27,14 +27,15 @@ enum class SummationModel : uint8_t {
 /// "machine", "sequential", "hopper".
 [[nodiscard]] const char* summation_name(SummationModel model);
 
+/// Of a launch, from the environment.
 struct Settings {
   uint64_t seed = 0;          ///< 0: fixed order and latencies; else perturbs both (BW_SIM_SEED)
   uint32_t host_threads = 0;  ///< 0: one per core (BW_SIM_THREADS)
   bool pin_threads = false;   ///< a core for each host thread (BW_SIM_PIN_THREADS=1)
   const MachineDescription* machine = machines().data();  ///< BW_SIM_MACHINE
   uint32_t sm_count = machine->sm_count;                  ///< BW_SIM_SMS
-  size_t memory_bytes = size_t{64} << 30;  ///< address space of device memory (BW_SIM_MEMORY_GB)
-  Strictness strictness = Strictness::isa;             ///< BW_SIM_STRICTNESS=isa|hardware
+  size_t memory_bytes = size_t{64} << 30;   ///< address space of device memory (BW_SIM_MEMORY_GB)
+  Strictness strictness = Strictness::isa;  ///< BW_SIM_STRICTNESS=isa|hardware
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
@@ -47,6 +48,7 @@ struct Settings {
   [[nodiscard]] double cycles_of(double nanoseconds) const {
     return nanoseconds * machine->clock_ghz;
   }
+  /// At the machine's clock.
   [[nodiscard]] double nanoseconds_of(double cycles) const { return cycles / machine->clock_ghz; }
 
   /// Defaults overridden by the environment; `fallback` is the machine where that names none.

@@ -22,9 +22,10 @@ struct Strand;
 /// `st.local` and `st.param` are uses too: memory keeps no marks.
 class UndefinedLanes {
  public:
+  /// Where an undefined value comes from.
   struct Source {
-    const Instruction* shuffle = nullptr;
-    int lane = 0;  ///< that did not execute it
+    const Instruction* shuffle = nullptr;  ///< the instruction that made it
+    int lane = 0;                          ///< that did not execute it
   };
 
   /// The marked lanes of an operand.

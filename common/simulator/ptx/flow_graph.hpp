@@ -13,16 +13,19 @@ namespace bw::sim::ptx {
 /// Instructions [first, last) that run one after the other; control enters at the first and leaves
 /// behind the last.
 struct BasicBlock {
-  uint32_t first = 0, last = 0;
-  std::vector<uint32_t> successors, predecessors;  ///< block numbers, without the exit
+  uint32_t first = 0;                  ///< the first instruction
+  uint32_t last = 0;                   ///< the last instruction
+  std::vector<uint32_t> successors;    ///< block numbers, without the exit
+  std::vector<uint32_t> predecessors;  ///< block numbers
   bool leaves_function =
       false;  ///< some or all lanes end here: ret, exit, trap, the end of the list
 };
 
 /// The blocks in the order of their instructions. Block 0 is the entry.
 struct FlowGraph {
+  /// Of a function.
   explicit FlowGraph(const Function& function);
-  std::vector<BasicBlock> blocks;
+  std::vector<BasicBlock> blocks;  ///< in the order of the text
   std::vector<uint32_t> block_of;  ///< per instruction
 };
 
@@ -32,6 +35,7 @@ enum class Transfer : uint8_t {
   branch,  ///< bra, brx.idx
   leave,   ///< ret, exit, trap
 };
+/// How control goes on behind an opcode.
 [[nodiscard]] Transfer transfer_of(std::string_view opcode) noexcept;
 
 /// Calls visit(target) for each instruction that a branch names.

@@ -9,6 +9,7 @@
 
 namespace bw::sim::ptx {
 
+/// What a token is.
 enum class TokenKind : uint8_t {
   end,          ///< nothing is left
   word,         ///< identifier, register, opcode with modifiers, special register: "%tid.x"
@@ -20,12 +21,13 @@ enum class TokenKind : uint8_t {
   punctuation,  ///< one character, or one of << >> == != <= >= && ||
 };
 
+/// A piece of the text.
 struct Token {
-  TokenKind kind = TokenKind::end;
-  bool is_unsigned = false;
-  uint64_t value = 0;
-  std::string_view text;
-  TextPosition position;
+  TokenKind kind = TokenKind::end;  ///< which one it is
+  bool is_unsigned = false;         ///< whether it has a suffix that says so
+  uint64_t value = 0;               ///< of a number
+  std::string_view text;            ///< the text
+  TextPosition position;            ///< where in the source
 
   /// True for this punctuation, word or directive.
   [[nodiscard]] bool is(std::string_view spelling) const noexcept {
@@ -38,6 +40,7 @@ struct Token {
 /// padding of a fat binary) end the text.
 class Lexer {
  public:
+  /// Over a source.
   explicit Lexer(const Source& source);
 
   /// Throws SimulationError{parse} for characters and literals that PTX doesn't have.

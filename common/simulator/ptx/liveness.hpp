@@ -12,7 +12,8 @@ namespace bw::sim::ptx {
 /// Instructions [first, last) during which a register holds a value that may still be read. The
 /// instruction that writes it and the ones that read it belong to it.
 struct LiveSegment {
-  uint32_t first = 0, last = 0;
+  uint32_t first = 0;  ///< the first instruction
+  uint32_t last = 0;   ///< the last instruction
 };
 
 /// Per register: its segments in ascending order, none touching the next; empty if it is never

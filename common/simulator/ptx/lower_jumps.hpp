@@ -20,6 +20,7 @@ namespace bw::sim::ptx {
 inline constexpr std::string_view kLoweredCall = "call.lowered";
 /// What the strand executes whose register holds none of the targets; operand: the register.
 inline constexpr std::string_view kBadCallTarget = "bad_call_target";
+/// The opcode that stands for an index outside of a table.
 inline constexpr std::string_view kBadBranchIndex = "bad_branch_index";
 
 /// Replaces, in all functions, calls through a register and brx.idx. A call through a register

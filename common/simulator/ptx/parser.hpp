@@ -40,8 +40,8 @@ namespace bw::sim::ptx {
 
 /// An integer constant with PTX's two types, .s64 and .u64.
 struct Constant {
-  uint64_t value = 0;
-  bool is_unsigned = false;
+  uint64_t value = 0;        ///< of the expression
+  bool is_unsigned = false;  ///< whether it is unsigned
 };
 
 /// Parses one text into one module; used once.
@@ -49,6 +49,7 @@ class Parser {
  public:
   /// `text` must outlive the parser; nothing of the module refers to it.
   Parser(std::string_view text, std::string name);
+  /// Parses the module.
   [[nodiscard]] std::unique_ptr<Module> run();
 
  private:

@@ -12,8 +12,8 @@ namespace bw::sim::ptx {
 /// An instruction and those of its source registers that a tcgen05.ld without a tcgen05.wait::ld
 /// behind it may have as destinations when control comes to it.
 struct PendingRead {
-  uint32_t instruction = 0;
-  std::vector<uint32_t> registers;
+  uint32_t instruction = 0;         ///< that reads
+  std::vector<uint32_t> registers;  ///< that it reads late
 };
 
 /// All of a function, in the order of the instructions; empty for nearly every kernel. A copy and a

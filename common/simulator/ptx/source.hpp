@@ -11,18 +11,21 @@ namespace bw::sim::ptx {
 
 /// A place in the text: where a token or a construct begins and how long it is.
 struct TextPosition {
-  size_t offset_bytes = 0;
-  size_t length_bytes = 0;
-  uint32_t line = 1;
+  size_t offset_bytes = 0;  ///< from the beginning of the text
+  size_t length_bytes = 0;  ///< of the piece
+  uint32_t line = 1;        ///< line of the source
 };
 
 /// PTX text with its name. Reports say "name:line" and show the line. Trailing NUL bytes, the
 /// padding of a fat binary, are no part of the text.
 class Source {
  public:
+  /// A text and the name for messages.
   Source(std::string_view text, std::string name);
 
+  /// The text.
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
+  /// Its name.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   /// Throws SimulationError{parse}: `what` is wrong at `position`, `expected` is what may stand

@@ -32,6 +32,7 @@ class EventLog final : public LaunchObserver {
   /// The log that BW_SIM_EVENTS (a file) and BW_SIM_EVENT_KINDS ask for; nullptr when they don't.
   [[nodiscard]] static std::unique_ptr<EventLog> from_environment();
 
+  /// A launch begins.
   void on_launch(Grid& grid) override;
   [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override;
   void on_launch_end(const LaunchResult& result) override;

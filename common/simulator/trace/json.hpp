@@ -15,6 +15,7 @@ namespace bw::sim::trace {
 /// The inside of an object: `"name":value` pairs, separated by commas.
 class Fields {
  public:
+  /// Adds an element.
   template <class Value>
   Fields& add(std::string_view name, const Value& value) {
     if constexpr (std::is_same_v<Value, bool>) {
@@ -38,7 +39,9 @@ class Fields {
     text_ += fields;
     return *this;
   }
+  /// The text.
   [[nodiscard]] const std::string& text() const { return text_; }
+  /// The text of the object.
   [[nodiscard]] std::string object() const { return "{" + text_ + "}"; }
 
  private:
@@ -48,10 +51,12 @@ class Fields {
 /// A list of values that are JSON already.
 class List {
  public:
+  /// Adds an element.
   void add(std::string_view json) {
     if (!text_.empty()) text_ += ',';
     text_ += json;
   }
+  /// The text of the array.
   [[nodiscard]] std::string json() const { return "[" + text_ + "]"; }
 
  private:

@@ -14,6 +14,7 @@ namespace bw::sim::trace {
 /// The places of one kernel's instructions, by index into its text. Each is put together once.
 class Places {
  public:
+  /// Of a kernel's instructions.
   explicit Places(const Kernel& kernel) : kernel_(kernel) {}
 
   /// `"file":…,"line":…,"function":…,"stack":…,"opcode":…`: the place that reports name, the lines

@@ -21,24 +21,37 @@ namespace bw::sim::trace {
 /// The kinds of rows that are kept.
 using RowKinds = std::bitset<kRowKinds>;
 
+/// Writes rows of one cluster.
 class Recorder final : public Observer {
  public:
   /// Gets the recording when the cluster has ended; see Observer::on_end.
   using Sink = std::function<void(ClusterRecording&&)>;
 
+  /// Writes rows of one cluster.
   Recorder(const Cluster& cluster, const RowKinds& kinds, const RecordingWindow& window, Sink sink);
 
   [[nodiscard]] EventKinds wants() const override;
+  /// A CTA starts or ends.
   void on_cta(const CtaEvent& event) override;
+  /// A strand has run.
   void on_run(const RunEvent& event) override;
+  /// A strand goes to sleep or wakes.
   void on_wait(const WaitEvent& event) override;
+  /// An mbarrier was operated on.
   void on_mbarrier(const MbarrierEvent& event) override;
+  /// A named barrier or the cluster's was operated on.
   void on_barrier(const BarrierEvent& event) override;
+  /// A copy was issued, has read or has landed.
   void on_copy(const CopyEvent& event) override;
+  /// The tensor core was given work or has done it.
   void on_tensor_core(const TensorCoreEvent& event) override;
+  /// Tensor memory was allocated, freed, read or written.
   void on_tensor_memory(const TensorMemoryEvent& event) override;
+  /// A group was committed or waited for.
   void on_group(const GroupEvent& event) override;
+  /// A fence was executed.
   void on_fence(const FenceEvent& event) override;
+  /// Memory was read or written.
   void on_access(const AccessEvent& event) override;
   void on_end(RunStatus status) override;
 

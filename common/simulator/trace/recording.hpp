@@ -55,6 +55,7 @@ enum class RowKind : uint8_t {
   barrier_complete,
   access,
 };
+/// How many kinds there are.
 inline constexpr size_t kRowKinds = static_cast<size_t>(RowKind::access) + 1;
 
 /// How a field stands among a row's values.
@@ -67,62 +68,67 @@ enum class FieldType : uint8_t {
   signals,  ///< a count, then CTA rank, offset and bytes of each; kAbsent as the count: no field
   numbers,  ///< a count and as many values
 };
+/// The field is not there.
 inline constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 
+/// A field of a row.
 struct Field {
-  const char* name = "";
-  FieldType type = FieldType::number;
-  std::span<const char* const> names;
+  const char* name = "";               ///< in the event log
+  FieldType type = FieldType::number;  ///< its type
+  std::span<const char* const> names;  ///< the values' names
 };
 
 /// A kind of row: the event's name, and its values in order.
 struct Kind {
-  const char* event = "";
-  std::span<const Field> fields;
+  const char* event = "";         ///< the name in the event log
+  std::span<const Field> fields;  ///< its fields, in order
 };
+/// The description of a kind.
 [[nodiscard]] const Kind& kind_of(RowKind kind);
 /// The names of address spaces, in the order of AddressSpace.
 [[nodiscard]] std::span<const char* const> space_names();
 
 /// One event.
 struct Row {
-  static constexpr uint32_t kNone = ~uint32_t{0};
-  Cycle cycle = 0;
-  uint32_t instruction = kNone;  ///< index into the kernel's text
-  LaneMask lanes = 0;
-  uint32_t first_value = 0;  ///< index into ClusterRecording::values
-  uint32_t barrier = kNone;  ///< index into ClusterRecording::barriers
-  uint16_t cta_rank = 0;
-  uint16_t warp = 0;
-  RowKind kind = RowKind::run;
-  uint8_t unused[3] = {};  ///< so that all bytes of a row are its own
+  static constexpr uint32_t kNone = ~uint32_t{0};  ///< no such entry
+  Cycle cycle = 0;                                 ///< when it happened
+  uint32_t instruction = kNone;                    ///< index into the kernel's text
+  LaneMask lanes = 0;                              ///< the threads of the warp that take part
+  uint32_t first_value = 0;                        ///< index into ClusterRecording::values
+  uint32_t barrier = kNone;                        ///< index into ClusterRecording::barriers
+  uint16_t cta_rank = 0;                           ///< rank of the CTA in its cluster
+  uint16_t warp = 0;                               ///< number of the warp in its CTA
+  RowKind kind = RowKind::run;                     ///< which event
+  uint8_t unused[3] = {};                          ///< so that all bytes of a row are its own
 };
 static_assert(sizeof(Row) == 32, "readers of recordings know a row's size");
 
 /// An mbarrier from its init on.
 struct RecordedBarrier {
-  uint16_t cta_rank = 0;
-  uint32_t offset_bytes = 0;
+  uint16_t cta_rank = 0;                 ///< rank of the CTA in its cluster
+  uint32_t offset_bytes = 0;             ///< from the beginning, in bytes
   uint32_t initialised_by = Row::kNone;  ///< index into the kernel's text
 };
 
 /// What one cluster did, by cycle; what happened in one cycle in the order in which it happened.
 struct ClusterRecording {
-  uint64_t cluster = 0;
-  RunStatus status = RunStatus::finished;
-  std::vector<Dim3> ctas;  ///< by rank
-  std::vector<Row> rows;
-  std::vector<int64_t> values;
-  std::vector<RecordedBarrier> barriers;
-  std::vector<std::string> texts;
-  std::optional<Cycle> full_at;  ///< cycle of the first event for which there was no room
+  uint64_t cluster = 0;                    ///< the cluster
+  RunStatus status = RunStatus::finished;  ///< how it ended
+  std::vector<Dim3> ctas;                  ///< by rank
+  std::vector<Row> rows;                   ///< in the order of events
+  std::vector<int64_t> values;             ///< of all rows
+  std::vector<RecordedBarrier> barriers;   ///< that occur
+  std::vector<std::string> texts;          ///< that occur
+  std::optional<Cycle> full_at;            ///< cycle of the first event for which there was no room
 };
 
 /// What of a launch is recorded.
 struct RecordingWindow {
-  uint64_t first_cluster = 0, last_cluster = ~uint64_t{0};
-  Cycle first_cycle = 0, last_cycle = ~Cycle{0};
-  size_t most_rows = ~size_t{0};  ///< of a cluster
+  uint64_t first_cluster = 0;            ///< the first one that is kept
+  uint64_t last_cluster = ~uint64_t{0};  ///< the last one that is kept
+  Cycle first_cycle = 0;                 ///< the first one that is kept
+  Cycle last_cycle = ~Cycle{0};          ///< the last one that is kept
+  size_t most_rows = ~size_t{0};         ///< of a cluster
 };
 
 }  // namespace bw::sim::trace

@@ -38,6 +38,7 @@ class RecordingFile final : public LaunchObserver {
   /// for; nullptr when they don't.
   [[nodiscard]] static std::unique_ptr<RecordingFile> from_environment();
 
+  /// A launch begins.
   void on_launch(Grid& grid) override;
   [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override;
   void on_launch_end(const LaunchResult& result) override;

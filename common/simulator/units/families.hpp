@@ -9,15 +9,18 @@
 
 namespace bw::sim {
 
-using Rows = std::span<const OpcodeRow>;
+using Rows = std::span<const OpcodeRow>;  ///< rows of the opcode table
 
 // alu/
 namespace integer {
+/// Sums, products, quotients.
 [[nodiscard]] Rows arithmetic_rows();
+/// With a carry.
 [[nodiscard]] Rows carry_rows();
 [[nodiscard]] Rows bit_rows();  ///< logic, shifts, bit fields, prmt
 }  // namespace integer
 namespace floating {
+/// Sums, products, quotients.
 [[nodiscard]] Rows arithmetic_rows();
 [[nodiscard]] Rows function_rows();  ///< the approximate functions
 [[nodiscard]] Rows minmax_rows();    ///< abs, neg, min, max, copysign, testp
@@ -27,6 +30,7 @@ namespace half {
 }  // namespace half
 [[nodiscard]] Rows comparison_rows();  ///< setp, set, selp, slct, logic of predicates
 namespace conversion {
+/// Copies of registers.
 [[nodiscard]] Rows move_rows();
 [[nodiscard]] Rows scalar_rows();   ///< cvt between scalar types, cvt.pack
 [[nodiscard]] Rows packed_rows();   ///< cvt of packed 16-, 8-, 6- and 4-bit types
@@ -36,6 +40,7 @@ namespace conversion {
 // control/
 [[nodiscard]] Rows control_rows();  ///< bra, ret, exit, trap, call, nanosleep
 [[nodiscard]] Rows cluster_rows();  ///< mapa, getctarank, griddepcontrol, setmaxnreg
+/// Clusterlaunchcontrol.
 [[nodiscard]] Rows launch_control_rows();
 [[nodiscard]] Rows unexecuted_rows();  ///< known forms that are refused by name
 
@@ -48,6 +53,7 @@ namespace conversion {
 // synchronisation/
 [[nodiscard]] Rows warp_rows();     ///< shfl, vote, match, redux, elect, activemask, bar.warp.sync
 [[nodiscard]] Rows barrier_rows();  ///< bar, barrier, barrier.cluster
+/// Fences.
 [[nodiscard]] Rows fence_rows();
 namespace mbarrier_operations {
 [[nodiscard]] Rows arrive_rows();  ///< init, inval, expect_tx, complete_tx, arrive, arrive_drop
@@ -56,17 +62,24 @@ namespace mbarrier_operations {
 
 // copies/
 [[nodiscard]] Rows cp_async_rows();  ///< non-bulk cp.async
+/// Bulk copies.
 [[nodiscard]] Rows bulk_copy_rows();
+/// Tensor copies.
 [[nodiscard]] Rows tensor_copy_rows();
 [[nodiscard]] Rows tensor_map_rows();   ///< tensormap.replace, tensormap.cp_fenceproxy
 [[nodiscard]] Rows async_store_rows();  ///< st.async, red.async
 
 // tensor_core/
 namespace tcgen05 {
+/// Allocation of tensor memory.
 [[nodiscard]] Rows alloc_rows();
+/// Loads and stores.
 [[nodiscard]] Rows load_store_rows();
+/// Tcgen05.cp.
 [[nodiscard]] Rows copy_rows();
+/// Tcgen05.shift.
 [[nodiscard]] Rows shift_rows();
+/// Tcgen05.mma.
 [[nodiscard]] Rows mma_rows();
 [[nodiscard]] Rows commit_rows();  ///< commit and fence
 }  // namespace tcgen05

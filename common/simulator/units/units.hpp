@@ -18,6 +18,7 @@ namespace bw::sim {
 
 /// The units of one CTA.
 struct CtaUnits final : CtaUnitState {
+  /// For a CTA.
   explicit CtaUnits(Cta& cta)
       : mbarriers(cta),
         named_barriers(cta),
@@ -28,32 +29,36 @@ struct CtaUnits final : CtaUnitState {
         bulk_groups(cta),
         cp_async_groups(cta) {}
 
-  MbarrierUnit mbarriers;
-  NamedBarriers named_barriers;
-  WarpSync warp_sync;
-  TensorMemory tensor_memory;
-  TensorCore tensor_core;
-  TmaEngine tma;
-  BulkGroups bulk_groups;
-  CpAsyncGroups cp_async_groups;
+  MbarrierUnit mbarriers;         ///< in its shared memory
+  NamedBarriers named_barriers;   ///< of the CTA
+  WarpSync warp_sync;             ///< of its warps
+  TensorMemory tensor_memory;     ///< its columns
+  TensorCore tensor_core;         ///< that it issues to
+  TmaEngine tma;                  ///< that it issues to
+  BulkGroups bulk_groups;         ///< of its threads
+  CpAsyncGroups cp_async_groups;  ///< of its threads
 };
 
 /// The units that the CTAs of a cluster share.
 struct ClusterUnits final : ClusterUnitState {
+  /// For a cluster.
   explicit ClusterUnits(Cluster& cluster) : cluster_barrier(cluster) {}
 
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) override;
   void check_at_exit(Cta& cta) override;
 
-  ClusterBarrier cluster_barrier;
+  ClusterBarrier cluster_barrier;  ///< of the cluster
 };
 
 // The factory below makes the state of every CTA and cluster, so its type is known.
 
+/// The state, typed.
 [[nodiscard]] inline CtaUnits& units_of(const Cta& cta) {
   return static_cast<CtaUnits&>(*cta.units);
 }
+/// The state, typed.
 [[nodiscard]] inline CtaUnits& units_of(const Strand& strand) { return units_of(*strand.cta); }
+/// The state, typed.
 [[nodiscard]] inline ClusterUnits& units_of(const Cluster& cluster) {
   return static_cast<ClusterUnits&>(cluster.units());
 }

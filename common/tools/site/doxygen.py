@@ -11,7 +11,7 @@ from ..process import capture
 
 THEME = Path("/usr/share/doxygen-awesome-css")
 # Where every public member has to be documented.
-DOCUMENTED = ("common/device", "common/host", "solutions")
+DOCUMENTED = ("common/device", "common/host", "common/simulator", "solutions")
 
 
 def missing():

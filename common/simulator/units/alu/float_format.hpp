@@ -13,6 +13,7 @@
 
 namespace bw::sim {
 
+/// A binary floating-point format.
 struct FloatFormat {
   /// Which special values the largest exponent holds.
   enum class Specials : uint8_t {
@@ -20,14 +21,18 @@ struct FloatFormat {
     nan_only,  ///< e4m3: all ones is NaN, no infinity
     none,      ///< e2m3, e3m2, e2m1: finite numbers only
   };
-  int exponent_bits = 0;
-  int mantissa_bits = 0;
-  Specials specials = Specials::ieee;
-  uint64_t canonical_nan = 0;  ///< what PTX conversions produce
+  int exponent_bits = 0;               ///< of the exponent
+  int mantissa_bits = 0;               ///< of the fraction
+  Specials specials = Specials::ieee;  ///< whether there are infinities and NaNs
+  uint64_t canonical_nan = 0;          ///< what PTX conversions produce
 
+  /// Bits of all.
   [[nodiscard]] constexpr int width() const { return 1 + exponent_bits + mantissa_bits; }
+  /// Of the exponent.
   [[nodiscard]] constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
+  /// The least exponent of a normal number.
   [[nodiscard]] constexpr int smallest_normal_exponent() const { return 1 - bias(); }
+  /// The sign's place.
   [[nodiscard]] constexpr uint64_t sign_bit() const { return uint64_t{1} << (width() - 1); }
   /// The code of the greatest finite number.
   [[nodiscard]] constexpr uint64_t greatest() const {
@@ -38,27 +43,32 @@ struct FloatFormat {
 };
 
 // NaNs: f32 and narrower give all ones in exponent and mantissa; formats without NaN give +max.
+/// 64 bits.
 inline constexpr FloatFormat kFormatF64{11, 52, FloatFormat::Specials::ieee,
                                         0x7fff'ffff'ffff'ffffull};
+/// 32 bits.
 inline constexpr FloatFormat kFormatF32{8, 23, FloatFormat::Specials::ieee, 0x7fffffff};
-inline constexpr FloatFormat kFormatTf32{8, 10, FloatFormat::Specials::ieee, 0x3ffff};
-inline constexpr FloatFormat kFormatF16{5, 10, FloatFormat::Specials::ieee, 0x7fff};
+inline constexpr FloatFormat kFormatTf32{8, 10, FloatFormat::Specials::ieee, 0x3ffff};  ///< 19 bits
+inline constexpr FloatFormat kFormatF16{5, 10, FloatFormat::Specials::ieee, 0x7fff};    ///< 16 bits
+/// 16 bits, the exponent of fp32.
 inline constexpr FloatFormat kFormatBf16{8, 7, FloatFormat::Specials::ieee, 0x7fff};
-inline constexpr FloatFormat kFormatE4m3{4, 3, FloatFormat::Specials::nan_only, 0x7f};
-inline constexpr FloatFormat kFormatE5m2{5, 2, FloatFormat::Specials::ieee, 0x7f};
-inline constexpr FloatFormat kFormatE2m3{2, 3, FloatFormat::Specials::none, 0x1f};
-inline constexpr FloatFormat kFormatE3m2{3, 2, FloatFormat::Specials::none, 0x1f};
-inline constexpr FloatFormat kFormatE2m1{2, 1, FloatFormat::Specials::none, 0x7};
+inline constexpr FloatFormat kFormatE4m3{4, 3, FloatFormat::Specials::nan_only, 0x7f};  ///< 8 bits
+inline constexpr FloatFormat kFormatE5m2{5, 2, FloatFormat::Specials::ieee, 0x7f};      ///< 8 bits
+inline constexpr FloatFormat kFormatE2m3{2, 3, FloatFormat::Specials::none, 0x1f};      ///< 6 bits
+inline constexpr FloatFormat kFormatE3m2{3, 2, FloatFormat::Specials::none, 0x1f};      ///< 6 bits
+inline constexpr FloatFormat kFormatE2m1{2, 1, FloatFormat::Specials::none, 0x7};       ///< 4 bits
 
 /// (-1)^negative * significand * 2^exponent, an infinity or a NaN.
 struct ExactValue {
+  /// What it can be.
   enum class Kind : uint8_t { finite, infinite, nan };
-  Kind kind = Kind::finite;
-  bool negative = false;
-  uint64_t significand = 0;
-  int exponent = 0;
+  Kind kind = Kind::finite;  ///< which one it is
+  bool negative = false;     ///< the sign
+  uint64_t significand = 0;  ///< the digits, as an integer
+  int exponent = 0;          ///< the power of two that the significand is multiplied by
 };
 
+/// Takes the bits apart.
 [[nodiscard]] constexpr ExactValue decode(uint64_t bits, const FloatFormat& format) {
   ExactValue value;
   value.negative = (bits & format.sign_bit()) != 0;
@@ -113,8 +123,8 @@ struct ExactValue {
 
 /// Random bits of .rs: a fraction of one unit in the last place, `count` bits after the point.
 struct RandomFraction {
-  uint32_t bits = 0;
-  int count = 0;
+  uint32_t bits = 0;  ///< the encoding
+  int count = 0;      ///< of the bits
 };
 
 /// significand * 2^-shift, rounded away from zero where the part that is lost and the random

@@ -10,9 +10,10 @@ namespace bw::sim::floating {
 
 /// The NaN that f32 instructions produce (PTX ISA, "Floating Point Instructions").
 inline constexpr uint32_t kCanonicalNanF32 = 0x7fffffffu;
-inline constexpr uint32_t kSignF32 = 0x80000000u;
-inline constexpr uint32_t kExponentF32 = 0x7f800000u;
+inline constexpr uint32_t kSignF32 = 0x80000000u;      ///< the sign's bit
+inline constexpr uint32_t kExponentF32 = 0x7f800000u;  ///< the exponent's bits
 
+/// The NaN that instructions give.
 [[nodiscard]] inline float canonical_nan() { return std::bit_cast<float>(kCanonicalNanF32); }
 
 /// Subnormal f32 values become zero of the same sign (.ftz).
@@ -28,6 +29,7 @@ template <class T>
   return low < T{1} ? low : T{1};
 }
 
+/// Flushes a subnormal where the form says so.
 template <bool with_ftz, class T>
 [[nodiscard]] T input(T value) {
   if constexpr (with_ftz && std::is_same_v<T, float>) {
@@ -53,6 +55,7 @@ template <bool with_ftz, bool with_sat, class T>
 /// An operation with .ftz and .sat around it.
 template <class Operation, bool with_ftz, bool with_sat>
 struct Modified {
+  /// The operation, on flushed inputs.
   template <class T, class... More>
   static T apply(T a, More... more) {
     return output<with_ftz, with_sat>(

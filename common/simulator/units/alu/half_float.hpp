@@ -18,9 +18,13 @@ namespace bw::sim {
 
 /// IEEE binary16.
 struct Half {
-  static constexpr uint16_t kSign = 0x8000, kExponent = 0x7c00, kCanonicalNan = 0x7fff,
-                            kOne = 0x3c00, kMaxFinite = 0x7bff;
+  static constexpr uint16_t kSign = 0x8000;          ///< the sign's bit
+  static constexpr uint16_t kExponent = 0x7c00;      ///< the exponent's bits
+  static constexpr uint16_t kCanonicalNan = 0x7fff;  ///< the NaN that instructions give
+  static constexpr uint16_t kOne = 0x3c00;           ///< 1.0
+  static constexpr uint16_t kMaxFinite = 0x7bff;     ///< the largest finite number
 
+  /// The value, exactly.
   [[nodiscard]] static float to_float(uint16_t bits) {
     // Shifted into f32's fields, the value is too small by 2^112; NaN and infinity need f32's
     // exponent.
@@ -51,14 +55,19 @@ struct Half {
         select_below(0x7f800000u, magnitude, kCanonicalNan, sign | rounded));
   }
 
+  /// Whether it is a NaN.
   [[nodiscard]] static bool is_nan(uint16_t bits) { return (bits & 0x7fff) > kExponent; }
 };
 
 /// bfloat16: the upper half of an f32.
 struct Bfloat {
-  static constexpr uint16_t kSign = 0x8000, kExponent = 0x7f80, kCanonicalNan = 0x7fff,
-                            kOne = 0x3f80, kMaxFinite = 0x7f7f;
+  static constexpr uint16_t kSign = 0x8000;          ///< the sign's bit
+  static constexpr uint16_t kExponent = 0x7f80;      ///< the exponent's bits
+  static constexpr uint16_t kCanonicalNan = 0x7fff;  ///< the NaN that instructions give
+  static constexpr uint16_t kOne = 0x3f80;           ///< 1.0
+  static constexpr uint16_t kMaxFinite = 0x7f7f;     ///< the largest finite number
 
+  /// The value, exactly.
   [[nodiscard]] static float to_float(uint16_t bits) {
     return std::bit_cast<float>(uint32_t{bits} << 16);
   }
@@ -70,6 +79,7 @@ struct Bfloat {
     return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? kCanonicalNan : rounded);
   }
 
+  /// Whether it is a NaN.
   [[nodiscard]] static bool is_nan(uint16_t bits) { return (bits & 0x7fff) > kExponent; }
 };
 

@@ -81,6 +81,7 @@ void packed1(const LaneRegisters& registers, const Instruction& instruction, Lan
   for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p]); });
 }
 
+/// Two inputs of two 16-bit halves.
 template <class Op, class T, int num_parts>
 void packed2(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   T* const d = registers.lanes<T>(instruction.operands[0]);
@@ -89,6 +90,7 @@ void packed2(const LaneRegisters& registers, const Instruction& instruction, Lan
   for_parts<num_parts>(active, [=](int p) { d[p] = Op::apply(a[p], b[p]); });
 }
 
+/// Three inputs of two 16-bit halves.
 template <class Op, class T, int num_parts>
 void packed3(const LaneRegisters& registers, const Instruction& instruction, LaneMask active) {
   T* const d = registers.lanes<T>(instruction.operands[0]);
@@ -111,6 +113,7 @@ constexpr LaneHandler uniform() {
   }
 }
 
+/// A handler for packed halves.
 template <class Op, class T, int num_sources, int num_parts>
 constexpr LaneHandler packed() {
   if constexpr (num_sources == 1) {
@@ -171,37 +174,43 @@ auto by_integer_type(ptx::ScalarType type, Make make)
 template <class T>
 using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
-__extension__ typedef unsigned __int128 UnsignedWide128;
-__extension__ typedef __int128 SignedWide128;
+__extension__ typedef unsigned __int128 UnsignedWide128;  ///< 128 bits
+__extension__ typedef __int128 SignedWide128;             ///< 128 bits
 
 /// Twice as wide as T, same signedness.
 template <class T>
 struct Widened;
+/// Of uint16_t.
 template <>
 struct Widened<uint16_t> {
-  using Type = uint32_t;
+  using Type = uint32_t;  ///< the wider type
 };
+/// Of int16_t.
 template <>
 struct Widened<int16_t> {
-  using Type = int32_t;
+  using Type = int32_t;  ///< the wider type
 };
+/// Of uint32_t.
 template <>
 struct Widened<uint32_t> {
-  using Type = uint64_t;
+  using Type = uint64_t;  ///< the wider type
 };
+/// Of int32_t.
 template <>
 struct Widened<int32_t> {
-  using Type = int64_t;
+  using Type = int64_t;  ///< the wider type
 };
+/// Of uint64_t.
 template <>
 struct Widened<uint64_t> {
-  using Type = UnsignedWide128;
+  using Type = UnsignedWide128;  ///< the wider type
 };
+/// Of int64_t.
 template <>
 struct Widened<int64_t> {
-  using Type = SignedWide128;
+  using Type = SignedWide128;  ///< the wider type
 };
 template <class T>
-using Wide = typename Widened<T>::Type;
+using Wide = typename Widened<T>::Type;  ///< the wider type
 
 }  // namespace bw::sim::lanewise

@@ -8,6 +8,7 @@
 
 namespace bw::sim {
 
+/// The modes of the PTX ISA.
 enum class Rounding : uint8_t {
   nearest_even,  ///< .rn
   toward_zero,   ///< .rz
@@ -30,6 +31,7 @@ enum class Rounding : uint8_t {
 /// them) out of it.
 class RoundingScope {
  public:
+  /// Sets the host's mode until it ends.
   explicit RoundingScope(Rounding rounding) : saved_(std::fegetround()) {
     std::fesetround(host_mode(rounding));
     asm volatile("" ::: "memory");

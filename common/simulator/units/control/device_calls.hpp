@@ -28,10 +28,10 @@ int32_t device_vprintf(Strand& strand, const Instruction& instruction, int lane,
 
 /// The operands of __assertfail: generic addresses of strings, a line number.
 struct AssertionCall {
-  uint64_t message = 0;
-  uint64_t file = 0;
-  uint32_t line = 0;
-  uint64_t function = 0;
+  uint64_t message = 0;   ///< address of the text
+  uint64_t file = 0;      ///< address of the name
+  uint32_t line = 0;      ///< line of the source
+  uint64_t function = 0;  ///< address of the name
 };
 
 /// Executes __assertfail for one lane: throws SimulationError{trap} with CUDA's wording,

@@ -16,15 +16,16 @@ namespace bw::sim {
 /// overwritten and pending until its writes are visible.
 class AsyncGroups {
  public:
+  /// How far it can have come.
   enum class Stage : uint8_t {
     read,   ///< sources have been read
     write,  ///< the operation is complete
   };
   /// One operation of one thread.
   struct Ticket {
-    uint32_t thread = 0;
-    uint64_t group = 0;
-    uint64_t operation = 0;
+    uint32_t thread = 0;     ///< number of the thread in its CTA
+    uint64_t group = 0;      ///< number of the group
+    uint64_t operation = 0;  ///< number of the operation
   };
 
   /// `kind` is what waiting strands are shown to wait for.

@@ -18,14 +18,15 @@ namespace bw::sim {
 inline constexpr uint32_t kBulkAlignmentBytes = 16;
 /// Shared-memory addresses of tensor copies are multiples of 128 bytes.
 inline constexpr uint32_t kTensorSharedAlignmentBytes = 128;
-inline constexpr uint32_t kMbarrierObjectBytes = 8;
+inline constexpr uint32_t kMbarrierObjectBytes = 8;  ///< of an mbarrier
 
 /// An operand that is an address: index into Instruction::operands and displacement.
 struct AddressOperand {
-  uint16_t index = 0;
-  int64_t displacement = 0;
+  uint16_t index = 0;        ///< of the operand
+  int64_t displacement = 0;  ///< that is added
   /// A shared variable by name: its offset, to which the executing CTA's rank belongs.
   bool names_shared_variable = false;
+  /// Its value in a lane.
   [[nodiscard]] uint64_t of(const Strand& strand, const Instruction& instruction, int lane) const {
     const uint64_t address = lane_address(strand, instruction.operands[index], displacement, lane);
     if (!names_shared_variable) return address;
@@ -35,9 +36,11 @@ struct AddressOperand {
 
 /// An optional or plain value operand; index 0xffff when absent.
 struct ValueOperand {
-  static constexpr uint16_t kAbsent = 0xffff;
-  uint16_t index = kAbsent;
+  static constexpr uint16_t kAbsent = 0xffff;  ///< there is no such operand
+  uint16_t index = kAbsent;                    ///< of the operand
+  /// Whether there is one.
   [[nodiscard]] bool present() const { return index != kAbsent; }
+  /// Its value in a lane.
   [[nodiscard]] uint64_t of(const Strand& strand, const Instruction& instruction, int lane) const {
     return strand.value(instruction.operands[index], lane);
   }
@@ -46,9 +49,13 @@ struct ValueOperand {
 /// Binds operands in order and remembers where each went.
 class CopyBinder {
  public:
+  /// Over the row's binder.
   explicit CopyBinder(Binder& binder) : binder_(binder) {}
+  /// Binds an address.
   AddressOperand address(const ptx::Operand& operand);
+  /// Binds a value.
   ValueOperand value(const ptx::Operand& operand, ptx::ScalarType type);
+  /// Binds a predicate.
   ValueOperand predicate(const ptx::Operand& operand);
   /// A vector's elements (or the single operand): returns the first, sets `count`.
   ValueOperand vector(const ptx::Operand& operand, ptx::ScalarType type, size_t& count);
@@ -66,11 +73,11 @@ enum class CtaGroup : uint8_t { one, two };
 
 /// Destination and mbarrier operands of a load into shared memory.
 struct SharedTarget {
-  AddressOperand destination;
-  AddressOperand mbarrier;
-  ValueOperand multicast_mask;  ///< present with .multicast::cluster
-  bool in_own_cta = false;      ///< .shared::cta
-  CtaGroup cta_group = CtaGroup::one;
+  AddressOperand destination;          ///< where it goes
+  AddressOperand mbarrier;             ///< that counts the bytes
+  ValueOperand multicast_mask;         ///< present with .multicast::cluster
+  bool in_own_cta = false;             ///< .shared::cta
+  CtaGroup cta_group = CtaGroup::one;  ///< CTAs that work together
 };
 
 /// Resolves destinations and mbarriers of one lane's load and fills destinations and

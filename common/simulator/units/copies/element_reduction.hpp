@@ -7,6 +7,7 @@
 
 namespace bw::sim {
 
+/// What is done with both values.
 enum class Reduction : uint8_t { add, min, max, inc, dec, bit_and, bit_or, bit_xor };
 
 /// Element types of a reduction; b32 and b64 are u32 and u64.

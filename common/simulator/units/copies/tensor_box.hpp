@@ -29,9 +29,13 @@ class TensorBox {
   TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
             bool gathered);
 
+  /// The tensor map.
   [[nodiscard]] const TensorMap& map() const { return map_; }
+  /// Bytes of a row.
   [[nodiscard]] uint32_t row_bytes() const { return row_bytes_; }
+  /// How many rows.
   [[nodiscard]] uint32_t rows() const { return rows_; }
+  /// From row to row in shared memory.
   [[nodiscard]] uint32_t pitch_bytes() const { return pitch_bytes_; }
   /// Bytes that the copy reports to the mbarrier: the whole box, whatever lies outside of the
   /// tensor.
@@ -41,8 +45,8 @@ class TensorBox {
 
   /// Global memory that the box touches.
   struct Range {
-    uint64_t address = 0;
-    uint64_t size_bytes = 0;
+    uint64_t address = 0;     ///< where it lies
+    uint64_t size_bytes = 0;  ///< how many bytes
   };
   /// From the lowest to the highest byte of the box inside of the tensor; nullopt when all is
   /// outside.

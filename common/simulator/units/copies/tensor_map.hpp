@@ -14,9 +14,9 @@
 
 namespace bw::sim {
 
-inline constexpr size_t kTensorMapBytes = 128;
-inline constexpr size_t kTensorMapAlignmentBytes = 64;
-inline constexpr uint32_t kTensorMapMaxRank = 5;
+inline constexpr size_t kTensorMapBytes = 128;          ///< of the map
+inline constexpr size_t kTensorMapAlignmentBytes = 64;  ///< of the map
+inline constexpr uint32_t kTensorMapMaxRank = 5;        ///< most dimensions
 
 /// CUtensorMapDataType, same values.
 enum class TensorMapType : uint8_t {
@@ -52,17 +52,18 @@ enum class TensorMapSwizzle : uint8_t {
 
 /// A decoded tiled tensor map. Dimension 0 is the contiguous one.
 struct TensorMap {
-  TensorMapType type = TensorMapType::u8;
-  uint32_t rank = 1;
+  TensorMapType type = TensorMapType::u8;                  ///< of an element
+  uint32_t rank = 1;                                       ///< number of dimensions
   uint64_t address = 0;                                    ///< of element (0, 0, ...)
   std::array<uint64_t, kTensorMapMaxRank> extents{};       ///< in elements
   std::array<uint64_t, kTensorMapMaxRank> stride_bytes{};  ///< of dimensions 1 and up; [0] is 0
   std::array<uint32_t, kTensorMapMaxRank> box{};           ///< in elements, before the stride
+  /// Every how many-th element is taken.
   std::array<uint32_t, kTensorMapMaxRank> element_strides{};
-  TensorMapInterleave interleave = TensorMapInterleave::none;
-  TensorMapSwizzle swizzle = TensorMapSwizzle::none;
-  uint8_t l2_promotion = 0;  ///< a hint; kept, not used
-  bool nan_fill = false;     ///< out of range: NaN, else zero
+  TensorMapInterleave interleave = TensorMapInterleave::none;  ///< of the channels
+  TensorMapSwizzle swizzle = TensorMapSwizzle::none;           ///< how chunks are exchanged
+  uint8_t l2_promotion = 0;                                    ///< a hint; kept, not used
+  bool nan_fill = false;                                       ///< out of range: NaN, else zero
 
   /// Elements that a copy moves along a dimension: box over element stride, rounded up. Dimension 0
   /// has no stride unless interleaved. With an interleave, dimension rank - 2 counts channel
@@ -79,32 +80,34 @@ struct TensorMap {
 [[nodiscard]] uint32_t tensor_map_element_bits(TensorMapType type) noexcept;
 /// "u8", "bf16", "16U4_ALIGN8B".
 [[nodiscard]] const char* tensor_map_type_name(TensorMapType type) noexcept;
+/// Whether it is a floating-point type.
 [[nodiscard]] bool tensor_map_type_is_float(TensorMapType type) noexcept;
 /// Bytes of the span in which a swizzle permutes (32, 64, 128), 0 without.
 [[nodiscard]] uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept;
 
 /// The arguments of cuTensorMapEncodeTiled, enumerations as their integers.
 struct TensorMapArguments {
-  int data_type = 0;
-  uint32_t rank = 0;
-  uint64_t global_address = 0;
+  int data_type = 0;                          ///< as the driver numbers it
+  uint32_t rank = 0;                          ///< number of dimensions
+  uint64_t global_address = 0;                ///< of the tensor
   const uint64_t* global_dim = nullptr;       ///< rank elements
   const uint64_t* global_strides = nullptr;   ///< rank - 1 elements, bytes; may be null for rank 1
   const uint32_t* box_dim = nullptr;          ///< rank elements
   const uint32_t* element_strides = nullptr;  ///< rank elements
-  int interleave = 0;
-  int swizzle = 0;
-  int l2_promotion = 0;
-  int oob_fill = 0;
+  int interleave = 0;                         ///< of the channels
+  int swizzle = 0;                            ///< how chunks are exchanged
+  int l2_promotion = 0;                       ///< as the driver numbers it
+  int oob_fill = 0;                           ///< what stands outside of the tensor
 };
 
 /// What an encoding function returns; the error code is a CUresult.
 struct TensorMapStatus {
-  static constexpr int kSuccess = 0;
+  static constexpr int kSuccess = 0;         ///< CUDA_SUCCESS
   static constexpr int kInvalidValue = 1;    ///< CUDA_ERROR_INVALID_VALUE
   static constexpr int kNotSupported = 801;  ///< CUDA_ERROR_NOT_SUPPORTED
-  int code = kSuccess;
+  int code = kSuccess;                       ///< a CUresult
   std::string message;  ///< empty, or one sentence: the argument, its value and what is allowed
+  /// Whether nothing went wrong.
   [[nodiscard]] bool ok() const { return code == kSuccess; }
 };
 

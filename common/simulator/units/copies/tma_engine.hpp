@@ -19,18 +19,20 @@ namespace bw::sim {
 
 /// A copy into shared memory that completes on mbarriers.
 struct TmaLoad {
+  /// A barrier that a copy tells.
   struct Signal {
-    Cta* cta = nullptr;
+    Cta* cta = nullptr;         ///< the CTA
     uint32_t offset_bytes = 0;  ///< of the mbarrier
     uint32_t bytes = 0;         ///< complete_tx
   };
+  /// Issued at a site.
   explicit TmaLoad(const Site& issued_at) : site(issued_at) {}
 
-  Site site;                    ///< who issued the copy, for faults at its completion
-  uint32_t bytes = 0;           ///< moved, for the latency
-  const Cta* source = nullptr;  ///< CTA whose shared memory is read, or nullptr
-  std::vector<Cta*> destinations;
-  std::vector<Signal> signals;
+  Site site;                       ///< who issued the copy, for faults at its completion
+  uint32_t bytes = 0;              ///< moved, for the latency
+  const Cta* source = nullptr;     ///< CTA whose shared memory is read, or nullptr
+  std::vector<Cta*> destinations;  ///< CTAs that get the box
+  std::vector<Signal> signals;     ///< which barriers it tells
   /// Moves the data; gets each destination's shared memory.
   std::function<void(const std::vector<std::byte*>& windows)> move;
   std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
@@ -38,24 +40,30 @@ struct TmaLoad {
 
 /// A copy out of the own CTA's shared memory that completes on a bulk group.
 struct TmaStore {
+  /// Issued at a site.
   explicit TmaStore(const Site& issued_at) : site(issued_at) {}
 
-  Site site;  ///< who issued the copy, for faults at its completion
-  uint32_t bytes = 0;
-  AsyncGroups::Ticket ticket;
-  bool ordered = false;  ///< the write is ordered among all clusters of the grid (reductions)
+  Site site;                   ///< who issued the copy, for faults at its completion
+  uint32_t bytes = 0;          ///< how many bytes
+  AsyncGroups::Ticket ticket;  ///< its place in its group
+  bool ordered = false;        ///< the write is ordered among all clusters of the grid (reductions)
+  /// Takes the bytes from shared memory.
   std::function<void(const std::byte* window, std::vector<std::byte>& staged)> read;
+  /// Writes them to global memory.
   std::function<void(const std::vector<std::byte>& staged)> write;
   std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
 };
 
+/// The copy engine of a CTA's SM.
 class TmaEngine {
  public:
+  /// The copy engine of a CTA's SM.
   explicit TmaEngine(Cta& cta) : cta_(cta) {}
 
   /// Issue at `now`. Throw SimulationError{contract}, at completion, when a CTA whose shared memory
   /// is used has exited; at the level `hardware` the memory lives until then.
   void load(TmaLoad load, Cycle now);
+  /// Begins a store.
   void store(TmaStore store, Cycle now);
 
  private:

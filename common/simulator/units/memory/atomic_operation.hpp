@@ -12,9 +12,10 @@ namespace bw::sim {
 
 /// Up to 128 bits of an operand, the low word first.
 struct AtomicValue {
-  uint64_t words[2] = {0, 0};
+  uint64_t words[2] = {0, 0};  ///< of up to 128 bits
 };
 
+/// What an atomic does with which type.
 struct AtomicOperation {
   /// old value, first operand, second operand (cas only) → new value.
   AtomicValue (*function)(AtomicValue, AtomicValue, AtomicValue) = nullptr;
@@ -30,6 +31,7 @@ struct AtomicOperation {
 /// GPU does so too, for vectors as well).
 [[nodiscard]] AtomicOperation in_global_memory(const AtomicOperation& operation);
 
+/// The new value.
 [[nodiscard]] inline AtomicValue apply(const AtomicOperation& operation, AtomicValue old,
                                        AtomicValue first, AtomicValue second = {}) {
   return operation.function(old, first, second);

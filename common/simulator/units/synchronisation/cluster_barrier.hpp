@@ -13,6 +13,7 @@ namespace bw::sim {
 /// arrived; it is seen by the waiting threads kClusterBarrier cycles later.
 class ClusterBarrier {
  public:
+  /// For a cluster.
   explicit ClusterBarrier(Cluster& cluster);
   ~ClusterBarrier();
 
@@ -32,8 +33,11 @@ class ClusterBarrier {
     LaneMask arrived = 0;      ///< arrived in the current phase
     LaneMask outstanding = 0;  ///< arrived, and not yet waited
   };
+  /// What a warp has done.
   [[nodiscard]] const WarpState& warp_state(uint32_t cta_rank, uint32_t warp) const;
+  /// Phases that are complete.
   [[nodiscard]] uint64_t phase() const { return phase_; }
+  /// Threads that have arrived in this phase.
   [[nodiscard]] uint32_t arrived_threads() const { return arrived_threads_; }
 
  private:

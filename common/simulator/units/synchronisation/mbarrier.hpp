@@ -30,19 +30,22 @@ struct Mbarrier {
   Cycle phase_start = 0;            ///< when the current phase began
   uint32_t slot = 0;                ///< its number among the CTA's objects
   bool live = false;                ///< initialised and not invalidated
+  /// A strand that sleeps, and what wakes it.
   struct Waiter {
-    Strand* strand;
-    uint32_t wait_token;
+    Strand* strand;       ///< who waits
+    uint32_t wait_token;  ///< the wait that it stands for; a later wait of the strand has another
   };
-  std::vector<Waiter> waiters;
+  std::vector<Waiter> waiters;  ///< strands that wait for it
 };
 
 /// What a state-based wait compares: the opaque value that arrive returns.
 namespace mbarrier_state {
 /// Opaque state of a phase and of the pending count before the arrive-on operation.
 [[nodiscard]] uint64_t encode(uint64_t phase, int32_t pending);
+/// Whether it is the result of an arrival.
 [[nodiscard]] bool is_valid(uint64_t state);
 [[nodiscard]] uint32_t phase(uint64_t state);  ///< modulo 2^32
+/// The pending count in a state.
 [[nodiscard]] uint32_t pending(uint64_t state);
 }  // namespace mbarrier_state
 
@@ -58,6 +61,7 @@ namespace mbarrier_state {
 /// executes its current instruction.
 class MbarrierUnit {
  public:
+  /// For a CTA.
   explicit MbarrierUnit(Cta& cta);
   ~MbarrierUnit();
 
@@ -69,8 +73,10 @@ class MbarrierUnit {
   [[nodiscard]] Mbarrier& require(uint32_t offset_bytes, const Strand& strand,
                                   const Instruction& instruction);
 
+  /// Mbarrier.init.
   void init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
             const Instruction& instruction);
+  /// Mbarrier.inval.
   void invalidate(uint32_t offset_bytes, Cycle now, const Strand& strand,
                   const Instruction& instruction);
 
@@ -86,8 +92,10 @@ class MbarrierUnit {
   /// A fault when an arrive-on of `count` would complete the phase: the promise of .noComplete.
   void check_no_complete(uint32_t offset_bytes, uint32_t count, const Strand& strand,
                          const Instruction& instruction);
+  /// Announces bytes.
   void expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
                  const Instruction& instruction, LaneMask lanes = 0);
+  /// Bytes have landed.
   void complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
                    const Instruction& instruction, LaneMask lanes = 0);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc

@@ -11,6 +11,7 @@
 namespace bw::sim::mbarrier_operations {
 
 // Instruction::flags of the family. The two lowest bits are the address space.
+/// What a form's modifiers say.
 enum Flags : uint8_t {
   kSpaceMask = 3,
   kGeneric = 0,
@@ -27,6 +28,7 @@ enum Flags : uint8_t {
 
 /// The flag of the "space" group's match.
 [[nodiscard]] uint8_t space_flag(const Modifiers& modifiers);
+/// Which memory the flags name.
 [[nodiscard]] AddressSpace address_space(uint8_t flags);
 /// `.sem` and `.scope` stand together or not at all.
 void check_sem_and_scope(const Binder& binder);

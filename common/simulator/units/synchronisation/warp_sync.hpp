@@ -24,6 +24,7 @@ using WarpOperation = void (*)(const Strand& strand, const Instruction& instruct
 /// The waiting strands of one CTA's warps.
 class WarpSync {
  public:
+  /// For a CTA.
   explicit WarpSync(Cta& cta);
   ~WarpSync();
 

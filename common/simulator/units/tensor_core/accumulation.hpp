@@ -28,17 +28,18 @@ inline constexpr size_t kRowBlock = 16;
 struct RowTile {
   const float* a = nullptr;  ///< [k][16]
   const float* b = nullptr;  ///< [n][b_stride], k contiguous
-  size_t b_stride = 0;
-  float* d = nullptr;  ///< [n][d_stride], rows contiguous
-  size_t d_stride = 0;
-  size_t n = 0;
-  size_t k = 0;
-  bool accumulate = false;  ///< start from D; else from 0
+  size_t b_stride = 0;       ///< elements from row to row of B
+  float* d = nullptr;        ///< [n][d_stride], rows contiguous
+  size_t d_stride = 0;       ///< elements from row to row of D
+  size_t n = 0;              ///< columns
+  size_t k = 0;              ///< depth
+  bool accumulate = false;   ///< start from D; else from 0
 };
 
 /// What the elements of a tile were before they became fp32, for models whose rule depends on it.
 struct TileFormats {
-  MmaFormat a = MmaFormat::f16, b = MmaFormat::f16;
+  MmaFormat a = MmaFormat::f16;  ///< the first operand
+  MmaFormat b = MmaFormat::f16;  ///< the second operand
   /// Products that one instruction sums (its K). A tile's k is a multiple: several instructions on
   /// one accumulator, in their order.
   uint32_t step = 0;

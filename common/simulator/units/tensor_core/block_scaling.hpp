@@ -28,11 +28,12 @@ namespace bw::sim {
 
 /// Where a matrix's scales stand in one CTA.
 struct ScaleMatrix {
-  uint32_t column = 0;  ///< base
-  uint32_t id = 0;      ///< first byte
-  uint32_t count = 0;   ///< of a row: 1, 2 or 4
-  ScaleFormat format = ScaleFormat::ue8m0;
-  uint32_t first_lane = 0, lanes = 128;  ///< whose quarters hold copies
+  uint32_t column = 0;                      ///< base
+  uint32_t id = 0;                          ///< first byte
+  uint32_t count = 0;                       ///< of a row: 1, 2 or 4
+  ScaleFormat format = ScaleFormat::ue8m0;  ///< of a scale
+  uint32_t first_lane = 0;                  ///< whose quarter holds the first copy
+  uint32_t lanes = 128;                     ///< whose quarters hold copies
 };
 
 /// Values of `rows` rows as [row][count]. What is wrong when copies differ or a code has no value:

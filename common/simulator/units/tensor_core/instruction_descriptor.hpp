@@ -9,6 +9,7 @@
 
 namespace bw::sim {
 
+/// The kinds that are executed.
 enum class MmaKind : uint8_t { f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4, mxf4nvf4 };
 
 /// Whether a kind scales its operands by blocks of K.
@@ -47,7 +48,7 @@ enum class ScaleFormat : uint8_t { ue4m3 = 0, ue8m0 = 1 };
 
 /// What the opcode says of an MMA; the descriptor has to go with it.
 struct MmaForm {
-  MmaKind kind = MmaKind::f16;
+  MmaKind kind = MmaKind::f16;     ///< which one it is
   int group = 1;                   ///< .cta_group
   bool sparse = false;             ///< .sp
   bool weight_stationary = false;  ///< .ws
@@ -56,18 +57,22 @@ struct MmaForm {
 
 /// What an instruction descriptor asks for.
 struct MmaShape {
-  MmaKind kind = MmaKind::f16;
-  MmaFormat a_format = MmaFormat::f16, b_format = MmaFormat::f16;
-  AccumulatorFormat d_format = AccumulatorFormat::f32;
-  Major a_major = Major::k, b_major = Major::k;
-  bool negate = false;    ///< products are negated (exactly one of A and B is)
-  bool saturate = false;  ///< kind::i8: clamp to the range of s32
-  bool sparse = false;
-  uint8_t sparsity_selector = 0;
-  ScaleFormat scale_format = ScaleFormat::ue8m0;
-  uint8_t a_scale_id = 0, b_scale_id = 0;  ///< byte of a Tensor Memory word of the first scale
-  uint32_t largest_shift = 0;              ///< of columns of B, with .ws
-  uint32_t m = 0, n = 0;
+  MmaKind kind = MmaKind::f16;                          ///< which one it is
+  MmaFormat a_format = MmaFormat::f16;                  ///< of A
+  MmaFormat b_format = MmaFormat::f16;                  ///< of B
+  AccumulatorFormat d_format = AccumulatorFormat::f32;  ///< of D
+  Major a_major = Major::k;                             ///< which of A's indices is contiguous
+  Major b_major = Major::k;                             ///< which of B's indices is contiguous
+  bool negate = false;            ///< products are negated (exactly one of A and B is)
+  bool saturate = false;          ///< kind::i8: clamp to the range of s32
+  bool sparse = false;            ///< whether A holds two of four values
+  uint8_t sparsity_selector = 0;  ///< which of the metadata's parts
+  ScaleFormat scale_format = ScaleFormat::ue8m0;  ///< of the scales
+  uint8_t a_scale_id = 0;      ///< byte of a Tensor Memory word of the first scale
+  uint8_t b_scale_id = 0;      ///< byte of a Tensor Memory word of the first scale
+  uint32_t largest_shift = 0;  ///< of columns of B, with .ws
+  uint32_t m = 0;              ///< rows
+  uint32_t n = 0;              ///< columns
 
   /// K of the product.
   [[nodiscard]] constexpr uint32_t k() const { return a_k() * (sparse ? 2 : 1); }

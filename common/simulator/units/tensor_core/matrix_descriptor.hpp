@@ -12,10 +12,11 @@
 
 namespace bw::sim {
 
-inline constexpr uint32_t kChunkBytes = 16;
+inline constexpr uint32_t kChunkBytes = 16;  ///< what no layout splits
 /// K of one tcgen05.mma in bytes (16-bit, 32-bit and unpacked 8-bit elements alike).
 inline constexpr uint32_t kMmaKBytes = 32;
 
+/// As the descriptor encodes it.
 enum class SharedSwizzle : uint8_t {
   none = 0,
   k128b_atom32 = 1,  ///< 128-byte pattern that exchanges 32-byte pieces
@@ -27,12 +28,13 @@ enum class SharedSwizzle : uint8_t {
 /// Which index of a matrix is contiguous.
 enum class Major : uint8_t { k, mn };
 
+/// A descriptor, taken apart.
 struct MatrixDescriptor {
-  uint32_t start_bytes = 0;
-  uint32_t leading_bytes = 0;
-  uint32_t stride_bytes = 0;
-  uint32_t base_offset = 0;
-  SharedSwizzle swizzle = SharedSwizzle::none;
+  uint32_t start_bytes = 0;                     ///< of the matrix
+  uint32_t leading_bytes = 0;                   ///< see k_major_chunk() and mn_major_chunk()
+  uint32_t stride_bytes = 0;                    ///< see k_major_chunk() and mn_major_chunk()
+  uint32_t base_offset = 0;                     ///< lines that the pattern is moved by
+  SharedSwizzle swizzle = SharedSwizzle::none;  ///< how chunks are exchanged
 
   /// Bytes of one row of the swizzle pattern; 16 without swizzle.
   [[nodiscard]] constexpr uint32_t width_bytes() const {
@@ -91,6 +93,7 @@ struct MatrixDescriptor {
   friend bool operator==(const MatrixDescriptor&, const MatrixDescriptor&) = default;
 };
 
+/// Takes the 64 bits apart.
 [[nodiscard]] MatrixDescriptor decode_matrix_descriptor(uint64_t bits);
 
 /// What is wrong with the bits: reserved bits, version, swizzle mode, addressing mode.

@@ -48,6 +48,7 @@ void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::by
 
 /// f32 to f16, round to nearest even, and back.
 [[nodiscard]] uint16_t half_from_float(float value);
+/// Exactly.
 [[nodiscard]] float float_from_half(uint16_t bits);
 
 }  // namespace bw::sim

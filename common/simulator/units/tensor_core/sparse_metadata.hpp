@@ -31,6 +31,7 @@ struct SparseChunks {
   uint32_t stored = 0;    ///< of them
   uint32_t columns = 0;   ///< of Tensor Memory that the metadata takes
 };
+/// How A's chunks lie.
 [[nodiscard]] SparseChunks sparse_chunks(const MmaShape& shape);
 
 /// For 16 rows whose lanes start at `lane`: the position along K of each stored element, as

@@ -35,17 +35,18 @@ class Accumulation;
 
 /// One tcgen05.mma with all its operands by value.
 struct MmaOperation {
-  MmaShape shape;
-  int group = 1;
-  TensorAddress d;
-  bool a_in_tensor_memory = false;
-  TensorAddress a_address;
-  MatrixDescriptor a, b;
-  bool accumulate = false;
+  MmaShape shape;                            ///< M, N, K and formats
+  int group = 1;                             ///< CTAs that work together: 1 or 2
+  TensorAddress d;                           ///< where D lies
+  bool a_in_tensor_memory = false;           ///< or in shared memory
+  TensorAddress a_address;                   ///< in tensor memory
+  MatrixDescriptor a;                        ///< the first operand
+  MatrixDescriptor b;                        ///< the second operand
+  bool accumulate = false;                   ///< whether it adds to D
   uint32_t scale_d_exponent = 0;             ///< D is multiplied by 2^-this first
   std::array<uint32_t, 8> disabled_lanes{};  ///< bit per lane, 4 words for each CTA
-  bool any_disabled = false;
-  bool weight_stationary = false;
+  bool any_disabled = false;                 ///< whether lanes of D are left alone
+  bool weight_stationary = false;            ///< whether it is a .ws form
   /// A is in Tensor Memory, and its rows are shifted there when the product is done, as by
   /// tcgen05.shift in all lanes (.ashift). The ISA says only that the rows of A are shifted down by
   /// one; that the product itself takes A as it stands is this project's reading: a collector
@@ -54,8 +55,10 @@ struct MmaOperation {
   std::shared_ptr<const ZeroColumns> zero_columns;  ///< of .ws; null: none
   TensorAddress metadata;                           ///< of a sparse A
   uint32_t scales = 0;                              ///< of a row along K; 0: no block scaling
-  TensorAddress a_scales, b_scales;
+  TensorAddress a_scales;                           ///< where the scales of A lie
+  TensorAddress b_scales;                           ///< where the scales of B lie
 
+  /// Which lanes and columns take part.
   [[nodiscard]] DataPath path() const { return data_path(shape, group, weight_stationary); }
   /// Columns of Tensor Memory that D takes.
   [[nodiscard]] uint32_t d_columns() const { return shape.n / path().groups; }
@@ -63,16 +66,16 @@ struct MmaOperation {
 
 /// One tcgen05.cp.
 struct CopyOperation {
-  int group = 1;
-  TensorAddress destination;
-  MatrixDescriptor source;
-  uint32_t rows = 0;       ///< of the source
-  uint32_t row_bytes = 0;  ///< 16 or 32, of the destination
+  int group = 1;              ///< CTAs that work together: 1 or 2
+  TensorAddress destination;  ///< where it goes
+  MatrixDescriptor source;    ///< where it comes from
+  uint32_t rows = 0;          ///< of the source
+  uint32_t row_bytes = 0;     ///< 16 or 32, of the destination
   /// Row r of the source goes to lane r % 32 of each quarter in the mask of its block of 32 rows;
   /// with `one_row_a_quarter` (4x256b) row r goes to the address's lane of quarter r.
   std::array<uint8_t, 4> quarters{};
-  bool one_row_a_quarter = false;
-  unsigned element_bits = 8;  ///< 8: as it is; 6 or 4: unpacked to bytes
+  bool one_row_a_quarter = false;  ///< whether each quarter gets a row
+  unsigned element_bits = 8;       ///< 8: as it is; 6 or 4: unpacked to bytes
 };
 
 /// One tcgen05.shift: of the 32 lanes from `matrix.lane`, in 8 columns, each lane but the last gets
@@ -80,38 +83,43 @@ struct CopyOperation {
 /// down means towards lane 0 is this project's reading: the last row is the one that
 /// tcgen05.cp.4x256b, which may follow without a wait, fills. It was not checked on hardware.)
 struct ShiftOperation {
-  static constexpr uint32_t kRows = 32;
+  static constexpr uint32_t kRows = 32;    ///< of a quarter
   static constexpr uint32_t kColumns = 8;  ///< 32 bytes
-  int group = 1;
-  TensorAddress matrix;
+  int group = 1;                           ///< CTAs that work together: 1 or 2
+  TensorAddress matrix;                    ///< where it lies
 };
 
 /// A matrix that an MMA may have put into a collector buffer.
 struct CollectedMatrix {
-  bool in_tensor_memory = false;
-  uint64_t source = 0;  ///< descriptor bits, or the Tensor Memory address
-  MmaFormat format = MmaFormat::f16;
-  uint32_t rows = 0;
+  bool in_tensor_memory = false;      ///< or in shared memory
+  uint64_t source = 0;                ///< descriptor bits, or the Tensor Memory address
+  MmaFormat format = MmaFormat::f16;  ///< of the elements
+  uint32_t rows = 0;                  ///< how many rows
   friend bool operator==(const CollectedMatrix&, const CollectedMatrix&) = default;
 };
 
 /// What an MMA does with a collector buffer (PTX ISA, ".collector_usage").
 struct CollectorUse {
   static constexpr uint32_t kBuffers = 5;  ///< a, b0 to b3
+  /// What can be done.
   enum class Operation : uint8_t { discard, fill, use, last_use };
-  uint32_t buffer = 0;
-  Operation operation = Operation::discard;
+  uint32_t buffer = 0;                       ///< which collector buffer
+  Operation operation = Operation::discard;  ///< what was done
 };
 
+/// The tensor core of a CTA's SM.
 class TensorCore {
  public:
+  /// The tensor core of a CTA's SM.
   explicit TensorCore(Cta& cta);
   ~TensorCore();
 
   /// Queues an operation that a thread (the one lane of `origin`) issues at `now`. It has been
   /// checked.
   void enqueue(Cycle now, const Origin& origin, MmaOperation operation);
+  /// Gives the unit work, which is done in order.
   void enqueue(Cycle now, const Origin& origin, const CopyOperation& operation);
+  /// Gives the unit work, which is done in order.
   void enqueue(Cycle now, const Origin& origin, const ShiftOperation& operation);
 
   /// Follows what the collector buffers may hold. False when a use finds a buffer that is not

@@ -11,15 +11,17 @@
 
 namespace bw::sim::tensor_core_timing {
 
-inline constexpr Cycle kSharedBytesPerCycle = 128;
+inline constexpr Cycle kSharedBytesPerCycle = 128;  ///< that it reads
 // Added to the tensor time: from issue to the mbarrier seen by a waiter.
-inline constexpr Cycle kLatencyTensorMemoryA = 104;
-inline constexpr Cycle kLatencySharedM64 = 120;
-inline constexpr Cycle kLatencySharedM128 = 136;
+inline constexpr Cycle kLatencyTensorMemoryA = 104;  ///< with A in tensor memory
+inline constexpr Cycle kLatencySharedM64 = 120;      ///< with A in shared memory, M = 64
+inline constexpr Cycle kLatencySharedM128 = 136;     ///< with A in shared memory, M = 128
+/// A pair, M = 256, A in tensor memory.
 inline constexpr Cycle kLatencyPairM256TensorMemoryA = 138;
-inline constexpr Cycle kLatencyPairM256Shared = 170;
+inline constexpr Cycle kLatencyPairM256Shared = 170;  ///< a pair, M = 256, A in shared memory
+/// A pair, M = 128, A in tensor memory.
 inline constexpr Cycle kLatencyPairM128TensorMemoryA = 146;
-inline constexpr Cycle kLatencyPairM128Shared = 165;
+inline constexpr Cycle kLatencyPairM128Shared = 165;  ///< a pair, M = 128, A in shared memory
 inline constexpr Cycle kCopyLatency = 168;  ///< tcgen05.cp, the first one; tcgen05.shift likewise
 inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
 

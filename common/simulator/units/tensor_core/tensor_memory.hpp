@@ -19,19 +19,22 @@ namespace bw::sim {
 
 /// A Tensor Memory address: lane in bits 16 to 31, column in bits 0 to 15.
 struct TensorAddress {
-  uint32_t lane = 0;
-  uint32_t column = 0;
+  uint32_t lane = 0;    ///< 0 to 127
+  uint32_t column = 0;  ///< 0 to 511
+  /// Takes the bits apart.
   [[nodiscard]] static constexpr TensorAddress decode(uint32_t address) {
     return {address >> 16, address & 0xffffu};
   }
 };
 
+/// For a CTA.
 class TensorMemory {
  public:
-  static constexpr uint32_t kLanes = 128;
-  static constexpr uint32_t kColumns = 512;
-  static constexpr uint32_t kQuarters = kLanes / kWarpLanes;
+  static constexpr uint32_t kLanes = 128;                     ///< of all columns
+  static constexpr uint32_t kColumns = 512;                   ///< of an SM
+  static constexpr uint32_t kQuarters = kLanes / kWarpLanes;  ///< of the lanes
 
+  /// For a CTA.
   explicit TensorMemory(Cta& cta);
 
   /// The 128 lanes of a column.
@@ -50,6 +53,7 @@ class TensorMemory {
   void require_written(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                        uint32_t first_lane, uint32_t lane_count, uint32_t first,
                        uint32_t count) const;
+  /// Remembers that these places hold something.
   void mark_written(uint32_t first_lane, uint32_t lane_count, uint32_t first, uint32_t count);
 
   // Allocation. The address is written to shared memory when the allocation is granted.
@@ -75,19 +79,23 @@ class TensorMemory {
   /// that reads the register before wait::ld is known when the kernel is decoded (LateRead): a
   /// fault, or at the level `hardware` the moment when the data arrive.
   struct WarpState {
+    /// A load that is under way.
     struct Load {
-      const Operand* destination = nullptr;
-      uint32_t pattern = 0;
-      const Instruction* instruction = nullptr;
+      const Operand* destination = nullptr;      ///< its registers
+      uint32_t pattern = 0;                      ///< what they hold meanwhile
+      const Instruction* instruction = nullptr;  ///< what was executed
     };
-    std::vector<Load> loads;
+    std::vector<Load> loads;     ///< that are under way
     std::vector<uint32_t> data;  ///< 32 words for each load
     Cycle loads_done = 0;        ///< when wait::ld may pass
     Cycle stores_done = 0;       ///< when wait::st may pass
   };
+  /// Of a warp.
   [[nodiscard]] WarpState& warp_state(uint32_t warp);
+  /// Another one each time.
   [[nodiscard]] uint32_t next_pattern();
 
+  /// The CTA.
   [[nodiscard]] Cta& cta() { return cta_; }
 
  private:

@@ -14,7 +14,7 @@ namespace bw::sim {
 
 /// How elements stand in memory.
 struct ElementLayout {
-  MmaFormat format = MmaFormat::f16;
+  MmaFormat format = MmaFormat::f16;  ///< of the elements
   /// 4-bit elements stand in pairs, the first one in the low half of its byte; else elements of
   /// fewer than 8 bits are padded to containers.
   bool pairs = false;

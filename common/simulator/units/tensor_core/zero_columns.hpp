@@ -12,10 +12,11 @@
 
 namespace bw::sim {
 
+/// The columns that a mask makes zero.
 struct ZeroColumns {
-  static constexpr uint32_t kMostColumns = 256;
-  std::bitset<kMostColumns> mask;  ///< bit n: column n of the (shifted) B is zero
-  uint32_t shift = 0;              ///< the product's column n is column n + shift of B
+  static constexpr uint32_t kMostColumns = 256;  ///< most columns of a mask
+  std::bitset<kMostColumns> mask;                ///< bit n: column n of the (shifted) B is zero
+  uint32_t shift = 0;  ///< the product's column n is column n + shift of B
 };
 
 /// Decodes the descriptor for an MMA of this shape. The lengths of the two spans follow the ISA's
