@@ -14,6 +14,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -395,6 +396,24 @@ class Pages(unittest.TestCase):
 @unittest.skipIf(doxygen.missing(), "no Doxygen here")
 class Undocumented(unittest.TestCase):
     """A public member without a comment is an error that names it."""
+
+    def test_stops_the_making(self):
+        with tempfile.TemporaryDirectory() as holder:
+            root, work = Path(holder).resolve() / "root", Path(holder).resolve() / "work"
+            for folder in ("common/device", "common/host", "common/simulator", "solutions", "docs/site"):
+                (root / folder).mkdir(parents=True)
+            (work / "pages").mkdir(parents=True)
+            for name in ("Doxyfile", "workbook.css"):
+                shutil.copy(ROOT / "docs/site" / name, root / "docs/site")
+            (root / "docs/site/examples.dox").write_text("", encoding="utf-8")
+            header = root / "common/device/x.cuh"
+            text = "#pragma once\n/// \\file\n/// A file.\n/// A type.\nstruct Thing {\n  int size;%s\n};\n"
+            header.write_text(text % "", encoding="utf-8")
+            with self.assertRaises(WorkbookError) as raised:
+                doxygen.run(root, work, [("X", "index.html", [])])
+            self.assertIn("common/device/x.cuh:6: warning: Member size", raised.exception.details)
+            header.write_text(text % "  ///< how many", encoding="utf-8")
+            doxygen.run(root, work, [("X", "index.html", [])])
 
     def test_is_named(self):
         log = f"{ROOT}/common/device/x.cuh:3: warning: Member y (variable) of struct bw::X is not documented.\n"

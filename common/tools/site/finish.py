@@ -15,6 +15,15 @@ from .pages import REPOSITORY
 
 _HREF = re.compile(r'href="' + re.escape(REPOSITORY) + r'([^"#]*)(?:#([^"]*))?"')
 
+# The first page's tree is closed where it would help most.
+_OPEN_TREE = """<script>
+$(window).on("load", () => {
+  const root = $("#nav-tree-contents > ul > li").first();
+  if (!root.find("ul li").length) root.find("a").first().trigger("click");
+});
+</script>
+"""
+
 
 def run(root, work, rewriter, shell):
     """Finishes work/html. `shell(title, body, depth)` frames a page of the site's own."""
@@ -22,8 +31,10 @@ def run(root, work, rewriter, shell):
     documented = _documented(work / "tags.xml")
     listings = _Listings(root, target, shell, documented)
     for page in sorted(target.glob("*.html")):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(_finished(text, listings), encoding="utf-8")
+        text = _finished(page.read_text(encoding="utf-8"), listings)
+        if page.name == "index.html":
+            text = text.replace("</body>", _OPEN_TREE + "</body>")
+        page.write_text(text, encoding="utf-8")
     listings.write_all()
     for source, name in rewriter.images.items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)

@@ -69,7 +69,7 @@ def navigation(found):
 
     def entry(path, title=None, children=()):
         page = by_path[path]
-        return (title or page.title, page.file, list(children))
+        return (title or page.title.split(",")[0], page.file, list(children))
 
     def generated_page(name):
         return by_path[f"generated/{name}.md"].file
