@@ -55,6 +55,7 @@ __device__ __forceinline__ void store_async(uint32_t address, const float2& valu
       "f"(value.x), "f"(value.y), "r"(barrier)
       : "memory");
 }
+/// Stores to another CTA's shared memory, asynchronously; the bytes count on its mbarrier.
 __device__ __forceinline__ void store_async(uint32_t address, const float4& value,
                                             uint32_t barrier) {
   asm volatile(

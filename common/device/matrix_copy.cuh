@@ -30,11 +30,13 @@ __device__ __forceinline__ void stmatrix_transposed(uint32_t address, const uint
                "r"(r[0])
                : "memory");
 }
+/// Stores 8 x 8 matrices of 16-bit elements, transposed; lanes give the rows' addresses.
 __device__ __forceinline__ void stmatrix_transposed(uint32_t address, const uint32_t (&r)[2]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 [%0], {%1, %2};" ::"r"(address),
                "r"(r[0]), "r"(r[1])
                : "memory");
 }
+/// Stores 8 x 8 matrices of 16-bit elements, transposed; lanes give the rows' addresses.
 __device__ __forceinline__ void stmatrix_transposed(uint32_t address, const uint32_t (&r)[4]) {
   asm volatile(
       "stmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
@@ -51,12 +53,14 @@ __device__ __forceinline__ void ldmatrix_transposed(uint32_t (&r)[1], uint32_t a
                : "r"(address)
                : "memory");
 }
+/// Loads 8 x 8 matrices of 16-bit elements, transposed; lanes give the rows' addresses.
 __device__ __forceinline__ void ldmatrix_transposed(uint32_t (&r)[2], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared::cta.b16 {%0, %1}, [%2];"
                : "=r"(r[0]), "=r"(r[1])
                : "r"(address)
                : "memory");
 }
+/// Loads 8 x 8 matrices of 16-bit elements, transposed; lanes give the rows' addresses.
 __device__ __forceinline__ void ldmatrix_transposed(uint32_t (&r)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])

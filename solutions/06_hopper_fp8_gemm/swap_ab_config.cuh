@@ -16,11 +16,12 @@ namespace bw::hopper {
 /// every split of K.
 template <GemmTraits traits_>
 struct SwapAbConfig {
-  static constexpr GemmTraits traits = traits_;
-  static constexpr int kTileM = traits.tile_m;
-  static constexpr int kTileN = traits.tile_n;
-  static constexpr int kTileK = kScaleBlock;
-  static constexpr int kStages = traits.stages;
+  static constexpr GemmTraits traits = traits_;  ///< the shape that it is made for
+  static constexpr int kTileM = traits.tile_m;   ///< rows of a tile of D
+  static constexpr int kTileN = traits.tile_n;   ///< columns of a tile of D
+  static constexpr int kTileK = kScaleBlock;     ///< elements of K in a block
+  static constexpr int kStages = traits.stages;  ///< stages of the ring
+  /// Threads of a CTA.
   static constexpr int kThreads = traits.threads();
   static constexpr int kRegisters = kTileM / 2;  ///< of a math thread's accumulator
   static_assert(traits.swap_ab, "these are the kernels with B on wgmma's M side");
@@ -28,20 +29,23 @@ struct SwapAbConfig {
                 "one wgmma has all columns of a tile, and they share a B-scale");
   static_assert(kTileM % 8 == 0 && kTileM <= 256, "wgmma's N is a multiple of 8 up to 256");
 
-  static constexpr uint32_t kBBytes = kTileN * kTileK;
-  static constexpr uint32_t kABytes = kTileM * kTileK;
+  static constexpr uint32_t kBBytes = kTileN * kTileK;  ///< of a tile of B
+  static constexpr uint32_t kABytes = kTileM * kTileK;  ///< of a tile of A
+  /// Of a stage.
   static constexpr uint32_t kAScalesBytes = kTileM * sizeof(float);
+  /// Bytes that fill a stage.
   static constexpr uint32_t kStageBytes = kBBytes + kABytes + kAScalesBytes;
   /// TMA writes to multiples of 128 bytes.
   static constexpr int kAScalesStride = (kTileM + 31) / 32 * 32;
 
-  using Pipeline = ProducerConsumerPipeline<kStages>;
+  using Pipeline = ProducerConsumerPipeline<kStages>;  ///< the ring
 
   /// Sums travel from CTA to CTA in vectors of this many floats of one thread, and each CTA of a
   /// tile gets as many.
   static constexpr int kVector = kRegisters >= 32 ? 4 : 2;
-  static constexpr int kVectors = kRegisters / kVector;
-  static constexpr int kMostSplit = 8;  // larger clusters aren't portable
+  static constexpr int kVectors = kRegisters / kVector;  ///< vectors of a thread's sums
+  static constexpr int kMostSplit = 8;                   ///< larger clusters aren't portable
+  /// Whether a split is possible.
   static constexpr bool divides(int split) { return split <= kMostSplit && kVectors % split == 0; }
 
   /// Rows of D on their way out: kTileN bf16, and 16 bytes that spread the rows over the banks.
@@ -51,19 +55,20 @@ struct SwapAbConfig {
   /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment. When the
   /// ring has been read, D takes its place.
   struct alignas(1024) SharedStorage {
-    uint8_t b[kStages][kBBytes];
-    uint8_t a[kStages][kABytes];
-    float a_scales[kStages][kAScalesStride];
-    SharedMemBarrier barriers[Pipeline::kNumBarriers];
-    SharedMemBarrier sums_arrived;
+    uint8_t b[kStages][kBBytes];                        ///< tiles of B of each stage
+    uint8_t a[kStages][kABytes];                        ///< tiles of A of each stage
+    float a_scales[kStages][kAScalesStride];            ///< scales of A of each stage
+    SharedMemBarrier barriers[Pipeline::kNumBarriers];  ///< of the ring
+    SharedMemBarrier sums_arrived;                      ///< counts partial sums
   };
   /// After it, where K is split: the sums that a CTA gets, [part of K][vectors][threads].
   static constexpr uint32_t kSumsBytes = kTileM * kTileN * sizeof(float);
+  /// Bytes of shared memory of a CTA.
   static constexpr uint32_t shared_bytes(int split) {
     return sizeof(SharedStorage) + (split > 1 ? kSumsBytes : 0);
   }
-  /// Of a multiprocessor; 1 KiB of it belongs to the system, for each CTA (sm_90).
-  static constexpr uint32_t kSharedBytes = 228 * 1024, kSystemBytes = 1024;
+  static constexpr uint32_t kSharedBytes = 228 * 1024;  ///< of a multiprocessor (sm_90)
+  static constexpr uint32_t kSystemBytes = 1024;  ///< of it, for each CTA, belong to the system
   static_assert(traits.resident_ctas * (shared_bytes(2) + kSystemBytes) <= kSharedBytes,
                 "ring and sums need more shared memory than there is: fewer stages");
 };

@@ -25,6 +25,7 @@ namespace bw::hopper {
 template <class Config>
 class SwapAbTile {
  public:
+  /// The tile of a cluster.
   __device__ __forceinline__ SwapAbTile(const HopperGemmArguments& args,
                                         const typename Config::SharedStorage& shared,
                                         const SwapAbPart& part, uint32_t thread)

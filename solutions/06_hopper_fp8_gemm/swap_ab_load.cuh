@@ -18,6 +18,7 @@ namespace bw::hopper {
 template <class Config>
 class SwapAbLoader {
  public:
+  /// For the load warp.
   __device__ __forceinline__ SwapAbLoader(const HopperGemmArguments& args,
                                           typename Config::SharedStorage& shared,
                                           const SwapAbPart& part)

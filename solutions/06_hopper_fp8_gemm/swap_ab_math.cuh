@@ -28,6 +28,7 @@ class SwapAbMath {
   static constexpr int kTokensPerFragment = 8;  ///< of registers 4j … 4j + 3
 
  public:
+  /// For a math thread.
   __device__ __forceinline__ SwapAbMath(typename Config::SharedStorage& shared, uint32_t thread)
       : shared_(shared),
         thread_(thread),

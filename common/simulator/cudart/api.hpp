@@ -21,6 +21,7 @@ namespace bw::sim::cudart {
 
 /// Whether this host thread has called the runtime itself: the primary context is current then.
 [[nodiscard]] bool uses_runtime() noexcept;
+/// Remembers that the program calls the runtime.
 void note_runtime_use() noexcept;
 /// While it lives, calls of the runtime's functions are the driver's own.
 class DriverScope {

@@ -13,12 +13,13 @@ namespace bw::sim::cudart {
 
 /// One capture: the stream that began it and those that have joined it through events.
 struct Capture {
-  CUstream_st* origin = nullptr;
-  CUgraph_st* graph = nullptr;
+  CUstream_st* origin = nullptr;          ///< who did it, and where
+  CUgraph_st* graph = nullptr;            ///< the graph that grows
   std::unique_ptr<CUgraph_st> own_graph;  ///< `graph`, unless it was given
+  /// What other threads may call meanwhile.
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
-  unsigned long long id = 0;
-  bool invalid = false;  ///< something was done that cannot be captured
+  unsigned long long id = 0;  ///< number that joins the events of one
+  bool invalid = false;       ///< something was done that cannot be captured
 };
 
 /// Makes an operation of a captured stream a node.

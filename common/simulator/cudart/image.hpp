@@ -28,13 +28,13 @@ void add_targets(const Image& image, std::vector<PtxTarget>& targets);
 
 /// What nvcc puts around a fat binary, in the section .nvFatBinSegment.
 struct FatBinaryWrapper {
-  int magic;
-  int version;  ///< 2: `objects` is a list
-  const void* data;
+  int magic;         ///< kWrapperMagic
+  int version;       ///< 2: `objects` is a list
+  const void* data;  ///< the fat binary
   void*
       objects;  ///< of a linked program: the fat binaries of its object files, then a null pointer
 };
-inline constexpr int kWrapperMagic = 0x466243b1;
-inline constexpr int kLinkedVersion = 2;
+inline constexpr int kWrapperMagic = 0x466243b1;  ///< that a wrapper begins with
+inline constexpr int kLinkedVersion = 2;          ///< of a wrapper of linked object files
 
 }  // namespace bw::sim::cudart

@@ -19,23 +19,24 @@ namespace bw::sim::cudart {
 
 /// A kernel with its configuration and its arguments.
 struct KernelOperation {
-  Function* function = nullptr;
-  dim3 grid{0, 0, 0};
-  dim3 block{0, 0, 0};
-  size_t dynamic_shared_bytes = 0;
-  std::vector<cudaLaunchAttribute> attributes;
-  std::vector<std::byte> arguments;  ///< as the kernel's parameters lie
-  std::shared_ptr<Grid> waiting;     ///< a launch that has begun and waits
+  Function* function = nullptr;                 ///< its function in the module
+  dim3 grid{0, 0, 0};                           ///< the launch
+  dim3 block{0, 0, 0};                          ///< in threads
+  size_t dynamic_shared_bytes = 0;              ///< of each CTA
+  std::vector<cudaLaunchAttribute> attributes;  ///< of the launch
+  std::vector<std::byte> arguments;             ///< as the kernel's parameters lie
+  std::shared_ptr<Grid> waiting;                ///< a launch that has begun and waits
 };
 
+/// Memory is copied.
 struct CopyOperation {
-  const char* api = "";  ///< who asked, for messages
-  void* destination = nullptr;
-  CopySide destination_side;
-  const void* source = nullptr;
-  CopySide source_side;
-  CopyShape shape;
-  cudaMemcpyKind kind = cudaMemcpyDefault;
+  const char* api = "";                            ///< who asked, for messages
+  void* destination = nullptr;                     ///< where it goes
+  CopySide destination_side;                       ///< where the destination lies
+  const void* source = nullptr;                    ///< where it comes from
+  CopySide source_side;                            ///< where the source lies
+  CopyShape shape;                                 ///< M, N, K and formats
+  cudaMemcpyKind kind = cudaMemcpyDefault;         ///< which one it is
   std::shared_ptr<std::vector<std::byte>> staged;  ///< what `source` was when it had to wait
 
   /// Keeps the source's bytes where they are pageable host memory: such a copy has read them when
@@ -43,47 +44,50 @@ struct CopyOperation {
   void stage(Runtime& runtime);
 };
 
+/// Memory is set.
 struct FillOperation {
-  const char* api = "";
-  void* destination = nullptr;
-  CopySide side;
-  FillValue value;
-  CopyShape shape;
+  const char* api = "";         ///< the runtime's function, for messages
+  void* destination = nullptr;  ///< where it goes
+  CopySide side;                ///< where
+  FillValue value;              ///< what is written
+  CopyShape shape;              ///< M, N, K and formats
 };
 
 /// A function of the host's. It runs without the runtime's lock.
 struct HostOperation {
+  /// What is called.
   std::function<void()> call;
   cudaHostFn_t function = nullptr;  ///< as a graph's node was given it
-  void* user_data = nullptr;
+  void* user_data = nullptr;        ///< handed to the function
 };
 
 /// Marks an event as reached.
 struct RecordOperation {
-  cudaEvent_t event = nullptr;
-  uint64_t record = 0;  ///< which of its records, counted from 1
+  cudaEvent_t event = nullptr;  ///< the name in the event log
+  uint64_t record = 0;          ///< which of its records, counted from 1
 };
 
 /// Holds its stream until an event's record is reached.
 struct WaitOperation {
-  cudaEvent_t event = nullptr;
-  uint64_t record = 0;  ///< 0: the last one asked for when this runs
+  cudaEvent_t event = nullptr;  ///< the name in the event log
+  uint64_t record = 0;          ///< 0: the last one asked for when this runs
 };
 
 /// Frees memory in the order of a stream.
 struct FreeOperation {
-  void* pointer = nullptr;
+  void* pointer = nullptr;  ///< what is freed
 };
 
 struct EmptyOperation {};
 
+/// What can be done.
 using Operation = std::variant<EmptyOperation, KernelOperation, CopyOperation, FillOperation,
                                HostOperation, RecordOperation, WaitOperation, FreeOperation>;
 
 /// How far an operation has come.
 struct Outcome {
-  cudaError_t error = cudaSuccess;
-  bool waits = false;  ///< it is not done and is to be performed again
+  cudaError_t error = cudaSuccess;  ///< what the call answers
+  bool waits = false;               ///< it is not done and is to be performed again
 };
 
 /// Performs an operation, or goes on with one that waits. Throws SimulationError for a kernel's

@@ -27,49 +27,51 @@ inline constexpr int kDriverVersion = 13020;
 
 /// One registered fat binary; its PTX is read when it is first needed.
 struct Image {
+  /// A variable of managed memory and its place on the host.
   struct ManagedVariable {
     void** host_pointer;  ///< receives the variable's address
-    std::string name;
+    std::string name;     ///< its name
   };
   std::string name;            ///< "saxpy (embedded PTX 1)"
   const void* data = nullptr;  ///< the fat binary
   std::string text;            ///< PTX text, of a library or module that was given as such
   /// The fat binaries of object files that were linked with each other (-rdc=true).
   std::vector<const void*> objects;
-  bool registered = true;  ///< false after it was unregistered
-  LoadedModule* module = nullptr;
-  std::vector<ManagedVariable> managed;
+  bool registered = true;                ///< false after it was unregistered
+  LoadedModule* module = nullptr;        ///< once it has been loaded
+  std::vector<ManagedVariable> managed;  ///< variables of managed memory
 };
 
 /// A kernel of the program; its address serves as cudaFunction_t and cudaKernel_t.
 struct Function {
-  Image* image = nullptr;
-  std::string name;  ///< in the PTX
-  const Kernel* kernel = nullptr;
-  bool replaced = false;  ///< the kernel comes from a file of BW_SIM_PTX
+  Image* image = nullptr;          ///< the code that it comes from
+  std::string name;                ///< in the PTX
+  const Kernel* kernel = nullptr;  ///< the kernel
+  bool replaced = false;           ///< the kernel comes from a file of BW_SIM_PTX
   // What cudaFuncSetAttribute chooses; -1: not set.
-  int max_dynamic_shared_bytes = -1;
-  int shared_carveout = -1;
-  bool non_portable_cluster = false;
-  Dim3 required_cluster{0, 0, 0};
-  int cluster_scheduling_policy = 0;
+  int max_dynamic_shared_bytes = -1;  ///< as the program has set it; -1: not set
+  int shared_carveout = -1;           ///< as the program has set it; -1: not set
+  bool non_portable_cluster = false;  ///< whether clusters of more than 8 are allowed
+  Dim3 required_cluster{0, 0, 0};     ///< as the program has set it; 0: not set
+  int cluster_scheduling_policy = 0;  ///< as the program has set it
 };
 
 /// A __device__, __constant__ or __managed__ variable of the program.
 struct Symbol {
-  Image* image = nullptr;
-  std::string name;  ///< in the PTX
-  size_t size_bytes = 0;
+  Image* image = nullptr;  ///< the code that it comes from
+  std::string name;        ///< in the PTX
+  size_t size_bytes = 0;   ///< how many bytes
 };
 
 /// An allocation that the program made.
 struct ProgramAllocation {
-  uint64_t address = 0;
-  size_t size_bytes = 0;
-  cudaMemoryType type = cudaMemoryTypeDevice;
-  unsigned flags = 0;  ///< of cudaHostAlloc
+  uint64_t address = 0;                        ///< where it lies
+  size_t size_bytes = 0;                       ///< how many bytes
+  cudaMemoryType type = cudaMemoryTypeDevice;  ///< of memory, as the runtime names it
+  unsigned flags = 0;                          ///< of cudaHostAlloc
 };
 
+/// The CUDA runtime's state: devices, images, functions, memory.
 class Runtime {
  public:
   /// The process's only one; made on first use and never destroyed, because programs call the
@@ -81,20 +83,26 @@ class Runtime {
   /// The device, made on first use: the machine that BW_SIM_MACHINE names, or the first of the
   /// table that runs architecture-specific PTX of the program.
   Device& device();
+  /// Whether there is a device already.
   [[nodiscard]] bool has_device() const { return device_ != nullptr; }
 
   // Registration.
+  /// Registers the code of a fat binary.
   Image& add_image(const void* fat_binary);
+  /// Registers PTX text.
   Image& add_text_image(std::string ptx);
   /// Ends a library or module: its kernels, variables and handles are gone. False when it is none.
   bool remove_image(const Image& image);
   /// Whether a handle is a live image's.
   [[nodiscard]] bool has_image(const void* handle) const;
+  /// Registers a kernel by its host address.
   Function& add_function(Image& image, const void* host_address, std::string name);
+  /// Registers a device variable by its host address.
   void add_symbol(Image& image, const void* host_address, std::string name, size_t size_bytes);
 
   /// The kernel of a host function or of a cudaKernel_t; nullptr when it is neither.
   [[nodiscard]] Function* find_function(const void* host_address_or_handle);
+  /// The variable of a host address, or nullptr.
   [[nodiscard]] const Symbol* find_symbol(const void* host_address) const;
   /// The kernel of this name in an image's PTX, made known on first use; nullptr when there is
   /// none. Throws SimulationError.
@@ -117,6 +125,7 @@ class Runtime {
   bool release(uint64_t address, bool host_memory);
   /// The program's allocation that holds the address, or nullptr.
   [[nodiscard]] const ProgramAllocation* find_allocation(uint64_t address) const;
+  /// Frees what the process holds.
   void release_all();
 
   /// An error that ends the use of the device (cudaErrorLaunchFailure, ...), or cudaSuccess.

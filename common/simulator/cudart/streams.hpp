@@ -20,39 +20,41 @@ struct Capture;
 
 /// Operations of a stream that have not ended.
 struct Pending {
-  uint64_t order = 0;  ///< among all streams
-  Operation operation;
+  uint64_t order = 0;    ///< among all streams
+  Operation operation;   ///< what is to be done
   bool running = false;  ///< a host thread performs it and has taken it out
 };
 
 }  // namespace bw::sim::cudart
 
 // The runtime's headers declare these two structures without defining them.
+/// A stream.
 struct CUstream_st {
-  unsigned flags = 0;
-  int priority = 0;
-  unsigned long long id = 0;
-  std::deque<bw::sim::cudart::Pending> pending;
+  unsigned flags = 0;                            ///< as the runtime was given them
+  int priority = 0;                              ///< as the runtime was given it
+  unsigned long long id = 0;                     ///< number of the stream
+  std::deque<bw::sim::cudart::Pending> pending;  ///< what has not ended, in order
   // While it is captured into a graph.
-  std::shared_ptr<bw::sim::cudart::Capture> capture;
-  std::vector<cudaGraphNode_t> capture_tail;  ///< what the next node comes after
+  std::shared_ptr<bw::sim::cudart::Capture> capture;  ///< the capture that it takes part in
+  std::vector<cudaGraphNode_t> capture_tail;          ///< what the next node comes after
 };
 
+/// An event.
 struct CUevent_st {
-  unsigned flags = 0;
-  uint64_t records = 0;  ///< asked for
-  uint64_t reached = 0;  ///< the last record that its stream has come to
-  bw::sim::Cycle time = 0;
+  unsigned flags = 0;       ///< as the runtime was given them
+  uint64_t records = 0;     ///< asked for
+  uint64_t reached = 0;     ///< the last record that its stream has come to
+  bw::sim::Cycle time = 0;  ///< simulated cycle at which it was recorded
   // Recorded in a stream that was captured.
-  std::weak_ptr<bw::sim::cudart::Capture> capture;
-  std::vector<cudaGraphNode_t> capture_tail;
+  std::weak_ptr<bw::sim::cudart::Capture> capture;  ///< the capture that it takes part in
+  std::vector<cudaGraphNode_t> capture_tail;        ///< what the next node comes after
 };
 
 namespace bw::sim::cudart {
 
 /// Priorities of streams, numerically (lower runs first).
 inline constexpr int kLeastPriority = 0;
-inline constexpr int kGreatestPriority = -5;
+inline constexpr int kGreatestPriority = -5;  ///< the highest priority of a stream
 
 /// A live stream's record; the default streams (0, 1, 2) always live. nullptr for other handles.
 [[nodiscard]] CUstream_st* find_stream(cudaStream_t stream);
@@ -68,6 +70,7 @@ cudaError_t submit(Runtime& runtime, const char* api, cudaStream_t stream, Opera
 
 /// Whether nothing of the stream, or of any stream, is pending.
 [[nodiscard]] bool is_done(const CUstream_st& stream);
+/// Whether nothing of any stream is pending.
 [[nodiscard]] bool all_done();
 
 /// Runs what can run once, and goes on with kernels that wait. Returns whether anything has ended.

@@ -27,7 +27,7 @@ struct CopySide {
 
 /// What a fill writes: the lowest bytes of `bits`, again and again.
 struct FillValue {
-  uint32_t bits = 0;
+  uint32_t bits = 0;         ///< the encoding
   size_t element_bytes = 1;  ///< 1, 2 or 4
 };
 

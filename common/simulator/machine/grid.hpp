@@ -17,13 +17,14 @@ namespace bw::sim {
 class Device;
 class Kernel;
 
+/// What a launch was asked for.
 struct LaunchConfiguration {
-  Dim3 grid;     ///< in CTAs
-  Dim3 block;    ///< in threads
-  Dim3 cluster;  ///< in CTAs; {1,1,1} without clusters
-  size_t dynamic_shared_bytes = 0;
+  Dim3 grid;                          ///< in CTAs
+  Dim3 block;                         ///< in threads
+  Dim3 cluster;                       ///< in CTAs; {1,1,1} without clusters
+  size_t dynamic_shared_bytes = 0;    ///< of each CTA
   bool non_portable_cluster = false;  ///< cudaFuncAttributeNonPortableClusterSizeAllowed
-  size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;
+  size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;  ///< what the function was allowed
   /// All CTAs must be resident at once, and %envreg1 and 2 hold the address of the workspace that
   /// cooperative_groups' grid barrier uses.
   bool cooperative = false;
@@ -35,17 +36,19 @@ struct LaunchConfiguration {
 class ClusterEndings;
 class Grid;
 
+/// How a launch ended.
 struct LaunchResult {
   /// finished; or why it stopped: then `stuck` holds the machine as it stands.
   RunStatus status = RunStatus::finished;
-  Cycle cycles = 0;  ///< simulated time from first start to last exit
-  uint64_t warp_instructions = 0;
-  uint64_t clusters = 0;
-  ToleratedUses tolerated;
-  double wall_seconds = 0;
-  std::shared_ptr<Grid> stuck;
+  Cycle cycles = 0;                ///< simulated time from first start to last exit
+  uint64_t warp_instructions = 0;  ///< instructions, counted once a warp
+  uint64_t clusters = 0;           ///< along x, y and z
+  ToleratedUses tolerated;         ///< what a strict run would refuse
+  double wall_seconds = 0;         ///< time on the host
+  std::shared_ptr<Grid> stuck;     ///< the grid, where it can't go on
 };
 
+/// A launch as it runs.
 class Grid {
  public:
   /// Checks the configuration against the kernel and the machine. Throws SimulationError{launch}.
@@ -66,13 +69,19 @@ class Grid {
   /// Ends the waiting: the launch is a livelock and holds the cluster that says so.
   LaunchResult give_up();
 
+  /// The device.
   [[nodiscard]] Device& device() { return device_; }
+  /// The kernel.
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
+  /// What was asked for.
   [[nodiscard]] const LaunchConfiguration& configuration() const { return configuration_; }
+  /// Along x, y and z.
   [[nodiscard]] Dim3 clusters() const { return clusters_; }
+  /// Where the parameters lie.
   [[nodiscard]] uint64_t parameters_address() const { return parameters_address_; }
   /// Clusters that fit on the machine at once.
   [[nodiscard]] uint64_t resident_clusters() const { return resident_clusters_; }
+  /// CTAs that fit on an SM.
   [[nodiscard]] uint32_t ctas_per_sm() const { return ctas_per_sm_; }
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }

@@ -57,7 +57,9 @@ enum class ScalarType : uint8_t {
 [[nodiscard]] const char* type_name(ScalarType type) noexcept;
 /// The type of a modifier without its dot, or none.
 [[nodiscard]] ScalarType type_from_name(std::string_view name) noexcept;
+/// Whether it is a signed integer.
 [[nodiscard]] bool is_signed(ScalarType type) noexcept;
+/// Whether it is a floating-point type.
 [[nodiscard]] bool is_float(ScalarType type) noexcept;
 
 /// State space of a variable (PTX ISA, "State Spaces").
@@ -74,9 +76,9 @@ enum class Linkage : uint8_t {
 
 /// One `.loc`: the reader's source position of the instructions that follow it.
 struct SourceLocation {
-  uint32_t file = 0;  ///< index into Module::files, 0 is "unknown"
-  uint32_t line = 0;
-  uint32_t column = 0;
+  uint32_t file = 0;        ///< index into Module::files, 0 is "unknown"
+  uint32_t line = 0;        ///< line of the source
+  uint32_t column = 0;      ///< column of the source
   int32_t inlined_at = -1;  ///< index into Module::locations of the call site, or -1
   std::string function;     ///< inlined function's name when the debug section gives it
 };
@@ -86,34 +88,36 @@ struct Variable {
   /// An initialiser that names another variable's (or function's) address: the `size_bytes` bytes
   /// at `offset_bytes` become (address of `symbol` + `addend`) >> `shift_bits`, lowest bytes.
   struct Relocation {
-    size_t offset_bytes = 0;
-    std::string symbol;
-    int64_t addend = 0;
+    size_t offset_bytes = 0;  ///< from the beginning, in bytes
+    std::string symbol;       ///< the name of a variable or function
+    int64_t addend = 0;       ///< is added to the symbol's address
     bool generic = false;     ///< written as generic(symbol)
     size_t size_bytes = 8;    ///< 1 for the bytes of a packed pointer, `0xFF00(generic(symbol))`
     uint32_t shift_bits = 0;  ///< from the mask: 0 for 0xFF, 8 for 0xFF00, ...
   };
-  std::string name;
-  StateSpace space = StateSpace::global;
-  ScalarType type = ScalarType::b8;
-  size_t alignment_bytes = 1;
-  size_t size_bytes = 0;  ///< 0 for `.extern .shared` arrays of unknown size
-  bool is_extern = false;
-  Linkage linkage = Linkage::local;
-  std::vector<std::byte> initial;  ///< empty: zero-initialised; else size_bytes bytes
-  std::vector<Relocation> relocations;
-  uint32_t line = 0;
+  std::string name;                       ///< the name in the source
+  StateSpace space = StateSpace::global;  ///< which memory
+  ScalarType type = ScalarType::b8;       ///< its type
+  size_t alignment_bytes = 1;             ///< least alignment
+  size_t size_bytes = 0;                  ///< 0 for `.extern .shared` arrays of unknown size
+  bool is_extern = false;                 ///< whether another module defines it
+  Linkage linkage = Linkage::local;       ///< who else sees it
+  std::vector<std::byte> initial;         ///< empty: zero-initialised; else size_bytes bytes
+  std::vector<Relocation> relocations;    ///< addresses in its initial value
+  uint32_t line = 0;                      ///< line of the source
 };
 
+/// A register and its type.
 struct Register {
-  std::string name;  ///< "%rd12"
-  ScalarType type = ScalarType::b32;
+  std::string name;                   ///< "%rd12"
+  ScalarType type = ScalarType::b32;  ///< its type
 };
 
 struct Function;
 
 /// One operand of an instruction.
 struct Operand {
+  /// What it can be.
   enum class Kind : uint8_t {
     reg,          ///< register `reg`; `negated` for `!%p`
     integer,      ///< immediate `value` (bit pattern of 64 bits, two's complement)
@@ -132,13 +136,13 @@ struct Operand {
                   ///< map), elements[1] a `vector` (or a single `reg`/`integer` as in `[a, b]`)
     text,  ///< a name that an instruction takes literally (the prototype of an indirect call)
   };
-  Kind kind = Kind::sink;
-  bool negated = false;
-  uint32_t reg = 0;
-  uint64_t value = 0;
-  const Variable* variable = nullptr;
-  std::string text;
-  std::vector<Operand> elements;
+  Kind kind = Kind::sink;              ///< which one it is
+  bool negated = false;                ///< whether it counts the other way
+  uint32_t reg = 0;                    ///< number of the register
+  uint64_t value = 0;                  ///< of an immediate
+  const Variable* variable = nullptr;  ///< a variable by its name, or nullptr
+  std::string text;                    ///< of a label or a string
+  std::vector<Operand> elements;       ///< of a vector
 };
 
 /// One instruction. Operands stand as written, but for two opcodes they are brought into one form:
@@ -148,13 +152,13 @@ struct Operand {
 ///    are `variable` operands (call .param variables), registers or immediates.
 ///  - `brx.idx`: operands are [index register, vector of `label` operands]: the table is resolved.
 struct Instruction {
-  std::string opcode;  ///< full opcode with modifiers: "ld.global.v4.f32"
-  bool has_guard = false;
-  bool guard_negated = false;
-  uint32_t guard = 0;  ///< register index of the guard predicate
-  std::vector<Operand> operands;
-  uint32_t line = 0;      ///< line in the PTX text
-  int32_t location = -1;  ///< index into Module::locations, or -1
+  std::string opcode;             ///< full opcode with modifiers: "ld.global.v4.f32"
+  bool has_guard = false;         ///< whether a predicate guards it
+  bool guard_negated = false;     ///< whether the guard is negated
+  uint32_t guard = 0;             ///< register index of the guard predicate
+  std::vector<Operand> operands;  ///< in the order of the text
+  uint32_t line = 0;              ///< line in the PTX text
+  int32_t location = -1;          ///< index into Module::locations, or -1
 };
 
 /// Launch bounds and cluster directives of an entry; 0 where not given.
@@ -169,33 +173,36 @@ struct EntryDirectives {
   bool blocks_are_clusters = false;          ///< .blocksareclusters
 };
 
+/// A function or kernel.
 struct Function {
-  std::string name;
-  bool is_entry = false;
+  std::string name;                                   ///< the name in the source
+  bool is_entry = false;                              ///< whether it is a kernel
   bool is_extern = false;                             ///< `.extern`, and not defined in this module
   Linkage linkage = Linkage::local;                   ///< of the definition, where there is one
   bool is_defined = false;                            ///< has a body; otherwise a prototype
   bool no_return = false;                             ///< `.noreturn`
   std::vector<std::unique_ptr<Variable>> parameters;  ///< input parameters in order
-  std::vector<std::unique_ptr<Variable>> return_parameters;
+  std::vector<std::unique_ptr<Variable>> return_parameters;  ///< what it returns
   std::vector<std::unique_ptr<Variable>> variables;  ///< .local, .shared and call .param variables
-  std::vector<Register> registers;
-  std::vector<Instruction> instructions;
-  EntryDirectives directives;
-  uint32_t line = 0;
+  std::vector<Register> registers;                   ///< the registers
+  std::vector<Instruction> instructions;             ///< its body
+  EntryDirectives directives;                        ///< .maxntid and its relatives
+  uint32_t line = 0;                                 ///< line of the source
 };
 
 /// A parsed PTX module.
 struct Module {
-  std::string name;    ///< for messages: "kernel.cu (embedded PTX 1)" or a file name
-  std::string target;  ///< "sm_100a"
-  uint32_t version_major = 0, version_minor = 0;
+  std::string name;                ///< for messages: "kernel.cu (embedded PTX 1)" or a file name
+  std::string target;              ///< "sm_100a"
+  uint32_t version_major = 0;      ///< of the PTX ISA
+  uint32_t version_minor = 0;      ///< of the PTX ISA
   std::string focus;               ///< base name of a file whose lines places shall name, or empty
   std::vector<std::string> files;  ///< .file table, [0] = "<unknown>"
-  std::vector<SourceLocation> locations;
+  std::vector<SourceLocation> locations;             ///< of the source, by number
   std::vector<std::unique_ptr<Variable>> variables;  ///< module-scope .global, .const, .shared
-  std::vector<std::unique_ptr<Function>> functions;
+  std::vector<std::unique_ptr<Function>> functions;  ///< all of them
 
+  /// A function by its name, or nullptr.
   [[nodiscard]] const Function* find_function(std::string_view function_name) const noexcept;
   /// "kernel.cuh:87 in Roles::load": the reader's place, which is the innermost call in the
   /// kernel's file (or else in its folder). Where a call of it stands in the file `focus`, the
