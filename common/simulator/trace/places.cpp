@@ -89,8 +89,8 @@ std::string Places::table(const std::vector<uint32_t>& instructions) const {
     List stack;
     for (const ptx::SourceLocation* const location : chain)
       stack.add(number_of(location, [&] {
-        return describe(module.file_name(*location), location->line,
-                        ptx::Module::function_name(*location));
+        return describe(location->file < module.files.size() ? module.files[location->file] : "",
+                        location->line, ptx::Module::function_name(*location));
       }));
     if (chain.empty())
       stack.add(number_of(&source, [&] { return describe(module.name, source.line, ""); }));

@@ -25,7 +25,8 @@ class Places {
   /// The innermost call in the folder of the kernel's file: the most telling line of the reader's.
   /// Equal for all instructions of that line and call; nullptr without a .loc.
   [[nodiscard]] const ptx::SourceLocation* detail_of(uint32_t instruction) const;
-  /// A JSON object of these instructions. `locations`: a list of `["file",line,"function"]`.
+  /// A JSON object of these instructions. `locations`: a list of `["file",line,"function"]`, the
+  /// file with its folder.
   /// `instructions`: by index, `[opcode, place, detail, [locations]]`: the place that reports
   /// name, detail_of, and the inlined calls, innermost first, by index into the locations. An
   /// instruction without a .loc has its line of the PTX text instead.
