@@ -46,7 +46,7 @@ READER_USAGE = {
 _GROUPS = (
     ("work through the exercises", ("next", "watch", "check", "hint", "list", "diff", "skip", "reset",
                                     "use")),
-    ("run and measure", ("run", "sim", "profile", "test", "bench")),
+    ("run and measure", ("run", "timeline", "profile", "sim", "test", "bench")),
     ("look it up", ("docs",)),
     ("teach", ("grade",)),
     ("this machine", ("doctor", "setup")),
@@ -97,12 +97,23 @@ examples:
 The program is built with `nvcc -cudart shared` for sm_100a or sm_90a and keeps its PTX. It runs
 unmodified; the command's exit status is its own, or 70 after a fault of a kernel. docs/your_kernel.md
 has examples.""",
+    "timeline": """\
+examples:
+  ./workbook timeline 5
+  ./workbook timeline 5 -- --m 256 --n 256 --k 512
+  ./workbook timeline 5 --against "--k 512 --config cta1_128x128_4x1" -- --k 512
+  ./workbook timeline 3 --cycles 2000-4000
+
+Writes a page that needs no network, a picture (SVG) and a trace for Perfetto into build/timeline/.
+What follows `--` goes to the program. After `./workbook use mine` it is your own run.""",
     "profile": """\
 examples:
   ./workbook profile 5
   ./workbook profile 5 -- --m 4096 --n 4096 --k 4096
+  ./workbook profile 5 --sim -- --k 2048
 
-Needs a GPU that runs the chapter, and Nsight Compute. What follows `--` goes to the program.""",
+On a GPU that runs the chapter: its profile.sh, with Nsight Compute. Else the simulator's shares: who
+issues, who waits for what, and what limits the run. What follows `--` goes to the program.""",
     "test": """\
 examples:
   ./workbook test                  every test but the slow ones
@@ -203,8 +214,24 @@ def _parser():
 
     add("sim", "Run a CUDA program of your own in the simulator.", commands.do_sim)
 
-    profile = add("profile", "Profile a chapter's program on a GPU.", commands.do_profile)
+    timeline = add("timeline", "Show who ran and who waited for what, in the simulator.",
+                   commands.do_timeline)
+    timeline.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm")
+    timeline.add_argument("--against", metavar="OPTIONS",
+                          help="options of a second run, which is drawn below the first")
+    timeline.add_argument("--cluster", metavar="A[-B]", help="record these clusters (default: the "
+                                                             "first 64 CTAs')")
+    timeline.add_argument("--cycles", metavar="A-B", help="record these cycles only")
+    timeline.add_argument("--launch", metavar="N", type=int,
+                          help="show the Nth launch of the program (default: the last)")
+    timeline.add_argument("--output", metavar="FOLDER", help="where to write (default: build/timeline)")
+    timeline.add_argument("--no-open", dest="open", action="store_false",
+                          help="do not open the page in a browser")
+
+    profile = add("profile", "Say what limits a chapter's program.", commands.do_profile)
     profile.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm")
+    profile.add_argument("--sim", dest="machine", action="store_const", const="sim",
+                         help="in the simulator even if there is a GPU")
 
     test = add("test", "Build everything and run the tests.", commands.do_test)
     test.add_argument("chapter", metavar="NN", nargs="?", help="only this chapter's tests")
@@ -342,7 +369,7 @@ def _run(root, console, arguments):
         parser.print_help()
         print(f"\nchapters: {chapters.listing(root)}")
         return 0
-    if rest and parsed.command not in ("run", "sim", "profile", "test", "bench"):
+    if rest and parsed.command not in ("run", "sim", "timeline", "profile", "test", "bench"):
         parser.error(f"{parsed.command} takes nothing after '--'")
     parsed.rest = rest
     return parsed.action(root, console, parsed)

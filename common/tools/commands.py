@@ -145,13 +145,23 @@ def do_sim(root, console, arguments):
     return run_in_foreground([str(path), *arguments.rest[1:]], env=env)
 
 
+def do_timeline(root, console, arguments):
+    from .timeline import command
+    return command.do_timeline(root, console, arguments)
+
+
 def do_profile(root, console, arguments):
-    """The chapter's profile.sh, which says itself what it lacks on a machine that can't profile."""
+    """The chapter's profile.sh on a GPU that runs it, else a profile of a simulated run. Where there
+    is neither, profile.sh says what it lacks."""
     chapter = chapters.find_program(root, arguments.chapter)
+    fits = any(map(chapter.runs_on, machine.find_gpus()))
+    if chapter.simulated and (arguments.machine == "sim" or not fits):
+        from .timeline import command
+        return command.simulated_profile(root, console, arguments)
     script = root / "solutions" / chapter.name / "profile.sh"
     if not script.is_file():
         raise WorkbookError(f"Chapter {chapter.number} has no profile.sh.")
-    if any(map(chapter.runs_on, machine.find_gpus())):
+    if fits:
         prepare(root, console, build.GPU, [chapter.name + "_gpu"],
                 f"Building chapter {chapter.number}")
     options = ["--", *arguments.rest] if arguments.rest else []

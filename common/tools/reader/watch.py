@@ -14,7 +14,7 @@ from types import SimpleNamespace
 
 import watchfiles
 
-from .. import api, cli
+from .. import api
 from ..console import Console
 from ..errors import WorkbookError
 from ..process import run_in_foreground
@@ -191,10 +191,7 @@ class Watch:
         self._workbook("run", self._current.id)
 
     def _timeline(self):
-        if "timeline" in cli.command_names():
-            self._workbook("timeline", str(self._current.number[0]))
-        else:
-            self._console.say("There is no command `timeline` in this checkout yet.")
+        self._workbook("timeline", str(self._current.number[0]))
 
     def _workbook(self, *words):
         """Another command of ours, in the foreground; Ctrl-C ends it and not the watch."""

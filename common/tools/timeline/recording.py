@@ -78,9 +78,17 @@ class Launch:
     the recorded clusters, and the places of instructions."""
 
     begin: dict
-    clusters: list = field(default_factory=list)
+    parts: list = field(default_factory=list)  # of clusters, decoded when somebody asks for them
+    decoder: object = None
     places: dict = field(default_factory=dict)
     end: dict = None
+    _clusters: list = None
+
+    @property
+    def clusters(self):
+        if self._clusters is None:
+            self._clusters = [_cluster(part, self.decoder) for part in self.parts]
+        return self._clusters
 
     @property
     def kernel(self):
@@ -172,7 +180,7 @@ class _Decoder:
         return {"space": space, "address": item[2], "bytes": item[3]}
 
 
-def _parts(content, path):
+def _parts(content):
     """(tag, content) of each whole part."""
     at = len(MAGIC)
     while at + _PART.size <= len(content):
@@ -182,8 +190,6 @@ def _parts(content, path):
             return  # the program was killed while it wrote
         yield tag.decode("ascii", "replace"), content[at:at + size]
         at += size
-    if at == len(MAGIC):
-        raise WorkbookError(f"The recording {path} holds nothing.")
 
 
 def _cluster(part, decoder):
@@ -213,18 +219,22 @@ def read(path):
             content = file.read()
     except OSError as error:
         raise WorkbookError(f"The recording {path} can't be read: {error.strerror}.") from error
+    if not content:
+        raise WorkbookError("The program launched no kernel, so there is nothing to show.")
     if not content.startswith(MAGIC):
         raise WorkbookError(f"{path} is no recording of the simulator (BW_SIM_RECORDING writes one).")
     launches, decoder = [], None
-    for tag, part in _parts(content, path):
+    for tag, part in _parts(content):
         if tag == "kind":
             decoder = _Decoder(json.loads(part.decode("utf-8")))
         elif tag == "lnch":
-            launches.append(Launch(json.loads(part.decode("utf-8"))))
+            launches.append(Launch(json.loads(part.decode("utf-8")), decoder=decoder))
         elif tag == "clst":
-            launches[-1].clusters.append(_cluster(part, decoder))
+            launches[-1].parts.append(part)
         elif tag == "plac":
             launches[-1].places = _places(json.loads(part.decode("utf-8")))
         elif tag == "lend":
             launches[-1].end = json.loads(part.decode("utf-8"))
+    if not launches:
+        raise WorkbookError("The program launched no kernel, so there is nothing to show.")
     return launches

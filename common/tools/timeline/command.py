@@ -1,0 +1,170 @@
+"""`./workbook timeline` and, without a GPU, `./workbook profile`: runs a program in the simulator,
+records it, and shows the recording."""
+
+import contextlib
+import os
+import shlex
+import shutil
+import sys
+import webbrowser
+from pathlib import Path
+
+from .. import build, chapters, commands, runs
+from ..errors import WorkbookError
+from ..process import run_in_foreground
+from . import model, page, perfetto, profile, recording, svg
+
+_STOPPED = "The program ended with status {}; the timeline shows what happened before."
+
+
+def do_timeline(root, console, arguments):
+    """Writes build/timeline/NN.html, .svg and .perfetto.json of the chapter's program."""
+    chapter = _simulated(root, arguments.chapter)
+    with _program(root, console, chapter, "timeline") as (tools, settings):
+        settings = dict(settings, **_window(arguments))
+        made, status = [], 0
+        folder = Path(arguments.output) if arguments.output else root / "build" / "timeline"
+        folder.mkdir(parents=True, exist_ok=True)
+        configurations = [arguments.rest]
+        if arguments.against is not None:
+            configurations.append(_words(arguments.against))
+        for options in configurations:
+            launches, ended = _record(root, chapter.name, options, tools, settings, folder)
+            status = status or ended
+            launch = _chosen(launches, arguments.launch)
+            made.append((_label(options), launch, model.build(launch, root)))
+    for _, launch, models in made:
+        if not models:
+            raise WorkbookError(f"{' '.join(launch.notes())} There is nothing to draw.")
+    title = f"Chapter {chapter.number}: {chapter.title}"
+    base = folder / chapter.name
+    page.write(base.with_suffix(".html"), title, made, root)
+    first = made[0][2][0]
+    base.with_suffix(".svg").write_text(svg.draw(first, first.ctas[0], title), encoding="utf-8")
+    perfetto.write(base.with_suffix(".perfetto.json"), made)
+    for label, launch, models in made:
+        which = f"{label}: " if len(made) > 1 else ""
+        console.say(f"{which}{profile.limit(profile.measure(models[0]))}")
+        for note in launch.notes():
+            console.say(f"{which}{note}")
+    if status:
+        console.say(_STOPPED.format(status))
+    print(f"timeline  {base.with_suffix('.html')}")
+    print(f"picture   {base.with_suffix('.svg')}")
+    print(f"trace     {base.with_suffix('.perfetto.json')}  (for https://ui.perfetto.dev)")
+    if arguments.open and sys.stdout.isatty():
+        _open(base.with_suffix(".html"), console)
+    return status
+
+
+def simulated_profile(root, console, arguments):
+    """Prints the profile of the chapter's program in the simulator."""
+    chapter = _simulated(root, arguments.chapter)
+    with _program(root, console, chapter, "profile") as (tools, settings):
+        folder = root / "build" / "profile"
+        folder.mkdir(parents=True, exist_ok=True)
+        launches, status = _record(root, chapter.name, arguments.rest, tools, settings, folder)
+    launch = _chosen(launches, None)
+    models = model.build(launch, root)
+    if not models:
+        raise WorkbookError(" ".join(launch.notes()))
+    print(f"\nkernel    {launch.kernel}")
+    print(f"cluster   {models[0].index} of {launch.begin['clusters']}, "
+          f"{models[0].end - models[0].begin:,} simulated cycles")
+    for note in launch.notes():
+        print(f"note      {note}")
+    measured = profile.measure(models[0])
+    print("\n" + "\n".join(profile.table(measured)) + "\n\n" + profile.limit(measured))
+    return status
+
+
+def _simulated(root, wanted):
+    chapter = chapters.find_program(root, wanted)
+    if not chapter.simulated:
+        raise WorkbookError(f"Chapter {chapter.number} is not executed by the simulator, which makes "
+                            "timelines. `./workbook timeline 5` shows the same GEMM as it is written "
+                            "for Blackwell.")
+    return chapter
+
+
+@contextlib.contextmanager
+def _program(root, console, chapter, what):
+    """(tools, settings) while the chapter's program is ready, with the reader's lines if wanted."""
+    from ..reader import environment, progress
+    own = progress.load(root).use == progress.MINE
+    if own:
+        environment.require_toml(root, console)
+        from ..reader import own_code
+    tools = commands.prepare(root, console, build.SIM, [chapter.name],
+                             f"Building chapter {chapter.number}")
+    head = console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold")
+    if not own:
+        console.say(f"{head}, {what} in the simulator")
+        yield tools, {}
+        return
+    with own_code.composed(root, console, chapter.name, tools) as (settings, phrase):
+        console.say(f"{head}, {what} in the simulator, {phrase}")
+        yield tools, settings
+
+
+def _window(arguments):
+    window = {}
+    if arguments.cluster is not None:
+        window["BW_SIM_RECORDING_CLUSTERS"] = arguments.cluster
+    if arguments.cycles is not None:
+        window["BW_SIM_RECORDING_CYCLES"] = arguments.cycles
+    return window
+
+
+def _words(text):
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise WorkbookError(f"--against \"{text}\" can't be split into words: {error}. Close the "
+                            "quotation marks.", exit_code=2) from error
+
+
+def _label(options):
+    return " ".join(options) or "default options"
+
+
+def _record(root, program, options, tools, settings, folder):
+    """([Launch], exit status) of a run; the file is removed."""
+    path = folder / f"recording-{os.getpid()}.bin"
+    env = runs.clean_environment(tools, BW_SIM_RECORDING=str(path), **settings)
+    if "BW_SIM_SEED" in os.environ:
+        env["BW_SIM_SEED"] = os.environ["BW_SIM_SEED"]
+    try:
+        status = run_in_foreground([str(build.program(root, build.SIM, program)), *options], env=env,
+                                   cwd=root)
+        sys.stdout.flush()
+        if not path.is_file():
+            raise WorkbookError(f"The program launched no kernel (exit status {status}), so there is "
+                                "nothing to show.", exit_code=status or 1)
+        return recording.read(path), status
+    finally:
+        if path.is_file():
+            path.unlink()
+
+
+def _chosen(launches, number):
+    """A launch by its number from 1; the last one where none is given."""
+    if number is None:
+        return launches[-1]
+    if not 1 <= number <= len(launches):
+        raise WorkbookError(f"--launch {number}: the program launched {len(launches)} kernel"
+                            f"{'s' if len(launches) > 1 else ''}; name one from 1 to "
+                            f"{len(launches)}.", exit_code=2)
+    return launches[number - 1]
+
+
+def _open(path, console):
+    """Opens a file in a browser, if this machine has a screen."""
+    has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    if not has_screen and not shutil.which("wslview"):
+        return
+    try:
+        if not webbrowser.open(path.resolve().as_uri()):
+            console.say("No browser could be opened; open the file yourself.")
+    except webbrowser.Error as error:
+        console.say(f"No browser could be opened ({error}); open the file yourself.")
