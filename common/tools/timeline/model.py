@@ -15,6 +15,11 @@ RUN, WAIT, DATA = "run", "wait", "data"
 # that has done its work waits for the others.
 _NAMING_SHARE = 0.02
 _SET_UP = re.compile(r"init|prefetch|elect_one")
+# Cycles between a time limit and the next test.
+_LONGEST_RETRY = 100
+# Behind a run that got stuck, this share of its length is drawn.
+_MARGIN = 20
+_STUCK = ("deadlock", "livelock", "cycle_limit")
 # Waits within a warp: they hide behind what another strand of it waits for.
 _INNER_WAITS = ("reconvergence", "warp_sync")
 EMPTY, FILLING, FULL, READING = "empty", "filling", "full", "reading"
@@ -38,8 +43,9 @@ class Completion:
 class Segment:
     """A stretch of a warp: it runs, waits, or what it loaded has not arrived (`data`).
 
-    `end` is None for a wait that never ended. `parts`: of a run, (begin, end, instructions,
-    instruction) line by line. `completion`: of a wait, what ended it."""
+    `end` is None for a wait that never ended. `parts`: (begin, end, instructions, instruction) line
+    by line; of a wait, where its time limit passed and it was tried again. `completion`: of a wait,
+    what ended it."""
 
     kind: str
     begin: int
@@ -51,6 +57,7 @@ class Segment:
     phase: int = None
     object: int = None
     completion: Completion = None
+    timed_out: bool = False
 
     def length(self, until):
         return (until if self.end is None else self.end) - self.begin
@@ -230,6 +237,8 @@ class _Builder:
         ends = [event.fields.get("until", event.cycle) for event in events]
         ends += [event.fields.get("completes", 0) for event in events]
         begin, end = (events[0].cycle, max(ends)) if events else (0, 0)
+        if self._launch.status in _STUCK:  # so that waits which never end are seen
+            end += max(1, (end - begin) // _MARGIN)
         ctas = [Cta(rank, index, begin, end) for rank, index in enumerate(self._cluster.ctas)]
         model = ClusterModel(self._cluster.index, begin, end, ctas, self._cluster.barriers, [],
                              events, {}, self._places)
@@ -323,12 +332,13 @@ class _Builder:
                 if segment is None:  # its beginning lies before the window
                     continue
                 segment.end = event.cycle
+                segment.timed_out = event.why == "timeout"
                 if event.why == "event":
                     segment.completion = (model.completions.get((segment.barrier, segment.phase))
                                           if segment.barrier is not None
                                           else groups.completion(event, segment))
         for rank, warp in sorted(set(runs) | set(waits)):
-            segments = _segments(runs[(rank, warp)], waits[(rank, warp)], model.end)
+            segments = _without_retries(_segments(runs[(rank, warp)], waits[(rank, warp)], model.end))
             model.ctas[rank].warps[warp] = segments
 
     def _group_completions(self, model):
@@ -489,6 +499,8 @@ class _Builder:
                 mark["completes"][event.phase] = event.cycle
             elif event.event == "mbarrier_wait" and event.done:
                 mark["passes"].setdefault(event.waited_phase, event.cycle)
+            elif event.event == "wait":
+                mark["waits"] = True
         return marks
 
 
@@ -593,10 +605,30 @@ def _segments(runs, waits, end_of_all):
     return segments
 
 
+def _without_retries(segments):
+    """A wait whose time limit passed and that is tried again is one wait."""
+    kept = []
+    for segment in segments:
+        before = kept[-2:]
+        if (len(before) == 2 and before[0].timed_out and before[1].kind == RUN
+                and before[1].length(0) <= _LONGEST_RETRY and segment.kind == WAIT
+                and (segment.barrier, segment.phase) == (before[0].barrier, before[0].phase)):
+            kept.pop()
+            wait = kept[-1]
+            wait.parts = [*wait.parts, *before[1].parts]
+            wait.end, wait.completion = segment.end, segment.completion
+            wait.timed_out = segment.timed_out
+            wait.instruction = segment.instruction
+        else:
+            kept.append(segment)
+    return kept
+
+
 def _add_wait(segments, wait, begin, end):
     whole = wait.end is not None and end == wait.end
     segments.append(Segment(WAIT, begin, end, wait.instruction, [], wait.reason, wait.barrier,
-                            wait.phase, wait.object, wait.completion if whole else None))
+                            wait.phase, wait.object, wait.completion if whole else None,
+                            wait.timed_out and whole))
 
 
 def _stage_states(marks, cta, full_offset, empty_offset, end):
@@ -612,7 +644,7 @@ def _stage_states(marks, cta, full_offset, empty_offset, end):
                 break
     if empty and not empty["completes"] and (cta.rank ^ 1, empty_offset) in marks:
         empty = marks[(cta.rank ^ 1, empty_offset)]  # … and both release to the leader
-    if not full or not (full["completes"] or full["begins"]):
+    if not full or not (full["completes"] or full["begins"] or full.get("waits")):
         return []
     states, at, lap = [], cta.begin, 0
 
@@ -626,8 +658,8 @@ def _stage_states(marks, cta, full_offset, empty_offset, end):
         for phase in sorted(full["completes"]):
             lap = phase
             add(full["completes"][phase], FILLING)
-        lap += 1
-        add(end, EMPTY)
+        lap = len(full["completes"])
+        add(end, FILLING)
         return states
     while True:
         done = full["completes"].get(lap)
