@@ -256,13 +256,19 @@ class OwnLines(Reader):
 
 class Profile(Reader):
     def test_the_chapters_script_runs_and_says_itself_what_it_lacks(self):
-        write_script(self.root / "solutions" / "05_blockwise_fp8_gemm" / "profile.sh",
-                     "echo \"profiling $*\"\nexit 7\n")
-        result = self.workbook("profile", "5", "--", "--m", "64", code=7, PATH="/usr/bin:/bin")
+        # Chapter 6, which the simulator does not run.
+        folder = self.root / "solutions" / "06_hopper_fp8_gemm"
+        write_script(folder / "profile.sh", "echo \"profiling $*\"\nexit 7\n")
+        (folder / "main.cu").write_text("", encoding="utf-8")
+        result = self.workbook("profile", "6", "--", "--m", "64", code=7, PATH="/usr/bin:/bin")
         self.assertEqual(result.stdout, "profiling -- --m 64\n")
+        (folder / "profile.sh").unlink()
+        self.assert_clear_error(self.run_workbook(self.root, "profile", "6"), "no profile.sh")
 
-    def test_a_chapter_without_one(self):
-        self.assert_clear_error(self.run_workbook(self.root, "profile", "5"), "no profile.sh")
+    def test_without_a_gpu_the_simulator_profiles(self):
+        # This checkout's program is none that a simulator could record.
+        self.assert_clear_error(self.run_workbook(self.root, "profile", "5"), "launched no kernel")
+        self.assert_clear_error(self.run_workbook(self.root, "timeline", "5"), "launched no kernel")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from support import CheckoutTest
 
 from tools import cli
 
-SUBCOMMANDS = ("setup", "run", "profile", "test", "bench", "docs", "doctor", "list", "hint")
+SUBCOMMANDS = ("setup", "run", "timeline", "profile", "test", "bench", "docs", "doctor", "list", "hint")
 
 
 class Help(CheckoutTest):

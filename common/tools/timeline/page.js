@@ -279,7 +279,8 @@
         continue;
       }
       const twoLines = lane.height >= 30 && lane.detail;
-      context.fillText(clipped(lane.label, left() - 14 - (twoLines || !lane.detail ? 0 : 62)), 4,
+      const beside = twoLines || !lane.detail ? 0 : 10 + 6.4 * lane.detail.length;
+      context.fillText(clipped(lane.label, left() - 14 - beside), 4,
         lane.top + (twoLines ? lane.height / 2 - 7 : lane.height / 2));
       context.fillStyle = style.quiet;
       context.font = "12px system-ui, sans-serif";
