@@ -15,6 +15,10 @@ In Markdown files, a mark tells what the block below it holds:
     <!-- report PROGRAM without FILE "part of a line" entries 1 2 -->
                                                        what the simulator says when that line is
                                                        missing: the first line and these entries
+    <!-- timeline figures/x.svg "title" OPTIONS -- PROGRAM OPTIONS -->
+                                                       the image of a run of the program, which is
+                                                       drawn anew; options: `cycles 0-900`, `cta 1`,
+                                                       `launch 1`, `without "name of a lane"`
 
 Links, images and anchors inside the repository have to exist, and the sections that exercises name.
 """
@@ -30,7 +34,7 @@ from urllib.parse import unquote
 from . import chapters, exercises, faulty_runs, regions, runs
 from .errors import WorkbookError
 
-_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles|report)\s+(.*?)\s*-->\s*$")
+_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles|report|timeline)\s+(.*?)\s*-->\s*$")
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
 _FROM_TO = re.compile(r'^(\S+)\s+from\s+"(.*?)"\s+to\s+"(.*)"$')
@@ -64,11 +68,13 @@ class Blocks:
 
     def __init__(self, root, tools):
         self._root, self._tools, self._runs = Path(root), tools, {}
+        self.folder = Path()  # of the text
+        self.figures = {}  # path, relative to the root: content
 
     def make(self, kind, text):
         """The lines of a block."""
         return {"excerpt": self._excerpt, "output": self._output, "cycles": self._cycles,
-                "report": self._report}[kind](text)
+                "report": self._report, "timeline": self._timeline}[kind](text)
 
     def _excerpt(self, text):
         match = _FROM_TO.match(text)
@@ -99,6 +105,12 @@ class Blocks:
 
     def _report(self, text):
         return faulty_runs.block(self._root, self._tools, text)
+
+    def _timeline(self, text):
+        from .timeline import figure
+        name, title, content = figure.draw(self._root, self._tools, text)
+        self.figures[self.folder / name] = content
+        return [f"![{title}]({name})"]
 
     def _cycles(self, text):
         rows = ["| step | simulated cycles | against the step before |", "|---|---:|---:|"]
@@ -201,6 +213,8 @@ def _end_of_block(lines, index, kind):
         while end < len(lines) and lines[end].lstrip().startswith("|"):
             end += 1
         return end if end > start else index
+    if kind == "timeline":
+        return start + 1 if start < len(lines) and lines[start].startswith("![") else index
     if start < len(lines) and _FENCE.match(lines[start]):
         for end in range(start + 1, len(lines)):
             if lines[end].strip() == _FENCE.match(lines[start]).group(1):
@@ -297,12 +311,23 @@ def examine(root, tools, kinds, write=False, only=()):
         if only and not any(path == part or part in path.parents for part in only):
             continue
         text = regions.read_text(root / path)
+        blocks.folder, blocks.figures = path.parent, {}
         fresh, drifted = refreshed(text, path, blocks, kinds)
         if write and fresh != text:
             (root / path).write_text(fresh, encoding="utf-8")
             written.append(path)
             text = fresh
             drifted = [problem for problem in drifted if not problem.message.endswith("drifted.")]
+        for figure, content in blocks.figures.items():
+            place = root / figure
+            if place.is_file() and place.read_text(encoding="utf-8") == content:
+                continue
+            if write:
+                place.parent.mkdir(exist_ok=True)
+                place.write_text(content, encoding="utf-8")
+                written.append(figure)
+            else:
+                drifted.append(Problem(str(figure), 1, f"the timeline of {path} has drifted."))
         problems += drifted + broken_links(root, path, text, cache)
     return problems + ([] if only else missing_sections(root)), written
 
@@ -320,7 +345,8 @@ def main(arguments=None):
                         help="folders or files, relative to the root; all where none is given")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     chosen = parser.parse_args(arguments)
-    kinds = ("excerpt",) if chosen.without_runs else ("excerpt", "output", "cycles", "report")
+    kinds = ("excerpt",) if chosen.without_runs else (
+        "excerpt", "output", "cycles", "report", "timeline")
     try:
         tools = None if chosen.without_runs else tools_of(chosen.root)
         problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only)

@@ -142,7 +142,8 @@ class Pages(unittest.TestCase):
 
     @staticmethod
     def key(shown, text):
-        shown.evaluate(f"canvas.dispatchEvent(new KeyboardEvent('keydown', {{key: {json.dumps(text)}}}))")
+        event = f"new KeyboardEvent('keydown', {{key: {json.dumps(text)}}})"
+        shown.evaluate(f"canvas.dispatchEvent({event})")
         Pages.frame(shown)
 
     @staticmethod

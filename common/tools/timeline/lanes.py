@@ -10,6 +10,9 @@ _COPY_LANES = (("loads", "load", "TMA loads"), ("stores", "store", "TMA stores")
                ("reductions", "reduce", "TMA reductions"), ("copies", "shared", "copies to other CTAs"))
 
 
+_PHASES = ("phase", "odd")  # of a lone barrier: even and odd ones
+
+
 @dataclass
 class Mark:
     """A box: what it is (`kind`: run, wait, data, copy, mma or a stage's state), its text, the reason
@@ -77,8 +80,8 @@ def of_cta(model, cta):
         ring = tracks[0].ring
         detail = (f"{len(tracks)} stage{'s' if len(tracks) > 1 else ''}" if ring.empty else "phases")
         lanes.append(Lane(RING, ring.name, detail,
-                          [[Mark(begin, end, state if ring.empty else "phase", f"lap {lap}"
-                                 if ring.empty else f"phase {lap}", source=lap)
+                          [[Mark(begin, end, state if ring.empty else _PHASES[lap % 2],
+                                 f"lap {lap}" if ring.empty else f"phase {lap}", source=lap)
                             for begin, end, state, lap in track.states] for track in tracks],
                           [f"stage {track.stage}" for track in tracks]))
     return lanes, _arrows(model, cta, place_of_warp, place_of_unit, lanes)
@@ -156,6 +159,6 @@ def _arrows(model, cta, place_of_warp, place_of_unit, lanes):
 
 
 STATE_WORDS = {EMPTY: "empty", FILLING: "being filled", FULL: "full", READING: "being read",
-               "phase": "a phase"}
+               "phase": "an even phase", "odd": "an odd phase"}
 KIND_WORDS = {RUN: "issues", "wait": "waits for", DATA: "waits for data that it has loaded",
               "copy": "copy", "mma": "MMA"}

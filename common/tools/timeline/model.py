@@ -377,7 +377,7 @@ class _Builder:
             if len(offsets) % 2 == 0:
                 for one, other in ((offsets[:half], offsets[half:]), (offsets[::2], offsets[1::2])):
                     full, empty = oriented(one, other)
-                    if is_pair(full, empty):
+                    if is_pair(full, empty) and self._may_be_ring(at, full, empty):
                         rings.append(self._ring(at, full, empty, True))
                         break
                 else:
@@ -399,13 +399,21 @@ class _Builder:
         while index < len(rows):
             if index + 1 < len(rows):
                 full, empty = oriented(rows[index][1], rows[index + 1][1])
-                if is_pair(full, empty):
+                if is_pair(full, empty) and self._may_be_ring(at, full, empty):
                     found.append(self._ring(at, full, empty, False))
                     index += 2
                     continue
             found.append(self._ring(at, rows[index][1], (), False))
             index += 1
         return found
+
+    def _may_be_ring(self, at, full, empty):
+        """Two single barriers that have names of their own are no ring of one stage."""
+        if len(full) > 1:
+            return True
+        names = [self._name_in(self._naming_frame(self._frames(at[offset])), at[offset])
+                 for offset in (full[0], empty[0])]
+        return names[0] == names[1] or any("full" in name or "empty" in name for name in names)
 
     def _users(self, model):
         """Warps that wait for, and that arrive on, the barriers at an offset (or have issued what
@@ -637,7 +645,7 @@ def _stage_states(marks, cta, full_offset, empty_offset, end):
     empty = marks.get((cta.rank, empty_offset)) if empty_offset is not None else None
     if empty and (not full or not full["completes"]):
         # The other CTA of a pair keeps its full barrier: this one's copies signal that.
-        for (rank, offset), other in marks.items():
+        for (_, offset), other in marks.items():
             if offset == full_offset and any(source == cta.rank
                                              for _, source in other.get("copies", ())):
                 full = other

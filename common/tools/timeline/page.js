@@ -9,7 +9,7 @@
   const STATES = ["empty", "filling", "full", "reading"];
   const WORDS = {run: "issues", wait: "waits for", data: "waits for data that it has loaded", copy: "copy",
     mma: "MMA", empty: "empty", filling: "being filled", full: "full", reading: "being read",
-    phase: "phase of a barrier"};
+    phase: "a barrier", odd: "a barrier"};
   const WAIT_COLOURS = 8;
   const AXIS = 24, HEAD = 22, GAP = 7, NARROW = 620, GUTTER = 168, MOST_ARROWS = 300, LEAST_SPAN = 8;
   const HEIGHTS = {role: 20, tensor: 20, copies: 8, ring: 10};
@@ -95,7 +95,7 @@
     const computed = getComputedStyle(document.documentElement);
     style = new Proxy({}, {get: (_, name) => computed.getPropertyValue(`--${name}`).trim()});
     const names = ["ground", "text", "quiet", "line", "panel", "arrow", "focus", "run", "data", "copy", "mma",
-      "phase", ...STATES, ...Array.from({length: WAIT_COLOURS}, (_, number) => `wait-${number}`)];
+      "phase", "odd", ...STATES, ...Array.from({length: WAIT_COLOURS}, (_, number) => `wait-${number}`)];
     style = Object.fromEntries(names.map((name) => [name, computed.getPropertyValue(`--${name}`).trim()]));
     patterns.clear();
   };
@@ -382,7 +382,7 @@
   const describe = ({panel, lane, track, mark, cycle}) => {
     const run = panel.run, name = KINDS[mark[2]], end = mark[0] + mark[1];
     const who = lane.names[track] ? `${lane.label}, ${lane.names[track]}` : lane.label;
-    const isStage = STATES.includes(name) || name === "phase";
+    const isStage = STATES.includes(name) || name === "phase" || name === "odd";
     const what = name === "wait" ? `waits for ${run.texts[mark[3]]}`
       : name === "run" ? "issues" : name === "data" ? WORDS.data
       : isStage ? `${WORDS[name]}, ${run.texts[mark[3]]}` : `${WORDS[name]}: ${run.texts[mark[3]]}`;
@@ -529,7 +529,7 @@
     if (kinds.has("copies")) entries.push(["copy", "copy under way"]);
     if (kinds.has("tensor")) entries.push(["mma", "MMA"]);
     const rings = panels.some((panel) => panel.data.lanes.some((lane) => lane.kind === "ring" && lane.tracks.some(
-      (track) => track.some((mark) => mark[2] !== kind.phase))));
+      (track) => track.some((mark) => STATES.includes(KINDS[mark[2]])))));
     if (rings) entries.push(...STATES.map((state) => [state, `stage ${WORDS[state]}`]));
     const waits = [...sums.keys()].sort((a, b) => sums.get(b) - sums.get(a)).slice(0, WAIT_COLOURS)
       .map((reason) => [`wait-${colours.get(reason)}`, `waits for ${reason}`, true]);

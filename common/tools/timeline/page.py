@@ -8,7 +8,8 @@ from . import lanes, profile
 from .model import RUN, Sources
 
 _FOLDER = Path(__file__).resolve().parent
-_KINDS = ("run", "wait", "data", "copy", "mma", "empty", "filling", "full", "reading", "phase")
+_KINDS = ("run", "wait", "data", "copy", "mma", "empty", "filling", "full", "reading", "phase",
+          "odd")
 
 
 class _Table:

@@ -9,17 +9,17 @@ _HEIGHTS = {lanes.ROLE: 22, lanes.TENSOR_CORE: 22, lanes.COPIES: 7, lanes.RING: 
 _WARP_HEIGHT = 9  # of a role of several
 _GAP = 9
 _MOST_WAITS = 6
-_LEAST_LABEL = 62  # pixels
+_LEAST_SHARE = 0.01  # of what a legend names
 _LIGHT = {"ground": "#ffffff", "text": "#1f2328", "quiet": "#57606a", "line": "#d0d7de",
           "run": "#4c6f9f", "data": "#c9ced6", "copy": "#2f8f83", "mma": "#3c8f3c",
           "empty": "#eef1f4", "filling": "#9fd3cb", "full": "#2f8f83", "reading": "#86c486",
-          "phase": "#c7bfe3", "end": "#d1242f",
+          "phase": "#c7bfe3", "odd": "#9384c9", "end": "#d1242f",
           "w0": "#d97706", "w1": "#7c4fd0", "w2": "#c2417c", "w3": "#0f83b8", "w4": "#7d7a18",
           "w5": "#6b7280"}
 _DARK = {"ground": "#0d1117", "text": "#e6edf3", "quiet": "#9aa4ae", "line": "#30363d",
          "run": "#7ea6dc", "data": "#4a525c", "copy": "#4fbcae", "mma": "#6fc46f",
          "empty": "#1c2128", "filling": "#1f5f57", "full": "#4fbcae", "reading": "#3f8a3f",
-         "phase": "#4a4170", "end": "#ff7b72",
+         "phase": "#4a4170", "odd": "#8577bb", "end": "#ff7b72",
          "w0": "#f0a33c", "w1": "#b394f4", "w2": "#f083b2", "w3": "#4db8e8", "w4": "#c8c44a",
          "w5": "#a3abb5"}
 _STATES = (("filling", "stage being filled"), ("full", "full"), ("reading", "being read"))
@@ -119,6 +119,8 @@ class _Picture:
         entries = [("run", "issues instructions")]
         kinds = {mark.kind for index in self._kept for track in self._lanes[index].tracks
                  for mark in track}
+        if self._share_of_data() > _LEAST_SHARE:
+            entries.append(("data", "waits for what it has loaded"))
         if "copy" in kinds:
             entries.append(("copy", "copy under way"))
         if "mma" in kinds:
@@ -138,6 +140,14 @@ class _Picture:
             self._text(x + 26, y, words, "small")
             x += width
         return y
+
+    def _share_of_data(self):
+        lengths = {True: 0, False: 1}
+        for index in self._kept:
+            if self._lanes[index].kind == lanes.ROLE:
+                for mark in (mark for track in self._lanes[index].tracks for mark in track):
+                    lengths[mark.kind == "data"] += mark.end - mark.begin
+        return lengths[True] / sum(lengths.values())
 
     def _axis(self):
         span = self._end - self._begin
@@ -180,7 +190,7 @@ def _rules(palette):
     rules = [f"text, .head {{ fill: {text}; }} .small {{ fill: {quiet}; }} .grid {{ stroke: {line}; }}",
              f".hand {{ stroke: {text}; }} .never {{ stroke: {palette['end']}; }}"]
     rules += [f".{name} {{ fill: {palette[name]}; }}" for name in
-              ("run", "data", "copy", "mma", "empty", "filling", "full", "reading", "phase")]
+              ("run", "data", "copy", "mma", "empty", "filling", "full", "reading", "phase", "odd")]
     for number in range(_MOST_WAITS):
         colour = palette[f"w{number}"]
         rules.append(f".w{number} {{ fill: url(#h{number}); stroke: {colour}; }} "
