@@ -13,6 +13,7 @@ from support import BUILD, QUICK, ROOT, SIMULATED, last, main
 
 from tools.console import Console
 from tools.errors import WorkbookError
+from tools.setup import Tools
 from tools.timeline import command, critical, profile
 
 
@@ -65,7 +66,7 @@ class Commands(unittest.TestCase):
         arguments = SimpleNamespace(**dict(dict(
             chapter=str(number), rest=list(QUICK.get(number, ())), against=None, cluster=None,
             cycles=None, launch=None, output=None, open=False), **arguments))
-        tools = SimpleNamespace(env=dict(os.environ))
+        tools = Tools("cmake", "ctest", None, dict(os.environ))
         output = io.StringIO()
         console = Console(io.StringIO())
         # The programs are built, and print into the test's own output.
