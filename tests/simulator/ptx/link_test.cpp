@@ -12,7 +12,7 @@ std::unique_ptr<Module> linked(const std::vector<std::string>& texts) {
   return link(std::move(modules), "program");
 }
 
-const Variable& variable(const Module& module, const std::string& name) {
+const Variable& variable(const Module& module, std::string_view name) {
   const auto found = std::find_if(module.variables.begin(), module.variables.end(),
                                   [&](const auto& candidate) { return candidate->name == name; });
   EXPECT_NE(found, module.variables.end()) << name;

@@ -1,6 +1,7 @@
 /// \file
 /// Every form of tcgen05.mma, .cp, .shift in inline assembly: ptxas accepts them when this is
 /// compiled, and the simulator decodes them when the kernels are launched. None is executed.
+#include <cstdint>
 #include <cstdio>
 
 #include "common/host/cuda_check.hpp"
