@@ -103,6 +103,7 @@ examples:
   ./workbook timeline 5 -- --m 256 --n 256 --k 512
   ./workbook timeline 5 --against "--k 512 --config cta1_128x128_4x1" -- --k 512
   ./workbook timeline 3 --cycles 2000-4000
+  BW_SIM_RECORDING=mine.rec ./workbook sim -- ./program; ./workbook timeline mine.rec
 
 Writes a page that needs no network, a picture (SVG) and a trace for Perfetto into build/timeline/.
 What follows `--` goes to the program. After `./workbook use mine` it is your own run.""",
@@ -216,7 +217,8 @@ def _parser():
 
     timeline = add("timeline", "Show who ran and who waited for what, in the simulator.",
                    commands.do_timeline)
-    timeline.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm")
+    timeline.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm; or "
+                                                        "a file that BW_SIM_RECORDING has written")
     timeline.add_argument("--against", metavar="OPTIONS",
                           help="options of a second run, which is drawn below the first")
     timeline.add_argument("--cluster", metavar="A[-B]", help="record these clusters (default: the "

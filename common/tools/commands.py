@@ -7,8 +7,8 @@ import re
 import shlex
 import sys
 
-from . import (build, chapters, elf, gpu_report, linters, machine, packages, private_env, setup, simulate,
-               toolkit)
+from . import (build, chapters, elf, gpu_report, linters, machine, packages, private_env, setup,
+               simulate, toolkit)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools

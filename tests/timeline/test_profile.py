@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-from support import BUILD, QUICK, ROOT, SIMULATED, last, main
+from support import BUILD, QUICK, ROOT, SIMULATED, last, main, run
 
 from tools.console import Console
 from tools.errors import WorkbookError
@@ -99,6 +99,19 @@ class Commands(unittest.TestCase):
             self.call(command.do_timeline, 3, output=folder, against="--m 128 --n 128 --k 1024")
             page = (Path(folder) / "03_warp_contexts.html").read_text(encoding="utf-8")
             self.assertIn('"label":"--m 128 --n 128 --k 1024"', page)
+
+    def test_a_recording_is_drawn(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "mine.rec"
+            path.write_bytes(run("bound_by", "barriers")[0])
+            status, output = self.call(command.do_timeline, path, output=folder, rest=[])
+            self.assertEqual(status, 0)
+            self.assertIn("token_kernel", (Path(folder) / "mine.html").read_text(encoding="utf-8"))
+            with self.assertRaisesRegex(WorkbookError, "is a recording"):
+                self.call(command.do_timeline, path, output=folder, rest=["--m", "1"])
+            path.write_bytes(b"something else")
+            with self.assertRaisesRegex(WorkbookError, "no recording"):
+                self.call(command.do_timeline, path, output=folder, rest=[])
 
     def test_what_can_not_be_done(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -2,10 +2,12 @@
 
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import support
 from tools import faulty_runs, runs, texts
+from tools.timeline import figure
 
 CODE = """\
 struct Ring {
@@ -52,6 +54,30 @@ class Texts(unittest.TestCase):
         self.assertEqual(len(problems), 1, problems)
         for word in (*words, "README.md:1"):
             self.assertIn(word, str(problems[0]))
+
+    TIMELINE = '<!-- timeline figures/run.svg "A run" cycles 0-9 without "x" -- 01_x --m 1 -->'
+
+    def test_a_timeline_is_drawn_beside_its_text(self):
+        with mock.patch.object(figure, "_recorded") as recorded, \
+                mock.patch.object(figure.model, "build", return_value=[SimpleNamespace(ctas=[1])]), \
+                mock.patch.object(figure.svg, "draw", return_value="<svg/>") as draw:
+            kinds = ("timeline",)
+            problems, _ = self.examine(f"{self.TIMELINE}\n![A run](figures/run.svg)\n", kinds=kinds)
+            self.assertIn("has drifted", str(problems[0]))
+            problems, _ = self.examine(f"{self.TIMELINE}\n", write=True, kinds=kinds)
+            self.assertEqual(problems, [])
+            self.assertEqual((self.root / "figures" / "run.svg").read_text(), "<svg/>")
+            self.assertIn("![A run](figures/run.svg)", self.text.read_text())
+            self.assertEqual(self.examine(self.text.read_text(), kinds=kinds), ([], []))
+        self.assertEqual(recorded.call_args[0][2:], ("01_x", ["--m", "1"], None))
+        self.assertEqual(draw.call_args[0][2:], ("A run", (0, 9)))
+        self.assertEqual(draw.call_args[1], {"without": ("x",)})
+
+    def test_timelines_that_can_not_be_drawn(self):
+        for mark in ("run.svg", 'run.svg "A run" -- ', 'run.svg "A run" cycles x -- p',
+                     'run.svg "A run" color 1 -- p', 'run.svg "A run" cta -- p', 'run.svg "A -- p'):
+            problems, _ = self.examine(f"<!-- timeline {mark} -->\n", kinds=("timeline",))
+            self.assertIn("a timeline reads", str(problems[0]))
 
     REPORT = ["simulator: deadlock: nobody can run", "  where: a.cuh:1", "  [1] warp 0 at a.cuh:2",
               "      waits for phase 0", "  [2] warp 4 at a.cuh:9, " + "for the bytes of it " * 6,

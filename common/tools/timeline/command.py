@@ -18,13 +18,15 @@ _STOPPED = "The program ended with status {}; the timeline shows what happened b
 
 
 def do_timeline(root, console, arguments):
-    """Writes build/timeline/NN.html, .svg and .perfetto.json of the chapter's program."""
+    """Writes build/timeline/NN.html, .svg and .perfetto.json of the chapter's program, or of a
+    recording."""
+    if Path(arguments.chapter).is_file():
+        return _draw_file(root, console, arguments)
     chapter = _simulated(root, arguments.chapter)
     with _program(root, console, chapter, "timeline") as (tools, settings):
         settings = dict(settings, **_window(arguments))
         made, status = [], 0
-        folder = Path(arguments.output) if arguments.output else root / "build" / "timeline"
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = _folder(root, arguments)
         configurations = [arguments.rest]
         if arguments.against is not None:
             configurations.append(_words(arguments.against))
@@ -33,15 +35,40 @@ def do_timeline(root, console, arguments):
             status = status or ended
             launch = _chosen(launches, arguments.launch)
             made.append((_label(options), launch, model.build(launch, root)))
+    _write(root, console, made, f"Chapter {chapter.number}: {chapter.title}", folder / chapter.name,
+           arguments.open, status)
+    return status
+
+
+def _draw_file(root, console, arguments):
+    """The timeline of a file that BW_SIM_RECORDING has written."""
+    if arguments.rest or arguments.against is not None or arguments.cluster or arguments.cycles:
+        raise WorkbookError(f"{arguments.chapter} is a recording: it can't be given options, another "
+                            "configuration or a window any more.", exit_code=2)
+    path = Path(arguments.chapter)
+    launch = _chosen(recording.read(path), arguments.launch)
+    _write(root, console, [("", launch, model.build(launch, root))], launch.kernel,
+           _folder(root, arguments) / path.stem, arguments.open, 0)
+    return 0
+
+
+def _folder(root, arguments):
+    folder = Path(arguments.output) if arguments.output else root / "build" / "timeline"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _write(root, console, made, title, base, may_open, status):
+    """Writes what shows the runs `made` [(label, launch, models)] to `base` and its endings."""
     for _, launch, models in made:
         if not models:
             raise WorkbookError(f"{' '.join(launch.notes())} There is nothing to draw.")
-    title = f"Chapter {chapter.number}: {chapter.title}"
-    base = folder / chapter.name
-    page.write(base.with_suffix(".html"), title, made, root)
+    html, picture, trace = (base.with_name(base.name + ending)
+                            for ending in (".html", ".svg", ".perfetto.json"))
+    page.write(html, title, made, root)
     first = made[0][2][0]
-    base.with_suffix(".svg").write_text(svg.draw(first, first.ctas[0], title), encoding="utf-8")
-    perfetto.write(base.with_suffix(".perfetto.json"), made)
+    picture.write_text(svg.draw(first, first.ctas[0], title), encoding="utf-8")
+    perfetto.write(trace, made)
     for label, launch, models in made:
         which = f"{label}: " if len(made) > 1 else ""
         console.say(f"{which}{profile.limit(profile.measure(models[0]))}")
@@ -49,12 +76,11 @@ def do_timeline(root, console, arguments):
             console.say(f"{which}{note}")
     if status:
         console.say(_STOPPED.format(status))
-    print(f"timeline  {base.with_suffix('.html')}")
-    print(f"picture   {base.with_suffix('.svg')}")
-    print(f"trace     {base.with_suffix('.perfetto.json')}  (for https://ui.perfetto.dev)")
-    if arguments.open and sys.stdout.isatty():
-        _open(base.with_suffix(".html"), console)
-    return status
+    print(f"timeline  {html}")
+    print(f"picture   {picture}")
+    print(f"trace     {trace}  (for https://ui.perfetto.dev)")
+    if may_open and sys.stdout.isatty():
+        _open(html, console)
 
 
 def simulated_profile(root, console, arguments):

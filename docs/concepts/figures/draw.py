@@ -223,31 +223,6 @@ def report():
     return figure
 
 
-def timeline():
-    """How a timeline is read: a pipeline that is limited by its slowest role."""
-    figure = Figure(760, 270, "A timeline of three roles: solid where one works, hatched where it waits, "
-                              "arrows for hand-overs")
-    lanes = (("load", 40), ("MMA", 100), ("epilogue", 160))
-    for name, y in lanes:
-        figure.text(16, y + 21, name, "head")
-        figure.path(f"90,{y + 38} 744,{y + 38}", "dash", tip=False)
-    for start, width, kind in ((96, 70, "blue"), (166, 70, "blue"), (236, 130, "wait"), (366, 70, "blue"),
-                               (436, 60, "wait"), (496, 70, "blue"), (566, 60, "wait"), (626, 70, "blue")):
-        figure.box(start, 44, width, 30, kind)
-    for start, width, kind in ((96, 76, "wait"), (172, 190, "amber"), (362, 130, "amber"),
-                               (492, 130, "amber"), (622, 118, "amber")):
-        figure.box(start, 104, width, 30, kind)
-    for start, width, kind in ((96, 270, "wait"), (366, 60, "green"), (426, 70, "wait"), (496, 60, "green"),
-                               (556, 70, "wait"), (626, 60, "green")):
-        figure.box(start, 164, width, 30, kind)
-    figure.path("166,74 171,102").path("362,134 366,162").path("362,104 366,78")
-    figure.path("492,134 496,162").path("492,104 496,78")
-    figure.text(96, 222, "solid: works; hatched: waits; arrow: who lets whom go on", "small")
-    figure.text(96, 244, "The MMA lane has no hatching once it has begun: it limits this run. The others wait "
-                "for it.", "small")
-    return figure
-
-
 def trust():
     """What the simulator's answers rest on."""
     figure = Figure(800, 250, "Four kinds of statements of the simulator and what each rests on")
@@ -265,14 +240,67 @@ def trust():
     return figure
 
 
+def hopper_kernel():
+    """The warps of chapter 6's kernel and what passes between them."""
+    figure = Figure(860, 400, "Chapter 6's kernel: a load warp fills the input ring, two warpgroups "
+                              "multiply, promote and write slices, two output warps move them")
+    figure.text(20, 24, "warpgroup 0: moves data", "head").text(400, 24, "shared memory", "mid head")
+    figure.text(705, 24, "warpgroups 1, 2: do the math", "mid head")
+    figure.box(20, 60, 140, 56, "blue", "load warp")
+    figure.box(300, 44, 200, 100, "grey", "input ring, 4 stages\nA 128 x 128, 16 KiB\nB 256 x 128, 32 KiB\n"
+                                          "A-scales, 512 B")
+    figure.box(590, 60, 90, 56, "amber", "wgmma")
+    figure.box(730, 60, 116, 56, "amber", "product\n64 registers")
+    figure.path("160,80 296,80").text(228, 70, "TMA, multicast", "mid small")
+    figure.path("500,80 586,80").text(543, 70, "full", "mid small")
+    figure.path("680,88 726,88")
+    figure.path("612,116 612,176 90,176 90,122", "dash")
+    figure.text(360, 168, "empty: 8 math warps of each of 2 CTAs", "mid small")
+    figure.box(730, 200, 116, 56, "green", "sum\n128 registers")
+    figure.path("788,116 788,196").text(780, 150, "promotion:", "end small")
+    figure.text(780, 166, "sum += product \u00b7 scales", "end small")
+    figure.box(20, 300, 140, 56, "blue", "output warp g")
+    figure.box(300, 290, 200, 76, "grey", "slots of warpgroup g\n2 slices of 64 x 64\n8 KiB each")
+    figure.path("788,256 788,318 506,318").text(780, 300, "+ beta \u00b7 C, to bf16, stmatrix", "end small")
+    figure.path("300,318 166,318").text(233, 309, "full: its 4 warps", "mid small")
+    figure.path("160,346 296,346").text(228, 364, "C by TMA, full: its bytes", "mid small")
+    figure.path("500,346 600,346").text(606, 350, "C, read by ordinary loads", "small")
+    figure.path("90,356 90,386 240,386").text(248, 390, "D by TMA store to global memory", "small")
+    return figure
+
+
+def stream_k():
+    """How the pieces of a last round are divided along K."""
+    figure = Figure(760, 216, "A last round of 44 pieces on 66 clusters: 44 owners take the first K "
+                              "blocks of a piece each, 22 helpers share the rest of all")
+    figure.text(16, 66, "piece", "head").text(16, 160, "clusters", "head")
+    for number, name in enumerate(("0", "1", "2", "\u2026", "43")):
+        x = 110 + 128 * number
+        figure.text(x + 56, 26, name, "mid")
+        figure.box(x, 40, 86, 40, "blue", "K blocks 0-42" if number != 3 else "\u2026", "mid small")
+        figure.box(x + 86, 40, 26, 40, "amber", "rest" if number != 3 else "", "mid small")
+        figure.path(f"{x + 99},80 {x + 99},108 430,108 430,134", "dash", tip=number == 0)
+    figure.box(110, 138, 190, 34, "blue", "22 to 65: one owner each")
+    figure.box(330, 138, 400, 34, "amber", "0 to 21: helpers share the rest of all pieces")
+    figure.text(110, 200, "One line of K blocks, 43 to 55 of piece after piece, is divided evenly among "
+                          "the helpers.", "small")
+    return figure
+
+
+# Those of chapter 6.
+HOPPER_FIGURES = {"kernel": hopper_kernel, "stream_k": stream_k}
+HOPPER = HERE.parents[2] / "chapters" / "06_hopper_fp8_gemm" / "figures"
 FIGURES = {"counts": counts, "proxies": proxies, "tmem_order": tmem_order, "descriptor": descriptor,
-           "scaling": scaling, "roles": roles, "report": report, "timeline": timeline, "trust": trust}
+           "scaling": scaling, "roles": roles, "report": report, "trust": trust}
 
 
 def main(arguments):
     drifted = []
-    for name, draw in FIGURES.items():
-        path, svg = HERE / f"{name}.svg", draw().svg()
+    figures = [(HERE / f"{name}.svg", draw) for name, draw in FIGURES.items()]
+    figures += [(HOPPER / f"{name}.svg", draw) for name, draw in HOPPER_FIGURES.items()]
+    for path, draw in figures:
+        svg = draw().svg()
+        path.parent.mkdir(exist_ok=True)
         if not path.is_file() or path.read_text(encoding="utf-8") != svg:
             drifted.append(path.name)
             if "--check" not in arguments:

@@ -208,6 +208,43 @@ TEST(RecordingFile, LeavesOutClustersThatThereAreTooManyOf) {
   EXPECT_EQ(recording.clusters.size(), 64u);
 }
 
+/// Records one cluster with room for few rows.
+class SmallRecorder final : public LaunchObserver {
+ public:
+  explicit SmallRecorder(size_t most_rows) { window_.most_rows = most_rows; }
+  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override {
+    return std::make_unique<trace::Recorder>(
+        cluster, kinds_, window_,
+        [this](trace::ClusterRecording&& recording) { recording_ = std::move(recording); });
+  }
+  [[nodiscard]] const trace::ClusterRecording& recording() const { return recording_; }
+
+ private:
+  trace::RowKinds kinds_ = trace::selected_kinds("");
+  trace::RecordingWindow window_;
+  trace::ClusterRecording recording_;
+};
+
+TEST(RecordingFile, WhatFindsNoRoomIsNoted) {
+  const auto record = [](size_t most_rows) {
+    Runner runner;
+    auto owned = std::make_unique<SmallRecorder>(most_rows);
+    const SmallRecorder& recorder = *owned;
+    runner.device().observe(std::move(owned));
+    auto out = runner.buffer(std::vector<uint32_t>(kObservedCopyBytes / 4, 0));
+    auto in = runner.buffer(std::vector<uint32_t>(32, 7));
+    runner.run(observed_kernel(), grid(1, 64), out, in);
+    return recorder.recording();
+  };
+  const trace::ClusterRecording whole = record(1000), cut = record(20);
+  EXPECT_FALSE(whole.full_at.has_value());
+  ASSERT_GT(whole.rows.size(), 20u);
+  EXPECT_EQ(cut.rows.size(), 20u);
+  ASSERT_TRUE(cut.full_at.has_value());
+  EXPECT_GE(*cut.full_at, cut.rows.front().cycle);
+  EXPECT_LE(*cut.full_at, whole.rows.back().cycle);
+}
+
 TEST(RecordingFile, ADeadlockAndAFaultAreRecordedUpToThere) {
   const auto recorded = [](FaultKind kind, const std::string& body) {
     const TraceFile file("recording");
