@@ -112,6 +112,8 @@ __device__ void make_barrier(uint32_t barrier) {
   __syncthreads();
 }
 
+#ifndef BW_BLACKWELL_FAMILY
+// ptxas has this instruction for sm_100a and not for the family sm_100f.
 /// tcgen05.shift.down of the cells of column 0 to 7: where do the rows go?
 __global__ void shift(uint32_t* result) {
   __shared__ uint32_t word;
@@ -127,6 +129,8 @@ __global__ void shift(uint32_t* result) {
   read_cells(tmem, result);
   release<1, kColumns>(tmem);
 }
+
+#endif
 
 /// An operand in shared memory without a swizzle: core matrices of 8 rows x 16 bytes, first along
 /// K.
@@ -327,8 +331,10 @@ const Registration kCases[] = {
        return measure(reinterpret_cast<const void*>(pair_sums), 2, 2 * kRows * kColumns,
                       static_cast<const uint8_t*>(a.data()), static_cast<const uint8_t*>(b.data()));
      }},
+#ifndef BW_BLACKWELL_FAMILY
     {"tcgen05.shift.down",
      [] { return measure(reinterpret_cast<const void*>(shift), 1, kThreads * kColumns); }},
+#endif
 };
 
 }  // namespace bw::conformance::blackwell
