@@ -21,8 +21,8 @@ struct AllocationSeen {
   uint32_t slot;         ///< the shared word after `allocate`
   uint32_t allocated;    ///< what `allocate` returned
   uint32_t from_shared;  ///< as another warp reads it
-  uint32_t second;       ///< a further allocation, of the remaining columns
-  uint32_t again;        ///< an allocation after both were given back
+  uint32_t whole;        ///< an allocation of all columns, before the others and given back
+  uint32_t second;       ///< a further allocation beside the first
 };
 template <int CtaGroup>
 struct AllocateAndDeallocate {
@@ -31,22 +31,23 @@ struct AllocateAndDeallocate {
     __shared__ uint32_t slot, second_slot;
     meet();
     if (warp_index() == 0) {
-      const auto tmem = TmemAllocation<CtaGroup, kColumns>::allocate(&slot);
+      // Allocations of a CTA never grow. The later ones find columns because this one is given
+      // back.
+      const auto whole = TmemAllocation<CtaGroup>::allocate(&slot);
+      whole.deallocate();
       const auto second = TmemAllocation<CtaGroup, 256>::allocate(&second_slot);
+      const auto tmem = TmemAllocation<CtaGroup, kColumns>::allocate(&slot);
       if (threadIdx.x == 0) {
         seen.slot = slot;
         seen.allocated = tmem.addr;
+        seen.whole = whole.addr;
         seen.second = second.addr;
       }
       __syncthreads();
       __syncthreads();
       second.deallocate();
       tmem.deallocate();
-      // The whole of tensor memory can be had only when both were given back.
-      const auto again = TmemAllocation<CtaGroup>::allocate(&slot);
-      if (threadIdx.x == 0) seen.again = again.addr;
-      again.release_lock();
-      again.deallocate();
+      tmem.release_lock();
     } else {
       __syncthreads();
       if (lane_index() == 0) {
@@ -63,7 +64,7 @@ void expect_allocations(const AllocationSeen& seen) {
   EXPECT_EQ(seen.allocated >> 16, 0u) << "an allocation starts at lane 0";
   const uint32_t first = seen.allocated & 0xffff, second = seen.second & 0xffff;
   EXPECT_TRUE(first + kColumns <= second || second + 256 <= first) << first << ", " << second;
-  EXPECT_EQ(seen.again, 0u) << "512 columns start at column 0";
+  EXPECT_EQ(seen.whole, 0u) << "512 columns start at column 0";
 }
 TEST(TmemAllocation, AllocateReturnsAndPublishesMaxColsColumns) {
   expect_allocations(observe<AllocateAndDeallocate<1>>(64));
