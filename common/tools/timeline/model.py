@@ -337,6 +337,9 @@ class _Builder:
                     segment.completion = (model.completions.get((segment.barrier, segment.phase))
                                           if segment.barrier is not None
                                           else groups.completion(event, segment))
+        if self._launch.status == "finished":  # they end behind the window
+            for segment in opened.values():
+                segment.end = max(model.end, segment.begin)
         for rank, warp in sorted(set(runs) | set(waits)):
             segments = _without_retries(_segments(runs[(rank, warp)], waits[(rank, warp)], model.end))
             model.ctas[rank].warps[warp] = segments
