@@ -118,6 +118,8 @@ class Commands(unittest.TestCase):
             for arguments, words in (
                     (dict(launch=7), "name one from 1 to 1"),
                     (dict(against="--m '128"), "quotation marks"),
+                    (dict(cluster="x"), "--cluster x: this is no range"),
+                    (dict(cycles="5-4"), "--cycles 5-4: this is no range"),
                     (dict(rest=["--help"]), "no kernel"),
                     (dict(cluster="7"), "nothing to draw")):
                 with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):

@@ -3,6 +3,7 @@ records it, and shows the recording."""
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -22,9 +23,9 @@ def do_timeline(root, console, arguments):
     recording."""
     if Path(arguments.chapter).is_file():
         return _draw_file(root, console, arguments)
-    chapter = _simulated(root, arguments.chapter)
+    chapter, window = _simulated(root, arguments.chapter), _window(arguments)
     with _program(root, console, chapter, "timeline") as (tools, settings):
-        settings = dict(settings, **_window(arguments))
+        settings = dict(settings, **window)
         made, status = [], 0
         folder = _folder(root, arguments)
         configurations = [arguments.rest]
@@ -134,11 +135,17 @@ def _program(root, console, chapter, what):
 
 
 def _window(arguments):
+    """The simulator's settings for what to record."""
     window = {}
-    if arguments.cluster is not None:
-        window["BW_SIM_RECORDING_CLUSTERS"] = arguments.cluster
-    if arguments.cycles is not None:
-        window["BW_SIM_RECORDING_CYCLES"] = arguments.cycles
+    for option, value, setting in (("--cluster", arguments.cluster, "BW_SIM_RECORDING_CLUSTERS"),
+                                   ("--cycles", arguments.cycles, "BW_SIM_RECORDING_CYCLES")):
+        if value is None:
+            continue
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", value)
+        if not match or int(match.group(1)) > int(match.group(2) or match.group(1)):
+            raise WorkbookError(f"{option} {value}: this is no range. Write the first and the last "
+                                "number, 3-5, or one number.", exit_code=2)
+        window[setting] = value
     return window
 
 

@@ -139,7 +139,8 @@ def table(profile):
         lines.append(f"{'tensor core':<{width}}{'':<7}"
                      f"{_percent(busy, profile.cycles * len(profile.tensor_busy)):>8}"
                      "   of the cycles an MMA is under way")
-    lines.append("")
+    if profile.rings or profile.bytes:
+        lines.append("")
     for name, states in profile.rings.items():
         total = sum(states.values())
         parts = ", ".join(f"{state} {_percent(states.get(state, 0), total)}"
