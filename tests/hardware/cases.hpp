@@ -16,6 +16,10 @@ struct Result {
   std::vector<uint64_t> values;
   /// What led to value `i`, for a message: its operands, or the step that it belongs to.
   std::function<std::string(size_t)> describe;
+  /// What the PTX ISA (or, if `open`, this project's reading of it) promises; empty where a GPU's
+  /// results say it.
+  std::vector<uint64_t> expected = {};
+  bool open = false;
 };
 
 /// A named measurement. Names are unique and have no spaces.

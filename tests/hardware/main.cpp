@@ -3,6 +3,7 @@
 /// to a file, or compares it with a file that another machine has written. See README.md.
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <exception>
@@ -24,6 +25,7 @@ constexpr const char* kUsage =
     "  --case NAME          every value of one case and what led to it\n"
     "  --write FILE         measure all cases; large ones as hashes\n"
     "  --write-values FILE  the same with every value\n"
+    "  --check              measure and compare with what the cases themselves expect\n"
     "  --compare FILE       measure and compare with a file; exit status 1 when they differ\n"
     "  --match PREFIX       only the cases whose names start so\n"
     "  --note TEXT          a line for the head of the file, such as the driver's version\n";
@@ -41,7 +43,7 @@ Options parse(int count, char** arguments) {
     const std::string name = arguments[i];
     const bool is_action =
         name == "--case" || name == "--write" || name == "--write-values" || name == "--compare";
-    if (name == "--list") {
+    if (name == "--list" || name == "--check") {
       options.action = name;
       continue;
     }
@@ -174,12 +176,41 @@ int compare(const std::vector<Case>& cases, const Options& options) {
   return different == 0 ? 0 : 1;
 }
 
+/// Cases that say what they expect. What is open is told, and counts as no difference.
+int check(const std::vector<Case>& cases) {
+  size_t different = 0, open = 0;
+  for (const Case& one : cases) {
+    try {
+      const Result result = one.measure();
+      require(result.expected.size() == result.values.size(), "The case ", one.name,
+              " doesn't say what it expects; compare it with a file of results.");
+      const auto [value, expected] =
+          std::mismatch(result.values.begin(), result.values.end(), result.expected.begin());
+      if (value == result.values.end()) continue;
+      (result.open ? open : different) += 1;
+      std::printf("%s%s: %llx here, expected %llx: %s\n", one.name.c_str(),
+                  result.open ? " (open)" : "", static_cast<unsigned long long>(*value),
+                  static_cast<unsigned long long>(*expected),
+                  result.describe(static_cast<size_t>(value - result.values.begin())).c_str());
+    } catch (const std::exception& error) {
+      ++different;
+      std::printf("%s could not be measured: %s\n", one.name.c_str(), error.what());
+      start_over();
+    }
+  }
+  std::printf(
+      "%zu of %zu cases differ from what they expect, %zu more in what the ISA leaves open\n",
+      different, cases.size(), open);
+  return different == 0 ? 0 : 1;
+}
+
 int run(const Options& options) {
   if (options.action == "--list") {
     for (const Case& one : all_cases()) std::printf("%s\n", one.name.c_str());
     return 0;
   }
   const std::vector<Case> cases = chosen(options);
+  if (options.action == "--check") return check(cases);
   if (options.action == "--case") return print(cases.front());
   return options.action == "--compare" ? compare(cases, options) : write(cases, options);
 }
