@@ -12,6 +12,7 @@
 // The header's macros lead from the names that programs write to the newest versions.
 BW_CUDART_API CUresult cuGetProcAddress(const char* symbol, void** function, int version,
                                         cuuint64_t flags, CUdriverProcAddressQueryResult* status);
+BW_CUDART_API CUresult cuGetExportTable(const void** table, const CUuuid* id);
 
 namespace bw::sim::cudart {
 namespace {
@@ -26,17 +27,24 @@ void* address_of(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
+/// A driver's function, one that only says its name, or nullptr.
+void* any_entry_point(std::string_view symbol) {
+  if (symbol == "cuGetExportTable") return address_of(cuGetExportTable);
+  void* const found = find_entry_point(symbol);
+  // As a driver does: who asks for all functions may never call this one.
+  return found != nullptr ? found : find_missing_entry_point(symbol);
+}
+
 cudaError_t driver_entry_point(const char* symbol, void** function,
                                cudaDriverEntryPointQueryResult* status) {
   if (symbol == nullptr || function == nullptr) return record_error(cudaErrorInvalidValue);
-  *function = find_entry_point(symbol);
+  *function = any_entry_point(symbol);
   if (status != nullptr) {
     *status =
         *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   }
   if (*function != nullptr) return record_error(cudaSuccess);
-  explain("cudaGetDriverEntryPoint",
-          "the simulator does not provide the driver function " + std::string(symbol));
+  explain("cudaGetDriverEntryPoint", "the driver has no function `" + std::string(symbol) + "`");
   return status != nullptr ? cudaSuccess : record_error(cudaErrorSymbolNotFound);
 }
 
@@ -61,13 +69,15 @@ void* find_entry_point(std::string_view name) {
 
 using namespace bw::sim::cudart;
 
+// The status is the answer: programs ask for functions that only newer drivers have.
 BW_CUDART_API CUresult cuGetProcAddress(const char* symbol, void** function, int, cuuint64_t,
                                         CUdriverProcAddressQueryResult* status) {
-  cudaDriverEntryPointQueryResult found{};
-  const cudaError_t error = driver_entry_point(symbol, function, &found);
-  if (status != nullptr) *status = static_cast<CUdriverProcAddressQueryResult>(found);
-  if (error != cudaSuccess) return driver_code(error);
-  return found == cudaDriverEntryPointSuccess ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  if (symbol == nullptr || function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *function = any_entry_point(symbol);
+  const bool found = *function != nullptr;
+  if (status != nullptr)
+    *status = found ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  return found ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 // What the static runtime asks the driver for: tables of functions without names.

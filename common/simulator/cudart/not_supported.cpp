@@ -36,3 +36,22 @@ cudaError_t not_supported(const char* name) {
 #include "common/simulator/cudart/not_supported.inc"
 #include "common/simulator/cudart/not_supported_driver.inc"
 #undef BW_NOT_SUPPORTED
+
+namespace bw::sim::cudart {
+
+void* find_missing_entry_point(std::string_view name) {
+  struct Missing {
+    std::string_view name;
+    cudaError_t (*function)();
+  };
+  static const Missing functions[] = {
+#define BW_NOT_SUPPORTED(function) {#function, function},
+#include "common/simulator/cudart/not_supported_driver.inc"
+#undef BW_NOT_SUPPORTED
+  };
+  for (const Missing& missing : functions)
+    if (missing.name == name) return reinterpret_cast<void*>(missing.function);
+  return nullptr;
+}
+
+}  // namespace bw::sim::cudart

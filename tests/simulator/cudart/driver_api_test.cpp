@@ -201,6 +201,17 @@ TEST_F(DriverApi, FunctionsAreFoundByName) {
   void* found = nullptr;
   ASSERT_EQ(cuGetProcAddress("cuMemAlloc", &found, CUDA_VERSION, 0, nullptr), CUDA_SUCCESS);
   EXPECT_EQ(found, reinterpret_cast<void*>(cuMemAlloc));
+  // What is missing exists, and says so when it is called.
+  ASSERT_EQ(cuGetProcAddress("cuTexObjectDestroy", &found, CUDA_VERSION, 0, nullptr), CUDA_SUCCESS);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(reinterpret_cast<CUresult (*)(CUtexObject)>(found)(0), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("cuTexObjectDestroy: this function is not"),
+            std::string::npos);
+  (void)cudaGetLastError();
+  CUdriverProcAddressQueryResult status{};
+  EXPECT_EQ(cuGetProcAddress("cuNoSuchFunction", &found, CUDA_VERSION, 0, &status),
+            CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
 }
 
 TEST_F(DriverApi, KernelsHaveAttributesAndOccupancy) {
