@@ -119,7 +119,7 @@ class Watch(ExerciseTest):
         session.press("d")
         session.read_until("would spoil it")
         session.press("t")
-        session.read_until("timeline")
+        session.read_until("has no program yet")
         session.press("n")
         session.read_until("1.2  Hand the stage over")
         session.press("r")
