@@ -11,7 +11,7 @@
     mma: "MMA", empty: "empty", filling: "being filled", full: "full", reading: "being read",
     phase: "a barrier", odd: "a barrier"};
   const WAIT_COLOURS = 8;
-  const AXIS = 24, HEAD = 22, GAP = 7, NARROW = 620, GUTTER = 168, MOST_ARROWS = 300, LEAST_SPAN = 8;
+  const AXIS = 24, HEAD = 22, GAP = 7, NARROW = 620, GUTTER = 200, MOST_ARROWS = 300, LEAST_SPAN = 8;
   const HEIGHTS = {role: 20, tensor: 20, copies: 8, ring: 10};
   const canvas = $("canvas"), tip = $("tip"), context = canvas.getContext("2d");
   const format = (number) => Math.round(number).toLocaleString("en");
@@ -393,7 +393,7 @@
     if (parts) {
       const inside = parts.filter(([begin, length]) => cycle >= mark[0] + begin && cycle <= mark[0] + begin + length);
       const part = inside[inside.length - 1] ?? parts[0];
-      lines.push(text("div", `${part[2]} instructions, ${format(part[1])} cycles at`, "quiet"));
+      lines.push(text("div", `${part[2]} instruction${part[2] === 1 ? "" : "s"}, ${format(part[1])} cycles at`, "quiet"));
       lines.push(...describePlace(run, part[3]));
     } else {
       lines.push(...describePlace(run, mark[4]));
