@@ -26,19 +26,20 @@ inline void require_architecture(const Architecture& needed,
   require(major == needed.major || (needed.or_newer && major > needed.major),
           "The current device has compute capability ", major, ".x; ", who_needs, " ", needed.name,
           ", or the simulator's runtime, which runs on any CPU.");
-  // Architecture-specific code runs on its own compute capability alone, code for a family on all of
-  // the family's (CUDA C++ Programming Guide, "Feature Sets").
+  // Architecture-specific code runs on its own compute capability alone, code for a family on all
+  // of the family's (CUDA C++ Programming Guide, "Feature Sets").
 #ifdef BW_BLACKWELL_FAMILY
   constexpr bool kRunsOnFamily = true;
 #else
   constexpr bool kRunsOnFamily = false;
 #endif
   const int minor = device_attribute(cudaDevAttrComputeCapabilityMinor);
-  require(kRunsOnFamily || major != kBlackwell.major || minor == 0,
-          "The current device has compute capability ", major, ".", minor,
-          "; this program was compiled for sm_100a, which 10.0 alone runs. Configure the build with "
-          "-DBW_BLACKWELL_ARCH=100f, which compiles for the family; `./workbook run` does that by "
-          "itself.");
+  require(
+      kRunsOnFamily || major != kBlackwell.major || minor == 0,
+      "The current device has compute capability ", major, ".", minor,
+      "; this program was compiled for sm_100a, which 10.0 alone runs. Configure the build with "
+      "-DBW_BLACKWELL_ARCH=100f, which compiles for the family; `./workbook run` does that by "
+      "itself.");
 }
 
 /// For programs of tcgen05 code.
