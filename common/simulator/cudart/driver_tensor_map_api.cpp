@@ -45,13 +45,23 @@ BW_CUDART_API CUresult cuTensorMapReplaceAddress(CUtensorMap* map, void* address
                      replace_tensor_map_address(map, reinterpret_cast<uint64_t>(address)));
 }
 
-BW_CUDART_API CUresult cuTensorMapEncodeIm2col(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*,
-                                               const cuuint64_t*, const cuuint64_t*, const int*,
-                                               const int*, cuuint32_t, cuuint32_t,
-                                               const cuuint32_t*, CUtensorMapInterleave,
-                                               CUtensorMapSwizzle, CUtensorMapL2promotion,
-                                               CUtensorMapFloatOOBfill) {
-  explain("cuTensorMapEncodeIm2col",
-          "the simulator has tiled tensor maps only; im2col maps are not supported");
-  return CUDA_ERROR_NOT_SUPPORTED;
+BW_CUDART_API CUresult cuTensorMapEncodeIm2col(
+    CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+    const cuuint64_t* extents, const cuuint64_t* strides, const int* lower, const int* upper,
+    cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* element_strides,
+    CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+    CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
+  TensorMapArguments arguments;
+  arguments.data_type = type;
+  arguments.rank = rank;
+  arguments.global_address = reinterpret_cast<uint64_t>(address);
+  arguments.global_dim = extents;
+  arguments.global_strides = strides;
+  arguments.element_strides = element_strides;
+  arguments.interleave = interleave;
+  arguments.swizzle = swizzle;
+  arguments.l2_promotion = l2_promotion;
+  arguments.oob_fill = fill;
+  return from_status("cuTensorMapEncodeIm2col",
+                     encode_im2col_tensor_map(map, arguments, {lower, upper, channels, pixels}));
 }

@@ -36,6 +36,7 @@ std::span<const std::span<const OpcodeRow>> opcode_families() {
       tensor_copy_rows(),
       tensor_map_rows(),
       async_store_rows(),
+      mma_sync_rows(),
       tcgen05::alloc_rows(),
       tcgen05::load_store_rows(),
       tcgen05::copy_rows(),

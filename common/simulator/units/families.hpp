@@ -70,6 +70,7 @@ namespace mbarrier_operations {
 [[nodiscard]] Rows async_store_rows();  ///< st.async, red.async
 
 // tensor_core/
+[[nodiscard]] Rows mma_sync_rows();  ///< mma.sync, mma.sp
 namespace tcgen05 {
 /// Allocation of tensor memory.
 [[nodiscard]] Rows alloc_rows();

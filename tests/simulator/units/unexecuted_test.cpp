@@ -25,7 +25,7 @@ TEST(Unexecuted, EveryFormOfProductionKernelsIsExecutedOrRefusedByName) {
 TEST(Unexecuted, RefusedFormsHaveNoHandler) {
   for (const char* opcode :
        {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "wgmma.fence.sync.aligned",
-        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", "tex.2d.v4.f32.s32",
+        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", "tex.2d.v4.f32.s32",
         "suld.b.2d.b32.trap", "multimem.red.add.u32"}) {
     const std::optional<RowMatch> match = find_row(opcode);
     ASSERT_TRUE(match.has_value()) << opcode;

@@ -119,6 +119,21 @@ TensorBox::TensorBox(const TensorMap& map,
     for (uint32_t r = 0; r < kGatheredRows; ++r) gathered_rows_[r] = coordinates[1 + r];
   }
   for (uint32_t d = 1; d < kTensorMapMaxRank; ++d) rows_ *= count_[d];
+  set_rows();
+}
+
+TensorBox::TensorBox(const TensorMap& map,
+                     const std::array<int32_t, kTensorMapMaxRank>& coordinates,
+                     const Im2colOffsets& offsets)
+    : map_(map), offsets_(offsets), rows_(map.im2col.pixels) {
+  count_.fill(1);
+  count_[0] = map.im2col.channels;
+  for (uint32_t d = 0; d < map.rank; ++d) start_[d] = coordinates[d];
+  set_rows();
+}
+
+void TensorBox::set_rows() {
+  const TensorMap& map = map_;
   constexpr int64_t kBitsPerByte = 8;
   const int64_t bits = map.element_bits();
   const bool interleaved = map.interleave != TensorMapInterleave::none;
@@ -139,7 +154,33 @@ TensorBox::TensorBox(const TensorMap& map,
 }
 
 template <class Row>
+void TensorBox::for_each_pixel(Row&& row) const {
+  const uint32_t batch = map_.rank - 1;
+  std::array<int64_t, kTensorMapMaxRank> position = start_;
+  for (uint32_t pixel = 0; pixel < rows_; ++pixel) {
+    bool inside = true;
+    int64_t offset = row_start_bytes_;
+    for (uint32_t d = 1; d <= batch; ++d) {
+      const int64_t at = position[d] + (d < batch ? offsets_[d - 1] : 0);
+      inside &= at >= 0 && at < static_cast<int64_t>(map_.extents[d]);
+      offset += at * static_cast<int64_t>(map_.stride_bytes[d]);
+    }
+    row(map_.address + static_cast<uint64_t>(offset), inside);
+    // The next position in the bounding box; behind its end, the next image.
+    uint32_t d = 1;
+    for (; d < batch; ++d) {
+      position[d] += map_.element_strides[d];
+      const int64_t last = static_cast<int64_t>(map_.extents[d]) - 1 + map_.im2col.upper[d - 1];
+      if (position[d] <= last) break;
+      position[d] = map_.im2col.lower[d - 1];
+    }
+    if (d == batch) ++position[batch];
+  }
+}
+
+template <class Row>
 void TensorBox::for_each_row(Row&& row) const {
+  if (map_.im2col.is_used) return for_each_pixel(row);
   std::array<uint32_t, kTensorMapMaxRank> index{};
   // Dimensions 2 and up form an outer loop, dimension 1 the inner one.
   for (;;) {
@@ -165,6 +206,16 @@ void TensorBox::for_each_row(Row&& row) const {
 
 std::optional<TensorBox::Range> TensorBox::global_range() const {
   if (valid_begin_ == valid_end_) return std::nullopt;
+  if (map_.im2col.is_used) {
+    uint64_t first = ~uint64_t{0}, last = 0;
+    for_each_pixel([&](uint64_t address, bool inside) {
+      if (!inside) return;
+      first = std::min(first, address);
+      last = std::max(last, address);
+    });
+    if (first > last) return std::nullopt;
+    return Range{first + valid_begin_, last - first + valid_end_ - valid_begin_};
+  }
   // Lowest and highest row inside of the tensor: strides are not negative, so each dimension counts
   // by itself.
   int64_t lowest = row_start_bytes_, highest = row_start_bytes_;

@@ -16,6 +16,9 @@
 
 namespace bw::sim {
 
+/// Offsets of an im2col load, one a spatial dimension: added to the position of every pixel.
+using Im2colOffsets = std::array<uint16_t, Im2col::kMaxSpatial>;
+
 /// The four explicit rows of .tile::gather4 and .tile::scatter4.
 inline constexpr uint32_t kGatheredRows = 4;
 
@@ -28,6 +31,10 @@ class TensorBox {
   /// the box is kGatheredRows rows of a 2-D tensor.
   TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
             bool gathered);
+  /// The pixels of an im2col map: as many as the map says from the one at `coordinates` on, row by
+  /// row of the map's bounding box and image by image. A row of the box is one pixel's channels.
+  TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
+            const Im2colOffsets& offsets);
 
   /// The tensor map.
   [[nodiscard]] const TensorMap& map() const { return map_; }
@@ -68,6 +75,10 @@ class TensorBox {
   /// Calls row(global address of the row's first byte, whether the row is inside of the tensor).
   template <class Row>
   void for_each_row(Row&& row) const;
+  template <class Row>
+  void for_each_pixel(Row&& row) const;
+  /// The bytes of a row, and which of them are inside of the tensor.
+  void set_rows();
   /// Bytes from one element of a row to the next in global memory; 0 where they are contiguous.
   [[nodiscard]] int64_t row_step_bytes() const;
   /// Reads the valid part of the row at `address`.
@@ -78,6 +89,7 @@ class TensorBox {
   std::array<uint32_t, kTensorMapMaxRank> count_{};  ///< elements per dimension; 1 above the rank
   std::array<int64_t, kGatheredRows> gathered_rows_{};
   bool gathered_ = false;
+  Im2colOffsets offsets_{};
   uint32_t row_bytes_ = 0;
   uint32_t rows_ = 1;
   uint32_t pitch_bytes_ = 0;

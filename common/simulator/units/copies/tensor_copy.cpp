@@ -31,11 +31,13 @@ struct TensorForm {
   Direction direction = Direction::load;
   uint32_t rank = 1;
   bool gathered = false;
+  bool im2col = false;
   bool reduces = false;
   Reduction reduction = Reduction::add;
   AddressOperand map;
   ValueOperand coordinates;  ///< the first; the others follow
   uint32_t coordinate_count = 1;
+  ValueOperand offsets;   ///< of an im2col load: the first, one a spatial dimension
   SharedTarget target;    ///< of loads
   AddressOperand source;  ///< of stores, in shared memory
 };
@@ -81,6 +83,14 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
         {.what = fmt::format("a .{}d instruction with {}", form.rank, map.describe()),
          .rule = "the instruction's dimension is the tensor map's",
          .fix = "use the instruction and coordinates of the map's rank"});
+  if (map.im2col.is_used != form.im2col)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = fmt::format("a{} instruction with {}", form.im2col ? "n .im2col" : " tiled",
+                             map.describe()),
+         .rule = "the instruction's mode is the tensor map's",
+         .fix = form.im2col ? "encode the map with cuTensorMapEncodeIm2col"
+                            : "use the .im2col forms, or encode the map with "
+                              "cuTensorMapEncodeTiled"});
   if (map.type == TensorMapType::u4x16_align16 || map.type == TensorMapType::u6x16_align16)
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.kind = FaultKind::unsupported,
@@ -126,7 +136,7 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
          .rule = "the box's address is a multiple of 16 bytes",
          .fix = "use a first coordinate that is a multiple of 16 bytes",
          .section = "Tensors, Bounding Box"});
-  if (form.direction == Direction::store)
+  if (form.direction == Direction::store && !form.im2col)
     for (uint32_t i = 0; i < form.coordinate_count; ++i)
       if (coordinates[i] < 0)
         Site{strand, instruction, lane_bit(lane)}.fault(
@@ -135,7 +145,24 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
              .rule = "the coordinates of a store are not negative",
              .fix = "start the box inside of the tensor; only its end may stick out",
              .section = "Restriction on Tensor Copy instructions"});
-  return TensorBox(map, coordinates, form.gathered);
+  if (!form.im2col) return TensorBox(map, coordinates, form.gathered);
+  Im2colOffsets offsets{};
+  for (uint32_t d = 0; d + 2 < form.rank; ++d) {
+    if (form.offsets.present())
+      offsets[d] =
+          static_cast<uint16_t>(strand.value(instruction.operands[form.offsets.index + d], lane));
+    const int64_t last = static_cast<int64_t>(map.extents[d + 1]) - 1 + map.im2col.upper[d];
+    if (coordinates[d + 1] < map.im2col.lower[d] || coordinates[d + 1] > last)
+      Site{strand, instruction, lane_bit(lane)}.fault(
+          {.what =
+               fmt::format("the first pixel has the coordinate {} in dimension {}, where the "
+                           "bounding box of {} goes from {} to {}",
+                           coordinates[d + 1], d + 1, map.describe(), map.im2col.lower[d], last),
+           .rule = "the first pixel lies in the bounding box",
+           .fix = "begin at a position of the box, and add the filter's position as the offset",
+           .section = "Tensors, Im2col mode"});
+  }
+  return TensorBox(map, coordinates, offsets);
 }
 
 /// The part of the box inside of the tensor must lie in one allocation.
@@ -257,6 +284,9 @@ void bind_tensor(Binder& b, CopyBinder& copy, const ptx::Operand& operand, Tenso
   form.rank = static_cast<uint32_t>(b.modifiers.get("dim").front() - '0');
   const std::string_view mode = b.modifiers.get("mode");
   form.gathered = mode == "tile::gather4" || mode == "tile::scatter4";
+  form.im2col = mode.starts_with("im2col");
+  if (form.im2col && form.rank < 3)
+    b.refuse("has .im2col with fewer than 3 dimensions", "im2col needs channels, space and batch");
   if (operand.kind != ptx::Operand::Kind::coordinates || operand.elements.size() != 2)
     b.refuse("needs [tensorMap, {coordinates}]",
              "write the map's address and a vector of coordinates");
@@ -272,6 +302,16 @@ void bind_tensor(Binder& b, CopyBinder& copy, const ptx::Operand& operand, Tenso
              form.gathered ? "give {column, row0, row1, row2, row3}" : "give one a dimension");
 }
 
+/// The offsets of an im2col load or prefetch.
+void bind_offsets(Binder& b, CopyBinder& copy, TensorForm& form, size_t& next) {
+  if (!form.im2col) return;
+  size_t count = 0;
+  form.offsets = copy.vector(b.ptx_operand(next++), ScalarType::u16, count);
+  if (count != form.rank - 2)
+    b.refuse(fmt::format("has {} im2col offsets instead of {}", count, form.rank - 2),
+             "give one a spatial dimension");
+}
+
 void bind_policy(Binder& b, CopyBinder& copy, size_t& next) {
   if (b.modifiers.has("L2::cache_hint")) copy.value(b.ptx_operand(next++), ScalarType::b64);
 }
@@ -284,6 +324,7 @@ void bind_load(Binder& b) {
   bind_tensor(b, copy, b.ptx_operand(1), form);
   form.target.mbarrier = copy.address(b.ptx_operand(2));
   size_t next = 3;
+  bind_offsets(b, copy, form, next);
   if (b.modifiers.has("multicast::cluster"))
     form.target.multicast_mask = copy.value(b.ptx_operand(next++), ScalarType::b16);
   bind_policy(b, copy, next);
@@ -323,6 +364,7 @@ void bind_prefetch(Binder& b) {
   CopyBinder copy(b);
   bind_tensor(b, copy, b.ptx_operand(0), form);
   size_t next = 1;
+  bind_offsets(b, copy, form, next);
   bind_policy(b, copy, next);
   b.expect_count(next, next);
   b.detail(form);
@@ -338,7 +380,8 @@ void bind_prefetch_map(Binder& b) {
 constexpr OpcodeRow kRows[] = {
     {.base = "cp.async.bulk.tensor",
      .modifiers =
-         "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global [mode=tile|tile::gather4] "
+         "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global "
+         "[mode=tile|tile::gather4|im2col] "
          "mbarrier::complete_tx::bytes [multicast::cluster] [cta=cta_group::1|cta_group::2] "
          "[L2::cache_hint]",
      .bind = bind_load,
@@ -346,22 +389,23 @@ constexpr OpcodeRow kRows[] = {
      .cycles = costs::kTmaIssue,
      .section = "cp.async.bulk.tensor"},
     {.base = "cp.async.bulk.tensor",
-     .modifiers = "dim=1d|2d|3d|4d|5d global shared::cta [mode=tile|tile::scatter4] bulk_group "
+     .modifiers = "dim=1d|2d|3d|4d|5d global shared::cta [mode=tile|tile::scatter4|im2col_no_offs] "
+                  "bulk_group "
                   "[L2::cache_hint]",
      .bind = bind_store<false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .section = "cp.async.bulk.tensor"},
     {.base = "cp.reduce.async.bulk.tensor",
-     .modifiers =
-         "dim=1d|2d|3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor [mode=tile] "
-         "bulk_group [L2::cache_hint]",
+     .modifiers = "dim=1d|2d|3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor "
+                  "[mode=tile|im2col_no_offs] "
+                  "bulk_group [L2::cache_hint]",
      .bind = bind_store<true>,
      .effect = Effect::grid,
      .cycles = costs::kTmaIssue,
      .section = "cp.reduce.async.bulk.tensor"},
     {.base = "cp.async.bulk.prefetch.tensor",
-     .modifiers = "dim=1d|2d|3d|4d|5d L2 global [mode=tile|tile::gather4] [L2::cache_hint]",
+     .modifiers = "dim=1d|2d|3d|4d|5d L2 global [mode=tile|tile::gather4|im2col] [L2::cache_hint]",
      .bind = bind_prefetch,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,

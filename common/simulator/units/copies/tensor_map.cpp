@@ -3,6 +3,8 @@
 #include "common/simulator/base/text.hpp"
 
 #include <cstring>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -13,6 +15,8 @@ constexpr uint64_t kMaxExtent = uint64_t{1} << 32;
 constexpr uint64_t kMaxStride = uint64_t{1} << 40;
 constexpr uint32_t kMaxBox = 256;
 constexpr uint32_t kMaxElementStride = 8;
+constexpr uint32_t kMaxPixels = 1024;
+constexpr uint32_t kCornerBits = 16;           // of all corners of a box together
 constexpr uint64_t kMaxBoxBytes = 228 * 1024;  // of an SM's shared memory
 
 /// The opaque bytes.
@@ -26,7 +30,10 @@ struct Encoded {
   uint8_t element_strides[kTensorMapMaxRank];
   uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill;
   uint8_t replaced;  // a field has been replaced since the map was encoded
-  uint8_t unused[kTensorMapBytes - 93];
+  uint8_t im2col;
+  int16_t lower[Im2col::kMaxSpatial], upper[Im2col::kMaxSpatial];
+  uint16_t channels, pixels;
+  uint8_t unused[kTensorMapBytes - 110];
 };
 static_assert(sizeof(Encoded) == kTensorMapBytes, "A tensor map is 128 bytes (CUtensorMap).");
 constexpr uint64_t kMagic = 0x31'50'41'4d'54'57'42'00ull;  // "BWTMAP1": name and version
@@ -55,6 +62,10 @@ void write(void* map, Encoded& encoded) {
 
 TensorMapStatus invalid(std::string message) {
   return {TensorMapStatus::kInvalidValue, "cuTensorMapEncodeTiled: " + std::move(message)};
+}
+
+TensorMapStatus invalid_im2col(std::string message) {
+  return {TensorMapStatus::kInvalidValue, "cuTensorMapEncodeIm2col: " + std::move(message)};
 }
 
 std::string element(const char* array, uint32_t index, uint64_t value) {
@@ -196,6 +207,24 @@ TensorMapStatus check(const TensorMapArguments& a) {
   return status;
 }
 
+Encoded encoded_from(const TensorMapArguments& a) {
+  Encoded encoded{};
+  encoded.address = a.global_address;
+  encoded.type = static_cast<uint8_t>(a.data_type);
+  encoded.rank = static_cast<uint8_t>(a.rank);
+  encoded.interleave = static_cast<uint8_t>(a.interleave);
+  encoded.swizzle = static_cast<uint8_t>(a.swizzle);
+  encoded.l2_promotion = static_cast<uint8_t>(a.l2_promotion);
+  encoded.nan_fill = a.oob_fill == 1;
+  for (uint32_t d = 0; d < a.rank; ++d) {
+    encoded.extents_minus_one[d] = static_cast<uint32_t>(a.global_dim[d] - 1);
+    encoded.box_minus_one[d] = static_cast<uint8_t>(a.box_dim[d] - 1);
+    encoded.element_strides[d] = static_cast<uint8_t>(a.element_strides[d]);
+    if (d > 0) encoded.strides[d - 1] = a.global_strides[d - 1];
+  }
+  return encoded;
+}
+
 }  // namespace
 
 uint32_t tensor_map_element_bits(TensorMapType type) noexcept {
@@ -266,9 +295,12 @@ std::string TensorMap::describe() const {
       text += fmt::format("{}{}", d == 0 ? "" : ", ", values[d]);
     return text + ")";
   };
-  return fmt::format("a {}-D tensor of {} at {}, extents {}, strides {} bytes, box {}", rank,
+  const std::string part = im2col.is_used ? fmt::format("{} pixels of {} channels (im2col)",
+                                                        im2col.pixels, im2col.channels)
+                                          : "box " + list(box, 0);
+  return fmt::format("a {}-D tensor of {} at {}, extents {}, strides {} bytes, {}", rank,
                      tensor_map_type_name(type), hex(address), list(extents, 0),
-                     list(stride_bytes, 1), list(box, 0));
+                     list(stride_bytes, 1), part);
 }
 
 TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments) {
@@ -279,19 +311,61 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
   const TensorMapStatus status = check(a);
   if (!status.ok()) return status;
 
-  Encoded encoded{};
-  encoded.address = a.global_address;
-  encoded.type = static_cast<uint8_t>(a.data_type);
-  encoded.rank = static_cast<uint8_t>(a.rank);
-  encoded.interleave = static_cast<uint8_t>(a.interleave);
-  encoded.swizzle = static_cast<uint8_t>(a.swizzle);
-  encoded.l2_promotion = static_cast<uint8_t>(a.l2_promotion);
-  encoded.nan_fill = a.oob_fill == 1;
-  for (uint32_t d = 0; d < a.rank; ++d) {
-    encoded.extents_minus_one[d] = static_cast<uint32_t>(a.global_dim[d] - 1);
-    encoded.box_minus_one[d] = static_cast<uint8_t>(a.box_dim[d] - 1);
-    encoded.element_strides[d] = static_cast<uint8_t>(a.element_strides[d]);
-    if (d > 0) encoded.strides[d - 1] = a.global_strides[d - 1];
+  Encoded encoded = encoded_from(a);
+  write(map, encoded);
+  return {};
+}
+
+TensorMapStatus encode_im2col_tensor_map(void* map, const TensorMapArguments& arguments,
+                                         const Im2colArguments& im2col) {
+  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
+    return invalid_im2col("tensorMap must be aligned to 64 bytes");
+  if (arguments.rank < 3 || arguments.rank > kTensorMapMaxRank)
+    return invalid_im2col(fmt::format("tensorRank is {}; it must be 3 to 5", arguments.rank));
+  if (im2col.lower == nullptr || im2col.upper == nullptr)
+    return invalid_im2col("pixelBoxLowerCorner and pixelBoxUpperCorner must not be null");
+  if (im2col.channels == 0 || im2col.channels > kMaxBox)
+    return invalid_im2col(
+        fmt::format("channelsPerPixel is {}; it must be 1 to 256", im2col.channels));
+  if (im2col.pixels == 0 || im2col.pixels > kMaxPixels)
+    return invalid_im2col(
+        fmt::format("pixelsPerColumn is {}; it must be 1 to 1024", im2col.pixels));
+  if (arguments.interleave != 0)
+    return {TensorMapStatus::kNotSupported,
+            "cuTensorMapEncodeIm2col: the simulator has no interleaved im2col maps"};
+  // As a tiled map whose box is one pixel.
+  const uint32_t one_pixel[kTensorMapMaxRank] = {im2col.channels, 1, 1, 1, 1};
+  TensorMapArguments tiled = arguments;
+  tiled.box_dim = one_pixel;
+  TensorMapStatus status = check(tiled);
+  if (!status.ok()) {
+    const size_t name_end = status.message.find(':');
+    if (name_end != std::string::npos) {
+      std::string what = status.message.substr(name_end + 2);
+      constexpr std::string_view kBox = "boxDim[0]";  // what the conditions call it
+      if (what.starts_with(kBox)) what.replace(0, kBox.size(), "channelsPerPixel");
+      status = invalid_im2col(std::move(what));
+    }
+    return status;
+  }
+  Encoded encoded = encoded_from(tiled);
+  encoded.im2col = 1;
+  encoded.channels = static_cast<uint16_t>(im2col.channels);
+  encoded.pixels = static_cast<uint16_t>(im2col.pixels);
+  const uint32_t spatial = arguments.rank - 2;
+  const int limit = 1 << (kCornerBits / spatial - 1);
+  for (uint32_t d = 0; d < spatial; ++d) {
+    for (const auto& [name, corner] : {std::pair{"pixelBoxLowerCorner", im2col.lower[d]},
+                                       {"pixelBoxUpperCorner", im2col.upper[d]}})
+      if (corner < -limit || corner >= limit)
+        return invalid_im2col(fmt::format("{}[{}] is {}; with rank {} it must be {} to {}", name, d,
+                                          corner, arguments.rank, -limit, limit - 1));
+    const int64_t last = static_cast<int64_t>(arguments.global_dim[d + 1]) - 1 + im2col.upper[d];
+    if (last < im2col.lower[d])
+      return invalid_im2col(fmt::format("the box of dimension {} is empty: from {} to {}", d + 1,
+                                        im2col.lower[d], last));
+    encoded.lower[d] = static_cast<int16_t>(im2col.lower[d]);
+    encoded.upper[d] = static_cast<int16_t>(im2col.upper[d]);
   }
   write(map, encoded);
   return {};
@@ -465,6 +539,15 @@ std::optional<TensorMap> decode_tensor_map(const void* map) {
   result.swizzle = static_cast<TensorMapSwizzle>(encoded->swizzle);
   result.l2_promotion = encoded->l2_promotion;
   result.nan_fill = encoded->nan_fill != 0;
+  result.im2col.is_used = encoded->im2col != 0;
+  if (result.im2col.is_used) {
+    result.im2col.channels = encoded->channels;
+    result.im2col.pixels = encoded->pixels;
+    for (uint32_t d = 0; d < Im2col::kMaxSpatial; ++d) {
+      result.im2col.lower[d] = encoded->lower[d];
+      result.im2col.upper[d] = encoded->upper[d];
+    }
+  }
   return result;
 }
 

@@ -50,7 +50,21 @@ enum class TensorMapSwizzle : uint8_t {
   bytes128_atom64,
 };
 
-/// A decoded tiled tensor map. Dimension 0 is the contiguous one.
+/// What an im2col map has instead of a box (PTX ISA, "Im2col mode"). Dimension 0 is the channels,
+/// the last one the batch; between them lie the spatial dimensions, which the arrays count from 0.
+struct Im2col {
+  static constexpr uint32_t kMaxSpatial = kTensorMapMaxRank - 2;
+  bool is_used = false;
+  /// The bounding box of the pixels' positions, before the offsets of the instruction are added:
+  /// from `lower` to `extent - 1 + upper`.
+  std::array<int32_t, kMaxSpatial> lower{}, upper{};
+  uint32_t channels = 1;  ///< of each pixel
+  uint32_t pixels = 1;    ///< of a copy
+
+  friend bool operator==(const Im2col&, const Im2col&) = default;
+};
+
+/// A decoded tensor map. Dimension 0 is the contiguous one.
 struct TensorMap {
   TensorMapType type = TensorMapType::u8;                  ///< of an element
   uint32_t rank = 1;                                       ///< number of dimensions
@@ -64,6 +78,7 @@ struct TensorMap {
   TensorMapSwizzle swizzle = TensorMapSwizzle::none;           ///< how chunks are exchanged
   uint8_t l2_promotion = 0;                                    ///< a hint; kept, not used
   bool nan_fill = false;                                       ///< out of range: NaN, else zero
+  Im2col im2col;                                               ///< where used, `box` means nothing
 
   /// Elements that a copy moves along a dimension: box over element stride, rounded up. Dimension 0
   /// has no stride unless interleaved. With an interleave, dimension rank - 2 counts channel
@@ -100,6 +115,14 @@ struct TensorMapArguments {
   int oob_fill = 0;                           ///< what stands outside of the tensor
 };
 
+/// The arguments of cuTensorMapEncodeIm2col beside those; box_dim is not used.
+struct Im2colArguments {
+  const int* lower = nullptr;  ///< rank - 2 elements
+  const int* upper = nullptr;  ///< rank - 2 elements
+  uint32_t channels = 0;
+  uint32_t pixels = 0;
+};
+
 /// What an encoding function returns; the error code is a CUresult.
 struct TensorMapStatus {
   static constexpr int kSuccess = 0;         ///< CUDA_SUCCESS
@@ -116,6 +139,10 @@ struct TensorMapStatus {
 /// stricter than CUDA's own library, the library's behaviour decides (a stride may be 0 or shorter
 /// than a row).
 TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments);
+
+/// The same for cuTensorMapEncodeIm2col. An interleaved layout is CUDA_ERROR_NOT_SUPPORTED.
+TensorMapStatus encode_im2col_tensor_map(void* map, const TensorMapArguments& arguments,
+                                         const Im2colArguments& im2col);
 
 /// cuTensorMapReplaceAddress: another start address for the same layout.
 TensorMapStatus replace_tensor_map_address(void* map, uint64_t global_address);
