@@ -124,6 +124,12 @@ TEST(Im2col, Faults) {
                [&] { run.run(load(".im2col", "0, 5, 0, 0", ", {%rs1, %rs1}"), map); });
   expect_fault(FaultKind::contract, {"a tiled instruction with", "(im2col)"},
                [&] { run.run(load("", "0, 0, 0, 0", ""), map); });
+  expect_fault(FaultKind::contract, {"an im2col store through", "whose corners are not 0"}, [&] {
+    run.run(
+        "  @%p0 cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group "
+        "[%rd1, {0, 0, 0, 0}], [%r1];\n",
+        map);
+  });
   MapArguments tiled;
   tiled.type = TensorMapType::u32;
   tiled.address = run.in.address();

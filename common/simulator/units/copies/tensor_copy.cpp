@@ -146,6 +146,13 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
              .fix = "start the box inside of the tensor; only its end may stick out",
              .section = "Restriction on Tensor Copy instructions"});
   if (!form.im2col) return TensorBox(map, coordinates, form.gathered);
+  const bool has_corners = map.im2col.lower != Im2col{}.lower || map.im2col.upper != Im2col{}.upper;
+  if (form.direction == Direction::store && has_corners)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.what = "an im2col store through " + map.describe() + ", whose corners are not 0",
+         .rule = "a Hopper GPU calls such a store an illegal instruction (measured)",
+         .fix = "encode another map, with corners of 0, for the store",
+         .section = kNotFromPtxIsa});
   Im2colOffsets offsets{};
   for (uint32_t d = 0; d + 2 < form.rank; ++d) {
     if (form.offsets.present())
