@@ -65,10 +65,16 @@ void load_from_register(const Strand& strand, const Operand& operand, int lane, 
   std::memcpy(to, &value, detail.element_bytes);
 }
 
-/// Host pointers of all active lanes, when one check covers them: same space, same CTA or
-/// allocation.
+/// Host memory of the active lanes: with all lanes active mostly one after the other or at one
+/// place, else each lane's own.
 struct LanePointers {
-  std::byte* pointer[kWarpLanes];
+  std::byte* base = nullptr;   ///< of lane 0; null where each lane has its own
+  size_t stride_bytes = 0;     ///< from lane to lane: an access's size, or 0
+  std::byte* own[kWarpLanes];  ///< of the active lanes, without a base
+
+  [[nodiscard]] std::byte* at(int lane) const {
+    return base != nullptr ? base + static_cast<size_t>(lane) * stride_bytes : own[lane];
+  }
 };
 
 /// One bounds check for the whole warp where all lanes fall into one CTA's memory or one
@@ -79,17 +85,22 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   const size_t bytes = size_t{detail.element_bytes} * detail.count;
   LaneAddresses addresses;
   const auto offset = static_cast<uint64_t>(instruction.immediate);
-  for (size_t lane = 0; lane < kWarpLanes; ++lane)  // 32-bit addresses wrap at 32 bits
-    addresses[lane] = base.bytes == sizeof(uint64_t)
-                          ? strand.lanes<uint64_t>(base)[lane] + offset
-                          : static_cast<uint32_t>(strand.lanes<uint32_t>(base)[lane] + offset);
+  if (base.bytes ==
+      sizeof(uint64_t)) {  // loops of their own: the compiler makes vector code of them
+    const uint64_t* const values = strand.lanes<uint64_t>(base);
+    for (size_t lane = 0; lane < kWarpLanes; ++lane) addresses[lane] = values[lane] + offset;
+  } else {
+    const uint32_t* const values = strand.lanes<uint32_t>(base);
+    for (size_t lane = 0; lane < kWarpLanes; ++lane)  // wrap at 32 bits
+      addresses[lane] = static_cast<uint32_t>(values[lane] + offset);
+  }
   uint64_t least = ~0ull, greatest = 0, low_bits = 0;
   const auto include = [&](uint64_t address) {
     least = std::min(least, address);
     greatest = std::max(greatest, address);
     low_bits |= address;
   };
-  if (active == kAllLanes) {  // a loop of its own: the compiler makes vector code of it
+  if (active == kAllLanes) {
     for (const uint64_t address : addresses) include(address);
   } else {
     for (const int lane : lanes_of(active)) include(addresses[static_cast<size_t>(lane)]);
@@ -114,11 +125,23 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
     // All CTAs of a cluster have the same size.
     if (!global && (least & kSharedOffsetMask) + span > strand.cta->shared.size()) first = nullptr;
   }
-  for (const int lane : lanes_of(active)) {
-    const uint64_t address = addresses[static_cast<size_t>(lane)];
-    out.pointer[lane] = first != nullptr ? first + (address - least)
-                                         : resolve({strand, instruction, lane_bit(lane)},
-                                                   detail.space, address, bytes, bytes, access);
+  out.base = nullptr;
+  if (first != nullptr && active == kAllLanes) {
+    uint64_t difference = 0;  // from addresses one after the other
+    for (size_t lane = 0; lane < kWarpLanes; ++lane)
+      difference |= addresses[lane] - (least + lane * bytes);
+    if (difference == 0 || least == greatest) {
+      out.base = first;
+      out.stride_bytes = difference == 0 ? bytes : 0;
+    }
+  }
+  if (out.base == nullptr) {
+    for (const int lane : lanes_of(active)) {
+      const uint64_t address = addresses[static_cast<size_t>(lane)];
+      out.own[lane] = first != nullptr ? first + (address - least)
+                                       : resolve({strand, instruction, lane_bit(lane)},
+                                                 detail.space, address, bytes, bytes, access);
+    }
   }
   tell_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
   return space;
@@ -135,19 +158,49 @@ void note_arrival(Strand& strand, AddressSpace space) {
   strand.loads_arrive = std::max(strand.loads_arrive, strand.time + latency);
 }
 
+/// Element `element` of each lane into registers as wide as it.
+template <class T>
+void load_elements(T* lanes, LaneMask active, const LanePointers& from, size_t offset) {
+  if (from.base != nullptr && from.stride_bytes == sizeof(T)) {
+    std::memcpy(lanes, from.base, kWarpLanes * sizeof(T));
+  } else if (from.base != nullptr) {
+    const std::byte* const base = from.base + offset;
+    const size_t stride = from.stride_bytes;
+    for (size_t lane = 0; lane < kWarpLanes; ++lane)
+      std::memcpy(&lanes[lane], base + lane * stride, sizeof(T));
+  } else {
+    for_lanes(active, [=, &from](int lane) {
+      std::memcpy(&lanes[lane], from.own[lane] + offset, sizeof(T));
+    });
+  }
+}
+
+/// The reverse; lanes of one address write in ascending order.
+template <class T>
+void store_elements(const T* lanes, LaneMask active, const LanePointers& to, size_t offset) {
+  if (to.base != nullptr && to.stride_bytes == sizeof(T)) {
+    std::memcpy(to.base, lanes, kWarpLanes * sizeof(T));
+  } else {
+    for (const int lane : lanes_of(active))
+      std::memcpy(to.at(lane) + offset, &lanes[lane], sizeof(T));
+  }
+}
+
 void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active,
                  const AccessDetail& detail, const LanePointers& from) {
   for (int element = 0; element < detail.count; ++element) {
     const Operand& operand = instruction.operands[kData + element];
     const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
-    if (detail.element_bytes == 4 && operand.bytes == 4) {
-      auto* const lanes = strand.lanes<uint32_t>(operand);
-      for_lanes(active, [=, &from](int lane) {
-        std::memcpy(&lanes[lane], from.pointer[lane] + offset, 4);
-      });
+    const bool as_wide = detail.element_bytes == operand.bytes;
+    if (as_wide && operand.bytes == 4) {
+      load_elements(strand.lanes<uint32_t>(operand), active, from, offset);
+    } else if (as_wide && operand.bytes == 8) {
+      load_elements(strand.lanes<uint64_t>(operand), active, from, offset);
+    } else if (as_wide && operand.bytes == 2) {
+      load_elements(strand.lanes<uint16_t>(operand), active, from, offset);
     } else {
       for_lanes(active, [&](int lane) {
-        store_to_register(strand, operand, lane, from.pointer[lane] + offset, detail);
+        store_to_register(strand, operand, lane, from.at(lane) + offset, detail);
       });
     }
   }
@@ -183,7 +236,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   const std::byte* const from = resolve({strand, instruction, lane_bit(leader)}, detail.space,
                                         address, bytes, bytes, Access::read);
   LanePointers all;
-  std::fill(std::begin(all.pointer), std::end(all.pointer), const_cast<std::byte*>(from));
+  all.base = const_cast<std::byte*>(from);
   transfer_in(strand, instruction, active, detail, all);
   note_arrival(strand, detail.space);
   if (strand.cluster->observed(EventKind::access)) {
@@ -201,15 +254,16 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
   for (int element = 0; element < detail.count; ++element) {
     const Operand& operand = instruction.operands[kData + element];
     const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
-    if (detail.element_bytes == 4 && operand.bytes == 4) {
-      const auto* const lanes = strand.lanes<uint32_t>(operand);
-      for (const int lane : lanes_of(active)) {
-        std::memcpy(to.pointer[lane] + offset, &lanes[lane], 4);
-      }
+    const bool as_wide = detail.element_bytes == operand.bytes;
+    if (as_wide && operand.bytes == 4) {
+      store_elements(strand.lanes<uint32_t>(operand), active, to, offset);
+    } else if (as_wide && operand.bytes == 8) {
+      store_elements(strand.lanes<uint64_t>(operand), active, to, offset);
+    } else if (as_wide && operand.bytes == 2) {
+      store_elements(strand.lanes<uint16_t>(operand), active, to, offset);
     } else {
-      for (const int lane : lanes_of(active)) {
-        load_from_register(strand, operand, lane, to.pointer[lane] + offset, detail);
-      }
+      for (const int lane : lanes_of(active))
+        load_from_register(strand, operand, lane, to.at(lane) + offset, detail);
     }
   }
   strand.cluster->note_progress();
