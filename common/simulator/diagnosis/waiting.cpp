@@ -326,10 +326,11 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
           "wgmma multiplies when all four warps of the warpgroup have issued it: each warp must "
           "come to the same wgmma.mma_async"};
     case WaitKind::tcgen05_alloc:
-      return {"waits for " + counted(wait.object, "column") + " of Tensor Memory to become free",
-              {},
-              "tcgen05.alloc blocks until columns are free: deallocate in the CTA that holds them, "
-              "or allocate less"};
+      return {
+          "waits for " + counted(wait.object, "column") + " of Tensor Memory to become free",
+          {},
+          "tcgen05.alloc blocks until columns are free: deallocate in the CTA that holds them, "
+          "allocate less, or keep two CTAs off one SM (the CTAs of an SM share its 512 columns)"};
     case WaitKind::tcgen05_wait:
       return {"waits for its tcgen05 operations", {}, ""};
     case WaitKind::reconvergence:

@@ -38,9 +38,10 @@ uint64_t mix(uint64_t seed, uint64_t value) {
 
 }  // namespace
 
-Cluster::Cluster(Grid& grid, uint64_t index, Cycle start)
+Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
     : grid_(grid),
       index_(index),
+      slot_(slot),
       start_(start),
       now_(start),
       progress_time_(start),
@@ -65,7 +66,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
                origin.y * configuration.cluster.y + offset.y,
                origin.z * configuration.cluster.z + offset.z};
   cta.sm =
-      static_cast<uint32_t>((index_ * configuration.cluster.volume() + rank) % settings().sm_count);
+      static_cast<uint32_t>((slot_ * configuration.cluster.volume() + rank) % settings().sm_count);
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
                     std::byte{kSharedPoison});
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
@@ -173,7 +174,7 @@ RunStatus Cluster::run(Cycle limit) {
   const bool runs_observed = observed(EventKind::run);
   while (true) {
     if (queue_.empty()) {
-      if (!ordered_operations_.empty()) return RunStatus::reached_limit;
+      if (!ordered_operations_.empty() || sm_waits_ != 0) return RunStatus::reached_limit;
       if (live_warps_ == 0) break;
       return RunStatus::deadlock;
     }
@@ -214,7 +215,7 @@ RunStatus Cluster::run(Cycle limit) {
 
 bool Cluster::only_waits_are_left() {
   if (queue_.actions_in_flight() != 0 || queue_.ready_strands() != 0 ||
-      !ordered_operations_.empty() || live_warps_ == 0)
+      !ordered_operations_.empty() || live_warps_ == 0 || sm_waits_ != 0)
     return false;
   // Only time limits are left: nothing changes what the waiting warps wait for, unless one of them
   // merely sleeps.

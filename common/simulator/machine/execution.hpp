@@ -199,9 +199,9 @@ struct ClusterStatistics {
 /// A cluster as it runs: its CTAs and its event queue.
 class Cluster {
  public:
-  /// Builds the CTAs of cluster `index` (linear in the grid of clusters), ready to run at time
-  /// `start`.
-  Cluster(Grid& grid, uint64_t index, Cycle start);
+  /// Builds the CTAs of cluster `index` (linear in the grid of clusters) in place `slot` of those
+  /// that the machine holds at once, ready to run at time `start`.
+  Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start);
   ~Cluster();
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
@@ -243,6 +243,9 @@ class Cluster {
   void wake(Strand& strand, Cycle time);
   /// Makes a strand that is about to suspend run again at `time` with Wake::timeout.
   void schedule_timeout(Strand& strand, Cycle time);
+  /// A strand waits for what a CTA of another cluster holds on its SM, or no longer does: while it
+  /// does, the cluster is no deadlock of its own.
+  void wait_for_sm(bool begins) { sm_waits_ += begins ? 1 : -1; }
   /// A change of state that others can see: spinning is not a livelock while these happen.
   void note_progress() { ++progress_; }
 
@@ -274,6 +277,8 @@ class Cluster {
   [[nodiscard]] DeviceMemory& memory();
   /// Its number.
   [[nodiscard]] uint64_t index() const { return index_; }
+  /// The place of those that the machine holds at once in which it lies.
+  [[nodiscard]] uint64_t slot() const { return slot_; }
   /// When the cluster began.
   [[nodiscard]] Cycle start() const { return start_; }
   /// The CTAs, by rank.
@@ -337,6 +342,7 @@ class Cluster {
 
   Grid& grid_;
   uint64_t index_;
+  uint64_t slot_;
   Cycle start_;
   Cycle now_;
   ObserverList observers_;
@@ -352,6 +358,7 @@ class Cluster {
   Cycle last_change_ = 0;
   uint64_t timeouts_since_progress_ = 0;
   uint32_t live_warps_ = 0;
+  int64_t sm_waits_ = 0;
   std::mt19937_64 random_;
   std::vector<OrderedOperation> ordered_operations_;
   std::string output_;

@@ -142,7 +142,12 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
            "launch at most what cudaOccupancyMaxActiveBlocksPerMultiprocessor says, times the "
            "number of SMs");
   resident_clusters_ = std::min(resident_clusters_, clusters_.volume());
-  lockstep_ = kernel.clusters_interact() && clusters_.volume() > 1;
+  const uint32_t sms = device.settings().sm_count;
+  const bool sms_are_shared =
+      kernel.shares_sm() && resident_clusters_ > 1 && resident_clusters_ * c.cluster.volume() > sms;
+  for (uint32_t sm = 0; sms_are_shared && sm < sms; ++sm)
+    sms_.push_back(device.units().make_for_sm());
+  lockstep_ = (kernel.clusters_interact() || sms_are_shared) && clusters_.volume() > 1;
   // Only strong accesses see what others write meanwhile.
   can_wait_ = c.may_wait && kernel.clusters_interact();
   patience_ = device.settings().livelock_cycles;
@@ -225,7 +230,7 @@ LaunchResult Grid::give_up() {
 void Grid::run_alone(LaunchResult& result) {
   next_cluster_ = clusters_.volume();
   if (running_.empty()) {
-    running_.push_back(std::make_unique<Cluster>(*this, 0, 0));
+    running_.push_back(std::make_unique<Cluster>(*this, 0, 0, 0));
   } else {
     running_.front()->go_on();
   }
@@ -264,7 +269,7 @@ void Grid::run_independent(LaunchResult& result) {
     while (true) {
       const uint64_t index = next.fetch_add(1);
       if (index >= count || index > first_failed.load()) return;
-      auto cluster = std::make_unique<Cluster>(*this, index, 0);
+      auto cluster = std::make_unique<Cluster>(*this, index, index % resident_clusters_, 0);
       std::exception_ptr own_fault;
       RunStatus status = RunStatus::fault;
       try {
@@ -308,7 +313,8 @@ void Grid::run_lockstep(LaunchResult& result) {
   while (now_ == 0 && running.size() < resident_clusters_) {
     uint64_t index = 0;
     if (!take_pending_cluster(index)) break;
-    running.push_back(std::make_unique<Cluster>(*this, index, 0));
+    const uint64_t slot = running.size();
+    running.push_back(std::make_unique<Cluster>(*this, index, slot, 0));
   }
   const auto end = [&](Cluster& cluster, RunStatus status) {
     endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
@@ -380,8 +386,11 @@ void Grid::run_lockstep(LaunchResult& result) {
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       end(*running[i], status[i]);
       uint64_t index = 0;
-      running[i] =
-          take_pending_cluster(index) ? std::make_unique<Cluster>(*this, index, now_) : nullptr;
+      // The next cluster lies where this one has lain; what that held of its SMs is given back.
+      const uint64_t slot = running[i]->slot();
+      running[i].reset();
+      if (take_pending_cluster(index))
+        running[i] = std::make_unique<Cluster>(*this, index, slot, now_);
     }
     const uint64_t waiting =
         result.status == RunStatus::waiting ? running[waiting_index_]->index() : 0;
@@ -396,6 +405,16 @@ void Grid::run_lockstep(LaunchResult& result) {
           std::find_if(running.begin(), running.end(),
                        [&](const auto& cluster) { return cluster->index() == waiting; }) -
           running.begin());
+      return;
+    }
+    const bool none_is_ordered =
+        std::all_of(running.begin(), running.end(),
+                    [](const auto& cluster) { return cluster->ordered_operations().empty(); });
+    if (earliest == kNever && operations.empty() && none_is_ordered && !running.empty()) {
+      // All wait for what others of their SM hold, who wait as well.
+      result.status = RunStatus::deadlock;
+      for (size_t i = 0; i < running.size(); ++i) end(*running[i], RunStatus::deadlock);
+      stuck_ = std::move(running.front());
       return;
     }
   }

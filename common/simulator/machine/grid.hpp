@@ -83,6 +83,11 @@ class Grid {
   [[nodiscard]] uint64_t resident_clusters() const { return resident_clusters_; }
   /// CTAs that fit on an SM.
   [[nodiscard]] uint32_t ctas_per_sm() const { return ctas_per_sm_; }
+  /// What the CTAs on an SM share; null where the launch has no two CTAs on one SM that compete for
+  /// anything. Shared by clusters: only to be changed in ordered operations.
+  [[nodiscard]] SmUnitState* sm_state(uint32_t sm) {
+    return sms_.empty() ? nullptr : sms_[sm].get();
+  }
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
   /// Cycles without any change of state after which a cluster is left as a livelock.
@@ -115,6 +120,7 @@ class Grid {
   Cycle patience_ = 0;
   uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
+  std::vector<std::unique_ptr<SmUnitState>> sms_;  ///< outlives the clusters
   std::vector<std::byte> parameters_;
   LaunchResult result_;  ///< of a launch that waits: so far
   std::unique_ptr<ClusterEndings> endings_;

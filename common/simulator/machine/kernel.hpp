@@ -97,6 +97,8 @@ class Kernel {
   /// Whether clusters can see each other's operations (global atomics, strong accesses, launch
   /// control), so that they advance in lockstep.
   [[nodiscard]] bool clusters_interact() const { return clusters_interact_; }
+  /// Whether CTAs that lie on one SM compete for something there (tensor memory).
+  [[nodiscard]] bool shares_sm() const { return shares_sm_; }
   /// The .shared variable that holds an offset, as "name+12", or "shared memory +offset".
   [[nodiscard]] std::string describe_shared(uint32_t offset_bytes) const;
 
@@ -117,6 +119,7 @@ class Kernel {
   size_t static_shared_bytes_ = 0;  ///< from the window's start, so it includes the reserved bytes
   size_t local_bytes_ = 0;
   bool clusters_interact_ = false;
+  bool shares_sm_ = false;
   struct SharedSymbol {
     uint32_t offset_bytes;
     size_t size_bytes;

@@ -40,6 +40,8 @@ class KernelBuilder {
   /// Instructions that may read a destination of tcgen05.ld before tcgen05.wait::ld execute through
   /// `reader`, with a LateRead as detail.
   void check_late_reads(StrandHandler reader) { late_reader_ = reader; }
+  /// The kernel takes what the CTAs of an SM share.
+  void note_shared_sm() { kernel_.shares_sm_ = true; }
   /// Its function in the module.
   [[nodiscard]] const ptx::Function& function() const { return function_; }
   /// The kernel's name, for messages.

@@ -38,6 +38,15 @@ class ClusterUnitState {
   virtual void check_at_exit(Cta& cta) = 0;
 };
 
+/// What the units keep for one SM: what the CTAs of several clusters that lie on it share.
+class SmUnitState {
+ public:
+  SmUnitState() = default;
+  virtual ~SmUnitState() = default;
+  SmUnitState(const SmUnitState&) = delete;
+  SmUnitState& operator=(const SmUnitState&) = delete;
+};
+
 /// Makes the units' state. One object serves all clusters, on any host thread.
 class UnitFactory {
  public:
@@ -48,6 +57,8 @@ class UnitFactory {
 
   /// For a CTA whose cluster, rank and memory are set.
   [[nodiscard]] virtual std::unique_ptr<CtaUnitState> make_for(Cta& cta) const = 0;
+  /// For an SM without CTAs yet.
+  [[nodiscard]] virtual std::unique_ptr<SmUnitState> make_for_sm() const = 0;
   /// For a cluster without CTAs yet.
   [[nodiscard]] virtual std::unique_ptr<ClusterUnitState> make_for(Cluster& cluster) const = 0;
 };

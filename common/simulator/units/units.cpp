@@ -8,6 +8,9 @@ class AllUnits final : public UnitFactory {
   [[nodiscard]] std::unique_ptr<CtaUnitState> make_for(Cta& cta) const override {
     return std::make_unique<CtaUnits>(cta);
   }
+  [[nodiscard]] std::unique_ptr<SmUnitState> make_for_sm() const override {
+    return std::make_unique<SmTensorMemory>();
+  }
   [[nodiscard]] std::unique_ptr<ClusterUnitState> make_for(Cluster& cluster) const override {
     return std::make_unique<ClusterUnits>(cluster);
   }

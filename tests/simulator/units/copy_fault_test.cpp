@@ -164,6 +164,19 @@ TEST(TensorFault, TheMapDescribesMoreThanTheAllocation) {
   expect_copy_fault({"no device memory"}, load_2d("0, 0"), &map);
 }
 
+TEST(TensorFault, TheMapDescribesFreedMemory) {
+  CopyRun run;
+  MapArguments map = CopyRun::plain_map(0);
+  {
+    const auto freed = run.runner.buffer(std::vector<uint32_t>(kTileWords));
+    map.address = freed.address();
+  }
+  const Report report =
+      expect_fault(FaultKind::contract, {"in memory that has been freed: it was test buffer"},
+                   [&] { run.run(load_2d("0, 0"), map.encode()); });
+  EXPECT_EQ(report.device_error, DeviceError::illegal_address);
+}
+
 TEST(TensorFault, CtaGroup) {
   const MapArguments map = CopyRun::plain_map(0);
   const std::string to_rank_0 = "  and.b32 %r4, %r2, 0xFEFFFFFF;\n";

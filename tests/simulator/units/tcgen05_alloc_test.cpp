@@ -1,5 +1,8 @@
 /// \file
 /// tcgen05.alloc, dealloc, relinquish_alloc_permit: addresses, blocking, pairs, and every fault.
+#include <algorithm>
+#include <set>
+
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test {
@@ -83,6 +86,50 @@ TEST(Tcgen05Alloc, BlocksUntilColumnsAreFree) {
   const uint64_t freed = out[4] | uint64_t{out[5]} << 32;
   const uint64_t granted = out[6] | uint64_t{out[7]} << 32;
   EXPECT_GE(granted, freed);
+}
+
+/// One SM that holds two CTAs of the kernel; warp 0 of each runs `body`, then stores %r0 and %c0,
+/// %c1 (times) to its 64 bytes of `out`.
+std::vector<uint32_t> run_on_one_sm(const std::string& body, uint32_t ctas) {
+  Settings settings = test_settings();
+  settings.sm_count = 1;
+  return run("  .reg .b64 %c<2>;\n  @%p1 bra DONE;\n" + body +
+                 "  st.global.b32 [%out], %r0;\n  st.global.b64 [%out+8], %c0;\n"
+                 "  st.global.b64 [%out+16], %c1;\nDONE:\n",
+             grid(ctas, 64), settings);
+}
+
+TEST(Tcgen05Alloc, CtasOfAnSmShareItsColumns) {
+  const auto out = run_on_one_sm(alloc("slot", 256) +
+                                     "  mov.u64 %c0, %clock64;\n  ld.shared.b32 %r0, [slot];\n"
+                                     "  nanosleep.u32 3000;\n  mov.u64 %c1, %clock64;\n" +
+                                     dealloc("%r0", 256),
+                                 2);
+  // Both fit, so that the second begins where the first ends, and neither waits.
+  EXPECT_EQ(std::set<uint32_t>({out[0], out[16]}), std::set<uint32_t>({0, 256}));
+  EXPECT_LT(out[2], out[16 + 4]);
+  EXPECT_LT(out[16 + 2], out[4]);
+}
+
+TEST(Tcgen05Alloc, ACtaWaitsForAnotherOfItsSm) {
+  const auto out = run_on_one_sm(alloc("slot", 512) +
+                                     "  mov.u64 %c0, %clock64;\n  ld.shared.b32 %r0, [slot];\n"
+                                     "  nanosleep.u32 3000;\n  mov.u64 %c1, %clock64;\n" +
+                                     dealloc("%r0", 512),
+                                 3);
+  std::vector<std::pair<uint32_t, uint32_t>> lives;
+  for (size_t cta = 0; cta < 3; ++cta) {
+    EXPECT_EQ(out[16 * cta], 0u);
+    lives.emplace_back(out[16 * cta + 2], out[16 * cta + 4]);
+  }
+  std::sort(lives.begin(), lives.end());
+  for (size_t i = 0; i + 1 < lives.size(); ++i) EXPECT_LE(lives[i].second, lives[i + 1].first);
+}
+
+TEST(Tcgen05Alloc, CtasOfAnSmThatWaitForEachOtherAreADeadlock) {
+  expect_fault(FaultKind::deadlock, {"tcgen05.alloc", "share its 512 columns"}, [] {
+    (void)run_on_one_sm(alloc("slot", 256) + "  nanosleep.u32 3000;\n" + alloc("slot2", 256), 2);
+  });
 }
 
 TEST(Tcgen05Alloc, WaitingForeverIsADeadlockThatIsReported) {

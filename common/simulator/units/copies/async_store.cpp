@@ -113,8 +113,8 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
     }
     strand.cluster->at(arrival, [site, &form, message, place, barrier, bytes, copy](Cycle now) {
       const Strand& sender = site.strand;
-      if (!place.cta->exited)
-        deliver(form, message, place.cta->shared.data() + place.offset_bytes, false);
+      // Where the CTA has ended, completing the bytes below says so.
+      deliver(form, message, place.cta->shared.data() + place.offset_bytes, false);
       sender.cluster->note_progress();
       if (copy != nullptr)
         sender.cluster->tell(&Observer::on_copy,

@@ -185,14 +185,18 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
   const std::string what =
       fmt::format("the box covers {} bytes from byte {} of {}, ", range->size_bytes,
                   range->address - box.map().address, box.map().describe());
+  const Allocation* const freed = strand.cluster->memory().find_freed(range->address);
   if (allocation == nullptr)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = what + "where there is no device memory",
+        {.what = what + (freed != nullptr
+                             ? "in memory that has been freed: it was " + freed->description
+                             : "where there is no device memory"),
          .rule = "the tensor map describes existing memory",
          .fix =
              "check the address, extents and strides given to cuTensorMapEncodeTiled, and that the "
              "memory has not been freed",
-         .section = "Tensors"});
+         .section = "Tensors",
+         .device_error = DeviceError::illegal_address});
   Site{strand, instruction, lane_bit(lane)}.fault(
       {.what = fmt::format(
            "{}{}{}, {} bytes", what,

@@ -2,6 +2,7 @@
 /// tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -65,6 +66,7 @@ void bind_alloc(Binder& binder) {
   binder.source_value(binder.ptx_operand(1), ptx::ScalarType::b32);
   binder.out.flags = static_cast<uint8_t>(cta_group_of(binder));
   if (binder.modifiers.has("shared::cta")) binder.out.flags |= kSharedCtaFlag;
+  binder.builder().note_shared_sm();
   binder.out.execute = execute_alloc;
 }
 

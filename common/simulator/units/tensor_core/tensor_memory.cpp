@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/units.hpp"
@@ -27,7 +28,38 @@ std::bitset<TensorMemory::kColumns> columns_mask(uint32_t first, uint32_t count)
 
 }  // namespace
 
-TensorMemory::TensorMemory(Cta& cta) : cta_(cta) {}
+TensorMemory::TensorMemory(Cta& cta)
+    : cta_(cta), sm_(static_cast<SmTensorMemory*>(cta.cluster->grid().sm_state(cta.sm))) {
+  if (sm_ != nullptr) sm_->members.push_back(this);
+}
+
+TensorMemory::~TensorMemory() {
+  if (sm_ != nullptr) std::erase(sm_->members, this);
+}
+
+std::bitset<TensorMemory::kColumns> TensorMemory::taken() const {
+  std::bitset<kColumns> taken = allocated_;
+  if (sm_ == nullptr) return taken;
+  // The CTAs of one cluster lie on different SMs of the GPU, also where this machine has too few.
+  for (const TensorMemory* const other : sm_->members)
+    if (other->cta_.cluster != cta_.cluster) taken |= other->allocated_;
+  return taken;
+}
+
+void TensorMemory::serve_all(Cycle now) {
+  if (sm_ == nullptr) {
+    serve(now, nullptr);
+    if (group_ == 2) peer().serve(now, nullptr);
+    return;
+  }
+  const auto serve_sm = [](SmTensorMemory& sm, Cycle at) {
+    for (TensorMemory* const member : sm.members) member->serve(at, nullptr);
+  };
+  cta_.cluster->in_global_order(now, 0, [this, serve_sm](Cycle at) {
+    serve_sm(*sm_, at);
+    if (group_ == 2) serve_sm(*peer().sm_, at);
+  });
+}
 
 TensorMemory& TensorMemory::peer() {
   return units_of(cta_.cluster->cta(cta_.rank ^ 1u)).tensor_memory;
@@ -132,13 +164,10 @@ void TensorMemory::mark_written(uint32_t first_lane, uint32_t lane_count, uint32
 }
 
 uint32_t TensorMemory::find_free(uint32_t count, const TensorMemory* other) const {
-  for (uint32_t first = 0; first + count <= kColumns; first += kAllocationUnit) {
-    uint32_t column = first;
-    while (column < first + count && !allocated_[column] &&
-           (other == nullptr || !other->allocated_[column]))
-      ++column;
-    if (column == first + count) return first;
-  }
+  std::bitset<kColumns> taken_here = taken();
+  if (other != nullptr) taken_here |= other->taken();
+  for (uint32_t first = 0; first + count <= kColumns; first += kAllocationUnit)
+    if ((taken_here & columns_mask(first, count)).none()) return first;
   return kColumns;
 }
 
@@ -176,6 +205,7 @@ bool TensorMemory::serve(Cycle now, const Strand* current) {
       const Request granted = memory.requests_.front();
       memory.requests_.erase(memory.requests_.begin());
       memory.grant(granted, first, now);
+      if (sm_ != nullptr) cta_.cluster->wait_for_sm(false);
       if (granted.strand == current)
         granted_current = true;
       else
@@ -220,7 +250,10 @@ bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, Lane
            .fix = "allocate the same number of columns in both CTAs of the pair"});
   }
   requests_.push_back({&strand, &instruction, group, columns, shared_offset});
-  return serve(strand.time, &strand);
+  if (sm_ == nullptr) return serve(strand.time, &strand);
+  cta_.cluster->wait_for_sm(true);
+  serve_all(strand.time);
+  return false;
 }
 
 void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, LaneMask lanes,
@@ -245,8 +278,7 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
                       .columns = columns,
                       .lane_count = kLanes});
   cta_.cluster->note_progress();
-  serve(strand.time, nullptr);
-  if (group_ == 2) peer().serve(strand.time, nullptr);
+  serve_all(strand.time);
 }
 
 void TensorMemory::relinquish(const Strand& strand, const Instruction& instruction,

@@ -3,9 +3,8 @@
 /// Tensor Memory of one CTA: 128 lanes x 512 columns of 32 bits, its allocator, and the loads and
 /// stores in flight (PTX ISA, "Tensor Memory").
 ///
-/// Each CTA has its own 512 columns. On hardware the CTAs of one SM share them; here they never
-/// compete, so an allocation blocks only on columns that its own CTA (with cta_group::2: the pair)
-/// holds.
+/// The CTAs on one SM share its 512 columns: an allocation takes the lowest that none of them
+/// holds, and blocks while there are none.
 
 #include <array>
 #include <bitset>
@@ -27,7 +26,9 @@ struct TensorAddress {
   }
 };
 
-/// For a CTA.
+struct SmTensorMemory;
+
+/// Tensor memory of a CTA.
 class TensorMemory {
  public:
   static constexpr uint32_t kLanes = 128;                     ///< of all columns
@@ -36,6 +37,9 @@ class TensorMemory {
 
   /// For a CTA.
   explicit TensorMemory(Cta& cta);
+  ~TensorMemory();
+  TensorMemory(const TensorMemory&) = delete;  // the SM knows its place
+  TensorMemory& operator=(const TensorMemory&) = delete;
 
   /// The 128 lanes of a column.
   [[nodiscard]] uint32_t* column(uint32_t index) { return &words_[index * kLanes]; }
@@ -114,6 +118,11 @@ class TensorMemory {
   };
 
   [[nodiscard]] TensorMemory& peer();
+  /// The columns that no allocation may take: this CTA's, and those of other clusters on its SM.
+  [[nodiscard]] std::bitset<kColumns> taken() const;
+  /// Grants what can be granted now: here and in the peer, or on SMs that clusters share all that
+  /// waits there, in the order that holds among clusters.
+  void serve_all(Cycle now);
   /// Lowest first column of `count` free ones (here and, if given, in `other`), or kColumns.
   [[nodiscard]] uint32_t find_free(uint32_t count, const TensorMemory* other) const;
   void grant(const Request& request, uint32_t first, Cycle now);
@@ -122,6 +131,7 @@ class TensorMemory {
   bool serve(Cycle now, const Strand* current);
 
   Cta& cta_;
+  SmTensorMemory* sm_;  ///< null: no other CTA lies on the SM
   std::vector<uint32_t> words_;
   std::bitset<kColumns> allocated_;
   std::array<std::bitset<kColumns>, kQuarters> written_;
@@ -132,6 +142,11 @@ class TensorMemory {
   uint32_t last_columns_ = 0;  ///< of the last allocation
   int group_ = 0;
   uint32_t patterns_ = 0;
+};
+
+/// The CTAs that share the tensor memory of one SM, in the order in which they came there.
+struct SmTensorMemory final : SmUnitState {
+  std::vector<TensorMemory*> members;  ///< of the CTAs that lie there now
 };
 
 /// Tells observers what a warp does with Tensor Memory of its CTA. `event` has all but origin and
