@@ -5,6 +5,7 @@
 ///
 ///     load warp ──A, B──▶ input ring ──▶ MMA warp ──▶ accumulators in TMEM ──▶ epilogue ──▶ D
 
+#include <cstddef>
 #include <cstdint>
 
 #include "common/device/exercise.cuh"
@@ -34,16 +35,18 @@ struct Fp8GemmConfig {
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
-  /// What lies in the CTA's shared memory.
-  struct alignas(1024) SharedStorage {
-    uint8_t a[kNumInputStages][Tile::kABytes];             ///< tiles or rows of A
-    uint8_t b[kNumInputStages][Tile::kBBytes];             ///< tiles or rows of B
+  /// What lies in the CTA's shared memory; barriers come first (kBarrierRegionBytes).
+  struct SharedStorage {
     SharedMemBarrier input_barriers[Input::kNumBarriers];  ///< barriers of the input ring
     /// Barriers of the ring of accumulators.
     SharedMemBarrier accumulator_barriers[2 * num_accumulators];
     SharedMemBarrier tmem_dealloc;  ///< counts the readers that are done with tensor memory
     uint32_t tmem_address;          ///< written by the allocation, read by the other roles
+    alignas(1024) uint8_t a[kNumInputStages][Tile::kABytes];  ///< tiles of A
+    alignas(1024) uint8_t b[kNumInputStages][Tile::kBBytes];  ///< tiles of B
   };
+  static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
+                "barriers lie in the first 8 KiB of shared memory");
 };
 
 /// The roles of one CTA. Each member function is the whole life of one role.
@@ -86,6 +89,7 @@ struct Fp8GemmRoles {
         __syncwarp();
       }
     });
+    input.producer_drain();
   }
 
   /// MMA warp: multiplies all K blocks of a tile into one accumulator.

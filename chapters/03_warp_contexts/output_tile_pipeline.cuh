@@ -82,7 +82,11 @@ struct OutputTilePipeline {
 
   /// Every epilogue thread: waits until the next accumulator is complete.
   __device__ __forceinline__ Stage acquire_for_epilogue() {
-    pipeline.wait_producer();
+    if constexpr (opc.cta_group == 2) {
+      pipeline.wait_producer_cluster();  // the leader's commit arrives in both CTAs
+    } else {
+      pipeline.wait_producer();
+    }
     ptx::tcgen05_fence_after_thread_sync();
     return stage_at(pipeline.consumer_stage());
   }

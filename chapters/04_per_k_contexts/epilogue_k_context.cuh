@@ -39,6 +39,7 @@ struct EpilogueKStage {
     // The warp has read its A-scales: let the load warp know.
     BW_EXERCISE_NOT_DONE("4.1", "The scales are read");
     // <<< exercise 4.1
+    __syncwarp();  // the warp's next loads from tensor memory are .aligned
   }
 
   /// Every epilogue thread, right after the `wait_load` of its last read: lets the MMA warp

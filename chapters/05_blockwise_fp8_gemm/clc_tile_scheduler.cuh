@@ -88,7 +88,10 @@ class ClcTileScheduler {
   }
 
   __device__ __forceinline__ bool take_answer(WorkTile& tile) {
-    auto slot = pipeline_.consume_explicit();
+    // In a cluster the first CTA's arrival and request complete the slots of all.
+    constexpr bool kFromOtherCta = cluster_size > 1;
+    if constexpr (kFromOtherCta) pipeline_.wait_producer_cluster();
+    auto slot = pipeline_.consume_explicit(/*ready=*/kFromOtherCta);
     const ptx::CanceledCluster answer =
         ptx::launch_control_query(ptx::shared_address(messages_ + slot.index()));
     ptx::fence_proxy_async_shared();  // the next answer overwrites what was read

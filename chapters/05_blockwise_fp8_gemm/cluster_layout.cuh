@@ -63,12 +63,14 @@ struct ClusterLayout {
   }
 };
 
-/// Barrier of all threads of all CTAs: arrivals and writes before it are done after it.
+/// Barrier of all threads of all CTAs: arrivals and writes before it are done after it. The
+/// instructions are .aligned: after a branch that one lane took the warp comes together first.
 template <int cluster_size>
 __device__ __forceinline__ void cluster_sync() {
   if constexpr (cluster_size == 1) {
     __syncthreads();
   } else {
+    __syncwarp();
     ptx::cluster_arrive();
     ptx::cluster_wait();
   }

@@ -89,6 +89,24 @@ __device__ __forceinline__ bool mbarrier_test_wait_parity(uint32_t barrier, uint
   return complete != 0;
 }
 
+// mbarrier.test_wait.parity.acquire.cluster{.shared::cta}.b64 wait_complete, [addr], parity;
+// PTX ISA 8.0, sm_90
+/// As `mbarrier_test_wait_parity`, acquiring at cluster scope: for arrivals of other CTAs.
+__device__ __forceinline__ bool mbarrier_test_wait_parity_cluster(uint32_t barrier,
+                                                                  uint32_t parity) {
+  uint32_t complete;
+  asm volatile(
+      "{\n\t"
+      ".reg .pred complete;\n\t"
+      "mbarrier.test_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2;\n\t"
+      "selp.b32 %0, 1, 0, complete;\n\t"
+      "}"
+      : "=r"(complete)
+      : "r"(barrier), "r"(parity)
+      : "memory");
+  return complete != 0;
+}
+
 // mbarrier.try_wait.parity{.sem.scope}{.shared::cta}.b64 wait_complete, [addr], parity;
 // PTX ISA 7.8, sm_90
 /// As test_wait, but may suspend the thread up to a time limit of the system: loop around it.

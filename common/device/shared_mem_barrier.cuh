@@ -2,6 +2,7 @@
 /// \file
 /// The mbarrier as a type: what the pipelines store in shared memory.
 
+#include <cstddef>
 #include <cstdint>
 
 #include "common/device/mbarrier.cuh"
@@ -58,6 +59,11 @@ struct alignas(8) SharedMemBarrier {
     }
   }
 
+  /// As `try_wait`, acquiring at cluster scope.
+  __device__ __forceinline__ bool try_wait_cluster(uint32_t parity) const {
+    return ptx::mbarrier_test_wait_parity_cluster(address(), parity);
+  }
+
   /// As `wait`, for phases that threads of the other CTA of a pair complete too: with cta_group 2
   /// it acquires at cluster scope.
   template <int cta_group>
@@ -72,5 +78,9 @@ struct alignas(8) SharedMemBarrier {
 };
 
 static_assert(sizeof(SharedMemBarrier) == 8, "an mbarrier object is 64 bits");
+
+/// Production libraries for sm_100 keep barriers in the first 8 KiB of shared memory. The system
+/// has the first of them, so that this much of a CTA's own is left.
+constexpr size_t kBarrierRegionBytes = 7 * 1024;
 
 }  // namespace bw

@@ -26,7 +26,7 @@ template <int num_accumulators>
 constexpr bw::Fp8GemmKernel kernel_of() {
   using Config = bw::Fp8GemmConfig<num_accumulators>;
   return {bw::fp8_gemm_kernel<Config>, bw::TileRoles::kThreads,
-          sizeof(typename Config::SharedStorage)};
+          bw::shared_bytes_for_all_columns(sizeof(typename Config::SharedStorage))};
 }
 
 bw::ExitStatus run_program(const ProgramOptions& options) {

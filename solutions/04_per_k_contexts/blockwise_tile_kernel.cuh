@@ -6,6 +6,7 @@
 ///     load warp ──A, B, A-scales──▶ input ring ──▶ MMA warp ──▶ accumulators in TMEM ─┐
 ///                                            └──A-scales──▶ epilogue: acc += part · scales ──▶ D
 
+#include <cstddef>
 #include <cstdint>
 
 #include "common/device/exercise.cuh"
@@ -51,15 +52,17 @@ struct BlockwiseTileConfig {
   static constexpr uint32_t kInputConsumerArrivals =
       1 + TileRoles::kEpilogueThreads / ptx::kWarpThreads;
 
-  /// What lies in the CTA's shared memory.
-  struct alignas(1024) SharedStorage {
-    typename Payload::template Storage<kNumInputStages> input;  ///< stages of A, B and A-scales
+  /// What lies in the CTA's shared memory; barriers come first (kBarrierRegionBytes).
+  struct SharedStorage {
     SharedMemBarrier input_barriers[Input::Pipeline::kNumBarriers];  ///< barriers of the input ring
     /// Barriers of the ring of accumulators.
     SharedMemBarrier accumulator_barriers[2 * kNumAccumulators];
     SharedMemBarrier tmem_dealloc;  ///< counts the readers that are done with tensor memory
     uint32_t tmem_address;          ///< written by the allocation, read by the other roles
+    typename Payload::template Storage<kNumInputStages> input;  ///< stages of A, B and A-scales
   };
+  static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
+                "barriers lie in the first 8 KiB of shared memory");
 };
 
 /// The roles of one CTA. Each member function is the whole life of one role.

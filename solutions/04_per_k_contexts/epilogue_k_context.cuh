@@ -40,6 +40,7 @@ struct EpilogueKStage {
     // starter: BW_EXERCISE_NOT_DONE("4.1", "The scales are read");
     if (ptx::elect_one()) input_pipeline->consumer_mbar(input_stage_index)->arrive();
     // <<< exercise 4.1
+    __syncwarp();  // the warp's next loads from tensor memory are .aligned
   }
 
   /// Every epilogue thread, right after the `wait_load` of its last read: lets the MMA warp

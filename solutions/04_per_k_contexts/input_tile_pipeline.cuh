@@ -30,10 +30,13 @@ template <class InputPipeline>
 class InputConsumer;
 
 /// Stages of `KGroupSize` payloads each, filled by TMA. Full counts one arrival, with the bytes
-/// expected; empty counts the MMA commits and one arrival per epilogue warp.
-template <TilePayload Payload, int NumGroupStages, int KGroupSize = 1>
+/// expected; empty counts the MMA commits and one arrival per epilogue warp. With `CtaGroup` 2 the
+/// copies of both CTAs of a pair complete the leader's full barriers, so that its MMA warp acquires
+/// at cluster scope.
+template <TilePayload Payload, int NumGroupStages, int KGroupSize = 1, int CtaGroup = 1>
 struct InputTilePipeline {
   static_assert(KGroupSize >= 1, "a stage holds at least one K block");
+  static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
   using PayloadType = Payload;                                ///< what a stage holds
   using Pipeline = ProducerConsumerPipeline<NumGroupStages>;  ///< the ring below
   /// Stages, each with a full and an empty barrier.
@@ -47,6 +50,22 @@ struct InputTilePipeline {
   /// Index, among the payload's tiles, of tile `in_group` of stage `stage`.
   static constexpr __host__ __device__ uint32_t tile_index(uint32_t stage, uint32_t in_group) {
     return stage * KGroupSize + in_group;
+  }
+
+  /// MMA warp: tests once whether the current stage is full.
+  __device__ __forceinline__ bool try_wait_full() const {
+    if constexpr (CtaGroup == 1) return pipeline.try_wait_producer();
+    return pipeline.try_wait_producer_cluster();
+  }
+  /// MMA warp: waits until the current stage is full, unless an earlier `try_wait_full` found it
+  /// `ready`.
+  __device__ __forceinline__ void wait_full_if_needed(bool ready) const {
+    if (ready) return;
+    if constexpr (CtaGroup == 1) {
+      pipeline.wait_producer();
+    } else {
+      pipeline.wait_producer_cluster();
+    }
   }
 
   /// The load warp's side.
@@ -114,7 +133,7 @@ class [[nodiscard]] InputConsumerBlock {
   /// Waits at the first block of a stage, unless `ready`.
   __device__ __forceinline__ InputConsumerBlock(InputPipeline& input, KGroupPlace place, bool ready)
       : input_(input), place_(place) {
-    if (place.index == 0) input.pipeline.wait_producer_if_needed(ready);
+    if (place.index == 0) input.wait_full_if_needed(ready);
   }
   InputConsumerBlock(InputConsumerBlock&&) = default;
   __device__ __forceinline__ ~InputConsumerBlock() {
@@ -158,13 +177,7 @@ class InputProducer {
 
   /// At the kernel's end: waits until every stage is released, so that no MMA and no arrival
   /// of another CTA touches the shared memory of a CTA that has exited.
-  __device__ __forceinline__ void drain() {
-#pragma unroll
-    for (int stage = 0; stage < InputPipeline::kNumGroupStages; ++stage) {
-      input_->pipeline.wait_consumer();
-      input_->pipeline.producer_step();
-    }
-  }
+  __device__ __forceinline__ void drain() { input_->pipeline.producer_drain(); }
 
  private:
   InputPipeline* input_;
@@ -179,13 +192,14 @@ class InputConsumer {
   __device__ __forceinline__ explicit InputConsumer(InputPipeline& input) : input_(&input) {}
 
   /// Waits until the next stage is full.
-  __device__ __forceinline__ Stage acquire() { return Stage(*input_, false); }
+  __device__ __forceinline__ Stage acquire() { return acquire_if_needed(false); }
   /// Look-ahead: true when `acquire_if_needed` won't wait.
-  __device__ __forceinline__ bool try_acquire() const {
-    return input_->pipeline.try_wait_producer();
-  }
+  __device__ __forceinline__ bool try_acquire() const { return input_->try_wait_full(); }
   /// As `acquire`, without a wait when `ready`.
-  __device__ __forceinline__ Stage acquire_if_needed(bool ready) { return Stage(*input_, ready); }
+  __device__ __forceinline__ Stage acquire_if_needed(bool ready) {
+    input_->wait_full_if_needed(ready);
+    return Stage(*input_, /*ready=*/true);
+  }
   /// One K block of a stage: waits at the group's first one, without a wait when `ready`.
   __device__ __forceinline__ InputConsumerBlock<InputPipeline> acquire_block(KGroupPlace place,
                                                                              bool ready) {

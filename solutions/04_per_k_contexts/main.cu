@@ -25,10 +25,11 @@ template <int tile_n, int num_accumulators>
 bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
   using Config = bw::BlockwiseTileConfig<tile_n, num_accumulators>;
   return bw::run_blockwise_tiles(
-      problem, {.entry = bw::blockwise_tile_kernel<Config>,
-                .threads = bw::TileRoles::kThreads,
-                .shared_bytes = sizeof(typename Config::SharedStorage),
-                .ctas = {.rows = Config::kTileM, .columns = tile_n, .b_rows = tile_n}});
+      problem,
+      {.entry = bw::blockwise_tile_kernel<Config>,
+       .threads = bw::TileRoles::kThreads,
+       .shared_bytes = bw::shared_bytes_for_all_columns(sizeof(typename Config::SharedStorage)),
+       .ctas = {.rows = Config::kTileM, .columns = tile_n, .b_rows = tile_n}});
 }
 
 bw::ExitStatus run_program(const ProgramOptions& options) {

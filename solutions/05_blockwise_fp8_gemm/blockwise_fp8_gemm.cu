@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 
 #include "common/host/compute_capability.hpp"
 #include "common/host/cuda_check.hpp"
@@ -47,53 +48,89 @@ void set_attributes(const GemmKernel& kernel) {
         cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
         "allow clusters of ", kernel.traits.cluster_size(), " CTAs");
   }
+  // CUDA loads a kernel when it is first asked about it.
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaFuncGetAttributes(&attributes, kernel.function), "load the configuration ",
+             kernel.name);
 }
+
+/// How a kernel is launched. It points into itself, so that it is made where it is used.
+class LaunchConfiguration {
+ public:
+  explicit LaunchConfiguration(const GemmKernel& kernel) {
+    attributes_[0].id = cudaLaunchAttributeClusterDimension;
+    attributes_[0].val.clusterDim.x = static_cast<uint32_t>(kernel.traits.cluster_m);
+    attributes_[0].val.clusterDim.y = static_cast<uint32_t>(kernel.traits.cluster_n);
+    attributes_[0].val.clusterDim.z = 1;
+    attributes_[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes_[1].val.programmaticStreamSerializationAllowed = 1;
+    configuration_.blockDim = dim3(kernel.threads, 1, 1);
+    configuration_.dynamicSmemBytes = kernel.shared_bytes;
+    configuration_.attrs = attributes_;
+    configuration_.numAttrs = std::size(attributes_);
+    set_clusters(kernel, 1);
+  }
+  LaunchConfiguration(const LaunchConfiguration&) = delete;
+  LaunchConfiguration& operator=(const LaunchConfiguration&) = delete;
+
+  void set_clusters(const GemmKernel& kernel, uint32_t clusters) {
+    configuration_.gridDim = dim3(clusters * static_cast<uint32_t>(kernel.traits.cluster_m),
+                                  static_cast<uint32_t>(kernel.traits.cluster_n), 1);
+  }
+  void set_stream(cudaStream_t stream) { configuration_.stream = stream; }
+  const cudaLaunchConfig_t& get() const { return configuration_; }
+
+ private:
+  cudaLaunchAttribute attributes_[2]{};
+  cudaLaunchConfig_t configuration_{};
+};
 
 /// Clusters of the grid: with static scheduling what the device holds at once, else all pieces.
-uint32_t clusters_to_launch(const GemmTraits& traits, const TileRaster& raster) {
-  if (traits.scheduling == TileScheduling::kLaunchControl) return raster.size();
-  const uint32_t resident =
-      static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount)) /
-      traits.cluster_size();
-  return std::min(raster.size(), resident);
-}
-
-void launch(const GemmKernelArguments& arguments, const GemmKernel& kernel, cudaStream_t stream) {
-  const GemmTraits& traits = kernel.traits;
-  const auto cluster_m = static_cast<uint32_t>(traits.cluster_m);
-  const auto cluster_n = static_cast<uint32_t>(traits.cluster_n);
-  cudaLaunchAttribute attributes[2]{};
-  attributes[0].id = cudaLaunchAttributeClusterDimension;
-  attributes[0].val.clusterDim.x = cluster_m;
-  attributes[0].val.clusterDim.y = cluster_n;
-  attributes[0].val.clusterDim.z = 1;
-  attributes[1].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attributes[1].val.programmaticStreamSerializationAllowed = 1;
-
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim =
-      dim3(clusters_to_launch(traits, arguments.raster) * cluster_m, cluster_n, 1);
-  configuration.blockDim = dim3(kernel.threads, 1, 1);
-  configuration.dynamicSmemBytes = kernel.shared_bytes;
-  configuration.stream = stream;
-  configuration.attrs = attributes;
-  configuration.numAttrs = std::size(attributes);
-  void* parameters[] = {const_cast<GemmKernelArguments*>(&arguments)};
-  check_cuda(cudaLaunchKernelExC(&configuration, kernel.function, parameters),
-             "launch the configuration ", kernel.name);
+/// A cluster lies in one GPC, so that fewer can fit than the multiprocessors would hold.
+uint32_t clusters_to_launch(const GemmKernel& kernel, const TileRaster& raster) {
+  if (kernel.traits.scheduling == TileScheduling::kLaunchControl) return raster.size();
+  const LaunchConfiguration configuration(kernel);
+  int resident = 0;
+  check_cuda(cudaOccupancyMaxActiveClusters(&resident, kernel.function, &configuration.get()),
+             "ask how many clusters of ", kernel.name, " fit");
+  require(resident > 0, "No cluster of ", kernel.traits.cluster_size(),
+          " CTAs of the configuration ", kernel.name,
+          " fits on this device: choose one with smaller clusters.");
+  return std::min(raster.size(), static_cast<uint32_t>(resident));
 }
 
 }  // namespace
 
-void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
-                        cudaStream_t stream) {
+struct PreparedGemm::State {
+  const GemmKernel& kernel;
+  GemmKernelArguments arguments;
+  uint32_t clusters;
+};
+
+PreparedGemm::PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
   validate_gemm_arguments(gemm);
   require(kernel.traits.output == gemm.output, "The configuration ", kernel.name, " writes ",
           kernel.traits.output == OutputType::kBf16 ? "bf16" : "fp32",
           ", but the arguments ask for the other type: choose one whose output they name.");
   validate_device(kernel);
   set_attributes(kernel);
-  launch(make_kernel_arguments(gemm, boxes_of(kernel)), kernel, stream);
+  const GemmKernelArguments arguments = make_kernel_arguments(gemm, boxes_of(kernel));
+  state_ = std::make_shared<const State>(
+      State{kernel, arguments, clusters_to_launch(kernel, arguments.raster)});
+}
+
+void PreparedGemm::launch(cudaStream_t stream) const {
+  LaunchConfiguration configuration(state_->kernel);
+  configuration.set_clusters(state_->kernel, state_->clusters);
+  configuration.set_stream(stream);
+  void* parameters[] = {const_cast<GemmKernelArguments*>(&state_->arguments)};
+  check_cuda(cudaLaunchKernelExC(&configuration.get(), state_->kernel.function, parameters),
+             "launch the configuration ", state_->kernel.name);
+}
+
+void blockwise_fp8_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel,
+                        cudaStream_t stream) {
+  PreparedGemm(gemm, kernel).launch(stream);
 }
 
 }  // namespace bw

@@ -4,10 +4,27 @@
 
 #include <cuda_runtime_api.h>
 
+#include <memory>
+
 #include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernels.hpp"
 
 namespace bw {
+
+/// A GEMM that is ready to run: its arguments are checked, its tensor maps made, its kernel loaded
+/// and told what it may use. A time that starts behind this is the kernel's own.
+class PreparedGemm {
+ public:
+  /// Throws Error as blockwise_fp8_gemm does. The arguments' memory stays alive until the last
+  /// launch is done.
+  PreparedGemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel);
+  /// Enqueues the kernel on `stream`, as often as is liked. Throws Error for what CUDA reports.
+  void launch(cudaStream_t stream) const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
 
 /// Enqueues the GEMM on `stream`, with the kernel that choose_gemm_kernel finds for its shape, and
 /// returns; the arguments' memory stays alive until the stream has done it. Throws Error for

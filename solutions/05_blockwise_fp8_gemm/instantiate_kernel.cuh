@@ -18,7 +18,7 @@ GemmKernel instantiate_kernel() {
                     Config::Accumulator::Layout::kTmemColumns,
                     Config::kNumAccumulatorStages,
                     Config::Roles::kThreads,
-                    sizeof(typename Config::SharedStorage),
+                    shared_bytes_for_all_columns(sizeof(typename Config::SharedStorage)),
                     reinterpret_cast<const void*>(blockwise_fp8_gemm_kernel<Config>)};
 }
 

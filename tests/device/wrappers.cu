@@ -43,6 +43,7 @@ __global__ void barriers(uint32_t* result) {
   ptx::mbarrier_arrive_expect_tx_cluster(ptx::map_to_cta(address, 0), 16);
   ptx::mbarrier_expect_tx(address, 16);
   uint32_t done = ptx::mbarrier_test_wait_parity(address, 0);
+  done += ptx::mbarrier_test_wait_parity_cluster(address, 0);
   done += ptx::mbarrier_try_wait_parity(address, 0);
   done += ptx::mbarrier_try_wait_parity_cluster(ptx::leader_address(address), 0);
   ptx::mbarrier_inval(address);

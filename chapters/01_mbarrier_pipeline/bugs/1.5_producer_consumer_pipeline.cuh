@@ -65,9 +65,18 @@ class ProducerConsumerPipeline {
   __device__ __forceinline__ void wait_consumer_cluster() const {
     empty_[producer_stage_].wait_cluster(producer_parity());
   }
+  /// Consumer: waits until the current stage is full, where producers of other CTAs of the cluster
+  /// arrive on `full` or complete its bytes.
+  __device__ __forceinline__ void wait_producer_cluster() const {
+    full_[consumer_stage_].wait_cluster(consumer_parity());
+  }
   /// Consumer: tests once, without blocking, whether the current stage is full.
   __device__ __forceinline__ bool try_wait_producer() const {
     return full_[consumer_stage_].try_wait(consumer_parity());
+  }
+  /// Consumer: the same where producers of other CTAs of the cluster complete `full`.
+  __device__ __forceinline__ bool try_wait_producer_cluster() const {
+    return full_[consumer_stage_].try_wait_cluster(consumer_parity());
   }
   /// Producer: tests once, without blocking, whether the current stage is empty.
   __device__ __forceinline__ bool try_wait_consumer() const {
@@ -106,6 +115,15 @@ class ProducerConsumerPipeline {
     producer_mbar(producer_stage_)->arrive();
     producer_step();
   }
+  /// Producer, at the kernel's end: waits until every stage has been released, so that no
+  /// consumer's arrival (a commit is one) comes to the barriers of a CTA that has ended.
+  __device__ __forceinline__ void producer_drain() {
+#pragma unroll
+    for (int stage = 0; stage < NumStages; ++stage) {
+      wait_consumer();
+      producer_step();
+    }
+  }
   /// Consumer: waits for full, arrives on empty, steps.
   __device__ __forceinline__ void consumer_signal_and_step() {
     wait_producer();
@@ -117,9 +135,9 @@ class ProducerConsumerPipeline {
   __device__ __forceinline__ ProduceScope produce() { return ProduceScope(*this); }
   /// Scope of the consumer's current stage; every calling thread arrives at its end.
   __device__ __forceinline__ ConsumeScope consume() { return ConsumeScope(*this); }
-  /// Scope of the consumer's current stage; the user arrives.
-  __device__ __forceinline__ ExplicitConsumeScope consume_explicit() {
-    return ExplicitConsumeScope(*this);
+  /// Scope of the consumer's current stage; the user arrives. Doesn't wait when it is `ready`.
+  __device__ __forceinline__ ExplicitConsumeScope consume_explicit(bool ready = false) {
+    return ExplicitConsumeScope(*this, ready);
   }
   /// Handle of the producer's current stage.
   __device__ __forceinline__ ProducerStage<ProducerConsumerPipeline> acquire_producer() {

@@ -5,6 +5,7 @@
 ///     MMA warp        allocate ─▶ publish address         ─▶ mma, commit         ─▶ wait, free
 ///     epilogue warps  A, B to shared memory ─▶ C to TMEM ─▶         wait ─▶ read D ─▶ hand back
 
+#include <cstddef>
 #include <cstdint>
 
 #include "common/device/cluster.cuh"
@@ -64,17 +65,19 @@ struct TmemLifecycleConfig {
   /// The barrier that ends the life of tensor memory.
   using Dealloc = TmemDeallocBarrier<CtaGroup>;
 
-  /// What lies in the CTA's shared memory.
+  /// What lies in the CTA's shared memory; barriers come first (kBarrierRegionBytes).
   struct SharedStorage {
-    /// Operand A, or its descriptor and B's.
-    alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t a[kRowsPerCta * kRowBytes];
-    /// Operand B.
-    alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t b[kBRowsPerCta * kRowBytes];
     SharedMemBarrier inputs_ready;  ///< the leader's: every epilogue thread of the pair
     SharedMemBarrier multiplied;    ///< one commit
     SharedMemBarrier dealloc;       ///< counts the readers that are done
     uint32_t tmem_address;          ///< written by the allocation, read by the other roles
+    /// Operand A, or its descriptor and B's.
+    alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t a[kRowsPerCta * kRowBytes];
+    /// Operand B.
+    alignas(swizzle_repeat_bytes(kSwizzle)) uint8_t b[kBRowsPerCta * kRowBytes];
   };
+  static_assert(offsetof(SharedStorage, tmem_address) < kBarrierRegionBytes,
+                "barriers lie in the first 8 KiB of shared memory");
 };
 
 /// The roles of one CTA.
@@ -201,6 +204,7 @@ __global__ __cluster_dims__(CtaGroup, 1, 1)
   __shared__ typename Config::SharedStorage shared;
   const TmemLifecycleRoles<Config> roles{args, shared, ptx::cluster_cta_rank()};
   if (threadIdx.x == 0) roles.init_barriers();
+  __syncwarp();           // the cluster's barrier is .aligned
   ptx::cluster_arrive();  // the other CTA must not arrive before the barriers are there
   ptx::cluster_wait();
 

@@ -36,6 +36,7 @@ struct EpilogueKStage {
     __syncwarp();
     if (!ends_input_group) return;
     if (threadIdx.x == 0) input_pipeline->consumer_mbar(input_stage_index)->arrive();
+    __syncwarp();  // the warp's next loads from tensor memory are .aligned
   }
 
   /// Every epilogue thread, right after the `wait_load` of its last read: lets the MMA warp

@@ -35,6 +35,7 @@ struct EpilogueKStage {
     __syncwarp();
     if (!ends_input_group) return;
     if (ptx::elect_one()) input_pipeline->consumer_mbar(input_stage_index)->arrive();
+    __syncwarp();  // the warp's next loads from tensor memory are .aligned
   }
 
   /// Every epilogue thread, right after the `wait_load` of its last read: lets the MMA warp

@@ -71,6 +71,7 @@ __global__ __cluster_dims__(kPair, 1, 1) void pair(const __grid_constant__ MmaLa
     Dealloc{&shared.dealloc}.init_barrier();
     ptx::fence_mbarrier_init();
   }
+  __syncwarp();           // the cluster's barrier is .aligned
   ptx::cluster_arrive();  // nobody signals a barrier of the other CTA before it is there
   ptx::cluster_wait();
   if (threadIdx.x / ptx::kWarpThreads == kMmaWarp) return load_and_multiply(args, shared, rank);

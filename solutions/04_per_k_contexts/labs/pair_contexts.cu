@@ -24,17 +24,17 @@ constexpr uint16_t kBothCtas = 0b11;
 struct PairConfig {
   static constexpr OutputPipelineConfig kOutput{/*num_stages=*/4, kColumns, /*cta_group=*/2};
   using Payload = BlockwiseFp8TilePayload<kCtaRows, kColumns / 2>;
-  using Input = InputTilePipeline<Payload, 4>;
+  using Input = InputTilePipeline<Payload, 4, /*KGroupSize=*/1, /*CtaGroup=*/2>;
   using MmaWarp = MmaWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
-  struct alignas(1024) SharedStorage {
-    Payload::Storage<4> input;
+  struct SharedStorage {
     SharedMemBarrier input_barriers[Input::Pipeline::kNumBarriers];
     SharedMemBarrier accumulator_barriers[2 * kOutput.num_stages];
     SharedMemBarrier tmem_dealloc;
     uint32_t tmem_address;
+    Payload::Storage<4> input;
   };
 };
 

