@@ -54,6 +54,13 @@ class Schedules(GemmTest):
         for seed in SCHEDULE_SEEDS:
             self.expect_gemm(200, 264, 656, environment={"BW_SIM_SEED": str(seed)}, seed=seed)
 
+    def test_no_more_clusters_than_the_gpcs_hold(self):
+        # 148 SMs would hold nine clusters of 16 CTAs, its eight GPCs one each.
+        status, output = self.run_program({"BW_SIM_STATS": "1"}, config="cta1_64x256_4x4",
+                                          m=768, n=4096, k=16, beta=0)
+        self.assertEqual(status, 0, output)
+        self.assertIn(" 8 clusters, ", output)
+
     def test_persistent_ctas(self):
         # Fewer SMs than tiles: every ring goes around several times.
         for multiprocessors in (1, 3):
