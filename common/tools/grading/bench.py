@@ -3,7 +3,8 @@ costs beside itself: bytes that are moved, time at the scheduler."""
 
 import argparse
 import os
-import pickle
+import socket
+import struct
 import sys
 import time
 
@@ -16,6 +17,8 @@ CHECKS = 24            # in each measurement, all of them different
 SINGLE_CHECKS = 8      # of the time of one check
 EMPTY_CHECKS = 2000    # that do nothing: what is left is Dask's own time
 EMPTY_CHECK = "tools.grading.bench:nothing"
+# Linux' struct tcp_info: where the count of acknowledged bytes stands, that of received ones behind it.
+TCP_INFO_BYTES, TCP_INFO_ACKED_AT = 192, 120
 
 
 def do_bench(root, console, arguments):
@@ -57,7 +60,7 @@ def measure(options):
           f"{exercise.id}")
     worker.run(_jobs(exercise, 1, salt + " first")[0], own_version)  # the solution's own runs are kept
     single = _single(_jobs(exercise, options.single, salt + " single"), own_version)
-    print(f"one check at a time: {single:.2f} s")
+    print(f"one check at a time: {single:.2f} s", flush=True)
     for workers in options.workers:
         _print_rate(_jobs(exercise, options.checks, f"{salt} {workers}"), own_version, exercise, workers,
                     single)
@@ -68,6 +71,7 @@ def measure(options):
 
 
 def _single(jobs, own_version):
+    """Seconds of one check."""
     begun = time.monotonic()
     for job in jobs:
         verdict = worker.run(job, own_version)
@@ -77,39 +81,60 @@ def _single(jobs, own_version):
 
 
 def _print_rate(jobs, own_version, exercise, workers, single):
-    before = os.times()
+    """The rate by the clock, which other programs disturb; and what they disturb less: how much of the
+    time the workers were inside of checks, and what scheduler and command took of a core."""
     with engine.outcomes(jobs, own_version, exercise.programs, workers, None, engine.CHECK,
                          print) as outcomes:
-        begun, verdicts = time.monotonic(), 0
+        begun, before, inside, count = time.monotonic(), os.times(), 0.0, 0
         for outcome in outcomes:
             if outcome.error or outcome.verdict["status"] != api.PASSED:
                 raise WorkbookError(outcome.error or outcome.verdict["found"])
-            verdicts += 1
-        seconds = time.monotonic() - begun
-        own = os.times()
+            inside += outcome.verdict["seconds"]
+            count += 1
+        seconds, after = time.monotonic() - begun, os.times()
     cores = min(workers, machine.core_count())
-    rate = 60 * verdicts / seconds
-    print(f"{workers} worker{'s' if workers > 1 else ''}: {rate:.0f} checks a minute, "
-          f"{rate / cores:.0f} a minute and "
-          f"core, {single * verdicts / cores / seconds:.2f} of the ideal; "
-          f"scheduler and command "
-          f"{1000 * (own.user + own.system - before.user - before.system) / verdicts:.0f}"
-          f" ms a check; load {os.getloadavg()[0]:.1f}")
+    around = (after.user + after.system - before.user - before.system) / count
+    print(f"{_plural(workers)}: {60 * count / seconds / cores:.1f} checks a minute and core, "
+          f"{single * count / cores / seconds:.2f} of the ideal; inside of checks "
+          f"{inside / seconds / workers:.1%} of the time; scheduler and command take "
+          f"{1000 * around:.1f} ms of a core a check; load {os.getloadavg()[0]:.1f}", flush=True)
 
 
 def _print_overhead(exercise, own_version, workers, salt):
     jobs = _jobs(exercise, EMPTY_CHECKS, f"{salt} empty {workers}")
     with engine.outcomes(jobs, own_version, exercise.programs, workers, None, EMPTY_CHECK,
                          print) as outcomes:
-        before, begun = os.times(), time.monotonic()
+        begun, before, moved = time.monotonic(), os.times(), _bytes_moved()
         count = sum(1 for _ in outcomes)
-        seconds, own = time.monotonic() - begun, os.times()
-    job = len(pickle.dumps(tuple(vars(jobs[0]).values())))
-    busy = own.user + own.system - before.user - before.system
-    print(f"{workers} worker{'s' if workers > 1 else ''}, checks without work: "
-          f"{1000 * seconds / count:.2f} ms each by the "
-          f"clock, {1000 * busy / count:.2f} ms of a core in scheduler and command; {job} bytes of "
-          "a job")
+        seconds, after, moved = time.monotonic() - begun, os.times(), _bytes_moved() - moved
+    around = after.user + after.system - before.user - before.system
+    print(f"{_plural(workers)}, {count} checks without work: {1000 * seconds / count:.2f} ms each, "
+          f"{1000 * around / count:.2f} ms of a core in scheduler and command, "
+          f"{moved / count:.0f} bytes moved", flush=True)
+
+
+def _plural(workers):
+    return f"{workers} worker{'s' if workers > 1 else ''}"
+
+
+def _bytes_moved():
+    """What this process, in which scheduler and command are, has sent and received by TCP. What the two
+    send each other is counted once."""
+    found, own = [], set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            one = socket.socket(fileno=os.dup(int(name)))
+        except OSError:
+            continue
+        with one:
+            try:
+                info = one.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TCP_INFO_BYTES)
+                sent, received = struct.unpack_from("QQ", info, TCP_INFO_ACKED_AT)
+                found.append((one.getpeername(), sent, received))
+                own.add(one.getsockname())
+            except (OSError, struct.error):
+                continue  # a file, or no connection
+    return sum(received + (0 if peer in own else sent) for peer, sent, received in found)
 
 
 def main(arguments=None):
