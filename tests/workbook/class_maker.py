@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 import support
-from tools import api, exercises as kinds, regions, starters, trials
+from tools import api, regions, starters, trials
 from tools.chapters import CHAPTERS
 from tools.try_exercise import tools_of
 
@@ -46,6 +46,10 @@ HOSTILE_LINES = {
 SYNTAX_ERROR = ["no_such_name = 1;"]
 
 
+def _stripped(lines):
+    return [line.strip() for line in lines]
+
+
 class Maker:
     """Writes submissions of some exercises below a folder; `expected` is what they have to get."""
 
@@ -62,11 +66,13 @@ class Maker:
     def choices(self, exercise):
         """[(answer, [status, wrong])]: the starter, the right one, each kept wrong one."""
         starter = exercise.region.starter if exercise.is_in_code else {}
-        naive = exercise.kind == kinds.IMPROVE
-        found = [] if naive else [(starter, [NOT_DONE, ""])]
-        found.append((self._right[exercise.id], [PASSED, ""]))
-        return found + [(trials._given(self.root, exercise, one), [FAILED, one.name])
-                        for one in exercise.wrong]
+        found = [(starter, [NOT_DONE, ""]), (self._right[exercise.id], [PASSED, ""])]
+        for one in exercise.wrong:
+            given = trials._given(self.root, exercise, one)
+            # The plain way of an improve exercise is wrong, and is what its reader begins with.
+            is_starter = exercise.is_in_code and _stripped(given) == _stripped(starter)
+            found.append((given, [NOT_DONE, ""] if is_starter else [FAILED, one.name]))
+        return found
 
     def submission(self, name, chosen, expected=None):
         """Writes a submission with the answers of `chosen` ({id: (answer, verdict)}), starters else."""
@@ -78,8 +84,8 @@ class Maker:
             target = place / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(self._text(path, own, chosen), encoding="utf-8")
-        self.expected[name] = {one.id: chosen[one.id][1] if one.id in chosen else [NOT_DONE, ""]
-                               for one in self.exercises}
+        self.expected[name] = {one.id: chosen[one.id][1] if one.id in chosen
+                               else [NOT_DONE, ""] for one in self.exercises}
         self.expected[name].update(expected or {})
         return place
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from .. import answers, check, regions
 from ..errors import WorkbookError
+from ..exercises import IMPROVE
 from ..verdict import NOT_DONE, SCHEMA, Verdict
 from . import submissions
 
@@ -71,9 +72,14 @@ def _cell(root, version, exercise, submission, texts):
             f"{MOST_REGION_BYTES:,} are graded.")), status=OVER_LIMITS, limit="output")
         return _known(version, exercise, submission, verdict, submissions.LARGE)
     job = Job(_key(version, exercise, *own.lines, str(own.first)), exercise.id, own.lines, own.first)
+    handed_in = _handed_in(exercise, own)
+    if not handed_in and exercise.kind == IMPROVE:
+        # It runs, and a check would call it too slow; but nobody has written it.
+        return _known(version, exercise, submission, _not_handed_in(
+            exercise, f"exercise {exercise.id} is not done yet: {exercise.title}"))
     notes = _notes(root, exercise, text, texts) if exercise.is_in_code else ()
     return Cell(submission.name, exercise.id, job.key, job, notes=notes,
-                handed_in=_handed_in(exercise, own))
+                handed_in=handed_in)
 
 
 def _key(version, exercise, *parts):
