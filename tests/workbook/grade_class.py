@@ -1,5 +1,5 @@
-"""A class of readers of every kind (class_maker.py), graded on two workers, one and four: each has to get
-what it has to get.
+"""A class of readers of every kind (class_maker.py), graded on two workers, one and four: each has to
+get what it has to get.
 
     grade_class.py COUNT [EXERCISES]
 """
@@ -26,8 +26,9 @@ def main(count, exercises):
         expected = class_maker.make(support.ROOT, place, wanted, count)
         for workers in ("2", "1", "4"):
             out = Path(holder) / f"out{workers}"
-            subprocess.run([sys.executable, str(support.ROOT / "workbook"), "grade", str(place), "--exercises",
-                            exercises, "--workers", workers, "--out", str(out)], timeout=SECONDS, check=True)
+            subprocess.run([sys.executable, str(support.ROOT / "workbook"), "grade", str(place),
+                            "--exercises", exercises, "--workers", workers, "--out", str(out)],
+                           timeout=SECONDS, check=True)
             bad += problems(expected, out / "verdicts.jsonl")
         print("\n".join(bad) or f"{len(expected)} submissions have what they have to get")
         return 1 if bad else 0

@@ -81,8 +81,11 @@ def outcomes(jobs, version, programs, workers, address, check, say):
     """See engine.outcomes()."""
     logging.disable(logging.CRITICAL)  # what goes wrong is said in a sentence
     with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
-                                             "distributed.admin.log-length": 0}))
+        stack.enter_context(dask.config.set({
+            "distributed.comm.timeouts.connect": f"{CONNECT_SECONDS}s",
+            # Of what Dask watches all the time nothing is looked at here, and it takes part of a core.
+            "distributed.admin.tick.interval": "1s", "distributed.admin.system-monitor.interval": "5s",
+            "distributed.worker.profile.enabled": False}))
         scheduler = address or stack.enter_context(_local(workers))
         client = stack.enter_context(_connected(scheduler, address))
         enrol, refusal_of, call = _portable()
