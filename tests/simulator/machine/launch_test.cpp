@@ -70,8 +70,9 @@ TEST(Launch, RefusesUnknownInstructionsByName) {
 TEST(Launch, ListsEachRefusedFormOnce) {
   Runner runner;
   const Report report = expect_fault(FaultKind::unsupported, {"2 instruction forms"}, [&] {
-    runner.run(entry("", ".reg .b32 %r<4>; frobnicate.u32 %r1, %r2; frobnicate.u32 %r2, %r1;\n"
-                         "defrost.u32 %r1, %r2; ret;"),
+    runner.run(entry("",
+                     ".reg .b32 %r<4>; frobnicate.u32 %r1, %r2; frobnicate.u32 %r2, %r1;\n"
+                     "defrost.u32 %r1, %r2; ret;"),
                threads(32));
   });
   const std::string text = report.format();
