@@ -59,8 +59,11 @@ Device& Runtime::device() {
       device_ =
           std::make_unique<Device>(Settings::from_environment(fitting_machine()), all_units());
       watch(*device_);
-      if (auto log = trace::EventLog::from_environment()) device_->observe(std::move(log));
-      if (auto file = trace::RecordingFile::from_environment()) device_->observe(std::move(file));
+      auto log = trace::EventLog::from_environment();
+      auto file = trace::RecordingFile::from_environment();
+      records_launches_ = log != nullptr || file != nullptr;
+      if (log) device_->observe(std::move(log));
+      if (file) device_->observe(std::move(file));
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be had: there is no device to go on
       // with.

@@ -85,6 +85,8 @@ class Runtime {
   Device& device();
   /// Whether there is a device already.
   [[nodiscard]] bool has_device() const { return device_ != nullptr; }
+  /// Whether launches are written to a file, which holds one launch behind the other.
+  [[nodiscard]] bool records_launches() const { return records_launches_; }
 
   // Registration.
   /// Registers the code of a fat binary.
@@ -138,6 +140,7 @@ class Runtime {
 
   std::recursive_mutex mutex_;
   std::unique_ptr<Device> device_;
+  bool records_launches_ = false;
   ReplacementPtx replacement_;
   std::deque<Image> images_;  // deques: records keep their addresses
   std::deque<Function> functions_;

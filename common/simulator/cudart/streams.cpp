@@ -80,6 +80,18 @@ const std::shared_ptr<Grid>* waiting_launch(const CUstream_st& stream) {
   return kernel == nullptr || kernel->waiting == nullptr ? nullptr : &kernel->waiting;
 }
 
+/// Whether an operation has to stay behind because it would launch a kernel beside one that waits,
+/// while launches are written to a file: the file holds one launch behind the other.
+bool is_held_back(Runtime& runtime, const Operation& operation) {
+  if (!runtime.records_launches() || work().pending == 0) return false;
+  const auto* const kernel = std::get_if<KernelOperation>(&operation);
+  if (kernel == nullptr || kernel->waiting != nullptr) return false;
+  bool one_waits = false;
+  for_each_stream(
+      [&](CUstream_st& stream) { one_waits = one_waits || waiting_launch(stream) != nullptr; });
+  return one_waits;
+}
+
 /// Ends the wait for kernels that nobody can help any more: throws the report of the first.
 void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
   std::shared_ptr<Grid> first;
@@ -153,7 +165,7 @@ cudaError_t submit(Runtime& runtime, const char* api, cudaStream_t handle, Opera
   if (const cudaError_t error = refuse_legacy_in_capture(api, *stream); error != cudaSuccess)
     return error;
   const uint64_t order = work().next_order++;
-  if (may_run(*stream, order)) {
+  if (may_run(*stream, order) && !is_held_back(runtime, operation)) {
     const Outcome outcome = perform(runtime, operation);
     if (!outcome.waits) return outcome.error;
   } else if (auto* const copying = std::get_if<CopyOperation>(&operation)) {
@@ -183,6 +195,7 @@ bool make_progress(Runtime& runtime) {
       return !queue->pending.empty() && queue->pending.front().order == wanted;
     };
     if (!is_first() || stream->pending.front().running) continue;
+    if (is_held_back(runtime, stream->pending.front().operation)) continue;
     stream->pending.front().running = true;
     Operation operation = std::exchange(stream->pending.front().operation, EmptyOperation{});
     const Outcome outcome = perform(runtime, operation);

@@ -90,6 +90,21 @@ TEST(Programs, AKernelThatNobodyHelpsIsALivelockWhereTheHostWaits) {
   EXPECT_TRUE(contains(at_exit.output, "livelock")) << at_exit.output;
 }
 
+// A file of events holds one launch behind the other: what would run beside a kernel that waits
+// stays behind it, so the kernel that only another one could help is a livelock there.
+TEST(Programs, LaunchesThatAreWrittenToAFileDoNotOverlap) {
+  const std::string log = testing::TempDir() + "bw_concurrency_events.jsonl";
+  const std::string program = BW_CONCURRENCY_PROGRAM;
+  for (const char* const setting : {"BW_SIM_EVENTS=", "BW_SIM_RECORDING="}) {
+    const Ended host = run(program + " wait_for_host", setting + log);
+    EXPECT_EQ(host.status, 0) << host.output;
+    const Ended kernel = run(program + " wait_for_kernel", setting + log);
+    EXPECT_EQ(kernel.status, 70) << kernel.output;
+    EXPECT_TRUE(contains(kernel.output, "livelock")) << kernel.output;
+  }
+  std::remove(log.c_str());
+}
+
 // nvcc -rdc=true: the device code of two object files, linked.
 TEST(Programs, ObjectFilesAreLinked) {
   if (std::string(BW_LINKED_PROGRAM).empty()) GTEST_SKIP() << "the toolkit has no libcudart.so";
