@@ -137,19 +137,23 @@ std::vector<std::string> barrier_fields(const ClusterRecording& recording, const
                                         const Places& places) {
   // Barriers that one source line initialises are the stages of a pipeline, in order of address.
   std::map<std::pair<uint16_t, std::string>, std::set<uint32_t>> offsets;
-  std::vector<std::string> initialised_at;
+  // The CTAs of a cluster have the same barriers.
+  std::map<uint32_t, std::string> initialised_at, symbols;
   for (const RecordedBarrier& barrier : recording.barriers) {
-    initialised_at.push_back(places.name_of(barrier.initialised_by));
-    offsets[{barrier.cta_rank, initialised_at.back()}].insert(barrier.offset_bytes);
+    std::string& place = initialised_at[barrier.initialised_by];
+    if (place.empty()) place = places.name_of(barrier.initialised_by);
+    std::string& symbol = symbols[barrier.offset_bytes];
+    if (symbol.empty()) symbol = kernel.describe_shared(barrier.offset_bytes);
+    offsets[{barrier.cta_rank, place}].insert(barrier.offset_bytes);
   }
   std::vector<std::string> all;
   for (const RecordedBarrier& barrier : recording.barriers) {
-    const std::string& place = initialised_at[all.size()];
+    const std::string& place = initialised_at[barrier.initialised_by];
     const std::set<uint32_t>& stages = offsets[{barrier.cta_rank, place}];
     Fields fields;
     fields.add("barrier_rank", barrier.cta_rank)
         .add("barrier_offset", barrier.offset_bytes)
-        .add("barrier", kernel.describe_shared(barrier.offset_bytes))
+        .add("barrier", symbols[barrier.offset_bytes])
         .add("barrier_init", place)
         .add("stage", std::distance(stages.begin(), stages.find(barrier.offset_bytes)))
         .add("stages", stages.size());

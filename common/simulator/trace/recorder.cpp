@@ -45,28 +45,12 @@ uint64_t key_of(uint16_t cta_rank, uint32_t offset_bytes) {
   return uint64_t{cta_rank} << 32 | offset_bytes;
 }
 
-uint32_t key_of(const Origin& origin) { return uint32_t{origin.cta_rank} << 16 | origin.warp; }
+/// An instruction whose place was not looked up yet.
+const ptx::SourceLocation kUnknown{};
 
-/// Sorts rows by cycle and keeps ties as they came. Few are late (what an asynchronous unit has
-/// done is told when somebody looks), so these alone are sorted and merged with the others.
-void sort_by_cycle(std::vector<Row>& rows) {
-  const auto earlier = [](const Row& a, const Row& b) { return a.cycle < b.cycle; };
-  std::vector<Row> late, sorted;
-  Cycle latest = 0;
-  // A late row comes after all rows of its cycle that are not: they are first in a tie.
-  const auto in_time = std::remove_if(rows.begin(), rows.end(), [&](const Row& row) {
-    if (row.cycle >= latest) {
-      latest = row.cycle;
-      return false;
-    }
-    late.push_back(row);
-    return true;
-  });
-  std::stable_sort(late.begin(), late.end(), earlier);
-  sorted.reserve(rows.size());
-  std::merge(rows.begin(), in_time, late.begin(), late.end(), std::back_inserter(sorted), earlier);
-  rows = std::move(sorted);
-}
+/// Room that costs nothing before it is used: growing would copy what is there.
+constexpr size_t kReservedRows = size_t{1} << 18;
+constexpr size_t kReservedValues = size_t{1} << 20;
 
 int64_t number(auto value) { return static_cast<int64_t>(value); }
 
@@ -76,6 +60,9 @@ Recorder::Recorder(const Cluster& cluster, const RowKinds& kinds, const Recordin
                    Sink sink)
     : kinds_(kinds), window_(window), sink_(std::move(sink)), places_(cluster.kernel()) {
   recording_.cluster = cluster.index();
+  recording_.rows.reserve(std::min(kReservedRows, window.most_rows));
+  recording_.values.reserve(kReservedValues);
+  details_.assign(cluster.kernel().function().instructions.size(), &kUnknown);
 }
 
 EventKinds Recorder::wants() const {
@@ -90,11 +77,12 @@ bool Recorder::add(RowKind kind, Cycle cycle, const Origin& origin,
   if (!kinds_[static_cast<size_t>(kind)] || cycle < window_.first_cycle ||
       cycle > window_.last_cycle)
     return false;
-  if (recording_.rows.size() >= window_.most_rows) {
+  if (recording_.rows.size() + late_.size() >= window_.most_rows) {
     recording_.full_at = std::min(recording_.full_at.value_or(cycle), cycle);
     return false;
   }
-  Row& row = recording_.rows.emplace_back();
+  const bool is_late = !recording_.rows.empty() && cycle < recording_.rows.back().cycle;
+  Row& row = (is_late ? late_ : recording_.rows).emplace_back();
   row.cycle = cycle;
   row.kind = kind;
   row.cta_rank = origin.cta_rank;
@@ -144,20 +132,27 @@ void Recorder::on_cta(const CtaEvent& event) {
     add(RowKind::cta_end, event.cycle, origin, {});
 }
 
+Recorder::Run& Recorder::last_run_of(const Origin& origin) {
+  constexpr size_t kMostWarps = 1024 / kWarpLanes;  // of a CTA
+  const size_t index = origin.cta_rank * kMostWarps + origin.warp;
+  if (index >= last_runs_.size()) last_runs_.resize(index + 1);
+  return last_runs_[index];
+}
+
 bool Recorder::continues_last_run(const RunEvent& event) {
   const uint32_t instruction = event.origin.instruction->source_index;
-  const auto [place, is_new] = details_.try_emplace(instruction);
-  if (is_new) place->second = places_.detail_of(instruction);
-  Run& last = last_runs_[key_of(event.origin)];
+  const ptx::SourceLocation*& place = details_[instruction];
+  if (place == &kUnknown) place = places_.detail_of(instruction);
+  Run& last = last_run_of(event.origin);
   const bool continues = last.first_value < recording_.values.size() &&
-                         last.lanes == event.origin.lanes && last.place == place->second &&
-                         place->second != nullptr &&
+                         last.lanes == event.origin.lanes && last.place == place &&
+                         place != nullptr &&
                          recording_.values[last.first_value] == number(event.from);
   if (continues) {
     recording_.values[last.first_value] = number(event.to);
     recording_.values[last.first_value + 1] += event.instructions;
   } else {
-    last = {recording_.values.size(), event.origin.lanes, place->second};
+    last = {recording_.values.size(), event.origin.lanes, place};
   }
   return continues;
 }
@@ -165,7 +160,7 @@ bool Recorder::continues_last_run(const RunEvent& event) {
 void Recorder::on_run(const RunEvent& event) {
   if (continues_last_run(event)) return;
   if (!add(RowKind::run, event.from, event.origin, {number(event.to), number(event.instructions)}))
-    last_runs_.erase(key_of(event.origin));
+    last_run_of(event.origin) = {};
 }
 
 void Recorder::on_wait(const WaitEvent& event) {
@@ -339,9 +334,24 @@ void Recorder::on_access(const AccessEvent& event) {
     put(event.addresses[static_cast<size_t>(lane)]);
 }
 
+void Recorder::merge_late_rows() {
+  const auto earlier = [](const Row& a, const Row& b) { return a.cycle < b.cycle; };
+  std::stable_sort(late_.begin(), late_.end(), earlier);
+  // From the back, in place. A late row comes behind all that are not late and of its cycle.
+  std::vector<Row>& rows = recording_.rows;
+  size_t in_time = rows.size();
+  rows.resize(rows.size() + late_.size());
+  size_t to = rows.size();
+  for (size_t late = late_.size(); late > 0;)
+    if (in_time > 0 && earlier(late_[late - 1], rows[in_time - 1]))
+      rows[--to] = rows[--in_time];
+    else
+      rows[--to] = late_[--late];
+}
+
 void Recorder::on_end(RunStatus status) {
   recording_.status = status;
-  sort_by_cycle(recording_.rows);
+  merge_late_rows();
   sink_(std::move(recording_));
 }
 

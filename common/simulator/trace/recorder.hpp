@@ -56,6 +56,12 @@ class Recorder final : public Observer {
   void on_end(RunStatus status) override;
 
  private:
+  /// The last run of a warp.
+  struct Run {
+    size_t first_value = ~size_t{0};  ///< of its row: until, instructions
+    LaneMask lanes = 0;
+    const ptx::SourceLocation* place = nullptr;
+  };
   /// Adds a row with its first values; false where it is not to be kept.
   bool add(RowKind kind, Cycle cycle, const Origin& origin, std::initializer_list<int64_t> values,
            uint32_t barrier = Row::kNone);
@@ -68,6 +74,10 @@ class Recorder final : public Observer {
   void put_ranges(const Ranges& ranges);
   /// A value of type `text`.
   [[nodiscard]] int64_t index_of(std::string_view text);
+  /// The last run of the warp that acts.
+  [[nodiscard]] Run& last_run_of(const Origin& origin);
+  /// Puts late_ among the other rows: by cycle, and ties as they came.
+  void merge_late_rows();
   [[nodiscard]] uint32_t barrier_at(uint16_t cta_rank, uint32_t offset_bytes) const;
 
   /// Whether a run goes on where its warp's last one ended, at the same line of the reader's; that
@@ -78,16 +88,11 @@ class Recorder final : public Observer {
   const RecordingWindow& window_;
   Sink sink_;
   ClusterRecording recording_;
-  /// The last run of a warp.
-  struct Run {
-    size_t first_value = ~size_t{0};  ///< of its row: until, instructions
-    LaneMask lanes = 0;
-    const ptx::SourceLocation* place = nullptr;
-  };
   Places places_;
-  std::unordered_map<uint32_t, const ptx::SourceLocation*> details_;  ///< by instruction
-  std::unordered_map<uint32_t, Run> last_runs_;                       ///< by CTA and warp
-  std::vector<int64_t> phases_;                        ///< the current one of each barrier
+  std::vector<const ptx::SourceLocation*> details_;  ///< by instruction; kUnknown: not looked up
+  std::vector<Run> last_runs_;                       ///< by CTA and warp, see index_of_run
+  std::vector<Row> late_;        ///< rows that others of later cycles came before
+  std::vector<int64_t> phases_;  ///< the current one of each barrier
   std::unordered_map<uint64_t, uint32_t> barrier_at_;  ///< by rank and offset, see key_of
 };
 
