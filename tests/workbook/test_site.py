@@ -33,14 +33,33 @@ SITE = OUTPUT / "html"
 WIDTHS = (400, 900, 1400)
 SKIPPED = 77
 # One page of each kind.
-KINDS = ("index.html", "chapters.html", "chapters_01_mbarrier_pipeline.html",
-         "chapters_05_blockwise_fp8_gemm.html", "docs_concepts.html", "docs_concepts_mbarrier.html",
-         "docs_concepts_descriptors.html", "docs_glossary.html", "docs_symptoms.html",
-         "docs_pitfalls.html", "generated_instructions.html",
-         "generated_instructions_tensor_core_and_tensor_memory.html", "docs_contract.html",
-         "generated_contract_TmemAllocation.html", "generated_reference.html", "swizzle_8cuh.html",
-         "swizzle_8cuh_source.html", "classbw_1_1ProducerConsumerPipeline.html", "annotated.html",
-         "files.html", "mbarrier.html", "operands.html", "listing_solutions_02_tmem_lifecycle.html")
+KINDS = (
+    "index.html",
+    "chapters.html",
+    "chapters_01_mbarrier_pipeline.html",
+    "chapters_05_blockwise_fp8_gemm.html",
+    "docs_concepts.html",
+    "docs_concepts_mbarrier.html",
+    "docs_concepts_descriptors.html",
+    "docs_glossary.html",
+    "docs_symptoms.html",
+    "docs_pitfalls.html",
+    "generated_instructions.html",
+    "generated_instructions_tensor_core_and_tensor_memory.html",
+    "docs_contract.html",
+    "generated_contract_TmemAllocation.html",
+    "generated_reference.html",
+    "swizzle_8cuh.html",
+    "swizzle_8cuh_source.html",
+    "classbw_1_1ProducerConsumerPipeline.html",
+    "annotated.html",
+    "files.html",
+    "mbarrier.html",
+    "operands.html",
+    "timeline_chapter1.html",
+    "timeline_chapter5.html",
+    "listing_solutions_02_tmem_lifecycle.html",
+)
 
 
 def missing():
@@ -48,7 +67,9 @@ def missing():
     absent = doxygen.missing()
     if absent:
         return "not installed: " + ", ".join(absent)
-    unbuilt = [name for name in make.targets() if not build.program(ROOT, build.SIM, name).is_file()]
+    unbuilt = [
+        name for name in make.targets() if not build.program(ROOT, build.SIM, name).is_file()
+    ]
     return "not built: " + ", ".join(unbuilt) if unbuilt else ""
 
 
@@ -84,8 +105,11 @@ class Links(unittest.TestCase):
     def test_the_navigation_names_every_chapter_and_concept(self):
         tree = (SITE / "navtreedata.js").read_text(encoding="utf-8")
         for page in KINDS[1:5]:
-            self.assertIn(page, tree + "".join(path.read_text(encoding="utf-8")
-                                               for path in SITE.glob("navtree*.js")))
+            self.assertIn(
+                page,
+                tree
+                + "".join(path.read_text(encoding="utf-8") for path in SITE.glob("navtree*.js")),
+            )
 
     def test_search_finds_without_a_server(self):
         self.assertIn("searchdata", "".join(path.name for path in (SITE / "search").iterdir()))
@@ -110,7 +134,8 @@ _OVERFLOWING = """(() => {
   }
   const doc = document.querySelector('#doc-content');
   if (doc && doc.scrollWidth > doc.clientWidth + 1) found.push(['#doc-content', '', doc.scrollWidth]);
-  if (document.documentElement.scrollWidth > innerWidth) found.push(['html', '', document.documentElement.scrollWidth]);
+  const whole = document.documentElement;
+  if (whole.scrollWidth > innerWidth) found.push(['html', '', whole.scrollWidth]);
   return found.slice(0, 5);
 })()"""
 _WITHOUT_TEXT = """[...document.querySelectorAll('img:not([alt]), iframe:not([title]), '
@@ -143,22 +168,33 @@ class InABrowser(unittest.TestCase):
 
     def test_dark_and_light_differ(self):
         for name in ("docs_glossary.html", "mbarrier.html"):
-            grounds = [self.browser.open(SITE / name, 900, dark).evaluate(
-                "getComputedStyle(document.body).backgroundColor") for dark in (False, True)]
+            grounds = [
+                self.browser.open(SITE / name, 900, dark).evaluate(
+                    "getComputedStyle(document.body).backgroundColor"
+                )
+                for dark in (False, True)
+            ]
             self.assertNotEqual(*grounds)
 
     def test_every_control_is_reached_by_tab(self):
         for name in ("mbarrier.html", "operands.html"):
             page = self.browser.open(SITE / name, 900)
-            page.evaluate("window.reached = new Set(); document.addEventListener('focusin', "
-                          "event => reached.add(event.target))")
+            page.evaluate(
+                "window.reached = new Set(); document.addEventListener('focusin', "
+                "event => reached.add(event.target))"
+            )
             wanted = page.evaluate(f"document.querySelectorAll({json.dumps(_CONTROLS)}).length")
             self.assertGreater(wanted, 8)
             for _ in range(wanted + 5):
                 page.press("Tab")
-            self.assertEqual(page.evaluate(
-                f"[...document.querySelectorAll({json.dumps(_CONTROLS)})].filter(one => "
-                "!reached.has(one)).map(one => one.outerHTML.slice(0, 80))"), [], name)
+            self.assertEqual(
+                page.evaluate(
+                    f"[...document.querySelectorAll({json.dumps(_CONTROLS)})].filter(one => "
+                    "!reached.has(one)).map(one => one.outerHTML.slice(0, 80))"
+                ),
+                [],
+                name,
+            )
 
     def test_keys_step_through_a_recording(self):
         page = self.browser.open(SITE / "mbarrier.html", 900)
@@ -168,8 +204,10 @@ class InABrowser(unittest.TestCase):
         for _ in range(steps - 1):
             page.press("ArrowRight")
             texts.add(page.evaluate("document.getElementById('now').textContent"))
-        self.assertEqual(page.evaluate("document.getElementById('count').textContent").split(",")[0],
-                         f"step {steps} of {steps}")
+        self.assertEqual(
+            page.evaluate("document.getElementById('count').textContent").split(",")[0],
+            f"step {steps} of {steps}",
+        )
         self.assertGreater(len(texts), 10)
         for text in texts:
             self.assertNotRegex(text, r"undefined|NaN|null")
@@ -180,7 +218,8 @@ class InABrowser(unittest.TestCase):
     def test_every_barrier_of_every_recording(self):
         page = self.browser.open(SITE / "mbarrier.html", 1400)
         found = page.evaluate("""(() => {
-          const run = document.getElementById('run'), barrier = document.getElementById('barrier'), wrong = [];
+          const run = document.getElementById('run'), wrong = [];
+          const barrier = document.getElementById('barrier');
           let count = 0;
           for (let r = 0; r < run.options.length; ++r) {
             run.selectedIndex = r; run.dispatchEvent(new Event('change'));
@@ -199,12 +238,17 @@ class InABrowser(unittest.TestCase):
 
     def test_the_explorer_refuses_what_there_is_not(self):
         page = self.browser.open(SITE / "operands.html", 900)
-        self.assertEqual(page.evaluate("document.getElementById('word100').textContent"),
-                         self._descriptor(1024))
-        page.evaluate("document.getElementById('base').focus(); document.getElementById('base').select()")
+        self.assertEqual(
+            page.evaluate("document.getElementById('word100').textContent"), self._descriptor(1024)
+        )
+        page.evaluate(
+            "document.getElementById('base').focus(); document.getElementById('base').select()"
+        )
         page.type("1040")
-        self.assertIn("repeats every 1024 bytes", page.evaluate(
-            "document.getElementById('problem').textContent"))
+        self.assertIn(
+            "repeats every 1024 bytes",
+            page.evaluate("document.getElementById('problem').textContent"),
+        )
         self.assertTrue(page.evaluate("document.getElementById('shown').hidden"))
 
     @staticmethod
@@ -239,7 +283,8 @@ const answers = JSON.parse(require('fs').readFileSync(0, 'utf8')).map((o) => {
   });
   const tile = [];
   for (let offset = 0; offset < 1024; offset += 16) tile.push(layout.swizzled(offset, o.swizzle));
-  return {steps, tile, back, distinct: new Set(seen).size, lowest: Math.min(...seen), highest: Math.max(...seen),
+  return {steps, tile, back, distinct: new Set(seen).size,
+          lowest: Math.min(...seen), highest: Math.max(...seen),
           passes: layout.passes(seen.slice(0, 32), 4)};
 });
 process.stdout.write(JSON.stringify(answers));
@@ -260,10 +305,21 @@ def layouts():
                     if major == "mn":
                         rows = panel * pick.randint(1, min(4, 256 // panel))
                         rows += -rows % 8 if panel < 8 else 0
-                    columns = wide * pick.randint(1, 3) if major == "k" else 32 // element * pick.randint(1, 5)
-                    found.append({"elementBytes": element, "rows": rows, "columns": columns,
-                                  "swizzle": swizzle, "major": major,
-                                  "base": max(8 * swizzle, 16) * pick.randint(0, 40)})
+                    columns = (
+                        wide * pick.randint(1, 3)
+                        if major == "k"
+                        else 32 // element * pick.randint(1, 5)
+                    )
+                    found.append(
+                        {
+                            "elementBytes": element,
+                            "rows": rows,
+                            "columns": columns,
+                            "swizzle": swizzle,
+                            "major": major,
+                            "base": max(8 * swizzle, 16) * pick.randint(0, 40),
+                        }
+                    )
     return found
 
 
@@ -280,7 +336,11 @@ class OperandsAgainstTheCode(unittest.TestCase):
     def ask(wanted):
         result = subprocess.run(
             ["node", "-e", _NODE_PROGRAM, str(ROOT / "docs/site/operand_layout.js")],
-            input=json.dumps(wanted), stdout=subprocess.PIPE, universal_newlines=True, check=True)
+            input=json.dumps(wanted),
+            stdout=subprocess.PIPE,
+            universal_newlines=True,
+            check=True,
+        )
         return json.loads(result.stdout)
 
     def test_the_tensor_core_finds_every_chunk_where_the_page_says(self):
@@ -291,12 +351,19 @@ class OperandsAgainstTheCode(unittest.TestCase):
             for number, step in enumerate(answer["steps"]):
                 per_step = 32 // layout["elementBytes"]
                 asked.append((layout, answer, step, number))
-                lines.append(f"{layout['elementBytes']} {layout['rows']} {layout['columns']} "
-                             f"{layout['swizzle']} {layout['major']} {layout['base']} {step['bits']} "
-                             f"{number * per_step} {(number + 1) * per_step}")
+                lines.append(
+                    f"{layout['elementBytes']} {layout['rows']} {layout['columns']} "
+                    f"{layout['swizzle']} {layout['major']} {layout['base']} {step['bits']} "
+                    f"{number * per_step} {(number + 1) * per_step}"
+                )
         self.assertGreater(len(lines), 400)
-        result = subprocess.run([str(program)], input="\n".join(lines), stdout=subprocess.PIPE,
-                                universal_newlines=True, check=True)
+        result = subprocess.run(
+            [str(program)],
+            input="\n".join(lines),
+            stdout=subprocess.PIPE,
+            universal_newlines=True,
+            check=True,
+        )
         answers = result.stdout.splitlines()
         self.assertEqual(len(answers), len(asked))
         made_by_code = 0
@@ -321,15 +388,33 @@ class OperandsAgainstTheCode(unittest.TestCase):
                 elements = layout["rows"] * layout["columns"]
                 self.assertEqual(answer["distinct"], elements)
                 self.assertEqual(answer["lowest"], layout["base"])
-                self.assertEqual(answer["highest"],
-                                 layout["base"] + (elements - 1) * layout["elementBytes"])
+                self.assertEqual(
+                    answer["highest"], layout["base"] + (elements - 1) * layout["elementBytes"]
+                )
                 self.assertTrue(answer["back"])
 
     def test_bad_layouts_get_a_sentence(self):
-        good = {"elementBytes": 1, "rows": 64, "columns": 128, "swizzle": 128, "major": "k", "base": 1024}
-        bad = ({"rows": 7}, {"rows": 0}, {"columns": 100}, {"columns": 0}, {"base": 1000},
-               {"base": -1024}, {"base": 230400, "rows": 256}, {"swizzle": 16}, {"elementBytes": 3},
-               {"columns": 96}, {"major": "x"})
+        good = {
+            "elementBytes": 1,
+            "rows": 64,
+            "columns": 128,
+            "swizzle": 128,
+            "major": "k",
+            "base": 1024,
+        }
+        bad = (
+            {"rows": 7},
+            {"rows": 0},
+            {"columns": 100},
+            {"columns": 0},
+            {"base": 1000},
+            {"base": -1024},
+            {"base": 230400, "rows": 256},
+            {"swizzle": 16},
+            {"elementBytes": 3},
+            {"columns": 96},
+            {"major": "x"},
+        )
         for answer, change in zip(self.ask([{**good, **change} for change in bad]), bad):
             self.assertRegex(answer.get("problem", ""), r"^\S.* .*\.$", change)
         self.assertNotIn("problem", self.ask([good])[0])
@@ -339,27 +424,48 @@ class Recordings(unittest.TestCase):
     """What is taken from an event log."""
 
     def test_steps_of_one_barrier(self):
-        place = {"cluster": 0, "rank": 0, "warp": 4, "lanes": 1, "file": "a.cuh", "line": 3, "stack": [],
-                 "opcode": "mbarrier.arrive", "barrier_rank": 0, "barrier_offset": 64,
-                 "barrier": "shared+64", "barrier_init": "a.cuh:1", "phase": 0, "pending": 0,
-                 "expected": 1, "tx": 0}
-        log = [{"event": "launch", "kernel": "k"},
-               {"event": "mbarrier_init", "cycle": 1, "count": 1, **place},
-               {"event": "mbarrier_arrive", "cycle": 5, "count": 1, **place},
-               {"event": "mbarrier_arrive", "cycle": 6, "count": 1, **{**place, "barrier_rank": 1}},
-               {"event": "mbarrier_complete", "cycle": 5, **place},
-               {"event": "launch", "kernel": "second"},
-               {"event": "mbarrier_arrive", "cycle": 9, "count": 1, **place}]
+        place = {
+            "cluster": 0,
+            "rank": 0,
+            "warp": 4,
+            "lanes": 1,
+            "file": "a.cuh",
+            "line": 3,
+            "stack": [],
+            "opcode": "mbarrier.arrive",
+            "barrier_rank": 0,
+            "barrier_offset": 64,
+            "barrier": "shared+64",
+            "barrier_init": "a.cuh:1",
+            "phase": 0,
+            "pending": 0,
+            "expected": 1,
+            "tx": 0,
+        }
+        log = [
+            {"event": "launch", "kernel": "k"},
+            {"event": "mbarrier_init", "cycle": 1, "count": 1, **place},
+            {"event": "mbarrier_arrive", "cycle": 5, "count": 1, **place},
+            {"event": "mbarrier_arrive", "cycle": 6, "count": 1, **{**place, "barrier_rank": 1}},
+            {"event": "mbarrier_complete", "cycle": 5, **place},
+            {"event": "launch", "kernel": "second"},
+            {"event": "mbarrier_arrive", "cycle": 9, "count": 1, **place},
+        ]
         run = recordings.Recorded("x", "X", "program", ())
         made = recordings.of_log(map(json.dumps, log), run, recordings._Sources(ROOT))
-        self.assertEqual([(step[1], step[2]) for step in made["steps"]],
-                         [("init", 1), ("arrive", 5), ("complete", 5)])
+        self.assertEqual(
+            [(step[1], step[2]) for step in made["steps"]],
+            [("init", 1), ("arrive", 5), ("complete", 5)],
+        )
         self.assertEqual(made["barriers"][0]["label"], "a.cuh:1")
 
     def test_a_run_without_barriers_is_refused(self):
         with self.assertRaises(WorkbookError):
-            recordings.of_log([json.dumps({"event": "launch", "kernel": "k"})],
-                              recordings.Recorded("x", "X", "program", ()), recordings._Sources(ROOT))
+            recordings.of_log(
+                [json.dumps({"event": "launch", "kernel": "k"})],
+                recordings.Recorded("x", "X", "program", ()),
+                recordings._Sources(ROOT),
+            )
 
 
 class Pages(unittest.TestCase):
@@ -371,8 +477,10 @@ class Pages(unittest.TestCase):
         return pages.Rewriter(ROOT, [page, other]).rewrite(page)
 
     def test_links(self):
-        text = self.rewritten("# X\n\n[a](pitfalls.md#pitfall-3) [b](../common/device/swizzle.cuh#L9) "
-                              "[c](https://x.y/) [broken\nover two](pitfalls.md) `[d](no)`\n")
+        text = self.rewritten(
+            "# X\n\n[a](pitfalls.md#pitfall-3) [b](../common/device/swizzle.cuh#L9) "
+            "[c](https://x.y/) [broken\nover two](pitfalls.md) `[d](no)`\n"
+        )
         self.assertIn("[a](docs_pitfalls.html#docs_pitfalls--pitfall-3)", text)
         self.assertIn("[b](repository.invalid/common/device/swizzle.cuh#L9)", text)
         self.assertIn("[c](https://x.y/)", text)
@@ -400,14 +508,21 @@ class Undocumented(unittest.TestCase):
     def test_stops_the_making(self):
         with tempfile.TemporaryDirectory() as holder:
             root, work = Path(holder).resolve() / "root", Path(holder).resolve() / "work"
-            for folder in ("common/device", "common/host", "common/simulator", "solutions", "docs/site"):
+            for folder in (
+                "common/device",
+                "common/host",
+                "common/simulator",
+                "solutions",
+                "docs/site",
+            ):
                 (root / folder).mkdir(parents=True)
             (work / "pages").mkdir(parents=True)
             for name in ("Doxyfile", "workbook.css"):
                 shutil.copy(ROOT / "docs/site" / name, root / "docs/site")
             (root / "docs/site/examples.dox").write_text("", encoding="utf-8")
             header = root / "common/device/x.cuh"
-            text = "#pragma once\n/// \\file\n/// A file.\n/// A type.\nstruct Thing {\n  int size;%s\n};\n"
+            text = ("#pragma once\n/// \\file\n/// A file.\n/// A type.\n"
+                    "struct Thing {\n  int size;%s\n};\n")
             header.write_text(text % "", encoding="utf-8")
             with self.assertRaises(WorkbookError) as raised:
                 doxygen.run(root, work, [("X", "index.html", [])])
@@ -416,13 +531,18 @@ class Undocumented(unittest.TestCase):
             doxygen.run(root, work, [("X", "index.html", [])])
 
     def test_is_named(self):
-        log = f"{ROOT}/common/device/x.cuh:3: warning: Member y (variable) of struct bw::X is not documented.\n"
+        log = (f"{ROOT}/common/device/x.cuh:3: warning: Member y (variable) of struct bw::X "
+               "is not documented.\n")
         for folder in doxygen.DOCUMENTED:
             line = log.replace("common/device/", folder + "/")
             self.assertEqual(len(doxygen.problems(ROOT, line)), 1, folder)
         self.assertEqual(doxygen.problems(ROOT, log.replace("common/device/", "elsewhere/")), [])
-        self.assertEqual(len(doxygen.problems(ROOT, "x.md:1: warning: unable to resolve reference\n")), 1)
-        special = log.replace("Member y (variable)", "Member operator=(const X &)=delete (function)")
+        self.assertEqual(
+            len(doxygen.problems(ROOT, "x.md:1: warning: unable to resolve reference\n")), 1
+        )
+        special = log.replace(
+            "Member y (variable)", "Member operator=(const X &)=delete (function)"
+        )
         self.assertEqual(doxygen.problems(ROOT, special), [])
 
 
@@ -438,7 +558,6 @@ class Command(CheckoutTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("The site is made by Doxygen", result.stderr)
         self.assertIn("doxygen", result.stderr)
-
 
     def test_without_a_browser_the_path_is_printed(self):
         said = io.StringIO()
@@ -459,8 +578,10 @@ class Command(CheckoutTest):
 class Figures(unittest.TestCase):
     def test_are_as_they_are_drawn(self):
         script = ROOT / "docs/concepts/figures/draw.py"
-        self.assertEqual(subprocess.run([sys.executable, "-B", str(script), "--check"],
-                                        check=False).returncode, 0)
+        self.assertEqual(
+            subprocess.run([sys.executable, "-B", str(script), "--check"], check=False).returncode,
+            0,
+        )
 
 
 def main():

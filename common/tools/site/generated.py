@@ -19,13 +19,19 @@ _EFFECTS = {
 # Pages of instructions: what the opcode begins with. The first that fits; the rest is in `_OTHERS`.
 _GROUPS = (
     ("mbarrier", r"mbarrier|cp\.async\.mbarrier"),
-    ("Asynchronous copies", r"cp\.|st\.bulk|st\.async|red\.async|prefetch|discard|applypriority|tensormap"),
+    (
+        "Asynchronous copies",
+        r"cp\.|st\.bulk|st\.async|red\.async|prefetch|discard|applypriority|tensormap",
+    ),
     ("Tensor core and tensor memory", r"tcgen05|wgmma|mma"),
     ("Warps, barriers, fences", r"shfl|vote|match|redux|elect|activemask|bar|fence|membar"),
     ("Loads, stores, atomics", r"ld|st|atom|red|createpolicy|multimem"),
     ("Moves and conversions", r"mov|cvt|isspacep|prmt"),
-    ("Control, clusters, launches", r"bra|brx|call|ret|exit|trap|brkpt|nanosleep|mapa|getctarank|grid|setmax|"
-                                    r"cluster|pmevent|alloca|stack"),
+    (
+        "Control, clusters, launches",
+        r"bra|brx|call|ret|exit|trap|brkpt|nanosleep|mapa|getctarank|grid|setmax|"
+        r"cluster|pmevent|alloca|stack",
+    ),
     ("Comparison and selection", r"set|selp|slct|testp"),
     ("Texture and surface", r"tex|tld|txq|suld|sust|sured|suq|istype"),
 )
@@ -54,14 +60,14 @@ _LAYERS = (
 _TRY_IT = """\
 # Try it
 
-Two pages that move. Both work by keyboard, and without a network.
+Pages that move. All of them work by keyboard, and without a network.
 
 | page | what it shows |
 |---|---|
-| [Step through an mbarrier](../docs/site/mbarrier.html) | a recorded run, one barrier, one step at a time: who arrives, \
-who sleeps, and why a wait may go on |
-| [Explore swizzles and descriptors](../docs/site/operands.html) | where the bytes of a layout lie, which banks a warp's \
-reads hit, and the 64 bits of the descriptor |
+| [Step through an mbarrier](../docs/site/mbarrier.html) | a barrier of a recorded run |
+| [Explore swizzles and descriptors](../docs/site/operands.html) | where bytes lie |
+| [Timeline of chapter 1](../docs/site/timeline_chapter1.html) | a ring of two stages |
+| [Timeline of chapter 5](../docs/site/timeline_chapter5.html) | a pair of CTAs of the whole GEMM |
 """
 _LOOK_UP = """\
 # Look it up
@@ -72,7 +78,7 @@ _LOOK_UP = """\
 | a kernel that hangs, stops or is wrong | [symptom, cause, fix](../docs/symptoms.md) |
 | the number of a pitfall | [the pitfalls of this field](../docs/pitfalls.md) |
 | an instruction | [instruction tables](instructions.md) |
-| a type or member of the design | [the contract](../docs/contract.md), [type by type](contract_types.md) |
+| a type of the design | [the contract](../docs/contract.md), [type by type](contract_types.md) |
 | a header, a class, a function | [reference by layer](reference.md), or the search field |
 """
 
@@ -80,16 +86,26 @@ _LOOK_UP = """\
 def pages(root):
     """[(path, text)] of all generated pages."""
     root = Path(root)
-    return [*instructions(_listed(root)), *contract(root), ("generated/reference.md", reference(root)),
-            ("generated/try_it.md", _TRY_IT), ("generated/look_up.md", _LOOK_UP)]
+    return [
+        *instructions(_listed(root)),
+        *contract(root),
+        ("generated/reference.md", reference(root)),
+        ("generated/try_it.md", _TRY_IT),
+        ("generated/look_up.md", _LOOK_UP),
+    ]
 
 
 def _listed(root):
     program = build.program(root, build.SIM, LISTING)
     if not program.is_file():
         raise WorkbookError(f"The program {LISTING} is not built.")
-    result = subprocess.run([str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            universal_newlines=True, check=False)
+    result = subprocess.run(
+        [str(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        check=False,
+    )
     if result.returncode != 0:
         raise WorkbookError(f"{LISTING} failed: {result.stderr.strip()}")
     return [line.split("\t") for line in result.stdout.splitlines()]
@@ -101,27 +117,42 @@ def instructions(rows):
     for row in rows:
         groups[_REFUSED if row[2] == "refused" else _group(row[0])].append(row)
     overview = [
-        "# Instruction tables", "",
+        "# Instruction tables",
+        "",
         "Which PTX instructions does the simulator execute, and how does it read them? These tables "
-        "are printed from its opcode table, the one place that knows an instruction's text.", "",
+        "are printed from its opcode table, the one place that knows an instruction's text.",
+        "",
         "The grammar of the modifiers: a word alone is required; `[x]` is optional; `a|b` means one "
         "of them; `name=` gives the choice a name; `name*2` takes two of them, in order; `*` takes "
-        "any. Modifiers may come in any order.", "",
+        "any. Modifiers may come in any order.",
+        "",
         "The effect says who can see what an instruction does. It decides what runs ahead and what "
         "waits its turn ([the simulator's page](../common/simulator/README.md)). Where the modifiers "
-        "decide, the table names the least.", "",
-        "| effect | meaning |", "|---|---|",
-        *[f"| {name} | {meaning} |" for name, meaning in _EFFECTS.items()], "",
-        "| group | forms |", "|---|---:|"]
+        "decide, the table names the least.",
+        "",
+        "| effect | meaning |",
+        "|---|---|",
+        *[f"| {name} | {meaning} |" for name, meaning in _EFFECTS.items()],
+        "",
+        "| group | forms |",
+        "|---|---:|",
+    ]
     made = []
     for title, forms in ((title, forms) for title, forms in groups.items() if forms):
         path = f"generated/instructions_{re.sub('[^a-z]+', '_', title.lower())}.md"
         overview.append(f"| [{title}]({posixpath.basename(path)}) | {len(forms)} |")
-        lines = [f"# Instructions: {title}", "",
-                 "Made from the simulator's opcode table; [how to read it](instructions.md).", "",
-                 "| opcode | modifiers | effect | PTX ISA section |", "|---|---|---|---|"]
-        lines += [f"| `{opcode}` | {_code(grammar)} | {effect} | {_text(section)} |"
-                  for opcode, grammar, effect, section in forms]
+        lines = [
+            f"# Instructions: {title}",
+            "",
+            "Made from the simulator's opcode table; [how to read it](instructions.md).",
+            "",
+            "| opcode | modifiers | effect | PTX ISA section |",
+            "|---|---|---|---|",
+        ]
+        lines += [
+            f"| `{opcode}` | {_code(grammar)} | {effect} | {_text(section)} |"
+            for opcode, grammar, effect, section in forms
+        ]
         made.append((path, "\n".join(lines) + "\n"))
     return [("generated/instructions.md", "\n".join(overview) + "\n"), *made]
 
@@ -168,28 +199,42 @@ def contract(root):
             current = None
     result = []
     for name, of, code, tests, rows in made:
-        result.append((f"generated/contract_{name}.md", _type_page(root, name, of, code, tests, rows)))
-    overview = ["# The contract, type by type", "",
-                "Every type of the design has a page: its name here, its members, what differs and "
-                "why, where it is taught and tested. The pages are made from "
-                "[the contract](../docs/contract.md), which has it all in one place.", ""]
+        result.append(
+            (f"generated/contract_{name}.md", _type_page(root, name, of, code, tests, rows))
+        )
+    overview = [
+        "# The contract, type by type",
+        "",
+        "Every type of the design has a page: its name here, its members, what differs and "
+        "why, where it is taught and tested. The pages are made from "
+        "[the contract](../docs/contract.md), which has it all in one place.",
+        "",
+    ]
     for title, names in index.items():
-        overview += [f"## {title}", "",
-                     *[f"- [{name}](contract_{name}.md)" for name in names], ""]
+        overview += [f"## {title}", "", *[f"- [{name}](contract_{name}.md)" for name in names], ""]
     return [("generated/contract_types.md", "\n".join(overview)), *result]
 
 
 def _type_page(root, name, of, code, tests, rows):
     number, title = of
     folder = next(path.name for path in (root / "solutions").glob(f"{number:02d}_*"))
-    lines = [f"# {name}", "",
-             f"From [{title}](../docs/contract.md#chapter-{number}). Taught in "
-             f"[the chapter](../chapters/{folder}/README.md).", "",
-             f"Code: {_files(root, code, folder)}. Tests: {_tests(root, tests)}.", "",
-             "| design | here | differs, and why |", "|---|---|---|"]
+    lines = [
+        f"# {name}",
+        "",
+        f"From [{title}](../docs/contract.md#chapter-{number}). Taught in "
+        f"[the chapter](../chapters/{folder}/README.md).",
+        "",
+        f"Code: {_files(root, code, folder)}. Tests: {_tests(root, tests)}.",
+        "",
+        "| design | here | differs, and why |",
+        "|---|---|---|",
+    ]
     for row in rows:
-        lines.append("| " + " | ".join(cell.replace("](pitfalls.md", "](../docs/pitfalls.md")
-                                       for cell in row) + " |")
+        lines.append(
+            "| "
+            + " | ".join(cell.replace("](pitfalls.md", "](../docs/pitfalls.md") for cell in row)
+            + " |"
+        )
     here = re.match(r"`(\w+)", rows[0][1])
     cpp = here.group(1) if here else name
     lines += ["", f"In the reference: bw::{cpp}."]
@@ -201,6 +246,7 @@ def _files(root, text, folder):
         name = match.group(1)
         path = name if (root / name).exists() else f"solutions/{folder}/{name}"
         return f"[{name}](../{path})" if (root / path).exists() else f"`{name}`"
+
     return re.sub(r"`([^`]+)`", link, text)
 
 
@@ -210,24 +256,37 @@ def _tests(root, text):
             if (root / (folder + match.group(1))).exists():
                 return f"[{match.group(1)}](../{folder}{match.group(1)})"
         return f"`{match.group(1)}`"
+
     return re.sub(r"`([^`]+)`", link, text)
 
 
 def reference(root):
     """The headers by layer, each with the first sentence of its brief."""
-    lines = ["# Reference by layer", "",
-             "Every header, from what a chapter shows down to what the simulator rests on. Arrows of "
-             "includes go down this page only. A header's page shows what it includes, its types and "
-             "functions, and its source.", ""]
+    lines = [
+        "# Reference by layer",
+        "",
+        "Every header, from what a chapter shows down to what the simulator rests on. Arrows of "
+        "includes go down this page only. A header's page shows what it includes, its types and "
+        "functions, and its source.",
+        "",
+    ]
     for folder, what in _LAYERS:
-        lines += [f"## {folder}", "", what[0].upper() + what[1:] + ".", "",
-                  "| header | what it holds |", "|---|---|"]
+        lines += [
+            f"## {folder}",
+            "",
+            what[0].upper() + what[1:] + ".",
+            "",
+            "| header | what it holds |",
+            "|---|---|",
+        ]
         for path in sorted((root / folder).rglob("*.*h*")):
             if path.suffix not in (".hpp", ".cuh"):
                 continue
             name = path.relative_to(root).as_posix()
-            lines.append(f"| [{path.relative_to(root / folder).as_posix()}](../{name}) | "
-                         f"{_text(brief(path.read_text(encoding='utf-8')))} |")
+            lines.append(
+                f"| [{path.relative_to(root / folder).as_posix()}](../{name}) | "
+                f"{_text(brief(path.read_text(encoding='utf-8')))} |"
+            )
         lines.append("")
     return "\n".join(lines)
 
@@ -239,6 +298,4 @@ def brief(text):
         return ""
     words = " ".join(line[3:].strip() for line in match.group(1).splitlines())
     end = re.search(r"\.(?=\s+[A-Z(]|$)", words)
-    return words[:end.start()] if end else words
-
-
+    return words[: end.start()] if end else words

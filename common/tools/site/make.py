@@ -17,6 +17,8 @@ CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "warp_speci
             "deadlock_report", "timeline", "simulator")
 INTERACTIVE = (("mbarrier.html", "Step through an mbarrier"),
                ("operands.html", "Explore swizzles and descriptors"))
+TIMELINES = tuple((f"timeline_{run.name}.html", f"Timeline: {run.title.split(':')[0].lower()}")
+                  for run in recordings.RUNS)
 _ASSETS = ("interactive.css", "mbarrier.js", "operands.js", "operand_layout.js")
 
 
@@ -55,6 +57,7 @@ def _interactive(root, tools, target, shell):
     source = root / "docs/site"
     for name in _ASSETS:
         shutil.copyfile(source / name, target / name)
+    recordings.write_timelines(root, tools, target)
     scripts = "".join(f'<script src="{name}"></script>\n'
                       for name in recordings.write(root, tools, target))
     for name, title in INTERACTIVE:
@@ -69,7 +72,7 @@ def navigation(found):
 
     def entry(path, title=None, children=()):
         page = by_path[path]
-        return (title or page.title.split(",")[0], page.file, list(children))
+        return (title or page.title.split(", and ")[0], page.file, list(children))
 
     def generated_page(name):
         return by_path[f"generated/{name}.md"].file
@@ -89,7 +92,8 @@ def navigation(found):
     return [
         entry("chapters/README.md", children=texts),
         entry("docs/concepts/README.md", children=concepts),
-        ("Try it", generated_page("try_it"), [(title, name, []) for name, title in INTERACTIVE]),
+        ("Try it", generated_page("try_it"),
+         [(title, name, []) for name, title in INTERACTIVE + TIMELINES]),
         ("Look it up", generated_page("look_up"), [
             *look_up,
             entry("generated/instructions.md", children=[entry(page.path) for page in groups]),

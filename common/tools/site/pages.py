@@ -43,7 +43,7 @@ def label_of(path):
         return "index"
     stem = path[:-3]
     if stem.endswith("/README"):
-        stem = stem[:-len("/README")]
+        stem = stem[: -len("/README")]
     return re.sub(r"[^A-Za-z0-9]+", "_", stem)
 
 
@@ -77,12 +77,16 @@ def plain(text):
 def load(root, extra=()):
     """All pages: the repository's texts, and `extra` ones as (path, text)."""
     root = Path(root)
-    found = [(str(path), (root / path).read_text(encoding="utf-8"))
-             for path in texts.markdown_files(root)] + list(extra)
+    found = [
+        (str(path), (root / path).read_text(encoding="utf-8"))
+        for path in texts.markdown_files(root)
+    ] + list(extra)
     pages = []
     for path, text in found:
-        title = next((plain(match.group(2)) for match in map(_HEADING.match, text.split("\n"))
-                      if match), path)
+        title = next(
+            (plain(match.group(2)) for match in map(_HEADING.match, text.split("\n")) if match),
+            path,
+        )
         pages.append(Page(path, label_of(path), title, text))
     return pages
 
@@ -106,7 +110,8 @@ class Rewriter:
             if fence is None and match:
                 fence = match.group(1)
                 language = {"cpp": "cpp", "cuda": "cpp", "python": "py", "bash": "sh"}.get(
-                    match.group(2), "")
+                    match.group(2), ""
+                )
                 if language == "sh":
                     language = ""
                 result.append(f"```{{.{language}}}" if language else "```{.unparsed}")
@@ -168,8 +173,12 @@ class Rewriter:
             return f"\x00{len(kept) - 1}\x00"
 
         line = re.sub(r"(`+)(?:(?!\1).)*?\1", keep, line)  # a link's text may hold code
-        line = _ANCHOR.sub(lambda match: f"@htmlonly<a id=\"{anchor_of(page.label, match.group(1))}\">"
-                                         "</a>@endhtmlonly ", line)
+        line = _ANCHOR.sub(
+            lambda match: (
+                f'@htmlonly<a id="{anchor_of(page.label, match.group(1))}"></a>@endhtmlonly '
+            ),
+            line,
+        )
 
         def link(match):
             if match.group(1):
@@ -207,8 +216,10 @@ class Rewriter:
         name = "figures/" + re.sub(r"[^A-Za-z0-9.]+", "_", path)
         self.images[path] = name
         shown = html.escape(plain(text), quote=True)
-        return (f"\n@htmlonly\n<p class=\"bw-figure\" tabindex=\"0\"><img src=\"{name}\" alt=\"{shown}\"></p>\n"
-                "@endhtmlonly\n")
+        return (
+            f'\n@htmlonly\n<p class="bw-figure" tabindex="0"><img src="{name}" alt="{shown}"></p>\n'
+            "@endhtmlonly\n"
+        )
 
 
 def code_span(text):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from .. import build, exercises, runs
 from ..errors import WorkbookError
+from ..timeline import figure, model, page
 
 _EVENTS = {"mbarrier_init": "init", "mbarrier_arrive": "arrive", "mbarrier_expect_tx": "expect",
            "mbarrier_complete_tx": "landed", "mbarrier_complete": "complete",
@@ -51,6 +52,18 @@ def write(root, tools, folder):
                                    encoding="utf-8")
         names.append(name)
     return names
+
+
+def write_timelines(root, tools, folder):
+    """The same runs as timelines; returns [(title, file name)]."""
+    pages = []
+    for run in RUNS:
+        launch = figure.recorded(root, tools, run.program, run.options, None)
+        name = f"timeline_{run.name}.html"
+        page.write(folder / name, run.title,
+                   [(" ".join(run.options), launch, model.build(launch, Path(root)))], Path(root))
+        pages.append(name)
+    return pages
 
 
 def record(root, tools, run):

@@ -34,7 +34,7 @@ def draw(root, tools, text):
             raise ValueError(rest[-1])
     except ValueError as error:
         raise WorkbookError(f"{_FORM} This one does not: {error}.") from error
-    launch = _recorded(root, tools, program, options, chosen.get("launch"))
+    launch = recorded(root, tools, program, options, chosen.get("launch"))
     models = model.build(launch, Path(root))
     ctas = [(one, cta) for one in models for cta in one.ctas]
     number = chosen.get("cta", 0)
@@ -45,7 +45,8 @@ def draw(root, tools, text):
                                  without=tuple(chosen["without"]))
 
 
-def _recorded(root, tools, program, options, number):
+def recorded(root, tools, program, options, number):
+    """A launch of a run (the last one where no number is given); WorkbookError unless it verifies."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "recording"
         run = exercises.Run(program, tuple(options))
