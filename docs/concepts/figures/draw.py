@@ -11,7 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 
 _STYLE = """\
-text { font-family: 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', Arial, sans-serif; font-size: 13px; fill: #24292f; }
+text { font-family: 'Segoe UI', 'DejaVu Sans', Arial, sans-serif; font-size: 13px; fill: #24292f; }
 .small { font-size: 11.5px; fill: #57606a; }
 .head { font-weight: 600; }
 .mono { font-family: 'DejaVu Sans Mono', Menlo, Consolas, monospace; font-size: 12px; }
@@ -42,10 +42,10 @@ text { fill: #e6edf3; }
 }"""
 _DEFINITIONS = """\
 <defs>
-<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path \
-class="tip" d="M0,0 L8,4 L0,8 z"/></marker>
-<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path \
-class="hatch" d="M0,0 V6"/></pattern>
+<marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">\
+<path class="tip" d="M0,0 L8,4 L0,8 z"/></marker>
+<pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" \
+patternTransform="rotate(45)"><path class="hatch" d="M0,0 V6"/></pattern>
 </defs>"""
 
 
@@ -54,13 +54,16 @@ class Figure:
 
     def __init__(self, width, height, label):
         self._parts = []
-        self._head = (f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-                      f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">')
+        self._head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" role="img" aria-label="{escape(label)}">'
+        )
 
     def box(self, x, y, width, height, kind="box", text="", style="mid"):
         """A rectangle; `text` stands in its middle, a line for each line."""
-        self._parts.append(f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" '
-                           f'class="{kind}"/>')
+        self._parts.append(
+            f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="4" class="{kind}"/>'
+        )
         lines = text.split("\n") if text else []
         for number, line in enumerate(lines):
             below = y + height / 2 + 4.5 + 17 * (number - (len(lines) - 1) / 2)
@@ -78,13 +81,16 @@ class Figure:
         return self
 
     def svg(self):
-        return "\n".join([self._head, "<style>", _STYLE, "</style>", _DEFINITIONS, *self._parts,
-                          "</svg>", ""])
+        return "\n".join(
+            [self._head, "<style>", _STYLE, "</style>", _DEFINITIONS, *self._parts, "</svg>", ""]
+        )
 
 
 def counts():
     """The two counts of a phase and what changes them."""
-    figure = Figure(760, 210, "A phase is complete when pending arrivals and tx-count are both zero")
+    figure = Figure(
+        760, 210, "A phase is complete when pending arrivals and tx-count are both zero"
+    )
     figure.box(250, 20, 260, 130, "box")
     figure.text(380, 42, "one mbarrier, phase n", "mid head")
     figure.box(270, 58, 220, 34, "blue", "pending arrivals")
@@ -95,14 +101,20 @@ def counts():
     figure.path("510,86 590,86")
     figure.box(596, 58, 146, 56, "green", "both zero:\nphase n is over")
     figure.path("668,114 668,176 380,176 380,158")
-    figure.text(524, 194, "phase n + 1 begins in the same step, pending as at the start", "mid small")
+    figure.text(
+        524, 194, "phase n + 1 begins in the same step, pending as at the start", "mid small"
+    )
     return figure
 
 
 def proxies():
     """Two paths to shared memory, and what orders them."""
-    figure = Figure(760, 300, "Threads and copy engine reach shared memory by two paths; a proxy fence "
-                              "orders them in one direction, the bytes on an mbarrier in the other")
+    figure = Figure(
+        760,
+        300,
+        "Threads and copy engine reach shared memory by two paths; a proxy fence "
+        "orders them in one direction, the bytes on an mbarrier in the other",
+    )
     figure.box(290, 110, 180, 60, "grey", "shared memory\none stage of a ring")
     figure.box(20, 110, 170, 60, "blue", "threads\nld.shared, st.shared")
     figure.box(570, 110, 170, 60, "amber", "TMA, tensor core\ncopies, MMA operands")
@@ -110,19 +122,29 @@ def proxies():
     figure.path("570,140 476,140").text(523, 130, "async proxy", "mid small")
     figure.text(380, 24, "from the copy engine to threads", "mid head")
     figure.path("655,104 655,62 105,62 105,104")
-    figure.text(380, 54, "complete_tx on the mbarrier, then a wait that passes: nothing else is needed",
-                "mid small")
+    figure.text(
+        380,
+        54,
+        "complete_tx on the mbarrier, then a wait that passes: nothing else is needed",
+        "mid small",
+    )
     figure.text(380, 284, "from threads to the copy engine", "mid head")
     figure.path("105,176 105,228 655,228 655,176")
-    figure.text(380, 220, "every thread: fence.proxy.async, then arrive; the other side waits, then copies",
-                "mid small")
+    figure.text(
+        380,
+        220,
+        "every thread: fence.proxy.async, then arrive; the other side waits, then copies",
+        "mid small",
+    )
     figure.text(380, 248, "an arrival alone does not order the two paths", "mid small")
     return figure
 
 
 def tmem_order():
     """A hand-over of an accumulator, with its fences."""
-    figure = Figure(760, 250, "Who does what in a hand-over of an accumulator in tensor memory, in order")
+    figure = Figure(
+        760, 250, "Who does what in a hand-over of an accumulator in tensor memory, in order"
+    )
     for x, title in ((20, "issuing thread"), (280, "tensor core"), (540, "epilogue thread")):
         figure.text(x + 100, 22, title, "mid head")
         figure.path(f"{x + 100},30 {x + 100},240", "dash", tip=False)
@@ -144,29 +166,54 @@ def tmem_order():
 
 def descriptor():
     """The fields of tcgen05's shared-memory descriptor."""
-    fields = ((63, 61, "swizzle", "amber"), (60, 53, "0", "grey"), (52, 52, "", "grey"),
-              (51, 49, "base", "green"), (48, 46, "001", "grey"), (45, 32, "stride offset / 16", "blue"),
-              (31, 30, "0", "grey"), (29, 16, "leading offset / 16", "green"), (15, 14, "0", "grey"),
-              (13, 0, "start address / 16", "amber"))
-    figure = Figure(760, 130, "The 64 bits of the shared-memory descriptor of tcgen05, from bit 63 to 0")
+    fields = (
+        (63, 61, "swizzle", "amber"),
+        (60, 53, "0", "grey"),
+        (52, 52, "", "grey"),
+        (51, 49, "base", "green"),
+        (48, 46, "001", "grey"),
+        (45, 32, "stride offset / 16", "blue"),
+        (31, 30, "0", "grey"),
+        (29, 16, "leading offset / 16", "green"),
+        (15, 14, "0", "grey"),
+        (13, 0, "start address / 16", "amber"),
+    )
+    figure = Figure(
+        760, 130, "The 64 bits of the shared-memory descriptor of tcgen05, from bit 63 to 0"
+    )
     left, unit = 12, 11.5
     for high, low, name, kind in fields:
         x = left + (63 - high) * unit
-        figure.box(round(x, 1), 40, round((high - low + 1) * unit, 1), 40, kind,
-                   name if (high - low + 1) * unit > 7 * len(name) else "", "mid small")
+        figure.box(
+            round(x, 1),
+            40,
+            round((high - low + 1) * unit, 1),
+            40,
+            kind,
+            name if (high - low + 1) * unit > 7 * len(name) else "",
+            "mid small",
+        )
         if high != low:
             figure.text(x + 1, 32, str(high), "small")
     figure.text(left, 100, "61 to 63: the swizzle", "small")
-    figure.text(left, 120, "49 to 51: base offset; 52: mode of the leading offset; 46 to 48: a constant "
-                "of sm_100", "small")
+    figure.text(
+        left,
+        120,
+        "49 to 51: base offset; 52: mode of the leading offset; 46 to 48: a constant of sm_100",
+        "small",
+    )
     figure.text(748, 100, "bit 0", "small end")
     return figure
 
 
 def scaling():
     """One block of K: which scale belongs to which part of D."""
-    figure = Figure(760, 290, "In one block of K each row of A has a scale and 128 columns of B share one; "
-                              "the product of an element of D is scaled by both")
+    figure = Figure(
+        760,
+        290,
+        "In one block of K each row of A has a scale and 128 columns of B share one; "
+        "the product of an element of D is scaled by both",
+    )
     figure.text(110, 24, "A, one K block", "mid head")
     for row in range(6):
         figure.box(40, 40 + 26 * row, 140, 22, "blue")
@@ -179,11 +226,17 @@ def scaling():
     figure.box(321, 200, 22, 22, "amber").box(413, 200, 22, 22, "amber")
     figure.text(380, 240, "one scale for 128 columns and 128 values along K", "mid small")
     figure.text(640, 24, "D, in fp32 registers", "mid head")
-    figure.box(540, 40, 200, 152, "green", "sum += product\n· a-scale of the row\n· b-scale of the columns")
+    figure.box(
+        540, 40, 200, 152, "green", "sum += product\n· a-scale of the row\n· b-scale of the columns"
+    )
     figure.path("480,116 534,116")
     figure.text(640, 214, "again for each K block", "mid small")
-    figure.text(380, 276, "the tensor core gives the product of one K block; it does not know the scales",
-                "mid small")
+    figure.text(
+        380,
+        276,
+        "the tensor core gives the product of one K block; it does not know the scales",
+        "mid small",
+    )
     return figure
 
 
@@ -198,7 +251,9 @@ def roles():
         for stage in range(4):
             figure.box(left + 30 * stage, 72, 26, 56, ("green", "green", "amber", "grey")[stage])
     figure.path("146,88 168,88").path("292,88 312,88").path("446,88 468,88").path("592,88 612,88")
-    figure.text(231, 24, "full: bytes have landed", "mid small").text(531, 24, "full: commit", "mid small")
+    figure.text(231, 24, "full: bytes have landed", "mid small").text(
+        531, 24, "full: commit", "mid small"
+    )
     figure.path("380,134 380,170 80,170 80,136")
     figure.text(231, 188, "empty: commit (and who else has read)", "mid small")
     figure.path("680,134 680,170 396,170 396,136")
@@ -208,12 +263,28 @@ def roles():
 
 def report():
     """The parts of a deadlock report."""
-    figure = Figure(860, 270, "The parts of an entry of a deadlock report and the order to read them in")
-    rows = (("[2] warp 4 at blockwise_tile_kernel.cuh:88, since cycle 974", "who waits, at which line", "blue"),
-            ("waits for phase 0 (parity 0)", "what it asks", "blue"),
-            ("of mbarrier dynamic_shared+133152 (stage 4 of 8, made at …:77)", "of which barrier", "amber"),
-            ("it is in phase 0: pending 4 of 5 arrivals, tx-count 0", "what is missing", "red"),
-            ("in this phase: 1 arrival by warp 5 at …:125", "who has come; the others have not", "green"))
+    figure = Figure(
+        860, 270, "The parts of an entry of a deadlock report and the order to read them in"
+    )
+    rows = (
+        (
+            "[2] warp 4 at blockwise_tile_kernel.cuh:88, since cycle 974",
+            "who waits, at which line",
+            "blue",
+        ),
+        ("waits for phase 0 (parity 0)", "what it asks", "blue"),
+        (
+            "of mbarrier dynamic_shared+133152 (stage 4 of 8, made at …:77)",
+            "of which barrier",
+            "amber",
+        ),
+        ("it is in phase 0: pending 4 of 5 arrivals, tx-count 0", "what is missing", "red"),
+        (
+            "in this phase: 1 arrival by warp 5 at …:125",
+            "who has come; the others have not",
+            "green",
+        ),
+    )
     figure.text(16, 24, "what the report says", "head").text(536, 24, "what it tells you", "head")
     for number, (text, meaning, kind) in enumerate(rows):
         y = 38 + 44 * number
@@ -226,10 +297,24 @@ def report():
 def trust():
     """What the simulator's answers rest on."""
     figure = Figure(800, 250, "Four kinds of statements of the simulator and what each rests on")
-    rows = (("results of instructions that Hopper has too", "bit for bit against a Hopper GPU", "green"),
-            ("rules: phases, bytes, fences that are asked for, lifetimes", "the PTX ISA's words, tested", "green"),
-            ("tcgen05, pairs, 4- and 6-bit formats", "the PTX ISA and published layouts alone", "amber"),
-            ("cycles", "published measurements of others, constants", "red"))
+    rows = (
+        (
+            "results of instructions that Hopper has too",
+            "bit for bit against a Hopper GPU",
+            "green",
+        ),
+        (
+            "rules: phases, bytes, fences that are asked for, lifetimes",
+            "the PTX ISA's words, tested",
+            "green",
+        ),
+        (
+            "tcgen05, pairs, 4- and 6-bit formats",
+            "the PTX ISA and published layouts alone",
+            "amber",
+        ),
+        ("cycles", "published measurements of others, constants", "red"),
+    )
     figure.text(16, 24, "what it says", "head").text(470, 24, "what that rests on", "head")
     for number, (text, ground, kind) in enumerate(rows):
         y = 38 + 50 * number
@@ -242,13 +327,25 @@ def trust():
 
 def hopper_kernel():
     """The warps of chapter 6's kernel and what passes between them."""
-    figure = Figure(860, 400, "Chapter 6's kernel: a load warp fills the input ring, two warpgroups "
-                              "multiply, promote and write slices, two output warps move them")
-    figure.text(20, 24, "warpgroup 0: moves data", "head").text(400, 24, "shared memory", "mid head")
+    figure = Figure(
+        860,
+        400,
+        "Chapter 6's kernel: a load warp fills the input ring, two warpgroups "
+        "multiply, promote and write slices, two output warps move them",
+    )
+    figure.text(20, 24, "warpgroup 0: moves data", "head").text(
+        400, 24, "shared memory", "mid head"
+    )
     figure.text(705, 24, "warpgroups 1, 2: do the math", "mid head")
     figure.box(20, 60, 140, 56, "blue", "load warp")
-    figure.box(300, 44, 200, 100, "grey", "input ring, 4 stages\nA 128 x 128, 16 KiB\nB 256 x 128, 32 KiB\n"
-                                          "A-scales, 512 B")
+    figure.box(
+        300,
+        44,
+        200,
+        100,
+        "grey",
+        "input ring, 4 stages\nA 128 x 128, 16 KiB\nB 256 x 128, 32 KiB\nA-scales, 512 B",
+    )
     figure.box(590, 60, 90, 56, "amber", "wgmma")
     figure.box(730, 60, 116, 56, "amber", "product\n64 registers")
     figure.path("160,80 296,80").text(228, 70, "TMA, multicast", "mid small")
@@ -261,7 +358,9 @@ def hopper_kernel():
     figure.text(780, 166, "sum += product \u00b7 scales", "end small")
     figure.box(20, 300, 140, 56, "blue", "output warp g")
     figure.box(300, 290, 200, 76, "grey", "slots of warpgroup g\n2 slices of 64 x 64\n8 KiB each")
-    figure.path("788,256 788,318 506,318").text(780, 300, "+ beta \u00b7 C, to bf16, stmatrix", "end small")
+    figure.path("788,256 788,318 506,318").text(
+        780, 300, "+ beta \u00b7 C, to bf16, stmatrix", "end small"
+    )
     figure.path("300,318 166,318").text(233, 309, "full: its 4 warps", "mid small")
     figure.path("160,346 296,346").text(228, 364, "C by TMA, full: its bytes", "mid small")
     figure.path("500,346 600,346").text(606, 350, "C, read by ordinary loads", "small")
@@ -271,8 +370,12 @@ def hopper_kernel():
 
 def stream_k():
     """How the pieces of a last round are divided along K."""
-    figure = Figure(760, 216, "A last round of 44 pieces on 66 clusters: 44 owners take the first K "
-                              "blocks of a piece each, 22 helpers share the rest of all")
+    figure = Figure(
+        760,
+        216,
+        "A last round of 44 pieces on 66 clusters: 44 owners take the first K "
+        "blocks of a piece each, 22 helpers share the rest of all",
+    )
     figure.text(16, 66, "piece", "head").text(16, 160, "clusters", "head")
     for number, name in enumerate(("0", "1", "2", "\u2026", "43")):
         x = 110 + 128 * number
@@ -282,16 +385,28 @@ def stream_k():
         figure.path(f"{x + 99},80 {x + 99},108 430,108 430,134", "dash", tip=number == 0)
     figure.box(110, 138, 190, 34, "blue", "22 to 65: one owner each")
     figure.box(330, 138, 400, 34, "amber", "0 to 21: helpers share the rest of all pieces")
-    figure.text(110, 200, "One line of K blocks, 43 to 55 of piece after piece, is divided evenly among "
-                          "the helpers.", "small")
+    figure.text(
+        110,
+        200,
+        "One line of K blocks, 43 to 55 of piece after piece, is divided evenly among the helpers.",
+        "small",
+    )
     return figure
 
 
 # Those of chapter 6.
 HOPPER_FIGURES = {"kernel": hopper_kernel, "stream_k": stream_k}
 HOPPER = HERE.parents[2] / "chapters" / "06_hopper_fp8_gemm" / "figures"
-FIGURES = {"counts": counts, "proxies": proxies, "tmem_order": tmem_order, "descriptor": descriptor,
-           "scaling": scaling, "roles": roles, "report": report, "trust": trust}
+FIGURES = {
+    "counts": counts,
+    "proxies": proxies,
+    "tmem_order": tmem_order,
+    "descriptor": descriptor,
+    "scaling": scaling,
+    "roles": roles,
+    "report": report,
+    "trust": trust,
+}
 
 
 def main(arguments):
