@@ -521,7 +521,7 @@ class Undocumented(unittest.TestCase):
                 shutil.copy(ROOT / "docs/site" / name, root / "docs/site")
             (root / "docs/site/examples.dox").write_text("", encoding="utf-8")
             header = root / "common/device/x.cuh"
-            text = ("#pragma once\n/// \\file\n/// A file.\n/// A type.\n"
+            text = ("#pragma once\n/// \\file\n/// A file.\n\n/// A type.\n"
                     "struct Thing {\n  int size;%s\n};\n")
             header.write_text(text % "", encoding="utf-8")
             with self.assertRaises(WorkbookError) as raised:
