@@ -53,13 +53,14 @@ enum class TensorMapSwizzle : uint8_t {
 /// What an im2col map has instead of a box (PTX ISA, "Im2col mode"). Dimension 0 is the channels,
 /// the last one the batch; between them lie the spatial dimensions, which the arrays count from 0.
 struct Im2col {
-  static constexpr uint32_t kMaxSpatial = kTensorMapMaxRank - 2;
-  bool is_used = false;
+  static constexpr uint32_t kMaxSpatial = kTensorMapMaxRank - 2;  ///< spatial dimensions at most
+  bool is_used = false;                                           ///< whether it is an im2col map
   /// The bounding box of the pixels' positions, before the offsets of the instruction are added:
   /// from `lower` to `extent - 1 + upper`.
-  std::array<int32_t, kMaxSpatial> lower{}, upper{};
-  uint32_t channels = 1;  ///< of each pixel
-  uint32_t pixels = 1;    ///< of a copy
+  std::array<int32_t, kMaxSpatial> lower{};
+  std::array<int32_t, kMaxSpatial> upper{};  ///< see `lower`
+  uint32_t channels = 1;                     ///< of each pixel
+  uint32_t pixels = 1;                       ///< of a copy
 
   friend bool operator==(const Im2col&, const Im2col&) = default;
 };
@@ -119,8 +120,8 @@ struct TensorMapArguments {
 struct Im2colArguments {
   const int* lower = nullptr;  ///< rank - 2 elements
   const int* upper = nullptr;  ///< rank - 2 elements
-  uint32_t channels = 0;
-  uint32_t pixels = 0;
+  uint32_t channels = 0;       ///< of each pixel
+  uint32_t pixels = 0;         ///< of a copy
 };
 
 /// What an encoding function returns; the error code is a CUresult.

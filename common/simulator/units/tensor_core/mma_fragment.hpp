@@ -16,13 +16,14 @@ namespace bw::sim {
 
 inline constexpr int kMmaColumns = 8;  ///< N of every mma.sync
 inline constexpr int kMmaRowsPerRegister =
-    8;  ///< rows of A or C that one register of a warp covers
-inline constexpr int kLanesOfARow = 4;
-inline constexpr int kRegisterBits = 32;
+    8;                                    ///< rows of A or C that one register of a warp covers
+inline constexpr int kLanesOfARow = 4;    ///< lanes that hold a row of a fragment
+inline constexpr int kRegisterBits = 32;  ///< of a register of a fragment
 
 /// A place in a matrix: for A row and k, for B column and k, for C and D row and column.
 struct FragmentPlace {
-  int row = 0, column = 0;
+  int row = 0;     ///< of B: the column
+  int column = 0;  ///< of A and B: k
 };
 
 /// Element `i` of register `r` of a lane in A of `m` rows; `e` elements fill a register.
@@ -45,8 +46,8 @@ struct FragmentPlace {
 /// .m8n8k4 of .f16 multiplies four pairs of matrices: lanes 4 q to 4 q + 3 and 16 + 4 q to
 /// 16 + 4 q + 3 hold those of product q. A lane's half of the pair is lane / 16.
 struct QuadPlace {
-  int product = 0;
-  FragmentPlace place;
+  int product = 0;      ///< which of the four pairs
+  FragmentPlace place;  ///< in its matrix
 };
 
 /// Element `i` (0 to 3) of A, or of B with `row` the column n: along k where the fragment is
@@ -67,7 +68,7 @@ struct QuadPlace {
 
 /// Sparse A: which of the elements of a row are kept. `bits` are the row's, 4 for a chunk.
 struct SparseRow {
-  uint64_t bits = 0;
+  uint64_t bits = 0;     ///< 4 for each chunk of the row
   bool singles = false;  ///< .tf32: one of two, else two of four
   int pair = 1;          ///< elements that stand together: 2 for 4-bit types, else 1
 

@@ -18,14 +18,14 @@
 
 namespace bw::sim {
 
-inline constexpr int kWarpMmaFractionBits = 25;
+inline constexpr int kWarpMmaFractionBits = 25;  ///< that the sum of a step keeps
 
 /// A step of one element of D.
 struct WarpMmaStep {
-  const float* a = nullptr;  ///< k elements, `a_stride` apart
-  size_t a_stride = 1;
-  const float* b = nullptr;  ///< k elements, contiguous
-  int k = 0;
+  const float* a = nullptr;      ///< k elements, `a_stride` apart
+  size_t a_stride = 1;           ///< from one element of A to the next
+  const float* b = nullptr;      ///< k elements, contiguous
+  int k = 0;                     ///< products of the step
   uint64_t used = ~uint64_t{0};  ///< bit i: product i takes part (of sparse A the kept ones)
   int least_exponent = -126;     ///< of the smallest normal number of A's and B's format
   bool half_result = false;      ///< D is f16 (its value is returned as f32)
