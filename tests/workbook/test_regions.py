@@ -127,9 +127,16 @@ class Balance(unittest.TestCase):
         self.problem("#if 0", 0, "#if")
         self.problem("}  // namespace bw\nnamespace other {", 0, "outside of the marks")
         self.problem("a; \\", 0, "backslash")
+        self.problem("a;\n\f#include <b>", 1, "#include")
+        self.problem("a;\n%:include <b>", 1, "old spelling of `#`")
+        self.problem("%>\nvoid f() <%", 0, "old spelling of `}`")
+        # A literal behind a hexadecimal digit hides nothing from the first look.
+        self.problem("a'\"' ; \" /* \"\n#include <b>\n\" */ \";", 1, "#include")
+        self.problem("a 'b", 0, "string")
 
     def test_lets_pass_what_is_whole(self):
         for text in ("", "// } {\n/* ( */ f('{', \"}\");", "#pragma unroll\nfor (;;) {}", "x = 1'000;",
+                     "x = 0x1'0000u + 1'0.5e+3; c = 'a'; s = u8\"}\"; r = LR\"(})\";",
                      'asm("}" : : "r"(x));', 'f(R"(})");', "auto f = [&](int a) { return v[a]; };"):
             self.assertIsNone(regions.unbalanced(text), text)
 

@@ -9,8 +9,8 @@ from ..errors import WorkbookError
 
 _LIBRARIES = ("typer", "rich", "watchfiles")
 # What works without the private environment, for the sentence that says it is missing.
-_STILL = ("`list`, `hint`, `run`, `profile`, `test`, `bench`, `grade`, `doctor` and `setup` work without "
-          "it.")
+_STILL = ("`list`, `hint`, `run`, `profile`, `test`, `bench`, `grade`, `doctor` and `setup` work "
+          "without it.")
 
 
 def is_missing(root):
