@@ -73,14 +73,14 @@ __device__ void issue_mma(uint32_t d, uint64_t a, uint64_t b, uint32_t descripto
   if constexpr (Format::kPairs) {
     asm volatile(
         "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %6, 0;\n\t"
-        "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X [%0], %1, %2, %3, [%4], "
+        "tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.block16 [%0], %1, %2, %3, [%4], "
         "[%5], p;\n\t}" ::"r"(d),
         "l"(a), "l"(b), "r"(descriptor), "r"(a_scales), "r"(b_scales), "r"(enable)
         : "memory");
   } else {
     asm volatile(
         "{\n\t.reg .pred p;\n\tsetp.ne.b32 p, %6, 0;\n\t"
-        "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X [%0], %1, %2, %3, [%4], "
+        "tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.block32 [%0], %1, %2, %3, [%4], "
         "[%5], p;\n\t}" ::"r"(d),
         "l"(a), "l"(b), "r"(descriptor), "r"(a_scales), "r"(b_scales), "r"(enable)
         : "memory");

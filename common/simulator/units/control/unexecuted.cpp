@@ -21,8 +21,6 @@ constexpr OpcodeRow refused(std::string_view base, std::string_view modifiers,
 }
 
 constexpr std::array kRows = {
-    // Fifth-generation tensor core: reductions while loading.
-    refused("tcgen05.ld.red", "*", "tcgen05.ld.red"),
     // Warp-level and warpgroup-level matrix instructions of earlier generations.
     refused("wgmma.mma_async", "*", "wgmma.mma_async"),
     refused("wgmma.fence", "*", "wgmma.fence"),

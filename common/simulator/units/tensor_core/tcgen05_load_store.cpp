@@ -332,6 +332,11 @@ void bind_store(Binder& binder) {
   bind_transfer(binder, false);
   binder.out.execute = execute_store;
 }
+/// tcgen05.ld.red: the machine does not have it.
+[[noreturn]] void bind_load_reduction(Binder& binder) {
+  binder.refuse("is no instruction of sm_100a: a load with a reduction needs sm_103a or sm_110a",
+                "load with tcgen05.ld and reduce the registers after tcgen05.wait::ld");
+}
 void bind_wait_load(Binder& binder) {
   binder.expect_count(0, 0);
   binder.out.execute = execute_wait_load;
@@ -366,6 +371,13 @@ constexpr OpcodeRow kRows[] = {
      .cycles = costs::kSharedAccess,
      .awaits_loads = true,
      .section = "tcgen05.st"},
+    {.base = "tcgen05.ld.red",
+     .modifiers = "sync aligned shape=32x32b|16x32bx2 num=x2|x4|x8|x16|x32|x64|x128 "
+                  "operation=min|max [abs] [NaN] type=f32|u32|s32",
+     .bind = bind_load_reduction,
+     .effect = Effect::cluster,
+     .cycles = costs::kSharedAccess,
+     .section = "tcgen05.ld"},
     wait_row("tcgen05.wait::ld", bind_wait_load),
     wait_row("tcgen05.wait::st", bind_wait_store),
 };
