@@ -48,6 +48,14 @@ int64_t fill_cycles(const GemmKernel& kernel) {
   return kBarriers + kPerColumn * kernel.slice_columns;
 }
 
+/// How many clusters run at once. One lies within a GPC, so that of 148 multiprocessors not 9 but 8
+/// clusters of 16 CTAs do. What a GPC of a B200 has isn't published: 18 are assumed.
+int64_t resident_clusters(int multiprocessors, int cluster_size) {
+  constexpr int kGpcMultiprocessors = 18;
+  return multiprocessors / kGpcMultiprocessors * (kGpcMultiprocessors / cluster_size) +
+         multiprocessors % kGpcMultiprocessors / cluster_size;
+}
+
 }  // namespace
 
 GemmCost gemm_cost(const GemmKernel& kernel) {
@@ -75,7 +83,7 @@ GemmCost gemm_cost(const GemmKernel& kernel) {
 int64_t modelled_cycles(const GemmKernel& kernel, int64_t m, int64_t n, int64_t k,
                         int multiprocessors) {
   const GemmTraits& traits = kernel.traits;
-  const int64_t resident = multiprocessors / traits.cluster_size();
+  const int64_t resident = resident_clusters(multiprocessors, traits.cluster_size());
   if (resident == 0) return std::numeric_limits<int64_t>::max();
   const int64_t clusters =
       ceil_div(m, traits.cluster_rows()) * ceil_div(n, traits.cluster_columns());
