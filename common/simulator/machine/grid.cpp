@@ -251,6 +251,7 @@ void Grid::run_alone(LaunchResult& result) {
   end(result.status);
   result.cycles = cluster.statistics().cycles;
   result.warp_instructions = cluster.statistics().warp_instructions;
+  result.tolerated = cluster.statistics().tolerated;
   if (is_stuck(result.status)) stuck_ = std::move(running_.front());
   running_.clear();
 }
