@@ -1,6 +1,8 @@
 /// \file
 /// The two levels: what the PTX ISA leaves undefined is a fault at `isa`, whose last line names the
 /// other level, and does at `hardware` what hardware does.
+#include <cstdlib>
+
 #include "tests/simulator/units/copy_harness.hpp"
 #include "tests/simulator/units/synchronisation.hpp"
 
@@ -17,6 +19,21 @@ Report expect_isa_fault(std::vector<std::string> parts, Action&& action) {
   const std::string text = report.format();
   EXPECT_NE(text.find(kOtherLevel, text.rfind('\n')), std::string::npos) << text;
   return report;
+}
+
+TEST(Levels, TheEnvironmentChoosesByTheNewNamesAndTheOld) {
+  const auto chosen = [](const char* name) {
+    setenv("BW_SIM_STRICTNESS", name, 1);
+    struct Unset {
+      ~Unset() { unsetenv("BW_SIM_STRICTNESS"); }
+    } const unset;
+    return Settings::from_environment().strictness;
+  };
+  for (const char* const name : {"isa", "strict", ""}) EXPECT_EQ(chosen(name), Strictness::isa);
+  for (const char* const name : {"hardware", "lenient"})
+    EXPECT_EQ(chosen(name), Strictness::hardware);
+  expect_fault(FaultKind::launch, {"BW_SIM_STRICTNESS", "\"loose\"", "\"isa\" or \"hardware\""},
+               [&] { (void)chosen("loose"); });
 }
 
 // ---- Registers of tcgen05.ld
