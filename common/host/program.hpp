@@ -13,6 +13,7 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include "common/host/command_line.hpp"
 #include "common/host/comparison.hpp"
@@ -53,6 +54,16 @@ inline void print_machine() {
   check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
   std::printf("machine  %s (compute capability %d.%d, %d SMs)\n", properties.name, properties.major,
               properties.minor, properties.multiProcessorCount);
+}
+
+/// Whether the current device is the simulator's, whose time is the same in every launch.
+inline bool is_simulated() {
+  constexpr std::string_view kBeginning = "Simulated ";
+  cudaDeviceProp properties{};
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
+  return std::string_view(properties.name).starts_with(kBeginning);
 }
 
 /// Throws Error when `bytes`, the host memory that a problem takes, aren't there.

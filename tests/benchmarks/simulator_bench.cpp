@@ -1,6 +1,7 @@
 /// \file
 /// How fast the simulator is: the simulated blockwise FP8 GEMM against OpenBLAS sgemm of the same
-/// size on the same cores, the two in turn, and how its time grows with size and with host threads.
+/// size on the same cores, the two in turn; against chapter 6's GEMM, whose sums have an H100's
+/// bits; and how its time grows with size and with host threads.
 #include <cblas.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "common/simulator/cudart/runtime.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
+#include "tests/benchmarks/simulated_hopper_gemm.hpp"
 
 namespace {
 
@@ -28,6 +30,8 @@ constexpr Shape kShapes[] = {
 constexpr Shape kThreadShape = {1024, 1024, 1024};
 /// The same for all shapes, so that their times can be compared.
 constexpr const char* kConfiguration = "cta1_128x128_1x1";
+constexpr Shape kHopperShape = {1024, 1024, 1024};
+constexpr const char* kHopperConfiguration = "128x192_2x1";
 
 double seconds_of(const std::function<void()>& run) {
   const auto begin = std::chrono::steady_clock::now();
@@ -141,6 +145,19 @@ void compare_with_openblas(unsigned threads) {
       threads, kConfiguration, openblas_get_corename());
 }
 
+/// Chapter 6's GEMM on the simulated H100 against chapter 5's on the simulated B200, in turn.
+void compare_chapters(const bw::bench::SimulatedHopperGemm& hopper) {
+  SimulatedGemm blackwell(kHopperShape);
+  const Duel times = duel([&] { hopper.run(); }, [&] { blackwell.run(); });
+  std::printf("%-16s %12s %12s %7s\n", "M x N x K", "chapter 6 ms", "chapter 5 ms", "ratio");
+  char name[32];
+  std::snprintf(name, sizeof name, "%dx%dx%d", kHopperShape.m, kHopperShape.n, kHopperShape.k);
+  std::printf("%-16s %12.1f %12.1f %7.2f\n(in turn, medians; %s on an H100, %s on a B200)\n\n",
+              name, times.first * 1e3, times.second * 1e3, times.ratio, kHopperConfiguration,
+              kConfiguration);
+  std::fflush(stdout);
+}
+
 /// The simulated GEMM with one host thread against 2, 4, ... of them, in turn.
 void scale_with_threads(unsigned most) {
   bw::sim::Settings& settings = bw::sim::cudart::Runtime::instance().device().settings();
@@ -165,6 +182,7 @@ void scale_with_threads(unsigned most) {
 
 int main() {
   try {
+    const bw::bench::SimulatedHopperGemm hopper(kHopperShape.m, kHopperConfiguration);
     const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
     openblas_set_num_threads(static_cast<int>(threads));
     // A launch lasts milliseconds: on a virtual machine whose scheduler fills one core before it
@@ -172,6 +190,7 @@ int main() {
     // between two products, have been spread long ago.
     bw::sim::cudart::Runtime::instance().device().settings().pin_threads = true;
     compare_with_openblas(threads);
+    compare_chapters(hopper);
     scale_with_threads(threads);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "simulator_bench: %s\n", error.what());

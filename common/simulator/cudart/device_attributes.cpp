@@ -22,7 +22,6 @@ constexpr int kMaxBlockZ = 64;
 constexpr int kConstantBytes = 64 * 1024;
 constexpr int kMaxPitchBytes = 0x7fffffff;
 constexpr int kAccessWindowBytes = 128 * 1024 * 1024;
-constexpr int kAsyncEngines = 4;
 constexpr int kSinglePerDouble = 2;
 
 // Textures and surfaces: limits for the programs that print them; their use is refused.
@@ -77,7 +76,6 @@ constexpr AttributeRow kAttributes[] = {
     {cudaDevAttrSurfaceAlignment, kTextureAlignmentBytes},
     {cudaDevAttrConcurrentKernels, 1},
     {cudaDevAttrMaxThreadsPerMultiProcessor, kMaxThreadsPerSm},
-    {cudaDevAttrAsyncEngineCount, kAsyncEngines},
     {cudaDevAttrUnifiedAddressing, 1},
     {cudaDevAttrMaxTexture1DLayeredWidth, kLayeredWidth},
     {cudaDevAttrMaxTexture1DLayeredLayers, kLayers},
@@ -151,6 +149,8 @@ std::optional<int> machine_attribute(int attribute, const Settings& settings) {
       return static_cast<int>(machine.memory_clock_kilohertz);
     case cudaDevAttrGlobalMemoryBusWidth:
       return static_cast<int>(machine.memory_bus_bits);
+    case cudaDevAttrAsyncEngineCount:
+      return static_cast<int>(machine.copy_engines);
     case cudaDevAttrL2CacheSize:
       return static_cast<int>(machine.l2_bytes);
     case cudaDevAttrMaxPersistingL2CacheSize:
@@ -223,7 +223,7 @@ cudaDeviceProp device_properties(const Settings& settings) {
   std::copy_n(cubemap_layered, 2, p.maxSurfaceCubemapLayered);
   p.surfaceAlignment = kTextureAlignmentBytes;
   p.concurrentKernels = 1;
-  p.asyncEngineCount = kAsyncEngines;
+  p.asyncEngineCount = value(cudaDevAttrAsyncEngineCount);
   p.unifiedAddressing = 1;
   p.memoryBusWidth = value(cudaDevAttrGlobalMemoryBusWidth);
   p.l2CacheSize = value(cudaDevAttrL2CacheSize);

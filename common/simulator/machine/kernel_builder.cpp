@@ -229,20 +229,24 @@ void KernelBuilder::decode_instructions() {
   for (size_t index = 0; index < sources.size(); ++index)
     kernel_.code_[index].operands = kernel_.operands_.data() + first_operand_[index];
   wrap_late_reads();
+  for (void (*const finish)(KernelBuilder&) : finishers_) finish(*this);
+}
+
+void KernelBuilder::wrap(uint32_t index, const std::vector<uint32_t>& registers,
+                         StrandHandler handler) {
+  Instruction& instruction = kernel_.code_[index];
+  auto late = std::make_shared<LateRead>();
+  late->original = instruction;
+  for (const uint32_t reg : registers) late->registers.push_back({register_operand(reg), reg});
+  instruction.execute = handler;
+  instruction.detail = late.get();
+  keep(std::move(late));
 }
 
 void KernelBuilder::wrap_late_reads() {
   if (late_reader_ == nullptr) return;
-  for (const ptx::PendingRead& read : ptx::reads_of_pending_registers(function_)) {
-    Instruction& instruction = kernel_.code_[read.instruction];
-    auto late = std::make_shared<LateRead>();
-    late->original = instruction;
-    for (const uint32_t reg : read.registers)
-      late->registers.push_back({register_operand(reg), reg});
-    instruction.execute = late_reader_;
-    instruction.detail = late.get();
-    keep(std::move(late));
-  }
+  for (const ptx::PendingRead& read : ptx::reads_of_pending_registers(function_))
+    wrap(read.instruction, read.registers, late_reader_);
 }
 
 }  // namespace bw::sim

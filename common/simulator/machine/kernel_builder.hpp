@@ -2,6 +2,7 @@
 /// \file
 /// Decodes an entry function into a Kernel: memory layout, constants, operands, instructions.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -42,6 +43,17 @@ class KernelBuilder {
   void check_late_reads(StrandHandler reader) { late_reader_ = reader; }
   /// The kernel takes what the CTAs of an SM share.
   void note_shared_sm() { kernel_.shares_sm_ = true; }
+  /// Calls `finish` once, when all instructions are decoded: for families with rules about a kernel
+  /// as a whole.
+  void when_decoded(void (*finish)(KernelBuilder&)) {
+    if (std::find(finishers_.begin(), finishers_.end(), finish) == finishers_.end())
+      finishers_.push_back(finish);
+  }
+  /// For finishers: an instruction, by its index in the PTX function.
+  [[nodiscard]] Instruction& decoded(size_t index) { return kernel_.code_[index]; }
+  /// For finishers: `handler` executes the instruction instead, with a LateRead as detail that
+  /// names these registers.
+  void wrap(uint32_t index, const std::vector<uint32_t>& registers, StrandHandler handler);
   /// Its function in the module.
   [[nodiscard]] const ptx::Function& function() const { return function_; }
   /// The kernel's name, for messages.
@@ -61,6 +73,7 @@ class KernelBuilder {
   const ptx::Function& function_;
   ptx::RegisterLayout layout_;
   uint32_t sink_offset_ = 0;
+  std::vector<void (*)(KernelBuilder&)> finishers_;
   StrandHandler late_reader_ = nullptr;  ///< null: the kernel has no tcgen05.ld
   std::vector<Operand> current_operands_;
   std::vector<uint32_t> first_operand_;  ///< per instruction, until the pool is complete

@@ -1,6 +1,7 @@
 #pragma once
 /// \file
-/// An instruction that may read a register before what an asynchronous load brings is there.
+/// An instruction whose registers must be looked at first: it may read one before what an
+/// asynchronous operation brings is there.
 
 #include <cstdint>
 #include <vector>

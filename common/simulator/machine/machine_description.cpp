@@ -12,15 +12,17 @@ namespace {
 
 constexpr uint32_t kMebibyte = 1024 * 1024;
 
-// GPCs are not documented. Hopper's are those with which a program asks an H100 how many clusters
-// of 1 to 16 CTAs it holds and gets the measured answers (tests/hardware); a B200's are assumed.
+// GPCs are not documented, and chips differ. Hopper's are those with which a program asks an H100
+// how many clusters of 1 to 16 CTAs it holds, one CTA an SM, and gets the measured answers
+// (tests/hardware); a B200's are assumed.
 constexpr std::array<uint32_t, 8> kBlackwellGpcs = {20, 20, 18, 18, 18, 18, 18, 18};
-constexpr std::array<uint32_t, 8> kHopperGpcs = {18, 18, 16, 16, 16, 16, 16, 16};
+constexpr std::array<uint32_t, 8> kHopperGpcs = {18, 18, 18, 18, 18, 18, 16, 8};
 
 constexpr std::array<std::string_view, 1> kMissingOnBlackwell = {"wgmma."};
 constexpr std::array<std::string_view, 2> kMissingOnHopper = {"tcgen05.", "clusterlaunchcontrol."};
 
-// Clocks, memory and L2: published data of the products.
+// Clocks, memory, L2 and engines: of the H100 as measured (tests/hardware); of the others
+// published.
 constexpr std::array kMachines = {
     MachineDescription{.name = "b200",
                        .device_name = "Simulated sm_100a GPU (bw simulator)",
@@ -33,7 +35,8 @@ constexpr std::array kMachines = {
                        .clock_ghz = 1.965,
                        .memory_clock_kilohertz = 3996000,
                        .memory_bus_bits = 8192,
-                       .l2_bytes = 126 * kMebibyte},
+                       .l2_bytes = 126 * kMebibyte,
+                       .copy_engines = 4},
     MachineDescription{.name = "h100",
                        .device_name = "Simulated sm_90a GPU, H100 (bw simulator)",
                        .major = 9,
@@ -45,7 +48,8 @@ constexpr std::array kMachines = {
                        .clock_ghz = 1.98,
                        .memory_clock_kilohertz = 2619000,
                        .memory_bus_bits = 5120,
-                       .l2_bytes = 50 * kMebibyte},
+                       .l2_bytes = 50 * kMebibyte,
+                       .copy_engines = 3},
     MachineDescription{.name = "h200",
                        .device_name = "Simulated sm_90a GPU, H200 (bw simulator)",
                        .major = 9,
@@ -57,7 +61,8 @@ constexpr std::array kMachines = {
                        .clock_ghz = 1.98,
                        .memory_clock_kilohertz = 3201000,
                        .memory_bus_bits = 6144,
-                       .l2_bytes = 50 * kMebibyte},
+                       .l2_bytes = 50 * kMebibyte,
+                       .copy_engines = 3},
 };
 
 constexpr bool gpcs_hold_all_sms() {

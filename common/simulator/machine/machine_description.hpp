@@ -24,6 +24,7 @@ struct MachineDescription {
   uint32_t memory_clock_kilohertz = 0;  ///< as the runtime gives it
   uint32_t memory_bus_bits = 0;         ///< as the runtime gives it
   uint32_t l2_bytes = 0;                ///< size of the L2 cache
+  uint32_t copy_engines = 0;            ///< as the runtime gives it
 
   /// 100 for compute capability 10.0.
   [[nodiscard]] constexpr uint32_t architecture() const { return major * 10 + minor; }

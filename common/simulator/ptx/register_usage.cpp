@@ -55,11 +55,17 @@ bool destinations_are_read(const Instruction& instruction) noexcept {
 }
 
 bool writes_asynchronously(const Instruction& instruction) noexcept {
-  return is_form_of(instruction.opcode, "tcgen05.ld");
+  return is_form_of(instruction.opcode, "tcgen05.ld") ||
+         is_form_of(instruction.opcode, "wgmma.mma_async");
 }
 
 bool ends_asynchronous_writes(const Instruction& instruction) noexcept {
-  return !instruction.has_guard && is_form_of(instruction.opcode, "tcgen05.wait::ld");
+  if (instruction.has_guard) return false;
+  if (is_form_of(instruction.opcode, "tcgen05.wait::ld")) return true;
+  if (!is_form_of(instruction.opcode, "wgmma.wait_group") || instruction.operands.empty())
+    return false;
+  const Operand& pending = instruction.operands[0];
+  return pending.kind == Operand::Kind::integer && pending.value == 0;
 }
 
 }  // namespace bw::sim::ptx

@@ -17,10 +17,11 @@ namespace bw::sim::ptx {
 /// True if the destinations are read as well (accumulators of wgmma.mma_async).
 [[nodiscard]] bool destinations_are_read(const Instruction& instruction) noexcept;
 
-/// True for tcgen05.ld, whose destinations are written some time before tcgen05.wait::ld returns.
+/// True for tcgen05.ld, whose destinations are written some time before tcgen05.wait::ld returns,
+/// and for wgmma.mma_async, whose are written before a wgmma.wait_group returns.
 [[nodiscard]] bool writes_asynchronously(const Instruction& instruction) noexcept;
-/// True for tcgen05.wait::ld without a guard: no register is written behind the program's back
-/// after it.
+/// True for tcgen05.wait::ld and wgmma.wait_group 0 without a guard: no register is written behind
+/// the program's back after it.
 [[nodiscard]] bool ends_asynchronous_writes(const Instruction& instruction) noexcept;
 
 /// Calls visit(register) for each register in the operand, however deep.

@@ -43,6 +43,8 @@ std::span<const std::span<const OpcodeRow>> opcode_families() {
       tcgen05::shift_rows(),
       tcgen05::mma_rows(),
       tcgen05::commit_rows(),
+      wgmma::rows(),
+      wmma::rows(),
       unexecuted_rows(),
   };
   return families;

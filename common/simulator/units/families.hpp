@@ -84,5 +84,11 @@ namespace tcgen05 {
 [[nodiscard]] Rows mma_rows();
 [[nodiscard]] Rows commit_rows();  ///< commit and fence
 }  // namespace tcgen05
+namespace wgmma {
+[[nodiscard]] Rows rows();  ///< mma_async, dense and sparse, fence, commit_group, wait_group
+}  // namespace wgmma
+namespace wmma {
+[[nodiscard]] Rows rows();  ///< load, mma, store
+}  // namespace wmma
 
 }  // namespace bw::sim

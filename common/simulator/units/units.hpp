@@ -13,6 +13,7 @@
 #include "common/simulator/units/synchronisation/warp_sync.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
+#include "common/simulator/units/tensor_core/wgmma/wgmma_unit.hpp"
 
 namespace bw::sim {
 
@@ -25,6 +26,7 @@ struct CtaUnits final : CtaUnitState {
         warp_sync(cta),
         tensor_memory(cta),
         tensor_core(cta),
+        wgmma(cta),
         tma(cta),
         bulk_groups(cta),
         cp_async_groups(cta) {}
@@ -34,6 +36,7 @@ struct CtaUnits final : CtaUnitState {
   WarpSync warp_sync;             ///< of its warps
   TensorMemory tensor_memory;     ///< its columns
   TensorCore tensor_core;         ///< that it issues to
+  WgmmaUnit wgmma;                ///< of its warpgroups
   TmaEngine tma;                  ///< that it issues to
   BulkGroups bulk_groups;         ///< of its threads
   CpAsyncGroups cp_async_groups;  ///< of its threads

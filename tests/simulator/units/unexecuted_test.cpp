@@ -26,8 +26,7 @@ TEST(Unexecuted, EveryFormOfProductionKernelsIsExecuted) {
 
 TEST(Unexecuted, RefusedFormsHaveNoHandler) {
   for (const char* opcode :
-       {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16", "wgmma.fence.sync.aligned",
-        "mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", "tex.2d.v4.f32.s32",
+       {"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", "tex.2d.v4.f32.s32",
         "suld.b.2d.b32.trap", "multimem.red.add.u32"}) {
     const std::optional<RowMatch> match = find_row(opcode);
     ASSERT_TRUE(match.has_value()) << opcode;

@@ -21,16 +21,8 @@ constexpr OpcodeRow refused(std::string_view base, std::string_view modifiers,
 }
 
 constexpr std::array kRows = {
-    // Warp-level and warpgroup-level matrix instructions of earlier generations.
-    refused("wgmma.mma_async", "*", "wgmma.mma_async"),
-    refused("wgmma.fence", "*", "wgmma.fence"),
-    refused("wgmma.commit_group", "*", "wgmma.commit_group"),
-    refused("wgmma.wait_group", "*", "wgmma.wait_group"),
     // Of mma.sync only what sm_120 has is left: kind::f8f6f4 and block scaling.
     refused("mma", "*", "mma"),
-    refused("wmma.load", "*", "wmma.load"),
-    refused("wmma.store", "*", "wmma.store"),
-    refused("wmma.mma", "*", "wmma.mma"),
     // Textures and surfaces.
     refused("tex", "*", "tex"),
     refused("tld4", "*", "tld4"),

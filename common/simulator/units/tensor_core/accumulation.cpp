@@ -3,6 +3,7 @@
 #include <string>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/units/tensor_core/hopper_accumulation.hpp"
 #include "common/simulator/units/tensor_core/matrix_product.hpp"
 
 namespace bw::sim {
@@ -20,7 +21,9 @@ class Sequential final : public Accumulation {
 
 const Accumulation& accumulation(SummationModel model) {
   static const Sequential sequential;
+  static const HopperAccumulation hopper;
   if (model == SummationModel::sequential) return sequential;
+  if (model == SummationModel::hopper) return hopper;
   throw SimulationError(Report{FaultKind::launch,
                                std::string("the summation model \"") + summation_name(model) +
                                    "\" is not part of this build",

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/units/tensor_core/instruction_descriptor.hpp"
@@ -43,7 +44,12 @@ struct TileFormats {
   /// Products that one instruction sums (its K). A tile's k is a multiple: several instructions on
   /// one accumulator, in their order.
   uint32_t step = 0;
+  /// Of D. Tiles hold fp32; a model that rounds to f16 in its own way gives values of that format.
+  AccumulatorFormat d = AccumulatorFormat::f32;
 };
+
+/// Tiles that can be summed together: the rows of a warpgroup.
+inline constexpr size_t kMostJointTiles = 4;
 
 /// A model. Objects are stateless and shared by all host threads.
 class Accumulation {
@@ -56,6 +62,12 @@ class Accumulation {
   /// Sums one tile. The same bits whatever the host's processor and however K is split into tiles
   /// of whole steps.
   virtual void multiply(const RowTile& tile, const TileFormats& formats) const = 0;
+
+  /// Several tiles, at most kMostJointTiles, that share B: all but `a`, `d` and `d_stride` is the
+  /// same. What multiply() gives for each; some models are quicker so.
+  virtual void multiply_together(std::span<const RowTile> tiles, const TileFormats& formats) const {
+    for (const RowTile& tile : tiles) multiply(tile, formats);
+  }
 };
 
 /// The model of that name; not SummationModel::machine. Throws SimulationError{launch} for a model
@@ -69,5 +81,9 @@ class Accumulation {
 
 /// Default of the fifth-generation tensor core (tcgen05).
 inline constexpr SummationModel kTcgen05Summation = SummationModel::sequential;
+/// Default of Hopper's warpgroups (wgmma).
+inline constexpr SummationModel kWgmmaSummation = SummationModel::hopper;
+/// Default of a warp's products from memory to memory (wmma).
+inline constexpr SummationModel kWmmaSummation = SummationModel::hopper;
 
 }  // namespace bw::sim

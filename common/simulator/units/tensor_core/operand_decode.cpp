@@ -184,6 +184,11 @@ void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::by
 
 uint16_t half_from_float(float value) { return std::bit_cast<uint16_t>(Eigen::half(value).x); }
 
+uint16_t tensor_core_half(float value) {
+  constexpr uint16_t kCanonicalNan = 0x7fff;
+  return std::isnan(value) ? kCanonicalNan : half_from_float(value);
+}
+
 float float_from_half(uint16_t bits) {
   uint32_t word = 0;
   decode_ieee<5, 10>(&bits, &word, 1);

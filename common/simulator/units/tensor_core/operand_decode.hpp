@@ -50,5 +50,7 @@ void transpose_row_block(const std::byte* rows, size_t row_stride_bytes, std::by
 [[nodiscard]] uint16_t half_from_float(float value);
 /// Exactly.
 [[nodiscard]] float float_from_half(uint16_t bits);
+/// As half_from_float, with the one NaN that tensor cores give as f16.
+[[nodiscard]] uint16_t tensor_core_half(float value);
 
 }  // namespace bw::sim

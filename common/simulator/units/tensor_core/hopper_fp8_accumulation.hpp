@@ -1,0 +1,27 @@
+#pragma once
+/// \file
+/// The sums of FP8 products as HopperAccumulation describes them, many at once.
+///
+/// All 32 products of a step are exact in fp32, and so is their sum once the terms are cut: it has
+/// 21 bits. Adding to an accumulator whose last bit is the last kept one, in the rounding mode
+/// "towards zero", cuts each term as it is added. The accumulator is positive (a large number is
+/// added first), so negative terms are cut downwards; those that lost bits are counted, one a lane
+/// of bytes, and given back.
+
+#include <span>
+
+#include "common/simulator/units/tensor_core/accumulation.hpp"
+
+namespace bw::sim {
+
+/// Products of a step.
+inline constexpr size_t kFp8Step = 32;
+/// Fraction bits that are kept of a term and of a result.
+inline constexpr int kFp8FractionBits = 13;
+
+/// Sums tiles of FP8 that share B (at most kMostJointTiles; k a multiple of kFp8Step). False, and
+/// nothing is written, where an operand is not finite or an accumulator is outside of the range
+/// that FP8 products reach: the caller then goes element by element.
+[[nodiscard]] bool multiply_fp8(std::span<const RowTile> tiles, const TileFormats& formats);
+
+}  // namespace bw::sim

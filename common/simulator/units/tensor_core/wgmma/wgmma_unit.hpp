@@ -1,0 +1,83 @@
+#pragma once
+/// \file
+/// The warpgroups of a CTA and their asynchronous MMAs (PTX ISA, "Asynchronous Warpgroup Level
+/// Matrix Multiply-Accumulate Instructions").
+///
+/// The four warps of a warpgroup issue the same MMAs in the same order. An MMA begins when the last
+/// of them has issued it, and reads shared memory and D's registers, and writes D, when it
+/// completes: a warp that doesn't wait reads old values. A's fragments are read at issue.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/tensor_core/accumulation.hpp"
+#include "common/simulator/units/tensor_core/wgmma/wgmma_form.hpp"
+
+namespace bw::sim {
+
+/// All warpgroups of one CTA.
+class WgmmaUnit {
+ public:
+  /// For a CTA that outlives it.
+  explicit WgmmaUnit(Cta& cta) : cta_(cta) {}
+
+  /// The strand's warp issues the next MMA of its warpgroup. `operation` holds what this warp
+  /// gives; its A fragment and metadata stand in the warp's place. Throws SimulationError{contract}
+  /// where another warp of the warpgroup has issued another one.
+  void issue(const Strand& strand, const Instruction& instruction, LaneMask active,
+             WgmmaOperation operation);
+  /// Closes the warp's open group.
+  void commit(const Strand& strand);
+  /// Waits until all but the `allowed` most recent groups of the warp are complete. To be called
+  /// again when the strand is resumed.
+  Flow wait(Strand& strand, uint32_t allowed);
+
+  /// The last MMA that this warp has issued and not waited for, with the register at that offset as
+  /// D or in its fragment of A; nullptr when there is none.
+  [[nodiscard]] const Instruction* in_flight(const Warp& warp, uint32_t register_offset) const;
+  /// The last MMA that this warp has issued and not committed; nullptr when there is none.
+  [[nodiscard]] const Instruction* uncommitted(const Warp& warp);
+  /// Waits for all MMAs that the warp has issued, committed or not; as wait().
+  Flow wait_for_all(Strand& strand);
+
+ private:
+  struct WarpState {
+    uint64_t issued = 0;                      ///< MMAs
+    uint64_t committed = 0;                   ///< MMAs
+    std::deque<const Instruction*> unwaited;  ///< the last of them, which no wait has covered
+    std::deque<uint64_t> group_ends;          ///< MMAs issued up to the end of each committed group
+    uint64_t target = 0;                      ///< MMAs that a suspended strand waits for
+    Strand* waiter = nullptr;
+  };
+  struct Warpgroup {
+    std::deque<WgmmaOperation> queue;  ///< not executed yet
+    uint64_t executed = 0;             ///< number of the queue's first
+    std::array<WarpState, kWarpgroupWarps> warps;
+    bool drain_scheduled = false;
+  };
+
+  Warpgroup& group_of(const Warp& warp);
+  /// Waits until the warp's first `target` MMAs are complete.
+  Flow wait_until(Strand& strand, uint64_t target, uint32_t allowed);
+  /// All warps have issued MMA `number`.
+  void begin(Warpgroup& group, uint64_t number);
+  void schedule_drain(uint32_t group, Cycle time);
+  void execute_until(Warpgroup& group, Cycle now);
+  [[nodiscard]] size_t batch_length(const Warpgroup& group, Cycle now) const;
+  void tell(const WgmmaOperation& operation, bool completes, Cycle now) const;
+
+  Cta& cta_;
+  std::deque<Warpgroup> groups_;  ///< by warp / 4; grows on demand
+  Cycle tensor_free_ = 0;         ///< when the tensor cores have done all that was begun
+};
+
+/// D of the operations in `batch`, one after the other on the same D, for all warps of a warpgroup.
+/// `model`: how products are summed.
+void execute_wgmma(std::span<const WgmmaOperation> batch, Cta& cta, uint32_t first_warp,
+                   const Accumulation& model);
+
+}  // namespace bw::sim

@@ -1,0 +1,205 @@
+/// \file
+/// wgmma: one product, groups, and every rule that can be broken. All its forms, shapes and layouts
+/// are compared with what an H100 computed (tests/hardware).
+#include <string>
+#include <vector>
+
+#include "tests/simulator/harness.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+constexpr uint32_t kThreads = 128;
+
+/// What a test changes of the kernel.
+struct Parts {
+  std::string before_fence = "";
+  std::string fence = "wgmma.fence.sync.aligned;";
+  std::string a_bits =
+      "0x0000000800400000";  ///< of the descriptor but its start: 128 and 1024 bytes
+  std::string between = "";  ///< from commit to wait
+  std::string commit = "wgmma.commit_group.sync.aligned;";
+  std::string wait = "wgmma.wait_group.sync.aligned 0;";
+  std::string guard = "";  ///< around all of wgmma
+};
+
+/// D = A * B for m64n8k16, f16 to f32: every element of A is 1, of B 2, so that D is 32. Thread t
+/// writes its first element of D to out[t].
+std::string kernel(const Parts& parts) {
+  std::string text = entry(".param .u64 out", R"(
+  .reg .pred %p<4>;
+  .reg .b32 %r<16>;
+  .reg .f32 %d<4>;
+  .reg .b64 %rd<8>;
+  .shared .align 128 .b8 a_tile[2048];
+  .shared .align 128 .b8 b_tile[512];
+  mov.u32 %r0, %tid.x;
+  mov.u32 %r1, a_tile;
+  mov.u32 %r2, b_tile;
+  mov.u32 %r3, 0;
+FILL:
+  and.b32 %r6, %r0, 127;
+  mad.lo.u32 %r4, %r6, 4, %r1;
+  add.u32 %r4, %r4, %r3;
+  st.shared.u32 [%r4], 0x3c003c00;
+  add.u32 %r3, %r3, 512;
+  setp.lt.u32 %p0, %r3, 2048;
+  @%p0 bra FILL;
+  setp.lt.u32 %p0, %r0, 64;
+  mad.lo.u32 %r4, %r0, 4, %r2;
+  @%p0 st.shared.u32 [%r4], 0x40004000;
+  fence.proxy.async;
+  bar.sync 0;
+  shr.u32 %r1, %r1, 4;
+  cvt.u64.u32 %rd0, %r1;
+  or.b64 %rd0, %rd0, A_BITS;
+  shr.u32 %r2, %r2, 4;
+  cvt.u64.u32 %rd1, %r2;
+  or.b64 %rd1, %rd1, 0x0000000800080000;
+  mov.f32 %d0, 0f00000000;
+  mov.f32 %d1, 0f00000000;
+  mov.f32 %d2, 0f00000000;
+  mov.f32 %d3, 0f00000000;
+  setp.eq.u32 %p1, 0, 0;
+  BEFORE_FENCE
+  FENCE
+  GUARD
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %rd0, %rd1, %p1, 1, 1, 0, 0;
+  COMMIT
+  BETWEEN
+  WAIT
+LEAVE:
+  ld.param.u64 %rd2, [out];
+  mul.wide.u32 %rd3, %r0, 4;
+  add.s64 %rd2, %rd2, %rd3;
+  st.global.f32 [%rd2], %d0;
+  ret;
+)");
+  const auto replace = [&](const std::string& name, const std::string& by) {
+    text.replace(text.find(name), name.size(), by);
+  };
+  replace("A_BITS", parts.a_bits);
+  replace("BEFORE_FENCE", parts.before_fence);
+  replace("FENCE", parts.fence);
+  replace("GUARD", parts.guard);
+  replace("COMMIT", parts.commit);
+  replace("BETWEEN", parts.between);
+  replace("WAIT", parts.wait);
+  replace("sm_100a", "sm_90a");
+  return text;
+}
+
+Settings hopper_settings(Strictness strictness = Strictness::isa, uint64_t seed = 0) {
+  Settings settings = test_settings(seed);
+  settings.machine = find_machine("h100");
+  settings.strictness = strictness;
+  return settings;
+}
+
+std::vector<float> run(const Parts& parts, const Settings& settings = hopper_settings(),
+                       uint32_t count = kThreads) {
+  Runner runner(settings);
+  auto out = runner.buffer(std::vector<float>(count, -1.0f));
+  runner.run(kernel(parts), threads(count), out);
+  return out.values();
+}
+
+void expect_refused(const Parts& parts, const std::vector<std::string>& words) {
+  expect_fault(FaultKind::contract, words, [&] { run(parts); });
+}
+
+TEST(Wgmma, MultipliesAndWaits) {
+  for (const uint64_t seed : {0u, 1u, 2u})
+    EXPECT_EQ(run({}, hopper_settings(Strictness::isa, seed)), std::vector<float>(kThreads, 32));
+}
+
+TEST(Wgmma, TwoWarpgroupsWorkOnTheirOwn) {
+  EXPECT_EQ(run({}, hopper_settings(), 2 * kThreads), std::vector<float>(2 * kThreads, 32));
+}
+
+TEST(Wgmma, AWaitForFewerGroupsLetsTheLastGoOn) {
+  // Two groups of one MMA each; all but one are waited for, then all.
+  const std::string mma =
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %rd0, %rd1, %p1, 1, "
+      "1, 0, 0; wgmma.commit_group.sync.aligned; ";
+  EXPECT_EQ(run({.between = mma + "wgmma.wait_group.sync.aligned 1;"}),
+            std::vector<float>(kThreads, 64));
+}
+
+TEST(Wgmma, ARegisterOfDReadBeforeTheWait) {
+  const Parts early{.between = "add.f32 %d0, %d0, 0f3f800000;"};
+  const Report report = expect_fault(
+      FaultKind::contract, {"register %d0 is touched before a wgmma.wait_group", "the MMA: "},
+      [&] { run(early); });
+  EXPECT_TRUE(report.hardware_accepts);
+  // As ptxas compiles it: the value is there.
+  EXPECT_EQ(run(early, hopper_settings(Strictness::hardware)), std::vector<float>(kThreads, 33));
+}
+
+TEST(Wgmma, ARegisterOfDWrittenBeforeTheWait) {
+  expect_refused({.between = "mov.f32 %d0, 0f3f800000;"},
+                 {"register %d0 is touched before a wgmma.wait_group"});
+}
+
+TEST(Wgmma, AWaitThatLeavesTheGroupPendingIsNotEnough) {
+  expect_refused({.wait = "wgmma.wait_group.sync.aligned 1;"},
+                 {"register %d0 is touched before a wgmma.wait_group"});
+}
+
+TEST(Wgmma, AnMmaThatIsNotCommittedIsNotWaitedFor) {
+  expect_refused({.commit = ""}, {"an MMA was issued and not committed", "the MMA: test.ptx:"});
+}
+
+TEST(Wgmma, NoFence) {
+  const Report report =
+      expect_fault(FaultKind::contract, {"register %d0 was written, and no wgmma.fence stands"},
+                   [] { run({.fence = ""}); });
+  EXPECT_TRUE(report.hardware_accepts);
+  EXPECT_EQ(run({.fence = ""}, hopper_settings(Strictness::hardware)),
+            std::vector<float>(kThreads, 32));
+}
+
+TEST(Wgmma, ARegisterWrittenAfterTheFence) {
+  expect_refused({.fence = "wgmma.fence.sync.aligned; mov.f32 %d3, 0f00000000;"},
+                 {"register %d3 was written", "written by test.ptx:"});
+}
+
+TEST(Wgmma, AFenceOnOnePathIsNoFault) {
+  // Whether the fence is executed depends on the path; only what holds on all paths is refused.
+  const Parts parts{.fence =
+                        "setp.lt.u32 %p2, %r0, 1000; @!%p2 bra NOFENCE; "
+                        "wgmma.fence.sync.aligned; NOFENCE: "};
+  EXPECT_EQ(run(parts), std::vector<float>(kThreads, 32));
+}
+
+TEST(Wgmma, AWarpThatDoesNotComeIsNamed) {
+  const std::string text = expect_fault(FaultKind::deadlock, {"wgmma group", "all four warps"}, [] {
+                             run({.guard = "setp.ge.u32 %p2, %r0, 96; @%p2 bar.sync 1, 64;"});
+                           }).format();
+  EXPECT_NE(text.find("warps 0-2"), std::string::npos) << text;
+}
+
+TEST(Wgmma, HalfAWarpgroup) {
+  expect_fault(FaultKind::contract, {"is not one of four whole warps"},
+               [] { run({}, hopper_settings(), 64); });
+}
+
+TEST(Wgmma, DescriptorsOfItsOwnForEachWarp) {
+  expect_refused({.before_fence = "shr.u32 %r5, %r0, 5; cvt.u64.u32 %rd5, %r5; "
+                                  "add.s64 %rd1, %rd1, %rd5;"},
+                 {"issue different MMAs", "has given other descriptors"});
+  expect_refused({.before_fence = "cvt.u64.u32 %rd5, %r0; add.s64 %rd0, %rd0, %rd5;"},
+                 {"the descriptor of A differs between the threads of the warp"});
+}
+
+TEST(Wgmma, DescriptorsThatAreNoneAndOperandsOutside) {
+  expect_refused({.a_bits = "0x4000400800400000"}, {"A: the shared-memory descriptor", "tcgen05"});
+  expect_refused({.a_bits = "0x0000000800403000"}, {"out of bounds: A of 64 rows"});
+}
+
+TEST(Wgmma, IsNotOnABlackwell) {
+  expect_fault(FaultKind::unsupported, {"sm_90a", "b200"}, [] { run({}, test_settings()); });
+}
+
+}  // namespace
+}  // namespace bw::sim::test
