@@ -52,20 +52,31 @@ int field_of(float value) {
   return static_cast<int>((std::bit_cast<uint32_t>(value) & kMagnitudeMask) >> kFp32FractionBits);
 }
 
-/// A factor's exponent, a subnormal's being that of the smallest normal number, and its lowest bit.
-struct Factor {
-  int exponent, lowest_bit;
-};
+/// Factors' exponents, a subnormal's being that of the smallest normal number, and their lowest
+/// bits; returns the largest field. The loops here and below have neither branches nor overlapping
+/// pointers, so the compiler vectorises them.
+int split_factors(const float* __restrict values, size_t count, int least_exponent,
+                  int8_t* __restrict exponents, int8_t* __restrict lowest_bits) {
+  int largest_field = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t magnitude = std::bit_cast<uint32_t>(values[i]) & kMagnitudeMask;
+    const auto field = static_cast<int>(magnitude >> kFp32FractionBits);
+    const auto significand = static_cast<int>((magnitude & kFractionMask) | kLeadingBit);
+    const auto lowest = std::bit_cast<int>(static_cast<float>(significand & -significand));
+    const int exponent = std::max(field - kFp32Bias, least_exponent);
+    const int lowest_bit =
+        field - kFp32FractionBits + (lowest >> kFp32FractionBits) - 2 * kFp32Bias;
+    exponents[i] = static_cast<int8_t>(magnitude == 0 ? kZeroExponent : exponent);
+    lowest_bits[i] = static_cast<int8_t>(magnitude == 0 ? kExact : lowest_bit);
+    largest_field = std::max(largest_field, field);
+  }
+  return largest_field;
+}
 
-inline Factor factor_of(float value, int least_exponent) {
-  const uint32_t magnitude = std::bit_cast<uint32_t>(value) & kMagnitudeMask;
-  const uint32_t significand = (magnitude & kFractionMask) | kLeadingBit;
-  const auto lowest = static_cast<float>(static_cast<int>(significand & (~significand + 1)));
-  const int exponent = static_cast<int>(magnitude >> kFp32FractionBits) - kFp32Bias;
-  const int lowest_bit = exponent - kFp32FractionBits + field_of(lowest) - kFp32Bias;
-  const bool is_zero = magnitude == 0;
-  return {is_zero ? kZeroExponent : std::max(exponent, least_exponent),
-          is_zero ? kExact : lowest_bit};
+/// 1 for each negative value, else 0.
+void find_signs(const float* __restrict values, size_t count, uint8_t* __restrict negative) {
+  for (size_t i = 0; i < count; ++i)
+    negative[i] = static_cast<uint8_t>(std::bit_cast<uint32_t>(values[i]) >> 31);
 }
 
 int least_exponent(MmaFormat format) { return format == MmaFormat::e4m3 ? -6 : -14; }
@@ -78,33 +89,42 @@ struct Workspace {
   // Of B: [n][k].
   std::vector<int8_t> b_exponents, b_lowest;
   std::vector<uint8_t> b_negative;
-  std::vector<RowBytes> largest;  ///< [n]: exponents to which terms are aligned
-  std::vector<float> sums;        ///< [tile][n][16]
+  std::vector<int8_t> exponents, lowest_bits;  ///< of one tile of A: [k][16]
+  std::vector<uint8_t> negative;               ///< likewise
+  std::vector<RowBytes> largest;               ///< [n]: exponents to which terms are aligned
+  std::vector<float> sums;                     ///< [tile][n][16]
 };
 thread_local Workspace workspace;
 
 /// Whether all of A is finite.
 bool prepare_a(std::span<const RowTile> tiles, int least) {
-  const size_t k = tiles[0].k;
+  const size_t k = tiles[0].k, count = k * kRowBlock;
   workspace.a_exponents.resize(k);
   workspace.a_lowest.resize(2 * k);
+  workspace.exponents.resize(count);
+  workspace.lowest_bits.resize(count);
+  workspace.negative.resize(count);
   int largest_field = 0;
-  for (size_t tile = 0; tile < tiles.size(); ++tile)
+  for (size_t tile = 0; tile < tiles.size(); ++tile) {
+    largest_field = std::max(largest_field,
+                             split_factors(tiles[tile].a, count, least, workspace.exponents.data(),
+                                           workspace.lowest_bits.data()));
+    find_signs(tiles[tile].a, count, workspace.negative.data());
     for (size_t i = 0; i < k; ++i) {
-      const float* const values = tiles[tile].a + i * kRowBlock;
-      const size_t first = tile * kRowBlock;
-      int8_t* const exponents = workspace.a_exponents[i].data() + first;
-      int8_t* const of_negative = workspace.a_lowest[2 * i].data() + first;
-      int8_t* const of_positive = workspace.a_lowest[2 * i + 1].data() + first;
+      const size_t from = i * kRowBlock, to = tile * kRowBlock;
+      const uint8_t* const negative = workspace.negative.data() + from;
+      const int8_t* const lowest = workspace.lowest_bits.data() + from;
+      std::copy_n(workspace.exponents.data() + from, kRowBlock,
+                  workspace.a_exponents[i].data() + to);
+      int8_t of_negative[kRowBlock], of_positive[kRowBlock];
       for (size_t row = 0; row < kRowBlock; ++row) {
-        const Factor factor = factor_of(values[row], least);
-        const bool is_negative = std::bit_cast<int32_t>(values[row]) < 0;
-        exponents[row] = static_cast<int8_t>(factor.exponent);
-        of_negative[row] = static_cast<int8_t>(is_negative ? factor.lowest_bit : kExact);
-        of_positive[row] = static_cast<int8_t>(is_negative ? kExact : factor.lowest_bit);
-        largest_field = std::max(largest_field, field_of(values[row]));
+        of_negative[row] = negative[row] != 0 ? lowest[row] : int8_t{kExact};
+        of_positive[row] = negative[row] != 0 ? int8_t{kExact} : lowest[row];
       }
+      std::copy_n(of_negative, kRowBlock, workspace.a_lowest[2 * i].data() + to);
+      std::copy_n(of_positive, kRowBlock, workspace.a_lowest[2 * i + 1].data() + to);
     }
+  }
   return largest_field < kFp32NanField;
 }
 
@@ -116,16 +136,11 @@ bool prepare_b(const RowTile& tile, int least) {
   int largest_field = 0;
   for (size_t column = 0; column < tile.n; ++column) {
     const float* const values = tile.b + column * tile.b_stride;
-    int8_t* const exponents = workspace.b_exponents.data() + column * tile.k;
-    int8_t* const lowest = workspace.b_lowest.data() + column * tile.k;
-    uint8_t* const negative = workspace.b_negative.data() + column * tile.k;
-    for (size_t i = 0; i < tile.k; ++i) {
-      const Factor factor = factor_of(values[i], least);
-      exponents[i] = static_cast<int8_t>(factor.exponent);
-      lowest[i] = static_cast<int8_t>(factor.lowest_bit);
-      negative[i] = std::bit_cast<int32_t>(values[i]) < 0 ? 1 : 0;
-      largest_field = std::max(largest_field, field_of(values[i]));
-    }
+    const size_t first = column * tile.k;
+    largest_field = std::max(
+        largest_field, split_factors(values, tile.k, least, workspace.b_exponents.data() + first,
+                                     workspace.b_lowest.data() + first));
+    find_signs(values, tile.k, workspace.b_negative.data() + first);
   }
   return largest_field < kFp32NanField;
 }
@@ -154,12 +169,11 @@ inline Bytes larger(Bytes x, Bytes y) { return x > y ? x : y; }
 /// `first`.
 void find_largest(size_t column, size_t first, size_t k, RowBytes& largest) {
   const int8_t* const b = workspace.b_exponents.data() + column * k + first;
+  const RowBytes* const a = workspace.a_exponents.data() + first;
   RowBytes found = largest;
-  for (size_t i = 0; i < kFp8Step; ++i) {
-    const RowBytes& a = workspace.a_exponents[first + i];
+  for (size_t i = 0; i < kFp8Step; ++i)
     for (size_t v = 0; v < kVectors; ++v)
-      found.parts[v] = larger(found.parts[v], a.parts[v] + b[i]);
-  }
+      found.parts[v] = larger(found.parts[v], a[i].parts[v] + b[i]);
   largest = found;
 }
 
@@ -167,11 +181,12 @@ void find_largest(size_t column, size_t first, size_t k, RowBytes& largest) {
 RowBytes count_cut(size_t column, size_t first, size_t k, const RowBytes& largest) {
   const int8_t* const lowest = workspace.b_lowest.data() + column * k + first;
   const uint8_t* const negative = workspace.b_negative.data() + column * k + first;
+  const RowBytes* const all = workspace.a_lowest.data() + 2 * first;
   RowBytes kept, count{};
   for (size_t v = 0; v < kVectors; ++v)
     kept.parts[v] = largest.parts[v] - static_cast<int8_t>(kFp8FractionBits);
   for (size_t i = 0; i < kFp8Step; ++i) {
-    const RowBytes& a = workspace.a_lowest[2 * (first + i) + negative[i]];
+    const RowBytes& a = all[2 * i + negative[i]];
     for (size_t v = 0; v < kVectors; ++v) count.parts[v] -= a.parts[v] < kept.parts[v] - lowest[i];
   }
   return count;
@@ -184,51 +199,68 @@ inline float large_number(int exponent) {
                    kHalf);
 }
 
+// The parts of a step for 16 rows of a column, in the rounding mode "towards zero".
+
+/// Exponents of the accumulators.
+inline void start_exponents(const float* __restrict d, int8_t* __restrict exponents) {
+  for (size_t row = 0; row < kRowBlock; ++row) {
+    const auto field =
+        static_cast<int>((std::bit_cast<uint32_t>(d[row]) & kMagnitudeMask) >> kFp32FractionBits);
+    exponents[row] = static_cast<int8_t>(std::max(field - kFp32Bias, kSmallestExponent));
+  }
+}
+
+/// The large number, and the accumulator, cut towards zero.
+inline void start_sums(const float* __restrict d, const int8_t* __restrict exponents,
+                       float* __restrict sums) {
+  for (size_t row = 0; row < kRowBlock; ++row) {
+    const float large = large_number(exponents[row]);
+    const float cut = std::fabs(d[row]) + large - large;
+    sums[row] = large + std::copysign(cut, d[row]);
+  }
+}
+
+/// The sum itself, with what was cut downwards given back, and its kept bits.
+inline void finish_sums(const float* __restrict sums, const int8_t* __restrict exponents,
+                        const int8_t* __restrict counts, float* __restrict d) {
+  for (size_t row = 0; row < kRowBlock; ++row) {
+    const int exponent = exponents[row];
+    const float last_kept = from_bits(static_cast<uint32_t>(exponent - kFp8FractionBits + kFp32Bias)
+                                      << kFp32FractionBits);
+    const auto given_back = static_cast<float>(static_cast<int>(counts[row]));
+    const float sum = sums[row] - large_number(exponent) + given_back * last_kept;
+    d[row] = from_bits(std::bit_cast<uint32_t>(sum) & (~0u << kGuardBits));
+  }
+}
+
 /// One step of all tiles. In the rounding mode "towards zero".
 [[gnu::noinline]] void multiply_step(std::span<const RowTile> tiles, size_t first,
                                      bool accumulate) {
+  constexpr float kZeros[kRowBlock] = {};
   const RowTile& any = tiles[0];
   const size_t n = any.n;
+  float* const all_sums = workspace.sums.data();
   for (size_t column = 0; column < n; ++column) {
-    int8_t* const exponents = workspace.largest[column].data();
-    for (size_t tile = 0; tile < tiles.size(); ++tile) {
-      const float* const d = tiles[tile].d + column * tiles[tile].d_stride;
-      for (size_t row = 0; row < kRowBlock; ++row) {
-        const int field = accumulate ? field_of(d[row]) : 0;
-        exponents[tile * kRowBlock + row] =
-            static_cast<int8_t>(std::max(field - kFp32Bias, kSmallestExponent));
-      }
-    }
-    find_largest(column, first, any.k, workspace.largest[column]);
-    for (size_t tile = 0; tile < tiles.size(); ++tile) {
-      const float* const d = tiles[tile].d + column * tiles[tile].d_stride;
-      float* const sums = workspace.sums.data() + (tile * n + column) * kRowBlock;
-      for (size_t row = 0; row < kRowBlock; ++row) {
-        const float large = large_number(exponents[tile * kRowBlock + row]);
-        const float before = accumulate ? d[row] : 0.0f;
-        const float cut = std::fabs(before) + large - large;
-        sums[row] = large + std::copysign(cut, before);
-      }
-    }
+    RowBytes& largest = workspace.largest[column];
+    const auto before = [&](const RowTile& tile) {
+      return accumulate ? tile.d + column * tile.d_stride : kZeros;
+    };
+    for (size_t tile = 0; tile < tiles.size(); ++tile)
+      start_exponents(before(tiles[tile]), largest.data() + tile * kRowBlock);
+    find_largest(column, first, any.k, largest);
+    for (size_t tile = 0; tile < tiles.size(); ++tile)
+      start_sums(before(tiles[tile]), largest.data() + tile * kRowBlock,
+                 all_sums + (tile * n + column) * kRowBlock);
   }
   for (size_t tile = 0; tile < tiles.size(); ++tile)
     multiply_row_block(tiles[tile].a + first * kRowBlock, any.b + first, any.b_stride,
-                       workspace.sums.data() + tile * n * kRowBlock, kRowBlock, n, kFp8Step, true);
+                       all_sums + tile * n * kRowBlock, kRowBlock, n, kFp8Step, true);
   for (size_t column = 0; column < n; ++column) {
-    const RowBytes count = count_cut(column, first, any.k, workspace.largest[column]);
-    const int8_t* const exponents = workspace.largest[column].data();
-    for (size_t tile = 0; tile < tiles.size(); ++tile) {
-      float* const d = tiles[tile].d + column * tiles[tile].d_stride;
-      const float* const sums = workspace.sums.data() + (tile * n + column) * kRowBlock;
-      for (size_t row = 0; row < kRowBlock; ++row) {
-        const int exponent = exponents[tile * kRowBlock + row];
-        const float last_kept = from_bits(
-            static_cast<uint32_t>(exponent - kFp8FractionBits + kFp32Bias) << kFp32FractionBits);
-        const auto given_back = static_cast<float>(count.data()[tile * kRowBlock + row]);
-        const float sum = sums[row] - large_number(exponent) + given_back * last_kept;
-        d[row] = from_bits(std::bit_cast<uint32_t>(sum) & (~0u << kGuardBits));
-      }
-    }
+    const RowBytes& largest = workspace.largest[column];
+    const RowBytes count = count_cut(column, first, any.k, largest);
+    for (size_t tile = 0; tile < tiles.size(); ++tile)
+      finish_sums(all_sums + (tile * n + column) * kRowBlock, largest.data() + tile * kRowBlock,
+                  count.data() + tile * kRowBlock, tiles[tile].d + column * tiles[tile].d_stride);
   }
 }
 

@@ -392,17 +392,17 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   return Flow::next;
 }
 
-/// With the types of A and B (`names` 4: D, A, B, C) or, f16, without (D, C).
+/// The types of A and B are named, but where both are f16.
 void bind_mma(Binder& binder) {
   binder.expect_count(4, 4);
   const Modifiers& modifiers = binder.modifiers;
   const Shape shape = shape_of(modifiers.get("shape"));
   Product product;
-  const bool names_factors = !modifiers.get("types", 2).empty();
-  product.d.type = type_of(modifiers.get("types", 0));
-  product.c.type = type_of(modifiers.get("types", names_factors ? 3 : 1));
-  product.a.type = names_factors ? type_of(modifiers.get("types", 1)) : Type::f16;
-  product.b.type = names_factors ? type_of(modifiers.get("types", 2)) : Type::f16;
+  const bool names_factors = modifiers.has("factors");
+  product.d.type = type_of(modifiers.get("d"));
+  product.c.type = type_of(modifiers.get("c"));
+  product.a.type = names_factors ? type_of(modifiers.get("factors", 0)) : Type::f16;
+  product.b.type = names_factors ? type_of(modifiers.get("factors", 1)) : Type::f16;
   product.saturate = modifiers.has("satfinite");
   if (modifiers.get("operation") == "xor") product.operation = BitOperation::exclusive;
   const struct {
@@ -449,19 +449,21 @@ constexpr std::array kRows = {
     row("wmma.load", kLoad, bind_load),
     row("wmma.store", kStore, bind_store),
     row("wmma.mma",
-        "sync aligned layouts*2=row|col shape=m16n16k16|m8n32k16|m32n8k16 types*2=f16|f32",
+        "sync aligned layouts*2=row|col shape=m16n16k16|m8n32k16|m32n8k16 d=f16|f32 c=f16|f32",
         bind_mma),
     row("wmma.mma",
         "sync aligned layouts*2=row|col shape=m16n16k16|m8n32k16|m32n8k16|m16n16k8 "
-        "types*4=f32|bf16|tf32",
+        "d=f32 factors*2=bf16|tf32 c=f32",
         bind_mma),
     row("wmma.mma",
         "sync aligned layouts*2=row|col shape=m16n16k16|m8n32k16|m32n8k16|m8n8k32 "
-        "types*4=s32|s8|u8|s4|u4 [satfinite]",
+        "d=s32 factors*2=s8|u8|s4|u4 c=s32 [satfinite]",
         bind_mma),
-    row("wmma.mma", "sync aligned layouts*2=row|col shape=m8n8k4 types*4=f64 [rn]", bind_mma),
+    row("wmma.mma", "sync aligned layouts*2=row|col shape=m8n8k4 d=f64 factors*2=f64 c=f64 [rn]",
+        bind_mma),
     row("wmma.mma",
-        "operation=and|xor popc sync aligned layouts*2=row|col shape=m8n8k128 types*4=s32|b1",
+        "operation=and|xor popc sync aligned layouts*2=row|col shape=m8n8k128 d=s32 factors*2=b1 "
+        "c=s32",
         bind_mma),
 };
 
