@@ -526,7 +526,7 @@ class Undocumented(unittest.TestCase):
             header.write_text(text % "", encoding="utf-8")
             with self.assertRaises(WorkbookError) as raised:
                 doxygen.run(root, work, [("X", "index.html", [])])
-            self.assertIn("common/device/x.cuh:6: warning: Member size", raised.exception.details)
+            self.assertIn("common/device/x.cuh:7: warning: Member size", raised.exception.details)
             header.write_text(text % "  ///< how many", encoding="utf-8")
             doxygen.run(root, work, [("X", "index.html", [])])
 
