@@ -13,7 +13,7 @@
 
 namespace bw::sim {
 
-inline constexpr uint32_t kWarpgroupWarps = 4;
+inline constexpr uint32_t kWarpgroupWarps = 4;  ///< warps of a warpgroup
 /// Rows of A and D: 16 for each warp.
 inline constexpr uint32_t kWgmmaRows = 64;
 /// 32-bit registers of a warp's A fragment.
