@@ -22,7 +22,8 @@ SQUARE_512 = ("--m", "512", "--n", "512", "--k", "512")
 # Options with which a chapter's program is quick.
 QUICK = {1: ("--rows", "128"), 3: ("--m", "256", "--n", "128", "--k", "512"),
          4: ("--m", "128", "--n", "256", "--k", "512"),
-         5: ("--m", "512", "--n", "512", "--k", "256", "--config", "cta2_128x128_8x2")}
+         5: ("--m", "512", "--n", "512", "--k", "256", "--config", "cta2_128x128_8x2"),
+         6: (*SQUARE_512, "--launches", "1")}
 
 
 def run(program, *options, **settings):

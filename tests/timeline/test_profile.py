@@ -124,8 +124,10 @@ class Commands(unittest.TestCase):
                     (dict(cluster="7"), "nothing to draw")):
                 with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):
                     self.call(command.do_timeline, 2, output=folder, **arguments)
-            with self.assertRaisesRegex(WorkbookError, "not executed by the simulator"):
-                self.call(command.do_timeline, 6, output=folder)
+            elsewhere = SimpleNamespace(simulated=False, number=7)
+            with mock.patch("tools.chapters.find_program", return_value=elsewhere), \
+                    self.assertRaisesRegex(WorkbookError, "not executed by the simulator"):
+                self.call(command.do_timeline, 7, output=folder)
 
 
 if __name__ == "__main__":

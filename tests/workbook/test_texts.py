@@ -58,7 +58,7 @@ class Texts(unittest.TestCase):
     TIMELINE = '<!-- timeline figures/run.svg "A run" cycles 0-9 without "x" -- 01_x --m 1 -->'
 
     def test_a_timeline_is_drawn_beside_its_text(self):
-        with mock.patch.object(figure, "_recorded") as recorded, \
+        with mock.patch.object(figure, "recorded") as recorded, \
                 mock.patch.object(figure.model, "build", return_value=[SimpleNamespace(ctas=[1])]), \
                 mock.patch.object(figure.svg, "draw", return_value="<svg/>") as draw:
             kinds = ("timeline",)

@@ -751,7 +751,9 @@ def _role_name(warp, weights, cta, model):
         if best is None or weight > mine[best]:
             best = path
     if best:
-        return best[-1].split("::")[-1]
+        parts = best[-1].split("::")
+        # A member called `run` says nothing without its class.
+        return "::".join(parts[-2:]) if parts[-1] == "run" else parts[-1]
     return _behaviour(warp, cta)
 
 
