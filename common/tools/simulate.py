@@ -5,7 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
-from . import build, elf
+from . import build
 from .errors import WorkbookError
 from .process import capture
 

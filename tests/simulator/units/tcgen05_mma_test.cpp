@@ -137,9 +137,8 @@ std::vector<uint32_t> run_chain(uint32_t steps, bool apart, uint64_t seed = 0) {
     if (apart) program.issue += "  nanosleep.u32 2000;\n";
   }
   const auto before = random_tensor_memory(1, kN, random);
-  auto after =
-      run_mma(program, image, before, a.descriptor(), b.descriptor(),
-              instruction_descriptor(kE4m3, kE4m3, 1, kM, kN), false, test_settings(seed));
+  auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                       instruction_descriptor(kE4m3, kE4m3, 1, kM, kN), false, test_settings(seed));
   for (uint32_t row = 0; row < kM; ++row)
     for (uint32_t column = 0; column < kN; ++column) {
       // The documented order: one chain of fused multiply-adds, ascending k.

@@ -25,9 +25,8 @@ TEST(Unexecuted, EveryFormOfProductionKernelsIsExecuted) {
 }
 
 TEST(Unexecuted, RefusedFormsHaveNoHandler) {
-  for (const char* opcode :
-       {"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32", "tex.2d.v4.f32.s32",
-        "suld.b.2d.b32.trap", "multimem.red.add.u32"}) {
+  for (const char* opcode : {"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32",
+                             "tex.2d.v4.f32.s32", "suld.b.2d.b32.trap", "multimem.red.add.u32"}) {
     const std::optional<RowMatch> match = find_row(opcode);
     ASSERT_TRUE(match.has_value()) << opcode;
     EXPECT_EQ(match->row->bind, nullptr) << opcode;

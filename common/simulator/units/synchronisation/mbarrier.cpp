@@ -12,8 +12,8 @@
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/limits.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim {
 namespace {
