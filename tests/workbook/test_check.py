@@ -9,10 +9,14 @@ import subprocess
 import sys
 import time
 import unittest
+from types import SimpleNamespace
+from unittest import mock
 
 from exercise_support import ExerciseTest, main
 from support import environment, write_script
 
+from tools import commands
+from tools.errors import WorkbookError
 from tools.reader import editor
 
 
@@ -255,15 +259,21 @@ class OwnLines(Reader):
 
 
 class Profile(Reader):
-    def test_the_chapters_script_runs_and_says_itself_what_it_lacks(self):
-        # Chapter 6, which the simulator does not run.
+    def test_the_chapters_script_runs_on_a_gpu_that_fits(self):
         folder = self.root / "solutions" / "06_hopper_fp8_gemm"
-        write_script(folder / "profile.sh", "echo \"profiling $*\"\nexit 7\n")
-        (folder / "main.cu").write_text("", encoding="utf-8")
-        result = self.workbook("profile", "6", "--", "--m", "64", code=7, PATH="/usr/bin:/bin")
-        self.assertEqual(result.stdout, "profiling -- --m 64\n")
-        (folder / "profile.sh").unlink()
-        self.assert_clear_error(self.run_workbook(self.root, "profile", "6"), "no profile.sh")
+        write_script(folder / "profile.sh", "exit 7\n")
+        chapter = SimpleNamespace(number=6, name=folder.name, simulated=True,
+                                  runs_on=lambda gpu: True)
+        arguments = SimpleNamespace(chapter="6", machine=None, rest=["--m", "64"])
+        with mock.patch.object(commands.chapters, "find_program", return_value=chapter), \
+                mock.patch.object(commands.machine, "find_gpus", return_value=["a GPU"]), \
+                mock.patch.object(commands, "prepare"), \
+                mock.patch.object(commands, "run_in_foreground", return_value=7) as run:
+            self.assertEqual(commands.do_profile(self.root, None, arguments), 7)
+            self.assertEqual(run.call_args[0][0], [str(folder / "profile.sh"), "--", "--m", "64"])
+            (folder / "profile.sh").unlink()
+            with self.assertRaisesRegex(WorkbookError, "no profile.sh"):
+                commands.do_profile(self.root, None, arguments)
 
     def test_without_a_gpu_the_simulator_profiles(self):
         # This checkout's program is none that a simulator could record.

@@ -9,7 +9,9 @@ import contextlib
 import importlib
 import logging
 import re
+import signal
 import time
+from multiprocessing import resource_tracker
 
 import dask
 from distributed import Client, LocalCluster, as_completed
@@ -95,11 +97,19 @@ def outcomes(jobs, version, programs, workers, address, check, say):
 
 @contextlib.contextmanager
 def _local(workers):
-    # Whoever reaches a scheduler may run what they like: certificates of its own keep others out.
-    cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-                           dashboard_address=None, security=True, memory_limit=0,
-                           silence_logs=logging.CRITICAL,
-                           worker_dashboard_address=None)
+    # A terminal's Ctrl-C is the command's: workers and the threads that start them never see it. One
+    # that comes in between is delivered afterwards. (Where multiprocessing's tracker of resources has
+    # yet to be started, a worker's start would unblock the signal.)
+    resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        # Whoever reaches a scheduler may run what they like: certificates of its own keep others out.
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, processes=True,
+                               host="127.0.0.1", dashboard_address=None, security=True,
+                               memory_limit=0, silence_logs=logging.CRITICAL,
+                               worker_dashboard_address=None)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     try:
         yield cluster
     finally:
