@@ -42,16 +42,19 @@ class BarrierHistory final : public Observer {
   void on_mbarrier(const MbarrierEvent& event) override;
 
   /// The record of a live barrier: the rank of its CTA and its slot there.
+  /// An empty one where nothing was remembered (Checks::off).
   [[nodiscard]] const BarrierRecord& of(uint32_t cta_rank, uint32_t slot) const {
-    return records_[cta_rank][slot];
+    static const BarrierRecord kUnknown;
+    const bool known = cta_rank < records_.size() && slot < records_[cta_rank].size();
+    return known ? records_[cta_rank][slot] : kUnknown;
   }
 
  private:
   std::vector<std::vector<BarrierRecord>> records_;  ///< by rank, then slot
 };
 
-/// The history of a cluster of a device that is watched (diagnosis/explain.hpp). Throws
-/// std::logic_error for one that is not.
+/// The history of a cluster of a device that is watched (diagnosis/explain.hpp); an empty one at
+/// Checks::off. Throws std::logic_error for a device that is not watched.
 [[nodiscard]] const BarrierHistory& history_of(const Cluster& cluster);
 
 }  // namespace bw::sim

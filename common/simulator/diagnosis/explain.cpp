@@ -18,7 +18,9 @@ class Watch final : public LaunchObserver {
 
 }  // namespace
 
-void watch(Device& device) { device.observe(std::make_unique<Watch>()); }
+void watch(Device& device) {
+  if (device.settings().checks != Checks::off) device.observe(std::make_unique<Watch>());
+}
 
 LaunchResult explained(LaunchResult result) {
   if (!is_stuck(result.status)) return result;

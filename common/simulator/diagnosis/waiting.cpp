@@ -150,7 +150,8 @@ std::string mbarrier_cause(const Mbarrier& barrier, const BarrierRecord& record,
   } else if (barrier.tx_bytes < 0) {
     text = name + ": " + counted(static_cast<uint64_t>(-barrier.tx_bytes), "byte") +
            " arrived that no expect_tx has announced; expect the sum of all copies of the phase";
-  } else if (barrier.phase == 0 && record.contributions.empty()) {
+  } else if (barrier.phase == 0 && record.initialiser.instruction != nullptr &&
+             record.contributions.empty()) {
     text = name +
            ": nobody has ever arrived on it; if its stage starts out free, the first wait must "
            "use parity 1 (on a fresh barrier parity 1 returns at once, parity 0 blocks: wrong "
@@ -285,7 +286,9 @@ Facts mbarrier_facts(Cluster& cluster, Cta& cta, uint32_t offset_bytes, uint64_t
   std::vector<std::string> now;
   for (const Merged& merged : merge(*barrier, record, true))
     now.push_back(describe(cluster, merged));
-  if (record.contributions.empty()) {
+  if (record.initialiser.instruction == nullptr) {
+    facts.lines.push_back("who arrived was not recorded (BW_SIM_CHECKS=off)");
+  } else if (record.contributions.empty()) {
     facts.lines.push_back("nobody has ever arrived on it; initialised by " +
                           warp_name(cluster, record.initialiser.cta_rank, record.initialiser.warp) +
                           " at " + location(cluster, *record.initialiser.instruction));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/simulator/machine/memory_order.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -114,7 +115,9 @@ struct Instruction {
   /// Starts only when what the strand has loaded is there (see Strand::loads_arrive): stores and
   /// atomics.
   bool awaits_loads = false;
-  Marks marks = Marks::compute;  ///< what it is counted as
+  Marks marks = Marks::compute;                  ///< what it is counted as
+  MemoryOrder order = MemoryOrder::unspecified;  ///< what its modifiers say
+  MemoryScope scope = MemoryScope::unspecified;  ///< what its modifiers say
 };
 
 }  // namespace bw::sim

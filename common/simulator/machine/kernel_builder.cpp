@@ -194,6 +194,8 @@ void KernelBuilder::decode_instructions() {
     kernel_.rows_[index] = match.row;
     out.cycles = match.row->cycles;
     out.effect = match.row->effect(match.modifiers);
+    out.order = match.modifiers.order();
+    out.scope = match.modifiers.scope();
     out.awaits_loads = match.row->awaits_loads;
     out.reconvergence = reconvergence[index];
     out.has_guard = source.has_guard;

@@ -61,6 +61,8 @@ enum class EventKind : uint8_t {
   group,
   fence,
   access,
+  order,      ///< what orders threads and units and is none of the above (OrderEvent)
+  footprint,  ///< no events of its own: copies and tensor-core events say their ranges exactly
 };
 /// A set of them, one bit each.
 using EventKinds = uint32_t;
@@ -70,6 +72,9 @@ template <class... Kinds>
   return (EventKinds{0} | ... | (EventKinds{1} << static_cast<int>(kinds)));
 }
 inline constexpr EventKinds kAllEvents = ~EventKinds{0};  ///< every kind
+
+/// Where an event belongs to no operation that other events are about.
+inline constexpr uint64_t kNoOperation = ~uint64_t{0};
 
 /// Who acts: some lanes of a warp by an instruction. What an asynchronous unit does later has the
 /// origin of the instruction that issued it.
@@ -87,6 +92,18 @@ struct MemoryRange {
   uint64_t address = 0;                       ///< device address, or offset in the shared window
   /// From the first to the last byte; rows of a tensor copy or of an MMA's operand may leave gaps.
   uint64_t size_bytes = 0;
+};
+
+/// Lanes and columns of a CTA's Tensor Memory that an operation reads or writes.
+struct TensorRange {
+  uint16_t cta_rank = 0;  ///< whose Tensor Memory
+  uint16_t lane = 0;      ///< the first lane
+  uint16_t lanes = 0;     ///< how many lanes
+  uint16_t column = 0;    ///< the first column
+  uint16_t columns = 0;   ///< how many columns
+  bool reads = false;     ///< whether it is read
+  bool writes = false;    ///< whether it is written
+  const char* role = "";  ///< "D", "A", "scale factors of B", ...
 };
 
 /// A CTA begins or has ended.
@@ -149,6 +166,9 @@ struct MbarrierEvent {
   int64_t waited_phase = 0;  ///< test: number of the phase asked for; -1: before the first
   bool done = false;         ///< test: that phase is complete
   bool may_suspend = false;  ///< test: try_wait
+  /// Arrivals and complete_tx of what was issued earlier: the number of the operation
+  /// (CopyDescription::id, GroupEvent::id, OrderEvent::id); none for what a thread does at once.
+  uint64_t operation_id = kNoOperation;
 };
 
 /// A named barrier of a CTA or the cluster's barrier.
@@ -186,6 +206,11 @@ struct CopyDescription {
   std::vector<MemoryRange> sources;               ///< what is read
   std::vector<MemoryRange> destinations;          ///< what is written
   std::vector<CopySignal> signals;                ///< which barriers it tells
+  /// The same as `sources` and `destinations`, row by row without gaps, where these have any; only
+  /// for observers that want EventKind::footprint.
+  std::vector<MemoryRange> source_rows, destination_rows;
+  /// Of a tensor copy: device address of its tensor map; else 0.
+  uint64_t tensor_map = 0;
 };
 
 /// A copy is issued, has read its source, or has written its destination.
@@ -221,7 +246,12 @@ struct TensorCoreEvent {
   /// First column, and how many.
   uint32_t column = 0, columns = 0;  ///< of Tensor Memory that it writes, in each CTA of the group
   /// Shared memory that it reads: A and B of each CTA. Of an MMA, only when it is issued.
-  std::span<const MemoryRange> reads;
+  std::span<const MemoryRange> reads = {};
+  // When it is issued, and only for observers that want EventKind::footprint:
+  /// The same as `reads`, in runs without gaps.
+  std::span<const MemoryRange> read_rows = {};
+  /// Tensor Memory that it reads and writes: D, A, scale factors, metadata, the destination.
+  std::span<const TensorRange> tensor_ranges = {};
 };
 
 /// Allocation of, loads from and stores to Tensor Memory.
@@ -246,6 +276,8 @@ struct TensorMemoryEvent {
   uint32_t lane = 0;                       ///< the first lane
   uint32_t lane_count = 0;                 ///< how many lanes
   Cycle done = 0;                          ///< load, store: when a wait for it may pass
+  /// alloc: where in the CTA's shared window the address is written.
+  uint32_t shared_offset_bytes = 0;
 };
 
 /// A commit, or a wait that passes, of the groups of a kind of asynchronous operation.
@@ -264,6 +296,8 @@ struct GroupEvent {
   uint32_t targets = 0;       ///< CTAs of the cluster whose mbarrier it arrives on, a bit each
   uint32_t offset_bytes = 0;  ///< of the mbarrier
   Cycle completion = 0;       ///< when it arrives
+  /// Of this commit: its arrivals have it as their operation_id.
+  uint64_t id = kNoOperation;
 };
 
 /// What a fence orders.
@@ -285,6 +319,8 @@ struct FenceEvent {
   FenceKind kind = FenceKind::thread;  ///< which one it is
   Origin origin{};                     ///< who did it, and where
   Cycle cycle = 0;                     ///< when it happened
+  /// proxy_tensormap with .acquire, and cp_fenceproxy: device address of the map; else 0.
+  uint64_t address = 0;
 };
 
 /// Threads access memory through the generic proxy: ld, st, atom, red, ldmatrix, stmatrix.
@@ -298,6 +334,47 @@ struct AccessEvent {
   bool atomic = false;                                ///< whether it is atomic
   uint32_t bytes = 0;                                 ///< of each lane
   const std::array<uint64_t, kWarpLanes>& addresses;  ///< of the lanes of the origin
+};
+
+/// What orders threads, or hands their order on, and is no event of another kind.
+struct OrderEvent {
+  /// The kind under which observers ask for it.
+  static constexpr EventKind kKind = EventKind::order;
+  /// What happened.
+  enum class Operation : uint8_t {
+    /// The lanes, all of one member mask, have met at a warp-level .sync instruction.
+    warp_sync,
+    /// An arrive on another CTA's mbarrier sets off; the arrival has `id` as its operation_id.
+    mbarrier_send,
+    /// A try_wait that had suspended passes: phase `phase` of the mbarrier is complete. (A test
+    /// that finds its phase complete at once is an MbarrierEvent alone.)
+    mbarrier_pass,
+    /// barrier.cluster.wait passes, of phase `phase`.
+    cluster_barrier_pass,
+    /// cp.async.mbarrier.arrive: the arrival on the mbarrier, with `id` as its operation_id, comes
+    /// when the earlier cp.async of the lane are complete.
+    cp_async_arrive,
+    /// A request of launch control: 16 bytes at `address` of each CTA of `ranks` will be written,
+    /// and the mbarrier signalled, with `id` as its operation_id.
+    launch_control_request,
+    launch_control_response,  ///< they are written in the CTA `cta_rank`
+    grid_wait,                ///< griddepcontrol.wait
+    grid_launch_dependents,   ///< griddepcontrol.launch_dependents
+    wgmma_fence,              ///< wgmma.fence
+    wgmma_issue,              ///< a warp issues its part of a wgmma.mma_async
+  };
+  Operation operation = Operation::warp_sync;  ///< what was done
+  Origin origin{};                             ///< who did it, and where
+  Cycle cycle = 0;                             ///< when it happened
+  /// Of what takes effect later, unique in the cluster.
+  uint64_t id = kNoOperation;
+  uint64_t phase = 0;         ///< of the barrier
+  uint16_t cta_rank = 0;      ///< of the CTA that holds the mbarrier
+  uint32_t offset_bytes = 0;  ///< of the mbarrier in the shared window
+  uint32_t address = 0;       ///< of the response in the shared window
+  uint32_t ranks = 0;         ///< CTAs that get the response, a bit each
+  /// wgmma_issue: shared memory that it reads, in runs without gaps.
+  std::span<const MemoryRange> reads = {};
 };
 
 /// Sees what one cluster does. The cluster holds it, and it outlives the cluster.
@@ -333,6 +410,8 @@ class Observer {
   virtual void on_fence(const FenceEvent&) {}
   /// Memory was read or written.
   virtual void on_access(const AccessEvent&) {}
+  /// Something ordered threads.
+  virtual void on_order(const OrderEvent&) {}
 
   /// The cluster has ended (its object may be gone). Called for one cluster after the other, by
   /// ascending index, whatever host threads ran them: the place to hand results on without locks.

@@ -94,6 +94,32 @@ std::string_view Modifiers::get(std::string_view name, size_t nth) const {
   return {};
 }
 
+MemoryOrder Modifiers::order() const {
+  constexpr std::pair<std::string_view, MemoryOrder> kOrders[] = {
+      {"weak", MemoryOrder::weak},       {"relaxed", MemoryOrder::relaxed},
+      {"acquire", MemoryOrder::acquire}, {"release", MemoryOrder::release},
+      {"acq_rel", MemoryOrder::acq_rel}, {"sc", MemoryOrder::sc},
+      {"mmio", MemoryOrder::mmio},       {"volatile", MemoryOrder::is_volatile}};
+  // The last one counts: .mmio may stand before a release.
+  MemoryOrder found = MemoryOrder::unspecified;
+  for (const auto& [group, modifier] : matches)
+    for (const auto& [name, order] : kOrders)
+      if (modifier == name) found = order;
+  return found;
+}
+
+MemoryScope Modifiers::scope() const {
+  constexpr std::pair<std::string_view, MemoryScope> kScopes[] = {{"cta", MemoryScope::cta},
+                                                                  {"cluster", MemoryScope::cluster},
+                                                                  {"gpu", MemoryScope::gpu},
+                                                                  {"gl", MemoryScope::gpu},
+                                                                  {"sys", MemoryScope::sys}};
+  for (const auto& [group, modifier] : matches)
+    for (const auto& [name, scope] : kScopes)
+      if (modifier == name) return scope;
+  return MemoryScope::unspecified;
+}
+
 ptx::ScalarType Modifiers::type(size_t nth) const { return ptx::type_from_name(get("type", nth)); }
 
 std::optional<RowMatch> find_row(std::string_view opcode) {

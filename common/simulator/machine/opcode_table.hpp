@@ -37,6 +37,10 @@ class Modifiers {
   [[nodiscard]] bool has(std::string_view name) const;
   /// The modifier that group `name` took (its nth), "" when absent.
   [[nodiscard]] std::string_view get(std::string_view name, size_t nth = 0) const;
+  /// The memory order and scope among them.
+  [[nodiscard]] MemoryOrder order() const;
+  /// The memory order and scope among them.
+  [[nodiscard]] MemoryScope scope() const;
   /// The nth match of group "type" as a type.
   [[nodiscard]] ptx::ScalarType type(size_t nth = 0) const;
 

@@ -42,6 +42,21 @@ SummationModel read_summation(const char* name) {
   refuse(name, text, "\"machine\", \"sequential\" or \"hopper\"");
 }
 
+struct NamedChecks {
+  std::string_view name;
+  Checks checks;
+};
+constexpr NamedChecks kChecks[] = {
+    {"off", Checks::off}, {"contract", Checks::contract}, {"races", Checks::races}};
+
+Checks read_checks(const char* name, Checks fallback) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return fallback;
+  for (const NamedChecks& known : kChecks)
+    if (text == known.name) return known.checks;
+  refuse(name, text, "\"off\", \"contract\" or \"races\"");
+}
+
 }  // namespace
 
 const char* summation_name(SummationModel model) {
@@ -82,6 +97,7 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
       read_number("BW_SIM_LIVELOCK_CYCLES", settings.livelock_cycles, 1000, kMostCycles);
   settings.cycle_limit = read_number("BW_SIM_CYCLE_LIMIT", settings.cycle_limit, 0, kMostCycles);
   settings.print_statistics = read_number("BW_SIM_STATS", 0, 0, 1) != 0;
+  settings.checks = read_checks("BW_SIM_CHECKS", settings.checks);
   settings.summation = read_summation("BW_SIM_ACCUMULATION");
   if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {

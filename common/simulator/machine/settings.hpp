@@ -17,6 +17,13 @@ enum class Strictness : uint8_t {
   hardware,  ///< what hardware does, because proven kernels rely on it
 };
 
+/// How much of a program is checked beyond what it takes to execute it.
+enum class Checks : uint8_t {
+  off,       ///< bounds and the state of units alone: no history for reports, nothing is tracked
+  contract,  ///< the rules of single instructions as well (default)
+  races,     ///< and whether accesses that conflict are ordered
+};
+
 /// How the tensor cores sum products (units/tensor_core/accumulation.hpp).
 enum class SummationModel : uint8_t {
   machine,     ///< the default of the instruction's machine
@@ -36,6 +43,7 @@ struct Settings {
   uint32_t sm_count = machine->sm_count;                  ///< BW_SIM_SMS
   size_t memory_bytes = size_t{64} << 30;   ///< address space of device memory (BW_SIM_MEMORY_GB)
   Strictness strictness = Strictness::isa;  ///< BW_SIM_STRICTNESS=isa|hardware
+  Checks checks = Checks::contract;         ///< BW_SIM_CHECKS=off|contract|races
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES

@@ -66,7 +66,8 @@ Recorder::Recorder(const Cluster& cluster, const RowKinds& kinds, const Recordin
 }
 
 EventKinds Recorder::wants() const {
-  EventKinds kinds = kAllEvents & ~event_kinds(EventKind::run, EventKind::access);
+  EventKinds kinds = kAllEvents & ~event_kinds(EventKind::run, EventKind::access, EventKind::order,
+                                               EventKind::footprint);
   if (kinds_[static_cast<size_t>(RowKind::run)]) kinds |= event_kinds(EventKind::run);
   if (kinds_[static_cast<size_t>(RowKind::access)]) kinds |= event_kinds(EventKind::access);
   return kinds;

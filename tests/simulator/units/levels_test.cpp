@@ -36,6 +36,24 @@ TEST(Levels, TheEnvironmentChoosesByTheNewNamesAndTheOld) {
                [&] { (void)chosen("loose"); });
 }
 
+TEST(Levels, TheEnvironmentChoosesWhatIsChecked) {
+  const auto chosen = [](const char* name) {
+    setenv("BW_SIM_CHECKS", name, 1);
+    struct Unset {
+      ~Unset() { unsetenv("BW_SIM_CHECKS"); }
+    } const unset;
+    return Settings::from_environment().checks;
+  };
+  EXPECT_EQ(Settings::from_environment().checks, Checks::contract);
+  EXPECT_EQ(chosen(""), Checks::contract);
+  EXPECT_EQ(chosen("off"), Checks::off);
+  EXPECT_EQ(chosen("contract"), Checks::contract);
+  EXPECT_EQ(chosen("races"), Checks::races);
+  expect_fault(FaultKind::launch,
+               {"BW_SIM_CHECKS", "\"all\"", "\"off\", \"contract\" or \"races\""},
+               [&] { (void)chosen("all"); });
+}
+
 // ---- Registers of tcgen05.ld
 
 constexpr uint32_t kColumns = 32;

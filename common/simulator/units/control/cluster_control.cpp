@@ -86,13 +86,24 @@ void bind_getctarank(Binder& binder) {
   binder.out.execute = getctarank;
 }
 
-void nothing(const LaneRegisters&, const Instruction&, LaneMask) {}
-
 /// Launches run one after the other here, so the grid that this one depends on is complete, and
 /// nothing waits for this one's signal.
+template <OrderEvent::Operation operation>
+Flow depend_on_grid(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (strand.cluster->observed(EventKind::order))
+    strand.cluster->tell(&Observer::on_order,
+                         OrderEvent{.operation = operation,
+                                    .origin = strand.origin(instruction, active),
+                                    .cycle = strand.time});
+  return Flow::next;
+}
+
 void bind_griddepcontrol(Binder& binder) {
+  using Operation = OrderEvent::Operation;
   binder.expect_count(0, 0);
-  binder.out.execute = nothing;
+  binder.out.execute = binder.modifiers.get("action") == "wait"
+                           ? depend_on_grid<Operation::grid_wait>
+                           : depend_on_grid<Operation::grid_launch_dependents>;
 }
 
 // setmaxnreg. Registers are not limited in this machine, so the instruction changes nothing; it is
@@ -151,7 +162,7 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = base == "griddepcontrol" ? Effect::lane : Effect::warp,
+          .effect = Effect::warp,
           .cycles = costs::kAlu,
           .section = base};
 }

@@ -47,7 +47,7 @@ SharedPlace own_place(Strand& strand, const Instruction& instruction, const Oper
 /// Writes the response to one CTA and signals its barrier.
 void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
              const CancelResponse& response, Cycle now, const Strand& strand,
-             const Instruction& instruction) {
+             const Instruction& instruction, LaneMask lane, uint64_t operation_id) {
   if (cta.exited && strand.cluster->at_isa_level()) {
     Site{strand, instruction, 0}.fault(
         {.what = fmt::format("the response of a try_cancel reaches CTA rank {}, which has exited",
@@ -57,7 +57,18 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
          .hardware_accepts = true});
   }
   std::memcpy(cta.shared.data() + response_offset, response.words.data(), kResponseBytes);
-  units_of(cta).mbarriers.complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction);
+  if (operation_id != kNoOperation) {
+    OrderEvent event{.operation = OrderEvent::Operation::launch_control_response,
+                     .origin = strand.origin(instruction, lane),
+                     .cycle = now};
+    event.id = operation_id;
+    event.cta_rank = static_cast<uint16_t>(cta.rank);
+    event.offset_bytes = mbarrier_offset;
+    event.address = response_offset;
+    strand.cluster->tell(&Observer::on_order, event);
+  }
+  units_of(cta).mbarriers.complete_tx(mbarrier_offset, kResponseBytes, now, strand, instruction,
+                                      lane, operation_id);
 }
 
 void request(Strand& strand, const Instruction& instruction, int lane) {
@@ -75,9 +86,21 @@ void request(Strand& strand, const Instruction& instruction, int lane) {
                                         detail.mbarrier_displacement, kMbarrierBytes, lane);
   Cluster& cluster = *strand.cluster;
   const uint32_t rank = strand.cta->rank;
+  uint64_t id = kNoOperation;
+  if (cluster.observed(EventKind::order)) {
+    OrderEvent event{.operation = OrderEvent::Operation::launch_control_request,
+                     .origin = strand.origin(instruction, lane_bit(lane)),
+                     .cycle = strand.time};
+    event.id = id = cluster.next_operation();
+    event.cta_rank = static_cast<uint16_t>(rank);
+    event.offset_bytes = barrier.offset_bytes;
+    event.address = response.offset_bytes;
+    event.ranks = (instruction.flags & kMulticast) != 0 ? (1u << cluster.size()) - 1 : 1u << rank;
+    cluster.tell(&Observer::on_order, event);
+  }
   cluster.in_global_order(
       strand.time, costs::kLaunchControlResponse,
-      [&cluster, &strand, &instruction, rank, response_offset = response.offset_bytes,
+      [&cluster, &strand, &instruction, rank, id, lane, response_offset = response.offset_bytes,
        mbarrier_offset = barrier.offset_bytes](Cycle now) {
         Grid& grid = cluster.grid();
         uint64_t taken = 0;
@@ -90,11 +113,12 @@ void request(Strand& strand, const Instruction& instruction, int lane) {
         }
         if ((instruction.flags & kMulticast) == 0) {
           deliver(cluster.cta(rank), response_offset, mbarrier_offset, answer, now, strand,
-                  instruction);
+                  instruction, lane_bit(lane), id);
           return;
         }
         for (Cta& cta : cluster.ctas())
-          deliver(cta, response_offset, mbarrier_offset, answer, now, strand, instruction);
+          deliver(cta, response_offset, mbarrier_offset, answer, now, strand, instruction,
+                  lane_bit(lane), id);
       });
 }
 

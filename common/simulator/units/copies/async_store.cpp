@@ -16,6 +16,7 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/memory/atomic_operation.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
@@ -122,7 +123,7 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
                                        sender.origin(site.instruction, site.lanes), now, *copy});
       units_of(*place.cta)
           .mbarriers.complete_tx(barrier.offset_bytes, bytes, now, sender, site.instruction,
-                                 site.lanes);
+                                 site.lanes, copy != nullptr ? copy->id : kNoOperation);
     });
   }
   return Flow::next;
@@ -141,9 +142,14 @@ Flow send_to_global(Strand& strand, const Instruction& instruction, LaneMask act
         resolve(site, AddressSpace::global, address, form.element_bytes, form.element_bytes,
                 form.reduces ? Access::read_write : Access::write);
     const Message message = message_of(strand, instruction, lane, form);
-    const auto arrive = [memory, message, &form, cluster = strand.cluster](Cycle) {
+    const auto arrive = [memory, message, &form, site, address](Cycle) {
       deliver(form, message, memory, true);
-      cluster->note_progress();
+      LaneAddresses addresses{};
+      addresses[static_cast<size_t>(lowest_lane(site.lanes))] = address;
+      tell_access(site.strand, site.instruction, site.lanes, AddressSpace::global,
+                  form.reduces ? Access::read_write : Access::write, true, form.element_bytes,
+                  addresses);
+      site.strand.cluster->note_progress();
     };
     if (strand.cluster->grid().lockstep())
       strand.cluster->in_global_order(strand.time, costs::kGlobalAtomic, arrive);

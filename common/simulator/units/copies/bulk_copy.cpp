@@ -141,6 +141,13 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
     describe_store(store, CopyUnit::bulk,
                    form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
                    bytes, {global_range(destination, bytes)});
+    if (form.byte_mask.present() && store.description != nullptr &&
+        strand.cluster->observed(EventKind::footprint)) {
+      const auto mask = static_cast<uint32_t>(form.byte_mask.of(strand, instruction, lane));
+      for (uint32_t i = 0; i < bytes; ++i)
+        if ((mask >> (i % kBulkAlignmentBytes) & 1u) != 0)
+          store.description->destination_rows.push_back(global_range(destination + i, 1));
+    }
     units_of(strand).tma.store(std::move(store), strand.time);
   });
   return Flow::next;

@@ -90,6 +90,7 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
 // For observers; both do nothing when nobody wants to know.
 
 /// Completes a load: what it reads, and `shared_bytes` at `offset_bytes` of each destination.
+/// Nothing is described where nobody observes copies.
 void describe_load(TmaLoad& load, CopyUnit unit, CopyDirection direction,
                    std::vector<MemoryRange> sources, uint32_t offset_bytes, uint32_t shared_bytes);
 /// Completes a store from the issuing CTA's shared memory.

@@ -162,10 +162,20 @@ Flow arrive_on_mbarrier(Strand& strand, const Instruction& instruction, LaneMask
     MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     (void)unit.require(place.offset_bytes, strand, instruction);
     if (increments) unit.increment_pending(place.offset_bytes, 1, strand.time, strand, instruction);
+    uint64_t id = kNoOperation;
+    if (strand.cluster->observed(EventKind::order)) {
+      OrderEvent event{.operation = OrderEvent::Operation::cp_async_arrive,
+                       .origin = strand.origin(instruction, lane_bit(lane)),
+                       .cycle = strand.time};
+      event.id = id = strand.cluster->next_operation();
+      event.cta_rank = static_cast<uint16_t>(place.cta->rank);
+      event.offset_bytes = place.offset_bytes;
+      strand.cluster->tell(&Observer::on_order, event);
+    }
     units_of(strand).cp_async_groups.when_complete(
         strand.thread_index(lane), strand.time,
-        [&unit, offset = place.offset_bytes, origin = &strand, &instruction, lane](Cycle now) {
-          unit.arrive(offset, 1, now, *origin, instruction, lane_bit(lane));
+        [&unit, offset = place.offset_bytes, origin = &strand, &instruction, lane, id](Cycle now) {
+          unit.arrive(offset, 1, now, *origin, instruction, lane_bit(lane), id);
         });
   }
   return Flow::next;

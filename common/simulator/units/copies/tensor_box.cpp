@@ -250,6 +250,29 @@ std::optional<TensorBox::Range> TensorBox::global_range() const {
                static_cast<uint64_t>(highest + end - lowest - begin)};
 }
 
+std::vector<TensorBox::Range> TensorBox::global_rows() const {
+  std::vector<Range> rows;
+  if (valid_begin_ == valid_end_) return rows;
+  const int64_t step = row_step_bytes();
+  const uint32_t slice = map_.element_bits() / 8;
+  for_each_row([&](uint64_t global, bool inside) {
+    if (!inside) return;
+    if (step == 0) {
+      const Range row{global + valid_begin_, valid_end_ - valid_begin_};
+      const bool continues =
+          !rows.empty() && rows.back().address + rows.back().size_bytes == row.address;
+      if (continues)
+        rows.back().size_bytes += row.size_bytes;
+      else
+        rows.push_back(row);
+      return;
+    }
+    for (uint32_t at = valid_begin_; at < valid_end_; at += slice)
+      rows.push_back({global + static_cast<uint64_t>(int64_t{at / slice} * step), slice});
+  });
+  return rows;
+}
+
 void TensorBox::gather_row(uint64_t address, std::byte* row) const {
   const auto* const source = reinterpret_cast<const std::byte*>(address);
   const int64_t step = row_step_bytes();

@@ -59,6 +59,9 @@ class TensorBox {
   /// outside.
   [[nodiscard]] std::optional<Range> global_range() const;
 
+  /// The same, row by row without gaps.
+  [[nodiscard]] std::vector<Range> global_rows() const;
+
   /// Global to shared memory: writes the box, filled where it is outside of the tensor, at
   /// `shared_offset` of each of the windows (a CTA's shared memory from its offset 0).
   void load(const std::vector<std::byte*>& windows, uint32_t shared_offset) const;

@@ -215,6 +215,16 @@ std::vector<MemoryRange> global_ranges(const TensorBox& box) {
   return {{AddressSpace::global, 0, range->address, range->size_bytes}};
 }
 
+/// What observers want to know of the box beyond the ranges.
+void describe_box(CopyDescription* copy, const Strand& strand, const TensorBox& box, uint64_t map,
+                  std::vector<MemoryRange> CopyDescription::*rows) {
+  if (copy == nullptr) return;
+  copy->tensor_map = map;
+  if (!strand.cluster->observed(EventKind::footprint)) return;
+  for (const TensorBox::Range& row : box.global_rows())
+    (copy->*rows).push_back({AddressSpace::global, 0, row.address, row.size_bytes});
+}
+
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
@@ -230,6 +240,8 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     };
     describe_load(load, CopyUnit::tensor, CopyDirection::load, global_ranges(*box), offset,
                   box->shared_bytes());
+    describe_box(load.description.get(), strand, *box, form.map.of(strand, instruction, lane),
+                 &CopyDescription::source_rows);
     units_of(strand).tma.load(std::move(load), strand.time);
   });
   return Flow::next;
@@ -264,6 +276,8 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     describe_store(store, CopyUnit::tensor,
                    form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
                    box->shared_bytes(), global_ranges(*box));
+    describe_box(store.description.get(), strand, *box, form.map.of(strand, instruction, lane),
+                 &CopyDescription::destination_rows);
     units_of(strand).tma.store(std::move(store), strand.time);
   });
   return Flow::next;

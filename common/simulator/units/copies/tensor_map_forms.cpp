@@ -82,9 +82,17 @@ Flow copy_and_fence(Strand& strand, const Instruction& instruction, LaneMask act
   std::memcpy(resolve(site, AddressSpace::global, destination, kTensorMapBytes, kCopyAlignmentBytes,
                       Access::write),
               from, kTensorMapBytes);
+  LaneAddresses addresses{};
+  addresses[static_cast<size_t>(lane)] = source;
+  tell_access(strand, instruction, lane_bit(lane), AddressSpace::shared_cta, Access::read, false,
+              kTensorMapBytes, addresses);
+  addresses[static_cast<size_t>(lane)] = destination;
+  tell_access(strand, instruction, lane_bit(lane), AddressSpace::global, Access::write, false,
+              kTensorMapBytes, addresses);
   if (strand.cluster->observed(EventKind::fence))
-    strand.cluster->tell(&Observer::on_fence, FenceEvent{FenceKind::proxy_tensormap,
-                                                         strand.origin(instruction), strand.time});
+    strand.cluster->tell(&Observer::on_fence,
+                         FenceEvent{FenceKind::proxy_tensormap, strand.origin(instruction),
+                                    strand.time, destination});
   strand.cluster->note_progress();
   return Flow::next;
 }

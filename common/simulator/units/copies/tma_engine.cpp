@@ -74,7 +74,8 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
       check_alive(signal.cta, done.site, "holds its mbarrier", kFix);
       units_of(*signal.cta)
           .mbarriers.complete_tx(signal.offset_bytes, signal.bytes, at, done.site.strand,
-                                 done.site.instruction, done.site.lanes);
+                                 done.site.instruction, done.site.lanes,
+                                 done.description != nullptr ? done.description->id : kNoOperation);
     }
   });
 }

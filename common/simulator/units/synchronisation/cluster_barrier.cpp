@@ -79,6 +79,13 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
     return flow;
   }
   state.outstanding &= ~lanes;
+  if (cluster_.observed(EventKind::order)) {
+    OrderEvent event{.operation = OrderEvent::Operation::cluster_barrier_pass,
+                     .origin = strand.origin(instruction, lanes),
+                     .cycle = strand.time};
+    event.phase = phase_ - 1;
+    cluster_.tell(&Observer::on_order, event);
+  }
   return Flow::next;
 }
 

@@ -15,11 +15,16 @@ namespace {
 
 constexpr size_t kTensorMapBytes = 128;
 
-/// The kind is in Instruction::flags.
+/// Tells observers. The kind is in Instruction::flags.
+void tell(const Strand& strand, const Instruction& instruction, uint64_t address = 0) {
+  if (!strand.cluster->observed(EventKind::fence)) return;
+  strand.cluster->tell(&Observer::on_fence,
+                       FenceEvent{static_cast<FenceKind>(instruction.flags),
+                                  strand.origin(instruction), strand.time, address});
+}
+
 Flow fence(Strand& strand, const Instruction& instruction, LaneMask) {
-  if (strand.cluster->observed(EventKind::fence))
-    strand.cluster->tell(&Observer::on_fence, FenceEvent{static_cast<FenceKind>(instruction.flags),
-                                                         strand.origin(instruction), strand.time});
+  tell(strand, instruction);
   return Flow::next;
 }
 
@@ -40,6 +45,7 @@ void bind_fence(Binder& binder) {
 }
 
 Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask active) {
+  uint64_t first = 0;
   for (const int lane : lanes_of(active)) {
     const uint64_t address =
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
@@ -51,8 +57,10 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
     }
     static_cast<void>(
         resolve_global({strand, instruction, kAllLanes}, address, kTensorMapBytes, Access::read));
+    if (lane == lowest_lane(active)) first = address;
   }
-  return fence(strand, instruction, active);
+  tell(strand, instruction, first);
+  return Flow::next;
 }
 
 void bind_tensormap_acquire(Binder& binder) {

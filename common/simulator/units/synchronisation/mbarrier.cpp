@@ -254,12 +254,14 @@ void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& st
 
 void MbarrierUnit::tell(MbarrierEvent::Operation operation, const Mbarrier& barrier,
                         uint64_t amount, Cycle now, const Strand& strand,
-                        const Instruction& instruction, LaneMask lanes) const {
+                        const Instruction& instruction, LaneMask lanes,
+                        uint64_t operation_id) const {
   if (!cta_.cluster->observed(EventKind::mbarrier)) return;
   MbarrierEvent event = event_of(barrier, cta_, now);
   event.operation = operation;
   event.origin = strand.origin(instruction, lanes != 0 ? lanes : strand.executing);
   event.amount = amount;
+  event.operation_id = operation_id;
   cta_.cluster->tell(&Observer::on_mbarrier, event);
 }
 
@@ -314,20 +316,21 @@ void MbarrierUnit::check_arrival(uint32_t offset_bytes, uint32_t count, const St
 }
 
 uint64_t MbarrierUnit::arrive(uint32_t offset_bytes, uint32_t count, Cycle now,
-                              const Strand& strand, const Instruction& instruction,
-                              LaneMask lanes) {
+                              const Strand& strand, const Instruction& instruction, LaneMask lanes,
+                              uint64_t operation_id) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   check_arrival(barrier, count, strand, instruction);
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   barrier.pending -= static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::arrive, barrier, count, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::arrive, barrier, count, now, strand, instruction, lanes,
+       operation_id);
   complete_if_due(barrier, now, strand, instruction, lanes);
   return before;
 }
 
 uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now,
                                    const Strand& strand, const Instruction& instruction,
-                                   LaneMask lanes) {
+                                   LaneMask lanes, uint64_t operation_id) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   check_arrival(barrier, count, strand, instruction);
   if (count > barrier.expected) {
@@ -342,7 +345,8 @@ uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle 
   const uint64_t before = mbarrier_state::encode(barrier.phase, barrier.pending);
   barrier.expected -= count;
   barrier.pending -= static_cast<int32_t>(count);
-  tell(MbarrierEvent::Operation::arrive_drop, barrier, count, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::arrive_drop, barrier, count, now, strand, instruction, lanes,
+       operation_id);
   complete_if_due(barrier, now, strand, instruction, lanes);
   return before;
 }
@@ -387,12 +391,13 @@ void MbarrierUnit::expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, c
 }
 
 void MbarrierUnit::complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now,
-                               const Strand& strand, const Instruction& instruction,
-                               LaneMask lanes) {
+                               const Strand& strand, const Instruction& instruction, LaneMask lanes,
+                               uint64_t operation_id) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   change_tx(barrier, -int64_t{bytes}, strand, instruction);
   barrier.completed_tx_bytes += bytes;
-  tell(MbarrierEvent::Operation::complete_tx, barrier, bytes, now, strand, instruction, lanes);
+  tell(MbarrierEvent::Operation::complete_tx, barrier, bytes, now, strand, instruction, lanes,
+       operation_id);
   complete_if_due(barrier, now, strand, instruction, lanes);
 }
 

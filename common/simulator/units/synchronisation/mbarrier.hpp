@@ -58,7 +58,7 @@ namespace mbarrier_state {
 /// SimulationError{contract} for an address without a live object, for an object whose bytes were
 /// overwritten, for counts out of range, for more arrivals than the phase expects and when the CTA
 /// has exited. `lanes` are those that the operation is told for; 0: those for which the strand
-/// executes its current instruction.
+/// executes its current instruction. `operation_id` is MbarrierEvent's.
 class MbarrierUnit {
  public:
   /// For a CTA.
@@ -85,10 +85,12 @@ class MbarrierUnit {
                      const Instruction& instruction);
   /// Arrive-on. Returns the opaque state before it.
   uint64_t arrive(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                  const Instruction& instruction, LaneMask lanes = 0);
+                  const Instruction& instruction, LaneMask lanes = 0,
+                  uint64_t operation_id = kNoOperation);
   /// Arrive-on that also lowers the count that later phases expect.
   uint64_t arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                       const Instruction& instruction, LaneMask lanes = 0);
+                       const Instruction& instruction, LaneMask lanes = 0,
+                       uint64_t operation_id = kNoOperation);
   /// A fault when an arrive-on of `count` would complete the phase: the promise of .noComplete.
   void check_no_complete(uint32_t offset_bytes, uint32_t count, const Strand& strand,
                          const Instruction& instruction);
@@ -97,7 +99,8 @@ class MbarrierUnit {
                  const Instruction& instruction, LaneMask lanes = 0);
   /// Bytes have landed.
   void complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
-                   const Instruction& instruction, LaneMask lanes = 0);
+                   const Instruction& instruction, LaneMask lanes = 0,
+                   uint64_t operation_id = kNoOperation);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.
   void increment_pending(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
@@ -116,7 +119,8 @@ class MbarrierUnit {
  private:
   /// Tells observers of an operation of these lanes.
   void tell(MbarrierEvent::Operation operation, const Mbarrier& barrier, uint64_t amount, Cycle now,
-            const Strand& strand, const Instruction& instruction, LaneMask lanes) const;
+            const Strand& strand, const Instruction& instruction, LaneMask lanes,
+            uint64_t operation_id = kNoOperation) const;
   void change_tx(Mbarrier& barrier, int64_t bytes, const Strand& strand,
                  const Instruction& instruction);
   void complete_if_due(Mbarrier& barrier, Cycle now, const Strand& strand,

@@ -44,7 +44,8 @@ SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const O
 /// What one lane's (or several lanes' equal) arrive does to the object; also at the end of a remote
 /// one's way.
 uint64_t perform_arrive(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t value, LaneMask lanes,
-                        Cycle now, const Strand& strand, const Instruction& instruction) {
+                        Cycle now, const Strand& strand, const Instruction& instruction,
+                        uint64_t operation_id = kNoOperation) {
   const uint8_t flags = instruction.flags;
   uint32_t count = static_cast<uint32_t>(std::popcount(lanes));
   // A value out of range must not become a valid one by the multiplication.
@@ -57,8 +58,8 @@ uint64_t perform_arrive(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t valu
   }
   if ((flags & kNoComplete) != 0) unit.check_no_complete(offset_bytes, count, strand, instruction);
   return (flags & kDrop) != 0
-             ? unit.arrive_drop(offset_bytes, count, now, strand, instruction, lanes)
-             : unit.arrive(offset_bytes, count, now, strand, instruction, lanes);
+             ? unit.arrive_drop(offset_bytes, count, now, strand, instruction, lanes, operation_id)
+             : unit.arrive(offset_bytes, count, now, strand, instruction, lanes, operation_id);
 }
 
 void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place, uint32_t value,
@@ -80,9 +81,19 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
          .fix = "write _ as the destination and wait by parity"});
   }
   const Cycle arrival = units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time);
-  strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes](Cycle now) {
+  uint64_t id = kNoOperation;
+  if (strand.cluster->observed(EventKind::order)) {
+    OrderEvent event{.operation = OrderEvent::Operation::mbarrier_send,
+                     .origin = strand.origin(instruction, lanes),
+                     .cycle = strand.time};
+    event.id = id = strand.cluster->next_operation();
+    event.cta_rank = static_cast<uint16_t>(place.cta->rank);
+    event.offset_bytes = place.offset_bytes;
+    strand.cluster->tell(&Observer::on_order, event);
+  }
+  strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes, id](Cycle now) {
     perform_arrive(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
-                   instruction);
+                   instruction, id);
   });
 }
 
@@ -125,24 +136,26 @@ Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
   return Flow::next;
 }
 
-using ChangeTx = void (MbarrierUnit::*)(uint32_t, uint32_t, Cycle, const Strand&,
-                                        const Instruction&, LaneMask);
-
-template <ChangeTx change>
+/// expect_tx or complete_tx.
+template <bool completes>
 Flow change_tx(Strand& strand, const Instruction& instruction, LaneMask active) {
+  const auto change = [&strand, &instruction](SharedPlace place, uint32_t bytes, int lane,
+                                              Cycle now) {
+    MbarrierUnit& unit = units_of(*place.cta).mbarriers;
+    if constexpr (completes)
+      unit.complete_tx(place.offset_bytes, bytes, now, strand, instruction, lane_bit(lane));
+    else
+      unit.expect_tx(place.offset_bytes, bytes, now, strand, instruction, lane_bit(lane));
+  };
   for (const int lane : lanes_of(active)) {
     const SharedPlace place = place_of(strand, instruction, instruction.operands[0], lane);
     const auto bytes = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
-    MbarrierUnit& unit = units_of(*place.cta).mbarriers;
     if (place.cta == strand.cta) {
-      (unit.*change)(place.offset_bytes, bytes, strand.time, strand, instruction, lane_bit(lane));
+      change(place, bytes, lane, strand.time);
       continue;
     }
     strand.cluster->at(units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time),
-                       [&strand, &instruction, &unit, place, bytes, lane](Cycle now) {
-                         (unit.*change)(place.offset_bytes, bytes, now, strand, instruction,
-                                        lane_bit(lane));
-                       });
+                       [=](Cycle now) { change(place, bytes, lane, now); });
   }
   return Flow::next;
 }
@@ -165,13 +178,9 @@ void bind_inval(Binder& binder) {
   binder.out.execute = inval;
 }
 
-void bind_expect_tx(Binder& binder) {
-  bind_address_and_value(binder, change_tx<&MbarrierUnit::expect_tx>);
-}
+void bind_expect_tx(Binder& binder) { bind_address_and_value(binder, change_tx<false>); }
 
-void bind_complete_tx(Binder& binder) {
-  bind_address_and_value(binder, change_tx<&MbarrierUnit::complete_tx>);
-}
+void bind_complete_tx(Binder& binder) { bind_address_and_value(binder, change_tx<true>); }
 
 template <uint8_t which_form>
 void bind_arrive(Binder& binder) {

@@ -103,12 +103,29 @@ Flow suspend(Strand& strand, const Instruction& instruction, LaneMask active,
   return flow;
 }
 
+/// Tells observers that a wait that had suspended passes, because its phase is complete.
+void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) {
+  if (!strand.cluster->observed(EventKind::order)) return;
+  const auto offset = static_cast<uint32_t>(strand.wait.object);
+  const Mbarrier* const barrier = units_of(strand).mbarriers.find(offset);
+  if (barrier == nullptr) return;
+  OrderEvent event{.operation = OrderEvent::Operation::mbarrier_pass,
+                   .origin = strand.origin(instruction, active),
+                   .cycle = strand.time};
+  // The last complete phase with the parity that was waited for.
+  event.phase = barrier->phase - ((barrier->phase & 1) != (strand.wait.detail & 1) ? 1 : 2);
+  event.cta_rank = static_cast<uint16_t>(strand.cta->rank);
+  event.offset_bytes = offset;
+  strand.cluster->tell(&Observer::on_order, event);
+}
+
 /// Lanes that wait on one barrier for one phase: the usual case.
 Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int lane = lowest_lane(active);
   const Operand& result = instruction.operands[0];
   if (strand.wake == Wake::event) {
     // Woken by the completion of the phase. It counts even when the next phase is complete by now.
+    tell_pass(strand, instruction, active);
     strand.set_predicate(result, active, kAllLanes);
     return Flow::next;
   }

@@ -36,11 +36,13 @@ Flow collective(Strand& strand, const Instruction& instruction, LaneMask active)
   const bool covered = (mask & strand.warp->live & ~active) == 0 && (active & ~mask) == 0;
   const bool had_marks = strand.warp->undefined != nullptr;
   Flow flow = Flow::next;
-  if (covered && strand.lanes_that_differ(mask_operand, active) == 0)
+  if (covered && strand.lanes_that_differ(mask_operand, active) == 0) {
     which_operation(strand, instruction, active, mask);
-  else
+    tell_meeting(strand, instruction, active);
+  } else {
     flow = units_of(strand).warp_sync.gather(strand, instruction, active, members, which_operation,
                                              of_any_instruction);
+  }
   // From the warp's first undefined value on its instructions carry marks.
   const bool begins_marks = !had_marks && strand.warp->undefined != nullptr;
   return flow == Flow::next && begins_marks ? strand.cluster->yield_behind(strand, instruction)

@@ -21,6 +21,9 @@ namespace bw::sim {
 using WarpOperation = void (*)(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                                LaneMask members);
 
+/// Tells observers that the lanes have met at an instruction.
+void tell_meeting(const Strand& strand, const Instruction& instruction, LaneMask lanes);
+
 /// The waiting strands of one CTA's warps.
 class WarpSync {
  public:

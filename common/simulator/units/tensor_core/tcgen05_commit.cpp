@@ -47,7 +47,9 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
         std::max(strand.time, units_of(cta).tensor_core.completion(strand.thread_index(lane)));
     const Strand* const issuer = &strand;
     const Instruction* const instruction = &i;
+    uint64_t id = kNoOperation;
     if (cluster.observed(EventKind::group)) {
+      if (cluster.observed(EventKind::order)) id = cluster.next_operation();
       GroupEvent event;
       event.unit = GroupEvent::Unit::tensor_core;
       event.origin = strand.origin(i, lane_bit(lane));
@@ -55,16 +57,17 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
       event.targets = targets;
       event.offset_bytes = place.offset_bytes;
       event.completion = done;
+      event.id = id;
       cluster.tell(&Observer::on_group, event);
     }
-    cluster.at(done, [&cluster, &cta, issuer, instruction, targets, lane,
+    cluster.at(done, [&cluster, &cta, issuer, instruction, targets, lane, id,
                       offset = place.offset_bytes](Cycle now) {
       units_of(cta).tensor_core.complete_until(now);
       for (uint32_t rest_of_targets = targets; rest_of_targets != 0;
            rest_of_targets &= rest_of_targets - 1) {
         const auto rank = static_cast<uint32_t>(lowest_lane(rest_of_targets));
         units_of(cluster.cta(rank))
-            .mbarriers.arrive(offset, 1, now, *issuer, *instruction, lane_bit(lane));
+            .mbarriers.arrive(offset, 1, now, *issuer, *instruction, lane_bit(lane), id);
       }
     });
   }

@@ -188,6 +188,7 @@ void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
   event.column = first;
   event.columns = request.columns;
   event.lane_count = kLanes;
+  event.shared_offset_bytes = request.shared_offset;
   cta_.cluster->tell(&Observer::on_tensor_memory, event);
 }
 

@@ -160,6 +160,13 @@ void read_registers(const Strand& strand, const Instruction& i, uint32_t first, 
     std::copy_n(strand.lanes<uint32_t>(i.operands[first + r]), kWarpLanes, place);
 }
 
+void tell_order(const Strand& strand, const Instruction& i, OrderEvent::Operation operation) {
+  if (!strand.cluster->observed(EventKind::order)) return;
+  strand.cluster->tell(
+      &Observer::on_order,
+      OrderEvent{.operation = operation, .origin = strand.origin(i), .cycle = strand.time});
+}
+
 Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   const WgmmaForm& form = *static_cast<const WgmmaForm*>(i.detail);
   require_warpgroup(strand, i, active);
@@ -184,12 +191,14 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   if (accumulate != 0 && accumulate != active)
     require_uniform(strand, i, active, i.operands[form.scale_d_operand], "scale-d");
   operation.accumulate = accumulate != 0;
+  tell_order(strand, i, OrderEvent::Operation::wgmma_issue);
   units_of(strand).wgmma.issue(strand, i, active, std::move(operation));
   return Flow::next;
 }
 
 Flow execute_fence(Strand& strand, const Instruction& i, LaneMask active) {
   require_warpgroup(strand, i, active);
+  tell_order(strand, i, OrderEvent::Operation::wgmma_fence);
   return Flow::next;
 }
 
