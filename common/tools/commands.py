@@ -7,8 +7,8 @@ import re
 import shlex
 import sys
 
-from . import (build, chapters, elf, gpu_report, linters, machine, packages, private_env, setup,
-               simulate, toolkit)
+from . import (build, chapters, elf, gpu_report, machine, packages, private_env, setup, simulate,
+               toolkit, wheels_for_tests)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
@@ -93,7 +93,7 @@ def prepare(root, console, configuration, targets=(), title="Building", everythi
 def do_setup(root, console, arguments):
     with only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
-        linters.ensure(root, console)
+        wheels_for_tests.ensure(root, console)
         site_tools.ensure(console)
         if arguments.grading:
             setup.ensure_grading(root, console)

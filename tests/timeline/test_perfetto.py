@@ -1,39 +1,49 @@
 """The trace for Perfetto: slices, flows and counters hold together and agree with the profile."""
 
 import json
-import os
-import shutil
 import tempfile
 import unittest
 from collections import defaultdict
 from pathlib import Path
 
-from support import SIMULATED, chapter, main
+import trace_processor
+from support import SIMULATED, chapter, last, main
 
 from tools.timeline import perfetto, profile
 
+NS_PER_CYCLE = 1000  # one cycle is shown as a microsecond
 
-def trace_processor():
-    """The trace processor's program, or None: BW_TRACE_PROCESSOR, or on PATH."""
-    return os.environ.get("BW_TRACE_PROCESSOR") or shutil.which("trace_processor_shell") \
-        or shutil.which("trace_processor")
+
+def profiled_sums(models):
+    """{(role, name of a slice): cycles}, by the profile's table."""
+    sums = defaultdict(int)
+    for model in models:
+        for role in profile.measure(model).roles:
+            sums[(role.name, "issues")] += role.issuing
+            sums[(role.name, "waits for loaded data")] += role.data
+            for reason, cycles in role.waiting.items():
+                sums[(role.name, f"waits for {reason}")] += cycles
+    return {key: cycles for key, cycles in sums.items() if cycles}
 
 
 class Traces(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        """Each chapter's run, and one that never ends."""
+        cls.runs = [(f"chapter {one.number}", *chapter(one.number)) for one in SIMULATED]
+        cls.runs.append(("deadlock", *last("bound_by", "nothing")))
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
         cls.known = {}
-        for one in SIMULATED:
-            launch, models = chapter(one.number)
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "trace.json"
-                perfetto.write(path, [("", launch, models)])
-                cls.known[one.number] = (models, json.loads(path.read_text())["traceEvents"])
+        for label, launch, models in cls.runs:
+            path = Path(cls.folder.name) / "trace.json"
+            perfetto.write(path, [("", launch, models)])
+            cls.known[label] = (models, json.loads(path.read_text())["traceEvents"])
 
     def each(self):
-        for number, (models, events) in self.known.items():
-            with self.subTest(chapter=number):
-                yield number, models, events
+        for label, (models, events) in self.known.items():
+            with self.subTest(run=label):
+                yield label, models, events
 
     def test_no_slice_is_negative_or_overlaps_another(self):
         for _, _, events in self.each():
@@ -77,14 +87,7 @@ class Traces(unittest.TestCase):
                 if event["ph"] == "X" and event["cat"] in ("run", "wait", "data"):
                     role = threads[(event["pid"], event["tid"])].split(", ")[0]
                     sums[(role, event["name"])] += event["dur"]
-            wanted = defaultdict(int)
-            for model in models:
-                for role in profile.measure(model).roles:
-                    wanted[(role.name, "issues")] += role.issuing
-                    wanted[(role.name, "waits for loaded data")] += role.data
-                    for reason, cycles in role.waiting.items():
-                        wanted[(role.name, f"waits for {reason}")] += cycles
-            self.assertEqual(dict(sums), {key: cycles for key, cycles in wanted.items() if cycles})
+            self.assertEqual(dict(sums), profiled_sums(models))
 
     def test_counters_never_fall_below_zero_and_end_there(self):
         for _, _, events in self.each():
@@ -97,27 +100,42 @@ class Traces(unittest.TestCase):
                 if name == "bytes in flight":
                     self.assertEqual(found[-1], 0)
 
-    @unittest.skipUnless(trace_processor(), "Perfetto's trace processor is not installed")
-    def test_the_trace_processor_reads_it(self):
-        try:
-            from perfetto.trace_processor import TraceProcessor, TraceProcessorConfig
-        except ImportError:
-            self.skipTest("the Python package perfetto is not installed")
-        for _, _, events in self.each():
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder) / "trace.json"
-                path.write_text(json.dumps({"traceEvents": events}))
-                with TraceProcessor(trace=str(path), config=TraceProcessorConfig(
-                        bin_path=trace_processor())) as processor:
-                    def count(query, processor=processor):
-                        return next(iter(processor.query(query))).n
-                    slices = sum(event["ph"] == "X" for event in events)
-                    flows = sum(event["ph"] == "s" for event in events)
-                    self.assertEqual(count("select count(*) n from slice"), slices)
-                    self.assertEqual(count("select count(*) n from slice where dur < 0"), 0)
-                    self.assertEqual(count("select count(*) n from flow"), flows)
-                    self.assertEqual(count("select coalesce(sum(value), 0) n from stats "
-                                           "where severity = 'error'"), 0)
+    @unittest.skipIf(trace_processor.missing(), trace_processor.missing())
+    def test_perfettos_trace_processor_reads_it(self):
+        path = Path(self.folder.name) / "all.json"
+        perfetto.write(path, self.runs)  # all of them in one trace, as `--against` writes two
+        with trace_processor.opened(path) as session:
+            self.look_at(session)
+
+    def look_at(self, session):
+        def rows(query):
+            return [tuple(vars(row).values()) for row in session.query(query)]
+
+        def count(query):
+            return rows(f"select count(*) n from {query}")[0][0]
+
+        events = [event for _, events in self.known.values() for event in events]
+        self.assertEqual(rows("select name, value from stats "
+                              "where severity in ('error', 'data_loss') and value > 0"), [])
+        self.assertEqual(count("slice"), sum(event["ph"] == "X" for event in events))
+        self.assertEqual(count("slice where dur <= 0"), 0)
+        self.assertEqual(count("flow"), sum(event["ph"] == "s" for event in events))
+        # Each flow connects a slice with one that is still there later.
+        self.assertEqual(count("flow join slice as source on flow.slice_out = source.id "
+                               "join slice as target on flow.slice_in = target.id "
+                               "where source.ts < target.ts + target.dur"), count("flow"))
+        self.assertEqual(count("counter where value < 0"), 0)
+        sums = defaultdict(lambda: defaultdict(int))
+        for process, thread, name, nanoseconds in rows(
+                "select process.name p, thread.name t, slice.name n, sum(slice.dur) d from slice "
+                "join thread_track on slice.track_id = thread_track.id join thread using (utid) "
+                "join process using (upid) where slice.category in ('run', 'wait', 'data') "
+                "group by 1, 2, 3"):
+            sums[process.split(":")[0]][(thread.split(", ")[0], name)] += nanoseconds
+        for label, _, models in self.runs:
+            with self.subTest(run=label):
+                self.assertEqual(sums[label], {key: cycles * NS_PER_CYCLE for key, cycles
+                                               in profiled_sums(models).items()})
 
 
 if __name__ == "__main__":
