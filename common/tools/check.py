@@ -1,6 +1,5 @@
 """Checks what a reader has written for one exercise, by itself, and says what is wrong."""
 
-import os
 import re
 import shutil
 import tempfile
@@ -8,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from . import answers, device_code, exercises, patches, regions, reports, runs
+from . import answers, device_code, exercises, left_over, patches, regions, reports, runs
 from .errors import WorkbookError
 from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
 
@@ -289,7 +288,8 @@ class _work_folder:
     def __enter__(self):
         try:
             self._parent.mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(prefix=f"check-{os.getpid()}-", dir=self._parent))
+            left_over.remove_once(self._parent)
+            self._folder = Path(tempfile.mkdtemp(prefix=left_over.prefix("check"), dir=self._parent))
         except OSError as error:
             raise WorkbookError(f"Checks write into {self._parent}, which can't be written to: "
                                 f"{error.strerror}.") from error

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, confinement, limited
+from . import build, confinement, left_over, limited
 from .errors import WorkbookError
 from .trace import Trace
 
@@ -134,7 +134,8 @@ def reference(root, tools, run, seed):
 def trace(root, tools, run):
     """The Trace of the solution's own run."""
     folder(root).mkdir(parents=True, exist_ok=True)
-    log = folder(root) / f"events-{os.getpid()}.jsonl"
+    left_over.remove_once(folder(root))
+    log = folder(root) / f"{left_over.prefix('events')}log.jsonl"
     try:
         result = execute(root, tools, run, run.seeds[0], SOLUTION_SECONDS, BW_SIM_EVENTS=str(log))
         if not result.verified:

@@ -35,7 +35,7 @@ class ComposedCheck(unittest.TestCase):
 
     def work_folders(self):
         """Those of this process: other tests check exercises at the same time."""
-        return list(runs.folder(self.root).glob(f"check-{os.getpid()}-*"))
+        return list(runs.folder(self.root).glob(f"check-*-{os.getpid()}-*"))
 
     def test_the_solution_passes_and_a_work_folder_is_not_left(self):
         verdict = self.verdict(*self.exercise.region.body)

@@ -7,13 +7,15 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 from dataclasses import replace
 from pathlib import Path
 
 import support
-from tools import api, check, confinement, device_code, limited, private_env, ptx_cache, regions, runs
+from tools import (api, check, confinement, device_code, left_over, limited, private_env, ptx_cache,
+                   regions, runs)
 from tools.errors import WorkbookError
 from tools.grading import command, figures, plan, report, store, submissions, version, worker
 from tools.try_exercise import tools_of
@@ -29,6 +31,33 @@ class FolderTest(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="grading_parts_")
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
+
+
+class LeftOver(FolderTest):
+    """What killed processes leave is removed, and nothing else."""
+
+    def test_only_what_nobody_uses_any_more(self):
+        begin = ("import sys, tempfile\nfrom tools import left_over\n"
+                 "open(sys.argv[1] + '/' + left_over.prefix('events') + 'log.jsonl', 'w').close()\n"
+                 "print(tempfile.mkdtemp(prefix=left_over.prefix('check'), dir=sys.argv[1]))\n"
+                 "sys.stdout.flush()\nsys.stdin.read()\n")
+        process = subprocess.Popen([sys.executable, "-c", begin, str(self.folder)],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   universal_newlines=True,
+                                   env=support.environment(PYTHONPATH=str(ROOT / "common")))
+        with process:
+            theirs = Path(process.stdout.readline().strip())
+            (theirs / "a_file").touch()
+            own = self.folder / (left_over.prefix("check") + "x")
+            elsewhere = self.folder / f"check-00000000-{process.pid}-x"
+            for folder in (own, elsewhere, self.folder / "ptx"):
+                folder.mkdir()
+            left_over.remove(self.folder)
+            self.assertTrue(theirs.is_dir(), "its process runs")
+            process.kill()
+        left_over.remove(self.folder)
+        self.assertEqual({path.name for path in self.folder.iterdir()},
+                         {own.name, elsewhere.name, "ptx"})
 
 
 class Confined(FolderTest):

@@ -16,7 +16,7 @@ MOST_CHARACTERS = 4000  # of one text of a verdict
 MOST_LINES = 60         # of a report
 # Leaves confinements out (of those that confinement.strongest() knows), for tests of the others.
 WITHOUT = "BW_GRADE_WITHOUT"
-_WORK_FOLDER = re.compile(r"build/sim/checks/check-\w+-\w+/")
+_WORK_FOLDER = re.compile(r"build/sim/checks/check-\w+-\w+-\w+/")
 _prepared = {}
 
 
