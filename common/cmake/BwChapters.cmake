@@ -2,7 +2,6 @@
 #
 #   BW_CHAPTERS                          their names, in order: folders and programs are called so
 #   BW_CHAPTER_ARCHITECTURES_<name>      what a chapter's program is compiled for, for nvcc (100a)
-#   BW_CHAPTER_SIMULATED_<name>          whether the simulator executes it
 include_guard(GLOBAL)
 
 set(bw_chapters_file "${PROJECT_SOURCE_DIR}/common/chapters.json")
@@ -16,7 +15,6 @@ math(EXPR bw_last "${bw_count} - 1")
 foreach(index RANGE ${bw_last})
   string(JSON name GET "${bw_chapters_json}" ${index} name)
   list(APPEND BW_CHAPTERS ${name})
-  string(JSON BW_CHAPTER_SIMULATED_${name} GET "${bw_chapters_json}" ${index} simulated)
   string(JSON count LENGTH "${bw_chapters_json}" ${index} architectures)
   math(EXPR last "${count} - 1")
   set(BW_CHAPTER_ARCHITECTURES_${name} "")
@@ -28,16 +26,12 @@ endforeach()
 
 # bw_add_chapter_program(SOURCES <a.cu>... [LIBRARIES <target>...])
 #
-# The program of the chapter whose folder calls this: bw_add_program() with the chapter's name, its
-# architectures and, for one that the simulator does not execute, NO_SIMULATOR.
+# The program of the chapter whose folder calls this: bw_add_program() with the chapter's name and its
+# architectures.
 function(bw_add_chapter_program)
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME name)
   if(NOT name IN_LIST BW_CHAPTERS)
     message(FATAL_ERROR "${name} is not in the list of chapters, common/chapters.json.")
   endif()
-  set(only_gpu NO_SIMULATOR)
-  if(BW_CHAPTER_SIMULATED_${name})
-    set(only_gpu "")
-  endif()
-  bw_add_program(${name} ${only_gpu} ${ARGV} ARCHS ${BW_CHAPTER_ARCHITECTURES_${name}})
+  bw_add_program(${name} ${ARGV} ARCHS ${BW_CHAPTER_ARCHITECTURES_${name}})
 endfunction()

@@ -15,7 +15,6 @@ class Chapter:
     name: str
     title: str
     capabilities: tuple
-    simulated: bool = True  # whether the simulator executes it too
 
     @property
     def number(self):
@@ -48,8 +47,7 @@ def _capabilities(architectures):
 def _read():
     """The chapters of common/chapters.json, which CMake reads as well (BwChapters.cmake)."""
     text = (Path(__file__).resolve().parents[1] / "chapters.json").read_text(encoding="utf-8")
-    return tuple(Chapter(entry["name"], entry["title"],
-                         _capabilities(entry["architectures"]), entry["simulated"])
+    return tuple(Chapter(entry["name"], entry["title"], _capabilities(entry["architectures"]))
                  for entry in json.loads(text))
 
 
@@ -90,13 +88,11 @@ def listing(root):
 
 def choose_machine(chapter, gpus, wanted):
     """(run on the GPU?, why) for a chapter; `wanted` is 'gpu', 'sim' or None for the best one."""
-    if wanted == "sim" and chapter.simulated:
+    if wanted == "sim":
         return False, "in the simulator, as asked"
     fitting = [gpu for gpu in gpus if chapter.runs_on(gpu)]
-    if fitting and wanted != "sim":
+    if fitting:
         return True, f"on the GPU ({fitting[0].name})"
-    if not chapter.simulated:
-        raise WorkbookError(_needs_gpu(chapter, gpus, wanted))
     reason = _why_not(chapter, gpus)
     if wanted == "gpu":
         raise WorkbookError(f"Chapter {chapter.number} can't run on a GPU here: {reason}. Leave "
@@ -106,24 +102,7 @@ def choose_machine(chapter, gpus, wanted):
 
 def describe_machine(chapter, gpus):
     """Where a chapter runs, in one phrase."""
-    if not chapter.simulated and not any(chapter.runs_on(gpu) for gpu in gpus):
-        return f"needs a GPU ({_why_not(chapter, gpus)})"
     return choose_machine(chapter, gpus, None)[1]
-
-
-def _needs_gpu(chapter, gpus, wanted):
-    """Why a chapter that only a GPU runs can't run, and what the reader can do instead."""
-    if wanted == "sim":
-        problem = "is not executed by the simulator: leave --sim out to run it on the GPU"
-        if not any(chapter.runs_on(gpu) for gpu in gpus):
-            problem = f"is not executed by the simulator, and no GPU fits: {_why_not(chapter, gpus)}"
-    else:
-        problem = f"can't run here: {_why_not(chapter, gpus)}"
-    return (f"Chapter {chapter.number} {problem}. It needs a GPU of compute capability "
-            f"{' or '.join(chapter.capabilities)} (Hopper: H100, H200, GH200) with a driver for "
-            "CUDA 13 (580 or newer). On this machine, `./workbook run 5` runs the same GEMM as it "
-            f"is written for Blackwell, in the simulator, and `./workbook test {chapter.number}` "
-            "compiles this chapter and checks what can be checked without its GPU.")
 
 
 def _why_not(chapter, gpus):

@@ -152,19 +152,15 @@ def do_timeline(root, console, arguments):
 
 
 def do_profile(root, console, arguments):
-    """The chapter's profile.sh on a GPU that runs it, else a profile of a simulated run. Where there
-    is neither, profile.sh says what it lacks."""
+    """The chapter's profile.sh on a GPU that runs it, else a profile of a simulated run."""
     chapter = chapters.find_program(root, arguments.chapter)
-    fits = any(map(chapter.runs_on, machine.find_gpus()))
-    if chapter.simulated and (arguments.machine == "sim" or not fits):
+    if arguments.machine == "sim" or not any(map(chapter.runs_on, machine.find_gpus())):
         from .timeline import command
         return command.simulated_profile(root, console, arguments)
     script = root / "solutions" / chapter.name / "profile.sh"
     if not script.is_file():
         raise WorkbookError(f"Chapter {chapter.number} has no profile.sh.")
-    if fits:
-        prepare(root, console, build.GPU, [chapter.name + "_gpu"],
-                f"Building chapter {chapter.number}")
+    prepare(root, console, build.GPU, [chapter.name + "_gpu"], f"Building chapter {chapter.number}")
     options = ["--", *arguments.rest] if arguments.rest else []
     return run_in_foreground([str(script), *options])
 
@@ -196,7 +192,8 @@ def do_test(root, console, arguments):
     if arguments.chapter:
         chapter = chapters.find(root, arguments.chapter)
         selection += ["--label-regex", f"^{chapter.label}$"]
-        if not chapter.simulated and any(map(chapter.runs_on, machine.find_gpus())):
+        # Its kernels are a GPU's that there is: there they are tested on one.
+        if chapter.name == HOPPER_CHAPTER and any(map(chapter.runs_on, machine.find_gpus())):
             configuration = build.GPU_TESTS
     if not arguments.all:
         selection += ["--label-exclude", "^slow$"]

@@ -12,12 +12,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 sys.path.insert(0, str(ROOT / "tests" / "workbook"))
 
-from tools import chapters
+from tools.chapters import CHAPTERS
 from tools.timeline import model, recording
 
 BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 and Path(sys.argv[1]).is_dir() \
     else ROOT / "build" / "sim"
-SIMULATED = [chapter for chapter in chapters.CHAPTERS if chapter.simulated]
 SQUARE_512 = ("--m", "512", "--n", "512", "--k", "512")
 # Options with which a chapter's program is quick.
 QUICK = {1: ("--rows", "128"), 3: ("--m", "256", "--n", "128", "--k", "512"),
@@ -57,7 +56,7 @@ def last(program, *options, **settings):
 
 def chapter(number):
     """The same of a chapter's program, with options that make it quick."""
-    name = next(one.name for one in SIMULATED if one.number == number)
+    name = next(one.name for one in CHAPTERS if one.number == number)
     return last(name, *QUICK.get(number, ()))
 
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from support import SIMULATED, chapter, last, main, read, run
+from support import CHAPTERS, chapter, last, main, read, run
 
 from tools.errors import WorkbookError
 from tools.timeline import critical
@@ -25,7 +25,7 @@ RINGS = {1: {"pipeline": 8}, 3: {"input": 4, "accumulator": 2}, 4: {"input": 4, 
 class Chapters(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.known = {one.number: chapter(one.number) for one in SIMULATED}
+        cls.known = {one.number: chapter(one.number) for one in CHAPTERS}
 
     def test_roles_have_the_names_of_their_functions(self):
         for number, (_, models) in self.known.items():

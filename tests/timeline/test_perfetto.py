@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import trace_processor
-from support import SIMULATED, chapter, last, main
+from support import CHAPTERS, chapter, last, main
 
 from tools.timeline import perfetto, profile
 
@@ -30,7 +30,7 @@ class Traces(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         """Each chapter's run, and one that never ends."""
-        cls.runs = [(f"chapter {one.number}", *chapter(one.number)) for one in SIMULATED]
+        cls.runs = [(f"chapter {one.number}", *chapter(one.number)) for one in CHAPTERS]
         cls.runs.append(("deadlock", *last("bound_by", "nothing")))
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)

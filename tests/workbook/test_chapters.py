@@ -1,6 +1,5 @@
 """Which chapter a word names, and where it runs."""
 
-import dataclasses
 import unittest
 
 from support import ROOT, CheckoutTest
@@ -47,7 +46,6 @@ class OneList(unittest.TestCase):
     def test_architectures_are_compute_capabilities_of_gpus(self):
         self.assertEqual([chapters.CHAPTERS[0].capabilities, chapters.CHAPTERS[4].capabilities],
                          [("9.0", "10.0", "10.3"), ("10.0", "10.3")])
-        self.assertEqual([c.number for c in chapters.CHAPTERS if not c.simulated], [])
 
 
 class Machines(unittest.TestCase):
@@ -67,29 +65,11 @@ class Machines(unittest.TestCase):
         for gpus in ([], [LAPTOP_GPU], [OLD_DRIVER]):
             self.assertFalse(any(self.place(n, gpus) for n in range(1, 7)), gpus)
 
-    def place_of_gpu_chapter(self, gpus, wanted=None):
-        """As place() for a chapter that the simulator would not execute."""
-        chapter = dataclasses.replace(chapters.CHAPTERS[5], simulated=False)
-        return chapters.choose_machine(chapter, gpus, wanted)[0]
-
-    def test_a_chapter_for_a_gpu_alone_says_what_was_found_and_what_to_do(self):
-        for gpus, found in (([], "no NVIDIA GPU"), ([LAPTOP_GPU], "RTX 4060 has compute .* 8.9"),
-                            ([B200], "B200"), ([OLD_DRIVER], "535.104 .* older")):
-            for wanted in (None, "gpu", "sim"):
-                with self.assertRaisesRegex(WorkbookError, found) as caught:
-                    self.place_of_gpu_chapter(gpus, wanted)
-                for words in ("H100", "580 or newer", "./workbook run 5"):
-                    self.assertIn(words, str(caught.exception))
-        with self.assertRaisesRegex(WorkbookError, "leave --sim out"):
-            self.place_of_gpu_chapter([H100], "sim")
-
     def test_the_machine_of_a_chapter_in_one_phrase(self):
         chapter = chapters.CHAPTERS[5]
         self.assertEqual(chapters.describe_machine(chapter, [H100]),
                          "on the GPU (NVIDIA H100 80GB HBM3)")
         self.assertRegex(chapters.describe_machine(chapter, []), "in the simulator .no NVIDIA GPU")
-        alone = dataclasses.replace(chapter, simulated=False)
-        self.assertRegex(chapters.describe_machine(alone, []), "needs a GPU .no NVIDIA GPU")
 
     def test_one_fitting_gpu_among_several_is_enough(self):
         self.assertTrue(self.place(5, [LAPTOP_GPU, B200]))

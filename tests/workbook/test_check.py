@@ -262,8 +262,7 @@ class Profile(Reader):
     def test_the_chapters_script_runs_on_a_gpu_that_fits(self):
         folder = self.root / "solutions" / "06_hopper_fp8_gemm"
         write_script(folder / "profile.sh", "exit 7\n")
-        chapter = SimpleNamespace(number=6, name=folder.name, simulated=True,
-                                  runs_on=lambda gpu: True)
+        chapter = SimpleNamespace(number=6, name=folder.name, runs_on=lambda gpu: True)
         arguments = SimpleNamespace(chapter="6", machine=None, rest=["--m", "64"])
         with mock.patch.object(commands.chapters, "find_program", return_value=chapter), \
                 mock.patch.object(commands.machine, "find_gpus", return_value=["a GPU"]), \

@@ -23,7 +23,7 @@ def do_timeline(root, console, arguments):
     recording."""
     if Path(arguments.chapter).is_file():
         return _draw_file(root, console, arguments)
-    chapter, window = _simulated(root, arguments.chapter), _window(arguments)
+    chapter, window = chapters.find_program(root, arguments.chapter), _window(arguments)
     with _program(root, console, chapter, "timeline") as (tools, settings):
         settings = dict(settings, **window)
         made, status = [], 0
@@ -86,7 +86,7 @@ def _write(root, console, made, title, base, may_open, status):
 
 def simulated_profile(root, console, arguments):
     """Prints the profile of the chapter's program in the simulator."""
-    chapter = _simulated(root, arguments.chapter)
+    chapter = chapters.find_program(root, arguments.chapter)
     with _program(root, console, chapter, "profile") as (tools, settings):
         folder = root / "build" / "profile"
         folder.mkdir(parents=True, exist_ok=True)
@@ -103,15 +103,6 @@ def simulated_profile(root, console, arguments):
     measured = profile.measure(models[0])
     print("\n" + "\n".join(profile.table(measured)) + "\n\n" + profile.limit(measured))
     return status
-
-
-def _simulated(root, wanted):
-    chapter = chapters.find_program(root, wanted)
-    if not chapter.simulated:
-        raise WorkbookError(f"Chapter {chapter.number} is not executed by the simulator, which makes "
-                            "timelines. `./workbook timeline 5` shows the same GEMM as it is written "
-                            "for Blackwell.")
-    return chapter
 
 
 @contextlib.contextmanager
