@@ -89,46 +89,43 @@ const operandLayout = (() => {
         const panel = Math.floor(offset / panelBytes), inside = offset % panelBytes;
         return {line: Math.floor(inside / w), byte: panel * w + (inside % w)};
       },
-      fields100: (step) => fields100(start(step), leading, stride, o.swizzle),
-      fields90: (step) => fields90(start(step), leading, stride, o.swizzle),
+      fields100: (step) => descriptor(TCGEN05, start(step), leading, stride, o.swizzle),
+      fields90: (step) => descriptor(WGMMA, start(step), leading, stride, o.swizzle),
     };
   }
 
   const field = (name, high, low, value, meaning) => ({name, high, low, value: BigInt(value), meaning});
   const units = (bytes) => (bytes >> UNIT_SHIFT) & 0x3fff;
 
-  // tcgen05's descriptor (PTX ISA, "Shared memory descriptor").
-  function fields100(start, leading, stride, swizzle) {
-    const code = {0: 0, 32: 6, 64: 4, 128: 2}[swizzle];
+  const ZERO = "(zero)";
+
+  // A descriptor: its lower bits, and where the pattern starts, are alike for tcgen05 and wgmma; `middle`
+  // and `upper` are the fields of their own around that. `codes`: how each swizzle is written.
+  function descriptor({codes, swizzleLow, middle, upper}, start, leading, stride, swizzle) {
     return [
       field("start address", 13, 0, units(start), `${start} bytes, in units of 16`),
-      field("(zero)", 15, 14, 0, ""),
+      field(ZERO, 15, 14, 0, ""),
       field("leading offset", 29, 16, units(leading), `${leading} bytes, in units of 16`),
-      field("(zero)", 31, 30, 0, ""),
+      field(ZERO, 31, 30, 0, ""),
       field("stride offset", 45, 32, units(stride), `${stride} bytes, in units of 16`),
-      field("fixed", 48, 46, 1, "always 1 on sm_100"),
+      middle,
       field("base offset", 51, 49, 0, "0: the pattern starts at a multiple of its repeat"),
-      field("leading offset's mode", 52, 52, 0, "0: it is a distance"),
-      field("(zero)", 60, 53, 0, ""),
-      field("swizzle", 63, 61, code, swizzle ? `${swizzle} bytes` : "none"),
+      ...upper,
+      field("swizzle", 63, swizzleLow, codes[swizzle], swizzle ? `${swizzle} bytes` : "none"),
     ];
   }
 
-  // wgmma's descriptor (PTX ISA, "Matrix descriptor format" of wgmma).
-  function fields90(start, leading, stride, swizzle) {
-    const code = {0: 0, 32: 3, 64: 2, 128: 1}[swizzle];
-    return [
-      field("start address", 13, 0, units(start), `${start} bytes, in units of 16`),
-      field("(zero)", 15, 14, 0, ""),
-      field("leading offset", 29, 16, units(leading), `${leading} bytes, in units of 16`),
-      field("(zero)", 31, 30, 0, ""),
-      field("stride offset", 45, 32, units(stride), `${stride} bytes, in units of 16`),
-      field("(zero)", 48, 46, 0, ""),
-      field("base offset", 51, 49, 0, "0: the pattern starts at a multiple of its repeat"),
-      field("(zero)", 61, 52, 0, ""),
-      field("swizzle", 63, 62, code, swizzle ? `${swizzle} bytes` : "none"),
-    ];
-  }
+  // PTX ISA, "Shared memory descriptor" of tcgen05.
+  const TCGEN05 = {
+    codes: {0: 0, 32: 6, 64: 4, 128: 2}, swizzleLow: 61,
+    middle: field("fixed", 48, 46, 1, "always 1 on sm_100"),
+    upper: [field("leading offset's mode", 52, 52, 0, "0: it is a distance"), field(ZERO, 60, 53, 0, "")],
+  };
+  // PTX ISA, "Matrix descriptor format" of wgmma.
+  const WGMMA = {
+    codes: {0: 0, 32: 3, 64: 2, 128: 1}, swizzleLow: 62,
+    middle: field(ZERO, 48, 46, 0, ""), upper: [field(ZERO, 61, 52, 0, "")],
+  };
 
   const word = (fields) => fields.reduce((bits, one) => bits | (one.value << BigInt(one.low)), 0n);
   const hex = (bits) => "0x" + bits.toString(16).padStart(16, "0");

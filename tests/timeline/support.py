@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT / "common"))
 sys.path.insert(0, str(ROOT / "tests" / "workbook"))
 
 from tools.chapters import CHAPTERS
-from tools.timeline import model, recording
+from tools.timeline import builder, recording
 
 BUILD = Path(sys.argv.pop(1)) if len(sys.argv) > 1 and Path(sys.argv[1]).is_dir() \
     else ROOT / "build" / "sim"
@@ -51,7 +51,7 @@ def launches(program, *options, **settings):
 def last(program, *options, **settings):
     """(Launch, [ClusterModel]) of a program's last launch."""
     launch = launches(program, *options, **settings)[-1]
-    return launch, model.build(launch, ROOT)
+    return launch, builder.build(launch, ROOT)
 
 
 def chapter(number):

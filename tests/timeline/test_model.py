@@ -56,8 +56,8 @@ class Chapters(unittest.TestCase):
         import re
         content, ended = run("02_tmem_lifecycle", BW_SIM_STATS="1")
         counted = int(re.search(r"(\d+) warp instructions", ended.stderr).group(1))
-        from tools.timeline import model
-        models = model.build(read(content)[-1])
+        from tools.timeline import builder
+        models = builder.build(read(content)[-1])
         held = sum(part[2] for cta in models[0].ctas for segments in cta.warps.values()
                    for segment in segments for part in segment.parts)
         # Runs of no length are in no segment.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .. import build, exercises, runs
 from ..errors import WorkbookError
-from ..timeline import figure, model, page
+from ..timeline import builder, figure, page
 
 _EVENTS = {"mbarrier_init": "init", "mbarrier_arrive": "arrive", "mbarrier_expect_tx": "expect",
            "mbarrier_complete_tx": "landed", "mbarrier_complete": "complete",
@@ -61,7 +61,7 @@ def write_timelines(root, tools, folder):
         launch = figure.recorded(root, tools, run.program, run.options, None)
         name = f"timeline_{run.name}.html"
         page.write(folder / name, run.title,
-                   [(" ".join(run.options), launch, model.build(launch, Path(root)))], Path(root))
+                   [(" ".join(run.options), launch, builder.build(launch, Path(root)))], Path(root))
         pages.append(name)
     return pages
 

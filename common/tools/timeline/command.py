@@ -13,7 +13,7 @@ from pathlib import Path
 from .. import build, chapters, commands, runs
 from ..errors import WorkbookError
 from ..process import run_in_foreground
-from . import model, page, perfetto, profile, recording, svg
+from . import builder, page, perfetto, profile, recording, svg
 
 _STOPPED = "The program ended with status {}; the timeline shows what happened before."
 
@@ -35,7 +35,7 @@ def do_timeline(root, console, arguments):
             launches, ended = _record(root, chapter.name, options, tools, settings, folder)
             status = status or ended
             launch = _chosen(launches, arguments.launch)
-            made.append((_label(options), launch, model.build(launch, root)))
+            made.append((_label(options), launch, builder.build(launch, root)))
     _write(root, console, made, f"Chapter {chapter.number}: {chapter.title}", folder / chapter.name,
            arguments.open, status)
     return status
@@ -48,7 +48,7 @@ def _draw_file(root, console, arguments):
                             "configuration or a window any more.", exit_code=2)
     path = Path(arguments.chapter)
     launch = _chosen(recording.read(path), arguments.launch)
-    _write(root, console, [("", launch, model.build(launch, root))], launch.kernel,
+    _write(root, console, [("", launch, builder.build(launch, root))], launch.kernel,
            _folder(root, arguments) / path.stem, arguments.open, 0)
     return 0
 
@@ -92,7 +92,7 @@ def simulated_profile(root, console, arguments):
         folder.mkdir(parents=True, exist_ok=True)
         launches, status = _record(root, chapter.name, arguments.rest, tools, settings, folder)
     launch = _chosen(launches, None)
-    models = model.build(launch, root)
+    models = builder.build(launch, root)
     if not models:
         raise WorkbookError(" ".join(launch.notes()))
     print(f"\nkernel    {launch.kernel}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from .. import exercises, runs
 from ..errors import WorkbookError
-from . import model, recording, svg
+from . import builder, recording, svg
 
 _FORM = ('a timeline reads `FILE.svg "title" [cycles A-B] [cta N] [launch N] [without "lane"] -- '
          'PROGRAM OPTIONS`.')
@@ -35,7 +35,7 @@ def draw(root, tools, text):
     except ValueError as error:
         raise WorkbookError(f"{_FORM} This one does not: {error}.") from error
     launch = recorded(root, tools, program, options, chosen.get("launch"))
-    models = model.build(launch, Path(root))
+    models = builder.build(launch, Path(root))
     ctas = [(one, cta) for one in models for cta in one.ctas]
     number = chosen.get("cta", 0)
     if number >= len(ctas):

@@ -5,7 +5,8 @@ import json
 from pathlib import Path
 
 from . import lanes, profile
-from .model import RUN, Sources
+from .model import RUN
+from .sources import Sources
 
 _FOLDER = Path(__file__).resolve().parent
 _KINDS = ("run", "wait", "data", "copy", "mma", "empty", "filling", "full", "reading", "phase",
