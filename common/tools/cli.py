@@ -128,6 +128,7 @@ examples:
   ./workbook bench simulator       the simulated GEMM against OpenBLAS on the same cores
   ./workbook bench plain           warp instructions a second of plain CUDA in the simulator
   ./workbook bench configs         chapter 5's choice of a configuration, in simulated cycles
+  ./workbook bench timing          simulated times beside those of an H100, with the deviation
   ./workbook bench grade           checks of a class a minute, on one worker, two and four
   ./workbook bench hopper          chapter 6's GEMM against cuBLASLt on a Hopper GPU
   ./workbook bench hopper --grid   the device time of 78 shapes, one token to a long prompt

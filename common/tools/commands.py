@@ -17,8 +17,10 @@ from .site import doxygen as site_tools
 BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
               "plain": ("plain_cuda_bench", build.SIM),
               "configs": ("05_config_choice", build.SIM),
+              "timing": ("timing_bench", build.SIM),
               "hopper": ("hopper_bench_gpu", build.GPU_BENCH)}
 GRADING_BENCHMARK = "grade"
+RECORDED_TIMES = "tests/hardware/timing/h100_times.csv"
 HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 # nvcc loses include folders with one of the first five in their names, CMake splits its lists at the
 # semicolon and reads the backslash as an escape, and the colon ends an entry of PATH.
@@ -219,9 +221,29 @@ def do_bench(root, console, arguments):
         options = ["--parts", "grid", *options]
     if arguments.subject == "hopper":
         chapters.choose_machine(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "gpu")
+    if arguments.subject == "timing" and not any(option.startswith(("--against", "--list", "--help"))
+                                                 for option in options):
+        options += ["--against", str(_recorded_times(root, console))]
     tools = prepare(root, console, configuration, [target], f"Building {target}")
     return run_in_foreground([str(build.program(root, configuration, target)), *options],
                              env=tools.env)
+
+
+def _recorded_times(root, console):
+    """What simulated times are compared with: those of this machine's Hopper GPU, measured now, or
+    those that were recorded on an H100."""
+    chapter = chapters.find(root, HOPPER_CHAPTER)
+    if not any(chapter.runs_on(gpu) for gpu in machine.find_gpus()):
+        return root / RECORDED_TIMES
+    program = "timing_bench_gpu"
+    tools = prepare(root, console, build.GPU_BENCH, [program], f"Building {program}")
+    path = build.GPU_BENCH.folder(root) / "gpu_times.csv"
+    status = run_in_foreground([str(build.program(root, build.GPU_BENCH, program)), "--write",
+                                str(path)], env=tools.env)
+    if status != 0:
+        raise WorkbookError(f"{program} ended with status {status}; `./workbook bench timing -- --against "
+                            f"{RECORDED_TIMES}` compares with the recorded times instead.")
+    return path
 
 
 def do_doctor(root, console, _arguments):

@@ -1,0 +1,34 @@
+#pragma once
+/// \file
+/// Launches in clusters, and one CTA an SM.
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "common/host/cuda_check.hpp"
+#include "common/host/dynamic_shared_memory.hpp"
+
+namespace bw::timing {
+
+/// Launches `ctas` CTAs of `threads` threads in clusters of `cluster_ctas`.
+template <class... Parameters, class... Arguments>
+void launch_clusters(void (*kernel)(Parameters...), uint32_t ctas, uint32_t cluster_ctas,
+                     uint32_t threads, uint32_t shared_bytes, Arguments... arguments) {
+  if (shared_bytes > 0) {
+    allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes);
+  }
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {cluster_ctas, 1, 1};
+  cudaLaunchConfig_t launch{};
+  launch.gridDim = dim3(ctas);
+  launch.blockDim = dim3(threads);
+  launch.dynamicSmemBytes = shared_bytes;
+  launch.attrs = &attribute;
+  launch.numAttrs = 1;
+  check_cuda(cudaLaunchKernelEx(&launch, kernel, static_cast<Parameters>(arguments)...),
+             "launch clusters");
+}
+
+}  // namespace bw::timing

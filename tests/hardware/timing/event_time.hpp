@@ -1,0 +1,39 @@
+#pragma once
+/// \file
+/// Device time of work by events.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <functional>
+#include <vector>
+
+#include "common/host/event_timer.hpp"
+#include "common/host/executable_graph.hpp"
+#include "common/host/program.hpp"
+#include "common/host/stream.hpp"
+
+namespace bw::timing {
+
+/// The median time of what `enqueue` puts into a stream, captured in a graph and launched on an
+/// idle device, in microseconds.
+inline double graph_microseconds(const std::function<void(cudaStream_t)>& enqueue) {
+  const int launches = is_simulated() ? 1 : 15;
+  const int warm_ups = is_simulated() ? 0 : 3;
+  const Stream stream;
+  const ExecutableGraph graph(enqueue);
+  EventTimer timer;
+  std::vector<double> times;
+  for (int i = 0; i < warm_ups + launches; ++i) {
+    check_cuda(cudaStreamSynchronize(stream.get()), "wait until the device is idle");
+    timer.start(stream.get());
+    graph.launch(stream.get());
+    const double microseconds = timer.stop(stream.get()) * 1e3;
+    if (i >= warm_ups) times.push_back(microseconds);
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+}  // namespace bw::timing

@@ -1,0 +1,29 @@
+/// \file
+/// The list of groups.
+
+#include <array>
+
+#include "tests/hardware/timing/measurement.hpp"
+
+namespace bw::timing {
+
+std::span<const Group> groups() {
+  static constexpr std::array<Group, 10> kGroups{{
+      {"latency", "cycles from an instruction to the one that needs its result", true,
+       measure_latency},
+      {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
+      {"shared_memory", "cycles an access, by width and bank conflicts", true,
+       measure_shared_memory},
+      {"barrier", "named barriers, mbarriers, cluster barriers", true, measure_barriers},
+      {"tma_latency", "one copy at a time, by bytes and width", true, measure_tma_latency},
+      {"tma_throughput", "copies in flight, by width, SMs and multicast", true,
+       measure_tma_throughput},
+      {"wgmma", "latency and interval by N and place of A", true, measure_wgmma},
+      {"memory", "loads and stores of threads, L2 and HBM", true, measure_memory},
+      {"launch", "launches, waves, the next CTA on an SM", true, measure_launch},
+      {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},
+  }};
+  return kGroups;
+}
+
+}  // namespace bw::timing

@@ -1,0 +1,59 @@
+#pragma once
+/// \file
+/// What the timing program measures: one number a row, and the groups that the rows come from.
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bw::timing {
+
+/// One number. `name` and `parameter` together are its key in a file of results.
+struct Measurement {
+  std::string name;       ///< "latency.shared_load"
+  std::string parameter;  ///< what was varied: "warps=4", or nothing
+  std::string unit;       ///< "cycles", "instructions/cycle", "bytes/cycle", "us", "GB/s"
+  double value = 0;
+};
+
+/// Takes the numbers of a group as they come.
+class Results {
+ public:
+  /// Adds one.
+  void add(std::string name, std::string parameter, std::string unit, double value) {
+    rows_.push_back({std::move(name), std::move(parameter), std::move(unit), value});
+  }
+  /// All so far.
+  [[nodiscard]] const std::vector<Measurement>& rows() const { return rows_; }
+
+ private:
+  std::vector<Measurement> rows_;
+};
+
+/// A kernel or a family of kernels that is measured together.
+struct Group {
+  const char* name;  ///< as `--groups` takes it
+  const char* what;  ///< one line for `--list`
+  bool fits;         ///< whether the timing model may be fitted to it; else it tests
+  void (*measure)(Results& results);  ///< runs it on the current device
+};
+
+void measure_latency(Results& results);         ///< dependent chains of one warp
+void measure_issue(Results& results);           ///< independent instructions by warps of an SM
+void measure_shared_memory(Results& results);   ///< widths and bank conflicts
+void measure_barriers(Results& results);        ///< named, mbarrier, cluster
+void measure_tma_latency(Results& results);     ///< one copy at a time
+void measure_tma_throughput(Results& results);  ///< copies in flight, box widths, SMs, multicast
+void measure_wgmma(Results& results);           ///< latency and interval by type, shape, place of A
+void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
+void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
+void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
+
+/// Keeps a GPU busy until its clock has come up; does nothing in the simulator.
+void wake_up();
+
+/// All groups, in the order in which they run.
+[[nodiscard]] std::span<const Group> groups();
+
+}  // namespace bw::timing

@@ -1,0 +1,109 @@
+/// \file
+/// Loads and stores of shared memory by all warps of an SM: cycles an instruction, by width and by
+/// how many lanes share a bank.
+
+#include <string>
+
+#include "common/device/shared_address.cuh"
+#include "tests/hardware/timing/clock.cuh"
+#include "tests/hardware/timing/measurement.hpp"
+
+namespace bw::timing {
+namespace {
+
+constexpr uint32_t kWarps = 16;
+constexpr int kUnrolled = 16;
+constexpr int kRounds = 16;
+constexpr uint32_t kSharedBytes = 32 * 1024;
+constexpr uint32_t kLineBytes = 128;
+
+enum class Kind { load4, load8, load16, store4, store16, ldmatrix, stmatrix };
+
+template <Kind kind>
+__device__ __forceinline__ uint32_t access(uint32_t address) {
+  uint32_t x = 0, y = 0, z = 0, w = 0;
+  if constexpr (kind == Kind::load4) {
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(address) : "memory");
+  } else if constexpr (kind == Kind::load8) {
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(x), "=r"(y) : "r"(address) : "memory");
+  } else if constexpr (kind == Kind::load16) {
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+                 : "r"(address)
+                 : "memory");
+  } else if constexpr (kind == Kind::store4) {
+    asm volatile("st.shared.u32 [%0], %0;" ::"r"(address) : "memory");
+  } else if constexpr (kind == Kind::store16) {
+    asm volatile("st.shared.v4.u32 [%0], {%0, %0, %0, %0};" ::"r"(address) : "memory");
+  } else if constexpr (kind == Kind::ldmatrix) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x), "=r"(y), "=r"(z), "=r"(w)
+                 : "r"(address)
+                 : "memory");
+  } else {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%0, %0, %0, %0};" ::"r"(address)
+                 : "memory");
+  }
+  return x ^ y ^ z ^ w;
+}
+
+/// Lane l begins at `l * lane_bytes`; every further access lies some lines of 128 bytes behind, so
+/// that no two are the same for the compiler and all meet the same banks.
+template <Kind kind>
+__global__ void accesses(Span* spans, uint32_t lane_bytes, uint32_t* sink) {
+  __shared__ alignas(128) uint8_t memory[kSharedBytes];
+  for (uint32_t i = threadIdx.x; i < kSharedBytes / 4; i += blockDim.x) {
+    reinterpret_cast<uint32_t*>(memory)[i] = i;
+  }
+  __syncthreads();
+  const uint32_t base = ptx::shared_address(memory);
+  const uint32_t first = base + threadIdx.x % 32 * lane_bytes;
+  uint32_t sum = 0;
+  int64_t begin = 0, end = 0;
+#pragma unroll 1
+  for (int pass = 0; pass < 2; ++pass) {
+    __syncthreads();
+    begin = cycle();
+#pragma unroll 1
+    for (int i = 0; i < kRounds; ++i) {
+#pragma unroll
+      for (int j = 0; j < kUnrolled; ++j) {
+        sum ^= access<kind>(first + i * kLineBytes + j * kRounds * kLineBytes / 2);
+      }
+    }
+    end = cycle();
+  }
+  write_span(spans, begin, end);
+  keep(sum, sink);
+}
+
+template <Kind kind>
+void add(Results& results, const char* name, uint32_t lane_bytes, const std::string& parameter) {
+  const double cycles = least_cycles(
+      1, kWarps, [&](Span* s) { accesses<kind><<<1, kWarps * 32>>>(s, lane_bytes, nullptr); });
+  results.add(std::string("shared_memory.") + name, parameter, "cycles/instruction",
+              cycles / (1.0 * kUnrolled * kRounds * kWarps));
+}
+
+}  // namespace
+
+void measure_shared_memory(Results& results) {
+  constexpr uint32_t kWord = 4, kWide = 16;
+  for (const uint32_t ways : {1u, 2u, 4u, 8u, 16u, 32u}) {
+    const std::string parameter = "ways=" + std::to_string(ways);
+    add<Kind::load4>(results, "load4", ways * kWord, parameter);
+    add<Kind::store4>(results, "store4", ways * kWord, parameter);
+  }
+  add<Kind::load4>(results, "load4", 0, "broadcast");
+  add<Kind::load8>(results, "load8", 2 * kWord, "ways=1");
+  add<Kind::load16>(results, "load16", kWide, "ways=1");
+  add<Kind::store16>(results, "store16", kWide, "ways=1");
+  for (const uint32_t row_bytes : {16u, 32u, 128u}) {
+    const std::string parameter = "row_stride_bytes=" + std::to_string(row_bytes);
+    add<Kind::load16>(results, "load16_rows", row_bytes, parameter);
+    add<Kind::ldmatrix>(results, "ldmatrix_x4", row_bytes, parameter);
+    add<Kind::stmatrix>(results, "stmatrix_x4", row_bytes, parameter);
+  }
+}
+
+}  // namespace bw::timing

@@ -1,0 +1,58 @@
+#pragma once
+/// \file
+/// Cycles that warps measured of themselves, and what the host makes of them.
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "common/host/cuda_check.hpp"
+#include "common/host/device_buffer.hpp"
+#include "common/host/program.hpp"
+
+namespace bw::timing {
+
+/// When a warp began and ended, on its SM's clock.
+struct Span {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+/// From the first begin to the last end of each CTA's warps; the median of the CTAs' cycles.
+inline double median_cta_cycles(const std::vector<Span>& spans, size_t warps_per_cta) {
+  std::vector<int64_t> cycles;
+  for (size_t first = 0; first < spans.size(); first += warps_per_cta) {
+    int64_t begin = std::numeric_limits<int64_t>::max();
+    int64_t end = std::numeric_limits<int64_t>::min();
+    for (size_t i = first; i < first + warps_per_cta; ++i) {
+      begin = std::min(begin, spans[i].begin);
+      end = std::max(end, spans[i].end);
+    }
+    cycles.push_back(end - begin);
+  }
+  const auto middle = cycles.begin() + static_cast<std::ptrdiff_t>(cycles.size() / 2);
+  std::nth_element(cycles.begin(), middle, cycles.end());
+  return static_cast<double>(*middle);
+}
+
+/// Runs `launch` (which fills the spans that it is given) a few times; the least of the medians:
+/// what disturbs a measurement makes it longer. In the simulator every launch takes the same time.
+inline double least_cycles(size_t ctas, size_t warps_per_cta,
+                           const std::function<void(Span*)>& launch) {
+  const int launches = is_simulated() ? 1 : 7;
+  DeviceBuffer<Span> spans(ctas * warps_per_cta);
+  double least = std::numeric_limits<double>::max();
+  for (int i = 0; i < launches; ++i) {
+    launch(spans.data());
+    check_cuda(cudaGetLastError(), "launch a measurement");
+    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
+    least = std::min(least, median_cta_cycles(spans.download(), warps_per_cta));
+  }
+  return least;
+}
+
+}  // namespace bw::timing
