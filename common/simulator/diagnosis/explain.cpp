@@ -1,10 +1,12 @@
 #include "common/simulator/diagnosis/explain.hpp"
 
 #include <memory>
+#include <utility>
 
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/diagnosis/barrier_history.hpp"
 #include "common/simulator/diagnosis/deadlock.hpp"
+#include "common/simulator/diagnosis/races/watch.hpp"
 
 namespace bw::sim {
 namespace {
@@ -20,19 +22,27 @@ class Watch final : public LaunchObserver {
 
 void watch(Device& device) {
   if (device.settings().checks != Checks::off) device.observe(std::make_unique<Watch>());
+  if (device.settings().checks == Checks::races)
+    device.observe(std::make_unique<races::RaceWatch>());
 }
 
 LaunchResult explained(LaunchResult result) {
   if (!is_stuck(result.status)) return result;
   Cluster& cluster = result.stuck->stuck_cluster();
-  switch (result.status) {
-    case RunStatus::livelock:
-      throw SimulationError(livelock_report(cluster, cluster.running()));
-    case RunStatus::cycle_limit:
-      throw SimulationError(cycle_limit_report(cluster, cluster.running()));
-    default:
-      throw SimulationError(deadlock_report(cluster));
-  }
+  const auto report_of = [&] {
+    switch (result.status) {
+      case RunStatus::livelock:
+        return livelock_report(cluster, cluster.running());
+      case RunStatus::cycle_limit:
+        return cycle_limit_report(cluster, cluster.running());
+      default:
+        return deadlock_report(cluster);
+    }
+  };
+  Report report = report_of();
+  if (const races::RaceWatch* const watch = races::watch_of(result.stuck->device()))
+    races::add_races(watch->findings(), report);
+  throw SimulationError(std::move(report));
 }
 
 }  // namespace bw::sim

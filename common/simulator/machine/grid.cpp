@@ -181,9 +181,6 @@ LaunchResult Grid::run() {
     endings_ = std::make_unique<ClusterEndings>(/*independent=*/!lockstep_);
   }
   result.status = RunStatus::finished;
-  const auto tell_end = [&] {
-    for (const auto& observer : device_.observers()) observer->on_launch_end(result);
-  };
   try {
     if (lockstep_) {
       run_lockstep(result);
@@ -206,6 +203,18 @@ LaunchResult Grid::run() {
   return result;
 }
 
+void Grid::tell_end() {
+  std::exception_ptr first;
+  for (const auto& observer : device_.observers()) {
+    try {
+      observer->on_launch_end(result_);
+    } catch (const SimulationError&) {
+      if (first == nullptr) first = std::current_exception();
+    }
+  }
+  if (first != nullptr) std::rethrow_exception(first);
+}
+
 Cycle Grid::fruitless_cycles() const {
   Cycle least = kNever;
   for (const auto& cluster : running_) least = std::min(least, cluster->fruitless_cycles());
@@ -223,7 +232,7 @@ LaunchResult Grid::give_up() {
   endings_ = nullptr;
   result_.status = RunStatus::livelock;
   stuck_ = std::move(running_[waiting_index_]);
-  for (const auto& observer : device_.observers()) observer->on_launch_end(result_);
+  tell_end();
   return result_;
 }
 

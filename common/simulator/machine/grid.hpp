@@ -102,6 +102,9 @@ class Grid {
   bool take_pending_cluster(uint64_t& cluster_index);
 
  private:
+  /// Tells the observers that the launch has ended; what one of them throws is thrown when all have
+  /// been told.
+  void tell_end();
   [[nodiscard]] uint32_t host_threads() const;
   /// Each sets the result's status.
   void run_alone(LaunchResult& result);

@@ -432,7 +432,8 @@ class LaunchObserver {
   /// The observer of a cluster that is about to be built (its CTAs are not there yet), or nullptr.
   /// Called by any host thread, several at a time.
   [[nodiscard]] virtual std::unique_ptr<Observer> observe(Cluster& cluster) = 0;
-  /// Every observer has been told the end of its cluster.
+  /// Every observer has been told the end of its cluster. May throw SimulationError for a launch
+  /// that has finished: that is then how the launch ends.
   virtual void on_launch_end(const LaunchResult&) {}
 };
 

@@ -183,7 +183,7 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
 }
 
 void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-                        const Instruction& instruction) {
+                        const Instruction& instruction, LaneMask lanes) {
   if (count < 1 || count > kMbarrierLargestCount) {
     Site{strand, instruction, 0}.fault(
         {.what = fmt::format("mbarrier.init of {} with count {}", name(offset_bytes), count),
@@ -222,12 +222,12 @@ void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const 
   barrier.pending = static_cast<int32_t>(count);
   const uint64_t stored = kObjectMarker | slot;
   std::memcpy(cta_.shared.data() + offset_bytes, &stored, sizeof stored);
-  tell(MbarrierEvent::Operation::init, barrier, count, now, strand, instruction, 0);
+  tell(MbarrierEvent::Operation::init, barrier, count, now, strand, instruction, lanes);
   cta_.cluster->note_progress();
 }
 
 void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& strand,
-                              const Instruction& instruction) {
+                              const Instruction& instruction, LaneMask lanes) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   const auto waiting = std::count_if(
       barrier.waiters.begin(), barrier.waiters.end(), [](const Mbarrier::Waiter& waiter) {
@@ -246,7 +246,7 @@ void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& st
   uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
   std::memcpy(cta_.shared.data() + offset_bytes, &cleared, sizeof cleared);
-  tell(MbarrierEvent::Operation::invalidate, barrier, 0, now, strand, instruction, 0);
+  tell(MbarrierEvent::Operation::invalidate, barrier, 0, now, strand, instruction, lanes);
   barrier.live = false;
   state_->free_slots.push_back(static_cast<uint32_t>(stored));
   cta_.cluster->note_progress();

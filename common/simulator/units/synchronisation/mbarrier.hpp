@@ -75,10 +75,10 @@ class MbarrierUnit {
 
   /// Mbarrier.init.
   void init(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
-            const Instruction& instruction);
+            const Instruction& instruction, LaneMask lanes = 0);
   /// Mbarrier.inval.
   void invalidate(uint32_t offset_bytes, Cycle now, const Strand& strand,
-                  const Instruction& instruction);
+                  const Instruction& instruction, LaneMask lanes = 0);
 
   /// Throws as an arrive-on of `count` would: more arrivals than expected, or a phase too early.
   void check_arrival(uint32_t offset_bytes, uint32_t count, const Strand& strand,

@@ -123,7 +123,8 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
     const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
     const auto count = static_cast<uint32_t>(strand.value(instruction.operands[1], lane));
     units_of(*place.cta)
-        .mbarriers.init(place.offset_bytes, count, strand.time, strand, instruction);
+        .mbarriers.init(place.offset_bytes, count, strand.time, strand, instruction,
+                        lane_bit(lane));
   }
   return Flow::next;
 }
@@ -131,7 +132,8 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
 Flow inval(Strand& strand, const Instruction& instruction, LaneMask active) {
   for (const int lane : lanes_of(active)) {
     const SharedPlace place = own_place_of(strand, instruction, instruction.operands[0], lane);
-    units_of(*place.cta).mbarriers.invalidate(place.offset_bytes, strand.time, strand, instruction);
+    units_of(*place.cta)
+        .mbarriers.invalidate(place.offset_bytes, strand.time, strand, instruction, lane_bit(lane));
   }
   return Flow::next;
 }

@@ -1,0 +1,100 @@
+#pragma once
+/// \file
+/// Who accesses memory, and how: what the shadows remember of an access beyond its bytes.
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+
+#include "common/simulator/diagnosis/races/clock.hpp"
+#include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/memory_order.hpp"
+
+namespace bw::sim::races {
+
+/// The way by which an access reaches memory (PTX ISA, "Proxies"). Accesses of different proxies
+/// need a proxy fence between them, or a completion mechanism, which contains one.
+enum class Proxy : uint8_t {
+  generic,    ///< ld, st, atom, cp.async, mbarrier operations
+  async,      ///< bulk and tensor copies, operands of MMAs in shared memory
+  tensor,     ///< tcgen05 operations on Tensor Memory
+  tensormap,  ///< reads of tensor maps
+};
+
+/// One instruction of one warp, or of one chain of asynchronous operations, as it accesses memory.
+/// There are few of them: shadows hold their numbers (AccessorTable).
+struct Accessor {
+  const Instruction* instruction = nullptr;  ///< what accesses, or has issued the operation
+  uint32_t agent = 0;                        ///< number of the warp in its cluster, or of the chain
+  uint16_t cta_rank = 0;                     ///< of the warp that accesses or has issued
+  uint16_t warp = 0;                         ///< number of that warp in its CTA
+  bool is_async = false;                     ///< whether the agent is a chain
+  bool writes = false;                       ///< whether it writes (an atomic does)
+  /// Whether it is an atomic or another strong operation: two of them whose scopes contain each
+  /// other do not race.
+  bool is_strong = false;
+  MemoryScope scope = MemoryScope::unspecified;  ///< of a strong one
+  Proxy proxy = Proxy::generic;                  ///< by which way
+  /// What accesses, for reports: "store", "atomic", "tensor copy", "tcgen05.mma", ...
+  const char* unit = "";
+
+  friend bool operator==(const Accessor&, const Accessor&) = default;
+};
+
+/// Whether two strong accesses are strong towards each other (PTX ISA, "Morally strong
+/// operations").
+[[nodiscard]] inline bool are_morally_strong(const Accessor& a, const Accessor& b) {
+  if (!a.is_strong || !b.is_strong) return false;
+  const bool same_cta = a.cta_rank == b.cta_rank;
+  return same_cta || (a.scope != MemoryScope::cta && b.scope != MemoryScope::cta);
+}
+
+/// Accessors by number.
+class AccessorTable {
+ public:
+  /// The number of an accessor; the same for the same one.
+  [[nodiscard]] uint32_t number(const Accessor& accessor) {
+    const auto [found, is_new] =
+        numbers_.try_emplace(accessor, static_cast<uint32_t>(accessors_.size()));
+    if (is_new) accessors_.push_back(accessor);
+    return found->second;
+  }
+  /// The accessor of a number.
+  [[nodiscard]] const Accessor& operator[](uint32_t number) const { return accessors_[number]; }
+
+ private:
+  struct Hash {
+    size_t operator()(const Accessor& accessor) const {
+      constexpr size_t kFactor = 0x9e3779b97f4a7c15ull;
+      const auto place = reinterpret_cast<size_t>(accessor.instruction);
+      const size_t bits = size_t{accessor.agent} << 8 | size_t{accessor.is_async} << 4 |
+                          size_t{accessor.writes} << 3 | static_cast<size_t>(accessor.proxy);
+      return (place * kFactor ^ bits) * kFactor;
+    }
+  };
+  std::deque<Accessor> accessors_;
+  std::unordered_map<Accessor, uint32_t, Hash> numbers_;
+};
+
+/// An access that is about to be checked and remembered: an accessor, when, and what it knows.
+struct Touch {
+  uint32_t number = 0;                 ///< of `accessor`
+  const Accessor* accessor = nullptr;  ///< who
+  Clock clock = 0;                     ///< of the agent
+  const View* view = nullptr;  ///< what the agent knows; of an operation, what its issuer knew
+  /// What it must know of earlier accesses through the generic proxy, where it is of another one.
+  const VectorClock View::*fenced = &View::async;
+  /// The lanes, each of which touches all the bytes that are given with it (unless a pattern says
+  /// otherwise). Of an operation: the lanes that have issued it, whose own accesses through the
+  /// same proxy it need not be told of.
+  LaneMask lanes = 0;
+  uint32_t warp = 0;  ///< of these lanes: its number in the cluster
+};
+
+/// What an access must know to be ordered behind an earlier one.
+[[nodiscard]] inline const VectorClock& clock_for(const Touch& touch, const Accessor& earlier) {
+  const bool crosses = earlier.proxy == Proxy::generic && touch.accessor->proxy != Proxy::generic;
+  return crosses ? touch.view->*touch.fenced : touch.view->generic;
+}
+
+}  // namespace bw::sim::races

@@ -1,0 +1,136 @@
+#pragma once
+/// \file
+/// Vector clocks: what has happened before a point of a cluster's run.
+///
+/// Agents are the lanes of the cluster's warps and its asynchronous operations. A warp has one
+/// counter for its 32 lanes; it advances whenever one of them hands its past on, so that what the
+/// lane does next is not part of what it handed on. Asynchronous operations are put on chains: a
+/// chain is a row of operations each of which begins after the one before is known to be complete,
+/// so one counter stands for all of them and nothing is lost.
+///
+/// Reference: C. Flanagan, S. N. Freund, "FastTrack: Efficient and Precise Dynamic Race Detection",
+/// PLDI 2009, for epochs; the rest follows from the memory consistency model of the PTX ISA.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim::races {
+
+/// A value of an agent's counter; 0 is before everything.
+using Clock = uint32_t;
+
+/// What is known of the lanes of one warp beyond its other lanes.
+struct LaneClock {
+  uint16_t warp = 0;   ///< number of the warp in its cluster
+  LaneMask lanes = 0;  ///< disjoint from the other entries of the warp
+  Clock clock = 0;     ///< more than the warp's common clock
+};
+
+/// An agent of another cluster and how far it is known.
+struct ForeignClock {
+  uint64_t agent = 0;  ///< as whoever compares clusters numbers them
+  Clock clock = 0;     ///< how far
+};
+
+/// How far each agent of a cluster is known. Agents that are not mentioned are known up to 0.
+class VectorClock {
+ public:
+  /// The lanes of a warp that are known up to `clock` at least.
+  [[nodiscard]] LaneMask lanes_known(uint32_t warp, Clock clock) const {
+    if (warp < warps_.size() && warps_[warp] >= clock) return kAllLanes;
+    LaneMask known = 0;
+    for (const LaneClock& entry : lanes_)
+      if (entry.warp == warp && entry.clock >= clock) known |= entry.lanes;
+    return known;
+  }
+  /// Whether these lanes of a warp are known up to `clock`.
+  [[nodiscard]] bool knows_lanes(uint32_t warp, LaneMask lanes, Clock clock) const {
+    if (warp < warps_.size() && warps_[warp] >= clock) return true;
+    return (lanes & ~lanes_known(warp, clock)) == 0;
+  }
+  /// Whether a chain of asynchronous operations is known up to `clock`.
+  [[nodiscard]] bool knows_chain(uint32_t chain, Clock clock) const {
+    return chain < chains_.size() && chains_[chain] >= clock;
+  }
+  /// How far an agent of another cluster is known.
+  [[nodiscard]] Clock foreign(uint64_t agent) const;
+
+  /// Lanes become known up to `clock`.
+  void learn_lanes(uint32_t warp, LaneMask lanes, Clock clock);
+  /// A chain becomes known up to `clock`.
+  void learn_chain(uint32_t chain, Clock clock) {
+    if (chain >= chains_.size()) chains_.resize(size_t{chain} + 1, 0);
+    chains_[chain] = std::max(chains_[chain], clock);
+  }
+  /// An agent of another cluster becomes known up to `clock`.
+  void learn_foreign(uint64_t agent, Clock clock);
+  /// Everything that `other` knows becomes known.
+  void join(const VectorClock& other);
+  /// Whether nothing is known.
+  [[nodiscard]] bool empty() const {
+    return warps_.empty() && lanes_.empty() && chains_.empty() && foreign_.empty();
+  }
+  /// Forgets everything.
+  void clear() {
+    warps_.clear();
+    lanes_.clear();
+    chains_.clear();
+    foreign_.clear();
+  }
+
+  /// What is known of agents of other clusters, ascending by agent.
+  [[nodiscard]] std::span<const ForeignClock> foreign_clocks() const { return foreign_; }
+
+ private:
+  /// Lanes above the common clock; `lanes_` keeps its entries of a warp disjoint.
+  void raise(uint32_t warp, LaneMask lanes, Clock clock);
+  /// Where all lanes of the warp stand above its common clock, that rises to the least of them.
+  void settle(uint32_t warp);
+
+  std::vector<Clock> warps_;           ///< known of all lanes of each warp
+  std::vector<LaneClock> lanes_;       ///< beyond that; few
+  std::vector<Clock> chains_;          ///< of asynchronous operations
+  std::vector<ForeignClock> foreign_;  ///< ascending by agent
+};
+
+/// What an agent knows when it does something, in the ways that the PTX ISA tells apart.
+struct View {
+  /// C: what happens before.
+  VectorClock generic;
+  /// P: what of that, done through the generic proxy, the async proxy sees (fence.proxy.async) in
+  /// shared memory.
+  VectorClock async;
+  /// The same in global memory.
+  VectorClock async_global;
+  /// I: mbarrier.init that asynchronous units and other CTAs see (fence.mbarrier_init).
+  VectorClock inits;
+
+  /// Everything that `other` knows becomes known.
+  void join(const View& other) {
+    generic.join(other.generic);
+    async.join(other.async);
+    async_global.join(other.async_global);
+    inits.join(other.inits);
+  }
+  /// Whether nothing is known.
+  [[nodiscard]] bool empty() const {
+    return generic.empty() && async.empty() && async_global.empty() && inits.empty();
+  }
+  /// Forgets everything.
+  void clear() {
+    generic.clear();
+    async.clear();
+    async_global.clear();
+    inits.clear();
+  }
+};
+
+/// A view that nobody changes any more.
+using SharedView = std::shared_ptr<const View>;
+
+}  // namespace bw::sim::races

@@ -1,0 +1,137 @@
+#pragma once
+/// \file
+/// The race detector of one cluster: follows who knows what through every synchronisation, and
+/// checks every access to shared memory against the earlier ones.
+///
+/// What is in other memory is checked by parts: observers that are told each event behind the
+/// detector, which by then has followed what the event orders (before an access: nothing; an
+/// access that acquires does so afterwards). To add a shadow: write an Observer, use
+/// Detector::threads() for what lanes know, Detector::accessors() to number who accesses,
+/// ByteShadow (or a shadow of one's own) to remember, and Detector::report() for what was found;
+/// add the part in make_parts() (races/watch.cpp).
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/simulator/diagnosis/races/finding.hpp"
+#include "common/simulator/diagnosis/races/handover.hpp"
+#include "common/simulator/diagnosis/races/shadow.hpp"
+#include "common/simulator/diagnosis/races/threads.hpp"
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/observer.hpp"
+
+namespace bw::sim::races {
+
+/// Numbers of the queues of Threads::begin_in_order().
+enum Queue : uint32_t {
+  kCpAsyncQueue,  ///< cp.async of a thread
+  kTcgen05Queue,  ///< tcgen05.mma, cp and shift of a thread
+  kWgmmaQueue,    ///< wgmma.mma_async of a warp
+  kFirstFreeQueue,
+};
+
+/// A copy under way.
+struct CopyAgents {
+  Agent reads;   ///< reads its source
+  Agent writes;  ///< writes its destination; of a load the same as `reads`
+};
+
+/// The synchronisation of launches and what a cluster leaves behind is the launch's (watch.hpp).
+class Detector final : public Observer {
+ public:
+  /// `sink` gets the findings at the cluster's end.
+  Detector(Cluster& cluster, std::function<void(Findings)> sink);
+  ~Detector() override;
+
+  /// Adds a part, which is told every event that it wants.
+  void add(std::unique_ptr<Observer> part);
+  /// Who carries the order of Tensor Memory; a part.
+  void set_tensor_order(TensorOrder* order) { tensor_order_ = order; }
+
+  /// The cluster.
+  [[nodiscard]] Cluster& cluster() { return cluster_; }
+  /// What its threads know.
+  [[nodiscard]] Threads& threads() { return threads_; }
+  /// Who accesses.
+  [[nodiscard]] AccessorTable& accessors() { return accessors_; }
+  /// The shadow of a CTA's shared memory.
+  [[nodiscard]] ByteShadow& shared(uint32_t cta_rank) { return shared_[cta_rank]; }
+  /// The agents of a copy that has been issued and not landed; nullptr for others.
+  [[nodiscard]] const CopyAgents* copy(uint64_t id) const;
+
+  /// An accessor of a thread, with its number. `unit` outlives the detector.
+  [[nodiscard]] Touch thread_touch(const Origin& origin, bool writes, const char* unit);
+  /// An operation of an agent that the origin has issued.
+  [[nodiscard]] Touch agent_touch(const Origin& origin, const Agent& agent, Proxy proxy,
+                                  bool writes, const char* unit);
+  /// Checks what an operation does to bytes of shared memory, and remembers it.
+  void operate(const Touch& touch, std::span<const MemoryRange> ranges);
+
+  /// A race in the shared memory of a CTA was found.
+  void report(const Conflict& conflict, const Touch& touch, uint32_t cta_rank);
+  /// Any race.
+  void report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
+              const Accessor& later, LaneMask later_lanes, std::string memory,
+              bool hardware_accepts = false);
+  /// What is missing between two accesses, of which the later one knows `touch.view`.
+  [[nodiscard]] Missing missing_between(const Conflict& conflict, const Touch& touch);
+  /// What was found so far.
+  [[nodiscard]] const Findings& findings() const { return findings_; }
+
+  [[nodiscard]] EventKinds wants() const override;
+  void on_cta(const CtaEvent& event) override;
+  void on_mbarrier(const MbarrierEvent& event) override;
+  void on_barrier(const BarrierEvent& event) override;
+  void on_copy(const CopyEvent& event) override;
+  void on_tensor_core(const TensorCoreEvent& event) override;
+  void on_tensor_memory(const TensorMemoryEvent& event) override;
+  void on_group(const GroupEvent& event) override;
+  void on_fence(const FenceEvent& event) override;
+  void on_access(const AccessEvent& event) override;
+  void on_order(const OrderEvent& event) override;
+  void on_end(RunStatus status) override;
+
+ private:
+  struct State;
+  struct Barrier;
+
+  [[nodiscard]] Touch touch_of(const Accessor& accessor, const Origin& origin, Clock clock);
+  [[nodiscard]] std::string shared_name(uint32_t cta_rank, uint64_t offset_bytes) const;
+  [[nodiscard]] std::string mbarrier_name(uint32_t cta_rank, uint32_t offset_bytes) const;
+  /// Lanes of one group access the shared memory of one CTA, each at its offset.
+  void touch_lanes(uint32_t cta_rank, const Touch& touch,
+                   const std::array<uint32_t, kWarpLanes>& offsets, uint32_t bytes);
+  /// What strong accesses to variables in shared memory order.
+  void synchronise(const AccessEvent& event, uint32_t cta_rank, LaneMask lanes,
+                   const std::array<uint32_t, kWarpLanes>& offsets);
+  /// Threads use an mbarrier: its init must come before.
+  void use(Barrier& barrier, const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes);
+  /// So must it for an operation that will arrive on it.
+  void use(const CopySignal& signal, const Origin& origin, const View& start, const char* unit);
+  void pass(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes, int64_t phase);
+  void copy_issued(const CopyEvent& event);
+  void cp_async_issued(const CopyEvent& event);
+  template <class Callback, class Event>
+  void tell_parts(EventKind kind, Callback callback, const Event& event) {
+    for (const auto& part : parts_)
+      if ((part->wants() & event_kinds(kind)) != 0) ((*part).*callback)(event);
+  }
+
+  Cluster& cluster_;
+  Threads threads_;
+  AccessorTable accessors_;
+  std::deque<ByteShadow> shared_;
+  Findings findings_;
+  std::function<void(Findings)> sink_;
+  std::vector<std::unique_ptr<Observer>> parts_;
+  TensorOrder* tensor_order_ = nullptr;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bw::sim::races

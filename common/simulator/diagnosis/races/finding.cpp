@@ -1,0 +1,195 @@
+#include "common/simulator/diagnosis/races/finding.hpp"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "common/simulator/base/text.hpp"
+#include "common/simulator/machine/kernel.hpp"
+
+namespace bw::sim::races {
+namespace {
+
+constexpr size_t kMostListed = 8;
+
+/// What a kind of race is called, and what to do. {first} and {second} stand for the lines.
+struct Kind {
+  Missing missing;
+  const char* what;  ///< follows "...: "
+  const char* rule;
+  const char* section;
+  const char* fix;
+};
+
+constexpr const char* kProxies = "Proxies";
+constexpr const char* kModel = "Memory Consistency Model";
+
+constexpr Kind kKinds[] = {
+    {Missing::order, "no synchronisation of the two threads stands between them",
+     "conflicting accesses of two threads are ordered by synchronisation", kModel,
+     "put a barrier (__syncthreads, a named barrier) or an mbarrier that the first thread arrives "
+     "on and the second one waits for behind {first} and before {second}"},
+    {Missing::warp_order, "the two lanes of the warp have not synchronised in between",
+     "the threads of a warp are not ordered by running together", "bar.warp.sync",
+     "put __syncwarp() (bar.warp.sync) behind {first} and before {second}"},
+    {Missing::cluster_order, "no synchronisation of the two CTAs stands between them",
+     "conflicting accesses of two threads are ordered by synchronisation", kModel,
+     "put a cluster barrier (arrive.release, wait.acquire) or an mbarrier of scope .cluster behind "
+     "{first} and before {second}"},
+    {Missing::proxy_fence,
+     "they are ordered, but no proxy fence stands between the generic and the async proxy",
+     "accesses of one memory by different proxies need a proxy fence between them", kProxies,
+     "execute fence.proxy.async behind {first}, in its thread, and before that thread synchronises "
+     "with the one that issues {second}"},
+    {Missing::completion, "its completion was not waited for",
+     "what an asynchronous operation writes is there when its completion mechanism was waited for",
+     "Async proxy",
+     "let the thread of {second} wait for what the operation of {first} completes: its mbarrier's "
+     "phase, its bulk group (wait_group without .read), or a thread that has"},
+    {Missing::source_free, "the operation was not known to have read it",
+     "the source of an asynchronous operation stays as it is until it was read", "Async proxy",
+     "before {second}, wait until the operation of {first} has read its source: "
+     "cp.async.bulk.wait_group.read in the thread that issued the copy, tcgen05.commit and its "
+     "mbarrier for an MMA, wgmma.wait_group; then tell the others by a barrier"},
+    {Missing::wider_scope,
+     "a release or an acquire between them has the scope .cta, and the threads are in two CTAs",
+     "a release orders for an acquire where the scope of each contains the other's thread", "Scope",
+     "use .cluster: mbarrier.arrive.release.cluster and mbarrier.try_wait.acquire.cluster"},
+    {Missing::release_acquire, "what was to order them is .relaxed",
+     "a relaxed operation orders nothing but itself", "Release and Acquire Patterns",
+     "write .release for what follows {first}, and .acquire for the wait before {second} (their "
+     "default where mbarrier operations have no qualifier)"},
+    {Missing::init_order, "no synchronisation stands between the init and this use",
+     "an mbarrier is used by threads that know of its init", "mbarrier.init",
+     "put a barrier of the CTA (or of the cluster) behind {first}, and let all that use the "
+     "mbarrier pass it first"},
+    {Missing::init_fence, "no fence.mbarrier_init makes the init known to asynchronous units",
+     "mbarrier.init is made visible to other CTAs and the async proxy by fence.mbarrier_init",
+     "membar, fence",
+     "execute fence.mbarrier_init.release.cluster behind {first}, in its thread, and before the "
+     "barrier that the others wait at"},
+    {Missing::address_word, "nothing orders the reader behind tcgen05.alloc",
+     "tcgen05.alloc writes the address as a weak store", "tcgen05.alloc",
+     "put a barrier (__syncthreads) behind {first} and before {second}"},
+    {Missing::tcgen05_fence, "no tcgen05.fence stands on both sides of what orders the threads",
+     "tcgen05 operations of two threads are ordered by fence::before_thread_sync, "
+     "synchronisation, fence::after_thread_sync",
+     "tcgen05 Memory Consistency Model",
+     "execute tcgen05.fence::before_thread_sync behind {first} and before its thread synchronises, "
+     "and tcgen05.fence::after_thread_sync behind the wait and before {second}"},
+    {Missing::tensor_order, "nothing orders the two operations on Tensor Memory",
+     "asynchronous tcgen05 operations are waited for: tcgen05.commit and its mbarrier, or "
+     "tcgen05.wait",
+     "tcgen05 Memory Consistency Model", "wait for the operation of {first} before {second}"},
+    {Missing::global_order, "no synchronisation of the two threads stands between them",
+     "conflicting accesses of two threads are ordered by synchronisation", kModel,
+     "order {first} before {second}, or make both atomic"},
+    {Missing::launch_order, "nothing orders the two launches",
+     "launches of different streams run at the same time unless events order them", kModel,
+     "put both into one stream, or let the second stream wait for an event of the first"},
+    {Missing::previous_grid, "griddepcontrol.wait does not come before it",
+     "a dependent grid sees what the grid before it wrote after griddepcontrol.wait",
+     "griddepcontrol", "execute griddepcontrol.wait before {second}"},
+    {Missing::tensor_map, "no fence.proxy.tensormap stands between them",
+     "a changed tensor map is handed on with fence.proxy.tensormap", kProxies,
+     "execute fence.proxy.tensormap::generic.release behind {first} and "
+     "fence.proxy.tensormap::generic.acquire before {second}"},
+};
+
+const Kind& kind_of(Missing missing) {
+  for (const Kind& kind : kKinds)
+    if (kind.missing == missing) return kind;
+  return kKinds[0];
+}
+
+std::string with_lines(std::string text, const Finding& finding) {
+  const std::pair<const char*, const std::string*> kLines[] = {{"{first}", &finding.earlier.line},
+                                                               {"{second}", &finding.later.line}};
+  for (const auto& [name, line] : kLines)
+    for (size_t at = text.find(name); at != std::string::npos; at = text.find(name))
+      text.replace(at, std::string_view(name).size(), *line);
+  return text;
+}
+
+const char* proxy_name(Proxy proxy) {
+  switch (proxy) {
+    case Proxy::generic:
+      return "generic proxy";
+    case Proxy::async:
+      return "async proxy";
+    case Proxy::tensor:
+      return "Tensor Memory";
+    case Proxy::tensormap:
+      return "tensormap proxy";
+  }
+  return "";
+}
+
+std::string describe(const char* order, const RaceSide& side) {
+  return fmt::format("{}: the {} ({}{}): {}", order, side.unit, proxy_name(side.accessor.proxy),
+                     side.accessor.is_async ? ", issued here" : "", side.place);
+}
+
+}  // namespace
+
+RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lanes) {
+  RaceSide side;
+  side.accessor = accessor;
+  side.lanes = lanes;
+  side.unit = accessor.unit;
+  Cta& cta = cluster.cta(accessor.cta_rank);
+  Strand place;
+  place.cta = &cta;
+  place.cluster = &cluster;
+  place.warp = &cta.warps[accessor.warp];
+  side.place = place.describe(*accessor.instruction, lanes);
+  const Kernel& kernel = cluster.kernel();
+  side.line = kernel.module().ptx().describe_place(kernel.source(*accessor.instruction));
+  return side;
+}
+
+void Findings::merge(const Findings& other) {
+  for (const Finding& finding : other.findings_) {
+    const auto [found, is_new] = indices_.try_emplace(
+        {finding.missing, finding.earlier.accessor.instruction, finding.later.accessor.instruction},
+        findings_.size());
+    if (is_new)
+      findings_.push_back(finding);
+    else
+      findings_[found->second].count += finding.count;
+  }
+}
+
+Report report_of(const Findings& findings) {
+  const Finding& first = findings.all().front();
+  const Kind& kind = kind_of(first.missing);
+  Report report;
+  report.kind = FaultKind::contract;
+  report.what = fmt::format("race: the {} {} {}, which the {} has {}: {}", first.later.unit,
+                            first.later.accessor.writes ? "writes" : "reads", first.memory,
+                            first.earlier.unit, first.earlier.accessor.writes ? "written" : "read",
+                            kind.what);
+  report.where = first.later.place;
+  report.details.push_back(describe("second", first.later));
+  report.details.push_back(describe("first", first.earlier));
+  if (first.count > 1)
+    report.details.push_back(
+        fmt::format("this pair of lines has raced {} more",
+                    first.count == 2 ? "once" : fmt::format("{} times", first.count - 1)));
+  for (size_t i = 1; i < findings.all().size() && i < kMostListed; ++i) {
+    const Finding& other = findings.all()[i];
+    report.details.push_back(fmt::format("also: the {} at {} and, first, the {} at {}: {} ({})",
+                                         other.later.unit, other.later.line, other.earlier.unit,
+                                         other.earlier.line, kind_of(other.missing).what,
+                                         counted(other.count, "race")));
+  }
+  if (findings.all().size() > kMostListed)
+    report.details.push_back("and " + counted(findings.all().size() - kMostListed, "more pair") +
+                             " of lines");
+  report.rule = fmt::format("{} (PTX ISA, \"{}\")", kind.rule, kind.section);
+  report.fix = with_lines(first.fix.empty() ? kind.fix : first.fix, first);
+  report.hardware_accepts = first.hardware_accepts;
+  return report;
+}
+
+}  // namespace bw::sim::races

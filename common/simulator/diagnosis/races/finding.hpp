@@ -1,0 +1,96 @@
+#pragma once
+/// \file
+/// A race that was found: a pair of accesses, what is missing between them, and the report of it.
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/simulator/base/error.hpp"
+#include "common/simulator/diagnosis/races/access.hpp"
+#include "common/simulator/machine/execution.hpp"
+
+namespace bw::sim::races {
+
+/// What is missing between two accesses.
+enum class Missing : uint8_t {
+  order,            ///< two threads of a CTA, nothing between them
+  warp_order,       ///< two lanes of a warp that have not met
+  cluster_order,    ///< two CTAs of a cluster, nothing between them
+  proxy_fence,      ///< ordered, but the async proxy may not see it: fence.proxy.async
+  completion,       ///< what an asynchronous operation writes: its completion was not waited for
+  source_free,      ///< what an asynchronous operation reads: it was not waited for
+  wider_scope,      ///< somebody handed it on, but with the scope of a CTA
+  release_acquire,  ///< somebody handed it on, but with a relaxed operation
+  init_order,       ///< mbarrier.init and a use, nothing between them
+  init_fence,       ///< ordered, but other CTAs or units may not see it: fence.mbarrier_init
+  address_word,     ///< the address that tcgen05.alloc writes
+  tcgen05_fence,    ///< ordered, but for tcgen05 operations: tcgen05.fence
+  tensor_order,     ///< Tensor Memory: nothing between them, or the operation was not waited for
+  global_order,     ///< global memory, nothing between them
+  launch_order,     ///< two launches, or a launch and a copy, without order
+  previous_grid,    ///< griddepcontrol.wait
+  tensor_map,       ///< fence.proxy.tensormap
+};
+
+/// One side of a race.
+struct RaceSide {
+  Accessor accessor;   ///< who, and how
+  LaneMask lanes = 0;  ///< of a thread's access
+  std::string unit;    ///< what accesses, as the report says it: "the store", "the tensor copy"
+  std::string place;   ///< file:line and instruction
+  std::string line;    ///< file:line alone
+};
+
+/// A race.
+struct Finding {
+  Missing missing = Missing::order;  ///< what is missing
+  RaceSide earlier;                  ///< the access that came first in this run
+  RaceSide later;                    ///< the one that came second
+  std::string memory;                ///< the bytes, in words
+  uint64_t count = 1;                ///< of such pairs of lines
+  bool hardware_accepts = false;     ///< whether only the level isa reports it
+  std::string fix;                   ///< where another text than the kind's own fits; may be empty
+};
+
+/// The races of a cluster, or of a launch: the first of each pair of lines, and how many there
+/// were.
+class Findings {
+ public:
+  /// Adds a race, or counts it where its pair of lines and kind are known. `make` builds the
+  /// finding if it is a new one.
+  template <class Make>
+  void add(Missing missing, const Instruction* earlier, const Instruction* later, Make&& make) {
+    const auto [found, is_new] = indices_.try_emplace({missing, earlier, later}, findings_.size());
+    if (is_new)
+      findings_.push_back(make());
+    else
+      ++findings_[found->second].count;
+  }
+  /// Adds those of a part of the launch, in the order in which they were found there.
+  void merge(const Findings& other);
+  /// In the order in which they were found.
+  [[nodiscard]] const std::vector<Finding>& all() const { return findings_; }
+  /// Whether there are none.
+  [[nodiscard]] bool empty() const { return findings_.empty(); }
+  /// Forgets them.
+  void clear() {
+    indices_.clear();
+    findings_.clear();
+  }
+
+ private:
+  std::map<std::tuple<Missing, const Instruction*, const Instruction*>, size_t> indices_;
+  std::vector<Finding> findings_;
+};
+
+/// One side of a race, with its texts.
+[[nodiscard]] RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lanes);
+
+/// The report of a launch's races: the first one, and the others in brief. There is at least one.
+[[nodiscard]] Report report_of(const Findings& findings);
+
+}  // namespace bw::sim::races

@@ -1,0 +1,116 @@
+#include "common/simulator/diagnosis/races/shadow.hpp"
+
+namespace bw::sim::races {
+
+ByteShadow::Page& ByteShadow::new_page(uint64_t number) {
+  last_page_ = number;
+  last_ = pages_.emplace(number, std::make_unique<Page>()).first->second.get();
+  return *last_;
+}
+
+void ByteShadow::release_room(Block& block) {
+  if (block.has_room) free_[block.size_class].push_back(block.first);
+  if (block.has_room) --blocks_in_use_;
+  block = {};
+}
+
+void ByteShadow::push(Block& block, const ShadowEntry& entry) {
+  if (!block.has_room || block.count == kRoom[block.size_class]) {
+    if (block.count == kMostEntries) {
+      // The entries that stand longest go first: a race with one of them is missed.
+      ShadowEntry* const entries = entries_of(block);
+      std::move(entries + 1, entries + block.count, entries);
+      entries[block.count - 1] = entry;
+      return;
+    }
+    const auto size_class = static_cast<uint8_t>(block.has_room ? block.size_class + 1 : 0);
+    std::vector<ShadowEntry>& pool = pools_[size_class];
+    std::vector<uint32_t>& unused = free_[size_class];
+    uint32_t first = 0;
+    if (unused.empty()) {
+      first = static_cast<uint32_t>(pool.size());
+      pool.resize(pool.size() + kRoom[size_class]);
+    } else {
+      first = unused.back();
+      unused.pop_back();
+    }
+    if (block.has_room) {
+      std::copy_n(entries_of(block), block.count, pool.data() + first);
+      free_[block.size_class].push_back(block.first);
+    } else {
+      ++blocks_in_use_;
+    }
+    block.first = first;
+    block.size_class = size_class;
+    block.has_room = true;
+  }
+  entries_of(block)[block.count++] = entry;
+}
+
+void ByteShadow::forget(uint64_t address, uint64_t size) {
+  for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
+    Block* const block = find(index);
+    if (block == nullptr || block->count == 0) return;
+    ShadowEntry* const entries = entries_of(*block);
+    for (uint32_t i = 0; i < block->count;) {
+      if ((entries[i].bytes &= ~bytes) == 0)
+        entries[i] = entries[--block->count];
+      else
+        ++i;
+    }
+  });
+}
+
+bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, const Touch& touch,
+                            LanePattern pattern, uint32_t common, Conflict& conflict) {
+  const VectorClock& clock = clock_for(touch, earlier);
+  const Accessor& later = *touch.accessor;
+  const auto lanes_at = [&](int byte) {
+    return pattern.is_linear() ? lane_bit(pattern.lane_of(byte)) : touch.lanes;
+  };
+  const auto note = [&](int byte, LaneMask earlier_lanes, LaneMask lanes) {
+    // The pair of lanes, different ones where they belong to one warp.
+    conflict.address = static_cast<uint64_t>(byte);
+    conflict.bytes = static_cast<uint32_t>(std::countr_one(common >> byte));
+    conflict.earlier_lane = earlier_lanes == 0 ? -1 : lowest_lane(earlier_lanes);
+    const bool shared = !later.is_async && !earlier.is_async && later.agent == earlier.agent;
+    const LaneMask others = shared ? lanes & ~lane_bit(conflict.earlier_lane) : lanes;
+    conflict.lane = lanes == 0 ? -1 : lowest_lane(others != 0 ? others : lanes);
+    if (shared && others == 0 && earlier_lanes != lanes)
+      conflict.earlier_lane = lowest_lane(earlier_lanes & ~lanes);
+  };
+  if (earlier.is_async) {
+    if (clock.knows_chain(earlier.agent, entry.clock)) return true;
+    const int byte = std::countr_zero(common);
+    note(byte, 0, lanes_at(byte));
+    return false;
+  }
+  const LaneMask known = clock.lanes_known(earlier.agent, entry.clock);
+  if (known == kAllLanes) return true;
+  const LanePattern before = entry.pattern();
+  if (!before.is_linear() && (entry.lanes & ~known) == 0) return true;
+  // What a lane did itself it need not be told, unless the proxies differ.
+  const bool is_own_warp =
+      touch.lanes != 0 && touch.warp == earlier.agent && later.proxy == earlier.proxy;
+  for (uint32_t rest = common; rest != 0; rest &= rest - 1) {
+    const int byte = std::countr_zero(rest);
+    const LaneMask unknown =
+        (before.is_linear() ? lane_bit(before.lane_of(byte)) : entry.lanes) & ~known;
+    if (unknown == 0) continue;
+    const LaneMask lanes = lanes_at(byte);
+    const bool is_own = is_own_warp && (lanes & (lanes - 1)) == 0 && unknown == lanes;
+    if (is_own) continue;
+    note(byte, unknown, lanes);
+    return false;
+  }
+  return true;
+}
+
+size_t ByteShadow::footprint_bytes() const {
+  size_t bytes = pages_.size() * (sizeof(Page) + 4 * sizeof(void*));
+  for (const auto& pool : pools_) bytes += pool.capacity() * sizeof(ShadowEntry);
+  for (const auto& unused : free_) bytes += unused.capacity() * sizeof(uint32_t);
+  return bytes;
+}
+
+}  // namespace bw::sim::races

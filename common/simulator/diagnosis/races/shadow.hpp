@@ -1,0 +1,244 @@
+#pragma once
+/// \file
+/// The shadow of byte-addressed memory: for every byte the latest accesses that a later one could
+/// race with.
+///
+/// Memory is cut into blocks of 32 bytes. A block has entries: who (AccessorTable), when (the
+/// agent's clock), which of its bytes, which lanes. A write that is ordered behind an entry
+/// replaces it, and so does a read that is ordered behind a read; what is left are accesses that
+/// are concurrent with each other. An entry takes 16 bytes, and a block keeps at most kMostEntries
+/// of them, so the shadow takes at most 12 bytes for each byte in use.
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "common/simulator/diagnosis/races/access.hpp"
+
+namespace bw::sim::races {
+
+/// Which lane touches which byte.
+struct LanePattern {
+  /// Of lanes that lie one after the other in memory: the lane of byte b of the block is
+  /// (b + base) >> shift. No pattern where it is negative: Touch::lanes all touch all bytes.
+  int8_t shift = -1;
+  int16_t base = 0;  ///< see shift
+
+  /// Whether there is one.
+  [[nodiscard]] bool is_linear() const { return shift >= 0; }
+  /// The lane of a byte of the block.
+  [[nodiscard]] int lane_of(int byte) const { return (byte + base) >> shift; }
+};
+
+/// What the shadow remembers of one access to a block.
+struct ShadowEntry {
+  Clock clock = 0;        ///< of the agent
+  uint32_t accessor = 0;  ///< number; the highest bit: the lanes follow a LanePattern
+  uint32_t bytes = 0;     ///< of the block, a bit each
+  uint32_t lanes = 0;     ///< a mask, or the pattern (base in the low, shift in the high half)
+
+  static constexpr uint32_t kPatternBit = 1u << 31;  ///< in `accessor`
+  /// The accessor's number.
+  [[nodiscard]] uint32_t number() const { return accessor & ~kPatternBit; }
+  /// Which lane touches which byte.
+  [[nodiscard]] LanePattern pattern() const {
+    if ((accessor & kPatternBit) == 0) return {};
+    return {static_cast<int8_t>(lanes >> 16), static_cast<int16_t>(lanes & 0xffffu)};
+  }
+};
+
+/// An earlier access that conflicts with the one that is checked, and is not ordered before it.
+struct Conflict {
+  ShadowEntry earlier;    ///< what was remembered
+  uint64_t address = 0;   ///< of the first byte in common
+  uint32_t bytes = 0;     ///< how many bytes from there on are in common
+  int earlier_lane = -1;  ///< of a thread's access: a lane that touched the first byte
+  int lane = -1;          ///< of the access that is checked, likewise
+};
+
+/// The shared memory of one CTA, or global memory: its pages appear where they are touched.
+class ByteShadow {
+ public:
+  static constexpr uint32_t kBlockBytes = 32;   ///< granularity of entries
+  static constexpr uint32_t kMostEntries = 22;  ///< of a block: 12 bytes a byte with all overhead
+
+  /// Accessors are numbered by a table that outlives the shadow.
+  explicit ByteShadow(const AccessorTable& accessors) : accessors_(accessors) {}
+
+  /// Checks an access to the bytes [address, address + size) against all earlier ones: calls
+  /// found(Conflict) for each that conflicts with it and is not ordered before it.
+  template <class Found>
+  void check(uint64_t address, uint64_t size, const Touch& touch, Found&& found) {
+    for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
+      if (Block* const block = find(index))
+        visit<true, false>(*block, index, bytes, touch, {}, found);
+    });
+  }
+  /// Remembers it.
+  void add(uint64_t address, uint64_t size, const Touch& touch) {
+    for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
+      visit<false, true>(require(index), index, bytes, touch, {}, [](const Conflict&) {});
+    });
+  }
+  /// Both in one pass.
+  template <class Found>
+  void check_and_add(uint64_t address, uint64_t size, const Touch& touch, Found&& found) {
+    for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
+      visit<true, true>(require(index), index, bytes, touch, {}, found);
+    });
+  }
+  /// As check(), add() or both, for lanes that lie one after the other: `count` lanes from
+  /// `first_lane` on, the first of which touches the `lane_bytes` (a power of two) bytes at
+  /// `address`, the next one those behind them, and so on.
+  template <bool checks, bool adds, class Found>
+  void run(uint64_t address, uint32_t lane_bytes, int first_lane, int count, const Touch& touch,
+           Found&& found) {
+    const auto shift = static_cast<int8_t>(std::countr_zero(lane_bytes));
+    const uint64_t size = uint64_t{lane_bytes} * static_cast<uint32_t>(count);
+    for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
+      const int64_t base =
+          static_cast<int64_t>(index * kBlockBytes - address) + int64_t{lane_bytes} * first_lane;
+      const LanePattern pattern{shift, static_cast<int16_t>(base)};
+      Block* const block = adds ? &require(index) : find(index);
+      if (block != nullptr) visit<checks, adds>(*block, index, bytes, touch, pattern, found);
+    });
+  }
+
+  /// Forgets what is known of these bytes: they begin a new life.
+  void forget(uint64_t address, uint64_t size);
+
+  /// Bytes of host memory that the shadow takes.
+  [[nodiscard]] size_t footprint_bytes() const;
+  /// Bytes of the blocks that anything has been remembered of.
+  [[nodiscard]] size_t bytes_in_use() const { return blocks_in_use_ * kBlockBytes; }
+
+ private:
+  struct Block {
+    uint32_t first = 0;      ///< of its entries in the pool of their size
+    uint8_t count = 0;       ///< of its entries
+    uint8_t size_class = 0;  ///< of its room
+    bool has_room = false;   ///< whether it has any
+  };
+  static constexpr uint32_t kPageBlocks = 64;
+  using Page = std::array<Block, kPageBlocks>;
+  /// Room for how many entries a block of each size has.
+  static constexpr std::array<uint32_t, 5> kRoom = {2, 4, 8, 16, kMostEntries};
+
+  [[nodiscard]] Page* find_page(uint64_t number) {
+    if (number == last_page_) return last_;
+    const auto found = pages_.find(number);
+    if (found == pages_.end()) return nullptr;
+    last_page_ = number;
+    return last_ = found->second.get();
+  }
+  [[nodiscard]] Block* find(uint64_t index) {
+    Page* const page = find_page(index / kPageBlocks);
+    return page == nullptr ? nullptr : &(*page)[index % kPageBlocks];
+  }
+  [[nodiscard]] Block& require(uint64_t index) {
+    Block* const block = find(index);
+    return block != nullptr ? *block : new_page(index / kPageBlocks)[index % kPageBlocks];
+  }
+  Page& new_page(uint64_t number);
+  [[nodiscard]] ShadowEntry* entries_of(const Block& block) {
+    return pools_[block.size_class].data() + block.first;
+  }
+  void push(Block& block, const ShadowEntry& entry);
+  void release_room(Block& block);
+  /// Whether the earlier access to the bytes in common is ordered before, for all lanes that touch
+  /// them; else sets the conflict's lanes and bytes.
+  [[nodiscard]] static bool is_ordered(const ShadowEntry& entry, const Accessor& earlier,
+                                       const Touch& touch, LanePattern pattern, uint32_t common,
+                                       Conflict& conflict);
+
+  template <bool checks, bool adds, class Found>
+  void visit(Block& block, uint64_t index, uint32_t bytes, const Touch& touch, LanePattern pattern,
+             Found&& found) {
+    const bool writes = touch.accessor->writes;
+    ShadowEntry* const entries = block.count != 0 ? entries_of(block) : nullptr;
+    for (uint32_t i = 0; i < block.count;) {
+      ShadowEntry& entry = entries[i];
+      const uint32_t common = entry.bytes & bytes;
+      if (common == 0) {
+        ++i;
+        continue;
+      }
+      const Accessor& earlier = accessors_[entry.number()];
+      const bool conflicts = writes || earlier.writes;
+      if (!adds && !conflicts) {
+        ++i;
+        continue;
+      }
+      Conflict conflict;
+      bool is_over = is_ordered(entry, earlier, touch, pattern, common, conflict);
+      if (!is_over && conflicts && !are_morally_strong(earlier, *touch.accessor)) {
+        if constexpr (checks) {
+          conflict.earlier = entry;
+          conflict.address += index * kBlockBytes;
+          found(conflict);
+        }
+        is_over = true;  // one report is enough
+      }
+      if constexpr (adds) {
+        if (is_over && (writes || !earlier.writes)) entry.bytes &= ~bytes;
+        if (entry.bytes == 0) {
+          entry = entries[--block.count];
+          continue;
+        }
+      }
+      ++i;
+    }
+    if constexpr (adds) {
+      ShadowEntry added{touch.clock, touch.number, bytes, touch.lanes};
+      if (pattern.is_linear()) {
+        added.accessor |= ShadowEntry::kPatternBit;
+        added.lanes =
+            static_cast<uint32_t>(pattern.shift) << 16 | static_cast<uint16_t>(pattern.base);
+      }
+      for (uint32_t i = 0; i < block.count; ++i) {
+        ShadowEntry& entry = entries[i];
+        if (entry.accessor != added.accessor || entry.clock != added.clock) continue;
+        if (entry.lanes == added.lanes) {
+          entry.bytes |= added.bytes;
+          return;
+        }
+        if (!pattern.is_linear() && entry.bytes == added.bytes) {
+          entry.lanes |= added.lanes;
+          return;
+        }
+      }
+      push(block, added);
+    }
+  }
+
+  static uint32_t byte_mask(uint64_t first, uint64_t end) {
+    const uint64_t below_end = (uint64_t{1} << end) - 1;
+    return static_cast<uint32_t>(below_end & ~((uint64_t{1} << first) - 1));
+  }
+  /// Calls body(block index, byte mask) for the blocks of a range.
+  template <class Body>
+  static void for_blocks(uint64_t address, uint64_t size, Body&& body) {
+    const uint64_t end = address + size;
+    for (uint64_t at = address; at < end;) {
+      const uint64_t index = at / kBlockBytes, begin = index * kBlockBytes;
+      const uint64_t stop = std::min(end, begin + kBlockBytes);
+      body(index, byte_mask(at - begin, stop - begin));
+      at = stop;
+    }
+  }
+
+  const AccessorTable& accessors_;
+  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
+  uint64_t last_page_ = ~uint64_t{0};
+  Page* last_ = nullptr;
+  std::array<std::vector<ShadowEntry>, kRoom.size()> pools_;
+  std::array<std::vector<uint32_t>, kRoom.size()> free_;
+  size_t blocks_in_use_ = 0;
+};
+
+}  // namespace bw::sim::races

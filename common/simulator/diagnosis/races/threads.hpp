@@ -1,0 +1,136 @@
+#pragma once
+/// \file
+/// What the threads of a cluster know, and the asynchronous operations that they begin.
+///
+/// The lanes of a warp are not ordered among each other unless they meet (bar.warp.sync and the
+/// like), but mostly they know the same: a warp's lanes are kept as groups that share a view.
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "common/simulator/diagnosis/races/clock.hpp"
+#include "common/simulator/machine/observer.hpp"
+
+namespace bw::sim::races {
+
+/// An asynchronous operation under way: an agent of its own, which begins with what its issuer
+/// knew.
+struct Agent {
+  uint32_t chain = 0;  ///< the chain of operations that it lies on
+  Clock clock = 0;     ///< its number there
+  SharedView start;    ///< what its issuer knew
+
+  /// Adds its end, and all that went before, to what is handed on.
+  void complete(View& into) const {
+    into.join(*start);
+    into.generic.learn_chain(chain, clock);
+  }
+};
+
+/// Which memory a proxy fence is about.
+enum class ProxyFence : uint8_t { all, shared, global };
+
+/// Lanes of a warp that know the same.
+struct LaneGroup {
+  LaneMask lanes = 0;  ///< a set of lanes
+  View view;           ///< what they know of others, and what they knew of each other when they met
+  Clock own_async = 0;  ///< each lane's own accesses up to here are fenced for the async proxy
+  Clock own_async_global = 0;  ///< the same for global memory
+  Clock own_inits = 0;  ///< each lane's own mbarrier.init up to here are fenced for everybody
+  // Relaxed operations hand on, and take in, only what fences say.
+  View fenced;                                          ///< what a relaxed operation hands on
+  MemoryScope fenced_scope = MemoryScope::unspecified;  ///< of that fence
+  View seen;                                            ///< what a later fence takes in
+  // Why something is not known although somebody handed it on, for reports.
+  View too_narrow;  ///< the scope of one of the two instructions was too narrow
+  View relaxed;     ///< one of the two instructions was relaxed
+};
+
+/// All threads of one cluster.
+class Threads {
+ public:
+  /// Of a cluster of `ctas` CTAs with that many warps each.
+  Threads(uint32_t ctas, uint32_t warps_per_cta);
+
+  /// Number of a warp in its cluster.
+  [[nodiscard]] uint32_t warp_of(const Origin& origin) const {
+    return origin.cta_rank * warps_per_cta_ + origin.warp;
+  }
+  /// The clock of what the warp's lanes do now.
+  [[nodiscard]] Clock now(const Origin& origin) const { return warps_[warp_of(origin)].now; }
+
+  /// Calls body(lanes, group) for each group of lanes of the origin that know the same.
+  template <class Body>
+  void for_groups(const Origin& origin, Body&& body) {
+    for (LaneGroup& group : warps_[warp_of(origin)].groups)
+      if (const LaneMask lanes = group.lanes & origin.lanes; lanes != 0) body(lanes, group);
+  }
+  /// The same, for groups that can be changed: they hold no other lanes.
+  template <class Body>
+  void change_groups(const Origin& origin, Body&& body) {
+    isolate(origin);
+    for (LaneGroup& group : warps_[warp_of(origin)].groups)
+      if ((group.lanes & origin.lanes) != 0) body(group);
+  }
+
+  /// Adds all that the lanes have done and know to `into`, and begins their next step.
+  void release(const Origin& origin, View& into);
+  /// The same as a value that lasts.
+  [[nodiscard]] SharedView snapshot(const Origin& origin);
+  /// Adds what relaxed operations of the lanes hand on: what a fence of at least that scope has
+  /// released.
+  void release_fenced(const Origin& origin, MemoryScope scope, View& into);
+  /// The lanes learn what was handed on.
+  void acquire(const Origin& origin, const View& view);
+  /// The lanes have met: each knows what any of them knew and did.
+  void meet(const Origin& origin);
+  /// The lanes know `view`, which holds all that they knew before.
+  void replace(const Origin& origin, const View& view);
+
+  /// fence.acq_rel, fence.sc and the like, of this scope.
+  void fence(const Origin& origin, MemoryOrder order, MemoryScope scope);
+  /// fence.proxy.async: what the lanes know, the async proxy sees.
+  void fence_proxy_async(const Origin& origin, ProxyFence memory);
+  /// fence.mbarrier_init: what the lanes know of mbarrier.init, everybody sees.
+  void fence_mbarrier_init(const Origin& origin);
+
+  /// An operation that the lanes of the origin issue now and that completes alone.
+  [[nodiscard]] Agent begin(const Origin& origin);
+  /// One that completes behind all that the (lowest) lane has issued to this queue before (numbers
+  /// are up to the caller): knowing it to be complete is knowing all of them to be.
+  [[nodiscard]] Agent begin_in_order(const Origin& origin, uint32_t queue);
+  /// The same without what the issuer knows.
+  struct Ticket {
+    uint32_t chain = 0;  ///< the chain of operations that it lies on
+    Clock clock = 0;     ///< its number there
+  };
+  /// The same without what the issuer knows.
+  [[nodiscard]] Ticket next_in_order(uint32_t warp, int lane, uint32_t queue);
+
+ private:
+  struct WarpState {
+    Clock now = 1;
+    std::vector<LaneGroup> groups;
+  };
+
+  /// Splits groups that hold lanes of the origin and others.
+  void isolate(const Origin& origin);
+  /// Adds what a group's lanes did.
+  static void add_own(const LaneGroup& group, LaneMask lanes, uint32_t warp, Clock now, View& into);
+  /// Adds what a group's lanes know and did.
+  static void add(const LaneGroup& group, LaneMask lanes, uint32_t warp, Clock now, View& into);
+
+  uint32_t warps_per_cta_;
+  std::vector<WarpState> warps_;
+  struct Chain {
+    Clock last = 0;         ///< number of its last operation
+    bool is_queue = false;  ///< of begin_in_order()
+  };
+  std::vector<Chain> chains_;
+  size_t next_candidate_ = 0;
+  std::map<std::tuple<uint32_t, int, uint32_t>, uint32_t> queues_;  ///< to their chains
+};
+
+}  // namespace bw::sim::races

@@ -1,0 +1,43 @@
+#include "common/simulator/diagnosis/races/watch.hpp"
+
+#include <fmt/core.h>
+
+#include "common/simulator/diagnosis/races/detector.hpp"
+
+namespace bw::sim::races {
+namespace {
+
+/// The shadows of other memory than shared.
+void make_parts(Detector&) {}
+
+}  // namespace
+
+void RaceWatch::on_launch(Grid&) { findings_.clear(); }
+
+std::unique_ptr<Observer> RaceWatch::observe(Cluster& cluster) {
+  // Clusters hand their findings over one after the other, ascending.
+  auto detector = std::make_unique<Detector>(
+      cluster, [this](const Findings& found) { findings_.merge(found); });
+  make_parts(*detector);
+  return detector;
+}
+
+void RaceWatch::on_launch_end(const LaunchResult& result) {
+  if (result.status == RunStatus::finished && !findings_.empty())
+    throw SimulationError(report_of(findings_));
+}
+
+RaceWatch* watch_of(const Device& device) {
+  for (const auto& observer : device.observers())
+    if (auto* const watch = dynamic_cast<RaceWatch*>(observer.get())) return watch;
+  return nullptr;
+}
+
+void add_races(const Findings& findings, Report& report) {
+  for (const Finding& finding : findings.all())
+    report.details.push_back(
+        fmt::format("a race before that: the {} at {} and, first, the {} at {}", finding.later.unit,
+                    finding.later.line, finding.earlier.unit, finding.earlier.line));
+}
+
+}  // namespace bw::sim::races

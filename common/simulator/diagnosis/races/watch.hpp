@@ -1,0 +1,34 @@
+#pragma once
+/// \file
+/// The race detector of a device's launches.
+
+#include <mutex>
+
+#include "common/simulator/diagnosis/races/finding.hpp"
+#include "common/simulator/machine/device.hpp"
+#include "common/simulator/machine/observer.hpp"
+
+namespace bw::sim::races {
+
+/// Watches every launch of a device (Checks::races). A launch that has finished and in which
+/// accesses have raced ends with the report of these as a SimulationError.
+class RaceWatch final : public LaunchObserver {
+ public:
+  void on_launch(Grid& grid) override;
+  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override;
+  void on_launch_end(const LaunchResult& result) override;
+
+  /// The races of the launch that runs or has run last.
+  [[nodiscard]] const Findings& findings() const { return findings_; }
+
+ private:
+  Findings findings_;
+};
+
+/// The race watch of a device; nullptr where it has none.
+[[nodiscard]] RaceWatch* watch_of(const Device& device);
+
+/// Adds to the report of a launch that got stuck or faulted which races came before.
+void add_races(const Findings& findings, Report& report);
+
+}  // namespace bw::sim::races
