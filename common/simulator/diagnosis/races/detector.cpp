@@ -718,10 +718,12 @@ void Detector::on_order(const OrderEvent& event) {
       break;
     }
     case Operation::wgmma_issue: {
-      const Agent agent = threads_.begin_in_order(origin, kWgmmaQueue);
+      // An MMA is one operation of its warpgroup, whichever warp waits for it.
+      constexpr uint32_t kWarpgroupWarps = 4;
+      const uint32_t first = threads_.warp_of(origin) - origin.warp % kWarpgroupWarps;
       OrderedGroups& groups = state.wgmma[threads_.warp_of(origin)];
-      groups.chain = agent.chain;
-      groups.last = agent.clock;
+      groups.chain = threads_.queue_of(first, 0, kWgmmaQueue);
+      const Agent agent{groups.chain, ++groups.last, threads_.snapshot(origin)};
       operate(agent_touch(origin, agent, Proxy::async, false, "wgmma.mma_async"), event.reads);
       break;
     }
@@ -793,7 +795,7 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
 
 void Detector::report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
                       const Accessor& later, LaneMask later_lanes, std::string memory,
-                      bool hardware_accepts) {
+                      bool hardware_accepts, std::string edge, std::string fix) {
   findings_.add(missing, earlier.instruction, later.instruction, [&] {
     Finding finding;
     finding.missing = missing;
@@ -801,6 +803,8 @@ void Detector::report(Missing missing, const Accessor& earlier, LaneMask earlier
     finding.later = describe_side(cluster_, later, later_lanes);
     finding.memory = std::move(memory);
     finding.hardware_accepts = hardware_accepts;
+    finding.edge = std::move(edge);
+    finding.fix = std::move(fix);
     return finding;
   });
 }

@@ -30,10 +30,10 @@ namespace bw::sim::races {
 
 /// Numbers of the queues of Threads::begin_in_order().
 enum Queue : uint32_t {
-  kCpAsyncQueue,  ///< cp.async of a thread
-  kTcgen05Queue,  ///< tcgen05.mma, cp and shift of a thread
-  kWgmmaQueue,    ///< wgmma.mma_async of a warp
-  kFirstFreeQueue,
+  kCpAsyncQueue,    ///< cp.async of a thread
+  kTcgen05Queue,    ///< tcgen05.mma, cp and shift of a thread
+  kWgmmaQueue,      ///< wgmma.mma_async of a warpgroup
+  kFirstFreeQueue,  ///< for parts
 };
 
 /// A copy under way.
@@ -75,10 +75,11 @@ class Detector final : public Observer {
 
   /// A race in the shared memory of a CTA was found.
   void report(const Conflict& conflict, const Touch& touch, uint32_t cta_rank);
-  /// Any race.
+  /// Any race. `edge` and `fix`, where they are not empty, stand in the report instead of what the
+  /// kind of race says: what is missing, and what to do ({first} and {second} stand for the lines).
   void report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
               const Accessor& later, LaneMask later_lanes, std::string memory,
-              bool hardware_accepts = false);
+              bool hardware_accepts = false, std::string edge = {}, std::string fix = {});
   /// What is missing between two accesses, of which the later one knows `touch.view`.
   [[nodiscard]] Missing missing_between(const Conflict& conflict, const Touch& touch);
   /// What was found so far.

@@ -168,7 +168,7 @@ Report report_of(const Findings& findings) {
   report.what = fmt::format("race: the {} {} {}, which the {} has {}: {}", first.later.unit,
                             first.later.accessor.writes ? "writes" : "reads", first.memory,
                             first.earlier.unit, first.earlier.accessor.writes ? "written" : "read",
-                            kind.what);
+                            first.edge.empty() ? kind.what : first.edge);
   report.where = first.later.place;
   report.details.push_back(describe("second", first.later));
   report.details.push_back(describe("first", first.earlier));

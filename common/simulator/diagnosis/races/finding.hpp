@@ -53,7 +53,8 @@ struct Finding {
   std::string memory;                ///< the bytes, in words
   uint64_t count = 1;                ///< of such pairs of lines
   bool hardware_accepts = false;     ///< whether only the level isa reports it
-  std::string fix;                   ///< where another text than the kind's own fits; may be empty
+  std::string edge;                  ///< what is missing, where the kind does not say it
+  std::string fix;                   ///< what to do, where the kind does not say it
 };
 
 /// The races of a cluster, or of a launch: the first of each pair of lines, and how many there

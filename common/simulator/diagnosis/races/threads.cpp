@@ -170,11 +170,16 @@ Agent Threads::begin(const Origin& origin) {
   return agent;
 }
 
-Threads::Ticket Threads::next_in_order(uint32_t warp, int lane, uint32_t queue) {
+uint32_t Threads::queue_of(uint32_t warp, int lane, uint32_t queue) {
   const auto [found, is_new] =
       queues_.try_emplace({warp, lane, queue}, static_cast<uint32_t>(chains_.size()));
   if (is_new) chains_.push_back({0, true});
-  return {found->second, ++chains_[found->second].last};
+  return found->second;
+}
+
+Threads::Ticket Threads::next_in_order(uint32_t warp, int lane, uint32_t queue) {
+  const uint32_t chain = queue_of(warp, lane, queue);
+  return {chain, ++chains_[chain].last};
 }
 
 Agent Threads::begin_in_order(const Origin& origin, uint32_t queue) {

@@ -106,6 +106,8 @@ class Threads {
     uint32_t chain = 0;  ///< the chain of operations that it lies on
     Clock clock = 0;     ///< its number there
   };
+  /// The chain of a queue, for who numbers its operations.
+  [[nodiscard]] uint32_t queue_of(uint32_t warp, int lane, uint32_t queue);
   /// The same without what the issuer knows.
   [[nodiscard]] Ticket next_in_order(uint32_t warp, int lane, uint32_t queue);
 

@@ -1,0 +1,301 @@
+/// \file
+/// Races with asynchronous operations in shared memory: completion, proxies, sources,
+/// mbarrier.init.
+#include "tests/simulator/diagnosis/races.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+/// Thread 0 initialises `bar` for one arrival.
+std::string init(const std::string& fence = "fence.mbarrier_init.release.cluster;") {
+  return R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %warp, 1;
+  @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
+  @%p0 mbarrier.init.shared::cta.b64 [bar2], 1;
+)" + fence +
+         R"(
+  bar.sync 0;
+)";
+}
+
+/// Thread 0 loads 128 bytes to `data` and tells `bar`.
+constexpr const char* kLoad = R"(
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+  @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [data], [%in], 128, [bar];
+)";
+
+/// All threads wait for phase `parity` of `bar`.
+std::string wait(const std::string& label, int parity, const std::string& barrier = "bar") {
+  return label + ":\n  mbarrier.try_wait.parity.shared::cta.b64 %p7, [" + barrier + "], " +
+         std::to_string(parity) + ";\n  @!%p7 bra " + label + ";\n";
+}
+
+/// Warp 1 reads what was loaded.
+constexpr const char* kRead = R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  @%p1 ld.shared.u32 %r1, [%r0];
+)";
+
+TEST(RaceAsync, ALoadIsThereWhenItsBarrierWasWaitedFor) {
+  expect_no_race(init() + kLoad + wait("FULL", 0) + kRead, 64);
+  // Told on by a barrier of the CTA.
+  expect_no_race(
+      init() + kLoad + "@!%p0 bra MEET;\n" + wait("FULL", 0) + "MEET:\n  bar.sync 0;\n" + kRead,
+      64);
+  expect_race({"bulk copy", "load", "completion was not waited for"},
+              init() + kLoad + "bar.sync 0;\n" + kRead + wait("FULL", 0), 64);
+}
+
+TEST(RaceAsync, WaitingForAnotherBarrierIsNotEnough) {
+  const std::string both = R"(
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar2], 128;
+  @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [data], [%in], 128, [bar];
+  @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [data+128], [%in], 128, [bar2];
+)";
+  expect_race({"bulk copy", "load"}, init() + both + wait("FULL", 0, "bar2") + kRead + wait("L", 0),
+              64);
+  expect_no_race(init() + both + wait("FULL", 0) + kRead + wait("L", 0, "bar2"), 64);
+  // Two copies that share one barrier.
+  expect_no_race(init() + R"(
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+  @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [data], [%in], 64, [bar];
+  @%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [data+64], [%in], 64, [bar];
+)" + wait("FULL", 0) +
+                     kRead,
+                 64);
+}
+
+/// Warp 1 reads the stage, releases it, and thread 0 loads into it again.
+std::string reuse(const std::string& before_release, const std::string& after_acquire) {
+  return init() + kLoad + wait("FULL", 0) + kRead + before_release + R"(
+  bar.warp.sync 0xffffffff;
+  setp.eq.u32 %p3, %t, 32;
+  @%p3 mbarrier.arrive.shared::cta.b64 _, [bar2];
+  @!%p0 bra LAST;
+)" + wait("EMPTY", 0, "bar2") +
+         after_acquire + kLoad + "LAST:\n" + wait("AGAIN", 1);
+}
+
+TEST(RaceAsync, AReleasedStageNeedsAProxyFence) {
+  const Report report =
+      expect_race({"bulk copy", "which the load has read", "no proxy fence", "fence.proxy.async"},
+                  reuse("", ""), 64);
+  EXPECT_NE(report.rule.find("Proxies"), std::string::npos);
+  // By the reader before it releases, or by the producer after it has acquired.
+  expect_no_race(reuse("fence.proxy.async.shared::cta;", ""), 64);
+  expect_no_race(reuse("", "fence.proxy.async.shared::cta;"), 64);
+  expect_no_race(reuse("fence.proxy.async;", ""), 64);
+  // One for global memory is of no use here.
+  expect_race({"no proxy fence"}, reuse("fence.proxy.async.global;", ""), 64);
+}
+
+TEST(RaceAsync, AStageThatWasNotReleasedIsARaceOfItsOwn) {
+  expect_race({"bulk copy", "load"},
+              init() + kLoad + wait("FULL", 0) + kRead + kLoad + wait("AGAIN", 1), 64);
+}
+
+/// Warp 1 writes, thread 0 stores.
+std::string store(const std::string& before, const std::string& after) {
+  return R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %warp, 1;
+  mad.lo.u32 %r0, %lane, 4, %d;
+  @%p1 st.shared.u32 [%r0], %t;
+)" + before +
+         R"(
+  @%p0 cp.async.bulk.global.shared::cta.bulk_group [%out], [data], 128;
+  @%p0 cp.async.bulk.commit_group;
+)" + after;
+}
+
+TEST(RaceAsync, TheSourceOfAStoreNeedsAFenceBeforeTheBarrier) {
+  expect_no_race(
+      store("fence.proxy.async.shared::cta;\nbar.sync 0;\n", "@%p0 cp.async.bulk.wait_group 0;"),
+      64);
+  expect_race({"bulk store", "has written", "no proxy fence"},
+              store("bar.sync 0;\n", "@%p0 cp.async.bulk.wait_group 0;"), 64);
+  // Behind the barrier, by the writing threads: too late.
+  expect_race({"no proxy fence"},
+              store("bar.sync 0;\n@%p1 fence.proxy.async.shared::cta;\n",
+                    "@%p0 cp.async.bulk.wait_group 0;"),
+              64);
+}
+
+TEST(RaceAsync, TheSourceOfAStoreIsFreeWhenItWasRead) {
+  const std::string fenced = "fence.proxy.async.shared::cta;\nbar.sync 0;\n";
+  const std::string overwrite = "@%p1 st.shared.u32 [%r0], %t;\n@%p0 cp.async.bulk.wait_group 0;";
+  expect_no_race(store(fenced, "@%p0 cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n" + overwrite),
+                 64);
+  expect_race({"store", "which the bulk store has read", "was not known to have read it"},
+              store(fenced, "bar.sync 0;\n" + overwrite), 64);
+  // A group may still be pending.
+  expect_race({"was not known to have read it"},
+              store(fenced, "@%p0 cp.async.bulk.wait_group.read 1;\nbar.sync 0;\n" + overwrite),
+              64);
+  // Bulk groups are per thread: another thread's wait is none.
+  expect_race({"was not known to have read it"},
+              store(fenced, "@%p1 cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n" + overwrite),
+              64);
+}
+
+TEST(RaceAsync, CpAsyncIsWaitedForByItsThreadAndToldOn) {
+  const auto kernel = [](const std::string& after) {
+    return R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  mad.wide.u32 %rd0, %lane, 4, %in;
+  setp.eq.u32 %p0, %warp, 0;
+  setp.eq.u32 %p1, %warp, 1;
+  @%p0 cp.async.ca.shared.global [%r0], [%rd0], 4;
+)" + after +
+           R"(
+  @%p1 ld.shared.u32 %r1, [%r0];
+  cp.async.wait_all;
+)";
+  };
+  expect_no_race(kernel("cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"), 64);
+  expect_no_race(kernel("cp.async.wait_all;\nbar.sync 0;\n"), 64);
+  expect_race({"cp.async", "load", "completion"}, kernel("bar.sync 0;\n"), 64);
+  expect_race({"cp.async", "load"},
+              kernel("cp.async.commit_group;\ncp.async.wait_group 1;\nbar.sync 0;\n"), 64);
+  // Lanes read each other's words: each has waited for its own alone.
+  const std::string swapped = R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  mad.wide.u32 %rd0, %lane, 4, %in;
+  cp.async.ca.shared.global [%r0], [%rd0], 4;
+  cp.async.wait_all;
+)";
+  const std::string read = R"(
+  xor.b32 %r1, %lane, 1;
+  mad.lo.u32 %r1, %r1, 4, %d;
+  ld.shared.u32 %r2, [%r1];
+)";
+  expect_race({"cp.async", "load"}, swapped + read, 32);
+  expect_no_race(swapped + "bar.warp.sync 0xffffffff;\n" + read, 32);
+}
+
+TEST(RaceAsync, CpAsyncArrivesOnAnMbarrier) {
+  for (const char* const noinc : {".noinc", ""}) {
+    const std::string count = *noinc == '\0' ? "1" : "33";
+    expect_no_race(R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %warp, 1;
+  setp.eq.u32 %p2, %warp, 0;
+  @%p0 mbarrier.init.shared::cta.b64 [bar], )" +
+                       count + R"(;
+  bar.sync 0;
+  mad.lo.u32 %r0, %lane, 4, %d;
+  mad.wide.u32 %rd0, %lane, 4, %in;
+  @!%p2 bra WAIT;
+  cp.async.ca.shared.global [%r0], [%rd0], 4;
+  cp.async.mbarrier.arrive)" +
+                       noinc + R"(.shared::cta.b64 [bar];
+  bar.warp.sync 0xffffffff;
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [bar];
+)" + wait("WAIT", 0) + R"(
+  @%p1 ld.shared.u32 %r1, [%r0];
+)",
+                   64);
+  }
+}
+
+TEST(RaceAsync, AnInitNeedsABarrierAndForUnitsAFence) {
+  const std::string use = std::string(kLoad) + wait("FULL", 0) + kRead;
+  expect_no_race(init() + use, 64);
+  expect_no_race(init("fence.proxy.async;") + use, 64);
+  const Report report = expect_race({"fence.mbarrier_init", "bar"}, init("") + use, 64);
+  EXPECT_NE(report.fix.find("fence.mbarrier_init"), std::string::npos);
+  // Threads of the CTA alone need the barrier only.
+  const std::string arrive = "@%p0 mbarrier.arrive.shared::cta.b64 _, [bar];\n" + wait("FULL", 0);
+  expect_no_race(init("") + arrive, 64);
+  expect_race({"no synchronisation stands between the init and this use"}, R"(
+  setp.eq.u32 %p0, %t, 0;
+  @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [bar];
+  nanosleep.u32 2000;
+)" + wait("FULL", 0),
+              64);
+}
+
+/// The classic start of a cluster: the fence, a relaxed arrive, a wait.
+TEST(RaceAsync, AnInitIsReleasedByItsFenceAndARelaxedClusterBarrier) {
+  const auto kernel = [](const std::string& fence, const std::string& arrive) {
+    return R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %rank, 1;
+  @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
+)" + fence +
+           arrive +
+           R"(
+  barrier.cluster.wait;
+  mov.u32 %r2, bar;
+  mapa.shared::cluster.u32 %r3, %r2, 0;
+  @%p1 bra END;
+)" + wait("FULL", 0) +
+           R"(
+  bra OUT;
+END:
+  @%p0 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];
+OUT:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+)";
+  };
+  const std::string fence = "@%p0 fence.mbarrier_init.release.cluster;\n";
+  expect_no_race(kernel(fence, "barrier.cluster.arrive.relaxed;"), 32, 2);
+  expect_no_race(kernel("", "barrier.cluster.arrive;"), 32, 2);
+  expect_race({"init"}, kernel("", "barrier.cluster.arrive.relaxed;"), 32, 2);
+}
+
+TEST(RaceAsync, AStAsyncIsThereWhenItsBarrierWasWaitedFor) {
+  const auto kernel = [](const std::string& end) {
+    return R"(
+  mbarrier.init.shared::cta.b64 [bar], 1;
+  fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  setp.eq.u32 %p0, %rank, 0;
+  mov.u32 %r2, bar;
+  mapa.shared::cluster.u32 %r3, %r2, 1;
+  mapa.shared::cluster.u32 %r4, %d, 1;
+  @!%p0 bra WAIT;
+  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r4], %t, [%r3];
+  bra END;
+WAIT:
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 4;
+)" + end + R"(
+END:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+)";
+  };
+  const std::string read = "  ld.shared.u32 %r5, [%d];\n";
+  expect_no_race(kernel(wait("FULL", 0) + read), 1, 2);
+  expect_race({"st.async", "load"}, kernel(read + wait("FULL", 0)), 1, 2);
+}
+
+TEST(RaceAsync, TheAddressWordOfAnAllocationNeedsABarrier) {
+  const auto kernel = [](const std::string& between) {
+    return R"(
+  setp.eq.u32 %p0, %warp, 0;
+  @!%p0 bra OTHERS;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [word], 32;
+OTHERS:
+)" + between +
+           R"(
+  ld.shared.u32 %r0, [word];
+  bar.sync 1;
+  @%p0 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 32;
+)";
+  };
+  expect_no_race(kernel("bar.sync 0;"), 64);
+  const Report report = expect_race({"tcgen05.alloc", "word"}, kernel("nanosleep.u32 5000;"), 64);
+  EXPECT_TRUE(report.hardware_accepts);
+  Settings hardware = race_settings();
+  hardware.strictness = Strictness::hardware;
+  EXPECT_NO_THROW(run_races(kernel("nanosleep.u32 5000;"), 64, 1, hardware));
+}
+
+}  // namespace
+}  // namespace bw::sim::test

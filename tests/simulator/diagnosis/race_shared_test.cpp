@@ -1,0 +1,268 @@
+/// \file
+/// Races of threads in shared memory: barriers, warps, scopes, clusters.
+#include "tests/simulator/diagnosis/races.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+/// Every thread of warp 0 writes its word; then `between`; then warp 1 reads them.
+std::string hand_over(const std::string& between) {
+  return R"(
+  setp.eq.u32 %p0, %warp, 0;
+  mad.lo.u32 %r0, %lane, 4, %d;
+  @%p0 st.shared.u32 [%r0], %t;
+)" + between +
+         R"(
+  @!%p0 ld.shared.u32 %r1, [%r0];
+)";
+}
+
+TEST(RaceShared, TwoWarpsWithoutABarrier) {
+  expect_race({"race:", "store", "load", "no synchronisation of the two threads", "data"},
+              hand_over(""), 64);
+}
+
+TEST(RaceShared, ABarrierOrders) {
+  expect_no_race(hand_over("bar.sync 0;"), 64);
+  expect_no_race(hand_over("barrier.sync 3, 64;"), 64);
+  expect_no_race(hand_over("barrier.cluster.arrive;\nbarrier.cluster.wait;"), 64);
+  // The writers only arrive, the readers wait.
+  expect_no_race(hand_over("@%p0 bar.arrive 2, 64;\n@!%p0 bar.sync 2, 64;"), 64);
+}
+
+TEST(RaceShared, AnArrivalOfTheReadersOrdersNothing) {
+  expect_race({"store", "load"}, hand_over("@!%p0 bar.arrive 2, 64;\n@%p0 bar.sync 2, 64;"), 64);
+}
+
+TEST(RaceShared, ARelaxedClusterBarrierOrdersNothing) {
+  expect_race({"is .relaxed"}, hand_over("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"),
+              64);
+  // With a fence before it, it does.
+  expect_no_race(hand_over("fence.acq_rel.cluster;\nbarrier.cluster.arrive.relaxed;\n"
+                           "barrier.cluster.wait;"),
+                 64);
+}
+
+/// The readers of what was written overwrite it.
+TEST(RaceShared, ReadThenWrittenWithoutABarrier) {
+  expect_race({"store", "has read"}, R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  setp.eq.u32 %p0, %warp, 0;
+  @!%p0 nanosleep.u32 2000;
+  @%p0 ld.shared.u32 %r1, [%r0];
+  @!%p0 st.shared.u32 [%r0], %t;
+)",
+              64);
+}
+
+TEST(RaceShared, NeighbouringBytesAreNoRace) {
+  expect_no_race(R"(
+  add.u32 %r0, %d, %t;
+  st.shared.u8 [%r0], %t;
+  ld.shared.u8 %r1, [%r0];
+)",
+                 64);
+}
+
+TEST(RaceShared, LanesOfAWarpNeedAWarpSync) {
+  const auto kernel = [](const std::string& between) {
+    return R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  st.shared.u32 [%r0], %t;
+)" + between +
+           R"(
+  xor.b32 %r1, %lane, 1;
+  mad.lo.u32 %r1, %r1, 4, %d;
+  ld.shared.u32 %r2, [%r1];
+)";
+  };
+  expect_race({"two lanes of the warp", "__syncwarp"}, kernel(""), 32);
+  expect_no_race(kernel("bar.warp.sync 0xffffffff;"), 32);
+  expect_no_race(kernel("vote.sync.any.pred %p1, %p2, 0xffffffff;"), 32);
+  expect_no_race(kernel("bar.sync 0;"), 32);
+  // elect.sync chooses a lane and orders nothing.
+  expect_race({"two lanes of the warp"}, kernel("elect.sync _|%p1, 0xffffffff;"), 32);
+}
+
+TEST(RaceShared, ALaneReadsWhatItWroteItself) {
+  expect_no_race(R"(
+  mad.lo.u32 %r0, %t, 16, %d;
+  st.shared.v4.u32 [%r0], {%t, %t, %t, %t};
+  ld.shared.u32 %r1, [%r0+4];
+  st.shared.u8 [%r0+7], %t;
+)",
+                 64);
+}
+
+TEST(RaceShared, AnMbarrierOrders) {
+  const std::string init = R"(
+  setp.eq.u32 %p1, %t, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [bar], 32;
+  bar.sync 0;
+)";
+  const auto kernel = [&](const std::string& arrive, const std::string& wait) {
+    return init + hand_over("@%p0 " + arrive + R"( _, [bar];
+  @%p0 bra DONE;
+WAIT:
+  )" + wait + R"( %p2, [bar], 0;
+  @!%p2 bra WAIT;
+DONE:
+)");
+  };
+  const std::string wait = "mbarrier.try_wait.parity.shared::cta.b64";
+  expect_no_race(kernel("mbarrier.arrive.shared::cta.b64", wait), 64);
+  expect_race({"is .relaxed"}, kernel("mbarrier.arrive.relaxed.cta.shared::cta.b64", wait), 64);
+  expect_race({"is .relaxed"},
+              kernel("mbarrier.arrive.shared::cta.b64",
+                     "mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64"),
+              64);
+}
+
+/// One lane arrives for 32.
+TEST(RaceShared, OneLaneArrivesForTheWarp) {
+  const auto kernel = [](const std::string& sync) {
+    return R"(
+  setp.eq.u32 %p1, %t, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [bar], 1;
+  bar.sync 0;
+)" + hand_over(sync + R"(
+  setp.eq.u32 %p3, %t, 0;
+  @%p3 mbarrier.arrive.shared::cta.b64 _, [bar];
+  @%p0 bra DONE;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
+  @!%p2 bra WAIT;
+DONE:
+)");
+  };
+  expect_race({"store", "load"}, kernel(""), 64);
+  expect_no_race(kernel("bar.warp.sync 0xffffffff;"), 64);
+}
+
+TEST(RaceShared, AFlagNeedsReleaseAndAcquire) {
+  const auto kernel = [](const std::string& store, const std::string& load) {
+    return R"(
+  setp.eq.u32 %p1, %t, 0;
+  mov.u32 %r2, 0;
+  @%p1 st.shared.u32 [word], %r2;
+  bar.sync 0;
+  setp.eq.u32 %p0, %t, 0;
+  @!%p0 bra READER;
+  st.shared.u32 [%d], %t;
+  mov.u32 %r3, 1;
+)" + store +
+           R"( [word], %r3;
+  bra DONE;
+READER:
+  setp.ne.u32 %p2, %t, 32;
+  @%p2 bra DONE;
+SPIN:
+)" + load + R"( %r4, [word];
+  setp.eq.u32 %p3, %r4, 0;
+  @%p3 bra SPIN;
+  ld.shared.u32 %r5, [%d];
+DONE:
+)";
+  };
+  expect_no_race(kernel("st.release.cta.shared.u32", "ld.acquire.cta.shared.u32"), 64);
+  expect_no_race(
+      kernel("fence.acq_rel.cta;\nst.relaxed.cta.shared.u32", "ld.acquire.cta.shared.u32"), 64);
+  expect_race({"is .relaxed"}, kernel("st.relaxed.cta.shared.u32", "ld.acquire.cta.shared.u32"),
+              64);
+  expect_race({"word"}, kernel("st.shared.u32", "ld.shared.u32"), 64);
+}
+
+TEST(RaceShared, AtomicsDoNotRaceWithEachOther) {
+  const auto kernel = [](const std::string& after) {
+    return R"(
+  setp.eq.u32 %p1, %t, 0;
+  mov.u32 %r2, 0;
+  @%p1 st.shared.u32 [word], %r2;
+  bar.sync 0;
+  atom.shared.add.u32 %r3, [word], 1;
+)" + after +
+           R"(
+  @%p1 ld.shared.u32 %r4, [word];
+)";
+  };
+  expect_no_race(kernel("bar.sync 0;"), 64);
+  expect_race({"atomic", "load"}, kernel(""), 64);
+}
+
+/// Rank 1 writes rank 0's memory.
+TEST(RaceCluster, AStoreToAnotherCta) {
+  const auto kernel = [](const std::string& between) {
+    return R"(
+  setp.eq.u32 %p0, %rank, 1;
+  mapa.shared::cluster.u32 %r0, %d, 0;
+  @%p0 st.shared::cluster.u32 [%r0], %t;
+)" + between +
+           R"(
+  setp.eq.u32 %p1, %rank, 0;
+  @%p1 ld.shared.u32 %r1, [%d];
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+)";
+  };
+  expect_race({"no synchronisation of the two CTAs", "CTA rank 0"}, kernel("bar.sync 0;"), 1, 2);
+  expect_no_race(kernel("barrier.cluster.arrive;\nbarrier.cluster.wait;"), 1, 2);
+}
+
+TEST(RaceCluster, TheScopeOfARemoteArriveCounts) {
+  const auto kernel = [](const std::string& arrive, const std::string& wait) {
+    return R"(
+  @%p0 mov.u32 %r9, 0;
+  setp.eq.u32 %p0, %rank, 1;
+  mbarrier.init.shared::cta.b64 [bar], 1;
+  fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mapa.shared::cluster.u32 %r0, %d, 0;
+  mov.u32 %r2, bar;
+  mapa.shared::cluster.u32 %r3, %r2, 0;
+  @!%p0 bra WAIT;
+  st.shared::cluster.u32 [%r0], %t;
+)" + arrive +
+           R"( _, [%r3];
+  bra END;
+WAIT:
+)" + wait + R"( %p2, [bar], 0;
+  @!%p2 bra WAIT;
+  ld.shared.u32 %r1, [%d];
+END:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+)";
+  };
+  const std::string arrive = "mbarrier.arrive.release.cluster.shared::cluster.b64";
+  const std::string wait = "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64";
+  expect_no_race(kernel(arrive, wait), 1, 2);
+  expect_race({"scope .cta"}, kernel("mbarrier.arrive.release.cta.shared::cluster.b64", wait), 1,
+              2);
+  expect_race({"scope .cta"},
+              kernel(arrive, "mbarrier.try_wait.parity.acquire.cta.shared::cta.b64"), 1, 2);
+}
+
+TEST(RaceReport, NamesBothLinesOnceAndCountsTheRest) {
+  // A loop that races in a thousand places.
+  const Report report = expect_race({"store", "load", "first:", "second:", "times more"}, R"(
+  setp.eq.u32 %p0, %warp, 0;
+  mov.u32 %r2, 0;
+LOOP:
+  mad.lo.u32 %r0, %r2, 4, %d;
+  @%p0 st.shared.u32 [%r0], %t;
+  @!%p0 ld.shared.u32 %r1, [%r0];
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p1, %r2, 1000;
+  @%p1 bra LOOP;
+)",
+                                    64);
+  EXPECT_LE(report.details.size(), 6u) << report.format();
+}
+
+TEST(RaceDetector, IsSilentWhereOnlyContractsAreChecked) {
+  EXPECT_NO_THROW(run_races(hand_over(""), 64, 1, test_settings()));
+}
+
+}  // namespace
+}  // namespace bw::sim::test
