@@ -8,6 +8,7 @@
 
 #include "common/simulator/base/text.hpp"
 #include "common/simulator/diagnosis/barrier_history.hpp"
+#include "common/simulator/diagnosis/barrier_rows.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
@@ -31,23 +32,11 @@ std::string join(const std::vector<std::string>& items, const char* separator) {
   return text;
 }
 
-/// "full+8 (number 1 of 4 initialised at gemm.cuh:40)": barriers that one source line initialises
-/// are the stages of a pipeline.
+/// "full+8 (stage 1 of the 4 initialised at gemm.cuh:40)".
 std::string mbarrier_name(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
   std::string text = "mbarrier " + cluster.kernel().describe_shared(barrier.offset_bytes);
-  const BarrierHistory& history = history_of(cluster);
-  const auto initialised_at = [&](const Mbarrier& one) {
-    return location(cluster, *history.of(cta.rank, one.slot).initialiser.instruction);
-  };
-  const std::string own = initialised_at(barrier);
-  size_t stage = 0, stages = 0;
-  for (const Mbarrier* other : units_of(cta).mbarriers.objects()) {
-    if (initialised_at(*other) != own) continue;
-    if (other == &barrier) stage = stages;
-    ++stages;
-  }
-  if (stages > 1)
-    text += fmt::format(" (stage {} of the {} initialised at {})", stage, stages, own);
+  const std::string row = describe_row(cluster, cta, barrier);
+  if (!row.empty()) text += " (" + row + ")";
   return text;
 }
 

@@ -206,9 +206,9 @@ struct CopyDescription {
   std::vector<MemoryRange> sources;               ///< what is read
   std::vector<MemoryRange> destinations;          ///< what is written
   std::vector<CopySignal> signals;                ///< which barriers it tells
-  /// The same as `sources` and `destinations`, row by row without gaps, where these have any; only
-  /// for observers that want EventKind::footprint.
-  std::vector<MemoryRange> source_rows, destination_rows;
+  /// `sources` row by row without gaps, where these have any; only for observers that want
+  /// EventKind::footprint.
+  std::vector<MemoryRange> source_rows, destination_rows;  ///< the same of `destinations`
   /// Of a tensor copy: device address of its tensor map; else 0.
   uint64_t tensor_map = 0;
 };

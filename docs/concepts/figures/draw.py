@@ -274,7 +274,7 @@ def report():
         ),
         ("waits for phase 0 (parity 0)", "what it asks", "blue"),
         (
-            "of mbarrier dynamic_shared+133152 (stage 4 of 8, made at …:77)",
+            "of mbarrier dynamic_shared+133152 (stage 0 of the second row of 4)",
             "of which barrier",
             "amber",
         ),

@@ -122,6 +122,46 @@ TEST(Deadlock, PipelineStageIsNamed) {
       1, {"mbarrier bar+16 (stage 2 of the 4 initialised at test.ptx:"});
 }
 
+/// Runs `inits` twice, with %r6 the address of a barrier of the first row; then waits for the
+/// barrier at `waited`.
+std::string with_rows(const std::string& inits, uint32_t waited) {
+  return "  mov.u32 %r5, 0;\n"
+         "LOOP:\n"
+         "  shl.b32 %r6, %r5, 3;\n  add.u32 %r6, %r1, %r6;\n" +
+         inits +
+         "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p4, %r5, 2;\n  @%p4 bra LOOP;\n"
+         "WAIT:\n"
+         "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar+" +
+         std::to_string(waited) +
+         "], 0;\n"
+         "  @!%p1 bra WAIT;\n";
+}
+
+TEST(Deadlock, RowsOfARingAreToldApart) {
+  // As a compiler writes a loop that was unrolled: all inits have one line.
+  const std::string in_turn =
+      "  .loc 1 7 0\n"
+      "  mbarrier.init.shared::cta.b64 [%r6], 1;\n"
+      "  mbarrier.init.shared::cta.b64 [%r6+16], 1;\n";
+  expect_deadlock(with_rows(in_turn, 16), 1,
+                  {"mbarrier bar+16 (stage 0 of the second row of 2 initialised at ring.cuh:7"});
+  expect_deadlock(with_rows(in_turn, 8), 1,
+                  {"mbarrier bar+8 (stage 1 of the first row of 2 initialised at ring.cuh:7"});
+  // One row after the other, by two instructions.
+  const std::string row_by_row =
+      "  .loc 1 7 0\n"
+      "  mbarrier.init.shared::cta.b64 [%r6], 1;\n"
+      "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p4, %r5, 2;\n  @%p4 bra LOOP;\n"
+      "  mov.u32 %r5, 0;\n"
+      "SECOND:\n"
+      "  shl.b32 %r6, %r5, 3;\n  add.u32 %r6, %r1, %r6;\n"
+      "  mbarrier.init.shared::cta.b64 [%r6+16], 1;\n"
+      "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p4, %r5, 2;\n  @%p4 bra SECOND;\n"
+      "  mov.u32 %r5, 1;\n  bra.uni DONE;\nDONE:\n";
+  expect_deadlock(with_rows(row_by_row, 24), 1,
+                  {"mbarrier bar+24 (stage 1 of the second row of 2 initialised at ring.cuh:7"});
+}
+
 TEST(Deadlock, ElectedLaneAndTheLanesThatWaitForIt) {
   expect_deadlock(with_barrier(1,
                                "  @!%p2 bra JOIN;\n"

@@ -12,7 +12,7 @@ namespace bw::sim::test {
 
 /// A kernel `k(.param .u64 out)` with four mbarriers `bar`, 64 bytes `data` and registers declared:
 /// %rd0 is the output, %r0 the thread index, %r1 the shared address of `bar`, %r2 the CTA's rank in
-/// its cluster.
+/// its cluster. `.loc 1 LINE 0` is a line of ring.cuh.
 inline std::string synchronisation_kernel(std::string_view body, std::string_view directives = "") {
   std::string text =
       "  .reg .b32 %r<64>; .reg .b64 %rd<32>; .reg .pred %p<16>; .reg .b128 %q<4>;\n"
@@ -22,8 +22,10 @@ inline std::string synchronisation_kernel(std::string_view body, std::string_vie
       "  mov.u32 %r2, %cluster_ctarank;\n";
   text += body;
   text += "\n  ret;\n";
-  return entry(".param .u64 out", text,
-               ".shared .align 8 .b64 bar[4];\n.shared .align 16 .b8 data[64];\n", directives);
+  return entry(
+      ".param .u64 out", text,
+      ".shared .align 8 .b64 bar[4];\n.shared .align 16 .b8 data[64]; .file 1 \"ring.cuh\"\n",
+      directives);
 }
 
 /// Stores predicate `predicate` as 0 or 1 to out[index].

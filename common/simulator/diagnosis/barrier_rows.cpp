@@ -1,0 +1,141 @@
+#include "common/simulator/diagnosis/barrier_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "common/simulator/diagnosis/barrier_history.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/units/units.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// Where an init stands: the reader's place, and the calls around that.
+struct InitPlace {
+  std::string text;                                    ///< "ring.cuh:40 in Ring::init"
+  std::string function;                                ///< of that place
+  std::vector<std::pair<uint32_t, uint32_t>> callers;  ///< files and lines around the function
+
+  [[nodiscard]] bool is_same_call(const InitPlace& other) const {
+    return !function.empty() && function == other.function && callers == other.callers;
+  }
+};
+
+struct Initialised {
+  const Mbarrier* barrier;
+  const Actor* by;
+  InitPlace place;
+};
+
+InitPlace place_of(const Kernel& kernel, const Instruction& instruction) {
+  const ptx::Module& module = kernel.module().ptx();
+  const ptx::Instruction& source = kernel.source(instruction);
+  InitPlace place{module.describe_place(source), {}, {}};
+  const std::vector<const ptx::SourceLocation*> chain = module.call_chain(source);
+  if (chain.empty()) return place;
+  const ptx::SourceLocation* const named = &module.place_in(chain);
+  place.function = ptx::Module::function_name(*named);
+  for (auto outer = std::find(chain.begin(), chain.end(), named) + 1; outer != chain.end(); ++outer)
+    place.callers.emplace_back((*outer)->file, (*outer)->line);
+  return place;
+}
+
+/// The live barriers of a CTA, in the order in which they were initialised.
+std::vector<Initialised> in_order_of_init(Cluster& cluster, Cta& cta) {
+  const BarrierHistory& history = history_of(cluster);
+  std::vector<Initialised> found;
+  for (const Mbarrier* barrier : units_of(cta).mbarriers.objects()) {
+    const Actor& by = history.of(cta.rank, barrier->slot).initialiser;
+    if (by.instruction != nullptr)
+      found.push_back({barrier, &by, place_of(cluster.kernel(), *by.instruction)});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Initialised& one, const Initialised& other) {
+                     return one.by->time < other.by->time;
+                   });
+  return found;
+}
+
+/// How many rows of equal steps barriers are that were initialised row by row in turn: 2 for
+/// full[0], empty[0], full[1], empty[1]; 1 for one row; 0 where there is no such order.
+size_t rows_in_turn(const std::vector<Initialised>& group) {
+  const auto offset = [&](size_t k) { return int64_t{group[k].barrier->offset_bytes}; };
+  for (size_t rows = 1; 2 * rows <= group.size(); ++rows) {
+    const int64_t step = offset(rows) - offset(0);
+    if (group.size() % rows != 0 || step <= 0) continue;
+    size_t k = rows;
+    while (k < group.size() && offset(k) - offset(k - rows) == step) ++k;
+    if (k == group.size()) return rows;
+  }
+  return 0;
+}
+
+/// The same for rows that two instructions initialise, one row after the other.
+size_t rows_by_instruction(const std::vector<Initialised>& group) {
+  size_t length = 1;
+  while (length < group.size() && group[length].by->instruction == group.front().by->instruction)
+    ++length;
+  if (length == 1 || group.size() % length != 0) return 1;
+  for (size_t k = 0; k < group.size(); ++k) {
+    const size_t first = k - k % length;
+    if (group[k].by->instruction != group[first].by->instruction) return 1;
+  }
+  return group.size() / length;
+}
+
+std::string row_name(size_t row) {
+  constexpr std::array<std::string_view, 4> kOrdinals = {"first", "second", "third", "fourth"};
+  return row < kOrdinals.size() ? fmt::format("the {} row", kOrdinals[row])
+                                : fmt::format("row {}", row + 1);
+}
+
+}  // namespace
+
+std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier) {
+  const std::vector<Initialised> all = in_order_of_init(cluster, cta);
+  const auto own = std::find_if(all.begin(), all.end(),
+                                [&](const Initialised& one) { return one.barrier == &barrier; });
+  if (own == all.end()) return {};
+  const auto position = [&](const std::vector<Initialised>& group) {
+    return static_cast<size_t>(
+        std::find_if(group.begin(), group.end(),
+                     [&](const Initialised& one) { return one.barrier == &barrier; }) -
+        group.begin());
+  };
+
+  std::vector<Initialised> of_line, of_call;
+  for (const Initialised& one : all) {
+    if (one.place.text == own->place.text) of_line.push_back(one);
+    if (one.place.is_same_call(own->place)) of_call.push_back(one);
+  }
+  // A compiler gives some instructions of a loop the line of others, so the whole call is tried
+  // too.
+  for (const std::vector<Initialised>* group : {&of_line, &of_call}) {
+    const size_t rows = rows_in_turn(*group);
+    if (rows < 2) continue;
+    const size_t at = position(*group);
+    return fmt::format("stage {} of {} of {} initialised at {}", at / rows, row_name(at % rows),
+                       group->size() / rows, own->place.text);
+  }
+  if (of_line.size() < 2) return {};
+  const size_t rows = rows_by_instruction(of_line);
+  if (rows > 1) {
+    const size_t length = of_line.size() / rows, at = position(of_line);
+    return fmt::format("stage {} of {} of {} initialised at {}", at % length, row_name(at / length),
+                       length, own->place.text);
+  }
+  std::sort(of_line.begin(), of_line.end(), [](const Initialised& one, const Initialised& other) {
+    return one.barrier->offset_bytes < other.barrier->offset_bytes;
+  });
+  return fmt::format("stage {} of the {} initialised at {}", position(of_line), of_line.size(),
+                     own->place.text);
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,18 @@
+#pragma once
+/// \file
+/// Which of several mbarriers that were initialised together one is: a ring's full barriers are a
+/// row, and its empty ones another.
+
+#include <string>
+
+#include "common/simulator/machine/execution.hpp"
+#include "common/simulator/units/synchronisation/mbarrier.hpp"
+
+namespace bw::sim {
+
+/// "stage 2 of the 4 initialised at ring.cuh:40", or "stage 0 of the second row of 4 initialised at
+/// ring.cuh:40" where rows were initialised in turn; empty for a barrier that stands alone, and
+/// where nothing is remembered.
+[[nodiscard]] std::string describe_row(Cluster& cluster, Cta& cta, const Mbarrier& barrier);
+
+}  // namespace bw::sim
