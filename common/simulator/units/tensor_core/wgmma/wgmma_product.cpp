@@ -15,12 +15,29 @@ namespace {
 
 constexpr uint32_t kColumnsPerBlock = 8;
 
-/// Scratch memory for one product; holds nothing between two products.
+/// Scratch memory for one product. Only B stays until the next one.
 struct Workspace {
   std::vector<std::byte> rows, raw;
-  std::vector<float> a, b, tile;
+  std::vector<float> a, tile;
+  std::vector<uint8_t> a_codes;  ///< of 8-bit elements: as `a`
 };
 thread_local Workspace workspace;
+
+/// B as [n][k]. The warpgroups of a CTA, and often the CTAs of a cluster, multiply by the same B one
+/// after the other.
+struct DecodedB {
+  MmaFormat format = MmaFormat::f16;
+  bool is_binary = false, negate = false;
+  std::vector<std::byte> raw;  ///< as it stands in memory; if negated, 8-bit elements are so here
+  std::vector<float> values;
+};
+thread_local DecodedB decoded_b;
+
+/// Elements that stand for one number each, in a byte, with the sign in front.
+bool is_fp8(const WgmmaForm& form) {
+  return !form.is_binary &&
+         (form.b_format == MmaFormat::e4m3 || form.b_format == MmaFormat::e5m2);
+}
 
 /// Single bits as 0 and 1.
 void decode_bits(const std::byte* raw, float* out, size_t bytes) {
@@ -30,23 +47,33 @@ void decode_bits(const std::byte* raw, float* out, size_t bytes) {
       out[i * kBits + bit] = static_cast<float>(std::to_integer<unsigned>(raw[i]) >> bit & 1u);
 }
 
-/// B of all operations as [n][k].
+/// B of all operations, in decoded_b.
 void decode_b(std::span<const WgmmaOperation> batch, const Cta& cta) {
   const WgmmaForm& form = *batch[0].form;
   const size_t row_bytes = batch.size() * form.b_row_bytes();
   const size_t k = batch.size() * form.k();
   workspace.raw.resize(form.n * row_bytes);
-  workspace.b.resize(form.n * k);
   for (size_t index = 0; index < batch.size(); ++index)
     fetch_shared_rows(cta.shared.data(), batch[index].b, form.b_major, {form.b_format}, form.n,
                       form.b_row_bytes(), workspace.raw.data() + index * form.b_row_bytes(),
                       row_bytes);
+  if (form.negate && is_fp8(form))
+    for (std::byte& code : workspace.raw) code ^= std::byte{0x80};
+  DecodedB& b = decoded_b;
+  if (b.format == form.b_format && b.is_binary == form.is_binary && b.negate == form.negate &&
+      b.values.size() == form.n * k && b.raw == workspace.raw)
+    return;
+  b.format = form.b_format;
+  b.is_binary = form.is_binary;
+  b.negate = form.negate;
+  b.values.resize(form.n * k);
+  std::swap(b.raw, workspace.raw);
   if (form.is_binary)
-    decode_bits(workspace.raw.data(), workspace.b.data(), workspace.raw.size());
+    decode_bits(b.raw.data(), b.values.data(), b.raw.size());
   else
-    decode_elements(form.b_format, workspace.raw.data(), workspace.b.data(), form.n * k);
-  if (form.negate)
-    for (float& value : workspace.b) value = -value;
+    decode_elements(form.b_format, b.raw.data(), b.values.data(), form.n * k);
+  if (form.negate && !is_fp8(form))
+    for (float& value : b.values) value = -value;
 }
 
 /// The 16 rows of 32 bytes that a warp's fragment holds: register 2c + h of lane l is row l / 4 +
@@ -86,8 +113,10 @@ struct SparseRow {
   }
 };
 
-/// A of all operations for one warp as [k][16], at `a`.
-void decode_a(std::span<const WgmmaOperation> batch, const Cta& cta, uint32_t warp, float* a) {
+/// A of all operations for one warp as [k][16], at `a`. Unless `codes` is null, its elements as they
+/// stand in memory go there.
+void decode_a(std::span<const WgmmaOperation> batch, const Cta& cta, uint32_t warp, float* a,
+              uint8_t* codes) {
   const WgmmaForm& form = *batch[0].form;
   const uint32_t stored = form.stored_k();
   const size_t k = form.k();
@@ -126,6 +155,8 @@ void decode_a(std::span<const WgmmaOperation> batch, const Cta& cta, uint32_t wa
     transpose_row_block(rows, kMmaKBytes, workspace.raw.data(), stored, element);
     if (!form.sparse) {
       decode_elements(form.a_format, workspace.raw.data(), out, stored * kRowBlock);
+      if (codes != nullptr)
+        std::memcpy(codes + index * k * kRowBlock, workspace.raw.data(), k * kRowBlock);
       continue;
     }
     decode_elements(form.a_format, workspace.raw.data(), dense.data(), dense.size());
@@ -234,19 +265,26 @@ void execute_wgmma(std::span<const WgmmaOperation> batch, Cta& cta, uint32_t fir
   decode_b(batch, cta);
   workspace.a.resize(kWarpgroupWarps * k * kRowBlock);
   workspace.tile.resize(kWarpgroupWarps * form.n * kRowBlock);
+  const bool has_codes = is_fp8(form) && !form.sparse;
+  workspace.a_codes.resize(has_codes ? workspace.a.size() : 0);
   RowTile tiles[kWarpgroupWarps];
   for (uint32_t warp = 0; warp < kWarpgroupWarps; ++warp) {
     RowTile& tile = tiles[warp];
     float* const a = workspace.a.data() + warp * k * kRowBlock;
     tile = {.a = a,
-            .b = workspace.b.data(),
+            .b = decoded_b.values.data(),
             .b_stride = k,
             .d = workspace.tile.data() + warp * form.n * kRowBlock,
             .d_stride = kRowBlock,
             .n = form.n,
             .k = k,
             .accumulate = from_d};
-    decode_a(batch, cta, warp, a);
+    if (has_codes) {
+      tile.a_codes = workspace.a_codes.data() + warp * k * kRowBlock;
+      tile.b_codes = reinterpret_cast<const uint8_t*>(decoded_b.raw.data());
+    }
+    decode_a(batch, cta, warp, a,
+             has_codes ? workspace.a_codes.data() + warp * k * kRowBlock : nullptr);
     if (from_d) load_tile(first, cta.warps[first_warp + warp], tile.d);
   }
   // Integers are summed exactly: K of one instruction stays far below 2^24.
