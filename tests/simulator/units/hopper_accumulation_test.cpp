@@ -47,21 +47,28 @@ std::vector<float> decoded(MmaFormat format, const std::vector<uint8_t>& codes) 
   return values;
 }
 
+/// How the tiles of a product are handed over.
+enum class Way { together, one_by_one, with_codes };
+
 std::vector<float> multiply(const Operands& operands, MmaFormat a_format, bool accumulate,
-                            bool together) {
+                            Way way) {
   const std::vector<float> a = decoded(a_format, operands.a),
                            b = decoded(MmaFormat::e4m3, operands.b);
   std::vector<float> d = operands.d;
   std::vector<RowTile> tiles;
-  for (size_t tile = 0; tile < kTiles; ++tile)
+  for (size_t tile = 0; tile < kTiles; ++tile) {
     tiles.push_back({a.data() + tile * kK * kRowBlock, b.data(), kK,
                      d.data() + tile * kN * kRowBlock, kRowBlock, kN, kK, accumulate});
+    if (way != Way::with_codes) continue;
+    tiles.back().a_codes = operands.a.data() + tile * kK * kRowBlock;
+    tiles.back().b_codes = operands.b.data();
+  }
   const TileFormats formats{.a = a_format, .b = MmaFormat::e4m3, .step = kStep};
   const Accumulation& model = accumulation(SummationModel::hopper);
-  if (together) {
-    model.multiply_together(tiles, formats);
-  } else {
+  if (way == Way::one_by_one) {
     for (const RowTile& tile : tiles) model.multiply(tile, formats);
+  } else {
+    model.multiply_together(tiles, formats);
   }
   return d;
 }
@@ -70,7 +77,8 @@ TEST(HopperAccumulation, E4m3IsTheModelOfChapter6) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const bool accumulate = seed % 2 == 0;
     const Operands operands = make_operands(MmaFormat::e4m3, seed, accumulate);
-    const std::vector<float> d = multiply(operands, MmaFormat::e4m3, accumulate, true);
+    const std::vector<float> d = multiply(operands, MmaFormat::e4m3, accumulate,
+                                          seed % 4 < 2 ? Way::together : Way::with_codes);
     for (size_t tile = 0; tile < kTiles; ++tile)
       for (size_t n = 0; n < kN; ++n)
         for (size_t row = 0; row < kRowBlock; ++row) {
@@ -121,8 +129,9 @@ TEST(HopperAccumulation, E5m2FollowsTheSameRule) {
     const Operands operands = make_operands(MmaFormat::e5m2, seed, accumulate);
     const std::vector<float> a = decoded(MmaFormat::e5m2, operands.a),
                              b = decoded(MmaFormat::e4m3, operands.b);
-    const std::vector<float> d = multiply(operands, MmaFormat::e5m2, accumulate, true);
-    EXPECT_EQ(d, multiply(operands, MmaFormat::e5m2, accumulate, false));
+    const std::vector<float> d = multiply(operands, MmaFormat::e5m2, accumulate, Way::together);
+    EXPECT_EQ(d, multiply(operands, MmaFormat::e5m2, accumulate, Way::one_by_one));
+    EXPECT_EQ(d, multiply(operands, MmaFormat::e5m2, accumulate, Way::with_codes));
     for (size_t n = 0; n < kN; ++n)
       for (size_t row = 0; row < kRowBlock; ++row) {
         std::vector<float> of_row(kK);
@@ -133,6 +142,55 @@ TEST(HopperAccumulation, E5m2FollowsTheSameRule) {
                                   kLeastE4m3, kBits, kBits, kStep);
         ASSERT_EQ(d[n * kRowBlock + row], expected) << "seed " << seed;
       }
+  }
+}
+
+/// D of equal rows and columns after three steps, by the model and by the rule.
+struct Both {
+  float model, rule;
+};
+Both sum_of(MmaFormat format, const std::vector<float>& a, const std::vector<float>& b,
+            float accumulator) {
+  std::vector<float> rows(kK * kRowBlock), d(kRowBlock, accumulator);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = a[i / kRowBlock];
+  accumulation(SummationModel::hopper)
+      .multiply({rows.data(), b.data(), kK, d.data(), kRowBlock, 1, kK, true},
+                {.a = format, .b = format, .step = kStep});
+  const int least = format == MmaFormat::e4m3 ? -6 : -14;
+  float expected = accumulator;
+  for (size_t k = 0; k < kK; k += kStep)
+    expected = step_by_rule(a.data() + k, b.data() + k, expected, least, least, 13, 13, kStep);
+  return {d[kRowBlock - 1], expected};
+}
+
+TEST(HopperAccumulation, SumsAtTheEndsOfTheRangeOfFp8) {
+  // Nothing but zeros beside an accumulator below all products: it stays as it is.
+  for (int exponent = -60; exponent <= -30; ++exponent) {
+    const std::vector<float> zeros(kK, 0.0f), large(kK, 57344.0f);
+    const Both sum = sum_of(MmaFormat::e5m2, zeros, large, std::ldexp(-1.5f, exponent));
+    EXPECT_EQ(sum.model, sum.rule) << exponent;
+    EXPECT_EQ(sum.model, std::ldexp(-1.5f, exponent));
+  }
+  // The largest products and accumulators, with zeros and small negative products among them.
+  for (int exponent = 30; exponent <= 40; ++exponent) {
+    std::vector<float> a(kK, 57344.0f), b(kK, 57344.0f);
+    a[kK - 1] = a[kK - 5] = 0;
+    a[kK - 2] = -std::ldexp(1.25f, -3);
+    const Both sum = sum_of(MmaFormat::e5m2, a, b, std::ldexp(1.5f, exponent));
+    EXPECT_EQ(sum.model, sum.rule) << exponent;
+  }
+}
+
+TEST(HopperAccumulation, AnotherBOfTheSameShapeIsTakenForWhatItIs) {
+  std::vector<float> a(kK, 1.0f), b(kK, 2.0f);
+  for (const float changed : {2.0f, 3.0f, -3.0f, 3.0f}) {
+    b[kK - 1] = changed;
+    const Both sum = sum_of(MmaFormat::e4m3, a, b, 0.0f);
+    EXPECT_EQ(sum.model, sum.rule);
+    EXPECT_EQ(sum.model, 2.0f * (kK - 1) + changed);
+    // The same codes as another format are other numbers.
+    const Both other = sum_of(MmaFormat::e5m2, a, b, 0.0f);
+    EXPECT_EQ(other.model, 2.0f * (kK - 1) + changed);
   }
 }
 

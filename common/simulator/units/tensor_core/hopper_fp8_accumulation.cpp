@@ -25,9 +25,9 @@ using Bytes = int8_t __attribute__((vector_size(kVectorBytes)));
 using Words = uint32_t __attribute__((vector_size(kVectorBytes)));
 using Floats = float __attribute__((vector_size(kVectorBytes)));
 
-/// Rows are kept in groups, a byte a row in one vector and a float a row in `kPackets` of them. Byte
-/// `packet` of word `lane` is the row at place `lane` of that packet, so that a byte becomes a word
-/// without leaving its lane.
+/// Rows are kept in groups, a byte a row in one vector and a float a row in `kPackets` of them.
+/// Byte `packet` of word `lane` is the row at place `lane` of that packet, so that a byte becomes a
+/// word without leaving its lane.
 constexpr size_t kPackets = sizeof(float);
 constexpr size_t kLanes = kVectorBytes / kPackets;
 constexpr size_t kGroupRows = kVectorBytes;
@@ -36,7 +36,7 @@ static_assert(kMostJointTiles * kRowBlock % kGroupRows == 0, "the tiles are whol
 
 /// Columns that are summed at once: enough sums to hide the latency of their additions, few enough
 /// for the registers.
-constexpr size_t kJointSums = kVectorBytes == 64 ? 3 : 2;
+constexpr size_t kJointSums = kVectorBytes == 64 ? 4 : 2;
 /// Columns whose largest exponents are looked for at once.
 constexpr size_t kJointMaxima = 8;
 
@@ -48,7 +48,7 @@ constexpr uint32_t kBits = 8;  ///< of a byte
 constexpr int kZeroExponent = -64;
 /// Lowest bit of what never loses bits: with any factor's above what is cut off.
 constexpr int kExact = 40;
-/// Largest exponent of an accumulator for which both of that holds.
+/// Largest exponent of an accumulator, before a step or after, for which both of that holds.
 constexpr int kLargestExponent = kExact - 16 + kFp8FractionBits - 1;
 /// Of accumulators; sums of products that begin at zero have no bit below 2^-41.
 constexpr int kSmallestExponent = -48;
@@ -63,10 +63,6 @@ struct CodeFormat {
 };
 constexpr CodeFormat kE4m3 = {3, 7, 0x7e}, kE5m2 = {2, 15, 0x7b};
 constexpr uint8_t kMagnitude = 0x7f;
-
-constexpr const CodeFormat& code_format(MmaFormat format) {
-  return format == MmaFormat::e4m3 ? kE4m3 : kE5m2;
-}
 
 inline Bytes all(int value) { return Bytes{} + static_cast<int8_t>(value); }
 inline Words all_words(uint32_t value) { return Words{} + value; }
@@ -87,13 +83,21 @@ inline void store(Vector value, Element* to) {
   std::memcpy(to, &value, sizeof value);
 }
 
+/// Loads into a register, once: compilers otherwise give each use a memory operand, and loads are
+/// what the sums wait for.
+template <class Vector>
+inline Vector once(const Vector& from) {
+  return *static_cast<const volatile Vector*>(&from);
+}
+
 /// What the sums need to know of a factor: its exponent, a subnormal's being that of the smallest
 /// normal number, and its lowest bit's.
 struct Factors {
   Bytes exponents, lowest_bits;
 };
 
-inline Factors split(Bytes codes, const CodeFormat& format) {
+template <const CodeFormat& format>
+inline Factors split(Bytes codes) {
   const Bytes magnitude = codes & all(kMagnitude), zeros = Bytes{};
   const auto field_mask = kBytesOfWord * (kMagnitude >> format.fraction_bits);
   const Bytes field = bytes_of(words_of(magnitude) >> format.fraction_bits & field_mask);
@@ -106,25 +110,38 @@ inline Factors split(Bytes codes, const CodeFormat& format) {
           magnitude == zeros ? all(kExact) : lowest};
 }
 
+/// A column of B in one step, all that the sums need of it.
+struct ColumnStep {
+  std::array<float, kFp8Step> values;
+  /// Where in the step's lowest bits of A those stand that make negative products with the element.
+  std::array<uint16_t, kFp8Step> place_of_lowest;
+  std::array<int8_t, kFp8Step> exponents, lowest_bits;
+};
+
+/// A group's rows of A in one step.
+struct GroupRows {
+  std::array<std::array<Floats, kPackets>, kFp8Step> values;
+  std::array<Bytes, kFp8Step> exponents;
+  /// Of the negative factors, which make negative products with a positive one of B, and of the
+  /// positive ones; the others are exact.
+  std::array<std::array<Bytes, 2>, kFp8Step> lowest_bits;
+};
+
 /// B of a product, and what was found out about it.
 struct PreparedB {
-  MmaFormat format = MmaFormat::e4m3;
-  std::vector<uint8_t> codes;  ///< [n][k], padded to whole vectors
-  bool is_finite = false;
-  std::vector<int8_t> exponents, lowest_bits;  ///< alike
-  std::vector<uint8_t> negative;               ///< alike, 0 or 1
+  const CodeFormat* format = nullptr;
+  std::vector<uint8_t> codes;       ///< [n][k]
+  int largest = 0;                  ///< magnitude among them
+  std::vector<ColumnStep> columns;  ///< [step][n]
 };
 
 /// Memory of a host thread.
 struct Workspace {
-  // Of A. Lowest bits stand twice: of the negative factors, which make negative products with a
-  // positive one of B, and of the positive ones; the others are exact.
-  std::vector<Bytes> a_exponents;  ///< [group][k]
-  std::vector<Bytes> a_lowest;     ///< [group][k][2]
+  std::vector<GroupRows> a;  ///< [step][group]
   /// Of operands that come without them.
   std::array<std::vector<uint8_t>, kMostJointTiles> codes;
-  std::vector<float> unused;       ///< D of the rows that fill up a group
-  std::vector<Bytes> largest;      ///< [n], of one group: exponents to which terms are aligned
+  std::vector<float> unused;   ///< D of the rows that fill up a group
+  std::vector<Bytes> largest;  ///< [n], of one group: exponents to which terms are aligned
   /// The warpgroups of a CTA, and often the CTAs of a cluster, multiply by the same B one after the
   /// other: it stays until another one comes.
   PreparedB b;
@@ -132,8 +149,8 @@ struct Workspace {
 thread_local Workspace workspace;
 
 /// Codes of exact values of a format; of a NaN or an infinity one above the largest.
-const uint8_t* make_codes(const float* __restrict values, size_t count, const CodeFormat& format,
-                          std::vector<uint8_t>& to) {
+template <const CodeFormat& format>
+const uint8_t* make_codes(const float* __restrict values, size_t count, std::vector<uint8_t>& to) {
   to.resize(count);
   uint8_t* __restrict const codes = to.data();
   // Scaled by the difference of the biases, a number has its code in the upper bits.
@@ -155,70 +172,87 @@ int largest_of(Bytes values) {
   return largest;
 }
 
-/// Whether all of A is finite.
-bool prepare_a(std::span<const RowTile, kMostJointTiles> tiles, MmaFormat format) {
-  using Codes = uint8_t __attribute__((vector_size(kLanes)));
+/// A byte of each packet in each word.
+inline std::array<uint32_t, kLanes> interleaved(const std::array<const uint8_t*, kPackets>& from) {
+  std::array<uint32_t, kLanes> words;
+  for (size_t lane = 0; lane < kLanes; ++lane)
+    words[lane] = from[0][lane] | uint32_t{from[1][lane]} << kBits |
+                  uint32_t{from[2][lane]} << 2 * kBits | uint32_t{from[3][lane]} << 3 * kBits;
+  return words;
+}
+
+/// Prepares A; returns the largest magnitude among its codes.
+template <const CodeFormat& format>
+int prepare_a(std::span<const RowTile, kMostJointTiles> tiles) {
   const size_t k = tiles[0].k, groups = tiles.size() * kRowBlock / kGroupRows;
-  const CodeFormat& code_of = code_format(format);
-  workspace.a_exponents.resize(groups * k);
-  workspace.a_lowest.resize(groups * k * 2);
+  workspace.a.resize(groups * k / kFp8Step);
   std::array<const uint8_t*, kMostJointTiles> codes;
   for (size_t i = 0; i < tiles.size(); ++i)
     codes[i] = tiles[i].a_codes != nullptr
                    ? tiles[i].a_codes
-                   : make_codes(tiles[i].a, k * kRowBlock, code_of, workspace.codes[i]);
+                   : make_codes<format>(tiles[i].a, k * kRowBlock, workspace.codes[i]);
   Bytes largest{};
   for (size_t group = 0; group < groups; ++group)
     for (size_t i = 0; i < k; ++i) {
-      Words words{};
+      GroupRows& rows = workspace.a[i / kFp8Step * groups + group];
+      const size_t place = i % kFp8Step;
+      std::array<const uint8_t*, kPackets> from;
       for (size_t packet = 0; packet < kPackets; ++packet) {
         const size_t row = group * kGroupRows + packet * kLanes;
-        const uint8_t* const from = codes[row / kRowBlock] + i * kRowBlock + row % kRowBlock;
-        words |= __builtin_convertvector(load<Codes>(from), Words)
-                 << static_cast<uint32_t>(packet * kBits);
+        const size_t first = i * kRowBlock + row % kRowBlock;
+        from[packet] = codes[row / kRowBlock] + first;
+        rows.values[place][packet] = load<Floats>(tiles[row / kRowBlock].a + first);
       }
-      const Bytes code = bytes_of(words), is_negative = code < Bytes{};
-      const Factors factors = split(code, code_of);
-      const size_t place = group * k + i;
+      const auto code = load<Bytes>(interleaved(from).data());
+      const Bytes is_negative = code < Bytes{};
+      const Factors factors = split<format>(code);
       largest = larger(largest, code & all(kMagnitude));
-      workspace.a_exponents[place] = factors.exponents;
-      workspace.a_lowest[2 * place] = is_negative ? factors.lowest_bits : all(kExact);
-      workspace.a_lowest[2 * place + 1] = is_negative ? all(kExact) : factors.lowest_bits;
+      rows.exponents[place] = factors.exponents;
+      rows.lowest_bits[place] = {is_negative ? factors.lowest_bits : all(kExact),
+                                 is_negative ? all(kExact) : factors.lowest_bits};
     }
-  return largest_of(largest) <= code_of.largest;
+  return largest_of(largest);
 }
 
-/// Whether all of B is finite.
-bool prepare_b(const RowTile& tile, MmaFormat format) {
+/// Prepares B; returns the largest magnitude among its codes.
+template <const CodeFormat& format>
+int prepare_b(const RowTile& tile) {
   PreparedB& b = workspace.b;
-  const CodeFormat& code = code_format(format);
-  const size_t count = tile.n * tile.k;
-  const size_t padded = (count + kVectorBytes - 1) / kVectorBytes * kVectorBytes;
-  const uint8_t* const codes =
-      tile.b_codes != nullptr ? tile.b_codes : make_codes(tile.b, count, code, workspace.codes[0]);
-  if (b.format == format && b.codes.size() == padded &&
+  const size_t count = tile.n * tile.k, steps = tile.k / kFp8Step;
+  const uint8_t* const codes = tile.b_codes != nullptr
+                                   ? tile.b_codes
+                                   : make_codes<format>(tile.b, count, workspace.codes[0]);
+  if (b.format == &format && b.codes.size() == count && b.columns.size() == tile.n * steps &&
       std::memcmp(b.codes.data(), codes, count) == 0)
-    return b.is_finite;
-  b.format = format;
-  b.codes.assign(padded, 0);
-  std::memcpy(b.codes.data(), codes, count);
-  b.exponents.resize(padded);
-  b.lowest_bits.resize(padded);
-  b.negative.resize(padded);
+    return b.largest;
+  b.format = &format;
+  b.codes.assign(codes, codes + count);
+  b.columns.resize(tile.n * steps);
   Bytes largest{};
-  for (size_t first = 0; first < padded; first += kVectorBytes) {
-    const auto of_vector = load<Bytes>(b.codes.data() + first);
-    largest = larger(largest, of_vector & all(kMagnitude));
-    const Factors factors = split(of_vector, code);
-    store(bytes_of(words_of(of_vector) >> (kBits - 1) & kBytesOfWord), b.negative.data() + first);
-    store(factors.exponents, b.exponents.data() + first);
-    store(factors.lowest_bits, b.lowest_bits.data() + first);
-  }
-  b.is_finite = largest_of(largest) <= code.largest;
-  return b.is_finite;
+  for (size_t n = 0; n < tile.n; ++n)
+    for (size_t step = 0; step < steps; ++step) {
+      ColumnStep& column = b.columns[step * tile.n + n];
+      const size_t first = n * tile.k + step * kFp8Step;
+      std::copy_n(tile.b + first, kFp8Step, column.values.begin());
+      std::array<uint8_t, std::max(kFp8Step, kVectorBytes)> of_step{};
+      std::copy_n(codes + first, kFp8Step, of_step.begin());
+      for (size_t i = 0; i < kFp8Step; ++i)
+        column.place_of_lowest[i] =
+            static_cast<uint16_t>((2 * i + (of_step[i] >> (kBits - 1))) * kVectorBytes);
+      for (size_t i = 0; i < kFp8Step; i += kVectorBytes) {
+        const auto of_vector = load<Bytes>(of_step.data() + i);
+        largest = larger(largest, of_vector & all(kMagnitude));
+        const Factors factors = split<format>(of_vector);
+        constexpr size_t kBytes = std::min(kFp8Step, kVectorBytes);
+        std::memcpy(column.exponents.data() + i, &factors.exponents, kBytes);
+        std::memcpy(column.lowest_bits.data() + i, &factors.lowest_bits, kBytes);
+      }
+    }
+  b.largest = largest_of(largest);
+  return b.largest;
 }
 
-/// Whether the accumulators are in range.
+/// Whether the accumulators are in range, with one bit to spare above.
 bool accumulators_fit(std::span<const RowTile> tiles) {
   if (!tiles[0].accumulate) return true;
   for (const RowTile& tile : tiles)
@@ -231,24 +265,32 @@ bool accumulators_fit(std::span<const RowTile> tiles) {
         largest = std::max(largest, field);
         smallest = std::min(smallest, magnitude == 0 ? kFp32Bias : field);
       }
-      if (largest > kLargestExponent + kFp32Bias || smallest < kSmallestExponent + kFp32Bias)
+      if (largest >= kLargestExponent + kFp32Bias || smallest < kSmallestExponent + kFp32Bias)
         return false;
     }
   return true;
 }
 
-/// One step of one group of rows: where its operands stand.
+/// Whether `k` products of factors up to these magnitudes are finite and, in sum, in range, with
+/// one bit to spare.
+bool products_fit(int a, const CodeFormat& a_format, int b, const CodeFormat& b_format, size_t k) {
+  if (a > a_format.largest || b > b_format.largest) return false;
+  const auto exponent = [](int code, const CodeFormat& format) {
+    return std::max(code >> format.fraction_bits, 1) - format.bias;
+  };
+  // Each is below 4 times 2 to the sum of the exponents.
+  constexpr int kProductBits = 2;
+  return exponent(a, a_format) + exponent(b, b_format) + kProductBits +
+             static_cast<int>(std::bit_width(k - 1)) <=
+         kLargestExponent;
+}
+
+/// One step of one group of rows.
 struct GroupStep {
-  std::array<const float*, kPackets> a;  ///< [k][16], at the packet's rows
-  std::array<float*, kPackets> d;        ///< [n][stride], likewise
+  std::array<float*, kPackets> d;  ///< [n][stride], at the packet's rows
   std::array<size_t, kPackets> d_stride;
-  const Bytes* a_exponents;
-  const Bytes* a_lowest;
-  const float* b;  ///< [n][stride], as all of B's
-  const int8_t* b_exponents;
-  const int8_t* b_lowest;
-  const uint8_t* b_negative;
-  size_t b_stride;
+  const GroupRows& a;
+  const ColumnStep* b;  ///< [n]
 };
 
 /// The large numbers of a packet. Exponents come as bytes that count from -kLargeBias.
@@ -275,11 +317,11 @@ inline void find_largest(const GroupStep& step, size_t column, Bytes* found) {
       largest[c] = larger(largest[c], bytes_of(fields) - all(kFp32Bias));
     }
   }
-  const int8_t* const b = step.b_exponents + column * step.b_stride;
+  const ColumnStep* const b = step.b + column;
   for (size_t i = 0; i < kFp8Step; ++i) {
-    const Bytes a = step.a_exponents[i];
+    const Bytes a = once(step.a.exponents[i]);
     for (size_t c = 0; c < columns; ++c)
-      largest[c] = larger(largest[c], a + all(b[c * step.b_stride + i]));
+      largest[c] = larger(largest[c], a + all(b[c].exponents[i]));
   }
   for (size_t c = 0; c < columns; ++c) found[c] = largest[c];
 }
@@ -289,7 +331,6 @@ inline void find_largest(const GroupStep& step, size_t column, Bytes* found) {
 template <size_t columns, bool accumulate>
 inline void sum_columns(const GroupStep& step, size_t column, const Bytes* largest) {
   Floats sums[columns][kPackets];
-  const size_t first = column * step.b_stride;
   Bytes kept[columns], cut[columns] = {};
   for (size_t c = 0; c < columns; ++c) {
     kept[c] = largest[c] - all(kFp8FractionBits);
@@ -306,16 +347,16 @@ inline void sum_columns(const GroupStep& step, size_t column, const Bytes* large
       }
     }
   }
+  const ColumnStep* const b = step.b + column;
+  const auto* const lowest_bits = reinterpret_cast<const std::byte*>(step.a.lowest_bits.data());
   for (size_t i = 0; i < kFp8Step; ++i) {
     Floats a[kPackets];
-    for (size_t p = 0; p < kPackets; ++p) a[p] = load<Floats>(step.a[p] + i * kRowBlock);
+    for (size_t p = 0; p < kPackets; ++p) a[p] = once(step.a.values[i][p]);
     for (size_t c = 0; c < columns; ++c) {
-      const size_t place = first + c * step.b_stride + i;
-      const float b = step.b[place];
-      for (size_t p = 0; p < kPackets; ++p) sums[c][p] += a[p] * b;
-      const Bytes a_lowest = step.a_lowest[2 * i + step.b_negative[place]];
-      // True is -1.
-      const Bytes least = kept[c] - all(step.b_lowest[place]);
+      const float value = b[c].values[i];
+      for (size_t p = 0; p < kPackets; ++p) sums[c][p] += a[p] * value;
+      const auto a_lowest = load<Bytes>(lowest_bits + b[c].place_of_lowest[i]);
+      const Bytes least = kept[c] - all(b[c].lowest_bits[i]);
       cut[c] = a_lowest < least ? cut[c] + all(1) : cut[c];
     }
   }
@@ -325,8 +366,7 @@ inline void sum_columns(const GroupStep& step, size_t column, const Bytes* large
       constexpr uint32_t kByte = 0xff;
       // A unit in the last place of the sum for each negative term that was cut downwards.
       const Words given_back = counts >> (p * kBits) & kByte;
-      const Floats sum =
-          floats_of(words_of(sums[c][p]) + given_back) - large_numbers(exponents, p);
+      const Floats sum = floats_of(words_of(sums[c][p]) + given_back) - large_numbers(exponents, p);
       store(words_of(sum) & (~0u << kGuardBits), step.d[p] + (column + c) * step.d_stride[p]);
     }
   }
@@ -354,29 +394,22 @@ template <bool accumulate>
   });
 }
 
-/// One step of all tiles.
-void sum_step(std::span<const RowTile, kMostJointTiles> tiles, size_t present, size_t first) {
+/// One step of all tiles, of which some are `present`.
+void sum_step(std::span<const RowTile, kMostJointTiles> tiles, size_t present, size_t index) {
+  constexpr size_t kGroups = kMostJointTiles * kRowBlock / kGroupRows;
   const RowTile& any = tiles[0];
   for (size_t row = 0; row < present * kRowBlock; row += kGroupRows) {
-    const size_t group = row / kGroupRows;
-    GroupStep step{.a = {},
-                   .d = {},
+    GroupStep step{.d = {},
                    .d_stride = {},
-                   .a_exponents = workspace.a_exponents.data() + group * any.k + first,
-                   .a_lowest = workspace.a_lowest.data() + (group * any.k + first) * 2,
-                   .b = any.b + first,
-                   .b_exponents = workspace.b.exponents.data() + first,
-                   .b_lowest = workspace.b.lowest_bits.data() + first,
-                   .b_negative = workspace.b.negative.data() + first,
-                   .b_stride = any.k};
+                   .a = workspace.a[index * kGroups + row / kGroupRows],
+                   .b = workspace.b.columns.data() + index * any.n};
     for (size_t p = 0; p < kPackets; ++p) {
       const size_t own = row + p * kLanes;
       const RowTile& tile = tiles[own / kRowBlock];
-      step.a[p] = tile.a + first * kRowBlock + own % kRowBlock;
       step.d[p] = tile.d + own % kRowBlock;
       step.d_stride[p] = tile.d_stride;
     }
-    if (any.accumulate || first > 0)
+    if (any.accumulate || index > 0)
       sum_group<true>(step, any.n);
     else
       sum_group<false>(step, any.n);
@@ -410,9 +443,13 @@ bool multiply_fp8(std::span<const RowTile> tiles, const TileFormats& formats) {
       whole[tile].d_stride = kRowBlock;
     }
   }
-  if (!prepare_a(whole, formats.a) || !prepare_b(any, formats.b)) return false;
+  const bool a_is_e4m3 = formats.a == MmaFormat::e4m3, b_is_e4m3 = formats.b == MmaFormat::e4m3;
+  const int a = a_is_e4m3 ? prepare_a<kE4m3>(whole) : prepare_a<kE5m2>(whole);
+  const int b = b_is_e4m3 ? prepare_b<kE4m3>(any) : prepare_b<kE5m2>(any);
+  if (!products_fit(a, a_is_e4m3 ? kE4m3 : kE5m2, b, b_is_e4m3 ? kE4m3 : kE5m2, any.k))
+    return false;
   const RoundTowardsZero rounding;
-  for (size_t first = 0; first < any.k; first += kFp8Step) sum_step(whole, tiles.size(), first);
+  for (size_t step = 0; step < any.k / kFp8Step; ++step) sum_step(whole, tiles.size(), step);
   return true;
 }
 

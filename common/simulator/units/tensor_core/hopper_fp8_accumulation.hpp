@@ -20,8 +20,11 @@ inline constexpr size_t kFp8Step = 32;
 inline constexpr int kFp8FractionBits = 13;
 
 /// Sums tiles of FP8 that share B (at most kMostJointTiles; k a multiple of kFp8Step). False, and
-/// nothing is written, where an operand is not finite or an accumulator is outside of the range
-/// that FP8 products reach: the caller then goes element by element.
+/// nothing is written, where an operand is not finite, an accumulator is outside of the range that
+/// FP8 products reach, the sums could leave it (two e5m2 matrices with their largest numbers), or
+/// rows of B are apart (b_stride is not k): the caller then goes element by element.
+///
+/// What it finds out about B, a host thread keeps until another B comes.
 [[nodiscard]] bool multiply_fp8(std::span<const RowTile> tiles, const TileFormats& formats);
 
 }  // namespace bw::sim

@@ -23,8 +23,8 @@ struct Workspace {
 };
 thread_local Workspace workspace;
 
-/// B as [n][k]. The warpgroups of a CTA, and often the CTAs of a cluster, multiply by the same B one
-/// after the other.
+/// B as [n][k]. The warpgroups of a CTA, and often the CTAs of a cluster, multiply by the same B
+/// one after the other.
 struct DecodedB {
   MmaFormat format = MmaFormat::f16;
   bool is_binary = false, negate = false;
@@ -35,8 +35,7 @@ thread_local DecodedB decoded_b;
 
 /// Elements that stand for one number each, in a byte, with the sign in front.
 bool is_fp8(const WgmmaForm& form) {
-  return !form.is_binary &&
-         (form.b_format == MmaFormat::e4m3 || form.b_format == MmaFormat::e5m2);
+  return !form.is_binary && (form.b_format == MmaFormat::e4m3 || form.b_format == MmaFormat::e5m2);
 }
 
 /// Single bits as 0 and 1.
@@ -61,7 +60,8 @@ void decode_b(std::span<const WgmmaOperation> batch, const Cta& cta) {
     for (std::byte& code : workspace.raw) code ^= std::byte{0x80};
   DecodedB& b = decoded_b;
   if (b.format == form.b_format && b.is_binary == form.is_binary && b.negate == form.negate &&
-      b.values.size() == form.n * k && b.raw == workspace.raw)
+      b.values.size() == form.n * k && b.raw.size() == workspace.raw.size() &&
+      std::memcmp(b.raw.data(), workspace.raw.data(), b.raw.size()) == 0)
     return;
   b.format = form.b_format;
   b.is_binary = form.is_binary;
@@ -113,8 +113,8 @@ struct SparseRow {
   }
 };
 
-/// A of all operations for one warp as [k][16], at `a`. Unless `codes` is null, its elements as they
-/// stand in memory go there.
+/// A of all operations for one warp as [k][16], at `a`. Unless `codes` is null, its elements as
+/// they stand in memory go there.
 void decode_a(std::span<const WgmmaOperation> batch, const Cta& cta, uint32_t warp, float* a,
               uint8_t* codes) {
   const WgmmaForm& form = *batch[0].form;
