@@ -46,7 +46,7 @@ READER_USAGE = {
 _GROUPS = (
     ("work through the exercises", ("next", "watch", "check", "hint", "list", "diff", "skip", "reset",
                                     "use")),
-    ("run and measure", ("run", "timeline", "profile", "sim", "test", "bench")),
+    ("run and measure", ("run", "timeline", "profile", "sim", "test", "bench", "suite")),
     ("look it up", ("docs",)),
     ("teach", ("grade",)),
     ("this machine", ("doctor", "setup")),
@@ -97,6 +97,14 @@ examples:
 The program is built with `nvcc -cudart shared` for sm_100a or sm_90a and keeps its PTX. It runs
 unmodified; the command's exit status is its own, or 70 after a fault of a kernel. docs/your_kernel.md
 has examples.""",
+    "suite": """\
+examples:
+  ./workbook suite scor ~/ScoR
+  ./workbook suite indigo ~/HiRace/indigo --seeds 3
+  ./workbook suite sanitizer ~/compute-sanitizer-samples
+
+Builds each program of the suite with nvcc, runs it in the simulator at the level `races` and compares
+what is said with what the suite says. The exit status is 0 if all verdicts agree.""",
     "timeline": """\
 examples:
   ./workbook timeline 5
@@ -251,6 +259,18 @@ def _parser():
                        help="what to measure")
     bench.add_argument("--grid", action="store_true",
                        help="with hopper: the whole grid of shapes, device time alone")
+
+    suite = add("suite", "Compare the race detector with a public suite of faulty kernels.",
+                commands.do_suite)
+    suite.add_argument("suite", choices=("indigo", "scor", "sanitizer"), help="which suite")
+    suite.add_argument("folder", metavar="FOLDER", help="where it lies")
+    suite.add_argument("--seeds", metavar="N", type=_positive, default=3,
+                       help="schedules that each program is run with (default: 3)")
+    suite.add_argument("--seconds", metavar="N", type=_positive, default=60,
+                       help="the longest time of one run (default: 60)")
+    suite.add_argument("--jobs", metavar="N", type=_positive, help="programs at a time")
+    suite.add_argument("--only", metavar="PATTERN",
+                       help="only programs whose names match this regular expression")
 
     grade = add("grade", "Grade a class: what others have handed in.", _from_grading)
     grade.add_argument("place", metavar="FOLDER|LIST", nargs="?",

@@ -148,6 +148,12 @@ def do_sim(root, console, arguments):
     return run_in_foreground([str(path), *arguments.rest[1:]], env=env)
 
 
+def do_suite(root, console, arguments):
+    """A public suite of faulty and right kernels, against what the simulator says of them."""
+    from . import suites
+    return suites.do_suite(root, console, arguments, prepare)
+
+
 def do_timeline(root, console, arguments):
     from .timeline import command
     return command.do_timeline(root, console, arguments)
