@@ -10,6 +10,7 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/capture.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
 namespace bw::sim::cudart {
@@ -24,7 +25,10 @@ cudaError_t in_order(Runtime& runtime, const char* api, cudaStream_t stream, Ope
   }
   const cudaError_t error = submit(runtime, api, stream, std::move(operation));
   if (error != cudaSuccess || returns == Return::at_once) return error;
-  return wait_until(runtime, [&] { return is_done(*find_stream(stream)); });
+  const cudaError_t waited =
+      wait_until(runtime, [&] { return is_done(*find_stream(stream)); });
+  if (waited == cudaSuccess) note_wait(runtime, *find_stream(stream));
+  return waited;
 }
 
 cudaError_t copy_bytes(const char* api, void* destination, const void* source, size_t bytes,

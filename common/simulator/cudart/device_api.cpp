@@ -9,6 +9,7 @@
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/capture.hpp"
 #include "common/simulator/cudart/device_attributes.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
 namespace bw::sim::cudart {
@@ -124,7 +125,9 @@ BW_CUDART_API cudaError_t cudaDeviceSynchronize() {
     if (const cudaError_t error = refuse_call_in_capture("cudaDeviceSynchronize");
         error != cudaSuccess)
       return error;
-    return wait_until(runtime, all_done);
+    const cudaError_t error = wait_until(runtime, all_done);
+    if (error == cudaSuccess) note_wait_for_all(runtime);
+    return error;
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "common/simulator/cudart/capture.hpp"
 #include "common/simulator/cudart/driver.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
 namespace bw::sim::cudart {
@@ -24,7 +25,10 @@ CUresult in_order(const char* api, CUstream stream, Operation operation, bool wa
       }
       const cudaError_t error = submit(runtime, api, stream_of(stream), std::move(operation));
       if (error != cudaSuccess || !waits) return error;
-      return wait_until(runtime, [&] { return is_done(*find_stream(stream_of(stream))); });
+      const CUstream_st& waited_for = *find_stream(stream_of(stream));
+      const cudaError_t waited = wait_until(runtime, [&] { return is_done(waited_for); });
+      if (waited == cudaSuccess) note_wait(runtime, waited_for);
+      return waited;
     });
   });
 }

@@ -5,6 +5,7 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/capture.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
 namespace bw::sim::cudart {
@@ -93,7 +94,9 @@ BW_CUDART_API cudaError_t cudaEventQuery(cudaEvent_t handle) {
     if (const cudaError_t error = refuse_captured("cudaEventQuery", *event); error != cudaSuccess)
       return error;
     if (!is_reached(*event)) make_progress(runtime);
-    return is_reached(*event) ? cudaSuccess : cudaErrorNotReady;
+    if (!is_reached(*event)) return cudaErrorNotReady;
+    note_wait(runtime, handle);
+    return cudaSuccess;
   });
 }
 
@@ -104,15 +107,18 @@ BW_CUDART_API cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
     if (const cudaError_t error = refuse_captured("cudaEventSynchronize", *event);
         error != cudaSuccess)
       return error;
-    return wait_until(runtime, [=] {
+    const cudaError_t error = wait_until(runtime, [=] {
       const CUevent_st* const live = find_event(handle);
       return live == nullptr || is_reached(*live) || all_done();
     });
+    if (error == cudaSuccess) note_wait(runtime, handle);
+    return error;
   });
 }
 
 BW_CUDART_API cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  return device_api([&](Runtime&) {
+  return device_api([&](Runtime& runtime) {
+    note_end(runtime, event);
     return events().erase(event) != 0 ? cudaSuccess : cudaErrorInvalidResourceHandle;
   });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/streams.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/address_space.hpp"
@@ -74,6 +75,7 @@ LaunchResult begin(Runtime& runtime, const KernelOperation& operation,
   for (const ParameterLayout& parameter : kernel.parameters())
     arguments.push_back(operation.arguments.data() + parameter.offset_bytes);
   runtime.replacement().note_launch(kernel, function.replaced);
+  note_launch(runtime, operation);
   return runtime.device().launch(kernel, configuration, arguments);
 }
 

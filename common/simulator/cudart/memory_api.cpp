@@ -13,6 +13,7 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/cudart/api.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/memory.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
@@ -29,6 +30,7 @@ cudaError_t release(const char* api, void* pointer, bool host_memory) {
       if (const cudaError_t error = wait_until(runtime, all_done); error != cudaSuccess)
         return error;
     }
+    note_wait_for_all(runtime);
     if (runtime.release(reinterpret_cast<uint64_t>(pointer), host_memory)) return cudaSuccess;
     explain(api,
             "no live allocation of this kind starts at the address given: it was freed "

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/launch.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
@@ -24,13 +25,18 @@ Outcome run(Runtime& runtime, KernelOperation& kernel) {
 }
 
 Outcome run(Runtime& runtime, CopyOperation& copying) {
-  return {copy(runtime, copying.api, copying.destination, copying.destination_side, copying.source,
-               copying.source_side, copying.shape, copying.kind)};
+  const cudaError_t error =
+      copy(runtime, copying.api, copying.destination, copying.destination_side, copying.source,
+           copying.source_side, copying.shape, copying.kind);
+  if (error == cudaSuccess) note_copy(runtime, copying);
+  return {error};
 }
 
 Outcome run(Runtime& runtime, FillOperation& filling) {
-  return {
-      fill(runtime, filling.api, filling.destination, filling.side, filling.value, filling.shape)};
+  const cudaError_t error =
+      fill(runtime, filling.api, filling.destination, filling.side, filling.value, filling.shape);
+  if (error == cudaSuccess) note_fill(runtime, filling);
+  return {error};
 }
 
 // The function may take locks that another thread holds while it calls the runtime.
@@ -58,7 +64,10 @@ Outcome run(Runtime&, WaitOperation& waiting) {
 }
 
 Outcome run(Runtime& runtime, FreeOperation& freeing) {
-  runtime.release(reinterpret_cast<uint64_t>(freeing.pointer), /*host_memory=*/false);
+  const auto address = reinterpret_cast<uint64_t>(freeing.pointer);
+  if (const ProgramAllocation* const allocation = runtime.find_allocation(address))
+    note_free(runtime, address, allocation->size_bytes);
+  runtime.release(address, /*host_memory=*/false);
   return {};
 }
 

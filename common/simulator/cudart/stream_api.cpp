@@ -7,6 +7,7 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/capture.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/cudart/streams.hpp"
 
 namespace bw::sim::cudart {
@@ -88,9 +89,10 @@ BW_CUDART_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, uns
 
 // What the stream still has to do is done.
 BW_CUDART_API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return device_api([&](Runtime&) {
+  return device_api([&](Runtime& runtime) {
     const auto found = streams().live.find(stream);
     if (found == streams().live.end()) return cudaErrorInvalidResourceHandle;
+    note_end(runtime, *found->second);
     std::erase_if(streams().destroyed, [](const auto& other) { return is_done(*other); });
     if (!is_done(*found->second)) streams().destroyed.push_back(std::move(found->second));
     streams().live.erase(found);
@@ -105,7 +107,7 @@ BW_CUDART_API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
       return error;
     // The legacy stream's turn comes when the streams that block with it are done.
     const bool is_legacy = &found == find_stream(nullptr);
-    return wait_until(runtime, [&] {
+    const cudaError_t error = wait_until(runtime, [&] {
       bool done = is_done(found);
       if (is_legacy) {
         for_each_stream([&](CUstream_st& other) {
@@ -114,6 +116,8 @@ BW_CUDART_API cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
       }
       return done;
     });
+    if (error == cudaSuccess) note_wait(runtime, found);
+    return error;
   });
 }
 BW_CUDART_TWIN(cudaStreamSynchronize, _ptsz)
@@ -124,7 +128,9 @@ BW_CUDART_API cudaError_t cudaStreamQuery(cudaStream_t stream) {
         error != cudaSuccess)
       return error;
     if (!is_done(found)) make_progress(runtime);
-    return is_done(found) ? cudaSuccess : cudaErrorNotReady;
+    if (!is_done(found)) return cudaErrorNotReady;
+    note_wait(runtime, found);
+    return cudaSuccess;
   });
 }
 BW_CUDART_TWIN(cudaStreamQuery, _ptsz)

@@ -12,6 +12,7 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/capture.hpp"
+#include "common/simulator/cudart/host_races.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/grid.hpp"
 
@@ -164,6 +165,7 @@ cudaError_t submit(Runtime& runtime, const char* api, cudaStream_t handle, Opera
   if (stream->capture != nullptr) return capture_operation(api, *stream, std::move(operation));
   if (const cudaError_t error = refuse_legacy_in_capture(api, *stream); error != cudaSuccess)
     return error;
+  note_submission(runtime, *stream, operation);
   const uint64_t order = work().next_order++;
   if (may_run(*stream, order) && !is_held_back(runtime, operation)) {
     const Outcome outcome = perform(runtime, operation);

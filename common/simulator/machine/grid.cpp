@@ -18,6 +18,7 @@
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/cluster_endings.hpp"
+#include "common/simulator/machine/cluster_links.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
@@ -431,6 +432,8 @@ void Grid::run_lockstep(LaunchResult& result) {
 }
 
 uint32_t Grid::host_threads() const {
+  // The race detector follows what linked clusters hand to each other in one order.
+  if (device_.settings().checks == Checks::races && are_clusters_linked(*this)) return 1;
   const uint32_t wanted = device_.settings().host_threads != 0
                               ? device_.settings().host_threads
                               : std::max(1u, std::thread::hardware_concurrency());

@@ -44,7 +44,7 @@ __global__ void count_vertices(const int* nindex, const int* nlist, int* data1, 
   if constexpr (atomic) {
     atomicAdd(data1, 1);
   } else {
-    data1[0] += 1;  // expect: count_vertices_racy BW-R
+    data1[0] += 1;  // expect: count_vertices_racy BW-R12
   }
 }
 
@@ -57,8 +57,8 @@ __global__ void count_edges(const int* nindex, const int* nlist, int* data1, int
     if constexpr (atomic) {
       atomicAdd(data1, 1);
     } else {
-      const int counted = data1[0];  // expect: count_edges_racy BW-R
-      data1[0] = counted + 1;        // expect: count_edges_racy BW-R
+      const int counted = data1[0];  // expect: count_edges_racy BW-R12
+      data1[0] = counted + 1;        // expect: count_edges_racy BW-R12
     }
     break;
   }
@@ -72,9 +72,9 @@ __global__ void edge_maximum(const int* nindex, const int* nlist, int* data1, in
   const int neighbour = nlist[nindex[v + 1] - 1];
   if (neighbour <= v) return;
   if constexpr (guarded) {
-    if (data1[0] >= data2[neighbour]) return;  // expect: edge_maximum_racy BW-R
+    if (data1[0] >= data2[neighbour]) return;  // expect: edge_maximum_racy BW-R12
   }
-  atomicMax(data1, data2[neighbour]);  // expect: edge_maximum_racy BW-R
+  atomicMax(data1, data2[neighbour]);  // expect: edge_maximum_racy BW-R12
 }
 
 // Each vertex takes the largest value of its neighbours: from the old values, or in place.
@@ -85,12 +85,12 @@ __global__ void pull(const int* nindex, const int* nlist, int* data1, int* data2
   for (int edge = nindex[v]; edge < nindex[v + 1]; ++edge) {
     const int neighbour = nlist[edge];
     if constexpr (in_place) {
-      largest = max(largest, data1[neighbour]);  // expect: pull_racy BW-R
+      largest = max(largest, data1[neighbour]);  // expect: pull_racy BW-R12
     } else {
       largest = max(largest, data2[neighbour]);
     }
   }
-  data1[v] = largest;  // expect: pull_racy BW-R
+  data1[v] = largest;  // expect: pull_racy BW-R12
 }
 
 // Each vertex gives its value to its neighbours.
@@ -102,7 +102,7 @@ __global__ void push(const int* nindex, const int* nlist, int* data1, int* data2
     if constexpr (atomic) {
       atomicMax(&data1[neighbour], data2[v]);
     } else {
-      data1[neighbour] = max(data1[neighbour], data2[v]);  // expect: push_racy BW-R
+      data1[neighbour] = max(data1[neighbour], data2[v]);  // expect: push_racy BW-R12
     }
   }
 }
@@ -116,9 +116,9 @@ __global__ void worklist(const int* nindex, const int*, int* data1, int* data2) 
   if constexpr (atomic) {
     place = atomicAdd(data2, 1);
   } else {
-    place = data2[0]++;  // expect: worklist_racy BW-R
+    place = data2[0]++;  // expect: worklist_racy BW-R12
   }
-  if (place < kVertices) data1[place] = v;  // expect: worklist_racy BW-R
+  if (place < kVertices) data1[place] = v;  // expect: worklist_racy BW-R12
 }
 
 // The same with one reservation for a warp: a vote, an elected lane, a shuffle.
@@ -133,12 +133,12 @@ __global__ void worklist_by_vote(const int* nindex, const int*, int* data1, int*
     if constexpr (atomic) {
       place = atomicAdd(data2, __popc(votes));
     } else {
-      place = data2[0];                  // expect: worklist_by_vote_racy BW-R
-      data2[0] = place + __popc(votes);  // expect: worklist_by_vote_racy BW-R
+      place = data2[0];                  // expect: worklist_by_vote_racy BW-R12
+      data2[0] = place + __popc(votes);  // expect: worklist_by_vote_racy BW-R12
     }
   }
   place = __shfl_sync(~0u, place, 0) + __popc(votes & ((1u << lane) - 1));
-  if (wanted) data1[place] = v;  // expect: worklist_by_vote_racy BW-R
+  if (wanted) data1[place] = v;  // expect: worklist_by_vote_racy BW-R12
 }
 
 // Paths to the smallest vertex are shortened while others follow them.
@@ -151,8 +151,8 @@ __global__ void path_compression(const int*, const int*, int* data1, int*) {
     atomicExch(&data1[start], v);
   } else {
     for (int next = data1[v]; next < v; next = data1[v])
-      v = next;        // expect: path_compression_racy BW-R
-    data1[start] = v;  // expect: path_compression_racy BW-R
+      v = next;        // expect: path_compression_racy BW-R12
+    data1[start] = v;  // expect: path_compression_racy BW-R12
   }
 }
 
@@ -173,7 +173,7 @@ __global__ void changed_flag(const int* nindex, const int* nlist, int* data1, in
     if constexpr (atomic) {
       atomicExch(data1, 1);
     } else {
-      data1[0] = 1;  // expect: changed_flag_racy BW-R
+      data1[0] = 1;  // expect: changed_flag_racy BW-R12
     }
   }
 }
@@ -185,11 +185,11 @@ __global__ void block_sum(const int* nindex, const int*, int* data1, int* data2)
   const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
   const int sum = __reduce_add_sync(~0u, nindex[v + 1] - nindex[v]);
   int* const row = data1 + blockIdx.x * kWarps;
-  if (lane == 0) row[warp] = sum;  // expect: block_sum_racy BW-R
+  if (lane == 0) row[warp] = sum;  // expect: block_sum_racy BW-R12
   if constexpr (synchronised) __syncthreads();
   if (threadIdx.x != 0) return;
   int total = 0;
-  for (int w = 0; w < kWarps; ++w) total += row[w];  // expect: block_sum_racy BW-R
+  for (int w = 0; w < kWarps; ++w) total += row[w];  // expect: block_sum_racy BW-R12
   data2[blockIdx.x] = total;
 }
 
@@ -197,9 +197,9 @@ __global__ void block_sum(const int* nindex, const int*, int* data1, int* data2)
 template <bool synchronised>
 __global__ void neighbour_lane(const int* nindex, const int*, int* data1, int* data2) {
   const int v = vertex_of_thread();
-  data1[v] = nindex[v];  // expect: neighbour_lane_racy BW-R
+  data1[v] = nindex[v];  // expect: neighbour_lane_racy BW-R02
   if constexpr (synchronised) __syncwarp();
-  data2[v] = data1[v ^ 1];  // expect: neighbour_lane_racy BW-R
+  data2[v] = data1[v ^ 1];  // expect: neighbour_lane_racy BW-R02
 }
 
 // A vote orders the lanes that take part, as __syncwarp does.
@@ -214,7 +214,7 @@ template <bool synchronised>
 __global__ void one_lane_releases(const int* nindex, const int*, int* data1, int* data2) {
   const int v = vertex_of_thread();
   if (blockIdx.x == 0 && threadIdx.x < 32) {
-    data1[v] = nindex[v];  // expect: one_lane_releases_racy BW-R
+    data1[v] = nindex[v];  // expect: one_lane_releases_racy BW-R12
     if constexpr (synchronised) __syncwarp();
     if (threadIdx.x == 0) {
       __threadfence();
@@ -226,7 +226,7 @@ __global__ void one_lane_releases(const int* nindex, const int*, int* data1, int
     __threadfence();
     int sum = 0;
     for (int lane = 0; lane < 32; ++lane)
-      sum += data1[lane];  // expect: one_lane_releases_racy BW-R
+      sum += data1[lane];  // expect: one_lane_releases_racy BW-R12
     data2[1] = sum;
   }
 }
@@ -242,21 +242,21 @@ __global__ void relax_twice(const int* nindex, const int* nlist, int* to, int* f
   const int v = vertex_of_thread();
   int least = from[v];
   for (int edge = nindex[v]; edge < nindex[v + 1]; ++edge) least = min(least, from[nlist[edge]]);
-  to[v] = least;  // expect: two_steps_racy BW-R
+  to[v] = least;  // expect: two_steps_racy BW-R12
   __syncthreads();
   least = to[v];
   for (int edge = nindex[v]; edge < nindex[v + 1]; ++edge) {
-    const int there = to[nlist[edge]];  // expect: two_steps_racy BW-R
+    const int there = to[nlist[edge]];  // expect: two_steps_racy BW-R12
     least = min(least, there);
   }
-  from[v] = least;  // expect: two_steps_racy BW-R
+  from[v] = least;  // expect: two_steps_racy BW-R12
 }
 
 // One vertex too many; its row's end is not there.
 template <bool bounded>
 __global__ void last_vertex(const int* nindex, const int*, int* data1, int*) {
   const int v = vertex_of_thread() + (bounded ? 0 : 1);
-  data1[v - 1 + bounded] = nindex[v + 1] - nindex[v];  // expect: last_vertex_faulty BW-
+  data1[v - 1 + bounded] = nindex[v + 1] - nindex[v];  // expect: last_vertex_faulty BW-M02
 }
 
 using GraphKernel = void (*)(const int*, const int*, int*, int*);

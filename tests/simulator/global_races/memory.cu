@@ -14,11 +14,11 @@ constexpr int kThreads = 64, kNumbers = 64;
 template <bool synchronised>
 __global__ void sum_of_block(int*, int* result) {
   __shared__ int values[kThreads];
-  values[threadIdx.x] = static_cast<int>(threadIdx.x);  // expect: sum_of_block_racy BW-R
+  values[threadIdx.x] = static_cast<int>(threadIdx.x);  // expect: sum_of_block_racy BW-R01
   if constexpr (synchronised) __syncthreads();
   if (threadIdx.x != 0) return;
   int sum = 0;
-  for (const int value : values) sum += value;  // expect: sum_of_block_racy BW-R
+  for (const int value : values) sum += value;  // expect: sum_of_block_racy BW-R01
   result[0] = sum;
 }
 
@@ -28,9 +28,9 @@ __global__ void next_round(int*, int* result) {
   __shared__ int values[kThreads];
   int sum = 0;
   for (int round = 0; round < 3; ++round) {
-    values[threadIdx.x] = round;  // expect: next_round_racy BW-R
+    values[threadIdx.x] = round;  // expect: next_round_racy BW-R01
     __syncthreads();
-    sum += values[threadIdx.x ^ 32];  // expect: next_round_racy BW-R
+    sum += values[threadIdx.x ^ 32];  // expect: next_round_racy BW-R01
     if constexpr (synchronised) __syncthreads();
   }
   result[threadIdx.x] = sum;
@@ -41,52 +41,50 @@ template <bool synchronised>
 __global__ void lanes_reduce(int*, int* result) {
   __shared__ volatile int values[32];
   if (threadIdx.x >= 32) return;
-  values[threadIdx.x] = static_cast<int>(threadIdx.x);  // expect: lanes_reduce_racy BW-R
+  values[threadIdx.x] = static_cast<int>(threadIdx.x);  // expect: lanes_reduce_racy BW-R02
   for (unsigned distance = 16; distance > 0; distance /= 2) {
     if constexpr (synchronised) __syncwarp();
-    const int other = values[(threadIdx.x + distance) % 32];  // expect: lanes_reduce_racy BW-R
+    const int other = values[(threadIdx.x + distance) % 32];  // expect: lanes_reduce_racy BW-R02
     if constexpr (synchronised) __syncwarp();
-    values[threadIdx.x] = values[threadIdx.x] + other;  // expect: lanes_reduce_racy BW-R
+    values[threadIdx.x] = values[threadIdx.x] + other;  // expect: lanes_reduce_racy BW-R02
   }
   result[threadIdx.x] = values[threadIdx.x];
 }
 
 template <bool inside>
 __global__ void past_the_end(int* data, int*) {
-  data[threadIdx.x + (inside ? 0 : 1)] = 1;  // expect: past_the_end_faulty BW-
+  data[threadIdx.x + (inside ? 0 : 1)] = 1;  // expect: past_the_end_faulty BW-M02
 }
 
 template <bool aligned>
 __global__ void vector_store(int* data, int*) {
   auto* const first = reinterpret_cast<char*>(data) + (aligned ? 0 : 4);
   if (threadIdx.x == 0)
-    *reinterpret_cast<int4*>(first) = {1, 2, 3, 4};  // expect: vector_store_faulty BW-
+    *reinterpret_cast<int4*>(first) = {1, 2, 3, 4};  // expect: vector_store_faulty BW-M01
 }
 
 __global__ void store(int* data, int*) {
-  data[threadIdx.x] = 1;  // expect: after_free_faulty BW-
+  data[threadIdx.x] = 1;  // expect: after_free_faulty BW-M03
 }
 
 __global__ void copy(int* data, int* result) {
-  result[threadIdx.x] = data[threadIdx.x];  // expect: unwritten_faulty half_written_faulty BW-
+  result[threadIdx.x] = data[threadIdx.x];  // expect: unwritten_faulty half_written_faulty BW-M14
 }
 
 // A barrier in a branch that half of a warp takes.
 template <bool all>
 __global__ void barrier_in_branch(int*, int* result) {
   if (all || threadIdx.x % 2 == 0) {
-    result[threadIdx.x] = 1;
-    __syncthreads();  // expect: barrier_in_branch_faulty BW-
-  } else {
-    result[threadIdx.x] = 2;
+    __syncthreads();  // expect: barrier_in_branch_faulty BW-W01
   }
+  result[threadIdx.x] = 1;
 }
 
 // A warp synchronisation whose mask leaves the caller out.
 template <bool all>
 __global__ void mask_of_others(int*, int* result) {
   if (threadIdx.x < 32) {
-    __syncwarp(all ? ~0u : 0xffffu);  // expect: mask_of_others_faulty BW-
+    __syncwarp(all ? ~0u : 0xffffu);  // expect: mask_of_others_faulty BW-W02
     result[threadIdx.x] = 1;
   }
 }

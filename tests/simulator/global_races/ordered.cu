@@ -25,12 +25,12 @@ __device__ unsigned thread_of_grid() { return threadIdx.x + blockIdx.x * blockDi
 
 __global__ void write(int* data) {
   data[thread_of_grid()] =
-      1;  // expect: two_streams_racy non_blocking_stream_racy not_waited_racy BW-R
+      1;  // expect: two_streams_racy non_blocking_stream_racy not_waited_racy BW-R13
 }
 __global__ void read(const int* data, int* result) {
   const int value =
       data[kNumbers - 1 -
-           thread_of_grid()];  // expect: two_streams_racy non_blocking_stream_racy BW-R
+           thread_of_grid()];  // expect: two_streams_racy non_blocking_stream_racy BW-R13
   result[thread_of_grid()] = value;
 }
 
@@ -90,12 +90,12 @@ void copied_by_stream() {
 // The second grid may begin while the first still writes.
 __global__ void write_early(int* data) {
   ptx::grid_dependency_launch_dependents();
-  data[thread_of_grid()] = 1;  // expect: dependent_racy BW-R
+  data[thread_of_grid()] = 1;  // expect: dependent_racy BW-R14
 }
 template <bool waits>
 __global__ void read_dependent(const int* data, int* result) {
   if constexpr (waits) ptx::grid_dependency_wait();
-  const int value = data[kNumbers - 1 - thread_of_grid()];  // expect: dependent_racy BW-R
+  const int value = data[kNumbers - 1 - thread_of_grid()];  // expect: dependent_racy BW-R14
   if constexpr (!waits) ptx::grid_dependency_wait();
   result[thread_of_grid()] = value;
 }
@@ -120,14 +120,14 @@ void dependent() {
 // CTAs of a cluster exchange numbers in global memory.
 template <bool releases>
 __global__ void __cluster_dims__(kCtas) in_cluster(int* data, int* result) {
-  data[thread_of_grid()] = 1;  // expect: in_cluster_racy BW-R
+  data[thread_of_grid()] = 1;  // expect: in_cluster_racy BW-R07
   if constexpr (releases) {
     ptx::cluster_arrive();
   } else {
     ptx::cluster_arrive_relaxed();
   }
   ptx::cluster_wait();
-  const int value = data[kNumbers - 1 - thread_of_grid()];  // expect: in_cluster_racy BW-R
+  const int value = data[kNumbers - 1 - thread_of_grid()];  // expect: in_cluster_racy BW-R07
   result[thread_of_grid()] = value;
 }
 
@@ -135,7 +135,7 @@ __global__ void __cluster_dims__(kCtas) in_cluster(int* data, int* result) {
 template <bool apart>
 __global__ void __cluster_dims__(2) two_clusters(int* data, int*) {
   if (threadIdx.x == 0)
-    data[apart ? blockIdx.x : blockIdx.x % 2] = 1;  // expect: two_clusters_racy BW-R
+    data[apart ? blockIdx.x : blockIdx.x % 2] = 1;  // expect: two_clusters_racy BW-R12
 }
 
 constexpr uint32_t kBytes = kThreads * sizeof(int);
@@ -150,7 +150,7 @@ __global__ void read_of_bulk_store(int* data, int* result) {
   int* const place = data + blockIdx.x * kThreads;
   if (threadIdx.x == 0) {
     ptx::bulk_store(place, ptx::shared_address(values),
-                    kBytes);  // expect: read_of_bulk_store_racy BW-R
+                    kBytes);  // expect: read_of_bulk_store_racy BW-R04
     ptx::bulk_commit_group();
     if constexpr (waits) {
       ptx::bulk_wait_group<0>();
@@ -159,7 +159,7 @@ __global__ void read_of_bulk_store(int* data, int* result) {
     }
   }
   __syncthreads();
-  result[thread_of_grid()] = place[threadIdx.x];  // expect: read_of_bulk_store_racy BW-R
+  result[thread_of_grid()] = place[threadIdx.x];  // expect: read_of_bulk_store_racy BW-R04
 }
 
 // A bulk load of what threads have written.
@@ -168,15 +168,15 @@ __global__ void bulk_load_of_writes(int* data, int* result) {
   __shared__ alignas(128) int values[kThreads];
   __shared__ alignas(8) uint64_t full;
   int* const place = data + blockIdx.x * kThreads;
-  place[threadIdx.x] = 1;  // expect: bulk_load_of_writes_racy BW-R
+  place[threadIdx.x] = 1;  // expect: bulk_load_of_writes_racy BW-R03
   if constexpr (fenced) asm volatile("fence.proxy.async;" ::: "memory");
   if (threadIdx.x == 0) ptx::mbarrier_init(ptx::shared_address(&full), 1);
   __syncthreads();
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(ptx::shared_address(&full), kBytes);
     ptx::bulk_load(ptx::shared_address(values), place,
-                   kBytes,                       // expect: bulk_load_of_writes_racy BW-R
-                   ptx::shared_address(&full));  // expect: bulk_load_of_writes_racy BW-R
+                   kBytes,                       // expect: bulk_load_of_writes_racy BW-R03
+                   ptx::shared_address(&full));  // expect: bulk_load_of_writes_racy BW-R03
   }
   while (!ptx::mbarrier_try_wait_parity(ptx::shared_address(&full), 0)) {
   }
@@ -192,9 +192,9 @@ __global__ void bulk_reduction(int* data, int*) {
   __syncthreads();
   if (threadIdx.x != 0) return;
   if (plain && blockIdx.x == 1) {
-    data[0] = 0;  // expect: bulk_reduction_racy BW-R
+    data[0] = 0;  // expect: bulk_reduction_racy BW-R12
   } else {
-    asm volatile(  // expect: bulk_reduction_racy BW-R
+    asm volatile(  // expect: bulk_reduction_racy BW-R12
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], %2;" ::"l"(
             __cvta_generic_to_global(data)),
         "r"(ptx::shared_address(values)), "r"(kBytes)
@@ -236,7 +236,7 @@ __global__ void change_map(CUtensorMap* map, float* other, float* result) {
   const auto load = [&](int copy) {
     const uint32_t barrier = ptx::shared_address(&full[copy]);
     ptx::mbarrier_arrive_expect_tx(barrier, sizeof box[0]);
-    asm volatile(  // expect: map_in_flight_racy map_unfenced_racy BW-
+    asm volatile(  // expect: map_in_flight_racy map_unfenced_racy BW-R15
         "cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {0, "
         "0}], [%2];" ::"r"(ptx::shared_address(box[copy])),
         "l"(map), "r"(barrier)
@@ -249,7 +249,7 @@ __global__ void change_map(CUtensorMap* map, float* other, float* result) {
   load(0);
   if constexpr (change != MapChange::in_flight) wait(0);
   asm volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(
-                   map),  // expect: map_in_flight_racy map_unfenced_racy BW-
+                   map),  // expect: map_in_flight_racy map_unfenced_racy BW-R15
                "l"(other)
                : "memory");
   if constexpr (change != MapChange::unfenced) {

@@ -60,14 +60,14 @@ template <Between between, Scope scope>
 __global__ void message(int* flag, int* data, int* result) {
   const int me = side<between>();
   if (me == 0) {
-    data[0] = 1;  // expect: message_ctas_racy BW-R
+    data[0] = 1;  // expect: message_ctas_racy BW-R12
     fence<scope>();
-    exchange<scope>(flag, 1);  // expect: message_flag_racy BW-R
+    exchange<scope>(flag, 1);  // expect: message_flag_racy BW-R06
   } else if (me == 1) {
-    while (atomicAdd(flag, 0) == 0) {  // expect: message_flag_racy BW-R
+    while (atomicAdd(flag, 0) == 0) {  // expect: message_flag_racy BW-R06
     }
     fence<scope>();
-    result[0] = data[0];  // expect: message_ctas_racy BW-R
+    result[0] = data[0];  // expect: message_ctas_racy BW-R12
   }
 }
 
@@ -76,14 +76,14 @@ template <Scope scope>
 __global__ void message_fenced(int* flag, int* data, int* result) {
   const int me = side<Between::ctas>();
   if (me == 0) {
-    data[0] = 1;  // expect: message_fence_racy BW-R
+    data[0] = 1;  // expect: message_fence_racy BW-R06
     fence<scope>();
     atomicExch(flag, 1);
   } else if (me == 1) {
     while (atomicAdd(flag, 0) == 0) {
     }
     fence<scope>();
-    result[0] = data[0];  // expect: message_fence_racy BW-R
+    result[0] = data[0];  // expect: message_fence_racy BW-R06
   }
 }
 
@@ -92,14 +92,14 @@ template <bool by_writer, bool by_reader>
 __global__ void message_half_fenced(int* flag, int* data, int* result) {
   const int me = side<Between::ctas>();
   if (me == 0) {
-    data[0] = 1;  // expect: message_no_release_racy message_no_acquire_racy BW-R
+    data[0] = 1;  // expect: message_no_release_racy message_no_acquire_racy BW-R07
     if constexpr (by_writer) __threadfence();
     atomicExch(flag, 1);
   } else if (me == 1) {
     while (atomicAdd(flag, 0) == 0) {
     }
     if constexpr (by_reader) __threadfence();
-    result[0] = data[0];  // expect: message_no_release_racy message_no_acquire_racy BW-R
+    result[0] = data[0];  // expect: message_no_release_racy message_no_acquire_racy BW-R07
   }
 }
 
@@ -110,9 +110,9 @@ __global__ void message_by_order(int* flag, int* data, int* result) {
   cuda::atomic_ref<int, scope> signal(*flag);
   if (me == 0) {
     data[0] = 1;
-    signal.store(1, cuda::memory_order_release);  // expect: message_by_order_racy BW-R
+    signal.store(1, cuda::memory_order_release);  // expect: message_by_order_racy BW-R06
   } else if (me == 1) {
-    while (signal.load(cuda::memory_order_acquire) == 0) {  // expect: message_by_order_racy BW-R
+    while (signal.load(cuda::memory_order_acquire) == 0) {  // expect: message_by_order_racy BW-R06
     }
     result[0] = data[0];
   }
@@ -124,7 +124,7 @@ __global__ void message_relaxed(int* flag, int* data, int* result) {
   const int me = side<Between::ctas>();
   cuda::atomic_ref<int, cuda::thread_scope_device> signal(*flag);
   if (me == 0) {
-    data[0] = 1;  // expect: message_relaxed_racy BW-R
+    data[0] = 1;  // expect: message_relaxed_racy BW-R07
     if constexpr (fenced)
       cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_device);
     signal.store(1, cuda::memory_order_relaxed);
@@ -133,7 +133,7 @@ __global__ void message_relaxed(int* flag, int* data, int* result) {
     }
     if constexpr (fenced)
       cuda::atomic_thread_fence(cuda::memory_order_acquire, cuda::thread_scope_device);
-    result[0] = data[0];  // expect: message_relaxed_racy BW-R
+    result[0] = data[0];  // expect: message_relaxed_racy BW-R07
   }
 }
 
@@ -142,14 +142,14 @@ template <bool fenced>
 __global__ void message_volatile(int* flag, int* data, int* result) {
   const int me = side<Between::ctas>();
   if (me == 0) {
-    data[0] = 1;  // expect: message_volatile_racy BW-R
+    data[0] = 1;  // expect: message_volatile_racy BW-R07
     if constexpr (fenced) __threadfence();
     *static_cast<volatile int*>(flag) = 1;
   } else if (me == 1) {
     while (*static_cast<volatile int*>(flag) == 0) {
     }
     if constexpr (fenced) __threadfence();
-    result[0] = data[0];  // expect: message_volatile_racy BW-R
+    result[0] = data[0];  // expect: message_volatile_racy BW-R07
   }
 }
 
@@ -159,7 +159,7 @@ __global__ void message_by_way_of(int* flag, int* data, int* result) {
   if (threadIdx.x % 32 != 0) return;
   const int warp = static_cast<int>(threadIdx.x / 32);
   if (blockIdx.x == 0 && warp == 0) {
-    data[0] = 1;  // expect: message_by_way_racy BW-R
+    data[0] = 1;  // expect: message_by_way_racy BW-R06
     __threadfence_block();
     atomicExch(&flag[0], 1);
   } else if (blockIdx.x == (to_another_cta ? 1 : 0) && warp == 1) {
@@ -171,7 +171,7 @@ __global__ void message_by_way_of(int* flag, int* data, int* result) {
     while (atomicAdd(&flag[1], 0) == 0) {
     }
     __threadfence();
-    result[0] = data[0];  // expect: message_by_way_racy BW-R
+    result[0] = data[0];  // expect: message_by_way_racy BW-R06
   }
 }
 
@@ -180,12 +180,13 @@ template <Between between, Scope lock_scope, Scope fence_scope, bool at_entry = 
           bool at_exit = true>
 __device__ void locked_update(int* lock, int* data) {
   if (side<between>() < 0) return;
-  while (compare_and_swap<lock_scope>(lock, 0, 1) != 0) {  // expect: lock_scope_racy BW-R
+  while (compare_and_swap<lock_scope>(lock, 0, 1) != 0) {  // expect: lock_scope_racy BW-R06
   }
   if constexpr (at_entry) fence<fence_scope>();
-  data[0] += 1;  // expect: lock_fence_racy lock_no_entry_racy lock_no_exit_racy BW-R
+  // expect: lock_fence_racy BW-R06; expect: lock_no_entry_racy lock_no_exit_racy BW-R07
+  data[0] += 1;
   if constexpr (at_exit) fence<fence_scope>();
-  exchange<lock_scope>(lock, 0);  // expect: lock_scope_racy BW-R
+  exchange<lock_scope>(lock, 0);  // expect: lock_scope_racy BW-R06
 }
 template <Between between, Scope lock_scope, Scope fence_scope, bool at_entry = true,
           bool at_exit = true>
@@ -202,11 +203,11 @@ __global__ void lock_of_one(int* lock, int* data, int*) {
     while (atomicCAS(lock, 0, 1) != 0) {
     }
     __threadfence();
-    data[0] += 1;  // expect: lock_of_one_racy BW-R
+    data[0] += 1;  // expect: lock_of_one_racy BW-R12
     __threadfence();
     atomicExch(lock, 0);
   } else {
-    data[0] += 2;  // expect: lock_of_one_racy BW-R
+    data[0] += 2;  // expect: lock_of_one_racy BW-R12
   }
 }
 
@@ -219,7 +220,7 @@ __global__ void whose_lock(int* lock, int* data, int*) {
   while (atomicCAS(mine, 0, 1) != 0) {
   }
   __threadfence();
-  data[0] += 1;  // expect: whose_lock_racy BW-R
+  data[0] += 1;  // expect: whose_lock_racy BW-R12
   __threadfence();
   atomicExch(mine, 0);
 }
@@ -228,7 +229,7 @@ __global__ void whose_lock(int* lock, int* data, int*) {
 template <Scope scope>
 __global__ void count(int* counter, int*, int*) {
   if constexpr (scope == Scope::cta) {
-    atomicAdd_block(counter, 1);  // expect: count_racy BW-R
+    atomicAdd_block(counter, 1);  // expect: count_racy BW-R06
   } else {
     atomicAdd(counter, 1);
   }
@@ -249,12 +250,12 @@ template <bool atomic>
 __global__ void store_beside_atomic(int* counter, int*, int*) {
   const int me = side<Between::ctas>();
   if (me == 0) {
-    atomicExch(counter, 1);  // expect: store_beside_atomic_racy BW-R
+    atomicExch(counter, 1);  // expect: store_beside_atomic_racy BW-R12
   } else if (me == 1) {
     if constexpr (atomic) {
       atomicExch(counter, 2);
     } else {
-      counter[0] = 2;  // expect: store_beside_atomic_racy BW-R
+      counter[0] = 2;  // expect: store_beside_atomic_racy BW-R12
     }
   }
 }
@@ -264,21 +265,21 @@ template <bool released, bool acquired>
 __global__ void last_cta(int* counter, int* data, int* result) {
   __shared__ bool is_last;
   if (threadIdx.x == 0) {
-    data[blockIdx.x] = static_cast<int>(blockIdx.x) + 1;  // expect: last_cta_racy BW-R
+    data[blockIdx.x] = static_cast<int>(blockIdx.x) + 1;  // expect: last_cta_racy BW-R07
     if constexpr (released) __threadfence();
     is_last = atomicAdd(counter, 1) == static_cast<int>(gridDim.x) - 1;
     if constexpr (acquired) __threadfence();
   }
   __syncthreads();
   if (!is_last || threadIdx.x >= gridDim.x) return;
-  atomicAdd(result, data[threadIdx.x]);  // expect: last_cta_racy BW-R
+  atomicAdd(result, data[threadIdx.x]);  // expect: last_cta_racy BW-R07
 }
 
 // A barrier of the grid, made of a counter.
 template <bool ordered>
 __global__ void grid_barrier(int* counter, int* data, int* result) {
   const int me = static_cast<int>(blockIdx.x), ctas = static_cast<int>(gridDim.x);
-  if (threadIdx.x == 0) data[me] = me;  // expect: grid_barrier_racy BW-R
+  if (threadIdx.x == 0) data[me] = me;  // expect: grid_barrier_racy BW-R07
   __syncthreads();
   if (threadIdx.x == 0) {
     cuda::atomic_ref<int, cuda::thread_scope_device> arrivals(*counter);
@@ -289,16 +290,16 @@ __global__ void grid_barrier(int* counter, int* data, int* result) {
     }
   }
   __syncthreads();
-  if (threadIdx.x == 32) result[me] = data[(me + 1) % ctas];  // expect: grid_barrier_racy BW-R
+  if (threadIdx.x == 32) result[me] = data[(me + 1) % ctas];  // expect: grid_barrier_racy BW-R07
 }
 
 // The barrier of a cooperative launch.
 template <bool synchronised>
 __global__ void cooperative(int*, int* data, int* result) {
   const int me = static_cast<int>(blockIdx.x), ctas = static_cast<int>(gridDim.x);
-  if (threadIdx.x == 0) data[me] = me;  // expect: cooperative_racy BW-R
+  if (threadIdx.x == 0) data[me] = me;  // expect: cooperative_racy BW-R12
   if constexpr (synchronised) cg::this_grid().sync();
-  if (threadIdx.x == 32) result[me] = data[(me + 1) % ctas];  // expect: cooperative_racy BW-R
+  if (threadIdx.x == 32) result[me] = data[(me + 1) % ctas];  // expect: cooperative_racy BW-R12
 }
 
 // Each CTA waits for the one before it and hands a sum on (a chained scan).
@@ -311,9 +312,9 @@ __global__ void chained_scan(int* flags, int* data, int* result) {
     cuda::atomic_ref<int, cuda::thread_scope_device> flag(flags[me - 1]);
     while (flag.load(ordered ? cuda::memory_order_acquire : cuda::memory_order_relaxed) == 0) {
     }
-    before = data[me - 1];  // expect: chained_scan_racy BW-R
+    before = data[me - 1];  // expect: chained_scan_racy BW-R07
   }
-  data[me] = before + me + 1;  // expect: chained_scan_racy BW-R
+  data[me] = before + me + 1;  // expect: chained_scan_racy BW-R07
   cuda::atomic_ref<int, cuda::thread_scope_device> flag(flags[me]);
   flag.store(1, cuda::memory_order_release);
   result[me] = before;
@@ -327,11 +328,11 @@ __global__ void tickets(int* counter, int* data, int*) {
   for (int draw = 0; draw < 2; ++draw) {
     int ticket;
     if constexpr (scope == Scope::cta) {
-      ticket = atomicAdd_block(counter, 1);  // expect: tickets_racy BW-R
+      ticket = atomicAdd_block(counter, 1);  // expect: tickets_racy BW-R06
     } else {
       ticket = atomicAdd(counter, 1);
     }
-    data[ticket] += 1;  // expect: tickets_racy BW-R
+    data[ticket] += 1;  // expect: tickets_racy BW-R06
   }
 }
 

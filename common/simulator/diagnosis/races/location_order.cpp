@@ -1,0 +1,64 @@
+#include "common/simulator/diagnosis/races/location_order.hpp"
+
+#include <algorithm>
+
+namespace bw::sim::races {
+namespace {
+
+/// `view` and what was known before, as one.
+SharedView joined(const SharedView& before, const SharedView& view) {
+  if (before == nullptr || before == view) return view;
+  auto both = std::make_shared<View>(*before);
+  both->join(*view);
+  return both;
+}
+
+}  // namespace
+
+void LocationTable::write(Location location, bool is_atomic, std::span<const Released> released,
+                          const Unreleased& writer) {
+  LocationState& state = states_[location.key];
+  if (!is_atomic) state.released.clear();
+  if (released.empty()) {
+    state.unreleased = writer;
+    return;
+  }
+  for (const Released& one : released) {
+    const auto same =
+        std::find_if(state.released.begin(), state.released.end(), [&](const Released& other) {
+          return other.from == one.from && other.scope == one.scope;
+        });
+    if (same == state.released.end())
+      state.released.push_back(one);
+    else
+      same->view = joined(same->view, one.view);
+  }
+}
+
+void ThreadOrder::release_fence(MemoryScope scope, const SharedView& view) {
+  // What a narrower or equal fence has prepared is part of this one.
+  std::erase_if(fenced_, [&](const Fenced& fenced) { return fenced.scope <= scope; });
+  fenced_.push_back({scope, view});
+}
+
+void ThreadOrder::collect_released(const Party& self, MemoryScope write_scope,
+                                   std::vector<Released>& out) const {
+  for (const Fenced& fenced : fenced_)
+    out.push_back({self, std::min(fenced.scope, write_scope), fenced.view});
+}
+
+void ThreadOrder::keep(Location location, const Released& found, MemoryScope read_scope) {
+  const Released reached{found.from, std::min(found.scope, read_scope), found.view};
+  for (Kept& kept : kept_)
+    if (kept.location == location && kept.released.from == reached.from &&
+        kept.released.scope == reached.scope) {
+      if (kept.latest == found.view) return;
+      // Who has read one value after the other has both behind it.
+      kept.released.view = joined(kept.released.view, reached.view);
+      kept.latest = found.view;
+      return;
+    }
+  kept_.push_back({location, reached, found.view});
+}
+
+}  // namespace bw::sim::races

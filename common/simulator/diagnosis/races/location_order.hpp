@@ -1,0 +1,127 @@
+#pragma once
+/// \file
+/// What threads hand on through memory: strong accesses to one location, with an order and a scope
+/// of their own or of a fence beside them (PTX ISA, "Memory Consistency Model: Release and Acquire
+/// Patterns").
+///
+/// A release pattern is a strong write that releases, or a fence and then a strong write; an acquire
+/// pattern is a strong read that acquires, or a strong read and then a fence. The two synchronise if
+/// the read takes the value from the write (or from atomics that have changed it since) and each
+/// side's scope contains the other side.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "common/simulator/diagnosis/races/clock.hpp"
+#include "common/simulator/machine/memory_order.hpp"
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim::races {
+
+/// Where a thread runs, as far as scopes tell.
+struct Party {
+  uint64_t cluster = 0;   ///< index in the grid
+  uint16_t cta_rank = 0;  ///< in the cluster
+  friend bool operator==(const Party&, const Party&) = default;
+};
+
+/// Whether two operations' scopes contain each other's thread.
+[[nodiscard]] constexpr bool scopes_meet(const Party& a, MemoryScope a_scope, const Party& b,
+                                         MemoryScope b_scope) {
+  if (a == b) return true;
+  const MemoryScope needed = a.cluster == b.cluster ? MemoryScope::cluster : MemoryScope::gpu;
+  return a_scope >= needed && b_scope >= needed;
+}
+
+/// What somebody has handed on by a strong write.
+struct Released {
+  Party from{};                                  ///< who
+  MemoryScope scope = MemoryScope::unspecified;  ///< how far it reaches
+  SharedView view;                               ///< what they knew, in their cluster's numbers
+};
+
+/// Which location: a device address, or a place in a CTA's shared memory.
+struct Location {
+  uint64_t key = 0;  ///< unique among both
+  /// Of global memory.
+  [[nodiscard]] static constexpr Location global(uint64_t address) { return {address}; }
+  /// Of shared memory, where `window` tells CTAs apart.
+  [[nodiscard]] static constexpr Location shared(uint64_t window, uint32_t offset_bytes) {
+    return {kSharedBit | window << kOffsetBits | offset_bytes};
+  }
+  friend bool operator==(const Location&, const Location&) = default;
+
+ private:
+  static constexpr uint64_t kSharedBit = 1ull << 63;
+  static constexpr int kOffsetBits = 24;
+};
+
+/// A strong write that has handed on nothing, for reports: what it would have, had it released.
+struct Unreleased {
+  uint64_t cluster = 0;  ///< of the thread
+  uint32_t warp = 0;     ///< in its cluster
+  LaneMask lanes = 0;    ///< the thread; none: there is no such write
+  Clock clock = 0;       ///< of the warp
+};
+
+/// What a read of a location finds.
+struct LocationState {
+  std::vector<Released> released;  ///< one for each place and scope
+  Unreleased unreleased;           ///< the last strong write that released nothing
+};
+
+/// What lies in locations. One for the clusters that run on one host thread.
+class LocationTable {
+ public:
+  /// A strong write. A store leaves only what its own thread hands on; an atomic adds to what the
+  /// value that it changes has brought along.
+  void write(Location location, bool is_atomic, std::span<const Released> released,
+             const Unreleased& writer);
+  /// What a read of the location finds, or nullptr.
+  [[nodiscard]] const LocationState* read(Location location) const {
+    const auto found = states_.find(location.key);
+    return found == states_.end() ? nullptr : &found->second;
+  }
+  /// Whether nothing lies anywhere.
+  [[nodiscard]] bool empty() const { return states_.empty(); }
+
+ private:
+  std::unordered_map<uint64_t, LocationState> states_;
+};
+
+/// What the fences and strong reads of one thread have prepared.
+class ThreadOrder {
+ public:
+  /// A fence that releases: what the thread knows will go with its strong writes from now on.
+  void release_fence(MemoryScope scope, const SharedView& view);
+  /// What a strong write that does not release itself hands on, by the fences before it.
+  void collect_released(const Party& self, MemoryScope write_scope,
+                        std::vector<Released>& out) const;
+  /// A strong read that does not acquire: what it has found waits for a fence.
+  void keep(Location location, const Released& found, MemoryScope read_scope);
+  /// A fence that acquires: calls learn(Released, whether the fence reaches it) for what strong
+  /// reads have found.
+  template <class Learn>
+  void acquire_fence(const Party& self, MemoryScope scope, Learn&& learn) const {
+    for (const Kept& kept : kept_)
+      learn(kept.released, scopes_meet(self, scope, kept.released.from, kept.released.scope));
+  }
+
+ private:
+  struct Fenced {
+    MemoryScope scope = MemoryScope::unspecified;
+    SharedView view;
+  };
+  struct Kept {
+    Location location;
+    Released released;
+    SharedView latest;  ///< what was found last: a spinning read finds it again and again
+  };
+  std::vector<Fenced> fenced_;  ///< one for each scope, as far as a wider one is not later
+  std::vector<Kept> kept_;      ///< one for each location and place that it came from
+};
+
+}  // namespace bw::sim::races
