@@ -25,8 +25,7 @@ cudaError_t in_order(Runtime& runtime, const char* api, cudaStream_t stream, Ope
   }
   const cudaError_t error = submit(runtime, api, stream, std::move(operation));
   if (error != cudaSuccess || returns == Return::at_once) return error;
-  const cudaError_t waited =
-      wait_until(runtime, [&] { return is_done(*find_stream(stream)); });
+  const cudaError_t waited = wait_until(runtime, [&] { return is_done(*find_stream(stream)); });
   if (waited == cudaSuccess) note_wait(runtime, *find_stream(stream));
   return waited;
 }

@@ -23,8 +23,7 @@ races::StreamOrder::Stream named(const CUstream_st& stream) {
 }
 
 /// The rows of one side of a copy that lie in device memory.
-std::vector<MemoryRange> rows(Runtime& runtime, const void* first, CopySide side,
-                              CopyShape shape) {
+std::vector<MemoryRange> rows(Runtime& runtime, const void* first, CopySide side, CopyShape shape) {
   std::vector<MemoryRange> all;
   const auto address = reinterpret_cast<uint64_t>(first);
   if (!runtime.device().memory().in_arena(address)) return all;

@@ -30,7 +30,7 @@ struct KernelOperation {
   std::vector<cudaLaunchAttribute> attributes;  ///< of the launch
   std::vector<std::byte> arguments;             ///< as the kernel's parameters lie
   std::shared_ptr<Grid> waiting;                ///< a launch that has begun and waits
-  std::shared_ptr<races::StreamOperation> order;  ///< its place among others, for races
+  std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 };
 
 /// Memory is copied.
@@ -43,7 +43,7 @@ struct CopyOperation {
   CopyShape shape;                                 ///< M, N, K and formats
   cudaMemcpyKind kind = cudaMemcpyDefault;         ///< which one it is
   std::shared_ptr<std::vector<std::byte>> staged;  ///< what `source` was when it had to wait
-  std::shared_ptr<races::StreamOperation> order;  ///< its place among others, for races
+  std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 
   /// Keeps the source's bytes where they are pageable host memory: such a copy has read them when
   /// the call returns.
@@ -57,7 +57,7 @@ struct FillOperation {
   CopySide side;                ///< where
   FillValue value;              ///< what is written
   CopyShape shape;              ///< M, N, K and formats
-  std::shared_ptr<races::StreamOperation> order;  ///< its place among others, for races
+  std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 };
 
 /// A function of the host's. It runs without the runtime's lock.

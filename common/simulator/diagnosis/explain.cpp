@@ -23,7 +23,7 @@ class Watch final : public LaunchObserver {
 void watch(Device& device) {
   if (device.settings().checks != Checks::off) device.observe(std::make_unique<Watch>());
   if (device.settings().checks == Checks::races)
-    device.observe(std::make_unique<races::RaceWatch>());
+    device.observe(std::make_unique<races::RaceWatch>(device.memory()));
 }
 
 LaunchResult explained(LaunchResult result) {

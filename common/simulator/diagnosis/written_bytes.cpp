@@ -58,8 +58,8 @@ void WrittenBytes::copy(uint64_t destination, uint64_t source, size_t size_bytes
     return;
   }
   const size_t first_source = source - from->first, first = destination - to->first;
-  const size_t count = std::min({size_bytes, from->second.size_bytes - first_source,
-                                 to->second.size_bytes - first});
+  const size_t count =
+      std::min({size_bytes, from->second.size_bytes - first_source, to->second.size_bytes - first});
   std::vector<bool> written(count);  // the two may overlap
   for (size_t i = 0; i < count; ++i) written[i] = from->second.is_set(first_source + i);
   std::vector<uint64_t>& words = allocations_[to->first].words;

@@ -27,7 +27,8 @@ class WrittenBytes {
   void write(uint64_t address, size_t size_bytes);
   /// Bytes take the place of others, written or not. What is not known of counts as written.
   void copy(uint64_t destination, uint64_t source, size_t size_bytes);
-  /// The first run of unwritten bytes among these; bytes outside of what was added count as written.
+  /// The first run of unwritten bytes among these; bytes outside of what was added count as
+  /// written.
   [[nodiscard]] ByteRange first_unwritten(uint64_t address, size_t size_bytes) const;
 
  private:
@@ -35,7 +36,9 @@ class WrittenBytes {
     size_t size_bytes = 0;
     std::vector<uint64_t> words;  ///< a bit for each byte, the lowest first
 
-    [[nodiscard]] bool is_set(size_t byte) const { return (words[byte / 64] >> byte % 64 & 1) != 0; }
+    [[nodiscard]] bool is_set(size_t byte) const {
+      return (words[byte / 64] >> byte % 64 & 1) != 0;
+    }
   };
   /// The allocation that holds the address, or end().
   [[nodiscard]] std::map<uint64_t, Bits>::const_iterator find(uint64_t address) const;

@@ -72,9 +72,9 @@ __global__ void edge_maximum(const int* nindex, const int* nlist, int* data1, in
   const int neighbour = nlist[nindex[v + 1] - 1];
   if (neighbour <= v) return;
   if constexpr (guarded) {
-    if (data1[0] >= data2[neighbour]) return;  // expect: edge_maximum_racy BW-R12
+    if (data2[0] >= data1[neighbour]) return;  // expect: edge_maximum_racy BW-R12
   }
-  atomicMax(data1, data2[neighbour]);  // expect: edge_maximum_racy BW-R12
+  atomicMax(data2, data1[neighbour]);  // expect: edge_maximum_racy BW-R12
 }
 
 // Each vertex takes the largest value of its neighbours: from the old values, or in place.
@@ -150,6 +150,7 @@ __global__ void path_compression(const int*, const int*, int* data1, int*) {
     for (int next = atomicOr(&data1[v], 0); next < v; next = atomicOr(&data1[v], 0)) v = next;
     atomicExch(&data1[start], v);
   } else {
+    // expect: path_compression_racy BW-R12
     for (int next = data1[v]; next < v; next = data1[v])
       v = next;        // expect: path_compression_racy BW-R12
     data1[start] = v;  // expect: path_compression_racy BW-R12

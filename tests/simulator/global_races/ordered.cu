@@ -7,6 +7,7 @@
 
 #include "common/device/bulk_copy.cuh"
 #include "common/device/cluster.cuh"
+#include "common/device/fence.cuh"
 #include "common/device/grid_dependency.cuh"
 #include "common/device/mbarrier.cuh"
 #include "common/device/shared_address.cuh"
@@ -145,7 +146,7 @@ template <bool waits>
 __global__ void read_of_bulk_store(int* data, int* result) {
   __shared__ alignas(128) int values[kThreads];
   values[threadIdx.x] = 1;
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  ptx::fence_proxy_async_shared();
   __syncthreads();
   int* const place = data + blockIdx.x * kThreads;
   if (threadIdx.x == 0) {
@@ -170,7 +171,10 @@ __global__ void bulk_load_of_writes(int* data, int* result) {
   int* const place = data + blockIdx.x * kThreads;
   place[threadIdx.x] = 1;  // expect: bulk_load_of_writes_racy BW-R03
   if constexpr (fenced) asm volatile("fence.proxy.async;" ::: "memory");
-  if (threadIdx.x == 0) ptx::mbarrier_init(ptx::shared_address(&full), 1);
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(ptx::shared_address(&full), 1);
+    ptx::fence_mbarrier_init();
+  }
   __syncthreads();
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(ptx::shared_address(&full), kBytes);
@@ -188,7 +192,7 @@ template <bool plain>
 __global__ void bulk_reduction(int* data, int*) {
   __shared__ alignas(128) int values[kThreads];
   values[threadIdx.x] = 1;
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  ptx::fence_proxy_async_shared();
   __syncthreads();
   if (threadIdx.x != 0) return;
   if (plain && blockIdx.x == 1) {
@@ -232,7 +236,7 @@ __global__ void change_map(CUtensorMap* map, float* other, float* result) {
   __shared__ alignas(8) uint64_t full[2];
   if (threadIdx.x != 0) return;
   for (uint64_t& barrier : full) ptx::mbarrier_init(ptx::shared_address(&barrier), 1);
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  ptx::fence_mbarrier_init();
   const auto load = [&](int copy) {
     const uint32_t barrier = ptx::shared_address(&full[copy]);
     ptx::mbarrier_arrive_expect_tx(barrier, sizeof box[0]);

@@ -28,7 +28,7 @@ __device__ void fence() {
 template <Scope scope>
 __device__ int exchange(int* address, int value) {
   if constexpr (scope == Scope::cta) {
-    return atomicExch_block(address, value);
+    return atomicExch_block(address, value);  // expect: message_flag_racy lock_scope_racy BW-R06
   } else {
     return atomicExch(address, value);
   }
@@ -37,7 +37,7 @@ __device__ int exchange(int* address, int value) {
 template <Scope scope>
 __device__ int compare_and_swap(int* address, int expected, int value) {
   if constexpr (scope == Scope::cta) {
-    return atomicCAS_block(address, expected, value);
+    return atomicCAS_block(address, expected, value);  // expect: lock_scope_racy BW-R06
   } else {
     return atomicCAS(address, expected, value);
   }
@@ -60,14 +60,14 @@ template <Between between, Scope scope>
 __global__ void message(int* flag, int* data, int* result) {
   const int me = side<between>();
   if (me == 0) {
-    data[0] = 1;  // expect: message_ctas_racy BW-R12
+    data[0] = 1;
     fence<scope>();
-    exchange<scope>(flag, 1);  // expect: message_flag_racy BW-R06
+    exchange<scope>(flag, 1);
   } else if (me == 1) {
     while (atomicAdd(flag, 0) == 0) {  // expect: message_flag_racy BW-R06
     }
     fence<scope>();
-    result[0] = data[0];  // expect: message_ctas_racy BW-R12
+    result[0] = data[0];
   }
 }
 
@@ -180,13 +180,13 @@ template <Between between, Scope lock_scope, Scope fence_scope, bool at_entry = 
           bool at_exit = true>
 __device__ void locked_update(int* lock, int* data) {
   if (side<between>() < 0) return;
-  while (compare_and_swap<lock_scope>(lock, 0, 1) != 0) {  // expect: lock_scope_racy BW-R06
+  while (compare_and_swap<lock_scope>(lock, 0, 1) != 0) {
   }
   if constexpr (at_entry) fence<fence_scope>();
   // expect: lock_fence_racy BW-R06; expect: lock_no_entry_racy lock_no_exit_racy BW-R07
   data[0] += 1;
   if constexpr (at_exit) fence<fence_scope>();
-  exchange<lock_scope>(lock, 0);  // expect: lock_scope_racy BW-R06
+  exchange<lock_scope>(lock, 0);
 }
 template <Between between, Scope lock_scope, Scope fence_scope, bool at_entry = true,
           bool at_exit = true>

@@ -19,6 +19,8 @@ FAULT_STATUS = 70
 _MARK = re.compile(r"\bexpect:\s*([\w ]+?)\s+(BW-\w+)")
 _CODE = re.compile(r"\bBW-[A-Z]\d+")
 _PLACE = re.compile(r"(\w+\.cu):(\d+)")
+# The two accesses of a race.
+_SIDE = re.compile(r"^\s*(?:first|second): .*?(\w+\.cu):(\d+)", re.MULTILINE)
 WRONG = ("_racy", "_faulty")
 
 
@@ -66,10 +68,11 @@ def complaint(name, expected, ended):
         code = _CODE.search(text).group()
         if code not in codes:
             return f"seed {seed}: {code} instead of {' or '.join(sorted(codes))}:\n{text}"
-        named = {(file, int(line)) for file, line in _PLACE.findall(text)}
-        if not named & places or len(named & places) < min(2, len(places)):
+        sides = [(file, int(line)) for file, line in _SIDE.findall(text)][:2] or [
+            (file, int(line)) for file, line in _PLACE.findall(text)][:1]
+        if not sides or not set(sides) <= places:
             wanted = ", ".join(f"{file}:{line}" for file, line in sorted(places))
-            return f"seed {seed}: names not the lines of {wanted}:\n{text}"
+            return f"seed {seed}: names {sides} and not lines of {wanted}:\n{text}"
     return ""
 
 

@@ -25,14 +25,21 @@ enum class Proxy : uint8_t {
 /// There are few of them: shadows hold their numbers (AccessorTable).
 struct Accessor {
   const Instruction* instruction = nullptr;  ///< what accesses, or has issued the operation
-  uint32_t agent = 0;                        ///< number of the warp in its cluster, or of the chain
-  uint16_t cta_rank = 0;                     ///< of the warp that accesses or has issued
-  uint16_t warp = 0;                         ///< number of that warp in its CTA
-  bool is_async = false;                     ///< whether the agent is a chain
-  bool writes = false;                       ///< whether it writes (an atomic does)
+  uint64_t cluster = 0;                      ///< index of its cluster, where clusters share a table
+  uint32_t source = 0;    ///< where operations of streams share a table: which one
+  uint32_t agent = 0;     ///< number of the warp in its cluster, or of the chain
+  uint16_t cta_rank = 0;  ///< of the warp that accesses or has issued
+  uint16_t warp = 0;      ///< number of that warp in its CTA
+  bool is_async = false;  ///< whether the agent is a chain
+  bool writes = false;    ///< whether it writes (an atomic does)
   /// Whether it is an atomic or another strong operation: two of them whose scopes contain each
   /// other do not race.
   bool is_strong = false;
+  /// Of a strong one: whether it is .volatile, which CUDA C++ does not make an atomic; and whether
+  /// that is a load which waits for a change.
+  bool is_volatile = false, is_poll = false;
+  /// Before its thread has waited for the grid that came before (programmatic dependent launch).
+  bool is_early = false;
   MemoryScope scope = MemoryScope::unspecified;  ///< of a strong one
   Proxy proxy = Proxy::generic;                  ///< by which way
   /// What accesses, for reports: "store", "atomic", "tensor copy", "tcgen05.mma", ...
@@ -42,11 +49,26 @@ struct Accessor {
 };
 
 /// Whether two strong accesses are strong towards each other (PTX ISA, "Morally strong
-/// operations").
+/// operations"). A volatile access counts as strong where it waits for a change, or reads what
+/// atomics write; two that write, or exchange data, do not.
 [[nodiscard]] inline bool are_morally_strong(const Accessor& a, const Accessor& b) {
   if (!a.is_strong || !b.is_strong) return false;
-  const bool same_cta = a.cta_rank == b.cta_rank;
-  return same_cta || (a.scope != MemoryScope::cta && b.scope != MemoryScope::cta);
+  if ((a.is_volatile || b.is_volatile) && !a.is_poll && !b.is_poll) {
+    const bool reads_atomic = (a.is_volatile && !a.writes && !b.is_volatile) ||
+                              (b.is_volatile && !b.writes && !a.is_volatile);
+    if (!reads_atomic) return false;
+  }
+  if (a.cluster == b.cluster && a.cta_rank == b.cta_rank) return true;
+  const MemoryScope needed = a.cluster == b.cluster ? MemoryScope::cluster : MemoryScope::gpu;
+  return a.scope >= needed && b.scope >= needed;
+}
+
+/// Whether what races with an earlier access races with a later one, which is ordered behind it,
+/// as well: then only that need be remembered.
+[[nodiscard]] inline bool replaces(const Accessor& later, const Accessor& earlier) {
+  if (earlier.writes && !later.writes) return false;
+  if (earlier.is_early && !later.is_early) return false;
+  return !later.is_strong || earlier.is_strong;
 }
 
 /// Accessors by number.

@@ -20,6 +20,62 @@ void VectorClock::learn_foreign(uint64_t agent, Clock clock) {
     foreign_.insert(found, {agent, clock});
 }
 
+void VectorClock::learn_foreign_lanes(uint64_t cluster, uint32_t warp, LaneMask lanes,
+                                      Clock clock) {
+  if (lanes == kAllLanes) {
+    learn_foreign(foreign_warp(cluster, warp, kEveryLane), clock);
+    return;
+  }
+  for (const int lane : lanes_of(lanes))
+    learn_foreign(foreign_warp(cluster, warp, static_cast<uint32_t>(lane)), clock);
+}
+
+LaneMask VectorClock::foreign_lanes_known(uint64_t cluster, uint32_t warp, Clock clock) const {
+  LaneMask known = 0;
+  auto entry =
+      std::lower_bound(foreign_.begin(), foreign_.end(), foreign_warp(cluster, warp, 0), before);
+  for (; entry != foreign_.end(); ++entry) {
+    if (entry->agent > foreign_warp(cluster, warp, kEveryLane)) break;
+    if (entry->clock < clock) continue;
+    if (entry->agent == foreign_warp(cluster, warp, kEveryLane)) return kAllLanes;
+    known |= lane_bit(static_cast<int>(entry->agent % (2 * kEveryLane)));
+  }
+  return known;
+}
+
+VectorClock VectorClock::as_foreign(uint64_t cluster) const {
+  VectorClock other;
+  std::vector<ForeignClock>& out = other.foreign_;
+  for (uint32_t warp = 0; warp < warps_.size(); ++warp)
+    if (warps_[warp] != 0) out.push_back({foreign_warp(cluster, warp, kEveryLane), warps_[warp]});
+  for (const LaneClock& entry : lanes_)
+    for (const int lane : lanes_of(entry.lanes))
+      out.push_back({foreign_warp(cluster, entry.warp, static_cast<uint32_t>(lane)), entry.clock});
+  for (uint32_t chain = 0; chain < chains_.size(); ++chain)
+    if (chains_[chain] != 0) out.push_back({foreign_chain(cluster, chain), chains_[chain]});
+  out.insert(out.end(), foreign_.begin(), foreign_.end());
+  std::sort(out.begin(), out.end(),
+            [](const ForeignClock& a, const ForeignClock& b) { return a.agent < b.agent; });
+  return other;
+}
+
+void VectorClock::take_home(uint64_t cluster) {
+  const auto first =
+      std::lower_bound(foreign_.begin(), foreign_.end(), foreign_warp(cluster, 0, 0), before);
+  auto end = first;
+  for (; end != foreign_.end() && end->agent < foreign_warp(cluster + 1, 0, 0); ++end) {
+    const auto agent = static_cast<uint32_t>(end->agent);
+    if ((agent & kChainBit) != 0) {
+      learn_chain(agent & ~static_cast<uint32_t>(kChainBit), end->clock);
+      continue;
+    }
+    const uint32_t lane = agent % (2 * kEveryLane);
+    learn_lanes(agent / (2 * kEveryLane),
+                lane == kEveryLane ? kAllLanes : lane_bit(static_cast<int>(lane)), end->clock);
+  }
+  foreign_.erase(first, end);
+}
+
 void VectorClock::raise(uint32_t warp, LaneMask lanes, Clock clock) {
   for (size_t i = 0; i < lanes_.size();) {
     LaneClock& entry = lanes_[i];

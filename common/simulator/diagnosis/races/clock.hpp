@@ -69,6 +69,25 @@ class VectorClock {
   }
   /// An agent of another cluster becomes known up to `clock`.
   void learn_foreign(uint64_t agent, Clock clock);
+  /// Lanes of a warp of another cluster become known up to `clock`.
+  void learn_foreign_lanes(uint64_t cluster, uint32_t warp, LaneMask lanes, Clock clock);
+  /// The lanes of a warp of another cluster that are known up to `clock` at least.
+  [[nodiscard]] LaneMask foreign_lanes_known(uint64_t cluster, uint32_t warp, Clock clock) const;
+  /// The lanes of an agent, of this cluster or another, that are known up to `clock` at least; of a
+  /// chain all or none.
+  [[nodiscard]] LaneMask known(bool is_foreign, uint64_t cluster, bool is_chain, uint32_t agent,
+                               Clock clock) const {
+    if (is_chain) {
+      const bool is_known =
+          is_foreign ? foreign(foreign_chain(cluster, agent)) >= clock : knows_chain(agent, clock);
+      return is_known ? kAllLanes : 0;
+    }
+    return is_foreign ? foreign_lanes_known(cluster, agent, clock) : lanes_known(agent, clock);
+  }
+  /// The same for the other clusters: agents of this one, `cluster`, are foreign there.
+  [[nodiscard]] VectorClock as_foreign(uint64_t cluster) const;
+  /// What came back from other clusters of this cluster's own agents is no longer foreign.
+  void take_home(uint64_t cluster);
   /// Everything that `other` knows becomes known.
   void join(const VectorClock& other);
   /// Whether nothing is known.
@@ -87,6 +106,16 @@ class VectorClock {
   [[nodiscard]] std::span<const ForeignClock> foreign_clocks() const { return foreign_; }
 
  private:
+  /// How foreign clocks name a warp's lanes (or all of them), and a chain.
+  static constexpr uint64_t foreign_warp(uint64_t cluster, uint32_t warp, uint32_t lane) {
+    return cluster << 32 | uint64_t{warp} << 6 | lane;
+  }
+  static constexpr uint64_t foreign_chain(uint64_t cluster, uint32_t chain) {
+    return cluster << 32 | kChainBit | chain;
+  }
+  static constexpr uint64_t kChainBit = 1ull << 31;
+  static constexpr uint32_t kEveryLane = kWarpLanes;  ///< instead of a lane's number
+
   /// Lanes above the common clock; `lanes_` keeps its entries of a warp disjoint.
   void raise(uint32_t warp, LaneMask lanes, Clock clock);
   /// Where all lanes of the warp stand above its common clock, that rises to the least of them.
@@ -116,6 +145,19 @@ struct View {
     async.join(other.async);
     async_global.join(other.async_global);
     inits.join(other.inits);
+  }
+  /// The same for the other clusters, whose mbarriers are none of this one's.
+  [[nodiscard]] View as_foreign(uint64_t cluster) const {
+    return {generic.as_foreign(cluster),
+            async.as_foreign(cluster),
+            async_global.as_foreign(cluster),
+            {}};
+  }
+  /// See VectorClock::take_home.
+  void take_home(uint64_t cluster) {
+    generic.take_home(cluster);
+    async.take_home(cluster);
+    async_global.take_home(cluster);
   }
   /// Whether nothing is known.
   [[nodiscard]] bool empty() const {

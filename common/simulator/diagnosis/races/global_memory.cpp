@@ -31,15 +31,15 @@ bool is_written_strong(MemoryOrder order) {
 }
 
 bool is_memory_access(const OpcodeRow& row) {
-  return row.base.starts_with("ld") || row.base.starts_with("st") ||
-         row.base.starts_with("atom") || row.base.starts_with("red");
+  return row.base.starts_with("ld") || row.base.starts_with("st") || row.base.starts_with("atom") ||
+         row.base.starts_with("red");
 }
 
 /// "16 bytes at 0x7f..., 32 bytes into cudaMalloc of 4096 bytes".
 std::string memory_text(DeviceMemory& memory, uint64_t address, uint32_t bytes) {
   const Allocation* const allocation = memory.find(address);
-  std::string text = fmt::format("global memory, {} byte{} at {:#x}", bytes, bytes == 1 ? "" : "s",
-                                 address);
+  std::string text =
+      fmt::format("global memory, {} byte{} at {:#x}", bytes, bytes == 1 ? "" : "s", address);
   if (allocation != nullptr)
     text += fmt::format(" (byte {} of {})", address - allocation->address, allocation->description);
   return text;
@@ -55,6 +55,8 @@ namespace {
 RaceSide describe_side(const OperationShape& shape, const Accessor& accessor, uint64_t cluster) {
   RaceSide side;
   side.accessor = accessor;
+  // A thread, although its cluster or launch was taken for one agent.
+  side.accessor.is_async = accessor.proxy != Proxy::generic;
   side.unit = accessor.unit;
   if (shape.kernel == nullptr) {
     side.place = side.line = shape.name;
@@ -69,9 +71,9 @@ RaceSide describe_side(const OperationShape& shape, const Accessor& accessor, ui
   const Dim3 cta{first.x * shape.cluster.x + offset.x, first.y * shape.cluster.y + offset.y,
                  first.z * shape.cluster.z + offset.z};
   side.line = kernel.module().ptx().describe_place(source);
-  side.place = fmt::format("{}: `{}` in {}, CTA ({},{},{})",
-                           kernel.module().ptx().describe_location(source), source.opcode,
-                           kernel.name(), cta.x, cta.y, cta.z);
+  side.place =
+      fmt::format("{}: `{}` in {}, CTA ({},{},{})", kernel.module().ptx().describe_location(source),
+                  source.opcode, kernel.name(), cta.x, cta.y, cta.z);
   if (shape.cluster.volume() > 1) side.place += fmt::format(" rank {}", accessor.cta_rank);
   side.place += fmt::format(", warp {}", accessor.warp);
   return side;
@@ -84,6 +86,7 @@ Touch touch_of(AccessorTable& accessors, const Accessor& accessor, Clock clock, 
   touch.accessor = &accessors[touch.number];
   touch.clock = clock;
   touch.view = &view;
+  touch.fenced = &View::generic;  // ends of clusters and launches are fences for all proxies
   return touch;
 }
 
@@ -93,7 +96,8 @@ LaunchRaces::LaunchRaces(Grid& grid, StreamOperation operation, bool is_programm
     : memory_(grid.device().memory()),
       shape_{&grid.kernel(), grid.configuration().grid, grid.configuration().cluster, {}},
       operation_(std::move(operation)),
-      is_programmatic_(is_programmatic) {
+      is_programmatic_(is_programmatic),
+      clusters_(grid.clusters().volume()) {
   if (are_clusters_linked(grid)) linked_ = std::make_shared<GlobalShadow>();
 }
 
@@ -102,6 +106,7 @@ std::shared_ptr<GlobalShadow> LaunchRaces::shadow_of_cluster() {
 }
 
 void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& shadow) {
+  ++taken_;
   if (shadow == linked_) return;
   // Nothing is known of the clusters before; what the cluster did itself is in order.
   View own;
@@ -111,12 +116,11 @@ void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& sh
     Accessor accessor = shadow->accessors[entry.number()];
     accessor.agent = chain;
     accessor.is_async = true;
-    accessor.proxy = Proxy::generic;
     const Touch touch = touch_of(all_.accessors, accessor, 1, own);
     all_.bytes.check_and_add_block(address, bytes, touch, [&](const Conflict& conflict) {
       const Accessor& earlier = all_.accessors[conflict.earlier.number()];
-      const Missing missing = earlier.is_strong && accessor.is_strong ? Missing::wider_scope
-                                                                      : Missing::global_order;
+      const Missing missing =
+          earlier.is_strong && accessor.is_strong ? Missing::wider_scope : Missing::global_order;
       findings_.add(missing, earlier.instruction, accessor.instruction, [&] {
         Finding finding;
         finding.missing = missing;
@@ -166,14 +170,13 @@ void DeviceRaces::end(const LaunchRaces& launch, Findings& findings) {
     accessor.cluster = 0;
     accessor.agent = operation.chain;
     accessor.is_async = true;
-    accessor.proxy = Proxy::generic;
     const bool is_early = std::exchange(accessor.is_early, false);
     const Touch touch =
         touch_of(all_->accessors, accessor, operation.clock, is_early ? early : before);
     all_->bytes.check_and_add_block(address, bytes, touch, [&](const Conflict& conflict) {
       const Accessor& earlier = all_->accessors[conflict.earlier.number()];
-      const bool would_wait = is_early && before.generic.knows_chain(earlier.agent,
-                                                                    conflict.earlier.clock);
+      const bool would_wait =
+          is_early && before.generic.knows_chain(earlier.agent, conflict.earlier.clock);
       const Missing missing = would_wait ? Missing::previous_grid : Missing::launch_order;
       findings.add(missing, earlier.instruction, accessor.instruction, [&] {
         Finding finding;
@@ -204,17 +207,18 @@ void DeviceRaces::host_operation(const StreamOperation& operation, const std::st
     accessor.writes = is_write;
     const Touch touch = touch_of(all_->accessors, accessor, operation.clock, before);
     for (const MemoryRange& range : is_write ? writes : reads)
-      all_->bytes.check_and_add(range.address, range.size_bytes, touch, [&](const Conflict& conflict) {
-        const Accessor& earlier = all_->accessors[conflict.earlier.number()];
-        findings.add(Missing::launch_order, earlier.instruction, nullptr, [&] {
-          Finding finding;
-          finding.missing = Missing::launch_order;
-          finding.earlier = side_of(earlier);
-          finding.later = side_of(accessor);
-          finding.memory = memory_text(memory_, conflict.address, conflict.bytes);
-          return finding;
-        });
-      });
+      all_->bytes.check_and_add(
+          range.address, range.size_bytes, touch, [&](const Conflict& conflict) {
+            const Accessor& earlier = all_->accessors[conflict.earlier.number()];
+            findings.add(Missing::launch_order, earlier.instruction, nullptr, [&] {
+              Finding finding;
+              finding.missing = Missing::launch_order;
+              finding.earlier = side_of(earlier);
+              finding.later = side_of(accessor);
+              finding.memory = memory_text(memory_, conflict.address, conflict.bytes);
+              return finding;
+            });
+          });
   }
 }
 
@@ -275,10 +279,9 @@ bool GlobalRaces::is_poll(const Instruction& instruction) {
     if (is_memory_access(row) || row.base == "ret" || row.base == "exit") break;
     if (row.base != "bra" || code[next].target > index) continue;
     const auto begin = code.begin() + code[next].target;
-    found->second = std::none_of(begin, code.begin() + static_cast<std::ptrdiff_t>(index),
-                                 [&](const Instruction& one) {
-                                   return is_memory_access(kernel.row(one));
-                                 });
+    found->second =
+        std::none_of(begin, code.begin() + static_cast<std::ptrdiff_t>(index),
+                     [&](const Instruction& one) { return is_memory_access(kernel.row(one)); });
     break;
   }
   return found->second;
@@ -391,8 +394,7 @@ void GlobalRaces::visit(LaneMask lanes, Touch& touch, uint32_t bytes, Found&& fo
       if ((of_run & lanes) != 0) piece(run.address, of_run & lanes);
       continue;
     }
-    const auto of_run =
-        static_cast<LaneMask>(((uint64_t{1} << run.count) - 1) << run.first_lane);
+    const auto of_run = static_cast<LaneMask>(((uint64_t{1} << run.count) - 1) << run.first_lane);
     if ((of_run & ~lanes) == 0) {
       shadow.run<checks, adds>(run.address, bytes, run.first_lane, run.count, touch, found);
       continue;
@@ -408,8 +410,8 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
   const bool reads = event.access != Access::write;
   const bool writes = event.access != Access::read;
   // red reads for itself alone.
-  const bool learns = reads && !detector_.cluster().kernel().row(*event.origin.instruction)
-                                    .base.starts_with("red");
+  const bool learns =
+      reads && !detector_.cluster().kernel().row(*event.origin.instruction).base.starts_with("red");
   const Party self = party(event.origin);
   std::vector<Released> released;
   for (const int lane : lanes_of(lanes)) {
@@ -444,8 +446,8 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
                             threads.now(origin)};
     if (strength.releases)
       released.push_back({self, strength.scope, threads.snapshot(origin)});
-    else if (const auto found = threads_.find(threads.warp_of(origin) * kWarpLanes +
-                                              static_cast<uint32_t>(lane));
+    else if (const auto found =
+                 threads_.find(threads.warp_of(origin) * kWarpLanes + static_cast<uint32_t>(lane));
              found != threads_.end())
       found->second.collect_released(self, strength.scope, released);
     shadow_->locations.write(location, event.atomic, released, writer);
@@ -469,15 +471,15 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
   for (const int lane : lanes_of(event.origin.lanes)) {
     const Origin origin = with_lanes(event.origin, lane_bit(lane));
     if (instruction.order != MemoryOrder::release) {
-      if (const auto found = threads_.find(threads.warp_of(origin) * kWarpLanes +
-                                           static_cast<uint32_t>(lane));
+      if (const auto found =
+              threads_.find(threads.warp_of(origin) * kWarpLanes + static_cast<uint32_t>(lane));
           found != threads_.end()) {
         found->second.acquire_fence(self, scope, [&](const Released& one, bool meets) {
           if (meets)
             threads.acquire(origin, at_home(one));
           else
-            threads.change_groups(
-                origin, [&](LaneGroup& group) { group.too_narrow.join(at_home(one)); });
+            threads.change_groups(origin,
+                                  [&](LaneGroup& group) { group.too_narrow.join(at_home(one)); });
         });
       }
     }
@@ -499,7 +501,8 @@ void GlobalRaces::on_copy(const CopyEvent& event) {
   if (copy.unit == CopyUnit::cp_async) return read_by_threads(event);
   const CopyAgents* const agents = detector_.copy(copy.id);
   if (agents == nullptr) return;
-  const auto operate = [&](const Agent& agent, const std::vector<MemoryRange>& ranges, bool writes) {
+  const auto operate = [&](const Agent& agent, const std::vector<MemoryRange>& ranges,
+                           bool writes) {
     Accessor accessor = accessor_of(event.origin);
     const uint32_t warp = accessor.agent;
     accessor.agent = agent.chain;
@@ -529,14 +532,15 @@ void GlobalRaces::on_copy(const CopyEvent& event) {
     }
   };
   operate(agents->reads, copy.source_rows.empty() ? copy.sources : copy.source_rows, false);
-  operate(agents->writes,
-          copy.destination_rows.empty() ? copy.destinations : copy.destination_rows, true);
+  operate(agents->writes, copy.destination_rows.empty() ? copy.destinations : copy.destination_rows,
+          true);
   if (copy.tensor_map != 0) check_map(event, agents->reads);
 }
 
 void GlobalRaces::read_by_threads(const CopyEvent& event) {
-  // cp.async of a warp: a source for each lane, read like a load at some time until it is waited for.
-  // The waits of a thread order its own later accesses alone, so the issue stands for the read.
+  // cp.async of a warp: a source for each lane, read like a load at some time until it is waited
+  // for. The waits of a thread order its own later accesses alone, so the issue stands for the
+  // read.
   auto source = event.copy.sources.begin();
   for (const int lane : lanes_of(event.origin.lanes)) {
     if (source == event.copy.sources.end()) return;
@@ -594,9 +598,8 @@ void GlobalRaces::check_map(const CopyEvent& event, const Agent& agent) {
     shadow_->bytes.add(address, kTensorMapBytes, touch);
     return;
   }
-  shadow_->bytes.check_and_add(address, kTensorMapBytes, touch, [&](const Conflict& conflict) {
-    found(conflict, touch, nullptr);
-  });
+  shadow_->bytes.check_and_add(address, kTensorMapBytes, touch,
+                               [&](const Conflict& conflict) { found(conflict, touch, nullptr); });
 }
 
 // ---- Reports
@@ -610,22 +613,21 @@ LaneMask GlobalRaces::lanes_at(const ShadowEntry& entry, uint32_t bytes) {
   return lanes;
 }
 
-void GlobalRaces::found(const Conflict& conflict, const Touch& touch,
-                        const LaneGroup* group) {
+void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const LaneGroup* group) {
   const Accessor& earlier = shadow_->accessors[conflict.earlier.number()];
   const Accessor& later = *touch.accessor;
   const auto knows = [&](const View& view) {
-    const LaneMask lanes =
-        conflict.earlier_lane < 0 ? kAllLanes : lane_bit(conflict.earlier_lane);
+    const LaneMask lanes = conflict.earlier_lane < 0 ? kAllLanes : lane_bit(conflict.earlier_lane);
     return (lanes & ~view.generic.known(earlier.cluster != cluster_index_, earlier.cluster,
-                                        earlier.is_async, earlier.agent,
-                                        conflict.earlier.clock)) == 0;
+                                        earlier.is_async, earlier.agent, conflict.earlier.clock)) ==
+           0;
   };
   const bool both_strong = earlier.is_strong && later.is_strong;
   if (both_strong && group != nullptr && conflict.lane >= 0) {
     // Strong accesses of one location have one order. What a strong read has seen comes before what
     // the thread does to the location afterwards, with or without a fence.
-    const auto order = threads_.find(later.agent * kWarpLanes + static_cast<uint32_t>(conflict.lane));
+    const auto order =
+        threads_.find(later.agent * kWarpLanes + static_cast<uint32_t>(conflict.lane));
     View loose;
     if (order != threads_.end())
       order->second.acquire_fence({cluster_index_, later.cta_rank}, MemoryScope::sys,
@@ -636,13 +638,12 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch,
     const bool is_atomic = later.writes && !later.is_volatile;
     if ((reads_only || is_atomic) && knows(loose)) return;
     if (later.writes &&
-        shadow_->bytes.any(conflict.address, conflict.bytes,
-                           [&](const ShadowEntry& entry, uint32_t bytes) {
-                             const Accessor& own = shadow_->accessors[entry.number()];
-                             return !own.is_async && !own.writes && own.cluster == later.cluster &&
-                                    own.agent == later.agent &&
-                                    lanes_at(entry, bytes) == lane_bit(conflict.lane);
-                           }))
+        shadow_->bytes.any(
+            conflict.address, conflict.bytes, [&](const ShadowEntry& entry, uint32_t bytes) {
+              const Accessor& own = shadow_->accessors[entry.number()];
+              return !own.is_async && !own.writes && own.cluster == later.cluster &&
+                     own.agent == later.agent && lanes_at(entry, bytes) == lane_bit(conflict.lane);
+            }))
       return;
   }
   Missing missing = Missing::global_order;
@@ -662,8 +663,7 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch,
     missing = Missing::wider_scope;
   else if (group != nullptr && knows(group->relaxed))
     missing = Missing::release_acquire;
-  const LaneMask earlier_lanes =
-      conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
+  const LaneMask earlier_lanes = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
   detector_.report(missing, earlier, earlier_lanes, later,
                    conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane),
                    memory_text(detector_.cluster().memory(), conflict.address, conflict.bytes),

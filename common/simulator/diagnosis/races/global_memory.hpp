@@ -3,10 +3,11 @@
 /// Races in global memory: what the threads and copies of a cluster do there, what strong accesses
 /// order, and what clusters and whole operations do to each other.
 ///
-/// Three shadows lie one above the other. That of a cluster knows every thread. At the cluster's end
-/// it is laid over the launch's, in which a cluster is one agent: nothing orders two clusters, so
-/// any conflict is a race. At the launch's end that is laid over the device's, in which operations
-/// of streams are the agents. Clusters that can synchronise with each other through global memory
+/// Three shadows lie one above the other. That of a cluster knows every thread. At the cluster's
+/// end it is laid over the launch's, in which a cluster is one agent: nothing orders two clusters,
+/// so any conflict is a race. At the launch's end that is laid over the device's, in which
+/// operations of streams are the agents. Clusters that can synchronise with each other through
+/// global memory
 /// ("linked") share the first shadow, and run on one host thread at this level.
 
 #include <cstdint>
@@ -36,10 +37,10 @@ struct TensorMapFence {
 
 /// Global memory as threads see it: of one cluster, or of linked ones.
 struct GlobalShadow {
-  AccessorTable accessors;            ///< who
-  ByteShadow bytes{accessors};        ///< who has accessed what
-  LocationTable locations;            ///< what strong accesses have handed on
-  std::vector<TensorMapFence> fences; ///< of tensor maps
+  AccessorTable accessors;             ///< who
+  ByteShadow bytes{accessors};         ///< who has accessed what
+  LocationTable locations;             ///< what strong accesses have handed on
+  std::vector<TensorMapFence> fences;  ///< of tensor maps
 };
 
 /// What it takes to describe who accessed: of a kernel, or of a host's copy.
@@ -62,6 +63,8 @@ class LaunchRaces {
   /// A cluster's end: its shadow is compared with those of the clusters before it. Called for one
   /// cluster after the other.
   void take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& shadow);
+  /// Whether all clusters have ended.
+  [[nodiscard]] bool has_ended() const { return taken_ == clusters_; }
   /// Races between clusters, so far.
   [[nodiscard]] const Findings& findings() const { return findings_; }
 
@@ -71,6 +74,7 @@ class LaunchRaces {
   OperationShape shape_;
   StreamOperation operation_;
   bool is_programmatic_ = false;
+  uint64_t clusters_ = 0, taken_ = 0;
   std::shared_ptr<GlobalShadow> linked_;  ///< of clusters that are linked; else null
   GlobalShadow all_;
   Findings findings_;
@@ -98,9 +102,7 @@ class DeviceRaces {
                       std::span<const MemoryRange> reads, std::span<const MemoryRange> writes,
                       Findings& findings);
   /// Memory is freed: what comes to lie there is something else.
-  void forget(uint64_t address, uint64_t size_bytes) {
-    all_->bytes.forget(address, size_bytes);
-  }
+  void forget(uint64_t address, uint64_t size_bytes) { all_->bytes.forget(address, size_bytes); }
 
  private:
   void forget_what_is_over();

@@ -24,10 +24,9 @@ void LocationTable::write(Location location, bool is_atomic, std::span<const Rel
     return;
   }
   for (const Released& one : released) {
-    const auto same =
-        std::find_if(state.released.begin(), state.released.end(), [&](const Released& other) {
-          return other.from == one.from && other.scope == one.scope;
-        });
+    const auto same = std::find_if(
+        state.released.begin(), state.released.end(),
+        [&](const Released& other) { return other.from == one.from && other.scope == one.scope; });
     if (same == state.released.end())
       state.released.push_back(one);
     else

@@ -4,10 +4,10 @@
 /// of their own or of a fence beside them (PTX ISA, "Memory Consistency Model: Release and Acquire
 /// Patterns").
 ///
-/// A release pattern is a strong write that releases, or a fence and then a strong write; an acquire
-/// pattern is a strong read that acquires, or a strong read and then a fence. The two synchronise if
-/// the read takes the value from the write (or from atomics that have changed it since) and each
-/// side's scope contains the other side.
+/// A release pattern is a strong write that releases, or a fence and then a strong write; an
+/// acquire pattern is a strong read that acquires, or a strong read and then a fence. The two
+/// synchronise if the read takes the value from the write (or from atomics that have changed it
+/// since) and each side's scope contains the other side.
 
 #include <cstdint>
 #include <memory>

@@ -73,25 +73,29 @@ bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, c
     conflict.address = static_cast<uint64_t>(byte);
     conflict.bytes = static_cast<uint32_t>(std::countr_one(common >> byte));
     conflict.earlier_lane = earlier_lanes == 0 ? -1 : lowest_lane(earlier_lanes);
-    const bool shared = !later.is_async && !earlier.is_async && later.agent == earlier.agent;
+    const bool shared = !later.is_async && !earlier.is_async && later.agent == earlier.agent &&
+                        later.cluster == earlier.cluster;
     const LaneMask others = shared ? lanes & ~lane_bit(conflict.earlier_lane) : lanes;
     conflict.lane = lanes == 0 ? -1 : lowest_lane(others != 0 ? others : lanes);
     if (shared && others == 0 && earlier_lanes != lanes)
       conflict.earlier_lane = lowest_lane(earlier_lanes & ~lanes);
   };
+  const bool is_foreign = earlier.cluster != later.cluster;
   if (earlier.is_async) {
-    if (clock.knows_chain(earlier.agent, entry.clock)) return true;
+    if (clock.known(is_foreign, earlier.cluster, true, earlier.agent, entry.clock) != 0)
+      return true;
     const int byte = std::countr_zero(common);
     note(byte, 0, lanes_at(byte));
     return false;
   }
-  const LaneMask known = clock.lanes_known(earlier.agent, entry.clock);
+  const LaneMask known =
+      clock.known(is_foreign, earlier.cluster, false, earlier.agent, entry.clock);
   if (known == kAllLanes) return true;
   const LanePattern before = entry.pattern();
   if (!before.is_linear() && (entry.lanes & ~known) == 0) return true;
   // What a lane did itself it need not be told, unless the proxies differ.
-  const bool is_own_warp =
-      touch.lanes != 0 && touch.warp == earlier.agent && later.proxy == earlier.proxy;
+  const bool is_own_warp = touch.lanes != 0 && !is_foreign && touch.warp == earlier.agent &&
+                           later.proxy == earlier.proxy;
   for (uint32_t rest = common; rest != 0; rest &= rest - 1) {
     const int byte = std::countr_zero(rest);
     const LaneMask unknown =

@@ -109,6 +109,20 @@ class ByteShadow {
     });
   }
 
+  /// check_and_add() for some bytes (a mask) of the block at `address`.
+  template <class Found>
+  void check_and_add_block(uint64_t address, uint32_t bytes, const Touch& touch, Found&& found) {
+    const uint64_t index = address / kBlockBytes;
+    visit<true, true>(require(index), index, bytes, touch, {}, found);
+  }
+  /// Calls use(address of the block, bytes as a mask, entry) for all that is remembered, ascending
+  /// by address.
+  template <class Use>
+  void for_each(Use&& use) const;
+  /// Whether is_wanted(entry, bytes in common as a mask) holds for an entry of these bytes.
+  template <class IsWanted>
+  [[nodiscard]] bool any(uint64_t address, uint64_t size, IsWanted&& is_wanted);
+
   /// Forgets what is known of these bytes: they begin a new life.
   void forget(uint64_t address, uint64_t size);
 
@@ -185,7 +199,7 @@ class ByteShadow {
         is_over = true;  // one report is enough
       }
       if constexpr (adds) {
-        if (is_over && (writes || !earlier.writes)) entry.bytes &= ~bytes;
+        if (is_over && replaces(*touch.accessor, earlier)) entry.bytes &= ~bytes;
         if (entry.bytes == 0) {
           entry = entries[--block.count];
           continue;
@@ -240,5 +254,36 @@ class ByteShadow {
   std::array<std::vector<uint32_t>, kRoom.size()> free_;
   size_t blocks_in_use_ = 0;
 };
+
+template <class Use>
+void ByteShadow::for_each(Use&& use) const {
+  std::vector<uint64_t> numbers;
+  numbers.reserve(pages_.size());
+  for (const auto& [number, page] : pages_) numbers.push_back(number);
+  std::sort(numbers.begin(), numbers.end());
+  for (const uint64_t number : numbers) {
+    const Page& page = *pages_.at(number);
+    for (uint32_t i = 0; i < kPageBlocks; ++i)
+      for (uint32_t entry = 0; entry < page[i].count; ++entry) {
+        const ShadowEntry& one = pools_[page[i].size_class][page[i].first + entry];
+        use((number * kPageBlocks + i) * kBlockBytes, one.bytes, one);
+      }
+  }
+}
+
+template <class IsWanted>
+bool ByteShadow::any(uint64_t address, uint64_t size, IsWanted&& is_wanted) {
+  bool found = false;
+  for_blocks(address, size, [&](uint64_t index, uint32_t bytes) {
+    const Block* const block = find(index);
+    if (block == nullptr) return;
+    for (uint32_t i = 0; i < block->count; ++i) {
+      const ShadowEntry& entry = entries_of(*block)[i];
+      if (const uint32_t common = entry.bytes & bytes; common != 0)
+        found = found || is_wanted(entry, common);
+    }
+  });
+  return found;
+}
 
 }  // namespace bw::sim::races

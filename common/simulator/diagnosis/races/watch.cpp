@@ -1,5 +1,7 @@
 #include "common/simulator/diagnosis/races/watch.hpp"
 
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "common/simulator/diagnosis/races/detector.hpp"
@@ -8,21 +10,37 @@ namespace bw::sim::races {
 namespace {
 
 /// The shadows of other memory than shared.
-void make_parts(Detector&) {}
+void make_parts(Detector& detector, std::shared_ptr<LaunchRaces> launch) {
+  detector.add(std::make_unique<GlobalRaces>(detector, std::move(launch)));
+}
 
 }  // namespace
 
-void RaceWatch::on_launch(Grid&) { findings_.clear(); }
+void RaceWatch::on_launch(Grid& grid) {
+  findings_.clear();
+  launches_[&grid] = device_.begin(grid);
+}
 
 std::unique_ptr<Observer> RaceWatch::observe(Cluster& cluster) {
   // Clusters hand their findings over one after the other, ascending.
   auto detector = std::make_unique<Detector>(
       cluster, [this](const Findings& found) { findings_.merge(found); });
-  make_parts(*detector);
+  make_parts(*detector, launches_.at(&cluster.grid()));
   return detector;
 }
 
 void RaceWatch::on_launch_end(const LaunchResult& result) {
+  for (auto launch = launches_.begin(); launch != launches_.end();) {
+    if (launch->second->has_ended()) {
+      findings_.merge(launch->second->findings());
+      if (result.status == RunStatus::finished) device_.end(*launch->second, findings_);
+      launch = launches_.erase(launch);
+    } else {
+      ++launch;
+    }
+  }
+  // One that has failed has not ended, and nothing can follow it.
+  if (result.status != RunStatus::finished) launches_.clear();
   if (result.status == RunStatus::finished && !findings_.empty())
     throw SimulationError(report_of(findings_));
 }

@@ -2,9 +2,11 @@
 /// \file
 /// The race detector of a device's launches.
 
-#include <mutex>
+#include <map>
+#include <memory>
 
 #include "common/simulator/diagnosis/races/finding.hpp"
+#include "common/simulator/diagnosis/races/global_memory.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/observer.hpp"
 
@@ -14,15 +16,23 @@ namespace bw::sim::races {
 /// accesses have raced ends with the report of these as a SimulationError.
 class RaceWatch final : public LaunchObserver {
  public:
+  /// Of the device that owns it.
+  explicit RaceWatch(DeviceMemory& memory) : device_(memory) {}
+
   void on_launch(Grid& grid) override;
   [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override;
   void on_launch_end(const LaunchResult& result) override;
 
+  /// Global memory between the operations of the device's streams.
+  [[nodiscard]] DeviceRaces& device() { return device_; }
   /// The races of the launch that runs or has run last.
   [[nodiscard]] const Findings& findings() const { return findings_; }
 
  private:
   Findings findings_;
+  DeviceRaces device_;
+  /// Those that run: several where one waits.
+  std::map<const Grid*, std::shared_ptr<LaunchRaces>> launches_;
 };
 
 /// The race watch of a device; nullptr where it has none.
