@@ -25,13 +25,12 @@ constexpr int kThreads = 64, kCtas = 2, kNumbers = kThreads * kCtas;
 __device__ unsigned thread_of_grid() { return threadIdx.x + blockIdx.x * blockDim.x; }
 
 __global__ void write(int* data) {
-  data[thread_of_grid()] =
-      1;  // expect: two_streams_racy non_blocking_stream_racy not_waited_racy BW-R13
+  // expect: two_streams_racy non_blocking_stream_racy not_waited_racy BW-R13
+  data[thread_of_grid()] = 1;
 }
 __global__ void read(const int* data, int* result) {
-  const int value =
-      data[kNumbers - 1 -
-           thread_of_grid()];  // expect: two_streams_racy non_blocking_stream_racy BW-R13
+  // expect: two_streams_racy non_blocking_stream_racy BW-R13
+  const int value = data[kNumbers - 1 - thread_of_grid()];
   result[thread_of_grid()] = value;
 }
 
@@ -150,8 +149,8 @@ __global__ void read_of_bulk_store(int* data, int* result) {
   __syncthreads();
   int* const place = data + blockIdx.x * kThreads;
   if (threadIdx.x == 0) {
-    ptx::bulk_store(place, ptx::shared_address(values),
-                    kBytes);  // expect: read_of_bulk_store_racy BW-R04
+    // expect: read_of_bulk_store_racy BW-R04
+    ptx::bulk_store(place, ptx::shared_address(values), kBytes);
     ptx::bulk_commit_group();
     if constexpr (waits) {
       ptx::bulk_wait_group<0>();
@@ -178,9 +177,8 @@ __global__ void bulk_load_of_writes(int* data, int* result) {
   __syncthreads();
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(ptx::shared_address(&full), kBytes);
-    ptx::bulk_load(ptx::shared_address(values), place,
-                   kBytes,                       // expect: bulk_load_of_writes_racy BW-R03
-                   ptx::shared_address(&full));  // expect: bulk_load_of_writes_racy BW-R03
+    // expect: bulk_load_of_writes_racy BW-R03
+    ptx::bulk_load(ptx::shared_address(values), place, kBytes, ptx::shared_address(&full));
   }
   while (!ptx::mbarrier_try_wait_parity(ptx::shared_address(&full), 0)) {
   }
@@ -198,11 +196,11 @@ __global__ void bulk_reduction(int* data, int*) {
   if (plain && blockIdx.x == 1) {
     data[0] = 0;  // expect: bulk_reduction_racy BW-R12
   } else {
-    asm volatile(  // expect: bulk_reduction_racy BW-R12
-        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], %2;" ::"l"(
-            __cvta_generic_to_global(data)),
-        "r"(ptx::shared_address(values)), "r"(kBytes)
-        : "memory");
+    // expect: bulk_reduction_racy BW-R12
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], %2;" ::"l"(
+                     __cvta_generic_to_global(data)),
+                 "r"(ptx::shared_address(values)), "r"(kBytes)
+                 : "memory");
     ptx::bulk_commit_group();
     ptx::bulk_wait_group<0>();
   }
@@ -240,7 +238,8 @@ __global__ void change_map(CUtensorMap* map, float* other, float* result) {
   const auto load = [&](int copy) {
     const uint32_t barrier = ptx::shared_address(&full[copy]);
     ptx::mbarrier_arrive_expect_tx(barrier, sizeof box[0]);
-    asm volatile(  // expect: map_in_flight_racy map_unfenced_racy BW-R15
+    // expect: map_in_flight_racy map_unfenced_racy BW-R15
+    asm volatile(
         "cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {0, "
         "0}], [%2];" ::"r"(ptx::shared_address(box[copy])),
         "l"(map), "r"(barrier)
@@ -252,8 +251,8 @@ __global__ void change_map(CUtensorMap* map, float* other, float* result) {
   };
   load(0);
   if constexpr (change != MapChange::in_flight) wait(0);
-  asm volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(
-                   map),  // expect: map_in_flight_racy map_unfenced_racy BW-R15
+  // expect: map_in_flight_racy map_unfenced_racy BW-R15
+  asm volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(map),
                "l"(other)
                : "memory");
   if constexpr (change != MapChange::unfenced) {

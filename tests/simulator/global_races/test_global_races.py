@@ -1,9 +1,9 @@
 """Runs every program of this folder in the simulator at the level `races` and compares what is said
 with the marks in the sources.
 
-`// expect: NAME... CODE` behind a line: the program NAME is wrong, the first report has this code, and
-names the line as one of the two that it is about. A program that no mark names is right and ends
-without any report. Arguments: the program, and numbers of seeds.
+`// expect: NAME... CODE` behind a line, or before a statement: the program NAME is wrong, the first
+report has this code, and the accesses that it is about stand in lines marked so. A program that no mark
+names is right and ends without any report. Arguments: the program, and numbers of seeds.
 """
 
 import os
@@ -31,11 +31,15 @@ def marks():
         lines = source.read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, 1):
             # A mark on a line of its own belongs to the statement below it.
-            place = number + 1 if line.strip().startswith("//") else number
+            places = [number]
+            if line.strip().startswith("//"):
+                length = next((i for i, text in enumerate(lines[number:], 1)
+                               if text.endswith((";", "{"))), 0)
+                places = range(number + 1, number + 1 + length)
             for names, code in _MARK.findall(line.rpartition("//")[2]):
                 for name in names.split():
                     found[name][0].add(code)
-                    found[name][1].add((source.name, place))
+                    found[name][1].update((source.name, place) for place in places)
     return found
 
 

@@ -158,7 +158,6 @@ void DeviceRaces::end(const LaunchRaces& launch, Findings& findings) {
   early.generic = launch.operation_.before_early;
   const StreamOperation& operation = launch.operation_;
   before.generic.learn_chain(operation.chain, operation.clock);
-  early.generic.learn_chain(operation.chain, operation.clock);
   const GlobalShadow& shadow = launch.linked_ != nullptr ? *launch.linked_ : launch.all_;
   std::unordered_map<uint64_t, uint32_t> sources;  // of this launch's clusters
   shadow.bytes.for_each([&](uint64_t address, uint32_t bytes, const ShadowEntry& entry) {
@@ -175,6 +174,9 @@ void DeviceRaces::end(const LaunchRaces& launch, Findings& findings) {
         touch_of(all_->accessors, accessor, operation.clock, is_early ? early : before);
     all_->bytes.check_and_add_block(address, bytes, touch, [&](const Conflict& conflict) {
       const Accessor& earlier = all_->accessors[conflict.earlier.number()];
+      const bool is_own =
+          earlier.agent == operation.chain && conflict.earlier.clock == operation.clock;
+      if (is_own) return;  // compared before
       const bool would_wait =
           is_early && before.generic.knows_chain(earlier.agent, conflict.earlier.clock);
       const Missing missing = would_wait ? Missing::previous_grid : Missing::launch_order;
