@@ -16,6 +16,7 @@ from .site import doxygen as site_tools
 # What `bench` measures: its program and its build.
 BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
               "plain": ("plain_cuda_bench", build.SIM),
+              "checks": ("checks_bench", build.SIM),
               "configs": ("05_config_choice", build.SIM),
               "timing": ("timing_bench", build.SIM),
               "hopper": ("hopper_bench_gpu", build.GPU_BENCH)}

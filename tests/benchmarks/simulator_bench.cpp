@@ -5,20 +5,22 @@
 #include <cblas.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
-#include <functional>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "common/simulator/cudart/runtime.hpp"
-#include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"
-#include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
+#include "tests/benchmarks/duel.hpp"
+#include "tests/benchmarks/simulated_gemm.hpp"
 #include "tests/benchmarks/simulated_hopper_gemm.hpp"
 
 namespace {
+
+using bw::bench::Duel;
+using bw::bench::duel;
+using bw::bench::SimulatedGemm;
 
 struct Shape {
   int m, n, k;
@@ -32,44 +34,6 @@ constexpr Shape kThreadShape = {1024, 1024, 1024};
 constexpr const char* kConfiguration = "cta1_128x128_1x1";
 constexpr Shape kHopperShape = {1024, 1024, 1024};
 constexpr const char* kHopperConfiguration = "128x192_2x1";
-
-double seconds_of(const std::function<void()>& run) {
-  const auto begin = std::chrono::steady_clock::now();
-  run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-/// Median wall times of two contestants that take turns, in seconds, and of the rounds' ratios:
-/// what slows the machine down for a while slows both.
-struct Duel {
-  double first = 0;
-  double second = 0;
-  double ratio = 0;  ///< first / second
-};
-
-/// Runs both in turn for at least kLeastRounds rounds and about kLeastSeconds, after one that is
-/// not counted.
-Duel duel(const std::function<void()>& first, const std::function<void()>& second) {
-  constexpr size_t kLeastRounds = 5, kMostRounds = 101;
-  constexpr double kLeastSeconds = 3;
-  first();
-  second();
-  std::vector<double> firsts, seconds, ratios;
-  double total = 0;
-  while (firsts.size() < kLeastRounds || (total < kLeastSeconds && firsts.size() < kMostRounds)) {
-    firsts.push_back(seconds_of(first));
-    seconds.push_back(seconds_of(second));
-    ratios.push_back(firsts.back() / seconds.back());
-    total += firsts.back() + seconds.back();
-  }
-  return {median(firsts), median(seconds), median(ratios)};
-}
 
 /// OpenBLAS' product of random matrices of a shape.
 class Sgemm {
@@ -98,29 +62,8 @@ class Sgemm {
   std::vector<float> a_, b_, d_;
 };
 
-/// Chapter 5's GEMM of a shape in the simulator.
-class SimulatedGemm {
- public:
-  explicit SimulatedGemm(const Shape& shape)
-      : problem_(bw::make_blockwise_problem(shape.m, shape.n, shape.k, kBeta, kSeed,
-                                            bw::Fill::kNormal)) {}
-
-  void run() {
-    bw::blockwise_fp8_gemm(problem_.arguments(), kernel_, kDefaultStream);
-    bw::check_cuda(cudaStreamSynchronize(kDefaultStream), "run the GEMM");
-  }
-
- private:
-  static constexpr float kBeta = 0.0f;
-  static constexpr uint64_t kSeed = 1;
-  static constexpr cudaStream_t kDefaultStream = nullptr;
-
-  const bw::GemmKernel& kernel_ = bw::find_gemm_kernel(kConfiguration);
-  bw::DeviceProblem problem_;
-};
-
 Duel simulator_against_sgemm(const Shape& shape) {
-  SimulatedGemm simulated(shape);
+  SimulatedGemm simulated(shape.m, shape.n, shape.k, kConfiguration);
   Sgemm sgemm(shape);
   return duel([&] { simulated.run(); }, [&] { sgemm.run(); });
 }
@@ -147,7 +90,7 @@ void compare_with_openblas(unsigned threads) {
 
 /// Chapter 6's GEMM on the simulated H100 against chapter 5's on the simulated B200, in turn.
 void compare_chapters(const bw::bench::SimulatedHopperGemm& hopper) {
-  SimulatedGemm blackwell(kHopperShape);
+  SimulatedGemm blackwell(kHopperShape.m, kHopperShape.n, kHopperShape.k, kConfiguration);
   const Duel times = duel([&] { hopper.run(); }, [&] { blackwell.run(); });
   std::printf("%-16s %12s %12s %7s\n", "M x N x K", "chapter 6 ms", "chapter 5 ms", "ratio");
   char name[32];
@@ -162,7 +105,7 @@ void compare_chapters(const bw::bench::SimulatedHopperGemm& hopper) {
 void scale_with_threads(unsigned most) {
   bw::sim::Settings& settings = bw::sim::cudart::Runtime::instance().device().settings();
   std::printf("%-16s %12s %9s\n", "host threads", "simulated ms", "speed-up");
-  SimulatedGemm gemm(kThreadShape);
+  SimulatedGemm gemm(kThreadShape.m, kThreadShape.n, kThreadShape.k, kConfiguration);
   const auto with = [&](unsigned threads) {
     return [&gemm, &settings, threads] {
       settings.host_threads = threads;

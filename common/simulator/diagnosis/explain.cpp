@@ -13,7 +13,8 @@ namespace {
 
 class Watch final : public LaunchObserver {
  public:
-  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster&) override {
+  [[nodiscard]] std::unique_ptr<Observer> observe(Cluster& cluster) override {
+    if (cluster.settings().checks == Checks::off) return nullptr;
     return std::make_unique<BarrierHistory>();
   }
 };
@@ -21,9 +22,8 @@ class Watch final : public LaunchObserver {
 }  // namespace
 
 void watch(Device& device) {
-  if (device.settings().checks != Checks::off) device.observe(std::make_unique<Watch>());
-  if (device.settings().checks == Checks::races)
-    device.observe(std::make_unique<races::RaceWatch>(device.memory()));
+  device.observe(std::make_unique<Watch>());
+  device.observe(std::make_unique<races::RaceWatch>(device.memory()));
 }
 
 LaunchResult explained(LaunchResult result) {

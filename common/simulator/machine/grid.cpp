@@ -190,8 +190,9 @@ LaunchResult Grid::run() {
     } else {
       run_independent(result);
     }
-  } catch (...) {
+  } catch (const SimulationError& error) {
     result.status = RunStatus::fault;
+    result.fault = &error.report();
     endings_ = nullptr;
     tell_end();
     throw;

@@ -45,6 +45,8 @@ struct LaunchResult {
   uint64_t clusters = 0;           ///< along x, y and z
   ToleratedUses tolerated;         ///< what a strict run would refuse
   double wall_seconds = 0;         ///< time on the host
+  /// Of a launch that ends by a fault, while its observers are told of the end: the fault.
+  const Report* fault = nullptr;
   std::shared_ptr<Grid> stuck;     ///< the grid, where it can't go on
 };
 

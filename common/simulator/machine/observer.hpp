@@ -433,7 +433,7 @@ class LaunchObserver {
   /// Called by any host thread, several at a time.
   [[nodiscard]] virtual std::unique_ptr<Observer> observe(Cluster& cluster) = 0;
   /// Every observer has been told the end of its cluster. May throw SimulationError for a launch
-  /// that has finished: that is then how the launch ends.
+  /// that has finished or faulted: that is then how the launch ends.
   virtual void on_launch_end(const LaunchResult&) {}
 };
 

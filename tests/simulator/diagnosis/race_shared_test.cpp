@@ -167,6 +167,10 @@ DONE:
   expect_no_race(kernel("st.release.cta.shared.u32", "ld.acquire.cta.shared.u32"), 64);
   expect_no_race(
       kernel("fence.acq_rel.cta;\nst.relaxed.cta.shared.u32", "ld.acquire.cta.shared.u32"), 64);
+  expect_no_race(kernel("membar.cta;\nst.volatile.shared.u32",
+                        "ld.volatile.shared.u32 %r6, [word];\nmembar.cta;\n"
+                        "ld.volatile.shared.u32"),
+                 64);
   expect_race({"is .relaxed"}, kernel("st.relaxed.cta.shared.u32", "ld.acquire.cta.shared.u32"),
               64);
   expect_race({"word"}, kernel("st.shared.u32", "ld.shared.u32"), 64);

@@ -103,6 +103,8 @@ __global__ void __launch_bounds__(kThreads)
       for (int k = 0; k < group.k; k += kTileK) {
         __syncthreads();  // the tiles have been read
         if (threadIdx.x == 0) {
+          // Copies write by another proxy than the one by which the threads have read.
+          asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
           asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
                        "n"((kTileM + kTileN) * kTileK * 2)
                        : "memory");

@@ -87,7 +87,7 @@ struct Detector::State {
   }
 };
 
-Detector::Detector(Cluster& cluster, std::function<void(Findings)> sink)
+Detector::Detector(Cluster& cluster, std::function<void(const Findings&, const ShadowUse&)> sink)
     : cluster_(cluster),
       threads_(static_cast<uint32_t>(cluster.grid().configuration().cluster.volume()),
                static_cast<uint32_t>((cluster.grid().configuration().block.volume() + 31) / 32)),
@@ -741,7 +741,12 @@ void Detector::on_cta(const CtaEvent& event) {
 
 void Detector::on_end(RunStatus status) {
   for (const auto& part : parts_) part->on_end(status);
-  sink_(std::move(findings_));
+  ShadowUse use;
+  for (const ByteShadow& shadow : shared_) {
+    use.shadow_bytes += shadow.footprint_bytes();
+    use.bytes += shadow.bytes_in_use();
+  }
+  sink_(findings_, use);
 }
 
 // ---- Reports

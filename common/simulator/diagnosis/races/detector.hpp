@@ -46,7 +46,7 @@ struct CopyAgents {
 class Detector final : public Observer {
  public:
   /// `sink` gets the findings at the cluster's end.
-  Detector(Cluster& cluster, std::function<void(Findings)> sink);
+  Detector(Cluster& cluster, std::function<void(const Findings&, const ShadowUse&)> sink);
   ~Detector() override;
 
   /// Adds a part, which is told every event that it wants.
@@ -129,7 +129,7 @@ class Detector final : public Observer {
   AccessorTable accessors_;
   std::deque<ByteShadow> shared_;
   Findings findings_;
-  std::function<void(Findings)> sink_;
+  std::function<void(const Findings&, const ShadowUse&)> sink_;
   std::vector<std::unique_ptr<Observer>> parts_;
   TensorOrder* tensor_order_ = nullptr;
   std::unique_ptr<State> state_;

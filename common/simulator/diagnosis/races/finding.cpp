@@ -148,16 +148,18 @@ RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lane
   return side;
 }
 
+size_t Findings::add(Finding finding) {
+  const auto [found, is_new] = by_line_.try_emplace(
+      {finding.missing, finding.earlier.line, finding.later.line}, findings_.size());
+  if (is_new)
+    findings_.push_back(std::move(finding));
+  else
+    findings_[found->second].count += finding.count;
+  return found->second;
+}
+
 void Findings::merge(const Findings& other) {
-  for (const Finding& finding : other.findings_) {
-    const auto [found, is_new] = indices_.try_emplace(
-        {finding.missing, finding.earlier.accessor.instruction, finding.later.accessor.instruction},
-        findings_.size());
-    if (is_new)
-      findings_.push_back(finding);
-    else
-      findings_[found->second].count += finding.count;
-  }
+  for (const Finding& finding : other.findings_) add(finding);
 }
 
 Report report_of(const Findings& findings) {

@@ -62,12 +62,12 @@ struct Finding {
 class Findings {
  public:
   /// Adds a race, or counts it where its pair of lines and kind are known. `make` builds the
-  /// finding if it is a new one.
+  /// finding, if it is one of instructions that were not seen before.
   template <class Make>
   void add(Missing missing, const Instruction* earlier, const Instruction* later, Make&& make) {
-    const auto [found, is_new] = indices_.try_emplace({missing, earlier, later}, findings_.size());
+    const auto [found, is_new] = by_instruction_.try_emplace({missing, earlier, later}, 0);
     if (is_new)
-      findings_.push_back(make());
+      found->second = add(make());
     else
       ++findings_[found->second].count;
   }
@@ -78,13 +78,15 @@ class Findings {
   /// Whether there are none.
   [[nodiscard]] bool empty() const { return findings_.empty(); }
   /// Forgets them.
-  void clear() {
-    indices_.clear();
-    findings_.clear();
-  }
+  void clear() { *this = Findings{}; }
 
  private:
-  std::map<std::tuple<Missing, const Instruction*, const Instruction*>, size_t> indices_;
+  /// Its place.
+  size_t add(Finding finding);
+
+  std::map<std::tuple<Missing, const Instruction*, const Instruction*>, size_t> by_instruction_;
+  /// An unrolled loop is one line.
+  std::map<std::tuple<Missing, std::string, std::string>, size_t> by_line_;
   std::vector<Finding> findings_;
 };
 

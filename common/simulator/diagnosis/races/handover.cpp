@@ -19,21 +19,24 @@ const View& Handover::of_cta(uint16_t cta_rank) const {
 
 void Handover::release(Threads& threads, const Origin& origin, Semantics semantics,
                        TensorOrder* tensor) {
-  View released;
-  const bool is_wide = semantics.scope > MemoryScope::cta;
-  if (semantics.is_relaxed()) {
-    threads.release_fenced(origin, semantics.scope, released);
-    threads.release(origin, relaxed_);
-  } else if (!is_wide) {
-    threads.release(origin, of(by_cta_, origin.cta_rank));
-  } else {
-    threads.release(origin, released);
-  }
-  if (!released.empty()) {
-    of(by_cta_, origin.cta_rank).join(released);
-    if (is_wide) wide_.join(released);
-  }
+  bool is_wide = semantics.scope > MemoryScope::cta;
   if (tensor != nullptr) tensor_.merge(tensor->released(origin));
+  if (!semantics.is_relaxed() && !is_wide) {
+    threads.release(origin, of(by_cta_, origin.cta_rank));
+    return;
+  }
+  View released;
+  if (!semantics.is_relaxed()) {
+    threads.release(origin, released);
+  } else {
+    const MemoryScope of_fence = threads.release_fenced(origin, released);
+    // What mbarrier.init fences hand on they hand on to the cluster.
+    wide_.inits.join(released.inits);
+    is_wide = is_wide && of_fence > MemoryScope::cta;
+    threads.release(origin, relaxed_);
+  }
+  of(by_cta_, origin.cta_rank).join(released);
+  if (is_wide) wide_.join(released);
 }
 
 void Handover::bring(const Handover& sent) {
@@ -48,24 +51,22 @@ void Handover::acquire(Threads& threads, const Origin& origin, Semantics semanti
                        TensorOrder* tensor) const {
   const bool is_wide = semantics.scope > MemoryScope::cta;
   threads.change_groups(origin, [&](LaneGroup& group) {
-    View& into = semantics.is_relaxed() ? group.seen : group.view;
+    View& own = semantics.is_relaxed() ? group.seen : group.view;
+    View& others = semantics.is_relaxed() ? group.seen_wide : group.view;
     for (const auto& [rank, view] : by_cta_) {
       if (rank == origin.cta_rank) {
-        into.join(view);
+        own.join(view);
         if (semantics.is_relaxed()) group.relaxed.join(view);
-      } else if (!is_wide) {
-        group.too_narrow.join(view);
+      } else {
+        group.too_narrow.join(view);  // as far as it is not in what others have released widely
       }
     }
     if (is_wide) {
-      into.join(wide_);
-      // What others have released with .cta is not in there.
-      for (const auto& [rank, view] : by_cta_)
-        if (rank != origin.cta_rank) group.too_narrow.join(view);
+      others.join(wide_);
       if (semantics.is_relaxed()) group.relaxed.join(wide_);
     }
-    into.join(completed_);
-    if (!relaxed_.empty()) group.relaxed.join(relaxed_);
+    own.join(completed_);
+    group.relaxed.join(relaxed_);
   });
   if (tensor != nullptr) tensor->acquired(origin, tensor_);
 }

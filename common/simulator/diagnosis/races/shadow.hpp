@@ -61,6 +61,12 @@ struct Conflict {
   int lane = -1;          ///< of the access that is checked, likewise
 };
 
+/// What a shadow costs.
+struct ShadowUse {
+  size_t shadow_bytes = 0;  ///< of host memory
+  size_t bytes = 0;         ///< of the memory that it shadows, as far as it was used
+};
+
 /// The shared memory of one CTA, or global memory: its pages appear where they are touched.
 class ByteShadow {
  public:

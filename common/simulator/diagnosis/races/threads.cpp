@@ -59,14 +59,16 @@ SharedView Threads::snapshot(const Origin& origin) {
   return view;
 }
 
-void Threads::release_fenced(const Origin& origin, MemoryScope scope, View& into) {
-  for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-    if (group.fenced_scope >= scope) into.join(group.fenced);
+MemoryScope Threads::release_fenced(const Origin& origin, View& into) {
+  MemoryScope scope = MemoryScope::sys;
+  for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
+    scope = std::min(scope, group.fenced_scope);
+    into.join(group.fenced);
     // A fence for mbarrier.init counts for the whole cluster.
-    if (group.own_inits != 0)
-      into.inits.learn_lanes(warp_of(origin), origin.lanes, group.own_inits);
+    if (group.own_inits != 0) into.inits.learn_lanes(warp_of(origin), lanes, group.own_inits);
     into.inits.join(group.view.inits);
   });
+  return scope;
 }
 
 void Threads::acquire(const Origin& origin, const View& view) {
@@ -107,6 +109,7 @@ void Threads::replace(const Origin& origin, const View& view) {
     first->fenced.join(group.fenced);
     first->fenced_scope = std::max(first->fenced_scope, group.fenced_scope);
     first->seen.join(group.seen);
+    first->seen_wide.join(group.seen_wide);
     first->too_narrow.join(group.too_narrow);
     first->relaxed.join(group.relaxed);
     group.lanes = 0;
@@ -117,7 +120,10 @@ void Threads::replace(const Origin& origin, const View& view) {
 void Threads::fence(const Origin& origin, MemoryOrder order, MemoryScope scope) {
   WarpState& warp = warps_[warp_of(origin)];
   change_groups(origin, [&](LaneGroup& group) {
-    if (order != MemoryOrder::release && !group.seen.empty()) group.view.join(group.seen);
+    if (order != MemoryOrder::release) {
+      group.view.join(group.seen);
+      (scope > MemoryScope::cta ? group.view : group.too_narrow).join(group.seen_wide);
+    }
     if (order == MemoryOrder::acquire) return;
     add(group, group.lanes, warp_of(origin), warp.now, group.fenced);
     group.fenced_scope = std::max(group.fenced_scope, scope);

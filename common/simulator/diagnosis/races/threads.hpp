@@ -42,7 +42,8 @@ struct LaneGroup {
   // Relaxed operations hand on, and take in, only what fences say.
   View fenced;                                          ///< what a relaxed operation hands on
   MemoryScope fenced_scope = MemoryScope::unspecified;  ///< of that fence
-  View seen;                                            ///< what a later fence takes in
+  View seen;       ///< what a later fence takes in, of the own CTA
+  View seen_wide;  ///< the same of other CTAs: a fence with a scope that contains them takes it in
   // Why something is not known although somebody handed it on, for reports.
   View too_narrow;  ///< the scope of one of the two instructions was too narrow
   View relaxed;     ///< one of the two instructions was relaxed
@@ -79,9 +80,9 @@ class Threads {
   void release(const Origin& origin, View& into);
   /// The same as a value that lasts.
   [[nodiscard]] SharedView snapshot(const Origin& origin);
-  /// Adds what relaxed operations of the lanes hand on: what a fence of at least that scope has
-  /// released.
-  void release_fenced(const Origin& origin, MemoryScope scope, View& into);
+  /// Adds what relaxed operations of the lanes hand on: what a fence before them has released.
+  /// Returns the scope of that fence, the narrowest of all lanes'.
+  MemoryScope release_fenced(const Origin& origin, View& into);
   /// The lanes learn what was handed on.
   void acquire(const Origin& origin, const View& view);
   /// The lanes have met: each knows what any of them knew and did.

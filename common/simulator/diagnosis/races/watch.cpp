@@ -18,13 +18,17 @@ void make_parts(Detector& detector, std::shared_ptr<LaunchRaces> launch) {
 
 void RaceWatch::on_launch(Grid& grid) {
   findings_.clear();
-  launches_[&grid] = device_.begin(grid);
+  if (grid.device().settings().checks == Checks::races) launches_[&grid] = device_.begin(grid);
 }
 
 std::unique_ptr<Observer> RaceWatch::observe(Cluster& cluster) {
-  // Clusters hand their findings over one after the other, ascending.
-  auto detector = std::make_unique<Detector>(
-      cluster, [this](const Findings& found) { findings_.merge(found); });
+  if (cluster.settings().checks != Checks::races) return nullptr;
+  // Clusters hand over what they found one after the other, ascending.
+  auto detector =
+      std::make_unique<Detector>(cluster, [this](const Findings& found, const ShadowUse& use) {
+        findings_.merge(found);
+        if (use.bytes > shared_memory_.bytes) shared_memory_ = use;
+      });
   make_parts(*detector, launches_.at(&cluster.grid()));
   return detector;
 }
@@ -41,11 +45,17 @@ void RaceWatch::on_launch_end(const LaunchResult& result) {
   }
   // One that has failed has not ended, and nothing can follow it.
   if (result.status != RunStatus::finished) launches_.clear();
-  if (result.status == RunStatus::finished && !findings_.empty())
-    throw SimulationError(report_of(findings_));
+  if (findings_.empty()) return;
+  if (result.status != RunStatus::finished && result.status != RunStatus::fault) return;
+  Report report = report_of(findings_);
+  if (result.fault != nullptr)
+    report.details.push_back("then the run ended, which may follow from it: " + result.fault->what +
+                             ": " + result.fault->where);
+  throw SimulationError(std::move(report));
 }
 
 RaceWatch* watch_of(const Device& device) {
+  if (device.settings().checks != Checks::races) return nullptr;
   for (const auto& observer : device.observers())
     if (auto* const watch = dynamic_cast<RaceWatch*>(observer.get())) return watch;
   return nullptr;

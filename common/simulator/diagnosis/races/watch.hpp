@@ -7,13 +7,14 @@
 
 #include "common/simulator/diagnosis/races/finding.hpp"
 #include "common/simulator/diagnosis/races/global_memory.hpp"
+#include "common/simulator/diagnosis/races/shadow.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/observer.hpp"
 
 namespace bw::sim::races {
 
-/// Watches every launch of a device (Checks::races). A launch that has finished and in which
-/// accesses have raced ends with the report of these as a SimulationError.
+/// Watches the launches of a device whose settings say Checks::races. A launch that has finished
+/// or faulted and in which accesses have raced ends with the report of these as a SimulationError.
 class RaceWatch final : public LaunchObserver {
  public:
   /// Of the device that owns it.
@@ -28,14 +29,18 @@ class RaceWatch final : public LaunchObserver {
   /// The races of the launch that runs or has run last.
   [[nodiscard]] const Findings& findings() const { return findings_; }
 
+  /// Of the cluster that has used most shared memory, in any launch.
+  [[nodiscard]] const ShadowUse& shared_memory() const { return shared_memory_; }
+
  private:
   Findings findings_;
   DeviceRaces device_;
   /// Those that run: several where one waits.
   std::map<const Grid*, std::shared_ptr<LaunchRaces>> launches_;
+  ShadowUse shared_memory_;
 };
 
-/// The race watch of a device; nullptr where it has none.
+/// The race watch of a device; nullptr where its settings ask for none.
 [[nodiscard]] RaceWatch* watch_of(const Device& device);
 
 /// Adds to the report of a launch that got stuck or faulted which races came before.
