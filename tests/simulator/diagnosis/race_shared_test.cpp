@@ -140,8 +140,9 @@ DONE:
 }
 
 TEST(RaceShared, AFlagNeedsReleaseAndAcquire) {
-  const auto kernel = [](const std::string& store, const std::string& load) {
-    return R"(
+  const auto kernel =
+      [](const std::string& store, const std::string& load, const std::string& behind = "") {
+        return R"(
   setp.eq.u32 %p1, %t, 0;
   mov.u32 %r2, 0;
   @%p1 st.shared.u32 [word], %r2;
@@ -151,7 +152,7 @@ TEST(RaceShared, AFlagNeedsReleaseAndAcquire) {
   st.shared.u32 [%d], %t;
   mov.u32 %r3, 1;
 )" + store +
-           R"( [word], %r3;
+               R"( [word], %r3;
   bra DONE;
 READER:
   setp.ne.u32 %p2, %t, 32;
@@ -160,17 +161,18 @@ SPIN:
 )" + load + R"( %r4, [word];
   setp.eq.u32 %p3, %r4, 0;
   @%p3 bra SPIN;
+)" + behind + R"(
   ld.shared.u32 %r5, [%d];
 DONE:
 )";
-  };
+      };
   expect_no_race(kernel("st.release.cta.shared.u32", "ld.acquire.cta.shared.u32"), 64);
   expect_no_race(
       kernel("fence.acq_rel.cta;\nst.relaxed.cta.shared.u32", "ld.acquire.cta.shared.u32"), 64);
-  expect_no_race(kernel("membar.cta;\nst.volatile.shared.u32",
-                        "ld.volatile.shared.u32 %r6, [word];\nmembar.cta;\n"
-                        "ld.volatile.shared.u32"),
-                 64);
+  expect_no_race(
+      kernel("membar.cta;\nst.volatile.shared.u32", "ld.volatile.shared.u32", "membar.cta;"), 64);
+  expect_race({"is .relaxed"},
+              kernel("membar.cta;\nst.volatile.shared.u32", "ld.volatile.shared.u32"), 64);
   expect_race({"is .relaxed"}, kernel("st.relaxed.cta.shared.u32", "ld.acquire.cta.shared.u32"),
               64);
   expect_race({"word"}, kernel("st.shared.u32", "ld.shared.u32"), 64);

@@ -44,7 +44,10 @@ void RaceWatch::on_launch_end(const LaunchResult& result) {
     }
   }
   // One that has failed has not ended, and nothing can follow it.
-  if (result.status != RunStatus::finished) launches_.clear();
+  if (result.status != RunStatus::finished) {
+    for (const auto& [grid, launch] : launches_) findings_.merge(launch->findings());
+    launches_.clear();
+  }
   if (findings_.empty()) return;
   if (result.status != RunStatus::finished && result.status != RunStatus::fault) return;
   Report report = report_of(findings_);
