@@ -30,10 +30,11 @@ namespace bw::sim::races {
 
 /// Numbers of the queues of Threads::begin_in_order().
 enum Queue : uint32_t {
-  kCpAsyncQueue,    ///< cp.async of a thread
-  kTcgen05Queue,    ///< tcgen05.mma, cp and shift of a thread
-  kWgmmaQueue,      ///< wgmma.mma_async of a warpgroup
-  kFirstFreeQueue,  ///< for parts
+  kCpAsyncQueue,       ///< cp.async of a thread
+  kTcgen05Queue,       ///< tcgen05.mma, cp and shift of a thread
+  kWgmmaQueue,         ///< wgmma.mma_async of a warpgroup
+  kNamedBarrierQueue,  ///< phases of a named barrier, by CTA rank and number
+  kFirstFreeQueue,     ///< for parts
 };
 
 /// A copy under way.

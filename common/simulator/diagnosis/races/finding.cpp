@@ -90,6 +90,10 @@ constexpr Kind kKinds[] = {
     {Missing::previous_grid, "griddepcontrol.wait does not come before it",
      "a dependent grid sees what the grid before it wrote after griddepcontrol.wait",
      "griddepcontrol", "execute griddepcontrol.wait before {second}"},
+    {Missing::barrier_phase, "the second arrival could as well fall into the phase of the first",
+     "a barrier is used again by threads that know its last phase to be complete", "bar, barrier",
+     "give the two groups of warps barriers of their own (__syncthreads takes barrier 0), or order "
+     "{second} behind the completion of the phase of {first}"},
     {Missing::tensor_map, "no fence.proxy.tensormap stands between them",
      "a changed tensor map is handed on with fence.proxy.tensormap", kProxies,
      "execute fence.proxy.tensormap::generic.release behind {first} and "

@@ -33,6 +33,7 @@ enum class Missing : uint8_t {
   global_order,     ///< global memory, nothing between them
   launch_order,     ///< two launches, or a launch and a copy, without order
   previous_grid,    ///< griddepcontrol.wait
+  barrier_phase,    ///< a named barrier: the phase before may not be complete
   tensor_map,       ///< fence.proxy.tensormap
 };
 

@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/diagnosis/races/detector.hpp"
+#include "common/simulator/diagnosis/races/named_barriers.hpp"
+#include "common/simulator/diagnosis/races/tensor_memory.hpp"
 
 namespace bw::sim::races {
 namespace {
@@ -12,6 +14,10 @@ namespace {
 /// The shadows of other memory than shared.
 void make_parts(Detector& detector, std::shared_ptr<LaunchRaces> launch) {
   detector.add(std::make_unique<GlobalRaces>(detector, std::move(launch)));
+  auto tensor_memory = make_tensor_memory_races(detector);
+  detector.set_tensor_order(tensor_memory.get());
+  detector.add(std::move(tensor_memory));
+  detector.add(std::make_unique<NamedBarrierRaces>(detector));
 }
 
 }  // namespace

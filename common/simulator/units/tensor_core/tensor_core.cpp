@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "common/simulator/units/tensor_core/accumulation.hpp"
+#include "common/simulator/units/tensor_core/footprint.hpp"
 #include "common/simulator/units/tensor_core/mma_product.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "common/simulator/units/tensor_core/tensor_core_timing.hpp"
@@ -15,41 +16,6 @@ namespace {
 /// Longest joint K of one product: A and B in fp32 then stay in the second-level cache.
 constexpr size_t kLongestK = 128;
 
-/// Shared memory from the first to the last byte of an operand.
-struct Footprint {
-  uint32_t first = ~0u, end = 0;
-  void add_chunk(uint32_t address) {
-    first = std::min(first, address);
-    end = std::max(end, address + kChunkBytes);
-  }
-};
-
-/// Of one MMA's `rows` of A or B.
-Footprint footprint_of(const MatrixDescriptor& matrix, Major major, uint32_t rows, MmaFormat format,
-                       uint32_t k_bytes) {
-  Footprint footprint;
-  const uint32_t bytes = container_bytes(format);
-  if (major == Major::k) {
-    for (uint32_t row = 0; row < rows; ++row)
-      for (uint32_t chunk = 0; chunk < k_bytes / kChunkBytes; ++chunk)
-        footprint.add_chunk(matrix.k_major_chunk(row, chunk));
-  } else {
-    for (uint32_t k = 0; k < k_bytes / bytes; ++k)
-      for (uint32_t chunk = 0; chunk < rows * bytes / kChunkBytes; ++chunk)
-        footprint.add_chunk(matrix.mn_major_chunk(chunk, k));
-  }
-  return footprint;
-}
-
-/// Of a copy's source.
-Footprint footprint_of(const CopyOperation& copy) {
-  Footprint footprint;
-  for (uint32_t row = 0; row < copy.rows; ++row)
-    for (uint32_t chunk = 0; chunk < copy.row_bytes / kChunkBytes; ++chunk)
-      footprint.add_chunk(copy.source.k_major_chunk(row, chunk));
-  return footprint;
-}
-
 /// Whether `next` adds to the accumulator of `first` and may run as one product with it. Scale ids
 /// differ from one to the next: scales are applied one by one.
 bool can_be_joined(const MmaOperation& next, const MmaOperation& first) {
@@ -60,6 +26,30 @@ bool can_be_joined(const MmaOperation& next, const MmaOperation& first) {
          next.weight_stationary == first.weight_stationary && next.scales == first.scales &&
          next.d.lane == first.d.lane && next.d.column == first.d.column && next.accumulate &&
          next.scale_d_exponent == 0;
+}
+
+void describe(const MmaOperation& mma, TensorCoreEvent& event) {
+  event.operation = TensorCoreEvent::Operation::mma;
+  event.group = mma.group;
+  event.kind = kind_name(mma.shape.kind);
+  event.m = mma.shape.m;
+  event.n = mma.shape.n;
+  event.k = mma.shape.k();
+  event.accumulate = mma.accumulate;
+  event.column = mma.d.column;
+  event.columns = mma.d_columns();
+}
+void describe(const CopyOperation& copy, TensorCoreEvent& event) {
+  event.operation = TensorCoreEvent::Operation::copy;
+  event.group = copy.group;
+  event.column = copy.destination.column;
+  event.columns = copy.row_bytes / static_cast<uint32_t>(sizeof(uint32_t));
+}
+void describe(const ShiftOperation& shift, TensorCoreEvent& event) {
+  event.operation = TensorCoreEvent::Operation::shift;
+  event.group = shift.group;
+  event.column = shift.matrix.column;
+  event.columns = ShiftOperation::kColumns;
 }
 
 }  // namespace
@@ -88,7 +78,8 @@ void TensorCore::push(Cycle now, const Origin& origin, Cycle interval, Cycle lat
                       static_cast<uint32_t>(lowest_lane(origin.lanes));
   const Cycle alone = now + latency + cta_.cluster->perturbation(latency);
   last_completion_ = std::max(alone, last_completion_ + interval);
-  queue_.push_back({last_completion_, std::move(operation), origin, operations_++});
+  queue_.push_back(
+      {last_completion_, std::move(operation), origin, cta_.cluster->next_operation()});
   tell(queue_.back(), false, now);
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [&](const auto& entry) { return entry.thread == thread; });
@@ -103,6 +94,19 @@ Cycle TensorCore::completion(uint32_t thread) const {
   for (const ThreadCompletion& entry : threads_)
     if (entry.thread == thread) return entry.time;
   return 0;
+}
+
+const Origin* TensorCore::first_use(uint32_t cta_rank, uint32_t column, uint32_t columns) const {
+  for (const Entry& entry : queue_) {
+    const std::vector<TensorRange> ranges =
+        std::visit([&](const auto& operation) { return tensor_ranges(operation, cta_.rank); },
+                   entry.operation);
+    for (const TensorRange& range : ranges)
+      if (range.cta_rank == cta_rank && range.column < column + columns &&
+          column < uint32_t{range.column} + range.columns)
+        return &entry.origin;
+  }
+  return nullptr;
 }
 
 void TensorCore::schedule_drain(Cycle time) {
@@ -127,44 +131,25 @@ void TensorCore::tell(const Entry& entry, bool completes, Cycle now) const {
   event.cycle = now;
   event.completion = entry.completion;
   event.id = entry.id;
-  std::vector<MemoryRange> reads;
-  const auto add_reads = [&](int group, Footprint footprint) {
-    for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member)
-      reads.push_back({AddressSpace::shared_cta, static_cast<uint16_t>(cta_.rank + member),
-                       footprint.first, footprint.end - footprint.first});
-  };
-  if (const auto* const mma = std::get_if<MmaOperation>(&entry.operation)) {
-    event.operation = TensorCoreEvent::Operation::mma;
-    event.group = mma->group;
-    event.kind = kind_name(mma->shape.kind);
-    event.m = mma->shape.m;
-    event.n = mma->shape.n;
-    event.k = mma->shape.k();
-    event.accumulate = mma->accumulate;
-    event.column = mma->d.column;
-    event.columns = mma->d_columns();
-    if (!completes) {
-      const auto group = static_cast<uint32_t>(mma->group);
-      if (!mma->a_in_tensor_memory)
-        add_reads(mma->group, footprint_of(mma->a, mma->shape.a_major, event.m / group,
-                                           mma->shape.a_format, kMmaKBytes));
-      add_reads(mma->group, footprint_of(mma->b, mma->shape.b_major, event.n / group,
-                                         mma->shape.b_format, mma->shape.b_k_bytes()));
-    }
-  } else if (const auto* const copy = std::get_if<CopyOperation>(&entry.operation)) {
-    event.operation = TensorCoreEvent::Operation::copy;
-    event.group = copy->group;
-    event.column = copy->destination.column;
-    event.columns = copy->row_bytes / static_cast<uint32_t>(sizeof(uint32_t));
-    if (!completes) add_reads(copy->group, footprint_of(*copy));
-  } else {
-    const auto& shift = std::get<ShiftOperation>(entry.operation);
-    event.operation = TensorCoreEvent::Operation::shift;
-    event.group = shift.group;
-    event.column = shift.matrix.column;
-    event.columns = ShiftOperation::kColumns;
-  }
+  const bool exact = cluster.observed(EventKind::footprint);
+  std::vector<TensorRange> tensor;
+  std::vector<MemoryRange> reads, runs;
+  std::visit(
+      [&](const auto& operation) {
+        describe(operation, event);
+        if (completes) return;
+        if (exact) tensor = tensor_ranges(operation, cta_.rank);
+        for (const std::vector<MemoryRange>& operand : shared_operands(operation, cta_.rank)) {
+          const uint64_t first = operand.front().address;
+          reads.push_back({AddressSpace::shared_cta, operand.front().cta_rank, first,
+                           operand.back().address + operand.back().size_bytes - first});
+          if (exact) runs.insert(runs.end(), operand.begin(), operand.end());
+        }
+      },
+      entry.operation);
+  event.tensor_ranges = tensor;
   event.reads = reads;
+  event.read_rows = runs;
   cluster.tell(&Observer::on_tensor_core, event);
 }
 

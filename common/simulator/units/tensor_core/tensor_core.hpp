@@ -129,6 +129,10 @@ class TensorCore {
   /// When everything that the thread has issued is complete; a time in the past when it is already.
   [[nodiscard]] Cycle completion(uint32_t thread) const;
 
+  /// Who has issued the first operation still in the queue that touches these columns of a CTA, or
+  /// nullptr.
+  [[nodiscard]] const Origin* first_use(uint32_t cta_rank, uint32_t column, uint32_t columns) const;
+
   /// Executes what completes until `now`, in order.
   void complete_until(Cycle now) {
     if (!queue_.empty() && queue_.front().completion <= now) execute_until(now);
@@ -159,7 +163,6 @@ class TensorCore {
   const Accumulation* model_ = nullptr;  ///< chosen when the first MMA is issued
   std::deque<Entry> queue_;
   Cycle last_completion_ = 0;
-  uint64_t operations_ = 0;
   bool drain_scheduled_ = false;
   std::array<std::optional<CollectedMatrix>, CollectorUse::kBuffers> collected_;
   struct ThreadCompletion {

@@ -21,6 +21,7 @@
 #include "common/simulator/units/copies/async_groups.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
+#include "common/simulator/units/tensor_core/footprint.hpp"
 #include "common/simulator/units/tensor_core/wgmma/wgmma_descriptor.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -160,11 +161,26 @@ void read_registers(const Strand& strand, const Instruction& i, uint32_t first, 
     std::copy_n(strand.lanes<uint32_t>(i.operands[first + r]), kWarpLanes, place);
 }
 
-void tell_order(const Strand& strand, const Instruction& i, OrderEvent::Operation operation) {
+void tell_order(const Strand& strand, const Instruction& i, OrderEvent::Operation operation,
+                std::span<const MemoryRange> reads = {}) {
   if (!strand.cluster->observed(EventKind::order)) return;
-  strand.cluster->tell(
-      &Observer::on_order,
-      OrderEvent{.operation = operation, .origin = strand.origin(i), .cycle = strand.time});
+  OrderEvent event{.operation = operation, .origin = strand.origin(i), .cycle = strand.time};
+  event.reads = reads;
+  strand.cluster->tell(&Observer::on_order, event);
+}
+
+/// Shared memory that an MMA reads, for observers that want to know it.
+std::vector<MemoryRange> shared_reads(const Strand& strand, const WgmmaOperation& operation) {
+  if (!strand.cluster->observed(EventKind::footprint)) return {};
+  const WgmmaForm& form = *operation.form;
+  const uint32_t rank = strand.cta->rank;
+  std::vector<MemoryRange> reads = matrix_runs(
+      operation.b, form.b_major, form.n, container_bytes(form.b_format), form.b_row_bytes(), rank);
+  if (form.a_in_registers) return reads;
+  const std::vector<MemoryRange> of_a = matrix_runs(
+      operation.a, form.a_major, kWgmmaRows, container_bytes(form.a_format), kMmaKBytes, rank);
+  reads.insert(reads.end(), of_a.begin(), of_a.end());
+  return reads;
 }
 
 Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
@@ -191,7 +207,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   if (accumulate != 0 && accumulate != active)
     require_uniform(strand, i, active, i.operands[form.scale_d_operand], "scale-d");
   operation.accumulate = accumulate != 0;
-  tell_order(strand, i, OrderEvent::Operation::wgmma_issue);
+  tell_order(strand, i, OrderEvent::Operation::wgmma_issue, shared_reads(strand, operation));
   units_of(strand).wgmma.issue(strand, i, active, std::move(operation));
   return Flow::next;
 }

@@ -1,0 +1,500 @@
+#include "common/simulator/diagnosis/races/tensor_memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/core.h>
+
+#include "common/simulator/diagnosis/races/detector.hpp"
+#include "common/simulator/machine/kernel.hpp"
+
+namespace bw::sim::races {
+namespace {
+
+constexpr uint32_t kColumns = 512;
+constexpr uint32_t kLanesOfCell = 16;
+constexpr uint32_t kCellsOfColumn = 8;
+
+constexpr bool of_tensor_core(auto kind) {
+  using Kind = decltype(kind);
+  return kind == Kind::mma || kind == Kind::copy || kind == Kind::shift;
+}
+
+constexpr const char* name_of(auto kind) {
+  using Kind = decltype(kind);
+  switch (kind) {
+    case Kind::load:
+      return "tcgen05.ld";
+    case Kind::store:
+      return "tcgen05.st";
+    case Kind::allocation:
+      return "tcgen05.alloc";
+    case Kind::mma:
+      return "tcgen05.mma";
+    case Kind::copy:
+      return "tcgen05.cp";
+    case Kind::shift:
+      return "tcgen05.shift";
+  }
+  return "";
+}
+
+/// FNV-1a, to hold texts of MMA kinds against each other.
+uint32_t hash_of(std::string_view text) {
+  uint32_t hash = 2166136261u;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 16777619u;
+  return hash;
+}
+
+constexpr uint32_t key_of(const Origin& origin) {
+  return uint32_t{origin.cta_rank} << 16 | origin.warp;
+}
+
+}  // namespace
+
+TensorMemoryRaces::Warp& TensorMemoryRaces::warp_of(const Origin& origin) {
+  return warps_[key_of(origin)];
+}
+
+uint32_t TensorMemoryRaces::begin(const Origin& origin, Kind kind, int lane) {
+  Warp& warp = warp_of(origin);
+  uint32_t& stream =
+      of_tensor_core(kind) ? warp.threads[lane] : warp.streams[static_cast<size_t>(kind)];
+  if (stream == 0) {  // number 0 stays unused, so that 0 says that there is none
+    if (streams_.empty()) streams_.emplace_back();
+    stream = static_cast<uint32_t>(streams_.size());
+    streams_.emplace_back();
+  }
+  uint32_t index = 0;
+  if (free_operations_.empty()) {
+    index = static_cast<uint32_t>(operations_.size());
+    operations_.emplace_back();
+  } else {
+    index = free_operations_.back();
+    free_operations_.pop_back();
+    operations_[index] = {};
+  }
+  Operation& operation = operations_[index];
+  operation.origin = origin;
+  operation.stream = stream;
+  operation.epoch = ++streams_[stream].last;
+  operation.kind = kind;
+  operation.uses = 1;  // the caller's
+  judged_.clear();
+  return index;
+}
+
+void TensorMemoryRaces::drop(uint32_t& entry) {
+  const uint32_t index = entry >> kFlagBits;
+  entry = 0;
+  if (index != 0 && --operations_[index].uses == 0) free_operations_.push_back(index);
+}
+
+// ---- Events
+
+void TensorMemoryRaces::on_tensor_core(const TensorCoreEvent& event) {
+  if (event.completes || event.tensor_ranges.empty()) return;
+  const Kind kind = event.operation == TensorCoreEvent::Operation::mma    ? Kind::mma
+                    : event.operation == TensorCoreEvent::Operation::copy ? Kind::copy
+                                                                          : Kind::shift;
+  const uint32_t index = begin(event.origin, kind, std::countr_zero(event.origin.lanes));
+  {
+    Operation& operation = operations_[index];
+    operation.group = static_cast<uint8_t>(event.group);
+    if (kind == Kind::mma)
+      operation.shape = {event.m << 16 | event.n, event.column, event.tensor_ranges[0].lane,
+                         hash_of(event.kind)};
+  }
+  for (const TensorRange& range : event.tensor_ranges) touch(index, range);
+  Warp& warp = warp_of(event.origin);
+  warp.out.issued.advance(operations_[index].stream, operations_[index].epoch);
+  warp.issued_fenced.advance(operations_[index].stream, operations_[index].epoch);
+  uint32_t own = index << kFlagBits;
+  drop(own);
+}
+
+void TensorMemoryRaces::on_tensor_memory(const TensorMemoryEvent& event) {
+  using What = TensorMemoryEvent::Operation;
+  switch (event.operation) {
+    case What::load:
+    case What::store: {
+      const bool is_store = event.operation == What::store;
+      const uint32_t index = begin(event.origin, is_store ? Kind::store : Kind::load);
+      touch(index, {event.origin.cta_rank, static_cast<uint16_t>(event.lane),
+                    static_cast<uint16_t>(event.lane_count), static_cast<uint16_t>(event.column),
+                    static_cast<uint16_t>(event.columns), !is_store, is_store, "registers"});
+      uint32_t own = index << kFlagBits;
+      drop(own);
+      return;
+    }
+    case What::wait_load:
+    case What::wait_store: {
+      Warp& warp = warp_of(event.origin);
+      const uint32_t stream = warp.streams[event.operation == What::wait_store ? 1 : 0];
+      if (stream == 0) return;
+      streams_[stream].complete = streams_[stream].last;
+      warp.fenced.advance(stream, streams_[stream].last);
+      warp.out.plain.advance(stream, streams_[stream].last);
+      return;
+    }
+    case What::alloc:
+      return allocate(event);
+    case What::dealloc:
+      return deallocate(event);
+    case What::relinquish:
+      return;
+  }
+}
+
+void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
+  const uint32_t index = begin(event.origin, Kind::allocation);
+  const uint16_t rank = event.origin.cta_rank;
+  if (const auto peer = cells_.find(rank ^ 1u); peer != cells_.end()) {
+    // The CTAs of a pair allocate together: who knows of one allocation may use both.
+    const uint32_t entry = peer->second[event.column * kCellsOfColumn].entries[0];
+    Operation& other = operations_[entry >> kFlagBits];
+    Operation& own = operations_[index];
+    if (entry != 0 && other.kind == Kind::allocation && other.twin_stream == 0) {
+      own.twin_stream = other.stream;
+      own.twin_epoch = other.epoch;
+      other.twin_stream = own.stream;
+      other.twin_epoch = own.epoch;
+    }
+  }
+  std::vector<Cell>& cells = cells_[rank];
+  cells.resize(size_t{kColumns} * kCellsOfColumn);
+  for (uint32_t i = event.column * kCellsOfColumn;
+       i < (event.column + event.columns) * kCellsOfColumn; ++i) {
+    for (uint32_t& entry : cells[i].entries) drop(entry);
+    enter(cells[i], index, kWrites);
+  }
+  Warp& warp = warp_of(event.origin);
+  warp.fenced.advance(operations_[index].stream, operations_[index].epoch);
+  warp.out.plain.advance(operations_[index].stream, operations_[index].epoch);
+  uint32_t own = index << kFlagBits;
+  drop(own);
+}
+
+void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
+  const auto found = cells_.find(event.origin.cta_rank);
+  if (found == cells_.end()) return;
+  const uint32_t index = begin(event.origin, Kind::allocation);
+  const TensorRange range{event.origin.cta_rank,
+                          0,
+                          kCellsOfColumn * kLanesOfCell,
+                          static_cast<uint16_t>(event.column),
+                          static_cast<uint16_t>(event.columns),
+                          false,
+                          true,
+                          "the allocation"};
+  touch(index, range);
+  for (uint32_t i = event.column * kCellsOfColumn;
+       i < (event.column + event.columns) * kCellsOfColumn; ++i)
+    for (uint32_t& entry : found->second[i].entries) drop(entry);
+  uint32_t own = index << kFlagBits;
+  drop(own);
+}
+
+void TensorMemoryRaces::on_group(const GroupEvent& event) {
+  if (event.unit != GroupEvent::Unit::tensor_core || event.waits) return;
+  Warp& warp = warp_of(event.origin);
+  // It implies a tcgen05.fence::before_thread_sync.
+  warp.out.fenced.merge(warp.fenced);
+  warp.out.issued_fenced.merge(warp.issued_fenced);
+  Commit& commit = commits_[event.id];
+  commit.view = warp.out;
+  commit.arrivals = std::popcount(event.targets);
+  const auto thread = warp.threads.find(std::countr_zero(event.origin.lanes));
+  if (thread == warp.threads.end()) return;
+  Stream& stream = streams_[thread->second];
+  if (stream.complete != stream.last) stream.commit = event.origin.instruction;
+  stream.complete = stream.last;
+  commit.view.plain.advance(thread->second, stream.last);
+  commit.view.fenced.advance(thread->second, stream.last);
+}
+
+void TensorMemoryRaces::on_fence(const FenceEvent& event) {
+  Warp& warp = warp_of(event.origin);
+  if (event.kind == FenceKind::tcgen05_before_thread_sync) {
+    warp.out.fenced.merge(warp.fenced);
+    warp.out.issued_fenced.merge(warp.issued_fenced);
+  } else if (event.kind == FenceKind::tcgen05_after_thread_sync) {
+    warp.fenced.merge(warp.pending);
+    warp.issued_fenced.merge(warp.pending_issued);
+  }
+}
+
+const TensorView& TensorMemoryRaces::released(const Origin& origin) {
+  Warp& warp = warp_of(origin);
+  warp.release = origin.instruction;
+  return warp.out;
+}
+
+const TensorView& TensorMemoryRaces::committed(uint64_t operation_id) {
+  const auto found = commits_.find(operation_id);
+  if (found == commits_.end()) {
+    last_commit_ = {};
+  } else if (--found->second.arrivals > 0) {
+    return found->second.view;
+  } else {
+    last_commit_ = std::move(found->second.view);
+    commits_.erase(found);
+  }
+  return last_commit_;
+}
+
+void TensorMemoryRaces::acquired(const Origin& origin, const TensorView& view) {
+  Warp& warp = warp_of(origin);
+  warp.out.merge(view);
+  warp.pending.merge(view.fenced);
+  warp.pending_issued.merge(view.issued_fenced);
+  warp.acquire = origin.instruction;
+}
+
+// ---- The shadow
+
+void TensorMemoryRaces::enter(Cell& cell, uint32_t index, uint32_t flags) {
+  const bool replaces = (flags & kWrites) != 0 && (flags & kPartly) == 0;
+  if (replaces)
+    for (uint32_t& entry : cell.entries) drop(entry);
+  const uint32_t value = index << kFlagBits | flags;
+  uint32_t* place = nullptr;
+  for (uint32_t& entry : cell.entries) {
+    if (entry == 0) {
+      if (place == nullptr) place = &entry;
+      continue;
+    }
+    // A read that is ordered before this one is told to everybody to whom this one is.
+    const Operation& other = operations_[entry >> kFlagBits];
+    const bool is_read = (entry & kWrites) == 0;
+    if (entry >> kFlagBits == index || (is_read && (flags & kWrites) == 0 &&
+                                        (other.stream == operations_[index].stream ||
+                                         is_ordered(other, operations_[index], strict_)))) {
+      place = &entry;
+      break;
+    }
+  }
+  // More readers than fit: the oldest is forgotten.
+  if (place == nullptr) place = &cell.entries[1];
+  if (*place >> kFlagBits == index) {
+    *place |= flags & kWrites;
+    return;
+  }
+  drop(*place);
+  *place = value;
+  ++operations_[index].uses;
+}
+
+void TensorMemoryRaces::touch(uint32_t index, const TensorRange& range) {
+  std::vector<Cell>& cells = cells_[range.cta_rank];
+  cells.resize(size_t{kColumns} * kCellsOfColumn);
+  const uint32_t first = range.lane / kLanesOfCell;
+  const uint32_t last =
+      std::min((uint32_t{range.lane} + range.lanes - 1) / kLanesOfCell, kCellsOfColumn - 1);
+  operations_[index].lane = range.lane % 32;
+  for (uint32_t column = range.column;
+       column < std::min(uint32_t{range.column} + range.columns, kColumns); ++column)
+    for (uint32_t block = first; block <= last; ++block) touch(index, range, column, block);
+}
+
+void TensorMemoryRaces::touch(uint32_t index, const TensorRange& range, uint32_t column,
+                              uint32_t block) {
+  Cell& cell = cells_[range.cta_rank][column * kCellsOfColumn + block];
+  const bool partly = range.lanes < kLanesOfCell;
+  for (const uint32_t entry : cell.entries) {
+    const uint32_t other = entry >> kFlagBits;
+    const bool writes = (entry & kWrites) != 0;
+    if (other == 0 || other == index || (!writes && !range.writes)) continue;
+    if (partly && (entry & kPartly) != 0 && operations_[other].lane != range.lane % 32) continue;
+    const auto known = std::find_if(judged_.begin(), judged_.end(),
+                                    [=](const auto& pair) { return pair.first == other; });
+    if (known != judged_.end()) continue;
+    const bool ordered = is_ordered(operations_[other], operations_[index], strict_);
+    judged_.emplace_back(other, ordered);
+    if (ordered) continue;
+    TensorRange place = range;
+    place.column = static_cast<uint16_t>(column);
+    place.columns = static_cast<uint16_t>(range.column + range.columns - column);
+    report(operations_[other], writes, operations_[index], place);
+  }
+  enter(cell, index, (range.writes ? kWrites : 0) | (partly ? kPartly : 0));
+}
+
+// ---- The rules
+
+namespace {
+
+/// Whether two operations of the tensor core stay in order without being complete (PTX ISA,
+/// "tcgen05 Memory Consistency Model": pipelined instructions). On hardware all of them do.
+bool is_pipeline(const auto& first, const auto& second, bool strict) {
+  if (!of_tensor_core(first.kind) || !of_tensor_core(second.kind)) return false;
+  if (first.group != second.group) return false;
+  if (!strict) return true;
+  using Kind = std::remove_cvref_t<decltype(first.kind)>;
+  switch (first.kind) {
+    case Kind::mma:
+      return second.kind == Kind::shift ||
+             (second.kind == Kind::mma && first.shape == second.shape);
+    case Kind::copy:
+      return second.kind == Kind::mma;
+    case Kind::shift:
+      return second.kind == Kind::mma || second.kind == Kind::copy;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool TensorMemoryRaces::is_ordered(const Operation& first, const Operation& second, bool strict) {
+  const Warp& warp = warp_of(second.origin);
+  const auto covers = [&](const TensorClock& clock) {
+    return clock.covers(first.stream, first.epoch);
+  };
+  if (second.kind == Kind::allocation) return covers(warp.out.plain);
+  if (first.kind == Kind::allocation)
+    return !strict || covers(warp.out.plain) ||
+           (first.twin_stream != 0 && warp.out.plain.covers(first.twin_stream, first.twin_epoch));
+  const bool same_thread = first.stream == second.stream;
+  if (is_pipeline(first, second, strict) &&
+      (same_thread || covers(strict ? warp.issued_fenced : warp.out.issued)))
+    return true;
+  if (strict) return covers(warp.fenced);
+  const bool same_warp = key_of(first.origin) == key_of(second.origin);
+  return covers(warp.out.plain) ||
+         (same_warp && !of_tensor_core(first.kind) && !of_tensor_core(second.kind));
+}
+
+// ---- Reports
+
+std::string TensorMemoryRaces::who(const Operation& operation) const {
+  return fmt::format("{} in CTA rank {}, warp {}, at {}", name_of(operation.kind),
+                     operation.origin.cta_rank, operation.origin.warp,
+                     place_of_(*operation.origin.instruction));
+}
+
+void TensorMemoryRaces::report(const Operation& first, bool first_writes, const Operation& second,
+                               const TensorRange& range) {
+  TensorRace race;
+  race.first = first.origin;
+  race.second = second.origin;
+  race.first_unit = name_of(first.kind);
+  race.second_unit = second.kind == Kind::allocation ? "tcgen05.dealloc" : name_of(second.kind);
+  race.place = range;
+  race.first_writes = first_writes;
+  race.second_writes = range.writes;
+  race.hardware_accepts = strict_ && is_ordered(first, second, false);
+  explain(first, second, race);
+  report_(race);
+}
+
+void TensorMemoryRaces::explain(const Operation& first, const Operation& second, TensorRace& race) {
+  const Warp& warp = warp_of(second.origin);
+  const Warp& earlier = warp_of(first.origin);
+  const Stream& stream = streams_[first.stream];
+  const auto at = [&](const Instruction* instruction) {
+    return instruction == nullptr ? std::string("?") : place_of_(*instruction);
+  };
+  const auto warp_name = [](const Operation& operation) {
+    return fmt::format("warp {} of CTA rank {}", operation.origin.warp, operation.origin.cta_rank);
+  };
+  if (first.kind == Kind::allocation) {
+    race.missing = TensorRace::Missing::address;
+    race.edge = fmt::format("the {} is not ordered before the use", who(first));
+    race.fix = fmt::format(
+        "let {} read the address only behind a barrier that the allocating warp comes to as well "
+        "(__syncthreads, or a cluster barrier for a pair)",
+        warp_name(second));
+    return;
+  }
+  const bool is_complete = stream.complete >= first.epoch;
+  if (!is_complete) {
+    if (of_tensor_core(first.kind)) {
+      race.edge = "no tcgen05.commit covers the earlier operation";
+      race.fix = fmt::format(
+          "execute tcgen05.commit in the thread that has issued it ({}), and wait for its mbarrier "
+          "in {} before {}",
+          warp_name(first), warp_name(second), name_of(second.kind));
+    } else {
+      const char* const wait = first.kind == Kind::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
+      race.edge = fmt::format("no {} stands behind the earlier operation", wait);
+      race.fix = fmt::format("execute {} in {} before it {}", wait, warp_name(first),
+                             earlier.release == nullptr
+                                 ? std::string("goes on")
+                                 : "arrives for the others at " + at(earlier.release));
+    }
+    return;
+  }
+  if (!warp.out.plain.covers(first.stream, first.epoch)) {
+    if (of_tensor_core(first.kind)) {
+      race.edge = fmt::format("{} has not waited for the mbarrier of the tcgen05.commit at {}",
+                              warp_name(second), at(stream.commit));
+      race.fix = fmt::format(
+          "wait for it there (mbarrier.try_wait until true), then "
+          "tcgen05.fence::after_thread_sync, "
+          "before {}",
+          place_of_(*second.origin.instruction));
+    } else {
+      race.edge = fmt::format("nothing tells {} that {} is through", warp_name(second), who(first));
+      const bool fences = strict_ && second.kind != Kind::allocation;
+      race.fix = fmt::format(
+          "let {} arrive on an mbarrier or a barrier behind it{}, and {} wait for that before {}",
+          warp_name(first), fences ? " (after tcgen05.fence::before_thread_sync)" : "",
+          warp_name(second), place_of_(*second.origin.instruction));
+    }
+    return;
+  }
+  race.missing = TensorRace::Missing::fence;
+  if (warp.pending.covers(first.stream, first.epoch)) {
+    race.edge = fmt::format(
+        "no tcgen05.fence::after_thread_sync stands between the wait at {} and "
+        "this",
+        at(warp.acquire));
+    race.fix = fmt::format("execute tcgen05.fence::after_thread_sync in {} behind the wait at {}",
+                           warp_name(second), at(warp.acquire));
+  } else {
+    race.edge = fmt::format(
+        "no tcgen05.fence::before_thread_sync stands between the earlier operation and the arrive "
+        "at {}",
+        at(earlier.release));
+    race.fix =
+        fmt::format("execute tcgen05.fence::before_thread_sync in {} before its arrive at {}",
+                    warp_name(first), at(earlier.release));
+  }
+}
+
+std::unique_ptr<TensorMemoryRaces> make_tensor_memory_races(Detector& detector) {
+  const Cluster& cluster = detector.cluster();
+  const auto place_of = [&cluster](const Instruction& instruction) {
+    const Kernel& kernel = cluster.kernel();
+    return kernel.module().ptx().describe_place(kernel.source(instruction));
+  };
+  const auto report = [&detector](const TensorRace& race) {
+    const auto side = [&](const Origin& origin, const char* unit, bool writes) {
+      Accessor accessor;
+      accessor.instruction = origin.instruction;
+      accessor.agent = detector.threads().warp_of(origin);
+      accessor.cta_rank = origin.cta_rank;
+      accessor.warp = origin.warp;
+      accessor.writes = writes;
+      accessor.proxy = Proxy::tensor;
+      accessor.unit = unit;
+      return accessor;
+    };
+    constexpr std::array kMissing = {Missing::tcgen05_fence, Missing::tensor_order,
+                                     Missing::address_word};
+    detector.report(
+        kMissing[static_cast<size_t>(race.missing)],
+        side(race.first, race.first_unit, race.first_writes), race.first.lanes,
+        side(race.second, race.second_unit, race.second_writes), race.second.lanes,
+        fmt::format("Tensor Memory of CTA rank {}, lanes {}-{}, columns {}-{}", race.place.cta_rank,
+                    race.place.lane, race.place.lane + race.place.lanes - 1, race.place.column,
+                    race.place.column + race.place.columns - 1),
+        race.hardware_accepts, race.edge, race.fix);
+  };
+  return std::make_unique<TensorMemoryRaces>(cluster.at_isa_level(), place_of, report);
+}
+
+}  // namespace bw::sim::races
