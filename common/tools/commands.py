@@ -248,8 +248,8 @@ def _recorded_times(root, console):
     status = run_in_foreground([str(build.program(root, build.GPU_BENCH, program)), "--write",
                                 str(path)], env=tools.env)
     if status != 0:
-        raise WorkbookError(f"{program} ended with status {status}; `./workbook bench timing -- --against "
-                            f"{RECORDED_TIMES}` compares with the recorded times instead.")
+        raise WorkbookError(f"{program} ended with status {status}; `./workbook bench timing -- "
+                            f"--against {RECORDED_TIMES}` compares with the recorded times instead.")
     return path
 
 
