@@ -15,6 +15,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "common"))
 
+# With it on PYTHONPATH, private environments are made at once; one test has the real ones.
+QUICK_VENV = ROOT / "tests" / "workbook" / "stand_ins" / "quick_venv"
+
 # A project of the same shape as ours, but in C++ alone, so that its build takes a second.
 _CMAKE = """\
 cmake_minimum_required(VERSION 3.24)

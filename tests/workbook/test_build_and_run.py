@@ -3,7 +3,7 @@
 import shutil
 import unittest
 
-from support import CheckoutTest, make_toolkit, write_script
+from support import QUICK_VENV, CheckoutTest, make_toolkit, write_script
 
 from tools import private_env
 
@@ -127,7 +127,7 @@ class MissingTools(CheckoutTest):
         tools = self.path_without("cmake")
         write_script(tools / "cmake", "echo cmake version 3.16.3\n")
         result = self.run_workbook(root, "run", "5", "--sim", PATH=tools, PIP_NO_INDEX="1",
-                                   PIP_FIND_LINKS=str(self.folder))
+                                   PIP_FIND_LINKS=str(self.folder), PYTHONPATH=QUICK_VENV)
         self.assert_clear_error(result, "pip could not install cmake==3.31")
         doctor = self.run_workbook(root, "doctor", PATH=tools)
         self.assertIn("CMake 3.24 or newer", doctor.stdout)

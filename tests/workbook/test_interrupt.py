@@ -10,7 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
-from support import CheckoutTest, environment, write_script
+from support import QUICK_VENV, CheckoutTest, environment, write_script
 
 WAIT_SECONDS = 60
 
@@ -108,7 +108,8 @@ class Interrupted(CheckoutTest):
             index.settimeout(WAIT_SECONDS)
             url = f"http://127.0.0.1:{index.getsockname()[1]}/simple"
             process = self.start(root, ("setup",), BW_TOOLKIT_IGNORE_SYSTEM="1",
-                                 PIP_INDEX_URL=url, PIP_NO_INDEX=None, PIP_CONFIG_FILE=os.devnull)
+                                 PIP_INDEX_URL=url, PIP_NO_INDEX=None, PIP_CONFIG_FILE=os.devnull,
+                                 PYTHONPATH=QUICK_VENV)
             connection, _ = index.accept()  # pip asks, and gets no answer
             _ctrl_c(process.pid)
             _, errors = process.communicate(timeout=WAIT_SECONDS)

@@ -8,12 +8,12 @@ import sys
 import unittest
 
 from exercise_support import ExerciseTest, main
-from support import as_an_ordinary_user, environment, lock_up
+from support import QUICK_VENV, as_an_ordinary_user, environment, lock_up
 
 from tools import cli, private_env
 
 PRIVATE = ("next", "check", "watch", "diff", "reset", "skip", "use")
-NO_NETWORK = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": os.devnull}
+NO_NETWORK = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": os.devnull, "PYTHONPATH": QUICK_VENV}
 
 
 class Missing(ExerciseTest):
