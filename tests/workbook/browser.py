@@ -101,12 +101,16 @@ class Browser:
         text, self._buffer = self._buffer.split(b"\0", 1)
         return json.loads(text)
 
+    def recolour(self, dark):
+        """Makes the page dark or light, as a reader's system does while it is open."""
+        self.call("Emulation.setEmulatedMedia", features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
     def open(self, path, width=1400, dark=False, height=900):
         """Shows a page of the file system and waits until it is loaded."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.recolour(dark)
         self.events = []
         name, _, fragment = str(path).partition("#")
         url = Path(name).resolve().as_uri() + (f"#{fragment}" if fragment else "")

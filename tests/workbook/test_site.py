@@ -157,10 +157,13 @@ class InABrowser(unittest.TestCase):
     def test_every_kind_of_page(self):
         for name in KINDS:
             self.assertTrue((SITE / name).is_file(), name)
-            for width in WIDTHS:
-                for dark in (False, True):
+            for number, width in enumerate(WIDTHS):
+                # Opened in one of the two, then switched to the other.
+                first = number % 2 == 1
+                page = self.browser.open(SITE / name, width, first)
+                for dark in (first, not first):
+                    self.browser.recolour(dark)
                     with self.subTest(page=name, width=width, dark=dark):
-                        page = self.browser.open(SITE / name, width, dark)
                         self.assertEqual(page.messages, [])
                         self.assertEqual(page.evaluate(_OVERFLOWING), [])
                         self.assertEqual(page.evaluate(_WITHOUT_TEXT), [])
