@@ -84,6 +84,7 @@ examples:
   ./workbook run 5
   ./workbook run 5 -- --m 512 --n 512 --k 1024 --beta 0.5 --seed 1
   ./workbook run 05_blockwise_fp8_gemm --sim -- --help
+  BW_SIM_CHECKS=races ./workbook run 4     searches for races as well
   ./workbook run 1.4               exercise 1.4 as it stands, or with the fault that is to be found
 
 What follows `--` goes to the chapter's program, whose exit status is the command's. After

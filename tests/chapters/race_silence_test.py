@@ -1,0 +1,68 @@
+"""No solution and no lab races: every program, every configuration, at the level `races`.
+
+Run as `race_silence_test.py SEEDS PROGRAM...` with the paths of the chapters' programs, whose labs lie
+beside them. SEEDS is how many seeds of the schedule are tried."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+# Small shapes, whole tiles and remainders; options of a chapter's program, one run each.
+SHAPES = (("--m", "512", "--n", "512", "--k", "512"), ("--m", "200", "--n", "264", "--k", "208"))
+OPTIONS = {
+    "01_mbarrier_pipeline": [("--rows", "256", "--columns", "512", "--runs", "1", "--produce", how)
+                             for how in ("plain", "bulk", "tensor")],
+    "02_tmem_lifecycle": [("--cta-group", group) for group in ("1", "2")],
+    "03_warp_contexts": [(*shape, "--accumulators", count) for shape in SHAPES
+                         for count in ("1", "2", "4")],
+    "04_per_k_contexts": [(*shape, "--accumulators", count) for shape in SHAPES
+                          for count in ("1", "4")],
+}
+LEAST_LABS = 38
+
+
+class NothingRaces(unittest.TestCase):
+    seeds = 1
+    programs = ()
+
+    def expect_silence(self, program, options=()):
+        for seed in range(self.seeds):
+            with self.subTest(program=program.name, options=options, seed=seed):
+                run = subprocess.run([str(program), *options], stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, universal_newlines=True,
+                                     env={**os.environ, "BW_SIM_CHECKS": "races",
+                                          "BW_SIM_SEED": str(seed)})
+                self.assertEqual(run.returncode, 0, run.stdout[-4000:])
+
+    @staticmethod
+    def configurations(program):
+        run = subprocess.run([str(program), "--list-configs"], stdout=subprocess.PIPE, check=True,
+                             universal_newlines=True)
+        return run.stdout.split()
+
+    def test_the_programs(self):
+        for program in self.programs:
+            if program.name in OPTIONS:
+                for options in OPTIONS[program.name]:
+                    self.expect_silence(program, options)
+                continue
+            configurations = self.configurations(program)
+            self.assertGreater(len(configurations), 15)
+            for configuration in configurations:
+                output = ("--output", "fp32") if configuration.endswith("fp32") else ()
+                for shape in SHAPES if self.seeds > 1 else SHAPES[1:]:
+                    self.expect_silence(program, (*shape, "--config", configuration, *output))
+
+    def test_the_labs(self):
+        labs = sorted(self.programs[0].parent.glob("lab_0*"))
+        self.assertGreaterEqual(len(labs), LEAST_LABS)
+        for lab in labs:
+            self.expect_silence(lab)
+
+
+if __name__ == "__main__":
+    NothingRaces.seeds = int(sys.argv[1])
+    NothingRaces.programs = tuple(pathlib.Path(name) for name in sys.argv[2:])
+    unittest.main(argv=sys.argv[:1])
