@@ -44,18 +44,29 @@ struct NamedBarrierState {
   std::vector<Origin> waiters;
 };
 
-/// The bulk copies of one thread that complete by groups.
-struct BulkGroups {
-  using Group = std::vector<CopyAgents>;
-  Group open;
-  std::deque<Group> committed;
-};
-
-/// Operations of a thread or warp that complete in order, in groups.
+/// Operations of a thread or warp that complete in order, in groups: a wait for a group is one for
+/// all groups before it as well.
 struct OrderedGroups {
   uint32_t chain = 0;
-  Clock last = 0;  ///< the last operation
-  std::deque<Clock> committed;
+  uint32_t read_chain = 0;      ///< of bulk copies: of what they do to their sources
+  Clock last = 0;               ///< the last operation
+  std::deque<Clock> committed;  ///< the last operation of each group, as far as waits may ask
+
+  void commit() {
+    constexpr size_t kMostPending = 4096;
+    committed.push_back(last);
+    if (committed.size() > kMostPending) committed.pop_front();
+  }
+  /// What has completed when all but `allowed` groups have; 0 if nothing.
+  [[nodiscard]] Clock completed(uint32_t allowed) const {
+    return committed.size() <= allowed ? 0 : committed[committed.size() - 1 - allowed];
+  }
+};
+
+/// A commit or a request that signals mbarriers, each of which brings it on its way.
+struct Signalling {
+  Agent agent;
+  int signals = 0;  ///< that are still to come
 };
 
 }  // namespace
@@ -73,10 +84,10 @@ struct Detector::State {
   std::unordered_map<uint64_t, NamedBarrierState> named_barriers;
   Handover cluster_pending, cluster_done;
   std::unordered_map<uint64_t, Handover> sent;        ///< arrivals on their way
-  std::unordered_map<uint64_t, Agent> agents;         ///< commits and requests, by operation
+  std::unordered_map<uint64_t, Signalling> agents;    ///< commits and requests, by operation
   std::unordered_map<uint64_t, View> cp_async_views;  ///< of cp.async.mbarrier.arrive
   std::unordered_map<uint64_t, CopyAgents> copies;
-  std::unordered_map<uint64_t, BulkGroups> bulk_groups;  ///< by thread
+  std::unordered_map<uint64_t, OrderedGroups> bulk;      ///< by thread
   std::unordered_map<uint64_t, OrderedGroups> cp_async;  ///< by thread
   std::unordered_map<uint64_t, OrderedGroups> wgmma;     ///< by warp
   std::unordered_map<uint64_t, Handover> variables;      ///< for strong accesses, by CTA and offset
@@ -383,10 +394,10 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
         state_->sent.erase(sent);
       } else if (const auto commit = state_->agents.find(event.operation_id);
                  commit != state_->agents.end()) {
-        // A multicast commit arrives several times: it is kept.
-        barrier->pending.complete(commit->second);
+        barrier->pending.complete(commit->second.agent);
         if (tensor_order_ != nullptr)
           barrier->pending.tensor().merge(tensor_order_->committed(event.operation_id));
+        if (--commit->second.signals == 0) state_->agents.erase(commit);
       } else if (const auto arrival = state_->cp_async_views.find(event.operation_id);
                  arrival != state_->cp_async_views.end()) {
         barrier->pending.completed().join(arrival->second);
@@ -497,8 +508,19 @@ void Detector::copy_issued(const CopyEvent& event) {
   const bool by_group = copy.signals.empty();
   const Proxy proxy = by_thread ? Proxy::generic : Proxy::async;
   CopyAgents agents;
-  agents.writes = agents.reads = threads_.begin(origin);
-  if (by_group) agents.writes = threads_.begin(origin);
+  if (by_group) {
+    const uint32_t warp = threads_.warp_of(origin);
+    const int lane = lowest_lane(origin.lanes);
+    agents.reads = threads_.begin_in_order(origin, kBulkReadQueue);
+    const Threads::Ticket writes = threads_.next_in_order(warp, lane, kBulkQueue);
+    agents.writes = {writes.chain, writes.clock, agents.reads.start};
+    OrderedGroups& groups = state_->bulk[key_of(warp, static_cast<uint64_t>(lane))];
+    groups.chain = writes.chain;
+    groups.read_chain = agents.reads.chain;
+    groups.last = writes.clock;
+  } else {
+    agents.writes = agents.reads = threads_.begin(origin);
+  }
   operate(agent_touch(origin, agents.reads, proxy, false, unit), copy.sources);
   Touch writes = agent_touch(origin, agents.writes, proxy, true, unit);
   if (row.base == "red.async" || row.base.starts_with("cp.reduce")) {
@@ -511,11 +533,6 @@ void Detector::copy_issued(const CopyEvent& event) {
   }
   operate(writes, copy.destinations);
   for (const CopySignal& signal : copy.signals) use(signal, origin, *agents.reads.start, unit);
-  if (by_group)
-    state_
-        ->bulk_groups[key_of(threads_.warp_of(origin),
-                             static_cast<uint64_t>(lowest_lane(origin.lanes)))]
-        .open.push_back(agents);
   state_->copies.emplace(copy.id, std::move(agents));
 }
 
@@ -570,61 +587,43 @@ void Detector::on_group(const GroupEvent& event) {
   State& state = *state_;
   const Origin& origin = event.origin;
   const uint32_t warp = threads_.warp_of(origin);
-  const auto commit = [](OrderedGroups& groups) { groups.committed.push_back(groups.last); };
-  const auto learn = [&](LaneMask lanes, const OrderedGroups& groups, Clock clock) {
-    threads_.change_groups(with_lanes(origin, lanes), [&](LaneGroup& group) {
-      group.view.generic.learn_chain(groups.chain, clock);
-    });
-  };
-  const auto wait = [&](LaneMask lanes, OrderedGroups& groups) {
-    if (groups.committed.size() <= event.allowed) return;
-    learn(lanes, groups, groups.committed[groups.committed.size() - 1 - event.allowed]);
-    while (groups.committed.size() > event.allowed) groups.committed.pop_front();
+  const auto learn = [&](LaneMask lanes, uint32_t chain, Clock clock) {
+    if (clock == 0) return;
+    threads_.change_groups(with_lanes(origin, lanes),
+                           [&](LaneGroup& group) { group.view.generic.learn_chain(chain, clock); });
   };
   switch (event.unit) {
     case GroupEvent::Unit::bulk:
-      for (const int lane : lanes_of(origin.lanes)) {
-        const auto found = state.bulk_groups.find(key_of(warp, static_cast<uint64_t>(lane)));
-        if (found == state.bulk_groups.end()) continue;
-        BulkGroups& groups = found->second;
-        if (!event.waits) {
-          groups.committed.push_back(std::exchange(groups.open, {}));
-          continue;
-        }
-        threads_.change_groups(with_lanes(origin, lane_bit(lane)), [&](LaneGroup& group) {
-          for (size_t i = 0; i + event.allowed < groups.committed.size(); ++i)
-            for (const CopyAgents& agents : groups.committed[i]) {
-              group.view.generic.learn_chain(agents.reads.chain, agents.reads.clock);
-              if (!event.read_only)
-                group.view.generic.learn_chain(agents.writes.chain, agents.writes.clock);
-            }
-        });
-        while (!event.read_only && groups.committed.size() > event.allowed)
-          groups.committed.pop_front();
-      }
-      break;
     case GroupEvent::Unit::cp_async: {
-      const bool commits = cluster_.kernel().row(*origin.instruction).base == "cp.async.wait_all";
+      const bool is_bulk = event.unit == GroupEvent::Unit::bulk;
+      auto& threads = is_bulk ? state.bulk : state.cp_async;
+      const bool commits =
+          !event.waits || cluster_.kernel().row(*origin.instruction).base == "cp.async.wait_all";
       for (const int lane : lanes_of(origin.lanes)) {
-        const auto found = state.cp_async.find(key_of(warp, static_cast<uint64_t>(lane)));
-        if (found == state.cp_async.end()) continue;
-        if (!event.waits || commits) commit(found->second);
-        if (event.waits) wait(lane_bit(lane), found->second);
+        const auto found = threads.find(key_of(warp, static_cast<uint64_t>(lane)));
+        if (found == threads.end()) continue;
+        OrderedGroups& groups = found->second;
+        if (commits) groups.commit();
+        if (!event.waits) continue;
+        const Clock completed = groups.completed(event.allowed);
+        if (is_bulk) learn(lane_bit(lane), groups.read_chain, completed);
+        if (!event.read_only) learn(lane_bit(lane), groups.chain, completed);
       }
       break;
     }
     case GroupEvent::Unit::wgmma:
       if (!event.waits)
-        commit(state.wgmma[warp]);
+        state.wgmma[warp].commit();
       else
-        wait(origin.lanes, state.wgmma[warp]);
+        learn(origin.lanes, state.wgmma[warp].chain, state.wgmma[warp].completed(event.allowed));
       break;
     case GroupEvent::Unit::tensor_core: {
       const Agent agent = threads_.begin_in_order(origin, kTcgen05Queue);
       for (const int rank : lanes_of(event.targets))
         use(CopySignal{static_cast<uint16_t>(rank), event.offset_bytes, 0}, origin, *agent.start,
             "tcgen05.commit");
-      if (event.id != kNoOperation) state.agents.emplace(event.id, agent);
+      if (event.id != kNoOperation)
+        state.agents.emplace(event.id, Signalling{agent, std::popcount(event.targets)});
       break;
     }
   }
@@ -707,14 +706,15 @@ void Detector::on_order(const OrderEvent& event) {
         operate(touch, {&response, 1});
         use(CopySignal{target, event.offset_bytes, kResponseBytes}, origin, *agent.start, kUnit);
       }
-      state.agents.emplace(event.id, agent);
+      state.agents.emplace(event.id, Signalling{agent, std::popcount(event.ranks)});
       break;
     }
     case Operation::launch_control_response: {
       Barrier* const barrier = state.barrier(event.cta_rank, event.offset_bytes);
       const auto agent = state.agents.find(event.id);
-      if (barrier != nullptr && agent != state.agents.end())
-        barrier->pending.complete(agent->second);
+      if (agent == state.agents.end()) break;
+      if (barrier != nullptr) barrier->pending.complete(agent->second.agent);
+      if (--agent->second.signals == 0) state.agents.erase(agent);
       break;
     }
     case Operation::wgmma_issue: {

@@ -31,6 +31,8 @@ namespace bw::sim::races {
 /// Numbers of the queues of Threads::begin_in_order().
 enum Queue : uint32_t {
   kCpAsyncQueue,       ///< cp.async of a thread
+  kBulkQueue,          ///< what bulk copies of a thread write, where groups complete them
+  kBulkReadQueue,      ///< what they read
   kTcgen05Queue,       ///< tcgen05.mma, cp and shift of a thread
   kWgmmaQueue,         ///< wgmma.mma_async of a warpgroup
   kNamedBarrierQueue,  ///< phases of a named barrier, by CTA rank and number
