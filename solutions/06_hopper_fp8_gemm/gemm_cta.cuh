@@ -21,6 +21,8 @@ struct TilePart {
   uint32_t first;  ///< first K block
   uint32_t end;    ///< behind the last K block
   uint32_t piece;  ///< number of the piece of K
+  /// With `grouped`: which product.
+  uint32_t group = 0;
 };
 
 /// One CTA. Every role makes its own copies of the rings it uses: they are values in registers
@@ -59,10 +61,17 @@ struct GemmCta {
 
   /// Calls `body(part)` for all that this CTA computes; every role walks the same way. Cluster i of
   /// G: the pieces i, i + G, i + 2G, … of the raster, with stream_k then its parts of split ones.
-  /// Of each all K blocks, or with split_k the CTA's part.
+  /// Of each all K blocks, or with split_k the CTA's part. With `grouped` tiles in the order of the
+  /// GroupSchedule.
   template <class Body>
   __device__ __forceinline__ void for_each_part(Body&& body) const {
-    if constexpr (Config::kStreamK) {
+    if constexpr (Config::traits.grouped) {
+      args.groups.for_each_tile(cluster_index(), gridDim.x, [&](const GroupTile& tile) {
+        body(TilePart{static_cast<int32_t>(tile.row_block * Config::kTileM),
+                      static_cast<int32_t>(tile.n * Config::kTileN), 0, args.k_blocks, 0,
+                      tile.group});
+      });
+    } else if constexpr (Config::kStreamK) {
       args.stream_k.schedule.for_each_part(cluster_index(),
                                            [&](const PiecePart& part) { body(tile_part(part)); });
     } else {
@@ -100,6 +109,15 @@ struct GemmCta {
   /// First column, within the tile, of what a math warpgroup of this CTA writes.
   __device__ __forceinline__ int32_t first_output_column(uint32_t warpgroup) const {
     return warpgroup_column(warpgroup) + (Config::kSplitK == 1 ? 0 : rank * Config::kOutputColumns);
+  }
+
+  /// First row, in B, of the tile's columns: with `grouped` the products' B lie below each other.
+  __device__ __forceinline__ int32_t b_row(const TilePart& part) const {
+    if constexpr (Config::traits.grouped) {
+      return part.column + static_cast<int32_t>(part.group * args.groups.n);
+    } else {
+      return part.column;
+    }
   }
 
   /// This CTA's tile in a piece.

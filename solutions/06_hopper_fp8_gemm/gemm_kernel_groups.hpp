@@ -17,6 +17,9 @@ GemmKernel narrow_tile();           ///< 128 × 192: shapes whose columns 256 di
 GemmKernel small_tile();            ///< 128 × 64: up to 128 rows
 GemmKernel split_tile();            ///< 64 × 128, K split over four CTAs: few rows and few tiles
 
+/// 128 x 256 and 128 x 64 for several products in one launch (grouped_gemm.hpp).
+std::vector<GemmKernel> grouped_tiles();
+
 /// 8 to 64 rows on wgmma's N side, 64 columns on its M side: few rows. Each tile by itself, and
 /// with K split over 2, 4 and 8 CTAs.
 std::vector<GemmKernel> swap_ab_tiles();

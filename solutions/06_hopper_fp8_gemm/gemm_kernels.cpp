@@ -11,6 +11,7 @@ std::string gemm_kernel_name(const GemmTraits& t) {
   if (t.swap_ab) name += "_swap";
   if (t.split_k > 1) return name + "_split" + std::to_string(t.split_k);
   if (t.swap_ab) return name;
+  if (t.grouped) return name + "_grouped";
   name += "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
   return t.stream_k ? name + "_streamk" : name;
 }

@@ -82,7 +82,7 @@ size_t flags_bytes(const PreparedGemm& prepared) {
 
 PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
   PreparedGemm prepared{
-      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}}, &kernel, 0};
+      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}, {}}, &kernel, 0};
   prepared.arguments.fast_raster = FastRaster(prepared.arguments.raster);
   prepared.arguments.direct = {.d = static_cast<uint16_t*>(gemm.d),
                                .ldd = static_cast<uint64_t>(gemm.ldd),

@@ -6,6 +6,7 @@
 
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
 #include "solutions/06_hopper_fp8_gemm/fast_raster.cuh"
+#include "solutions/06_hopper_fp8_gemm/group_schedule.cuh"
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
 
 namespace bw::hopper {
@@ -39,6 +40,7 @@ struct HopperGemmArguments : GemmKernelArguments {
   FastRaster fast_raster;     ///< of `raster`
   DirectOutput direct;        ///< for tiles that are written without TMA
   StreamKArguments stream_k;  ///< how the last round is shared
+  GroupSchedule groups;       ///< of a kernel with `grouped`
 };
 
 }  // namespace bw::hopper

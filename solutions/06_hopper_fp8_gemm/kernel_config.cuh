@@ -69,6 +69,8 @@ struct GemmConfig {
   static constexpr bool kStreamK = traits.stream_k;  ///< whether the last round is shared
   static_assert(!kStreamK || traits.writes_behind,
                 "parts of a piece come together where a tile is finished but not yet written");
+  static_assert(!traits.grouped || (traits.cluster_size() == 1 && !traits.stream_k),
+                "the tiles of a cluster could be of several products, which have nothing to share");
   /// The CTA's place in its cluster.
   using Cluster = ClusterLayout</*CtaGroup=*/1, traits.cluster_m, traits.cluster_n>;
   /// CTAs of a cluster.

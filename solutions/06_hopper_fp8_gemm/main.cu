@@ -12,6 +12,7 @@
 #include "common/host/program.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
+#include "solutions/06_hopper_fp8_gemm/grouped_program.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
 
@@ -35,6 +36,7 @@ const bw::hopper::GemmKernel& choose_kernel(const bw::GemmOptions& options) {
 
 struct ProgramOptions : bw::GemmOptions {
   int64_t launches = 30;  ///< timed ones, on a GPU
+  bw::hopper::GroupedOptions grouped;
 };
 
 /// Median device time of `launches` single launches after warm-ups, in milliseconds.
@@ -54,13 +56,17 @@ float median_time(const bw::hopper::GemmPlan& plan, int64_t launches) {
 
 bw::ExitStatus run_program(const ProgramOptions& options) {
   if (options.list_configs) {
-    bw::list_gemm_kernels(bw::hopper::gemm_kernels());
+    bw::list_gemm_kernels(options.grouped.groups == 0 ? bw::hopper::gemm_kernels()
+                                                      : bw::hopper::grouped_gemm_kernels());
     return bw::kVerified;
   }
   options.validate();
   constexpr int64_t kMostLaunches = 100000;
   bw::require(options.launches >= 1 && options.launches <= kMostLaunches, "--launches is ",
               options.launches, "; give 1 to 100000.");
+  if (options.grouped.groups != 0) {
+    return bw::hopper::run_groups(options, options.grouped, options.launches);
+  }
   const bw::hopper::GemmKernel& kernel = choose_kernel(options);
   bw::print_machine();
   options.print(kernel.name);
@@ -90,6 +96,7 @@ int main(int argc, char** argv) {
       "GPU or a simulated one, verified against a float64 reference; then its time, on a GPU the\n"
       "median of its launches.");
   options.add_to(command_line);
+  options.grouped.add_to(command_line);
   command_line.add("launches", options.launches, "how often the kernel is launched to be timed");
   return bw::run_main(command_line, "06_hopper_fp8_gemm", argc, argv,
                       [&] { return run_program(options); });

@@ -134,8 +134,9 @@ class MathWarpgroup {
     const int32_t column = part.column + GemmCta<Config>::warpgroup_column(warpgroup_);
 #pragma unroll
     for (int group = 0; group < Config::kScaleGroups; ++group) {
-      const uint32_t row =
+      uint32_t row =
           min((column + group * Config::kScaleColumns) / kScaleBlock, cta_.args.b_scales.rows - 1);
+      if constexpr (Config::traits.grouped) row += part.group * cta_.args.groups.scale_rows;
       b_scales_[group] = cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
       // Else ptxas computes it at each K block.
       if constexpr (Config::kStreamK) keep(b_scales_[group]);
