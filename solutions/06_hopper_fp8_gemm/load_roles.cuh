@@ -60,7 +60,8 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
         load_operand<Config::kASlices>(payload.a_tile(index) + a_row * Config::kTileK, cta.args.a,
                                        full, k, part.row + a_row, cluster.a_multicast_mask());
         load_operand<Config::kBSlices>(payload.b_tile(index) + b_row * Config::kTileK, cta.args.b,
-                                       full, k, cta.b_row(part) + b_row, cluster.b_multicast_mask());
+                                       full, k, cta.b_row(part) + b_row,
+                                       cluster.b_multicast_mask());
         load_operand<1>(payload.a_scales_tile(index), cta.args.a_scales, full, part.row, k_block,
                         0);
       }
