@@ -2,6 +2,8 @@
 /// \file
 /// Who accesses memory, and how: what the shadows remember of an access beyond its bytes.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
@@ -76,10 +78,12 @@ class AccessorTable {
  public:
   /// The number of an accessor; the same for the same one.
   [[nodiscard]] uint32_t number(const Accessor& accessor) {
+    Cached& cached = cache_[Hash{}(accessor) >> kCacheShift];
+    if (cached.number != kNone && accessors_[cached.number] == accessor) return cached.number;
     const auto [found, is_new] =
         numbers_.try_emplace(accessor, static_cast<uint32_t>(accessors_.size()));
     if (is_new) accessors_.push_back(accessor);
-    return found->second;
+    return cached.number = found->second;
   }
   /// The accessor of a number.
   [[nodiscard]] const Accessor& operator[](uint32_t number) const { return accessors_[number]; }
@@ -94,6 +98,13 @@ class AccessorTable {
       return (place * kFactor ^ bits) * kFactor;
     }
   };
+  /// Most accesses are those of a moment ago.
+  static constexpr uint32_t kNone = ~0u;
+  struct Cached {
+    uint32_t number = kNone;
+  };
+  static constexpr int kCacheBits = 8, kCacheShift = 64 - kCacheBits;
+  std::array<Cached, size_t{1} << kCacheBits> cache_;
   std::deque<Accessor> accessors_;
   std::unordered_map<Accessor, uint32_t, Hash> numbers_;
 };

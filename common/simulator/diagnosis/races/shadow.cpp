@@ -8,43 +8,29 @@ ByteShadow::Page& ByteShadow::new_page(uint64_t number) {
   return *last_;
 }
 
-void ByteShadow::release_room(Block& block) {
-  if (block.has_room) free_[block.size_class].push_back(block.first);
-  if (block.has_room) --blocks_in_use_;
-  block = {};
-}
-
-void ByteShadow::push(Block& block, const ShadowEntry& entry) {
-  if (!block.has_room || block.count == kRoom[block.size_class]) {
-    if (block.count == kMostEntries) {
-      // The entries that stand longest go first: a race with one of them is missed.
-      ShadowEntry* const entries = entries_of(block);
-      std::move(entries + 1, entries + block.count, entries);
-      entries[block.count - 1] = entry;
-      return;
-    }
-    const auto size_class = static_cast<uint8_t>(block.has_room ? block.size_class + 1 : 0);
-    std::vector<ShadowEntry>& pool = pools_[size_class];
-    std::vector<uint32_t>& unused = free_[size_class];
-    uint32_t first = 0;
-    if (unused.empty()) {
-      first = static_cast<uint32_t>(pool.size());
-      pool.resize(pool.size() + kRoom[size_class]);
-    } else {
-      first = unused.back();
-      unused.pop_back();
-    }
-    if (block.has_room) {
-      std::copy_n(entries_of(block), block.count, pool.data() + first);
-      free_[block.size_class].push_back(block.first);
-    } else {
-      ++blocks_in_use_;
-    }
-    block.first = first;
-    block.size_class = size_class;
-    block.has_room = true;
+void ByteShadow::make_room(Block& block) {
+  if (block.count == kMostEntries) {
+    // The entry that stands longest goes: a race with it is missed.
+    ShadowEntry* const entries = entries_of(block);
+    std::move(entries + 1, entries + block.count, entries);
+    --block.count;
+    return;
   }
-  entries_of(block)[block.count++] = entry;
+  const auto size_class = static_cast<uint8_t>(block.size_class + 1);
+  std::vector<ShadowEntry>& pool = pools_[size_class];
+  std::vector<uint32_t>& unused = free_[size_class];
+  uint32_t first = 0;
+  if (unused.empty()) {
+    first = static_cast<uint32_t>(pool.size());
+    pool.resize(pool.size() + kRoom[size_class]);
+  } else {
+    first = unused.back();
+    unused.pop_back();
+  }
+  std::copy_n(entries_of(block), block.count, pool.data() + first);
+  if (block.size_class != 0) free_[block.size_class].push_back(block.first);
+  block.first = first;
+  block.size_class = size_class;
 }
 
 void ByteShadow::forget(uint64_t address, uint64_t size) {

@@ -71,7 +71,7 @@ struct ShadowUse {
 class ByteShadow {
  public:
   static constexpr uint32_t kBlockBytes = 32;   ///< granularity of entries
-  static constexpr uint32_t kMostEntries = 22;  ///< of a block: 12 bytes a byte with all overhead
+  static constexpr uint32_t kMostEntries = 20;  ///< of a block: 12 bytes a byte with all overhead
 
   /// Accessors are numbered by a table that outlives the shadow.
   explicit ByteShadow(const AccessorTable& accessors) : accessors_(accessors) {}
@@ -139,12 +139,13 @@ class ByteShadow {
 
  private:
   struct Block {
-    uint32_t first = 0;      ///< of its entries in the pool of their size
-    uint8_t count = 0;       ///< of its entries
-    uint8_t size_class = 0;  ///< of its room
-    bool has_room = false;   ///< whether it has any
+    std::array<ShadowEntry, 2> few;  ///< its entries as long as they fit
+    uint32_t first = 0;              ///< else: of its entries in the pool of their size
+    uint8_t count = 0;               ///< of its entries
+    uint8_t size_class = 0;          ///< of its room; 0: the few
+    bool is_used = false;            ///< whether it has ever had an entry
   };
-  static constexpr uint32_t kPageBlocks = 64;
+  static constexpr uint32_t kPageBlocks = 16;
   using Page = std::array<Block, kPageBlocks>;
   /// Room for how many entries a block of each size has.
   static constexpr std::array<uint32_t, 5> kRoom = {2, 4, 8, 16, kMostEntries};
@@ -165,11 +166,20 @@ class ByteShadow {
     return block != nullptr ? *block : new_page(index / kPageBlocks)[index % kPageBlocks];
   }
   Page& new_page(uint64_t number);
-  [[nodiscard]] ShadowEntry* entries_of(const Block& block) {
-    return pools_[block.size_class].data() + block.first;
+  [[nodiscard]] const ShadowEntry* entries_of(const Block& block) const {
+    return block.size_class == 0 ? block.few.data() : pools_[block.size_class].data() + block.first;
   }
-  void push(Block& block, const ShadowEntry& entry);
-  void release_room(Block& block);
+  [[nodiscard]] ShadowEntry* entries_of(Block& block) {
+    return block.size_class == 0 ? block.few.data() : pools_[block.size_class].data() + block.first;
+  }
+  void push(Block& block, const ShadowEntry& entry) {
+    if (block.count == kRoom[block.size_class]) make_room(block);
+    if (!block.is_used) ++blocks_in_use_;
+    block.is_used = true;
+    entries_of(block)[block.count++] = entry;
+  }
+  /// Room for one more entry.
+  void make_room(Block& block);
   /// Whether the earlier access to the bytes in common is ordered before, for all lanes that touch
   /// them; else sets the conflict's lanes and bytes.
   [[nodiscard]] static bool is_ordered(const ShadowEntry& entry, const Accessor& earlier,
@@ -271,7 +281,7 @@ void ByteShadow::for_each(Use&& use) const {
     const Page& page = *pages_.at(number);
     for (uint32_t i = 0; i < kPageBlocks; ++i)
       for (uint32_t entry = 0; entry < page[i].count; ++entry) {
-        const ShadowEntry& one = pools_[page[i].size_class][page[i].first + entry];
+        const ShadowEntry& one = entries_of(page[i])[entry];
         use((number * kPageBlocks + i) * kBlockBytes, one.bytes, one);
       }
   }
