@@ -72,6 +72,14 @@ class ConfigurationTest(GemmTest):
         for config in configurations(self.program):
             self.expect_gemm(m, n, k, config=config, output=output_of(config), **options)
 
+    def expect_exact_residual(self, beta):
+        self.expect_all_verified(300, 520, 32, beta=beta, fill="position-c")
+
+    def expect_persistent_clusters(self, seed):
+        # One or two clusters resident: every ring goes around several times.
+        self.expect_all_verified(1100, 1064, 400, beta=1, seed=seed,
+                                 environment={"BW_SIM_SMS": "17", "BW_SIM_SEED": str(seed)})
+
 
 class Configurations(ConfigurationTest):
     """Every configuration, by name."""
@@ -89,14 +97,10 @@ class Configurations(ConfigurationTest):
             self.expect_all_verified(m, n, k, beta=beta)
 
     def test_residual_is_exact(self):
-        for beta in (0, 1, 0.5):
-            self.expect_all_verified(300, 520, 32, beta=beta, fill="position-c")
+        self.expect_exact_residual(0.5)
 
     def test_persistent_clusters(self):
-        # One or two clusters resident: every ring goes around several times.
-        for seed in (0, 7):
-            self.expect_all_verified(1100, 1064, 400, beta=1, seed=seed,
-                                     environment={"BW_SIM_SMS": "17", "BW_SIM_SEED": str(seed)})
+        self.expect_persistent_clusters(7)
 
     def test_loader_far_ahead(self):
         # One K block a tile: the load warp is ahead of the epilogue-load warp by as many tiles as
@@ -113,7 +117,14 @@ class Configurations(ConfigurationTest):
 
 
 class ConfigurationsSlow(ConfigurationTest):
-    """The large shapes, and more schedules."""
+    """The large shapes, more betas, and more schedules."""
+
+    def test_residual_is_exact(self):
+        for beta in (0, 1):
+            self.expect_exact_residual(beta)
+
+    def test_persistent_clusters(self):
+        self.expect_persistent_clusters(0)
 
     def test_large_shapes(self):
         for (m, n, k), beta in zip(SLOW_SHAPES, (0.5, 1, 0)):
