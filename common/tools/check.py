@@ -145,7 +145,7 @@ def _does_not_compile(exercise, own, compiled):
 
 def _failed_run(exercise, own, run, seed, result):
     report = reports.parse(result.errors, exercise.reader_file)
-    if report and report.what.startswith("none of the kernels in the files of BW_SIM_PTX"):
+    if report and report.is_of_old_program:
         raise WorkbookError(f"The program {run.program} was built from other sources than those that"
                             " lie here. Build it again: `./workbook check` does.")
     shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
@@ -159,7 +159,8 @@ def _failed_run(exercise, own, run, seed, result):
                     explanation=wrong.message if wrong else "", wrong=wrong.name if wrong else "",
                     rule=(report.rule if report and report.rule else exercise.idea),
                     limit=result.limit or ("cycles" if report and report.is_of_cycles else ""),
-                    place=place, report=report.shown if report else ())
+                    place=place, code=report.code if report else "",
+                    report=report.shown if report else ())
 
 
 def _unseen_fault(exercise, own):

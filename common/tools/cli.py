@@ -223,6 +223,8 @@ def _parser():
                        help="run in the simulator even if there is a GPU")
     where.add_argument("--gpu", dest="machine", action="store_const", const="gpu",
                        help="run on the GPU, or say why that can't be")
+    run.add_argument("--report", metavar="FILE", help="run in the simulator, and write what it reports "
+                                                      "to FILE as JSON")
 
     add("sim", "Run a CUDA program of your own in the simulator.", commands.do_sim)
 

@@ -106,6 +106,12 @@ def do_setup(root, console, arguments):
 
 def do_run(root, console, arguments):
     from .reader import environment, progress  # neither takes more than the standard library
+    if arguments.report:
+        if arguments.machine == "gpu":
+            raise WorkbookError("--report writes what the simulator says. Leave --gpu out.",
+                                exit_code=2)
+        arguments.machine = "sim"
+        os.environ["BW_SIM_REPORT"] = os.path.abspath(arguments.report)
     own = progress.load(root).use == progress.MINE
     is_exercise = re.fullmatch(r"\d+\.\d+", arguments.chapter)
     if own or is_exercise:

@@ -10,6 +10,10 @@ _ERROR = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic
                     r"(?: #[\w-]+)?\s*:\s*(?P<message>.*)$")
 _PREPROCESSOR_ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?"
                                  r"error: (?P<message>.*)$")
+# A report's first line: "simulator: contract violation BW-B06: what happened".
+_HEAD = re.compile(r"simulator: (?P<kind>[A-Za-z][A-Za-z ]*) (?P<code>BW-[A-Z]\d\d): (?P<what>.*)$")
+# Lines of source in a report, each with its number or the caret under the one before.
+_SOURCE = re.compile(r" +\d* \| ")
 _NOTE = re.compile(r"\b(?:at line |)(?P<line>\d+)(?: of | in )\"?(?P<file>[^\"\n]+?)\"?$")
 
 
@@ -86,6 +90,7 @@ class Report:
     """A report of the simulator. `shown`: cut to the reader's lines, with their file's path."""
 
     kind: str
+    code: str
     what: str
     rule: str
     reader_line: int
@@ -96,22 +101,28 @@ class Report:
         """Whether a limit of simulated cycles has ended the run."""
         return "(the limit is BW_SIM_" in self.what
 
+    @property
+    def is_of_old_program(self):
+        """Whether the program launched none of the kernels that it was to take from a file."""
+        return self.code == "BW-S04"
+
 
 def parse(errors, reader_file):
     """The simulator's report in a run's standard error, or None."""
     lines = errors.splitlines()
     start = next((index for index, line in enumerate(lines)
-                  if re.match(r"simulator: [a-z][\w ]*: ", line)), None)
+                  if _HEAD.match(line) and _HEAD.match(line)["kind"] != "warning"), None)
     if start is None:
         return None
     end = next((index for index in range(start + 1, len(lines))
                 if not lines[index].startswith(" ")), len(lines))
-    body = [_with_path(line, reader_file) for line in lines[start:end]]
-    kind, _, what = body[0][len("simulator: "):].partition(": ")
+    # Who asks has the reader's line of source already.
+    body = [_with_path(line, reader_file) for line in lines[start:end] if not _SOURCE.match(line)]
+    head = _HEAD.match(body[0])
     rule = next((line.strip()[len("rule:"):].strip() for line in body
                  if line.startswith("  rule:")), "")
     own = re.search(re.escape(str(reader_file)) + r":(\d+)", "\n".join(body))
-    return Report(kind, what, rule, int(own.group(1)) if own else None,
+    return Report(head["kind"], head["code"], head["what"], rule, int(own.group(1)) if own else None,
                   tuple(_cut(body, str(reader_file))))
 
 

@@ -48,6 +48,7 @@ class Verdict:
     notes: tuple = ()
     figures: tuple = ()     # (name, value) of an improve exercise
     answers: tuple = ()
+    code: str = ""          # of the simulator's report, "BW-B06": ./workbook explain says more
     limit: str = ""         # what it used up when it was stopped: LIMITS, or ""
     seconds: float = 0.0
 

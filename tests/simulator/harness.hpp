@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/base/error.hpp"
@@ -116,7 +117,7 @@ Report expect_fault(FaultKind kind, const std::vector<std::string>& parts, Actio
   try {
     action();
   } catch (const SimulationError& error) {
-    EXPECT_EQ(error.report().kind, kind) << error.what();
+    EXPECT_EQ(error.report().kind(), kind) << error.what();
     for (const std::string& part : parts)
       EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos)
           << "missing \"" << part << "\" in:\n"
@@ -125,7 +126,15 @@ Report expect_fault(FaultKind kind, const std::vector<std::string>& parts, Actio
     return error.report();
   }
   ADD_FAILURE() << "no fault; expected a " << fault_kind_name(kind);
-  return {};
+  return {.code = FaultCode::ptx_malformed};
+}
+
+/// The same for one code.
+template <class Action>
+Report expect_fault(FaultCode code, const std::vector<std::string>& parts, Action&& action) {
+  Report report = expect_fault(row_of(code).kind, parts, std::forward<Action>(action));
+  EXPECT_EQ(row_of(report.code).id, row_of(code).id) << report.format();
+  return report;
 }
 
 }  // namespace bw::sim::test

@@ -188,17 +188,20 @@ class Reports(unittest.TestCase):
 
     def test_a_long_report_is_cut_to_the_readers_roles(self):
         roles = "".join(f"  [{k}] warp {k} at other.cuh:{k}\n      waits\n" for k in range(1, 9))
-        text = ("simulator: deadlock: nobody can run\n  where: other.cuh:1\n" + roles
+        text = ("simulator: warning BW-X02: let pass\n  where: other.cuh:2\n"
+                "simulator: deadlock BW-H01: nobody can run\n  where: other.cuh:1\n"
+                "   5 | step();\n     | ^\n" + roles
                 + "  [9] warp 9 at other.cuh:9, by your f.cuh:5 in step\n      waits for it\n"
                 "  rule:  a rule\n  fix:   a fix\nanother line\n")
         report = reports.parse(text, self.FILE)
-        self.assertEqual((report.kind, report.what, report.rule, report.reader_line),
-                         ("deadlock", "nobody can run", "a rule", 5))
+        self.assertEqual((report.kind, report.code, report.what, report.rule, report.reader_line),
+                         ("deadlock", "BW-H01", "nobody can run", "a rule", 5))
         shown = "\n".join(report.shown)
         self.assertIn("by chapters/01_x/f.cuh:5 in step\n      waits for it", shown)
         self.assertIn("8 more waiting or running roles", shown)
         self.assertNotIn("warp 3", shown)
         self.assertNotIn("another line", shown)
+        self.assertNotIn("step();", shown)
         self.assertTrue(re.search("fix:", shown))
         self.assertIsNone(reports.parse("error: x\n", self.FILE))
 

@@ -3,34 +3,17 @@
 /// The one error type of the simulator: a report that says what happened, where, which rule it
 /// breaks and what would fix it.
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/simulator/base/fault_code.hpp"
+
 namespace bw::sim {
-
-/// What kind of fault a report describes. Tests and the runtime's error codes depend on it.
-enum class FaultKind {
-  parse,        ///< the PTX text is malformed or cut off
-  unsupported,  ///< a known or unknown instruction, directive or API that the simulator does not
-                ///< execute
-  launch,       ///< the launch configuration cannot run (resources, limits, arguments)
-  contract,     ///< a rule of the PTX ISA is broken (bounds, alignment, state, descriptors)
-  deadlock,     ///< no thread can run and nothing is in flight
-  livelock,     ///< threads run without any change of state
-  trap,         ///< trap, brkpt or a failed device-side assert
-};
-
-/// Why a launch is refused, as far as callers tell the reasons apart.
-enum class LaunchCause {
-  configuration,  ///< the extents of grid or block, arguments, anything else
-  cluster,        ///< the cluster's extents
-  shared_memory,  ///< more than a CTA or the kernel may have
-  resources,      ///< no CTA fits on an SM
-  cooperative,    ///< not all CTAs of a cooperative launch fit at once
-};
 
 /// Which of CUDA's errors a broken rule is, as far as CUDA tells them apart.
 enum class DeviceError {
@@ -40,21 +23,51 @@ enum class DeviceError {
   invalid_address_space,  ///< 717: an address of another state space than the instruction takes
 };
 
+/// A line of the reader's source that a report is about, and who executed it there.
+struct ReportPlace {
+  std::string role = {};      ///< what happened there: "the load"; empty where the fault happened
+  std::string path = {};      ///< the file, as the compiler named it
+  uint32_t line = 0;          ///< counts from 1
+  uint32_t column = 0;        ///< counts from 1; 0 is unknown
+  std::string function = {};  ///< without namespace, template arguments and parameters
+  std::string opcode = {};    ///< the PTX instruction
+  std::string kernel = {};    ///< its readable name
+  std::optional<std::array<uint32_t, 3>> cta = {};  ///< %ctaid; not for what a host call is about
+  std::optional<uint32_t> cta_rank = {};            ///< in a cluster of several CTAs
+  std::optional<uint32_t> warp = {};                ///< in the CTA
+  uint32_t lanes = 0;                               ///< a bit for each thread of the warp
+
+  /// "ring.cuh:45 in Ring::wait: `mbarrier.try_wait...`, CTA (0,0,0) rank 1, warp 3, lane 0".
+  [[nodiscard]] std::string describe() const;
+};
+
 /// A fault report. Every text is a plain sentence without a trailing newline.
 struct Report {
-  FaultKind kind = FaultKind::contract;  ///< which one it is
-  std::string what;                      ///< what happened, with the values involved
-  std::string where;                     ///< reader's file:line, instruction, CTA, warp, lanes
-  std::vector<std::string>
-      details;       ///< further lines: waiting roles, conflicting accesses, allocations
-  std::string rule;  ///< the rule that is broken, with its PTX ISA section
-  std::string fix;   ///< what would fix it
-  LaunchCause cause = LaunchCause::configuration;  ///< of a launch error
+  Required<FaultCode> code;  ///< which rule it is about
+  std::string what = {};     ///< what happened, with the values involved
+  std::string where = {};    ///< reader's file:line, instruction, CTA, warp, lanes
+  std::vector<std::string> details =
+      {};                 ///< further lines: waiting roles, conflicting accesses, allocations
+  std::string rule = {};  ///< the rule that is broken, with its PTX ISA section
+  std::string fix = {};   ///< what would fix it
   /// Of a contract violation.
   DeviceError device_error = DeviceError::launch_failure;
   /// Whether BW_SIM_STRICTNESS=hardware accepts what this report refuses; its last line says so.
   bool hardware_accepts = false;
+  /// The lines of source that it is about, the one where it happened first. The report names the
+  /// others below its details.
+  std::vector<ReportPlace> places = {};
+  /// Whether the run goes on although the code is one of an error.
+  bool is_tolerated = false;
 
+  /// What kind of fault it is.
+  [[nodiscard]] FaultKind kind() const noexcept { return row_of(code).kind; }
+  /// Whether it ends the run.
+  [[nodiscard]] Severity severity() const noexcept {
+    return is_tolerated ? Severity::warning : row_of(code).severity;
+  }
+  /// "contract violation BW-B01", or "warning BW-B16".
+  [[nodiscard]] std::string title() const;
   /// The report as a paragraph of lines for a terminal.
   [[nodiscard]] std::string format() const;
 };
@@ -65,9 +78,9 @@ inline constexpr std::string_view kNotFromPtxIsa = "";
 /// What is wrong, as the place that finds it says it; the site (machine/execution.hpp) adds where
 /// it happened and the section of the PTX ISA.
 struct Fault {
-  FaultKind kind = FaultKind::contract;   ///< which one it is
-  std::string what;                       ///< what was given
-  std::string rule;                       ///< without its source
+  Required<FaultCode> code;               ///< which rule is broken
+  std::string what = {};                  ///< what was given
+  std::string rule = {};                  ///< without its source
   std::string fix = {};                   ///< what would mend it
   std::vector<std::string> details = {};  ///< further lines of the report
   /// The PTX ISA section that says the rule, where it is another than the instruction's own.
@@ -75,6 +88,8 @@ struct Fault {
   DeviceError device_error = DeviceError::launch_failure;  ///< what the CUDA runtime answers
   /// Only the level `isa` refuses it.
   bool hardware_accepts = false;
+  /// Further lines of source that it is about, each with its role: the other access of a race.
+  std::vector<ReportPlace> places = {};
 };
 
 /// Thrown by every layer of the simulator. `what()` is the formatted report.
@@ -88,8 +103,5 @@ class SimulationError : public std::runtime_error {
  private:
   Report report_;
 };
-
-/// The name of a kind as it is printed: "contract violation", "deadlock", ...
-[[nodiscard]] const char* fault_kind_name(FaultKind kind) noexcept;
 
 }  // namespace bw::sim

@@ -1,15 +1,12 @@
 #include "common/simulator/cudart/api.hpp"
 
-#include <sys/ioctl.h>
 #include <sysexits.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 
-#include "common/simulator/base/text_wrap.hpp"
-#include "common/simulator/units/control/device_calls.hpp"
+#include "common/simulator/cudart/reporting.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -23,18 +20,11 @@ bool returns_on_fault() {
   const char* const value = std::getenv("BW_SIM_ON_ERROR");
   if (value == nullptr || std::string_view(value) == "exit") return false;
   if (std::string_view(value) == "return") return true;
-  std::fprintf(stderr,
-               "simulator: BW_SIM_ON_ERROR is \"%s\"; it can be `exit` (end the process after a "
-               "fault, the default) or `return` (return the CUDA error code)\n",
-               value);
+  show({.code = FaultCode::setting_invalid,
+        .what = std::string("BW_SIM_ON_ERROR is \"") + value + "\"",
+        .fix = "set it to `exit` (end the process after a fault, the default) or to `return` "
+               "(return the CUDA error code)"});
   std::_Exit(EX_USAGE);
-}
-
-// Columns of the terminal that stderr is, 0 when it is none: logs keep whole lines.
-size_t terminal_columns() {
-  winsize size{};
-  return isatty(STDERR_FILENO) != 0 && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col
-                                                                                    : 0;
 }
 
 bool ends_use_of_device(FaultKind kind) {
@@ -43,20 +33,19 @@ bool ends_use_of_device(FaultKind kind) {
 }
 
 // CUDA distinguishes the reasons for refusing a launch.
-cudaError_t launch_error(LaunchCause cause) noexcept {
-  switch (cause) {
-    case LaunchCause::configuration:
-      return cudaErrorInvalidConfiguration;
-    case LaunchCause::cluster:
+cudaError_t launch_error(FaultCode code) noexcept {
+  switch (code) {
+    case FaultCode::launch_cluster:
       return cudaErrorInvalidClusterSize;
-    case LaunchCause::shared_memory:
+    case FaultCode::launch_shared_memory:
       return cudaErrorInvalidValue;
-    case LaunchCause::cooperative:
+    case FaultCode::launch_cooperative:
       return cudaErrorCooperativeLaunchTooLarge;
-    case LaunchCause::resources:
+    case FaultCode::launch_resources:
       return cudaErrorLaunchOutOfResources;
+    default:
+      return cudaErrorInvalidConfiguration;
   }
-  return cudaErrorInvalidConfiguration;
 }
 
 cudaError_t device_error(DeviceError error) noexcept {
@@ -95,35 +84,34 @@ cudaError_t last_error() noexcept { return thread_last_error; }
 void clear_last_error() noexcept { thread_last_error = cudaSuccess; }
 
 cudaError_t error_of(const Report& report) noexcept {
-  switch (report.kind) {
+  switch (report.kind()) {
     case FaultKind::parse:
       return cudaErrorInvalidPtx;
     case FaultKind::unsupported:
       return cudaErrorUnsupportedPtxVersion;
     case FaultKind::launch:
-      return launch_error(report.cause);
+      return launch_error(report.code);
+    case FaultKind::call:
+      return cudaErrorInvalidValue;
     case FaultKind::contract:
       return device_error(report.device_error);
     case FaultKind::deadlock:
     case FaultKind::livelock:
       return cudaErrorLaunchTimeout;
     case FaultKind::trap:
-      return is_assertion(report) ? cudaErrorAssert : cudaErrorLaunchFailure;
+      return report.code == FaultCode::assertion_failed ? cudaErrorAssert : cudaErrorLaunchFailure;
   }
   return cudaErrorUnknown;
 }
 
 cudaError_t on_fault(const Report& report) {
-  // What the program has printed so far stands before the report.
-  std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", wrap_lines(report.format(), terminal_columns()).c_str());
-  std::fflush(stderr);
-  if (report.kind != FaultKind::launch && !returns_on_fault()) {
+  show(report);
+  if (report.kind() != FaultKind::launch && !returns_on_fault()) {
     // Neither exit handlers nor destructors: they could print a result or use the device.
     std::_Exit(EX_SOFTWARE);
   }
   const cudaError_t error = error_of(report);
-  if (ends_use_of_device(report.kind)) Runtime::instance().sticky_error = error;
+  if (ends_use_of_device(report.kind())) Runtime::instance().sticky_error = error;
   return error;
 }
 

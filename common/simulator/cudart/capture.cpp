@@ -32,7 +32,7 @@ cudaGraphNodeType type_of(const Operation& operation) {
 cudaError_t invalidate(const char* api, Capture& capture, const std::string& what,
                        cudaError_t error) {
   capture.invalid = true;
-  explain(api, what + "; the capture is invalid from here on");
+  explain(FaultCode::call_capture, api, what + "; the capture is invalid from here on");
   return error;
 }
 
@@ -40,7 +40,8 @@ cudaError_t add_node(const char* api, CUstream_st& stream, cudaGraphNodeType typ
                      Operation operation, std::unique_ptr<CUgraph_st> child) {
   Capture& capture = *stream.capture;
   if (capture.invalid) {
-    explain(api, "the stream's capture is invalid because of an earlier call");
+    explain(FaultCode::call_capture, api,
+            "the stream's capture is invalid because of an earlier call");
     return cudaErrorStreamCaptureInvalidated;
   }
   CUgraphNode_st& node = capture.graph->add(type, std::move(operation), stream.capture_tail);
@@ -65,12 +66,13 @@ cudaError_t begin(cudaStream_t handle, cudaStreamCaptureMode mode, CUgraph_st* g
     CUstream_st* const stream = find_stream(handle);
     if (stream == nullptr) return cudaErrorInvalidResourceHandle;
     if (stream == find_stream(nullptr)) {
-      explain("cudaStreamBeginCapture",
+      explain(FaultCode::call_capture, "cudaStreamBeginCapture",
               "the legacy default stream cannot be captured; make a stream with cudaStreamCreate");
       return cudaErrorStreamCaptureUnsupported;
     }
     if (stream->capture != nullptr) {
-      explain("cudaStreamBeginCapture", "the stream is being captured already");
+      explain(FaultCode::call_capture, "cudaStreamBeginCapture",
+              "the stream is being captured already");
       return cudaErrorIllegalState;
     }
     auto capture = std::make_shared<Capture>();
@@ -95,11 +97,12 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t* graph) {
     *graph = nullptr;
     const std::shared_ptr<Capture> capture = stream->capture;
     if (capture == nullptr) {
-      explain("cudaStreamEndCapture", "the stream is not being captured");
+      explain(FaultCode::call_capture, "cudaStreamEndCapture", "the stream is not being captured");
       return cudaErrorIllegalState;
     }
     if (capture->origin != stream) {
-      explain("cudaStreamEndCapture", "the capture was begun on another stream and ends there");
+      explain(FaultCode::call_capture, "cudaStreamEndCapture",
+              "the capture was begun on another stream and ends there");
       capture->invalid = true;
       return cudaErrorStreamCaptureUnmatched;
     }
@@ -115,7 +118,7 @@ cudaError_t end(cudaStream_t handle, cudaGraph_t* graph) {
     });
     if (capture->invalid) return cudaErrorStreamCaptureInvalidated;
     if (!all_joined) {
-      explain("cudaStreamEndCapture",
+      explain(FaultCode::call_capture, "cudaStreamEndCapture",
               "a stream that joined the capture has work that the first stream does not wait for; "
               "record an event behind it and let the first stream wait for it");
       return cudaErrorStreamCaptureUnjoined;
@@ -192,7 +195,8 @@ cudaError_t wait_in_capture(CUstream_st& stream, const CUevent_st& event) {
                       cudaErrorStreamCaptureIsolation);
   }
   if (capture == nullptr) {
-    explain("cudaStreamWaitEvent", "the event was recorded in a capture that has ended");
+    explain(FaultCode::call_capture, "cudaStreamWaitEvent",
+            "the event was recorded in a capture that has ended");
     return cudaErrorCapturedEvent;
   }
   stream.capture = capture;

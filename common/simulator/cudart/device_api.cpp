@@ -33,7 +33,8 @@ std::map<cudaLimit, size_t>& limits() {
 
 cudaError_t check_device(const char* api, int device) {
   if (device == 0) return cudaSuccess;
-  explain(api, fmt::format("there is one device, number 0; device {} was given", device));
+  explain(FaultCode::call_argument, api,
+          fmt::format("there is one device, number 0; device {} was given", device));
   return cudaErrorInvalidDevice;
 }
 

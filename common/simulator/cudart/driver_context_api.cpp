@@ -77,7 +77,7 @@ CUcontext current_context() noexcept {
 
 CUresult check_initialised(const char* api) {
   if (is_initialised || uses_runtime()) return CUDA_SUCCESS;
-  explain(api, "the driver is not initialised; call cuInit(0) first");
+  explain(FaultCode::call_context, api, "the driver is not initialised; call cuInit(0) first");
   return CUDA_ERROR_NOT_INITIALIZED;
 }
 
@@ -85,7 +85,7 @@ CUresult check_context(const char* api) {
   if (const CUresult missing = check_initialised(api); missing != CUDA_SUCCESS) return missing;
   const CUcontext context = current_context();
   if (context != nullptr && context->is_live) return CUDA_SUCCESS;
-  explain(api,
+  explain(FaultCode::call_context, api,
           "no context is current in this thread; call cuDevicePrimaryCtxRetain and "
           "cuCtxSetCurrent, or cuCtxCreate");
   return CUDA_ERROR_INVALID_CONTEXT;

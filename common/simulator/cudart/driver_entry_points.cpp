@@ -44,7 +44,8 @@ cudaError_t driver_entry_point(const char* symbol, void** function,
         *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
   }
   if (*function != nullptr) return record_error(cudaSuccess);
-  explain("cudaGetDriverEntryPoint", "the driver has no function `" + std::string(symbol) + "`");
+  explain(FaultCode::call_unknown_symbol, "cudaGetDriverEntryPoint",
+          "the driver has no function `" + std::string(symbol) + "`");
   return status != nullptr ? cudaSuccess : record_error(cudaErrorSymbolNotFound);
 }
 
@@ -85,7 +86,7 @@ BW_CUDART_API CUresult cuGetExportTable(const void** table, const CUuuid*) {
   static bool told = false;
   if (!told) {
     explain(
-        "cuGetExportTable",
+        FaultCode::call_not_supported, "cuGetExportTable",
         "the program, or a library that it uses, carries the static CUDA runtime, which talks to "
         "the driver in ways that are not documented; link it with the shared one (nvcc -cudart "
         "shared; in CMake CUDA_RUNTIME_LIBRARY Shared)");

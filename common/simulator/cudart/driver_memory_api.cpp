@@ -72,7 +72,8 @@ struct Side {
 CUresult copy_pitched(const char* api, CUstream stream, const Side& destination, const Side& source,
                       const CopyShape& shape, bool waits) {
   if (destination.type == CU_MEMORYTYPE_ARRAY || source.type == CU_MEMORYTYPE_ARRAY) {
-    explain(api, "CUDA arrays are not supported; use pitched memory");
+    explain(FaultCode::call_not_supported, api,
+            "CUDA arrays are not supported; use pitched memory");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   return in_order(api, stream,
@@ -264,7 +265,8 @@ BW_CUDART_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute att
         *static_cast<int*>(data) = 0;
         return cudaSuccess;
       default:
-        explain("cuPointerGetAttribute", "the simulator does not keep this attribute");
+        explain(FaultCode::call_not_supported, "cuPointerGetAttribute",
+                "the simulator does not keep this attribute");
         return cudaErrorNotSupported;
     }
   });

@@ -143,8 +143,9 @@ cudaError_t unpack(const char* api, const Kernel& kernel, void** extra,
     if (*extra == CU_LAUNCH_PARAM_BUFFER_SIZE) bytes = *static_cast<size_t*>(extra[1]);
   }
   if (buffer == nullptr || bytes < kernel.parameter_bytes()) {
-    explain(api, fmt::format("the buffer of arguments has {} bytes, {} takes {}", bytes,
-                             kernel.name(), kernel.parameter_bytes()));
+    explain(FaultCode::call_argument, api,
+            fmt::format("the buffer of arguments has {} bytes, {} takes {}", bytes, kernel.name(),
+                        kernel.parameter_bytes()));
     return cudaErrorInvalidValue;
   }
   for (const ParameterLayout& parameter : kernel.parameters())
@@ -214,7 +215,7 @@ BW_CUDART_API CUresult cuModuleUnload(CUmodule module) {
         runtime.remove_image(*reinterpret_cast<Image*>(module));
         return cudaSuccess;
       }
-      explain("cuModuleUnload",
+      explain(FaultCode::call_dead_handle, "cuModuleUnload",
               "the module does not exist: it was unloaded before or never loaded");
       return cudaErrorInvalidResourceHandle;
     });

@@ -9,7 +9,7 @@ namespace bw::sim::cudart {
 namespace {
 
 CUresult from_status(const char* api, const TensorMapStatus& status) {
-  if (!status.ok()) explain(api, status.message);
+  if (!status.ok()) explain(FaultCode::tensor_map_encoding, api, status.message);
   return static_cast<CUresult>(status.code);
 }
 

@@ -53,7 +53,8 @@ bool is_reached(const CUevent_st& event) { return event.reached >= event.records
 
 cudaError_t refuse_captured(const char* api, const CUevent_st& event) {
   if (event.capture.lock() == nullptr) return cudaSuccess;
-  explain(api, "the event was recorded in a stream that is being captured, so it is never reached");
+  explain(FaultCode::call_capture, api,
+          "the event was recorded in a stream that is being captured, so it is never reached");
   return cudaErrorCapturedEvent;
 }
 

@@ -35,9 +35,8 @@ constexpr size_t kOffsetArchitecture = 28;
 constexpr size_t kOffsetFlags = 40;
 constexpr size_t kOffsetUncompressedBytes = 56;
 
-[[noreturn]] void fail(FaultKind kind, const std::string& name, std::string what, std::string fix) {
-  Report report;
-  report.kind = kind;
+[[noreturn]] void fail(FaultCode code, const std::string& name, std::string what, std::string fix) {
+  Report report{.code = code};
   report.what = std::move(what);
   report.where = name;
   report.fix = std::move(fix);
@@ -45,7 +44,8 @@ constexpr size_t kOffsetUncompressedBytes = 56;
 }
 
 [[noreturn]] void fail_malformed(const std::string& name, std::string what) {
-  fail(FaultKind::parse, name, "the fat binary is malformed or cut off: " + std::move(what),
+  fail(FaultCode::image_malformed, name,
+       "the fat binary is malformed or cut off: " + std::move(what),
        "build the program again; if the file was copied, check that it is complete");
 }
 
@@ -176,7 +176,7 @@ const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
   }
   if (best != nullptr) return *best;
   fail(
-      FaultKind::unsupported, name,
+      FaultCode::no_ptx_for_machine, name,
       (has_ptx ? fmt::format("no PTX in this program runs on compute capability {}.{}",
                              machine.major, machine.minor)
                : "this program holds machine code (SASS) but no PTX, and the simulator runs PTX") +
@@ -190,7 +190,8 @@ std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
   using Compression = FatBinaryEntry::Compression;
   const std::string image = "the " + entry.describe() + " image";
   if (entry.compression == Compression::unknown) {
-    fail(FaultKind::unsupported, name, image + " is compressed in a way that is not known here",
+    fail(FaultCode::compression_unknown, name,
+         image + " is compressed in a way that is not known here",
          "compile with -no-compress, or with --compress-mode=default, size or speed");
   }
   std::string text;

@@ -27,7 +27,8 @@ cudaError_t with_kernel(const char* api, const void* host_function, Use&& use) {
   return device_api([&](Runtime& runtime) {
     Function* const function = runtime.find_function(host_function);
     if (function == nullptr) {
-      explain(api, "the function given is not a kernel of this program");
+      explain(FaultCode::call_unknown_symbol, api,
+              "the function given is not a kernel of this program");
       return cudaErrorInvalidDeviceFunction;
     }
     return use(runtime, *function, runtime.kernel(*function));
@@ -68,7 +69,7 @@ cudaError_t set_dynamic_shared(Function& function, const Kernel& kernel, int val
       kSharedBytesPerBlock - std::min(kSharedBytesPerBlock, static_shared_bytes(kernel));
   if (value < 0 || static_cast<size_t>(value) > most) {
     explain(
-        "cudaFuncSetAttribute",
+        FaultCode::launch_shared_memory, "cudaFuncSetAttribute",
         fmt::format("{} bytes of dynamic shared memory do not fit: a block has {} bytes and {} "
                     "uses {} statically, so at most {} are left; use fewer stages or smaller tiles",
                     value, kSharedBytesPerBlock, kernel.name(), static_shared_bytes(kernel), most));
@@ -103,7 +104,7 @@ cudaError_t set_attribute(Function& function, const Kernel& kernel, cudaFuncAttr
       function.required_cluster.z = static_cast<uint32_t>(value);
       return cudaSuccess;
     default:
-      explain("cudaFuncSetAttribute",
+      explain(FaultCode::call_argument, "cudaFuncSetAttribute",
               fmt::format("attribute {} cannot be set", static_cast<int>(attribute)));
       return cudaErrorInvalidValue;
   }

@@ -165,7 +165,8 @@ cudaError_t instantiate(const CUgraph_st& graph, unsigned long long flags,
   made->graph = graph.clone();
   made->flags = flags;
   if (!add_steps(*made->graph, made->steps)) {
-    explain("cudaGraphInstantiate", "nodes of the graph depend on each other in a circle");
+    explain(FaultCode::call_capture, "cudaGraphInstantiate",
+            "nodes of the graph depend on each other in a circle");
     return cudaErrorInvalidValue;
   }
   exec = std::move(made);

@@ -25,7 +25,8 @@ cudaError_t with_graph(const char* api, cudaGraph_t handle, Use&& use) {
   return device_api([&](Runtime& runtime) {
     CUgraph_st* const graph = find_graph(handle);
     if (graph == nullptr) {
-      explain(api, "the graph does not exist: it was destroyed or never made");
+      explain(FaultCode::call_dead_handle, api,
+              "the graph does not exist: it was destroyed or never made");
       return cudaErrorInvalidValue;
     }
     return use(runtime, *graph);
@@ -37,7 +38,8 @@ cudaError_t with_node(const char* api, cudaGraphNode_t handle, Use&& use) {
   return device_api([&](Runtime&) {
     CUgraphNode_st* const node = find_node(handle);
     if (node == nullptr) {
-      explain(api, "the node does not exist: it or its graph was destroyed");
+      explain(FaultCode::call_dead_handle, api,
+              "the node does not exist: it or its graph was destroyed");
       return cudaErrorInvalidValue;
     }
     return use(*node);
@@ -49,7 +51,8 @@ cudaError_t with_exec(const char* api, cudaGraphExec_t handle, Use&& use) {
   return device_api([&](Runtime& runtime) {
     CUgraphExec_st* const exec = find_exec(handle);
     if (exec == nullptr) {
-      explain(api, "the executable graph does not exist: it was destroyed or never made");
+      explain(FaultCode::call_dead_handle, api,
+              "the executable graph does not exist: it was destroyed or never made");
       return cudaErrorInvalidValue;
     }
     return use(runtime, *exec);
@@ -318,7 +321,7 @@ BW_CUDART_API cudaError_t cudaGraphExecUpdate(cudaGraphExec_t handle, cudaGraph_
     const cudaGraphExecUpdateResult result = compare(*graph, *exec.graph, different);
     if (info != nullptr) *info = {result, different, nullptr};
     if (result != cudaGraphExecUpdateSuccess) {
-      explain("cudaGraphExecUpdate",
+      explain(FaultCode::call_capture, "cudaGraphExecUpdate",
               "the graph has other nodes or dependencies than the one that was instantiated; "
               "instantiate it anew");
       return cudaErrorGraphExecUpdateFailure;

@@ -24,11 +24,13 @@ cudaError_t describe(Runtime& runtime, const char* api, const cudaKernelNodePara
   if (parameters == nullptr) return cudaErrorInvalidValue;
   Function* const function = runtime.find_function(parameters->func);
   if (function == nullptr) {
-    explain(api, "the function given is not a kernel of this program");
+    explain(FaultCode::call_unknown_symbol, api,
+            "the function given is not a kernel of this program");
     return cudaErrorInvalidDeviceFunction;
   }
   if (parameters->kernelParams == nullptr && parameters->extra != nullptr) {
-    explain(api, "arguments in one buffer (`extra`) are not supported; pass `kernelParams`");
+    explain(FaultCode::call_not_supported, api,
+            "arguments in one buffer (`extra`) are not supported; pass `kernelParams`");
     return cudaErrorNotSupported;
   }
   cudaLaunchConfig_t config{};
@@ -108,7 +110,8 @@ cudaError_t describe(Runtime&, const char* api, const cudaMemsetParams* paramete
   if (parameters == nullptr) return cudaErrorInvalidValue;
   const size_t element_bytes = parameters->elementSize;
   if (element_bytes != 1 && element_bytes != 2 && element_bytes != 4) {
-    explain(api, fmt::format("an element has {} bytes; 1, 2 and 4 are possible", element_bytes));
+    explain(FaultCode::call_argument, api,
+            fmt::format("an element has {} bytes; 1, 2 and 4 are possible", element_bytes));
     return cudaErrorInvalidValue;
   }
   FillOperation filling{api,
@@ -158,7 +161,8 @@ cudaError_t check_dependencies(const char* api, const CUgraph_st& graph,
                                const cudaGraphNode_t* dependencies, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (graph.has(dependencies[i])) continue;
-    explain(api, fmt::format("dependency {} is no node of the graph", i));
+    explain(FaultCode::call_dead_handle, api,
+            fmt::format("dependency {} is no node of the graph", i));
     return cudaErrorInvalidValue;
   }
   return cudaSuccess;
@@ -199,8 +203,9 @@ cudaError_t add_child(cudaGraphNode_t* node, cudaGraph_t handle,
 
 cudaError_t check_type(const char* api, const CUgraphNode_st* node, cudaGraphNodeType type) {
   if (node != nullptr && node->type == type) return cudaSuccess;
-  explain(api, node == nullptr ? "the node does not exist, or is not of this graph"
-                               : "the node is of another type");
+  explain(FaultCode::call_dead_handle, api,
+          node == nullptr ? "the node does not exist, or is not of this graph"
+                          : "the node is of another type");
   return cudaErrorInvalidValue;
 }
 
@@ -253,9 +258,10 @@ const char* type_name(cudaGraphNodeType type) {
 }
 
 cudaError_t refuse_type(const char* api, cudaGraphNodeType type) {
-  explain(api, fmt::format("{} are not supported: graphs hold kernels, copies, memsets, host "
-                           "functions, events, empty nodes and graphs",
-                           type_name(type)));
+  explain(FaultCode::call_not_supported, api,
+          fmt::format("{} are not supported: graphs hold kernels, copies, memsets, host "
+                      "functions, events, empty nodes and graphs",
+                      type_name(type)));
   return record_error(cudaErrorNotSupported);
 }
 

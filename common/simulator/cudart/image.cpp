@@ -37,9 +37,8 @@ PtxTarget target_of_text(std::string_view text) {
   return parse_target(text.substr(0, text.find_first_of(", \t\r\n")));
 }
 
-[[noreturn]] void fail(FaultKind kind, std::string what, std::string fix) {
-  Report report;
-  report.kind = kind;
+[[noreturn]] void fail(FaultCode code, std::string what, std::string fix) {
+  Report report{.code = code};
   report.what = std::move(what);
   report.fix = std::move(fix);
   throw SimulationError(std::move(report));
@@ -84,7 +83,8 @@ void add_targets(const Image& image, std::vector<PtxTarget>& targets) {
 
 Image& add_loaded_image(Runtime& runtime, const void* data) {
   if (std::memcmp(data, kElfMagic, sizeof kElfMagic) == 0) {
-    fail(FaultKind::unsupported, "the module is machine code (a cubin), and the simulator runs PTX",
+    fail(FaultCode::no_ptx_for_machine,
+         "the module is machine code (a cubin), and the simulator runs PTX",
          "load the PTX (nvcc -ptx -arch=compute_100a), or a fat binary that holds it");
   }
   if (first_of<uint32_t>(data) == kFatBinaryMagic) return runtime.add_image(data);
@@ -94,7 +94,7 @@ Image& add_loaded_image(Runtime& runtime, const void* data) {
   const char* const text = static_cast<const char*>(data);
   const size_t begin = std::strspn(text, " \t\r\n");
   if (text[begin] != '/' && text[begin] != '.') {
-    fail(FaultKind::parse,
+    fail(FaultCode::image_malformed,
          "the module is neither PTX text nor a fat binary: it starts with neither `.version`, a "
          "comment nor the magic number of a fat binary",
          "pass the PTX that nvcc -ptx or NVRTC writes, with a zero byte behind it");
@@ -105,7 +105,7 @@ Image& add_loaded_image(Runtime& runtime, const void* data) {
 cudaError_t add_image_of_file(Runtime& runtime, const char* api, const char* path, Image*& image) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    explain(api, fmt::format("the file {} can't be read", path));
+    explain(FaultCode::call_argument, api, fmt::format("the file {} can't be read", path));
     return cudaErrorFileNotFound;
   }
   // Fat binaries are read in place, so what is loaded stays.

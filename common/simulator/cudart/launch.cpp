@@ -9,6 +9,7 @@
 
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/host_races.hpp"
+#include "common/simulator/cudart/reporting.hpp"
 #include "common/simulator/cudart/streams.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/address_space.hpp"
@@ -38,7 +39,8 @@ cudaError_t read_attributes(const KernelOperation& operation, LaunchOptions& opt
         options.events.push_back(attribute.val.launchCompletionEvent.event);
         break;
       case cudaLaunchAttributeDeviceUpdatableKernelNode:
-        explain("cudaLaunchKernelExC", "graph nodes that kernels update are not supported");
+        explain(FaultCode::call_not_supported, "cudaLaunchKernelExC",
+                "graph nodes that kernels update are not supported");
         return cudaErrorNotSupported;
       default:
         break;
@@ -85,7 +87,8 @@ cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* conf
     if (config == nullptr) return cudaErrorInvalidValue;
     Function* const function = runtime.find_function(host_function);
     if (function == nullptr) {
-      explain("kernel launch", "the function given is not a kernel of this program");
+      explain(FaultCode::call_unknown_symbol, "kernel launch",
+              "the function given is not a kernel of this program");
       return cudaErrorInvalidDeviceFunction;
     }
     KernelOperation operation;
@@ -99,6 +102,11 @@ cudaError_t launch_api(const void* host_function, const cudaLaunchConfig_t* conf
 }  // namespace
 
 cudaError_t launch(Runtime& runtime, KernelOperation& operation) {
+  // A report of this launch stands behind what it has let pass.
+  struct Told {
+    Device& device;
+    ~Told() { show_warnings(device.warnings()); }
+  } const told{runtime.device()};
   LaunchOptions options;
   const cudaError_t attributes_error = read_attributes(operation, options);
   if (attributes_error != cudaSuccess) return attributes_error;

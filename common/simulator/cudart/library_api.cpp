@@ -20,7 +20,8 @@ template <class Use>
 cudaError_t with_library(const char* api, cudaLibrary_t library, Use&& use) {
   return device_api([&](Runtime& runtime) {
     if (!runtime.has_image(library)) {
-      explain(api, "the library does not exist: it was unloaded or never loaded");
+      explain(FaultCode::call_dead_handle, api,
+              "the library does not exist: it was unloaded or never loaded");
       return cudaErrorInvalidResourceHandle;
     }
     return use(runtime, *reinterpret_cast<Image*>(library));
@@ -34,7 +35,8 @@ cudaError_t find_variable(const char* api, cudaLibrary_t library, const char* na
     const LoadedModule& module = runtime.module(image);
     const uint64_t place = module.variable_address(name);
     if (place == 0) {
-      explain(api, fmt::format("{} has no variable `{}`", image.name, name));
+      explain(FaultCode::call_unknown_symbol, api,
+              fmt::format("{} has no variable `{}`", image.name, name));
       return cudaErrorSymbolNotFound;
     }
     if (address != nullptr) *address = reinterpret_cast<void*>(place);
@@ -95,7 +97,7 @@ BW_CUDART_API cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary
     Function* const function = runtime.find_function(image, name);
     if (function == nullptr) {
       explain(
-          "cudaLibraryGetKernel",
+          FaultCode::call_unknown_symbol, "cudaLibraryGetKernel",
           fmt::format("{} has no kernel `{}`; kernels of C++ have mangled names, unless they are "
                       "declared `extern \"C\"`",
                       image.name, name));

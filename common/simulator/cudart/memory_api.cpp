@@ -32,7 +32,7 @@ cudaError_t release(const char* api, void* pointer, bool host_memory) {
     }
     note_wait_for_all(runtime);
     if (runtime.release(reinterpret_cast<uint64_t>(pointer), host_memory)) return cudaSuccess;
-    explain(api,
+    explain(FaultCode::call_not_an_allocation, api,
             "no live allocation of this kind starts at the address given: it was freed "
             "before, came from another allocator, or points into the middle of one");
     return cudaErrorInvalidValue;
@@ -58,9 +58,10 @@ cudaError_t allocate(const char* api, void** result, size_t bytes, cudaMemoryTyp
         runtime.allocate(bytes, type, flags, fmt::format("{} of {} bytes", api, bytes));
     if (address == 0) {
       DeviceMemory& memory = runtime.device().memory();
-      explain(api, fmt::format("{} bytes do not fit: {} of {} bytes of device memory are in use; "
-                               "raise BW_SIM_MEMORY_GB or free some",
-                               bytes, memory.used_bytes(), memory.capacity_bytes()));
+      explain(FaultCode::call_out_of_memory, api,
+              fmt::format("{} bytes do not fit: {} of {} bytes of device memory are in use; "
+                          "raise BW_SIM_MEMORY_GB or free some",
+                          bytes, memory.used_bytes(), memory.capacity_bytes()));
       return cudaErrorMemoryAllocation;
     }
     *result = reinterpret_cast<void*>(address);
@@ -112,7 +113,7 @@ BW_CUDART_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, un
     const ProgramAllocation* const allocation =
         runtime.find_allocation(reinterpret_cast<uint64_t>(host));
     if (allocation == nullptr || allocation->type != cudaMemoryTypeHost) {
-      explain("cudaHostGetDevicePointer",
+      explain(FaultCode::call_not_an_allocation, "cudaHostGetDevicePointer",
               "the address is not in memory of cudaMallocHost or cudaHostAlloc; kernels cannot "
               "reach other host memory in the simulator, memory of cudaHostRegister included");
       return cudaErrorInvalidValue;

@@ -18,11 +18,12 @@ cudaError_t not_supported(const char* name) {
   // A program may ask again and again; it is told once.
   static auto* const told = new std::set<std::string_view>;
   if (told->insert(name).second) {
-    explain(name, find_entry_point(name) == nullptr
-                      ? "this function is not supported by the simulator"
-                      : "this is the interface with 32-bit addresses of CUDA 3; call the newest "
-                        "version of it (`nm -D libcuda.so.1` lists them: " +
-                            std::string(name) + "_v2, ...)");
+    explain(FaultCode::call_not_supported, name,
+            find_entry_point(name) == nullptr
+                ? "this function is not supported by the simulator"
+                : "this is the interface with 32-bit addresses of CUDA 3; call the newest "
+                  "version of it (`nm -D libcuda.so.1` lists them: " +
+                      std::string(name) + "_v2, ...)");
   }
   return record_error(cudaErrorNotSupported);
 }

@@ -92,8 +92,9 @@ cudaError_t describe_launch(Runtime& runtime, const char* api, Function& functio
   const Kernel& kernel = runtime.kernel(function);
   const auto& parameters = kernel.parameters();
   if (!parameters.empty() && arguments == nullptr) {
-    explain(api, fmt::format("{} takes {} parameters, but no arguments were given", kernel.name(),
-                             parameters.size()));
+    explain(FaultCode::call_argument, api,
+            fmt::format("{} takes {} parameters, but no arguments were given", kernel.name(),
+                        parameters.size()));
     return cudaErrorInvalidValue;
   }
   operation.function = &function;
@@ -112,7 +113,8 @@ cudaError_t describe_launch(Runtime& runtime, const char* api, Function& functio
 cudaError_t describe_copy(const char* api, const cudaMemcpy3DParms& parameters,
                           CopyOperation& operation) {
   if (parameters.srcArray != nullptr || parameters.dstArray != nullptr) {
-    explain(api, "CUDA arrays are not supported; use pitched memory");
+    explain(FaultCode::call_not_supported, api,
+            "CUDA arrays are not supported; use pitched memory");
     return cudaErrorNotSupported;
   }
   const auto first = [](const cudaPitchedPtr& pointer, const cudaPos& position) {
@@ -136,19 +138,21 @@ cudaError_t find_in_symbol(Runtime& runtime, const char* api, const void* host_v
                            size_t count, size_t offset, void*& place, size_t* size) {
   const Symbol* const symbol = runtime.find_symbol(host_variable);
   if (symbol == nullptr) {
-    explain(api,
+    explain(FaultCode::call_unknown_symbol, api,
             "the symbol is not a __device__, __constant__ or __managed__ variable of this program; "
             "pass the variable itself, not its name or a pointer");
     return cudaErrorInvalidSymbol;
   }
   const uint64_t address = runtime.symbol_address(*symbol);
   if (address == 0) {
-    explain(api, "the variable `" + symbol->name + "` is not in the PTX of " + symbol->image->name);
+    explain(FaultCode::call_unknown_symbol, api,
+            "the variable `" + symbol->name + "` is not in the PTX of " + symbol->image->name);
     return cudaErrorInvalidSymbol;
   }
   if (offset > symbol->size_bytes || count > symbol->size_bytes - offset) {
-    explain(api, fmt::format("{} bytes from byte {} leave the variable `{}` of {} bytes", count,
-                             offset, symbol->name, symbol->size_bytes));
+    explain(FaultCode::call_memory_range, api,
+            fmt::format("{} bytes from byte {} leave the variable `{}` of {} bytes", count, offset,
+                        symbol->name, symbol->size_bytes));
     return cudaErrorInvalidValue;
   }
   place = reinterpret_cast<void*>(address + offset);

@@ -111,7 +111,7 @@ BW_CUDART_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
         runtime.find_allocation(reinterpret_cast<uint64_t>(pointer));
     if (allocation == nullptr || reinterpret_cast<void*>(allocation->address) != pointer ||
         allocation->type != cudaMemoryTypeDevice) {
-      explain("cudaFreeAsync",
+      explain(FaultCode::call_not_an_allocation, "cudaFreeAsync",
               "no live allocation of this kind starts at the address given: it was freed before, "
               "came from another allocator, or points into the middle of one");
       return cudaErrorInvalidValue;
@@ -130,7 +130,8 @@ BW_CUDART_API cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPo
   return device_api([&](Runtime&) {
     if (pool == nullptr || props == nullptr) return cudaErrorInvalidValue;
     if (props->handleTypes != cudaMemHandleTypeNone) {
-      explain("cudaMemPoolCreate", "memory that other processes can open is not supported");
+      explain(FaultCode::call_not_supported, "cudaMemPoolCreate",
+              "memory that other processes can open is not supported");
       return cudaErrorNotSupported;
     }
     auto made = std::make_unique<CUmemPoolHandle_st>();

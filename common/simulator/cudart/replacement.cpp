@@ -17,8 +17,7 @@ std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (file) return text;
-  Report report;
-  report.kind = FaultKind::parse;
+  Report report{.code = FaultCode::replacement_unreadable};
   report.what =
       "the PTX file " + path + ", which BW_SIM_PTX names, can't be read: " + std::strerror(errno);
   report.fix = "name files that exist, separated by colons, or unset BW_SIM_PTX";
@@ -69,9 +68,8 @@ void ReplacementPtx::note_launch(const Kernel& kernel, bool replaced) {
     other_launches_.push_back(kernel.name());
 }
 
-std::string ReplacementPtx::complaint() const {
-  Report report;
-  report.kind = FaultKind::launch;
+Report ReplacementPtx::complaint() const {
+  Report report{.code = FaultCode::replacement_unused};
   report.what = "none of the kernels in the files of BW_SIM_PTX was launched";
   report.details.emplace_back(other_launches_.empty() ? "the program launched no kernel at all"
                                                       : "what was launched instead:");
@@ -80,7 +78,7 @@ std::string ReplacementPtx::complaint() const {
       "a kernel is taken from the files by its mangled name; a kernel in an anonymous"
       " namespace has another one in each compilation";
   report.fix = "compile the source that holds the kernel which the program launches";
-  return report.format();
+  return report;
 }
 
 }  // namespace bw::sim::cudart

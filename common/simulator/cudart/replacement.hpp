@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/device.hpp"
 
 namespace bw::sim::cudart {
@@ -31,7 +32,7 @@ class ReplacementPtx {
   /// Whether files were named and none of their kernels was launched.
   [[nodiscard]] bool is_unused() const { return !files_.empty() && !used_; }
   /// What to say then.
-  [[nodiscard]] std::string complaint() const;
+  [[nodiscard]] Report complaint() const;
 
  private:
   void load(Device& device);

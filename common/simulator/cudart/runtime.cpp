@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/cudart/image.hpp"
+#include "common/simulator/cudart/reporting.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/trace/recording_file.hpp"
@@ -27,8 +28,7 @@ std::string image_name(size_t number) {
 void check_replacement_was_used() {
   const ReplacementPtx& replacement = Runtime::instance().replacement();
   if (!replacement.is_unused()) return;
-  std::fflush(stdout);
-  std::fprintf(stderr, "%s\n", replacement.complaint().c_str());
+  show(replacement.complaint());
   std::_Exit(EX_SOFTWARE);
 }
 
@@ -55,6 +55,7 @@ const MachineDescription& Runtime::fitting_machine() const {
 
 Device& Runtime::device() {
   if (!device_) {
+    begin_reports();
     try {
       device_ =
           std::make_unique<Device>(Settings::from_environment(fitting_machine()), all_units());
@@ -67,8 +68,7 @@ Device& Runtime::device() {
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be had: there is no device to go on
       // with.
-      std::fflush(stdout);
-      std::fprintf(stderr, "%s\n", error.what());
+      show(error.report());
       std::_Exit(EX_USAGE);
     }
   }
@@ -191,9 +191,8 @@ void Runtime::release_all() {
   allocations_.clear();
 }
 
-void explain(const char* api, const std::string& text) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "simulator: %s: %s\n", api, text.c_str());
+void explain(FaultCode code, const char* api, const std::string& text) {
+  show({.code = code, .what = std::string(api) + ": " + text});
 }
 
 }  // namespace bw::sim::cudart

@@ -149,7 +149,9 @@ class Runtime {
   std::map<uint64_t, ProgramAllocation> allocations_;
 };
 
-/// Prints "simulator: <api>: <text>" on stderr: why a call is about to return an error.
-void explain(const char* api, const std::string& text);
+using sim::FaultCode;  // the C interface stands outside of these namespaces
+
+/// Shows a report "<api>: <text>": why a call is about to return an error.
+void explain(FaultCode code, const char* api, const std::string& text);
 
 }  // namespace bw::sim::cudart

@@ -13,6 +13,7 @@
 #include "common/simulator/cudart/api.hpp"
 #include "common/simulator/cudart/capture.hpp"
 #include "common/simulator/cudart/host_races.hpp"
+#include "common/simulator/cudart/reporting.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/grid.hpp"
 
@@ -115,6 +116,7 @@ void give_up_if_hopeless(Runtime& runtime, Clock::time_point last_progress) {
   if (first == nullptr) return;  // only waits are left, for events that are never recorded
   LaunchResult result = first->give_up();
   result.stuck = first;
+  show_warnings(runtime.device().warnings());
   explained(std::move(result));
 }
 
@@ -159,7 +161,8 @@ void keep_pending(CUstream_st& stream, uint64_t order, Operation operation) {
 cudaError_t submit(Runtime& runtime, const char* api, cudaStream_t handle, Operation operation) {
   CUstream_st* const stream = find_stream(handle);
   if (stream == nullptr) {
-    explain(api, "the stream does not exist: it was destroyed or never created");
+    explain(FaultCode::call_dead_handle, api,
+            "the stream does not exist: it was destroyed or never created");
     return cudaErrorInvalidResourceHandle;
   }
   if (stream->capture != nullptr) return capture_operation(api, *stream, std::move(operation));

@@ -29,14 +29,14 @@ cudaError_t check_side(Runtime& runtime, const char* api, const char* role, cons
                        size_t bytes, Place wanted) {
   const auto address = reinterpret_cast<uint64_t>(pointer);
   if (pointer == nullptr) {
-    explain(api, std::string("the ") + role + " is a null pointer");
+    explain(FaultCode::call_argument, api, std::string("the ") + role + " is a null pointer");
     return cudaErrorInvalidValue;
   }
   const Place place = place_of(runtime, address);
   if (wanted != Place::both && place != Place::both && place != wanted) {
-    explain(api, std::string("the ") + role + " is " + place_name(place) +
-                     " memory, but the direction given needs " + place_name(wanted) +
-                     " memory there");
+    explain(FaultCode::call_memory_range, api,
+            std::string("the ") + role + " is " + place_name(place) +
+                " memory, but the direction given needs " + place_name(wanted) + " memory there");
     return cudaErrorInvalidValue;
   }
   if (place == Place::host) return cudaSuccess;
@@ -44,7 +44,7 @@ cudaError_t check_side(Runtime& runtime, const char* api, const char* role, cons
   const Allocation* const allocation = memory.find(address);
   if (allocation == nullptr) {
     const Allocation* const below = memory.nearest_below(address);
-    explain(api,
+    explain(FaultCode::call_memory_range, api,
             std::string("the ") + role + " is in no live allocation" +
                 (below == nullptr ? std::string()
                                   : fmt::format("; the closest one below is {}, {} bytes before",
@@ -53,8 +53,9 @@ cudaError_t check_side(Runtime& runtime, const char* api, const char* role, cons
   }
   const size_t offset = address - allocation->address;
   if (bytes > allocation->size_bytes - offset) {
-    explain(api, fmt::format("{} bytes from byte {} of the {} leave its allocation ({})", bytes,
-                             offset, role, allocation->description));
+    explain(FaultCode::call_memory_range, api,
+            fmt::format("{} bytes from byte {} of the {} leave its allocation ({})", bytes, offset,
+                        role, allocation->description));
     return cudaErrorInvalidValue;
   }
   return cudaSuccess;
@@ -62,8 +63,9 @@ cudaError_t check_side(Runtime& runtime, const char* api, const char* role, cons
 
 cudaError_t check_pitch(const char* api, const char* role, CopySide side, CopyShape shape) {
   if (shape.rows > 1 && side.pitch_bytes < shape.row_bytes) {
-    explain(api, fmt::format("the {} pitch of {} bytes is smaller than a row of {}", role,
-                             side.pitch_bytes, shape.row_bytes));
+    explain(FaultCode::call_argument, api,
+            fmt::format("the {} pitch of {} bytes is smaller than a row of {}", role,
+                        side.pitch_bytes, shape.row_bytes));
     return cudaErrorInvalidPitchValue;
   }
   return cudaSuccess;
@@ -106,7 +108,8 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
     case cudaMemcpyDefault:
       break;
     default:
-      explain(api, fmt::format("the direction {} is not a cudaMemcpyKind", static_cast<int>(kind)));
+      explain(FaultCode::call_argument, api,
+              fmt::format("the direction {} is not a cudaMemcpyKind", static_cast<int>(kind)));
       return cudaErrorInvalidMemcpyDirection;
   }
   const size_t destination_bytes = extent_bytes(destination_side, shape);
@@ -142,8 +145,9 @@ cudaError_t fill(Runtime& runtime, const char* api, void* destination, CopySide 
   error = check_side(runtime, api, "destination", destination, bytes, Place::device);
   if (error != cudaSuccess) return error;
   if (reinterpret_cast<uint64_t>(destination) % value.element_bytes != 0) {
-    explain(api, fmt::format("the destination {} is not aligned to elements of {} bytes",
-                             destination, value.element_bytes));
+    explain(FaultCode::call_argument, api,
+            fmt::format("the destination {} is not aligned to elements of {} bytes", destination,
+                        value.element_bytes));
     return cudaErrorInvalidValue;
   }
   auto* const first = static_cast<std::byte*>(destination);

@@ -170,8 +170,7 @@ void point_at(const Strand& strand, const Cluster& cluster, Report& report) {
 
 Report deadlock_report(Cluster& cluster) {
   const std::vector<Role> roles = collect_roles(cluster);
-  Report report;
-  report.kind = FaultKind::deadlock;
+  Report report{.code = FaultCode::deadlock};
   report.what = fmt::format("no thread can run and nothing is in flight: {} of {} wait in {}",
                             counted(warp_count(roles), "warp"), cluster.kernel().name(),
                             counted(roles.size(), "role"));
@@ -184,8 +183,7 @@ Report deadlock_report(Cluster& cluster) {
 
 Report livelock_report(Cluster& cluster, const Strand& spinning) {
   const std::vector<Role> roles = collect_roles(cluster);
-  Report report;
-  report.kind = FaultKind::livelock;
+  Report report{.code = FaultCode::livelock};
   report.what = fmt::format(
       "threads run, but for more than {} cycles nothing has changed that another thread could see "
       "(the limit is BW_SIM_LIVELOCK_CYCLES)",
@@ -198,8 +196,7 @@ Report livelock_report(Cluster& cluster, const Strand& spinning) {
 
 Report cycle_limit_report(Cluster& cluster, const Strand& running) {
   const std::vector<Role> roles = collect_roles(cluster);
-  Report report;
-  report.kind = FaultKind::livelock;
+  Report report{.code = FaultCode::cycle_limit};
   report.what = fmt::format("{} still runs after {} cycles (the limit is BW_SIM_CYCLE_LIMIT)",
                             cluster.kernel().name(), cluster.settings().cycle_limit);
   report.rule = "a loop ends only when its condition changes";

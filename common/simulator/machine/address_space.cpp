@@ -15,7 +15,8 @@ namespace {
 
 void check_alignment(const Site& site, uint64_t address, size_t alignment_bytes) {
   if ((address & (alignment_bytes - 1)) == 0) return;
-  site.fault({.what = fmt::format("misaligned address {}: this access needs a multiple of {} bytes",
+  site.fault({.code = FaultCode::misaligned,
+              .what = fmt::format("misaligned address {}: this access needs a multiple of {} bytes",
                                   hex(address), alignment_bytes),
               .rule = "an access is aligned to its size",
               .fix = "align the pointer or use a narrower access",
@@ -29,7 +30,8 @@ std::byte* resolve_local(const Site& site, uint64_t address, size_t bytes) {
   const uint64_t offset = address & ~kWindowMask;
   if (offset + bytes > size_bytes || offset + bytes < offset) {
     site.fault(
-        {.what = fmt::format("local memory access of {} bytes at offset {} is out of bounds: the "
+        {.code = FaultCode::local_out_of_bounds,
+         .what = fmt::format("local memory access of {} bytes at offset {} is out of bounds: the "
                              "thread has {} bytes of local memory",
                              bytes, offset, size_bytes),
          .rule = "an access stays inside the variable it belongs to",
@@ -50,11 +52,25 @@ uint64_t lane_address(const Strand& strand, const Operand& base, int64_t displac
   return static_cast<uint32_t>(strand.value(base, lane) + offset);
 }
 
+namespace {
+
+Fault exited_cta(const Cta& cta, Access access) {
+  return {.code = FaultCode::exited_cta_memory,
+          .what = fmt::format("access to shared memory of CTA rank {}, which has exited", cta.rank),
+          .rule = "the memory is valid while its CTA runs",
+          .fix = "keep the CTA alive with a cluster barrier or by draining its pipelines",
+          .section = "Shared State Space",
+          .hardware_accepts = access != Access::read};
+}
+
+}  // namespace
+
 SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
                            size_t alignment_bytes, Access access) {
   const Strand& strand = site.strand;
   if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster) {
-    site.fault({.what = "address " + hex(address) + " is not in shared memory",
+    site.fault({.code = FaultCode::not_shared_address,
+                .what = "address " + hex(address) + " is not in shared memory",
                 .rule = "this operand must be an address in the shared window",
                 .fix = "pass the address of a __shared__ object (or cvta.to.shared of it)",
                 .device_error = DeviceError::invalid_address_space});
@@ -72,7 +88,8 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
   }
   if (cta == nullptr) {
     site.fault(
-        {.what = fmt::format("shared address {} names CTA rank {} of a cluster of {}", hex(shared),
+        {.code = FaultCode::unknown_cta_rank,
+         .what = fmt::format("shared address {} names CTA rank {} of a cluster of {}", hex(shared),
                              rank, cluster.size()),
          .rule = "bits 24 and up of a shared-window address are the CTA's rank in the cluster",
          .fix =
@@ -81,7 +98,8 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
   }
   if (space == AddressSpace::shared_cta && cta != strand.cta) {
     site.fault(
-        {.what = fmt::format("shared address {} lies in CTA rank {}, but this form accesses the "
+        {.code = FaultCode::other_cta_memory,
+         .what = fmt::format("shared address {} lies in CTA rank {}, but this form accesses the "
                              "own CTA's shared memory (rank {})",
                              hex(shared), rank, strand.cta->rank),
          .rule = "the address must lie in the executing CTA's window",
@@ -91,7 +109,8 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
   check_alignment(site, offset, alignment_bytes);
   if (offset < kGroupScratchOffset || offset + bytes > cta->shared.size()) {
     site.fault(
-        {.what = fmt::format(
+        {.code = FaultCode::shared_out_of_bounds,
+         .what = fmt::format(
              "shared memory access of {} bytes at {} is out of bounds: CTA rank {} has {} to {}{}",
              bytes, hex(offset), cta->rank, hex(kReservedSharedBytes), hex(cta->shared.size()),
              offset < kReservedSharedBytes ? " (the bytes before are the system's)" : ""),
@@ -99,14 +118,8 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
          .fix = "check the index, the stage count and the dynamic shared memory size of the launch",
          .section = kNotFromPtxIsa});
   }
-  if (cta->exited && (access == Access::read || cluster.at_isa_level())) {
-    site.fault(
-        {.what = fmt::format("access to shared memory of CTA rank {}, which has exited", cta->rank),
-         .rule = "the memory is valid while its CTA runs",
-         .fix = "keep the CTA alive with a cluster barrier or by draining its pipelines",
-         .section = "Shared State Space",
-         .hardware_accepts = access != Access::read});
-  }
+  if (cta->exited && (access == Access::read || cluster.at_isa_level()))
+    site.fault(exited_cta(*cta, access));
   return {cta, offset};
 }
 
@@ -120,7 +133,8 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
 /// No allocation holds the bytes: what lies there, in the reader's terms.
 [[noreturn]] void fault_outside(const Site& site, uint64_t address, size_t bytes) {
   const DeviceMemory& memory = site.strand.cluster->memory();
-  Fault fault{.what = fmt::format("global memory access of {} bytes at {} is out of bounds", bytes,
+  Fault fault{.code = FaultCode::global_out_of_bounds,
+              .what = fmt::format("global memory access of {} bytes at {} is out of bounds", bytes,
                                   hex(address)),
               .rule = "an access stays inside one allocation",
               .fix = "check the index and the size of the buffer",
@@ -132,6 +146,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
   if (const Allocation* const freed = memory.find_freed(address); freed != nullptr && !is_overrun) {
     fault.what =
         fmt::format("access of {} bytes at {}, in memory that has been freed", bytes, hex(address));
+    fault.code = FaultCode::freed_memory;
     fault.rule = "memory is valid until it is freed";
     fault.fix = "free it after the last kernel that uses it, and pass no pointer that was freed";
     fault.details.push_back(fmt::format("it was {} at {}; the access begins {} bytes into it",
@@ -159,7 +174,8 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
     what += address == 0 ? "a null pointer" : fmt::format("a null pointer plus {} bytes", address);
   else
     what += "there is no memory at this address";
-  site.fault({.what = std::move(what),
+  site.fault({.code = FaultCode::wild_pointer,
+              .what = std::move(what),
               .rule = "an access stays inside one allocation",
               .fix = is_null
                          ? "pass a pointer that has been set, and check what the kernel loads it "
@@ -185,7 +201,8 @@ std::byte* resolve_global(const Site& site, uint64_t address, size_t bytes, Acce
   if (allocation == nullptr || address - allocation->address + bytes > allocation->size_bytes)
     fault_outside(site, address, bytes);
   if (access != Access::read && !allocation->writable) {
-    site.fault({.what = "write to read-only memory at " + hex(address) + " (" +
+    site.fault({.code = FaultCode::read_only_memory,
+                .what = "write to read-only memory at " + hex(address) + " (" +
                         allocation->description + ")",
                 .rule = "kernel parameters and constants may only be read",
                 .fix = "write to a copy instead",
@@ -208,7 +225,8 @@ std::byte* resolve(const Site& site, AddressSpace space, uint64_t address, size_
     case AddressSpace::shared_cluster: {
       const SharedPlace place =
           resolve_shared(site, space, address, bytes, alignment_bytes, access);
-      if (place.cta->exited) ++site.strand.cluster->tolerated().after_exit;
+      if (place.cta->exited)
+        site.warn(FaultCode::exited_cta_memory, [&] { return exited_cta(*place.cta, access); });
       return place.cta->shared.data() + place.offset_bytes;
     }
     case AddressSpace::local:

@@ -155,7 +155,7 @@ int64_t Binder::immediate(const ptx::Operand& operand) const {
 
 void Binder::refuse(std::string what, std::string fix) const {
   throw SimulationError(
-      Report{FaultKind::unsupported,
+      Report{FaultCode::operands_refused,
              "`" + source.opcode + "` " + std::move(what),
              builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
              {},

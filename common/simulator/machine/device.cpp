@@ -23,7 +23,7 @@ namespace {
 void check_target(const ptx::Module& module, const MachineDescription& machine) {
   if (fitness(machine, parse_target(module.target)) > 0) return;
   throw SimulationError(Report{
-      FaultKind::unsupported,
+      FaultCode::no_ptx_for_machine,
       fmt::format("{} was compiled for {}, which a {} (compute capability {}.{}) does not run",
                   module.name, module.target, machine.name, machine.major, machine.minor),
       "",
@@ -67,7 +67,7 @@ LaunchResult Device::launch(const Kernel& kernel, const LaunchConfiguration& con
                             std::span<const void* const> arguments) {
   const std::vector<ParameterLayout>& parameters = kernel.parameters();
   if (arguments.size() != parameters.size()) {
-    throw SimulationError(Report{FaultKind::launch,
+    throw SimulationError(Report{FaultCode::launch_arguments,
                                  fmt::format("{} takes {} parameters, {} were given", kernel.name(),
                                              parameters.size(), arguments.size()),
                                  "",
@@ -102,7 +102,6 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
   }
   clock_ += result.cycles;
   last_launch_ = result;
-  const ToleratedUses& tolerated = result.tolerated;
   if (settings_.print_statistics) {
     fmt::print(
         stderr,
@@ -112,18 +111,10 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
         result.wall_seconds,
         static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6,
         summation_name(settings_.summation));
-    if (tolerated.after_exit != 0)
-      fmt::print(stderr, ", {} that reached a CTA after its end",
-                 counted(tolerated.after_exit, "operation"));
+    for (const Warning& warning : result.warnings)
+      fmt::print(stderr, ", {} {}", row_of(warning.report.code).id, counted(warning.count, "time"));
     fmt::print(stderr, "\n");
   }
-  // Such values are whatever was there: no result that depends on them may pass in silence.
-  if (tolerated.unwritten_tmem != 0)
-    fmt::print(
-        stderr,
-        "simulator: {}: {} of Tensor Memory that nothing had written (the level isa names the "
-        "first)\n",
-        grid->kernel().name(), counted(tolerated.unwritten_tmem, "read"));
   return result;
 }
 

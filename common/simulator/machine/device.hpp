@@ -79,6 +79,8 @@ class Device {
                                   cluster_ctas);
   }
 
+  /// What launches have let pass since somebody took it from here to tell the reader.
+  [[nodiscard]] std::vector<Warning>& warnings() { return warnings_; }
   /// What the last launch that ended took.
   [[nodiscard]] const LaunchResult& last_launch() const { return last_launch_; }
   /// Simulated time since the device came up, in cycles; launches advance it.
@@ -94,6 +96,7 @@ class Device {
   std::vector<std::unique_ptr<LoadedModule>> modules_;
   std::map<std::pair<const LoadedModule*, std::string>, std::unique_ptr<Kernel>> kernels_;
   LaunchResult last_launch_;
+  std::vector<Warning> warnings_;
   Cycle clock_ = 0;
 };
 

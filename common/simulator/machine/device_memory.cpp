@@ -31,7 +31,7 @@ DeviceMemory::DeviceMemory(size_t capacity_bytes) : capacity_bytes_(capacity_byt
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (range == MAP_FAILED) {
     throw SimulationError(
-        Report{FaultKind::launch,
+        Report{FaultCode::address_space_reservation,
                fmt::format("cannot reserve {} GB of address space for device memory",
                            capacity_bytes_ >> 30),
                "",

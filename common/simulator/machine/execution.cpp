@@ -2,6 +2,8 @@
 
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -50,19 +52,41 @@ std::string Strand::describe(const Instruction& instruction, LaneMask lanes_mask
   return text;
 }
 
-void Site::fault(Fault fault) const {
+ReportPlace Strand::place(const Instruction& instruction, LaneMask lanes_mask,
+                          std::string role) const {
+  const Kernel& kernel = cluster->kernel();
+  ReportPlace place = kernel.module().ptx().report_place(kernel.source(instruction));
+  place.role = std::move(role);
+  place.kernel = kernel.name();
+  place.cta = {cta->index.x, cta->index.y, cta->index.z};
+  if (cluster->size() > 1) place.cta_rank = cta->rank;
+  place.warp = warp->index;
+  place.lanes = lanes_mask;
+  return place;
+}
+
+Report Site::report(Fault fault) const {
   const std::string_view section =
       fault.section.value_or(strand.cluster->kernel().row(instruction).section);
   if (!section.empty()) fault.rule += fmt::format(" (PTX ISA, \"{}\")", section);
-  throw SimulationError(Report{.kind = fault.kind,
-                               .what = std::move(fault.what),
-                               .where = strand.describe(instruction, lanes),
-                               .details = std::move(fault.details),
-                               .rule = std::move(fault.rule),
-                               .fix = std::move(fault.fix),
-                               .device_error = fault.device_error,
-                               .hardware_accepts = fault.hardware_accepts});
+  std::vector<ReportPlace> places{strand.place(instruction, lanes)};
+  std::move(fault.places.begin(), fault.places.end(), std::back_inserter(places));
+  return Report{.code = fault.code,
+                .what = std::move(fault.what),
+                .where = strand.describe(instruction, lanes),
+                .details = std::move(fault.details),
+                .rule = std::move(fault.rule),
+                .fix = std::move(fault.fix),
+                .device_error = fault.device_error,
+                .hardware_accepts = fault.hardware_accepts,
+                .places = std::move(places)};
 }
+
+void Site::fault(Fault fault) const { throw SimulationError(report(std::move(fault))); }
+
+bool Site::is_at_isa_level() const { return strand.cluster->at_isa_level(); }
+
+Warnings& Site::warnings() const { return strand.cluster->warnings(); }
 
 Strand* Warp::new_strand() {
   for (const auto& strand : strands) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/base/error.hpp"
@@ -27,6 +28,7 @@
 #include "common/simulator/machine/types.hpp"
 #include "common/simulator/machine/undefined_lanes.hpp"
 #include "common/simulator/machine/unit_state.hpp"
+#include "common/simulator/machine/warnings.hpp"
 
 namespace bw::sim {
 
@@ -118,6 +120,9 @@ struct Strand : LaneRegisters {
 
   /// "gemm.cuh:87: `ld.shared.u32 ...`, CTA (3,0,0), warp 5, lane 0".
   [[nodiscard]] std::string describe(const Instruction& instruction, LaneMask lanes) const;
+  /// The same as fields, with the line that `describe` names; `role` says what happened there.
+  [[nodiscard]] ReportPlace place(const Instruction& instruction, LaneMask lanes,
+                                  std::string role = {}) const;
 };
 
 inline Flow Handler::operator()(Strand& strand, const Instruction& instruction,
@@ -136,6 +141,28 @@ struct Site {
   /// Throws the fault as a SimulationError placed here. The rule cites the section that the fault
   /// names, else the one of the instruction's row in the opcode table.
   [[noreturn]] void fault(Fault fault) const;
+  /// What it would throw, for who goes on.
+  [[nodiscard]] Report report(Fault fault) const;
+  /// The run goes on, and the reader is told, once for each instruction. `make()` gives the Fault.
+  template <class Make>
+  void warn(FaultCode code, Make&& make) const {
+    warnings().add(code, &instruction, [&] {
+      Report told = report(make());
+      told.is_tolerated = true;
+      return told;
+    });
+  }
+
+  /// A rule that only the level `isa` holds programs to: there its fault, at `hardware` a warning.
+  template <class Make>
+  void fault_at_isa(FaultCode code, Make&& make) const {
+    if (is_at_isa_level()) fault(make());
+    warn(code, std::forward<Make>(make));
+  }
+
+ private:
+  [[nodiscard]] Warnings& warnings() const;
+  [[nodiscard]] bool is_at_isa_level() const;
 };
 
 /// A warp: its registers and its strands.
@@ -176,24 +203,11 @@ struct Cta {
   Cta& operator=(const Cta&) = delete;
 };
 
-/// What the level `hardware` let pass in a run, as far as a reader should know of it.
-struct ToleratedUses {
-  uint64_t after_exit = 0;      ///< arrivals, stores and copies to CTAs that had exited
-  uint64_t unwritten_tmem = 0;  ///< reads of Tensor Memory that nothing had written
-  /// Adds the counts.
-  ToleratedUses& operator+=(const ToleratedUses& other) {
-    after_exit += other.after_exit;
-    unwritten_tmem += other.unwritten_tmem;
-    return *this;
-  }
-};
-
 /// Counters of one cluster's run.
 struct ClusterStatistics {
   uint64_t warp_instructions = 0;  ///< instructions, counted once a warp
   uint64_t events = 0;             ///< that were taken from the queue
   Cycle cycles = 0;                ///< how long it took
-  ToleratedUses tolerated;         ///< what a strict run would refuse
 };
 
 /// A cluster as it runs: its CTAs and its event queue.
@@ -293,15 +307,8 @@ class Cluster {
   [[nodiscard]] const ClusterStatistics& statistics() const { return statistics_; }
   /// Whether programs are held to the PTX ISA's words (Strictness::isa).
   [[nodiscard]] bool at_isa_level() const;
-  /// For units to count what they let pass.
-  [[nodiscard]] ToleratedUses& tolerated() { return statistics_.tolerated; }
-  /// Whether what reaches a CTA after its end takes effect, as on hardware while the CTA's cluster
-  /// runs; then it is counted.
-  [[nodiscard]] bool takes_after_exit() {
-    if (at_isa_level()) return false;
-    ++statistics_.tolerated.after_exit;
-    return true;
-  }
+  /// What the run lets pass and tells the reader.
+  [[nodiscard]] Warnings& warnings() { return warnings_; }
   /// The present cycle.
   [[nodiscard]] Cycle now() const { return now_; }
   /// What happens later.
@@ -363,6 +370,7 @@ class Cluster {
   std::vector<OrderedOperation> ordered_operations_;
   std::string output_;
   ClusterStatistics statistics_;
+  Warnings warnings_;
 };
 
 }  // namespace bw::sim

@@ -27,15 +27,10 @@
 namespace bw::sim {
 namespace {
 
-[[noreturn]] void refuse(const Kernel& kernel, LaunchCause cause, std::string what,
-                         std::string rule, std::string fix) {
-  throw SimulationError(Report{FaultKind::launch,
-                               std::move(what),
-                               "launch of " + kernel.name(),
-                               {},
-                               std::move(rule),
-                               std::move(fix),
-                               cause});
+[[noreturn]] void refuse(const Kernel& kernel, FaultCode code, std::string what, std::string rule,
+                         std::string fix) {
+  throw SimulationError(Report{
+      code, std::move(what), "launch of " + kernel.name(), {}, std::move(rule), std::move(fix)});
 }
 
 /// Cycles without a change of state after which a launch that may wait returns to the host: short
@@ -52,22 +47,22 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   constexpr Dim3 kMostGrid{0x7fffffffu, 65535, 65535};
   const ptx::EntryDirectives& directives = kernel.function().directives;
   if (c.grid.volume() == 0 || c.block.volume() == 0)
-    refuse(kernel, LaunchCause::configuration,
+    refuse(kernel, FaultCode::launch_extents,
            "grid " + text(c.grid) + " and block " + text(c.block) + " must not be empty",
            "every extent of a launch is at least 1", "launch nothing when there is no work");
   if (c.block.x > kMostBlock.x || c.block.y > kMostBlock.y || c.block.z > kMostBlock.z ||
       c.block.volume() > kMaxThreadsPerBlock)
-    refuse(kernel, LaunchCause::configuration,
+    refuse(kernel, FaultCode::launch_extents,
            fmt::format("block {} has {} threads", text(c.block), c.block.volume()),
            "a block has at most 1024 threads, and extents up to (1024,1024,64)",
            "use a smaller block");
   if (c.grid.x > kMostGrid.x || c.grid.y > kMostGrid.y || c.grid.z > kMostGrid.z)
-    refuse(kernel, LaunchCause::configuration, "grid " + text(c.grid) + " is too large",
+    refuse(kernel, FaultCode::launch_extents, "grid " + text(c.grid) + " is too large",
            "extents of a grid are at most (2147483647,65535,65535)", "move work to the x extent");
   if (const uint32_t* most = directives.max_threads;
       most[0] != 0 &&
       c.block.volume() > uint64_t{most[0]} * std::max(most[1], 1u) * std::max(most[2], 1u))
-    refuse(kernel, LaunchCause::configuration,
+    refuse(kernel, FaultCode::launch_extents,
            fmt::format("block {} exceeds the kernel's __launch_bounds__ of {} threads",
                        text(c.block), most[0]),
            "a launch stays within the kernel's bound (PTX ISA, \".maxntid\")",
@@ -76,18 +71,18 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   const uint32_t most_cluster =
       c.non_portable_cluster ? kMaxClusterNonPortable : kMaxClusterPortable;
   if (cluster == 0 || cluster > most_cluster)
-    refuse(kernel, LaunchCause::cluster,
+    refuse(kernel, FaultCode::launch_cluster,
            fmt::format("cluster {} has {} CTAs", text(c.cluster), cluster),
            "a cluster has 1 to 8 CTAs, up to 16 when the kernel allows non-portable sizes",
            "use a smaller cluster, or set cudaFuncAttributeNonPortableClusterSizeAllowed");
   if (c.grid.x % c.cluster.x != 0 || c.grid.y % c.cluster.y != 0 || c.grid.z % c.cluster.z != 0)
-    refuse(kernel, LaunchCause::cluster,
+    refuse(kernel, FaultCode::launch_cluster,
            "grid " + text(c.grid) + " is not a multiple of cluster " + text(c.cluster),
            "every extent of the grid is a multiple of the cluster's", "round the grid up");
   if (const uint32_t* required = directives.required_cluster; required[0] != 0) {
     const Dim3 want{required[0], std::max(required[1], 1u), std::max(required[2], 1u)};
     if (!(want == c.cluster))
-      refuse(kernel, LaunchCause::cluster,
+      refuse(kernel, FaultCode::launch_cluster,
              "cluster " + text(c.cluster) + " differs from the kernel's __cluster_dims__ " +
                  text(want),
              "a launch has the cluster that the kernel requires (PTX ISA, \".reqnctapercluster\")",
@@ -109,7 +104,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
       kernel.static_shared_bytes() - kReservedSharedBytes + c.dynamic_shared_bytes;
   if (c.dynamic_shared_bytes > c.dynamic_shared_limit_bytes || shared_bytes > kSharedBytesPerBlock)
     refuse(
-        kernel, LaunchCause::shared_memory,
+        kernel, FaultCode::launch_shared_memory,
         fmt::format("a CTA needs {} bytes of shared memory ({} of them dynamic)", shared_bytes,
                     c.dynamic_shared_bytes),
         fmt::format(
@@ -121,7 +116,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   const Occupancy occupancy = device.occupancy(kernel, threads, c.dynamic_shared_bytes);
   ctas_per_sm_ = occupancy.ctas_per_sm;
   if (ctas_per_sm_ == 0)
-    refuse(kernel, LaunchCause::resources,
+    refuse(kernel, FaultCode::launch_resources,
            fmt::format("no CTA of this kernel fits on an SM: {} ({} threads, about {} registers "
                        "per thread, {} bytes of shared memory)",
                        occupancy.limited_by, threads, kernel.registers_per_thread(), shared_bytes),
@@ -130,13 +125,13 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   clusters_ = {c.grid.x / c.cluster.x, c.grid.y / c.cluster.y, c.grid.z / c.cluster.z};
   resident_clusters_ = device.resident_clusters(ctas_per_sm_, c.cluster.volume());
   if (resident_clusters_ == 0)
-    refuse(kernel, LaunchCause::configuration,
+    refuse(kernel, FaultCode::launch_cluster_resident,
            fmt::format("a cluster of {} CTAs does not fit on {} SMs", c.cluster.volume(),
                        device.settings().sm_count),
            "all CTAs of a cluster are resident at once",
            "raise BW_SIM_SMS or use a smaller cluster");
   if (c.cooperative && resident_clusters_ < clusters_.volume())
-    refuse(kernel, LaunchCause::cooperative,
+    refuse(kernel, FaultCode::launch_cooperative,
            fmt::format("{} CTAs were asked for, {} fit on the machine at once", c.grid.volume(),
                        resident_clusters_ * c.cluster.volume()),
            "all CTAs of a cooperative launch are resident at once",
@@ -194,6 +189,7 @@ LaunchResult Grid::run() {
     result.status = RunStatus::fault;
     result.fault = &error.report();
     endings_ = nullptr;
+    hand_on_warnings();
     tell_end();
     throw;
   }
@@ -201,6 +197,7 @@ LaunchResult Grid::run() {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (result.status == RunStatus::waiting) return result;
   endings_ = nullptr;
+  hand_on_warnings();
   tell_end();
   return result;
 }
@@ -217,6 +214,12 @@ void Grid::tell_end() {
   if (first != nullptr) std::rethrow_exception(first);
 }
 
+void Grid::hand_on_warnings() {
+  for (const auto& [cluster, warnings] : warnings_)
+    if (cluster <= last_warning_) merge(result_.warnings, warnings);
+  merge(device_.warnings(), result_.warnings);
+}
+
 Cycle Grid::fruitless_cycles() const {
   Cycle least = kNever;
   for (const auto& cluster : running_) least = std::min(least, cluster->fruitless_cycles());
@@ -228,10 +231,12 @@ LaunchResult Grid::give_up() {
   for (const auto& cluster : running_) {
     const RunStatus status =
         cluster->index() == index ? RunStatus::livelock : RunStatus::reached_limit;
+    warnings_[cluster->index()] = std::move(cluster->warnings().list());
     endings_->finish(cluster->index(),
                      {std::move(cluster->output()), cluster->observers(), status});
   }
   endings_ = nullptr;
+  hand_on_warnings();
   result_.status = RunStatus::livelock;
   stuck_ = std::move(running_[waiting_index_]);
   tell_end();
@@ -247,6 +252,7 @@ void Grid::run_alone(LaunchResult& result) {
   }
   Cluster& cluster = *running_.front();
   const auto end = [&](RunStatus status) {
+    warnings_[0] = std::move(cluster.warnings().list());
     endings_->finish(0, {std::move(cluster.output()), cluster.observers(), status});
   };
   try {
@@ -262,7 +268,6 @@ void Grid::run_alone(LaunchResult& result) {
   end(result.status);
   result.cycles = cluster.statistics().cycles;
   result.warp_instructions = cluster.statistics().warp_instructions;
-  result.tolerated = cluster.statistics().tolerated;
   if (is_stuck(result.status)) stuck_ = std::move(running_.front());
   running_.clear();
 }
@@ -291,13 +296,13 @@ void Grid::run_independent(LaunchResult& result) {
       }
       durations[index] = cluster->statistics().cycles;
       instructions += cluster->statistics().warp_instructions;
-      const ToleratedUses tolerated = cluster->statistics().tolerated;
       // The report of a stuck cluster may need its observers.
       endings_->finish(index, {std::move(cluster->output()), cluster->observers(), status});
       const std::lock_guard lock(mutex);
-      result.tolerated += tolerated;
+      warnings_[index] = std::move(cluster->warnings().list());
       if (status == RunStatus::finished || index >= first_failed.load()) continue;
       first_failed = index;
+      last_warning_ = index;
       fault = own_fault;
       result.status = status;
       stuck_ = is_stuck(status) ? std::move(cluster) : nullptr;
@@ -329,6 +334,7 @@ void Grid::run_lockstep(LaunchResult& result) {
     running.push_back(std::make_unique<Cluster>(*this, index, slot, 0));
   }
   const auto end = [&](Cluster& cluster, RunStatus status) {
+    warnings_[cluster.index()] = std::move(cluster.warnings().list());
     endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
   };
   HostPool pool(host_threads(), device_.settings().pin_threads);
@@ -394,7 +400,6 @@ void Grid::run_lockstep(LaunchResult& result) {
       if (status[i] != RunStatus::finished) continue;
       const ClusterStatistics& statistics = running[i]->statistics();
       result.warp_instructions += statistics.warp_instructions;
-      result.tolerated += statistics.tolerated;
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       end(*running[i], status[i]);
       uint64_t index = 0;

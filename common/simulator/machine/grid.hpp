@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -43,7 +44,7 @@ struct LaunchResult {
   Cycle cycles = 0;                ///< simulated time from first start to last exit
   uint64_t warp_instructions = 0;  ///< instructions, counted once a warp
   uint64_t clusters = 0;           ///< along x, y and z
-  ToleratedUses tolerated;         ///< what a strict run would refuse
+  std::vector<Warning> warnings;   ///< what it let pass, by cluster
   double wall_seconds = 0;         ///< time on the host
   /// Of a launch that ends by a fault, while its observers are told of the end: the fault.
   const Report* fault = nullptr;
@@ -108,6 +109,8 @@ class Grid {
   /// been told.
   void tell_end();
   [[nodiscard]] uint32_t host_threads() const;
+  /// Hands the warnings of the clusters up to the first that failed to the result and the device.
+  void hand_on_warnings();
   /// Each sets the result's status.
   void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
@@ -133,6 +136,8 @@ class Grid {
   size_t waiting_index_ = 0;                       ///< in running_
   Cycle now_ = 0;
   std::unique_ptr<Cluster> stuck_;
+  std::map<uint64_t, std::vector<Warning>> warnings_;  ///< of the clusters that have ended
+  uint64_t last_warning_ = ~0ull;  ///< the cluster behind which others may or may not have run
 };
 
 }  // namespace bw::sim

@@ -29,7 +29,7 @@ LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDes
                          variable->space == ptx::StateSpace::global);
     if (address == 0) {
       throw SimulationError(
-          Report{FaultKind::launch,
+          Report{FaultCode::device_memory_used_up,
                  fmt::format("device memory is used up: variable {} of {} bytes does not fit",
                              variable->name, variable->size_bytes),
                  module_->name,
@@ -75,7 +75,7 @@ Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(modu
   function_ = module.ptx().find_function(name);
   if (function_ == nullptr || !function_->is_entry) {
     throw SimulationError(
-        Report{FaultKind::launch,
+        Report{FaultCode::kernel_unknown,
                "module " + module.ptx().name + " has no kernel named " + std::string(name),
                "",
                {},

@@ -221,7 +221,7 @@ void KernelBuilder::decode_instructions() {
     const std::string first = refused.front();
     refused.erase(refused.begin());
     throw SimulationError(
-        Report{FaultKind::unsupported,
+        Report{FaultCode::form_not_executed,
                fmt::format("kernel {} uses {} that cannot run here", kernel_.name(),
                            counted(total, "instruction form")),
                first, refused, "",

@@ -12,7 +12,7 @@ namespace bw::sim {
 namespace {
 
 [[noreturn]] void refuse(const char* name, const char* value, const std::string& allowed) {
-  throw SimulationError(Report{FaultKind::launch,
+  throw SimulationError(Report{FaultCode::setting_invalid,
                                std::string("the environment variable ") + name + " is \"" + value +
                                    "\", which is not " + allowed,
                                "",

@@ -45,7 +45,8 @@ void UndefinedLanes::fault_use(const Strand& strand, const Instruction& instruct
   const Kernel& kernel = strand.cluster->kernel();
   const ptx::Instruction& shuffle = kernel.source(*entry.source.shuffle);
   Site{strand, instruction, lanes}.fault(
-      {.what =
+      {.code = FaultCode::undefined_lane,
+       .what =
            fmt::format("{} an undefined value: it comes from a shuffle that read lane {}, which "
                        "did not execute that shuffle with it",
                        use, entry.source.lane),

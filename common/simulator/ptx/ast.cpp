@@ -188,17 +188,39 @@ const SourceLocation& Module::place_in(const std::vector<const SourceLocation*>&
   return *chain[place];
 }
 
+const SourceLocation* Module::focused(const std::vector<const SourceLocation*>& chain) const {
+  if (focus.empty()) return nullptr;
+  const auto found =
+      std::find_if(chain.begin(), chain.end(), [this](const SourceLocation* location) {
+        return location->file < files.size() && base_name(files[location->file]) == focus;
+      });
+  return found == chain.end() ? nullptr : *found;
+}
+
 std::string Module::describe_place(const Instruction& instruction) const {
   const std::vector<const SourceLocation*> chain = call_chain(instruction);
   if (chain.empty()) return fmt::format("{}:{}", name, instruction.line);
   const SourceLocation& place = place_in(chain);
-  std::string text = describe(place);
-  if (focus.empty()) return text;
-  const auto focused =
-      std::find_if(chain.begin(), chain.end(), [this](const SourceLocation* location) {
-        return location->file < files.size() && base_name(files[location->file]) == focus;
-      });
-  return focused == chain.end() || *focused == &place ? text : text + ", by " + describe(**focused);
+  const SourceLocation* const by = focused(chain);
+  return describe(place) + (by == nullptr || by == &place ? "" : ", by " + describe(*by));
+}
+
+ReportPlace Module::report_place(const Instruction& instruction) const {
+  ReportPlace result;
+  result.opcode = instruction.opcode;
+  const std::vector<const SourceLocation*> chain = call_chain(instruction);
+  if (chain.empty()) {
+    result.path = name;
+    result.line = instruction.line;
+    return result;
+  }
+  const SourceLocation* const by = focused(chain);
+  const SourceLocation& place = by == nullptr ? place_in(chain) : *by;
+  result.path = path_of(*this, place);
+  result.line = place.line;
+  result.column = place.column;
+  result.function = function_name(place);
+  return result;
 }
 
 std::string Module::describe_location(const Instruction& instruction) const {

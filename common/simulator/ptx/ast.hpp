@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/simulator/base/error.hpp"
+
 namespace bw::sim::ptx {
 
 /// PTX fundamental and packed types (PTX ISA, "Types").
@@ -225,8 +227,16 @@ struct Module {
   /// The function that a location stands in, as the reader knows it: "Roles::load"; may be empty.
   [[nodiscard]] static std::string function_name(const SourceLocation& location);
 
+  /// The line of the reader's that a report shows for an instruction: the place, or the line in the
+  /// file that is in focus. Without a line of source, the instruction's own line in the PTX.
+  [[nodiscard]] ReportPlace report_place(const Instruction& instruction) const;
+
  private:
   [[nodiscard]] std::string describe(const SourceLocation& location) const;
+
+  /// The innermost place of a chain that lies in the file in focus; nullptr where none does.
+  [[nodiscard]] const SourceLocation* focused(
+      const std::vector<const SourceLocation*>& chain) const;
 };
 
 /// Parses PTX text. `name` is used in messages.

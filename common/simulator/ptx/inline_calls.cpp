@@ -44,10 +44,9 @@ class Inliner {
  private:
   using VariableMap = std::unordered_map<const Variable*, const Variable*>;
 
-  [[noreturn]] void fail(FaultKind kind, const Instruction& call, const std::string& what,
+  [[noreturn]] void fail(FaultCode code, const Instruction& call, const std::string& what,
                          const std::string& fix) const {
-    Report report;
-    report.kind = kind;
+    Report report{.code = code};
     report.what = what;
     report.where = fmt::format("{} ({}:{}: `{}`)", module_.describe_location(call), module_.name,
                                call.line, call.opcode);
@@ -63,7 +62,7 @@ class Inliner {
     if (function != nullptr && function->is_defined) return function;
     if (function != nullptr && function->is_extern) return nullptr;
     fail(
-        FaultKind::unsupported, call,
+        FaultCode::undefined_function, call,
         "`" + caller.name + "` calls `" + callee.text +
             "`, which the module declares but doesn't "
             "define",
@@ -104,7 +103,7 @@ class Inliner {
     if (begin == chain_.end()) return;
     std::string chain;
     for (auto link = begin; link != chain_.end(); ++link) chain += "`" + (*link)->name + "` calls ";
-    fail(FaultKind::unsupported, call, "recursion: " + chain + "`" + callee.name + "`",
+    fail(FaultCode::recursion, call, "recursion: " + chain + "`" + callee.name + "`",
          "write the recursion as a loop: calls are replaced by the called function's body");
   }
 
@@ -112,19 +111,19 @@ class Inliner {
     const auto check = [&](const std::vector<Operand>& actual,
                            const std::vector<std::unique_ptr<Variable>>& formal, const char* what) {
       if (actual.size() != formal.size()) {
-        fail(FaultKind::parse, call,
+        fail(FaultCode::ptx_call_arguments, call,
              fmt::format("`{}` is called with {} {}, but has {}", callee.name, actual.size(), what,
                          formal.size()),
              "pass what the function's declaration says");
       }
       for (size_t i = 0; i < actual.size(); ++i) {
         if (actual[i].kind != Operand::Kind::variable || actual[i].value != 0) {
-          fail(FaultKind::unsupported, call,
+          fail(FaultCode::call_not_inlined, call,
                "a call of `" + callee.name + "` passes a register or a number in its " + what,
                "pass .param variables, as nvcc does");
         }
         if (actual[i].variable->size_bytes < formal[i]->size_bytes) {
-          fail(FaultKind::parse, call,
+          fail(FaultCode::ptx_call_arguments, call,
                fmt::format("a call of `{}` passes {} bytes where `{}` has {}", callee.name,
                            actual[i].variable->size_bytes, formal[i]->name, formal[i]->size_bytes),
                "pass what the function's declaration says");
@@ -151,7 +150,7 @@ class Inliner {
         continue;
       }
       if (caller.instructions.size() + callee->instructions.size() > kMaximumInstructions) {
-        fail(FaultKind::unsupported, old[i],
+        fail(FaultCode::call_not_inlined, old[i],
              fmt::format("`{}` has more than {} instructions once its calls are replaced by the "
                          "called functions' bodies",
                          caller.name, kMaximumInstructions),

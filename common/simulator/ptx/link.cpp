@@ -49,8 +49,7 @@ class Linker {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& fix) const {
-    Report report;
-    report.kind = FaultKind::parse;
+    Report report{.code = FaultCode::ptx_link};
     report.what = what;
     report.where = program_->name;
     report.fix = fix;

@@ -54,8 +54,7 @@ std::string Source::where(const TextPosition& position) const {
 
 void Source::fail(const TextPosition& position, const std::string& what,
                   const std::string& expected) const {
-  Report report;
-  report.kind = FaultKind::parse;
+  Report report{.code = FaultCode::ptx_malformed};
   report.what =
       fmt::format("the PTX of {} is malformed in line {}: {}", name_, position.line, what);
   report.where = where(position);
@@ -68,8 +67,7 @@ void Source::fail(const TextPosition& position, const std::string& what,
 
 void Source::fail_cut_off(uint32_t line, const std::string& construct,
                           const std::string& expected) const {
-  Report report;
-  report.kind = FaultKind::parse;
+  Report report{.code = FaultCode::ptx_cut_off};
   report.what =
       fmt::format("the PTX of {} ends in the middle of {}, in line {}", name_, construct, line);
   report.where = where({text_.size(), 0, line});
@@ -80,8 +78,7 @@ void Source::fail_cut_off(uint32_t line, const std::string& construct,
 
 void Source::fail_unsupported(const TextPosition& position, const std::string& what,
                               const std::string& fix) const {
-  Report report;
-  report.kind = FaultKind::unsupported;
+  Report report{.code = FaultCode::ptx_feature};
   report.what = what;
   report.where = where(position);
   report.fix = fix;

@@ -17,8 +17,8 @@ namespace {
 /// Many: only kept when asked for.
 constexpr RowKind kBulky[] = {RowKind::run, RowKind::access};
 
-[[noreturn]] void refuse(std::string what, std::string fix) {
-  throw SimulationError(Report{FaultKind::launch, std::move(what), "", {}, "", std::move(fix)});
+[[noreturn]] void refuse(FaultCode code, std::string what, std::string fix) {
+  throw SimulationError(Report{code, std::move(what), "", {}, "", std::move(fix)});
 }
 
 }  // namespace
@@ -40,7 +40,8 @@ RowKinds selected_kinds(std::string_view names) {
       std::string known;
       for (size_t kind = 0; kind < kRowKinds; ++kind)
         known += std::string(known.empty() ? "" : ", ") + kind_of(static_cast<RowKind>(kind)).event;
-      refuse("BW_SIM_EVENT_KINDS names \"" + std::string(name) + "\", which is no event",
+      refuse(FaultCode::setting_invalid,
+             "BW_SIM_EVENT_KINDS names \"" + std::string(name) + "\", which is no event",
              "name some of " + known + ", or all, or unset it");
     }
     kinds.set(found);
@@ -51,7 +52,8 @@ RowKinds selected_kinds(std::string_view names) {
 EventLog::EventLog(const std::string& path, std::string_view kinds)
     : kinds_(selected_kinds(kinds)), file_(std::fopen(path.c_str(), "w")) {
   if (file_ == nullptr)
-    refuse("the file " + path +
+    refuse(FaultCode::output_file,
+           "the file " + path +
                ", which BW_SIM_EVENTS names, can't be written: " + std::strerror(errno),
            "name a file in a folder that exists and may be written to");
 }

@@ -9,7 +9,7 @@
 
 namespace bw::sim::trace {
 
-/// A text as a JSON string.
+/// A text as a JSON string. What is no UTF-8 in it becomes U+FFFD.
 [[nodiscard]] std::string json_string(std::string_view text);
 
 /// The inside of an object: `"name":value` pairs, separated by commas.

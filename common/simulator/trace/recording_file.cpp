@@ -29,8 +29,8 @@ constexpr uint64_t kDefaultCtas = 64;
 /// Of a launch: some 100 bytes each with their values.
 constexpr uint64_t kMostRows = 2'000'000;
 
-[[noreturn]] void refuse(std::string what, std::string fix) {
-  throw SimulationError(Report{FaultKind::launch, std::move(what), "", {}, "", std::move(fix)});
+[[noreturn]] void refuse(FaultCode code, std::string what, std::string fix) {
+  throw SimulationError(Report{code, std::move(what), "", {}, "", std::move(fix)});
 }
 
 /// Reads "A-B" or "A"; leaves the bounds as they are for "".
@@ -43,7 +43,8 @@ void read_window(std::string_view name, std::string_view text, uint64_t& first, 
   if (low.ec == std::errc{} && low.ptr != end && *low.ptr == '-')
     high = std::from_chars(low.ptr + 1, end, last);
   if (low.ec != std::errc{} || high.ec != std::errc{} || high.ptr != end || first > last)
-    refuse(fmt::format("the environment variable {} is \"{}\", which is no range", name, text),
+    refuse(FaultCode::setting_invalid,
+           fmt::format("the environment variable {} is \"{}\", which is no range", name, text),
            "write the first and the last number, 3-5, or one number");
 }
 
@@ -95,7 +96,8 @@ RecordingFile::RecordingFile(const std::string& path, std::string_view clusters,
   read_window("BW_SIM_RECORDING_CYCLES", cycles, asked_.first_cycle, asked_.last_cycle);
   file_.reset(std::fopen(path.c_str(), "wb"));
   if (file_ == nullptr)
-    refuse(fmt::format("the file {}, which BW_SIM_RECORDING names, can't be written: {}", path,
+    refuse(FaultCode::output_file,
+           fmt::format("the file {}, which BW_SIM_RECORDING names, can't be written: {}", path,
                        std::strerror(errno)),
            "name a file in a folder that exists and may be written to");
   write(kMagic.data(), kMagic.size());

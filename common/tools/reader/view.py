@@ -166,6 +166,8 @@ def _show_failed(console, one, verdict):
         rows.add_line("your line", f"{verdict.place.path}:{verdict.place.line}")
         if verdict.place.text.strip():
             rows.add_line("", "  " + verdict.place.text.strip(), "bold")
+    if verdict.code:
+        rows.add_line("explain", f"./workbook explain {verdict.code}")
     for note in verdict.notes:
         rows.add("note", note)
     rows.print()

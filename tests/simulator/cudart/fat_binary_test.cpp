@@ -39,7 +39,7 @@ std::string error_text(FaultKind kind, Action&& action) {
   try {
     action();
   } catch (const SimulationError& error) {
-    EXPECT_EQ(error.report().kind, kind) << error.what();
+    EXPECT_EQ(error.report().kind(), kind) << error.what();
     EXPECT_FALSE(error.report().fix.empty());
     return error.what();
   }
@@ -98,7 +98,7 @@ TEST(FatBinary, ReportsTruncationAtEveryByte) {
     try {
       EXPECT_EQ(read_fat_binary(part, "test").size(), 1u) << size;
     } catch (const SimulationError& error) {
-      EXPECT_EQ(error.report().kind, FaultKind::parse);
+      EXPECT_EQ(error.report().kind(), FaultKind::parse);
     }
   }
 }

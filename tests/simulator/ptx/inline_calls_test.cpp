@@ -152,19 +152,19 @@ TEST(InlineCalls, RefusesWhatItCannotInline) {
   const Report recursion = refusal(
       ".func a;\n.func b() { call a; ret; }\n.func a() { call b; ret; }\n.entry k() { call a; ret; "
       "}");
-  EXPECT_EQ(recursion.kind, FaultKind::unsupported);
+  EXPECT_EQ(recursion.kind(), FaultKind::unsupported);
   EXPECT_NE(recursion.what.find("recursion: `a` calls `b` calls `a`"), std::string::npos)
       << recursion.what;
   EXPECT_NE(recursion.where.find("test.ptx:5"), std::string::npos) << recursion.where;
 
   const Report missing = refusal(".func nobody;\n.entry k() { call nobody; }");
-  EXPECT_EQ(missing.kind, FaultKind::unsupported);
+  EXPECT_EQ(missing.kind(), FaultKind::unsupported);
   EXPECT_NE(missing.what.find("`nobody`"), std::string::npos);
 
   const std::string taker = ".func f(.param .b64 p) { ret; }\n";
-  EXPECT_EQ(refusal(taker + ".entry k() { call f; }").kind, FaultKind::parse);
-  EXPECT_EQ(refusal(taker + ".entry k() { .param .b32 q; call f, (q); }").kind, FaultKind::parse);
-  EXPECT_EQ(refusal(taker + ".entry k() { call f, (7); }").kind, FaultKind::unsupported);
+  EXPECT_EQ(refusal(taker + ".entry k() { call f; }").kind(), FaultKind::parse);
+  EXPECT_EQ(refusal(taker + ".entry k() { .param .b32 q; call f, (q); }").kind(), FaultKind::parse);
+  EXPECT_EQ(refusal(taker + ".entry k() { call f, (7); }").kind(), FaultKind::unsupported);
 }
 
 TEST(InlineCalls, LeavesFunctionsThatNobodyCalls) {
@@ -179,7 +179,7 @@ TEST(InlineCalls, BoundsTheGrowth) {
     for (int i = 0; i < 100; ++i) text += callee;
     text += "ret; }\n";
   }
-  EXPECT_EQ(refusal(text + ".entry k() { call f39; }").kind, FaultKind::unsupported);
+  EXPECT_EQ(refusal(text + ".entry k() { call f39; }").kind(), FaultKind::unsupported);
 }
 
 }  // namespace

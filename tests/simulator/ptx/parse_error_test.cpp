@@ -67,7 +67,7 @@ const Malformed kBodies[] = {
 TEST(ParseErrors, InBodiesSayLineAndFault) {
   for (const Malformed& item : kBodies) {
     const Report report = report_of(".visible .entry k()\n{\n" + std::string(item.text) + "\n}\n");
-    EXPECT_EQ(report.kind, FaultKind::parse) << item.text;
+    EXPECT_EQ(report.kind(), FaultKind::parse) << item.text;
     EXPECT_NE(report.what.find(item.what), std::string::npos) << item.text << "\n" << report.what;
     const std::string line = "test.ptx:" + std::to_string(item.line) + ": `";
     EXPECT_TRUE(report.where.starts_with(line)) << item.text << "\n" << report.where;
@@ -123,7 +123,7 @@ const Malformed kModules[] = {
 TEST(ParseErrors, InModulesSayLineAndFault) {
   for (const Malformed& item : kModules) {
     const Report report = report_of(item.text);
-    EXPECT_EQ(report.kind, FaultKind::parse) << item.text;
+    EXPECT_EQ(report.kind(), FaultKind::parse) << item.text;
     EXPECT_NE(report.what.find(item.what), std::string::npos) << item.text << "\n" << report.what;
     const std::string line = "test.ptx:" + std::to_string(item.line) + ": `";
     EXPECT_TRUE(report.where.starts_with(line)) << item.text << "\n" << report.where;
@@ -136,7 +136,8 @@ TEST(ParseErrors, RefuseWhatIsWellFormedButNotExecuted) {
                            ".func f(.reg .b32 a);\n", ".entry k() { .reg .v4 .f32 v; }\n"}) {
     const Report report = report_of(text);
     const bool is_texture_variable = std::string(text).starts_with(".global");
-    EXPECT_EQ(report.kind, is_texture_variable ? FaultKind::parse : FaultKind::unsupported) << text;
+    EXPECT_EQ(report.kind(), is_texture_variable ? FaultKind::parse : FaultKind::unsupported)
+        << text;
   }
 }
 
@@ -247,7 +248,7 @@ TEST(CutText, IsAnErrorOrAModuleAtEveryByte) {
       ++valid;
     } catch (const SimulationError& error) {
       const Report& report = error.report();
-      EXPECT_TRUE(report.kind == FaultKind::parse) << size << "\n" << error.what();
+      EXPECT_TRUE(report.kind() == FaultKind::parse) << size << "\n" << error.what();
       if (report.what.find("ends in the middle of") != std::string::npos) {
         ++said_so;
         EXPECT_NE(report.fix.find("cut off"), std::string::npos);
@@ -279,7 +280,7 @@ TEST(CutText, SaysWhatItEndsIn) {
     const Report report = report_of(text);
     const std::string expected = std::string("ends in the middle of ") + construct;
     EXPECT_NE(report.what.find(expected), std::string::npos) << report.what;
-    EXPECT_EQ(report.kind, FaultKind::parse);
+    EXPECT_EQ(report.kind(), FaultKind::parse);
   }
 }
 

@@ -242,7 +242,7 @@ done:
       FaultKind::trap,
       {"kernel.cu:12: void k(int): block: [0,0,0], thread: [37,0,0] Assertion `n > 0` failed."},
       [&] { Runner().run(text, threads(64)); });
-  EXPECT_TRUE(is_assertion(report));
+  EXPECT_EQ(report.code, FaultCode::assertion_failed);
 }
 
 std::string call_body(const std::string& call) {

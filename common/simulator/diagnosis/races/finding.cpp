@@ -106,6 +106,48 @@ const Kind& kind_of(Missing missing) {
   return kKinds[0];
 }
 
+/// What a detail about the earlier access begins with.
+constexpr const char* kFirst = "first";
+
+FaultCode code_of(Missing missing) {
+  switch (missing) {
+    case Missing::order:
+      return FaultCode::race_shared;
+    case Missing::warp_order:
+      return FaultCode::race_in_warp;
+    case Missing::cluster_order:
+      return FaultCode::race_cluster;
+    case Missing::proxy_fence:
+      return FaultCode::race_proxy;
+    case Missing::completion:
+      return FaultCode::race_not_awaited;
+    case Missing::source_free:
+      return FaultCode::race_source_reused;
+    case Missing::wider_scope:
+      return FaultCode::race_scope;
+    case Missing::release_acquire:
+      return FaultCode::race_relaxed;
+    case Missing::init_order:
+    case Missing::init_fence:
+      return FaultCode::race_barrier_init;
+    case Missing::address_word:
+      return FaultCode::race_tmem_address;
+    case Missing::tcgen05_fence:
+      return FaultCode::race_tcgen05_fence;
+    case Missing::tensor_order:
+      return FaultCode::race_tensor_memory;
+    case Missing::global_order:
+      return FaultCode::race_global;
+    case Missing::launch_order:
+      return FaultCode::race_between_launches;
+    case Missing::previous_grid:
+      return FaultCode::race_previous_grid;
+    case Missing::tensor_map:
+      return FaultCode::race_tensor_map;
+  }
+  return FaultCode::race_shared;
+}
+
 std::string with_lines(std::string text, const Finding& finding) {
   const std::pair<const char*, const std::string*> kLines[] = {{"{first}", &finding.earlier.line},
                                                                {"{second}", &finding.later.line}};
@@ -148,6 +190,7 @@ RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lane
   place.warp = &cta.warps[accessor.warp];
   side.place = place.describe(*accessor.instruction, lanes);
   const Kernel& kernel = cluster.kernel();
+  side.source = place.place(*accessor.instruction, lanes);
   side.line = kernel.module().ptx().describe_place(kernel.source(*accessor.instruction));
   return side;
 }
@@ -169,15 +212,14 @@ void Findings::merge(const Findings& other) {
 Report report_of(const Findings& findings) {
   const Finding& first = findings.all().front();
   const Kind& kind = kind_of(first.missing);
-  Report report;
-  report.kind = FaultKind::contract;
+  Report report{.code = code_of(first.missing)};
   report.what = fmt::format("race: the {} {} {}, which the {} has {}: {}", first.later.unit,
                             first.later.accessor.writes ? "writes" : "reads", first.memory,
                             first.earlier.unit, first.earlier.accessor.writes ? "written" : "read",
                             first.edge.empty() ? kind.what : first.edge);
   report.where = first.later.place;
   report.details.push_back(describe("second", first.later));
-  report.details.push_back(describe("first", first.earlier));
+  report.details.push_back(describe(kFirst, first.earlier));
   if (first.count > 1)
     report.details.push_back(
         fmt::format("this pair of lines has raced {} more",
@@ -195,6 +237,8 @@ Report report_of(const Findings& findings) {
   report.rule = fmt::format("{} (PTX ISA, \"{}\")", kind.rule, kind.section);
   report.fix = with_lines(first.fix.empty() ? kind.fix : first.fix, first);
   report.hardware_accepts = first.hardware_accepts;
+  report.places = {first.later.source, first.earlier.source};
+  report.places[1].role = kFirst;
   return report;
 }
 

@@ -44,6 +44,7 @@ struct RaceSide {
   std::string unit;    ///< what accesses, as the report says it: "the store", "the tensor copy"
   std::string place;   ///< file:line and instruction
   std::string line;    ///< file:line alone
+  ReportPlace source;  ///< the same as fields
 };
 
 /// A race.

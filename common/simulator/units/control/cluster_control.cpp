@@ -29,7 +29,8 @@ uint32_t window_address(const Strand& strand, const Instruction& instruction,
   if ((instruction.flags & kGeneric) != 0 &&
       space_of_generic(address) != AddressSpace::shared_cluster) {
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "the generic address does not point to shared memory",
+        {.code = FaultCode::not_shared_address,
+         .what = "the generic address does not point to shared memory",
          .rule = "the operand is an address in shared memory",
          .fix = "pass the address of a shared variable"});
   }
@@ -44,7 +45,8 @@ Flow mapa(Strand& strand, const Instruction& instruction, LaneMask active) {
     const uint64_t rank = strand.value(operands[2], lane);
     if (rank >= strand.cluster->size()) {
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what = fmt::format("CTA rank {} in a cluster of {}", rank, strand.cluster->size()),
+          {.code = FaultCode::unknown_cta_rank,
+           .what = fmt::format("CTA rank {} in a cluster of {}", rank, strand.cluster->size()),
            .rule = "the rank names a CTA of the cluster",
            .fix = "use a rank below %cluster_nctarank, and launch with the cluster size the kernel "
                   "expects"});
@@ -130,7 +132,8 @@ Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask
   const int64_t least = instruction.immediate * group + kLeastRegisters * (threads - group);
   if (least > pool) {
     Site{strand, instruction, active}.fault(
-        {.what =
+        {.code = FaultCode::register_pool,
+         .what =
              fmt::format("setmaxnreg.inc to {} registers can never be satisfied: a CTA of {} "
                          "threads has {} registers ({} a thread), and one warpgroup with that many "
                          "needs {} even if all others keep only {}",

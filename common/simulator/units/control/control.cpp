@@ -26,7 +26,7 @@ Flow execute_exit(Strand& strand, const Instruction&, LaneMask active) {
 
 Flow execute_trap(Strand& strand, const Instruction& instruction, LaneMask active) {
   Site{strand, instruction, active}.fault(
-      {.kind = FaultKind::trap,
+      {.code = FaultCode::trap_executed,
        .what = "the kernel executed a trap",
        .rule = "trap aborts execution",
        .fix =
@@ -35,7 +35,7 @@ Flow execute_trap(Strand& strand, const Instruction& instruction, LaneMask activ
 
 Flow execute_breakpoint(Strand& strand, const Instruction& instruction, LaneMask active) {
   Site{strand, instruction, active}.fault(
-      {.kind = FaultKind::trap,
+      {.code = FaultCode::breakpoint_executed,
        .what = "the kernel executed a breakpoint (brkpt)",
        .rule = "brkpt suspends execution for a debugger, which is not here",
        .fix = "look at the condition that leads to this line: CUTLASS uses it for failed checks"});
@@ -63,7 +63,8 @@ void bind_branch(Binder& binder) {
 Flow execute_bad_call(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int lane = lowest_lane(active);
   Site{strand, instruction, lane_bit(lane)}.fault(
-      {.what = "a call through a register that holds " +
+      {.code = FaultCode::call_target,
+       .what = "a call through a register that holds " +
                hex(strand.value(instruction.operands[0], lane)) +
                ", which is none of the module's functions with these parameters (or one that is "
                "already running: recursion is not executed)",
@@ -75,7 +76,8 @@ Flow execute_bad_call(Strand& strand, const Instruction& instruction, LaneMask a
 Flow execute_bad_branch(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int lane = lowest_lane(active);
   Site{strand, instruction, lane_bit(lane)}.fault(
-      {.what = "a branch with the index " +
+      {.code = FaultCode::branch_index,
+       .what = "a branch with the index " +
                std::to_string(strand.value(instruction.operands[0], lane)) +
                ", which is beyond its table",
        .rule = "the index names one of the labels",

@@ -17,7 +17,6 @@ namespace bw::sim {
 namespace {
 
 constexpr size_t kLongestString = size_t{1} << 20;
-constexpr const char* kAssertionMark = "Assertion `";
 constexpr const char* kPrintfRule =
     "CUDA C++ Programming Guide, \"Formatted Output\": the format specifiers of device printf";
 
@@ -50,7 +49,8 @@ struct Reader {
   }
 
   [[noreturn]] void fail(std::string what, std::string fix) const {
-    Site{strand, instruction, lane_bit(lane)}.fault({.what = std::move(what),
+    Site{strand, instruction, lane_bit(lane)}.fault({.code = FaultCode::printf_arguments,
+                                                     .what = std::move(what),
                                                      .rule = kPrintfRule,
                                                      .fix = std::move(fix),
                                                      .section = kNotFromPtxIsa});
@@ -234,19 +234,15 @@ void device_assert_fail(Strand& strand, const Instruction& instruction, int lane
   };
   const Dim3 thread =
       delinearize(strand.thread_index(lane), strand.cluster->grid().configuration().block);
-  std::string what = fmt::format("{}:{}: {}: block: {}, thread: {} {}{}` failed.", text(call.file),
-                                 call.line, text(call.function), bracketed(strand.cta->index),
-                                 bracketed(thread), kAssertionMark, text(call.message));
+  std::string what = fmt::format(
+      "{}:{}: {}: block: {}, thread: {} Assertion `{}` failed.", text(call.file), call.line,
+      text(call.function), bracketed(strand.cta->index), bracketed(thread), text(call.message));
   Site{strand, instruction, lane_bit(lane)}.fault(
-      {.kind = FaultKind::trap,
+      {.code = FaultCode::assertion_failed,
        .what = std::move(what),
        .rule = "CUDA C++ Programming Guide, \"Assertion\": a failed assert() ends the kernel",
        .fix = "look at the values in the condition; printf() works in kernels here",
        .section = kNotFromPtxIsa});
-}
-
-bool is_assertion(const Report& report) noexcept {
-  return report.kind == FaultKind::trap && report.what.find(kAssertionMark) != std::string::npos;
 }
 
 }  // namespace bw::sim

@@ -39,9 +39,6 @@ struct AssertionCall {
 [[noreturn]] void device_assert_fail(Strand& strand, const Instruction& instruction, int lane,
                                      const AssertionCall& call);
 
-/// Whether a report comes from device_assert_fail.
-[[nodiscard]] bool is_assertion(const Report& report) noexcept;
-
 /// Binds `call` of an external function, for the control family: vprintf prints to the cluster's
 /// output in the order of execution (lanes ascending), __assertfail ends the kernel. Refuses every
 /// other function by its name (malloc, free, device-side launches, ...).

@@ -36,7 +36,8 @@ SharedPlace own_place(Strand& strand, const Instruction& instruction, const Oper
                      lane_address(strand, base, displacement, lane), bytes, bytes);
   if (place.cta != strand.cta) {
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("the address lies in CTA rank {}, not in the executing CTA (rank {})",
+        {.code = FaultCode::other_cta_memory,
+         .what = fmt::format("the address lies in CTA rank {}, not in the executing CTA (rank {})",
                              place.cta->rank, strand.cta->rank),
          .rule = "both addresses fall within the .shared::cta window",
          .fix = "use .multicast::cluster::all to reach the other CTAs' memory"});
@@ -50,7 +51,8 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
              const Instruction& instruction, LaneMask lane, uint64_t operation_id) {
   if (cta.exited && strand.cluster->at_isa_level()) {
     Site{strand, instruction, 0}.fault(
-        {.what = fmt::format("the response of a try_cancel reaches CTA rank {}, which has exited",
+        {.code = FaultCode::cancel_reaches_exited_cta,
+         .what = fmt::format("the response of a try_cancel reaches CTA rank {}, which has exited",
                              cta.rank),
          .rule = "a CTA that a response is written to must not have exited",
          .fix = "wait for the response on the mbarrier in every CTA before the exit",
@@ -74,7 +76,8 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
 void request(Strand& strand, const Instruction& instruction, int lane) {
   if (strand.cta->saw_failed_cancel && strand.cluster->at_isa_level()) {
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "a try_cancel after this CTA has read that an earlier one failed",
+        {.code = FaultCode::cancel_after_failure,
+         .what = "a try_cancel after this CTA has read that an earlier one failed",
          .rule = "a request after an observed failure is undefined",
          .fix = "leave the loop when is_canceled is false",
          .hardware_accepts = true});
@@ -135,7 +138,8 @@ CancelResponse response_of(Strand& strand, const Instruction& instruction, const
               kResponseBytes);
   if (!response.is_response()) {
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "the operand does not hold a response of clusterlaunchcontrol.try_cancel",
+        {.code = FaultCode::cancel_response_invalid,
+         .what = "the operand does not hold a response of clusterlaunchcontrol.try_cancel",
          .rule = "query_cancel decodes the 16 bytes that a completed try_cancel wrote",
          .fix = "wait on the request's mbarrier before loading the 16 bytes"});
   }
@@ -162,7 +166,8 @@ Flow first_ctaid(Strand& strand, const Instruction& instruction, LaneMask active
         response_of(strand, instruction, instruction.operands[destinations], lane);
     if (!response.is_canceled() && strand.cluster->at_isa_level()) {
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what = "get_first_ctaid of a request that failed",
+          {.code = FaultCode::cancel_without_ctaid,
+           .what = "get_first_ctaid of a request that failed",
            .rule = "the coordinates exist only when is_canceled is true",
            .fix = "guard get_first_ctaid with the predicate of is_canceled",
            .hardware_accepts = true});

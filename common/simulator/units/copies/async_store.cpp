@@ -75,7 +75,8 @@ SharedPlace shared_place(const Site& site, const AsyncStoreForm& form, uint64_t 
                          size_t bytes, const char* what) {
   if (form.generic && space_of_generic(address) != AddressSpace::shared_cluster)
     site.fault(
-        {.what = fmt::format("the generic address of the {} does not lie in shared memory", what),
+        {.code = FaultCode::not_shared_address,
+         .what = fmt::format("the generic address of the {} does not lie in shared memory", what),
          .rule = "the address falls within the .shared::cluster window",
          .fix = "map the address of a variable in shared memory with mapa"});
   return resolve_shared(site, form.generic ? AddressSpace::generic : AddressSpace::shared_cluster,
@@ -92,7 +93,8 @@ Flow send_to_shared(Strand& strand, const Instruction& instruction, LaneMask act
     const SharedPlace barrier = shared_place(
         site, form, form.mbarrier.of(strand, instruction, lane), kMbarrierObjectBytes, "mbarrier");
     if (place.cta != barrier.cta)
-      site.fault({.what = fmt::format("the data goes to CTA rank {}, the mbarrier lies in CTA rank "
+      site.fault({.code = FaultCode::copy_mbarrier_elsewhere,
+                  .what = fmt::format("the data goes to CTA rank {}, the mbarrier lies in CTA rank "
                                       "{}",
                                       place.cta->rank, barrier.cta->rank),
                   .rule = "the mbarrier lies in the shared memory of the destination's CTA",
@@ -135,7 +137,8 @@ Flow send_to_global(Strand& strand, const Instruction& instruction, LaneMask act
     const Site site{strand, instruction, lane_bit(lane)};
     const uint64_t address = form.destination.of(strand, instruction, lane);
     if (form.generic && space_of_generic(address) != AddressSpace::global)
-      site.fault({.what = "the generic address does not lie in global memory",
+      site.fault({.code = FaultCode::not_global_address,
+                  .what = "the generic address does not lie in global memory",
                   .rule = "without a completion mechanism the address falls within .global",
                   .fix = "pass an address of global memory"});
     std::byte* const memory =

@@ -40,7 +40,8 @@ uint32_t checked_size(const Strand& strand, const Instruction& instruction, int 
   const auto size = static_cast<uint32_t>(form.size.of(strand, instruction, lane));
   if (size == 0 || size % kBulkAlignmentBytes != 0)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("a bulk copy of {} bytes", size),
+        {.code = FaultCode::bulk_size,
+         .what = fmt::format("a bulk copy of {} bytes", size),
          .rule = "size is a positive multiple of 16 bytes",
          .fix = "round the size up and pad the buffers to 16 bytes"});
   return size;
@@ -91,7 +92,8 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
     const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
     if (load.destinations.front() == strand.cta)
       site.fault(
-          {.what = "the destination lies in the executing CTA's own shared memory",
+          {.code = FaultCode::bulk_to_own_cta,
+           .what = "the destination lies in the executing CTA's own shared memory",
            .rule = "from .shared::cta to .shared::cluster the destination lies in another CTA",
            .fix = "map the destination to another CTA with mapa, or copy with ld and st"});
     load.source = source.cta;

@@ -23,12 +23,14 @@ std::vector<Cta*> multicast_destinations(const Strand& strand, const Instruction
   Cluster& cluster = *strand.cluster;
   if (mask == 0)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "the multicast mask is 0: the copy has no destination",
+        {.code = FaultCode::cta_mask,
+         .what = "the multicast mask is 0: the copy has no destination",
          .rule = "bit i of ctaMask names the destination CTA of rank i",
          .fix = "set the bit of each CTA that receives the data"});
   if (mask >> cluster.size() != 0)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("the multicast mask {} names CTAs beyond the cluster of {}", hex(mask),
+        {.code = FaultCode::cta_mask,
+         .what = fmt::format("the multicast mask {} names CTAs beyond the cluster of {}", hex(mask),
                              cluster.size()),
          .rule = "bit i of ctaMask names the destination CTA of rank i",
          .fix = "clear the bits from the cluster's size up, or launch larger clusters"});
@@ -43,7 +45,8 @@ void check_mbarrier_place(const Strand& strand, const Instruction& instruction, 
   const uint32_t peer_bit = cta_group == CtaGroup::two ? 1 : 0;
   if ((destination.rank | peer_bit) == (barrier.rank | peer_bit)) return;
   Site{strand, instruction, lane_bit(lane)}.fault(
-      {.what = "the data goes to " + rank_text(destination) + ", the mbarrier lies in " +
+      {.code = FaultCode::copy_mbarrier_elsewhere,
+       .what = "the data goes to " + rank_text(destination) + ", the mbarrier lies in " +
                rank_text(barrier),
        .rule = (cta_group == CtaGroup::one
                     ? "without .cta_group::2 the mbarrier lies in the destination's CTA"
@@ -143,7 +146,8 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
       resolve_shared(site, mbarrier_space, target.mbarrier.of(strand, instruction, lane),
                      kMbarrierObjectBytes, kMbarrierObjectBytes);
   if (pair && strand.cluster->size() % 2 != 0)
-    site.fault({.what = fmt::format(".cta_group::2 in a cluster of {} CTA(s), which has no pairs",
+    site.fault({.code = FaultCode::no_cta_pair,
+                .what = fmt::format(".cta_group::2 in a cluster of {} CTA(s), which has no pairs",
                                     strand.cluster->size()),
                 .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
                 .fix = "launch with an even cluster size"});
@@ -164,13 +168,15 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
     for (const Cta* const cta :
          {static_cast<const Cta*>(destination), static_cast<const Cta*>(signalled)})
       if (cta->exited && cluster.at_isa_level())
-        site.fault({.what = rank_text(*cta) + " has exited",
+        site.fault({.code = FaultCode::copy_outlives_cta,
+                    .what = rank_text(*cta) + " has exited",
                     .rule = "the destination and its mbarrier belong to a running CTA",
                     .fix = "keep all CTAs of the cluster alive until their last data has arrived",
                     .hardware_accepts = true});
     if (units_of(*signalled).mbarriers.find(barrier.offset_bytes) == nullptr)
       site.fault(
-          {.what = "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) +
+          {.code = FaultCode::mbarrier_not_initialised,
+           .what = "no mbarrier is initialised at shared offset " + hex(barrier.offset_bytes) +
                    " of " + rank_text(*signalled),
            .rule = "the mbarrier operand names an initialised object",
            .fix = "mbarrier.init it, with fence.mbarrier_init and a barrier, before the copy is "

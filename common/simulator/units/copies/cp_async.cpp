@@ -74,7 +74,8 @@ uint32_t source_size(const Strand& strand, const Instruction& instruction, int l
   const auto bytes = static_cast<uint32_t>(form.source_bytes.of(strand, instruction, lane));
   if (bytes > form.copy_bytes)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("src-size {} exceeds cp-size {}", bytes, form.copy_bytes),
+        {.code = FaultCode::cp_async_size,
+         .what = fmt::format("src-size {} exceeds cp-size {}", bytes, form.copy_bytes),
          .rule = "src-size is at most cp-size",
          .fix = "clamp the number of bytes that are read"});
   return bytes;

@@ -52,7 +52,8 @@ TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
   const AddressSpace space = space_of_generic(address);
   if (space != AddressSpace::global)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "the tensor map's address is not in parameter, constant or global memory",
+        {.code = FaultCode::tensor_map_address,
+         .what = "the tensor map's address is not in parameter, constant or global memory",
          .rule = "tensorMap is a generic address in .param, .const or .global",
          .fix = "pass the map as a __grid_constant__ const CUtensorMap parameter, not as a local "
                 "copy"});
@@ -62,13 +63,15 @@ TensorMap read_map(Strand& strand, const Instruction& instruction, int lane,
   const std::optional<TensorMap> map = decode_tensor_map(bytes);
   if (!map)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "the 128 bytes at the tensor map's address are no tensor map",
+        {.code = FaultCode::tensor_map_invalid,
+         .what = "the 128 bytes at the tensor map's address are no tensor map",
          .rule = "tensorMap names an object that an encoding function has written",
          .fix =
              "encode the map on the host, check the result, and pass it to the kernel unchanged"});
   if (const std::string problem = tensor_map_problem(bytes); !problem.empty())
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "tensormap.replace has made a map that cannot be: " + problem,
+        {.code = FaultCode::tensor_map_replaced,
+         .what = "tensormap.replace has made a map that cannot be: " + problem,
          .rule = "a tensor map meets the conditions of its encoding function",
          .fix = "replace all fields that depend on each other before the map is used",
          .section = "tensormap.replace"});
@@ -80,12 +83,14 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
                const TensorForm& form) {
   if (map.rank != form.rank)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("a .{}d instruction with {}", form.rank, map.describe()),
+        {.code = FaultCode::tensor_map_mismatch,
+         .what = fmt::format("a .{}d instruction with {}", form.rank, map.describe()),
          .rule = "the instruction's dimension is the tensor map's",
          .fix = "use the instruction and coordinates of the map's rank"});
   if (map.im2col.is_used != form.im2col)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("a{} instruction with {}", form.im2col ? "n .im2col" : " tiled",
+        {.code = FaultCode::tensor_map_mismatch,
+         .what = fmt::format("a{} instruction with {}", form.im2col ? "n .im2col" : " tiled",
                              map.describe()),
          .rule = "the instruction's mode is the tensor map's",
          .fix = form.im2col ? "encode the map with cuTensorMapEncodeIm2col"
@@ -93,7 +98,7 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
                               "cuTensorMapEncodeTiled"});
   if (map.type == TensorMapType::u4x16_align16 || map.type == TensorMapType::u6x16_align16)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.kind = FaultKind::unsupported,
+        {.code = FaultCode::tensor_type_not_executed,
          .what = std::string("tensor copies of the padded type ") + tensor_map_type_name(map.type) +
                  " are not simulated",
          .rule = "elements of fewer than 8 bits are copied as the type says",
@@ -101,19 +106,22 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
          .section = "Sub-byte Types"});
   if (form.gathered && (map.box[1] != 1 || map.interleave != TensorMapInterleave::none))
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "a gather4 or scatter4 of " + map.describe(),
+        {.code = FaultCode::tensor_map_mismatch,
+         .what = "a gather4 or scatter4 of " + map.describe(),
          .rule = "the box has 1 row, no interleave",
          .fix = "encode the map with boxDim[1] = 1 and without interleave",
          .section = "Tensors, .tile::scatter4 and .tile::gather4 modes"});
   if (form.direction == Direction::store && map.swizzle == TensorMapSwizzle::bytes128_atom32_flip8)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "a store through a map with the 8-byte flip swizzle",
+        {.code = FaultCode::tensor_store_map,
+         .what = "a store through a map with the 8-byte flip swizzle",
          .rule = "the 8-byte flip is for loads only",
          .fix = "encode another map without the flip for the store",
          .section = "Restriction on Tensor Copy instructions"});
   if (form.reduces && !reduction_in_global(form.reduction, reduction_type(map.type)))
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = std::string("a reduction .") + reduction_name(form.reduction) +
+        {.code = FaultCode::tensor_reduction_type,
+         .what = std::string("a reduction .") + reduction_name(form.reduction) +
                  " of elements of type " + tensor_map_type_name(map.type),
          .rule = "the operation and the element type stand together in the instruction's table",
          .fix = "encode the map with a type that has this reduction"});
@@ -130,7 +138,8 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
   constexpr int64_t kAlignmentBits = 8 * kBulkAlignmentBytes;
   if (start_bits % kAlignmentBits != 0)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format(
+        {.code = FaultCode::tensor_coordinates,
+         .what = fmt::format(
              "the box starts at coordinate {} of dimension 0, {} bytes into the row, of {}",
              coordinates[0], start_bits / 8, map.describe()),
          .rule = "the box's address is a multiple of 16 bytes",
@@ -140,7 +149,8 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
     for (uint32_t i = 0; i < form.coordinate_count; ++i)
       if (coordinates[i] < 0)
         Site{strand, instruction, lane_bit(lane)}.fault(
-            {.what = fmt::format("a store to coordinate {} (operand {}) of {}", coordinates[i], i,
+            {.code = FaultCode::tensor_coordinates,
+             .what = fmt::format("a store to coordinate {} (operand {}) of {}", coordinates[i], i,
                                  map.describe()),
              .rule = "the coordinates of a store are not negative",
              .fix = "start the box inside of the tensor; only its end may stick out",
@@ -149,7 +159,8 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
   const bool has_corners = map.im2col.lower != Im2col{}.lower || map.im2col.upper != Im2col{}.upper;
   if (form.direction == Direction::store && has_corners)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = "an im2col store through " + map.describe() + ", whose corners are not 0",
+        {.code = FaultCode::tensor_store_map,
+         .what = "an im2col store through " + map.describe() + ", whose corners are not 0",
          .rule = "a Hopper GPU calls such a store an illegal instruction (measured)",
          .fix = "encode another map, with corners of 0, for the store",
          .section = kNotFromPtxIsa});
@@ -161,7 +172,8 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
     const int64_t last = static_cast<int64_t>(map.extents[d + 1]) - 1 + map.im2col.upper[d];
     if (coordinates[d + 1] < map.im2col.lower[d] || coordinates[d + 1] > last)
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what =
+          {.code = FaultCode::tensor_coordinates,
+           .what =
                fmt::format("the first pixel has the coordinate {} in dimension {}, where the "
                            "bounding box of {} goes from {} to {}",
                            coordinates[d + 1], d + 1, map.describe(), map.im2col.lower[d], last),
@@ -188,7 +200,8 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
   const Allocation* const freed = strand.cluster->memory().find_freed(range->address);
   if (allocation == nullptr)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = what + (freed != nullptr
+        {.code = FaultCode::tensor_map_memory,
+         .what = what + (freed != nullptr
                              ? "in memory that has been freed: it was " + freed->description
                              : "where there is no device memory"),
          .rule = "the tensor map describes existing memory",
@@ -198,7 +211,8 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
          .section = "Tensors",
          .device_error = DeviceError::illegal_address});
   Site{strand, instruction, lane_bit(lane)}.fault(
-      {.what = fmt::format(
+      {.code = FaultCode::tensor_map_memory,
+       .what = fmt::format(
            "{}{}{}, {} bytes", what,
            inside ? "which may not be written: " : "which is more than its allocation holds: ",
            allocation->description, allocation->size_bytes),

@@ -48,7 +48,8 @@ Flow replace(Strand& strand, const Instruction& instruction, LaneMask active) {
     const TensorMapStatus status = replace_tensor_map_field(
         map, form.field, form.ordinal, strand.value(instruction.operands[1], lane));
     if (!status.ok())
-      site.fault({.what = status.message,
+      site.fault({.code = FaultCode::tensor_map_replaced,
+                  .what = status.message,
                   .rule = "the instruction changes a field of a tensor map in memory to a value "
                           "that the field can have",
                   .fix = "copy a map that was encoded on the host to this place first, and check "
@@ -69,7 +70,8 @@ Flow copy_and_fence(Strand& strand, const Instruction& instruction, LaneMask act
   const Site site{strand, instruction, active};
   for (int operand = 0; operand < 2; ++operand)
     if (strand.lanes_that_differ(instruction.operands[operand], active) != 0)
-      site.fault({.what = fmt::format("the lanes give different {} addresses",
+      site.fault({.code = FaultCode::operand_differs,
+                  .what = fmt::format("the lanes give different {} addresses",
                                       operand == 0 ? "destination" : "source"),
                   .rule = "all threads of the warp execute the instruction with the same operands",
                   .fix = "let one thread compute the address and pass it on with shfl.sync"});

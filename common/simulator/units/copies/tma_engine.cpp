@@ -26,15 +26,18 @@ Cycle occupancy(uint32_t bytes, Cycle cycles_per_kb) {
 
 /// On hardware the shared memory lives until the copies that use it are done.
 void check_alive(const Cta* cta, const Site& site, const char* role, const char* fix) {
-  if (cta == nullptr || !cta->exited || cta->cluster->takes_after_exit()) return;
-  site.fault(
-      {.what = fmt::format(
-           "the copy completes after CTA rank {} of its cluster has exited, whose shared memory {}",
-           cta->rank, role),
-       .rule = "shared memory lives as long as its CTA",
-       .fix = fix,
-       .section = "Shared State Space",
-       .hardware_accepts = true});
+  if (cta == nullptr || !cta->exited) return;
+  const auto fault = [&] {
+    return Fault{.code = FaultCode::copy_outlives_cta,
+                 .what = fmt::format("the copy completes after CTA rank {} of its cluster has "
+                                     "exited, whose shared memory {}",
+                                     cta->rank, role),
+                 .rule = "shared memory lives as long as its CTA",
+                 .fix = fix,
+                 .section = "Shared State Space",
+                 .hardware_accepts = true};
+  };
+  site.fault_at_isa(FaultCode::copy_outlives_cta, fault);
 }
 
 void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage, const Site& site,

@@ -26,11 +26,13 @@ Flow fill(Strand& strand, const Instruction& instruction, LaneMask active) {
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     const uint64_t bytes = strand.value(instruction.operands[1], lane);
     if (!is_aligned(bytes, kGranuleBytes))
-      site.fault({.what = fmt::format("a region of {} bytes", bytes),
+      site.fault({.code = FaultCode::bulk_size,
+                  .what = fmt::format("a region of {} bytes", bytes),
                   .rule = "the size is a multiple of 8",
                   .fix = "round the size up and pad the region"});
     if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster)
-      site.fault({.what = "the generic address does not lie in shared memory",
+      site.fault({.code = FaultCode::not_shared_address,
+                  .what = "the generic address does not lie in shared memory",
                   .rule = "the address falls within the .shared::cta window",
                   .fix = "pass an address of shared memory"});
     if (bytes == 0) continue;

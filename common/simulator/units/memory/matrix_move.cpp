@@ -64,7 +64,8 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
   const AddressSpace space = space_of(instruction);
   if (space == AddressSpace::generic && space_of_generic(at) != AddressSpace::shared_cluster)
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what =
+        {.code = FaultCode::not_shared_address,
+         .what =
              fmt::format("the generic row address of lane {} does not lie in shared memory", lane),
          .rule = "the address falls within the shared window",
          .fix = "pass an address of shared memory"});

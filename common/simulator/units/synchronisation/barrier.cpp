@@ -29,7 +29,8 @@ uint32_t uniform_value(Strand& strand, const Instruction& instruction, const Ope
   if (different != 0) {
     const uint64_t other = strand.value(operand, lowest_lane(different));
     Site{strand, instruction, active}.fault(
-        {.what =
+        {.code = FaultCode::operand_differs,
+         .what =
              fmt::format("the lanes of one warp give different {}s: {} and {}", what, first, other),
          .rule = "a warp arrives at one barrier with one thread count",
          .fix = std::string("make the ") + what + " the same in all lanes of a warp"});

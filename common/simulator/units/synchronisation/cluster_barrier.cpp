@@ -39,7 +39,8 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
   WarpState& state = state_of(*strand.warp);
   if (const LaneMask again = state.outstanding & lanes; again != 0) {
     Site{strand, instruction, again}.fault(
-        {.what = fmt::format(
+        {.code = FaultCode::cluster_arrived_twice,
+         .what = fmt::format(
              "a thread arrives at the cluster barrier again before it has waited for phase {}",
              phase_),
          .rule = "each barrier.cluster.arrive is followed by a barrier.cluster.wait of the same "
@@ -68,7 +69,8 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
   WarpState& state = state_of(*strand.warp);
   if (const LaneMask missing = lanes & ~state.outstanding; missing != 0) {
     Site{strand, instruction, missing}.fault(
-        {.what = "a thread waits at the cluster barrier without having arrived",
+        {.code = FaultCode::cluster_wait_without_arrive,
+         .what = "a thread waits at the cluster barrier without having arrived",
          .rule =
              "barrier.cluster.wait waits for the phase of the thread's own barrier.cluster.arrive",
          .fix = "execute barrier.cluster.arrive first, in the same threads"});

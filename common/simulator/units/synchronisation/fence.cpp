@@ -51,7 +51,8 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
         lane_address(strand, instruction.operands[0], instruction.immediate, lane);
     if (space_of_generic(address) != AddressSpace::global) {
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what = "the fenced range does not lie in global memory",
+          {.code = FaultCode::not_global_address,
+           .what = "the fenced range does not lie in global memory",
            .rule = "the address is generic and must fall within the .global state space",
            .fix = "copy the tensor map to global memory and fence it there"});
     }

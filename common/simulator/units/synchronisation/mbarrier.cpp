@@ -137,17 +137,22 @@ std::string keep_alive_advice(const Kernel& kernel, const Instruction& instructi
 
 Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
                                 const Instruction& instruction) {
-  if (cta_.exited && !cta_.cluster->takes_after_exit()) {
-    Site{strand, instruction, 0}.fault(
-        {.what = fmt::format(
-             "an operation on the mbarrier {} of CTA rank {} took effect after that CTA had exited",
-             name(offset_bytes), cta_.rank),
-         .rule = "shared memory of an exited CTA must not be accessed",
-         .fix = keep_alive_advice(cta_.cluster->kernel(), instruction),
-         .details = {"docs/pitfalls.md, pitfall 8: exit before a remote arrival, a multicast write "
-                     "or an MMA is through"},
-         .section = "Cluster of Cooperative Thread Arrays",
-         .hardware_accepts = true});
+  if (cta_.exited) {
+    const auto fault = [&] {
+      return Fault{
+          .code = FaultCode::mbarrier_of_exited_cta,
+          .what = fmt::format("an operation on the mbarrier {} of CTA rank {} took effect after "
+                              "that CTA had exited",
+                              name(offset_bytes), cta_.rank),
+          .rule = "shared memory of an exited CTA must not be accessed",
+          .fix = keep_alive_advice(cta_.cluster->kernel(), instruction),
+          .details =
+              {"docs/pitfalls.md, pitfall 8: exit before a remote arrival, a multicast write "
+               "or an MMA is through"},
+          .section = "Cluster of Cooperative Thread Arrays",
+          .hardware_accepts = true};
+    };
+    Site{strand, instruction, 0}.fault_at_isa(FaultCode::mbarrier_of_exited_cta, fault);
   }
   Mbarrier* const barrier = find(offset_bytes);
   if (barrier == nullptr) {
@@ -158,7 +163,8 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
       details.push_back("initialised: " + name(other->offset_bytes));
     }
     Site{strand, instruction, 0}.fault(
-        {.what =
+        {.code = FaultCode::mbarrier_not_initialised,
+         .what =
              fmt::format("there is no initialised mbarrier at {} (shared offset {}, CTA rank {})",
                          name(offset_bytes), offset_bytes, cta_.rank),
          .rule = "every mbarrier operation but init needs a valid object",
@@ -172,7 +178,8 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
   if ((stored & kObjectMarkerMask) != kObjectMarker ||
       &state_->slots[static_cast<uint32_t>(stored)] != barrier) {
     Site{strand, instruction, 0}.fault(
-        {.what = "the mbarrier at " + name(offset_bytes) + " is corrupted: its 8 bytes now hold " +
+        {.code = FaultCode::mbarrier_overwritten,
+         .what = "the mbarrier at " + name(offset_bytes) + " is corrupted: its 8 bytes now hold " +
                  hex_word(stored) + ", written by something other than an mbarrier operation",
          .rule = "only mbarrier operations may touch a live object",
          .fix = "keep data and barriers apart in shared memory, or run mbarrier.inval before the "
@@ -186,7 +193,8 @@ void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const 
                         const Instruction& instruction, LaneMask lanes) {
   if (count < 1 || count > kMbarrierLargestCount) {
     Site{strand, instruction, 0}.fault(
-        {.what = fmt::format("mbarrier.init of {} with count {}", name(offset_bytes), count),
+        {.code = FaultCode::mbarrier_count,
+         .what = fmt::format("mbarrier.init of {} with count {}", name(offset_bytes), count),
          .rule = "the count is in the range 1 to 2^20-1",
          .fix = "pass the number of arrivals that complete a phase",
          .section = "mbarrier.init"});
@@ -195,7 +203,8 @@ void MbarrierUnit::init(uint32_t offset_bytes, uint32_t count, Cycle now, const 
   if (existing != nullptr) {
     if (cta_.cluster->at_isa_level()) {
       Site{strand, instruction, 0}.fault(
-          {.what = fmt::format("mbarrier.init of {}, which holds a live mbarrier (phase {}, {})",
+          {.code = FaultCode::mbarrier_initialised_twice,
+           .what = fmt::format("mbarrier.init of {}, which holds a live mbarrier (phase {}, {})",
                                name(offset_bytes), existing->phase, describe_counts(*existing)),
            .rule = "init of a location that holds a valid mbarrier is undefined",
            .fix = "initialise it once, by one thread; run mbarrier.inval before initialising again",
@@ -235,7 +244,8 @@ void MbarrierUnit::invalidate(uint32_t offset_bytes, Cycle now, const Strand& st
       });
   if (waiting != 0) {
     Site{strand, instruction, 0}.fault(
-        {.what = fmt::format("mbarrier.inval of {} while {} waits on it (phase {}, {})",
+        {.code = FaultCode::mbarrier_invalidated_in_use,
+         .what = fmt::format("mbarrier.inval of {} while {} waits on it (phase {}, {})",
                              name(offset_bytes), counted(static_cast<uint64_t>(waiting), "warp"),
                              barrier.phase, describe_counts(barrier)),
          .rule = "an invalidated object must not be used",
@@ -282,13 +292,15 @@ void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const 
                                  const Instruction& instruction) const {
   if (count < 1 || count > kMbarrierLargestCount) {
     Site{strand, instruction, 0}.fault(
-        {.what = fmt::format("arrive on {} with count {}", name(barrier.offset_bytes), count),
+        {.code = FaultCode::mbarrier_count,
+         .what = fmt::format("arrive on {} with count {}", name(barrier.offset_bytes), count),
          .rule = "the count is in the range 1 to 2^20-1",
          .section = "mbarrier.arrive"});
   }
   if (int64_t{count} > barrier.pending) {
     Site{strand, instruction, 0}.fault(
-        {.what = fmt::format("{} on the mbarrier {}, but its phase {} expects only {} more ({})",
+        {.code = FaultCode::mbarrier_too_many_arrivals,
+         .what = fmt::format("{} on the mbarrier {}, but its phase {} expects only {} more ({})",
                              counted(count, "arrival"), name(barrier.offset_bytes), barrier.phase,
                              barrier.pending, describe_counts(barrier)),
          .rule = "the pending count must not fall below zero",
@@ -298,7 +310,8 @@ void MbarrierUnit::check_arrival(const Mbarrier& barrier, uint32_t count, const 
   }
   if (barrier.phase > barrier.observed_phase && cta_.cluster->at_isa_level()) {
     Site{strand, instruction, 0}.fault(
-        {.what = fmt::format("arrive on the mbarrier {} in phase {} before any wait has seen that "
+        {.code = FaultCode::mbarrier_phase_unobserved,
+         .what = fmt::format("arrive on the mbarrier {} in phase {} before any wait has seen that "
                              "phase {} is complete",
                              name(barrier.offset_bytes), barrier.phase, barrier.phase - 1),
          .rule = "in each phase a test_wait or try_wait must have returned true before an "
@@ -335,7 +348,8 @@ uint64_t MbarrierUnit::arrive_drop(uint32_t offset_bytes, uint32_t count, Cycle 
   check_arrival(barrier, count, strand, instruction);
   if (count > barrier.expected) {
     Site{strand, instruction, 0}.fault(
-        {.what =
+        {.code = FaultCode::mbarrier_drop_underflow,
+         .what =
              fmt::format("arrive_drop of {} on the mbarrier {}, whose later phases expect only {}",
                          count, name(offset_bytes), counted(barrier.expected, "arrival")),
          .rule = "the expected count must not fall below zero",
@@ -356,7 +370,8 @@ void MbarrierUnit::check_no_complete(uint32_t offset_bytes, uint32_t count, cons
   const Mbarrier& barrier = require(offset_bytes, strand, instruction);
   if (int64_t{count} < barrier.pending) return;
   Site{strand, instruction, 0}.fault(
-      {.what = fmt::format(
+      {.code = FaultCode::mbarrier_no_complete,
+       .what = fmt::format(
            "an arrive with .noComplete of {} on the mbarrier {} would complete its phase {} ({})",
            counted(count, "arrival"), name(offset_bytes), barrier.phase, describe_counts(barrier)),
        .rule = "with .noComplete the arrive-on must not complete the phase",
@@ -369,7 +384,8 @@ void MbarrierUnit::change_tx(Mbarrier& barrier, int64_t bytes, const Strand& str
   const int64_t changed = barrier.tx_bytes + bytes;
   if (changed < -kMbarrierLargestCount || changed > kMbarrierLargestCount) {
     Site{strand, instruction, 0}.fault(
-        {.what =
+        {.code = FaultCode::mbarrier_tx_count,
+         .what =
              fmt::format("{} of {} takes the tx-count of the mbarrier {} from {} to {} (phase {})",
                          bytes < 0 ? "complete_tx" : "expect_tx",
                          counted(static_cast<uint64_t>(bytes < 0 ? -bytes : bytes), "byte"),
@@ -406,7 +422,8 @@ void MbarrierUnit::increment_pending(uint32_t offset_bytes, uint32_t count, Cycl
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   if (int64_t{barrier.pending} + count > kMbarrierLargestCount) {
     Site{strand, instruction, 0}.fault(
-        {.what = fmt::format("the pending count of the mbarrier {} would rise from {} by {}",
+        {.code = FaultCode::mbarrier_count,
+         .what = fmt::format("the pending count of the mbarrier {} would rise from {} by {}",
                              name(offset_bytes), barrier.pending, count),
          .rule = "the pending count is at most 2^20-1",
          .section = "cp.async.mbarrier.arrive"});

@@ -31,7 +31,8 @@ SharedPlace own_place_of(Strand& strand, const Instruction& instruction, const O
   const SharedPlace place = place_of(strand, instruction, base, lane);
   if (place.cta != strand.cta) {
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("the mbarrier lies in CTA rank {}, but this form works on the "
+        {.code = FaultCode::mbarrier_of_other_cta,
+         .what = fmt::format("the mbarrier lies in CTA rank {}, but this form works on the "
                              "executing CTA's shared memory (rank {})",
                              place.cta->rank, strand.cta->rank),
          .rule = "a generic address must fall into the .shared::cta window",
@@ -74,7 +75,8 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
   }
   if (!destination.sink) {
     Site{strand, instruction, lane_bit(first_lane)}.fault(
-        {.what = fmt::format("an arrive on a barrier of CTA rank {} asks for the state",
+        {.code = FaultCode::mbarrier_remote_state,
+         .what = fmt::format("an arrive on a barrier of CTA rank {} asks for the state",
                              place.cta->rank),
          .rule = "an arrive on an object outside .shared::cta returns no value: the destination is "
                  "the sink symbol _",

@@ -25,7 +25,8 @@ Mbarrier& barrier_of(Strand& strand, const Instruction& instruction, int lane) {
                      address, kMbarrierBytes, kMbarrierBytes);
   if (place.cta != strand.cta) {
     Site{strand, instruction, lane_bit(lane)}.fault(
-        {.what = fmt::format("a wait on a barrier of CTA rank {} by a thread of CTA rank {}",
+        {.code = FaultCode::mbarrier_of_other_cta,
+         .what = fmt::format("a wait on a barrier of CTA rank {} by a thread of CTA rank {}",
                              place.cta->rank, strand.cta->rank),
          .rule = "waits work on the executing CTA's .shared::cta memory",
          .fix = "wait on a barrier of the own CTA, and let the other CTA arrive on that"});
@@ -44,7 +45,8 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
     const auto parity = static_cast<uint32_t>(value);
     if (parity > 1 && at_isa_level) {
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what = fmt::format("phase parity {}", parity),
+          {.code = FaultCode::mbarrier_parity,
+           .what = fmt::format("phase parity {}", parity),
            .rule = "the parity of a phase is 0 or 1",
            .fix = "pass (phase & 1)",
            .hardware_accepts = true});
@@ -53,14 +55,16 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
   } else {
     if (!mbarrier_state::is_valid(value)) {
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what = "the state operand is not a value that mbarrier.arrive returned",
+          {.code = FaultCode::mbarrier_state_invalid,
+           .what = "the state operand is not a value that mbarrier.arrive returned",
            .rule = "state is the result of an arrive on the same object",
            .fix = "keep the arrive's destination register, or wait with .parity"});
     }
     behind = static_cast<uint32_t>(barrier.phase) - mbarrier_state::phase(value);
     if (behind > 1 && at_isa_level) {
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what = fmt::format("the state is from phase {}, but the barrier is in phase {}",
+          {.code = FaultCode::mbarrier_state_stale,
+           .what = fmt::format("the state is from phase {}, but the barrier is in phase {}",
                                mbarrier_state::phase(value), barrier.phase),
            .rule = "a wait names the current or the immediately preceding phase",
            .fix = "wait for each phase before the next one completes",
@@ -175,7 +179,8 @@ Flow pending_count(Strand& strand, const Instruction& instruction, LaneMask acti
     const uint64_t state = strand.value(instruction.operands[1], lane);
     if (!mbarrier_state::is_valid(state)) {
       Site{strand, instruction, lane_bit(lane)}.fault(
-          {.what = "the state operand is not a value that mbarrier.arrive returned",
+          {.code = FaultCode::mbarrier_state_invalid,
+           .what = "the state operand is not a value that mbarrier.arrive returned",
            .rule = "pending_count decodes the state that an arrive returned",
            .fix = "pass the arrive's destination register"});
     }

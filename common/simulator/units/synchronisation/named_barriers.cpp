@@ -48,21 +48,24 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
                           const BarrierRequest& request) const {
   const Site site{strand, instruction, lanes};
   if (request.id >= kNamedBarriers) {
-    site.fault({.what = fmt::format("barrier id {}", request.id),
+    site.fault({.code = FaultCode::barrier_id,
+                .what = fmt::format("barrier id {}", request.id),
                 .rule = "a CTA has sixteen barriers, numbered 0 to 15",
                 .fix = "use an id of 0 to 15"});
   }
   const auto cta_threads = static_cast<uint32_t>(cta_.warps.size()) * kThreadsPerWarp;
   if (request.has_count) {
     if (request.threads == 0 || request.threads % kThreadsPerWarp != 0) {
-      site.fault({.what = fmt::format("{} with a thread count of {}", barrier_name(request.id),
+      site.fault({.code = FaultCode::barrier_thread_count,
+                  .what = fmt::format("{} with a thread count of {}", barrier_name(request.id),
                                       request.threads),
                   .rule = "the thread count is a multiple of the warp size and not 0",
                   .fix = "count whole warps: 32 times the number of warps that take part"});
     }
     if (request.threads > cta_threads) {
       site.fault(
-          {.what = fmt::format("{} expects {} threads, but the CTA has only {} (whole warps)",
+          {.code = FaultCode::barrier_thread_count,
+           .what = fmt::format("{} expects {} threads, but the CTA has only {} (whole warps)",
                                barrier_name(request.id), request.threads, cta_threads),
            .rule = "the barrier completes when that many threads of the CTA have arrived",
            .fix = "make the count the number of threads that take part"});
@@ -85,7 +88,8 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
   };
   const uint32_t expected = request.has_count ? request.threads : cta_threads;
   if (expected != barrier.threads) {
-    site.fault({.what = fmt::format("{} for {} threads, but its participants so far expect {}",
+    site.fault({.code = FaultCode::barrier_counts_differ,
+                .what = fmt::format("{} for {} threads, but its participants so far expect {}",
                                     barrier_name(request.id), expected, barrier.threads),
                 .rule = "all participants of a barrier give the same thread count",
                 .fix = "use one count for this barrier, or another id for another group of warps "
@@ -95,7 +99,8 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
   }
   if (barrier.reduction != is_reduction(request.operation) ||
       (barrier.reduction && barrier.operation != request.operation)) {
-    site.fault({.what = barrier_name(request.id) +
+    site.fault({.code = FaultCode::barrier_reduction_mixed,
+                .what = barrier_name(request.id) +
                         " is used for a reduction and for another operation in the same phase",
                 .rule = "barrier.red must not be mixed with sync, arrive or another reduction on "
                         "an active barrier",
@@ -105,7 +110,8 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
   const NamedBarrier::Arrival& own = barrier.warps[strand.warp->index];
   if ((own.lanes & lanes) != 0) {
     site.fault(
-        {.what = fmt::format("warp {} arrives at {} a second time before the barrier has completed "
+        {.code = FaultCode::barrier_arrived_twice,
+         .what = fmt::format("warp {} arrives at {} a second time before the barrier has completed "
                              "({} of {} threads have arrived)",
                              strand.warp->index, barrier_name(request.id),
                              barrier.arrived_warps * kThreadsPerWarp, barrier.threads),

@@ -46,14 +46,16 @@ void WarpSync::check_masks(const Strand& strand, const Instruction& instruction,
     const LaneMask bit = lane_bit(lane);
     if (members[lane] == mask && (mask & bit) == 0)
       Site{strand, instruction, bit}.fault(
-          {.what =
+          {.code = FaultCode::member_mask,
+           .what =
                fmt::format("lane {} executes with the member mask {}, which does not contain it",
                            lane, hex_mask(mask)),
            .rule = kRule,
            .fix = "name every executing lane in the mask"});
     if (members[lane] != mask && (mask & bit) != 0)
       Site{strand, instruction, bit}.fault(
-          {.what = fmt::format(
+          {.code = FaultCode::member_mask,
+           .what = fmt::format(
                "lane {} has the member mask {}, but other lanes count on it with the mask {}", lane,
                hex_mask(members[lane]), hex_mask(mask)),
            .rule = kRule,
@@ -62,7 +64,8 @@ void WarpSync::check_masks(const Strand& strand, const Instruction& instruction,
   const LaneMask skipping = mask & strand.mask & ~active;
   if (skipping != 0)
     Site{strand, instruction, active}.fault(
-        {.what = "the member mask " + hex_mask(mask) + " names lanes " + hex_mask(skipping) +
+        {.code = FaultCode::member_mask,
+         .what = "the member mask " + hex_mask(mask) + " names lanes " + hex_mask(skipping) +
                  ", whose guard predicate skips the instruction",
          .rule = kRule,
          .fix = "compute the mask from the lanes that execute, or execute it in all of them"});
@@ -70,7 +73,8 @@ void WarpSync::check_masks(const Strand& strand, const Instruction& instruction,
     if (other.warp == strand.warp && other.instruction == key && other.members != mask &&
         ((other.arrived & mask) != 0 || (other.members & active & mask) != 0))
       Site{strand, instruction, active}.fault(
-          {.what = "the member mask " + hex_mask(mask) + " overlaps the mask " +
+          {.code = FaultCode::member_mask,
+           .what = "the member mask " + hex_mask(mask) + " overlaps the mask " +
                    hex_mask(other.members) + " with which lanes " + hex_mask(other.arrived) +
                    " wait at the instruction",
            .rule = kRule,

@@ -24,7 +24,7 @@ const Accumulation& accumulation(SummationModel model) {
   static const HopperAccumulation hopper;
   if (model == SummationModel::sequential) return sequential;
   if (model == SummationModel::hopper) return hopper;
-  throw SimulationError(Report{FaultKind::launch,
+  throw SimulationError(Report{FaultCode::setting_invalid,
                                std::string("the summation model \"") + summation_name(model) +
                                    "\" is not part of this build",
                                "",

@@ -47,6 +47,7 @@ std::optional<Fault> read_scales(TensorMemory& memory, const ScaleMatrix& matrix
          lane < matrix.first_lane + matrix.lanes; lane += kQuarter)
       if (((lanes[lane] ^ word) & used) != 0)
         return Fault{
+            .code = FaultCode::scale_factors,
             .what = fmt::format("the scale factors of row {} in column {} differ between lane {} "
                                 "({:#x}) and lane {} ({:#x})",
                                 row, column, matrix.first_lane + within, word & used, lane,
@@ -60,6 +61,7 @@ std::optional<Fault> read_scales(TensorMemory& memory, const ScaleMatrix& matrix
       const uint8_t code = byte_of(word, matrix.id + i);
       if (matrix.format == ScaleFormat::ue4m3 && (code & kUe4m3Sign) != 0)
         return Fault{
+            .code = FaultCode::scale_factors,
             .what = fmt::format("the scale factor {:#x} of row {} has its top bit set", code, row),
             .rule = "a scale factor of type ue4m3 has no sign",
             .fix = "store scale factors without a sign",

@@ -155,7 +155,11 @@ class Check {
 
  private:
   [[nodiscard]] Fault fault(const std::string& what, std::string fix) const {
-    return {.what = name_ + what, .rule = kRule, .fix = std::move(fix), .section = kSection};
+    return {.code = FaultCode::instruction_descriptor,
+            .what = name_ + what,
+            .rule = kRule,
+            .fix = std::move(fix),
+            .section = kSection};
   }
 
   [[nodiscard]] std::optional<Fault> sparsity() const {
@@ -252,6 +256,7 @@ class Check {
                                                 std::tuple{"B", shape.b_major, shape.b_format}})
       if (major == Major::mn && narrow(format))
         return Fault{
+            .code = FaultCode::matrix_layout,
             .what = fmt::format("{}the transpose bit of {} set, whose elements have {} bits", name_,
                                 matrix, format == MmaFormat::e2m1 ? 4 : 6),
             .rule = "only elements of 8, 16 and 32 bits can be transposed",
@@ -259,7 +264,8 @@ class Check {
             .section = "Valid Combinations of Type-Size, Major-ness and Swizzling"};
     const uint32_t unit = form_.group == 1 ? 16 : 32;
     if (shape.b_major == Major::mn && container_bytes(shape.b_format) == 1 && shape.n % unit != 0)
-      return Fault{.what = fmt::format("{}N = {} with an 8-bit transposed B", name_, shape.n),
+      return Fault{.code = FaultCode::mma_shape,
+                   .what = fmt::format("{}N = {} with an 8-bit transposed B", name_, shape.n),
                    .rule = "an 8-bit transposed B needs N in steps of 16 (cta_group::2: of 32)",
                    .fix = fmt::format("use an N that is a multiple of {}", unit),
                    .section = "Transpose and Negate operations"};
@@ -271,6 +277,7 @@ class Check {
     const Shapes known = shapes(shape.m, shape.n, form_);
     if (known.allowed) return std::nullopt;
     return Fault{
+        .code = FaultCode::mma_shape,
         .what = fmt::format("{}M = {}, N = {}, a shape that {}{}cta_group::{} does not have", name_,
                             shape.m, shape.n, form_.weight_stationary ? ".ws with " : "",
                             form_.sparse ? ".sp with " : "", form_.group),

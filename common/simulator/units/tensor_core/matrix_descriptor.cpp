@@ -31,7 +31,8 @@ MatrixDescriptor decode_matrix_descriptor(uint64_t bits) {
 std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
   const std::string name = "the shared-memory descriptor " + hex_word(bits) + " has ";
   if (bits_of(bits, 14, 2) != 0 || bits_of(bits, 30, 2) != 0)
-    return Fault{.what = name + "reserved bits set (14, 15, 30 and 31 must be 0)",
+    return Fault{.code = FaultCode::matrix_descriptor,
+                 .what = name + "reserved bits set (14, 15, 30 and 31 must be 0)",
                  .rule = kRule,
                  .fix =
                      "encode addresses and offsets as (bytes & 0x3ffff) >> 4 before they "
@@ -39,26 +40,30 @@ std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
                  .section = kSection};
   if (bits_of(bits, 46, 3) != 1)
     return Fault{
+        .code = FaultCode::matrix_descriptor,
         .what = fmt::format("{}the fixed constant {} in bits 46 to 48, where sm_100 needs 1", name,
                             bits_of(bits, 46, 3)),
         .rule = kRule,
         .fix = "set bit 46 and clear bits 47 and 48",
         .section = kSection};
   if (bits_of(bits, 52, 1) != 0)
-    return Fault{.what = name +
+    return Fault{.code = FaultCode::matrix_descriptor,
+                 .what = name +
                          "bit 52 set (leading offset as an absolute address), which "
                          "sm_100a does not have",
                  .rule = kRule,
                  .fix = "clear bit 52 and give the leading offset in bytes >> 4",
                  .section = kSection};
   if (bits_of(bits, 53, 8) != 0)
-    return Fault{.what = name + "the fixed constant in bits 53 to 60 not 0",
+    return Fault{.code = FaultCode::matrix_descriptor,
+                 .what = name + "the fixed constant in bits 53 to 60 not 0",
                  .rule = kRule,
                  .fix = "clear bits 53 to 60",
                  .section = kSection};
   const uint64_t swizzle = bits_of(bits, 61, 3);
   if (swizzle == 3 || swizzle == 5 || swizzle == 7)
-    return Fault{.what = fmt::format("{}the swizzle mode {} in bits 61 to 63, which is invalid",
+    return Fault{.code = FaultCode::matrix_descriptor,
+                 .what = fmt::format("{}the swizzle mode {} in bits 61 to 63, which is invalid",
                                      name, swizzle),
                  .rule = kRule,
                  .fix = "use 0 (none), 1 (128B with 32B atom), 2 (128B), 4 (64B) or 6 (32B)",

@@ -62,7 +62,8 @@ float scaled(float element, float scale, const Cta& leader, const Origin& origin
   const float value = element * scale;
   if (std::isinf(value) && std::isfinite(element) && std::isfinite(scale))
     fault_at(leader, origin,
-             {.what = fmt::format("an element of {} times its scale factor {} is beyond the range "
+             {.code = FaultCode::scaled_product_range,
+              .what = fmt::format("an element of {} times its scale factor {} is beyond the range "
                                   "of fp32, and the simulator does not know what a tensor core "
                                   "makes of it",
                                   element, scale),

@@ -61,6 +61,7 @@ std::optional<Fault> read_metadata(TensorMemory& memory, const MmaShape& shape, 
       const uint32_t index = index_of(memory, shared_words, lane, column, row, chunk);
       if (!is_meaningful(index, shape.kind))
         return Fault{
+            .code = FaultCode::sparsity_metadata,
             .what = fmt::format("the sparsity metadata of chunk {} of the row in lane {} is "
                                 "{:#06b}, which means nothing",
                                 chunk, lane + row, index),

@@ -32,7 +32,8 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   const SharedPlace place =
       resolve_shared({strand, i, lane_bit(lane)}, space, address, kAddressBytes, kAddressBytes);
   if (place.cta != strand.cta)
-    Site{strand, i, active}.fault({.what = "writes its address into another CTA's shared memory",
+    Site{strand, i, active}.fault({.code = FaultCode::other_cta_memory,
+                                   .what = "writes its address into another CTA's shared memory",
                                    .rule = "the destination lies in the CTA's own shared memory",
                                    .fix = "pass an address of the own CTA"});
   if (memory.allocate(strand, i, active, group, columns, place.offset_bytes)) return Flow::next;

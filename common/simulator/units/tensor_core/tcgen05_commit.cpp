@@ -37,7 +37,8 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
       targets = static_cast<uint32_t>(strand.value(i.operands[1], lane)) & 0xffffu;
       if (targets == 0 || targets >> cluster.size() != 0)
         Site{strand, i, lane_bit(lane)}.fault(
-            {.what =
+            {.code = FaultCode::cta_mask,
+             .what =
                  fmt::format("the CTA mask {} of a cluster of {} CTA(s) names {}", targets,
                              cluster.size(), targets == 0 ? "no CTA" : "CTAs that do not exist"),
              .rule = "bit r of ctaMask names the CTA with rank r",

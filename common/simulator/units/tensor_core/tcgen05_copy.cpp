@@ -53,7 +53,8 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
     if (!strand.cluster->at_isa_level()) copy.destination.lane = on_hardware;
     if (copy.destination.lane >= lanes_to_start_at)
       Site{strand, i, thread}.fault(
-          {.what =
+          {.code = FaultCode::tmem_lane_alignment,
+           .what =
                fmt::format("invalid datapath (lane) alignment: the destination starts at lane {}",
                            copy.destination.lane),
            .rule = "the copy fills the lanes that its shape names",
@@ -66,7 +67,8 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
     if (!matrix_in_bounds(copy.source, Major::k, std::max(copy.rows, 8u), copy.row_bytes, 1,
                           cta.shared.size(), kReservedSharedBytes))
       Site{strand, i, thread}.fault(
-          {.what = fmt::format("out of bounds: the source matrix of {} rows from shared address {} "
+          {.code = FaultCode::matrix_out_of_bounds,
+           .what = fmt::format("out of bounds: the source matrix of {} rows from shared address {} "
                                "reaches outside of the CTA's shared memory",
                                copy.rows, copy.source.start_bytes),
            .rule = "the matrix lies in the CTA's shared memory",

@@ -124,7 +124,8 @@ TensorAddress checked_address(Strand& strand, const Instruction& i, LaneMask act
   const bool names_quarter = address.lane - within == quarter;
   if (!aligned || (!names_quarter && strand.cluster->at_isa_level()))
     Site{strand, i, active}.fault(
-        {.what =
+        {.code = FaultCode::tmem_lane_quarter,
+         .what =
              fmt::format("invalid datapath (lane) alignment: the address names lane {}, but warp "
                          "{} may access lanes {}-{} only, starting at lane {}{}",
                          address.lane, strand.warp->index, quarter, quarter + kWarpLanes - 1,
@@ -214,7 +215,8 @@ Flow execute_wait_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Kernel& kernel = strand.cluster->kernel();
   const ptx::Instruction& source = kernel.source(load);
   Site{strand, i, lanes}.fault(
-      {.what =
+      {.code = FaultCode::tmem_load_not_awaited,
+       .what =
            fmt::format("register {} is read before the tcgen05.wait::ld of the load that writes "
                        "it",
                        name),

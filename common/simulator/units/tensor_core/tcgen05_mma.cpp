@@ -97,7 +97,8 @@ class Issue {
     const uint32_t on_hardware = matrix_lane % TensorMemory::kLanes;
     if (!at_isa_level()) matrix_lane = on_hardware;
     if (is_valid(matrix_lane)) return matrix_lane;
-    fault({.what = fmt::format("invalid datapath (lane) alignment: {} starts at lane {} with M = "
+    fault({.code = FaultCode::tmem_lane_alignment,
+           .what = fmt::format("invalid datapath (lane) alignment: {} starts at lane {} with M = "
                                "{}",
                                matrix, matrix_lane, mma_.shape.m),
            .rule = "the layout says in which lanes A and D lie",
@@ -109,7 +110,8 @@ class Issue {
   /// Layouts that use half of the lanes need one alignment for all matrices.
   void require_lane_of_d(uint32_t matrix_lane, const char* matrix) const {
     if (matrix_lane == mma_.d.lane) return;
-    fault({.what = fmt::format("{} starts at lane {} and D at lane {}", matrix, matrix_lane,
+    fault({.code = FaultCode::tmem_lane_alignment,
+           .what = fmt::format("{} starts at lane {} and D at lane {}", matrix, matrix_lane,
                                mma_.d.lane),
            .rule = "A, D and the sparsity metadata have the same lane alignment",
            .fix = "start them all at lane 0, or all at lane 16",
@@ -124,13 +126,15 @@ class Issue {
       mma_.a_address.lane = checked_lane(mma_.a_address.lane, "A");
       require_lane_of_d(mma_.a_address.lane, "A");
       if (mma_.shape.a_major != Major::k)
-        fault({.what = "the instruction descriptor says that A is MN-major, but A lies in Tensor "
+        fault({.code = FaultCode::matrix_layout,
+               .what = "the instruction descriptor says that A is MN-major, but A lies in Tensor "
                        "Memory",
                .rule = "A in Tensor Memory is K-major",
                .fix = "clear bit 15"});
       mma_.shifts_a = form_.shifts_a;
       if (form_.shifts_a && mma_.shape.m != 128 && mma_.shape.m != 256)
-        fault({.what = fmt::format(".ashift with M = {}", mma_.shape.m),
+        fault({.code = FaultCode::mma_shape,
+               .what = fmt::format(".ashift with M = {}", mma_.shape.m),
                .rule = ".ashift is only allowed with M = 128 or M = 256",
                .fix = "use M = 128 or 256"});
       return;
@@ -167,7 +171,8 @@ class Issue {
     if (matrix_in_bounds(descriptor, major, rows, k_bytes / bytes, bytes,
                          strand_.cta->shared.size(), kReservedSharedBytes))
       return;
-    fault({.what = fmt::format("out of bounds: {} of {} rows from shared address {} with leading "
+    fault({.code = FaultCode::matrix_out_of_bounds,
+           .what = fmt::format("out of bounds: {} of {} rows from shared address {} with leading "
                                "offset {} and stride offset {} reaches outside of the CTA's {} "
                                "bytes of shared memory (the first {} are reserved)",
                                matrix, rows, descriptor.start_bytes, descriptor.leading_bytes,
@@ -186,7 +191,8 @@ class Issue {
     const bool atom32 = descriptor.swizzle == SharedSwizzle::k128b_atom32;
     const bool is_32_bit = container_bytes(format) == sizeof(uint32_t);
     if (major == Major::mn && atom32 != is_32_bit)
-      fault({.what = fmt::format("{}: transposed {}-bit elements {} 128-byte swizzle with 32-byte "
+      fault({.code = FaultCode::matrix_layout,
+             .what = fmt::format("{}: transposed {}-bit elements {} 128-byte swizzle with 32-byte "
                                  "atoms",
                                  matrix, element_bits(format), atom32 ? "with" : "without"),
              .rule = "transposed 32-bit elements need the 128-byte swizzle with 32-byte atoms, and "
@@ -195,7 +201,8 @@ class Issue {
              .section = kCombinations});
     if (major == Major::k && descriptor.swizzle != SharedSwizzle::none &&
         descriptor.width_bytes() < k_bytes)
-      fault({.what = fmt::format("{}: {} bytes along K in rows of a {}-byte swizzle", matrix,
+      fault({.code = FaultCode::matrix_layout,
+             .what = fmt::format("{}: {} bytes along K in rows of a {}-byte swizzle", matrix,
                                  k_bytes, descriptor.width_bytes()),
              .rule = "the swizzled rows of a K-major matrix hold all of K",
              .fix = "use the 64-byte or the 128-byte swizzle, or none",
@@ -207,7 +214,8 @@ class Issue {
     mma_.metadata.lane = checked_lane(mma_.metadata.lane, "the sparsity metadata");
     require_lane_of_d(mma_.metadata.lane, "the sparsity metadata");
     if (mma_.metadata.column % 2 != 0)
-      fault({.what = fmt::format("the sparsity metadata starts at the odd column {}",
+      fault({.code = FaultCode::sparsity_metadata,
+             .what = fmt::format("the sparsity metadata starts at the odd column {}",
                                  mma_.metadata.column),
              .rule = "the metadata address names a pair of columns",
              .fix = "start at an even column and choose its half with the sparsity selector (bits "
@@ -227,7 +235,8 @@ class Issue {
     const bool starts_a_quarter = place.lane % kWarpLanes == 0;
     if (starts_a_quarter && !at_isa_level()) place.lane = 0;
     if (place.lane == 0) return place;
-    fault({.what = fmt::format("the scale factors of {} start at lane {}", matrix, place.lane),
+    fault({.code = FaultCode::scale_factors,
+           .what = fmt::format("the scale factors of {} start at lane {}", matrix, place.lane),
            .rule = "scale factors are duplicated to all 32-lane partitions of Tensor Memory",
            .fix = "give the address of lane 0; the byte goes into the scale factor id of the "
                   "instruction descriptor",
@@ -247,7 +256,8 @@ class Issue {
       matrix.source = value(of_b ? form_.b : form_.a_descriptor);
     const bool found = units_of(strand_).tensor_core.collect(form_.collector, matrix);
     if (found || !at_isa_level()) return;
-    fault({.what = fmt::format("collector buffer {} is used, but it holds no {} that an MMA filled "
+    fault({.code = FaultCode::collector_buffer,
+           .what = fmt::format("collector buffer {} is used, but it holds no {} that an MMA filled "
                                "in from the same place",
                                of_b ? fmt::format("b{}", form_.collector.buffer - 1) : "a",
                                of_b ? "B" : "A"),

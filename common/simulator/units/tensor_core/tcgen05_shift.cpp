@@ -26,7 +26,8 @@ Flow execute_shift(Strand& strand, const Instruction& i, LaneMask active) {
     const ShiftOperation shift{group, TensorAddress::decode(address)};
     if (shift.matrix.lane % ShiftOperation::kRows != 0 || shift.matrix.lane >= TensorMemory::kLanes)
       Site{strand, i, thread}.fault(
-          {.what = fmt::format("invalid datapath (lane) alignment: the matrix starts at lane {}",
+          {.code = FaultCode::tmem_lane_alignment,
+           .what = fmt::format("invalid datapath (lane) alignment: the matrix starts at lane {}",
                                shift.matrix.lane),
            .rule = "the lane of taddr must be aligned to 32",
            .fix = "start at lane 0, 32, 64 or 96"});

@@ -78,7 +78,8 @@ void TensorMemory::require_group(const Strand& strand, const Instruction& instru
                                  LaneMask lanes, int group) {
   if (group == 2 && (cta_.cluster->size() % 2) != 0)
     Site{strand, instruction, lanes}.fault(
-        {.what = fmt::format("cta_group::2 needs a CTA pair, but the cluster has {} CTA(s)",
+        {.code = FaultCode::no_cta_pair,
+         .what = fmt::format("cta_group::2 needs a CTA pair, but the cluster has {} CTA(s)",
                              cta_.cluster->size()),
          .rule = "a CTA pair are two CTAs whose ranks differ in bit 0",
          .fix = "launch with an even cluster size, or use cta_group::1",
@@ -86,7 +87,8 @@ void TensorMemory::require_group(const Strand& strand, const Instruction& instru
   if (group_ == 0) group_ = group;
   if (group_ == group) return;
   Site{strand, instruction, lanes}.fault(
-      {.what = fmt::format("cta_group::{} after cta_group::{} in the same kernel", group, group_),
+      {.code = FaultCode::tcgen05_groups_mixed,
+       .what = fmt::format("cta_group::{} after cta_group::{} in the same kernel", group, group_),
        .rule = "all tcgen05 instructions of a kernel have the same .cta_group",
        .fix = "use one cta_group for alloc, dealloc, mma, cp, shift and commit alike",
        .section = "TensorCore 5th Generation Family Instructions"});
@@ -114,7 +116,8 @@ void TensorMemory::require_allocated(const Strand& strand, const Instruction& in
   for (uint32_t column = first; column < first + count; ++column) {
     if (column < kColumns && allocated_[column]) continue;
     Site{strand, instruction, lanes}.fault(
-        {.what = fmt::format(
+        {.code = FaultCode::tmem_not_allocated,
+         .what = fmt::format(
              "Tensor Memory column {} being accessed by instruction {} is not allocated. Columns "
              "allocated are: {}. It accesses columns {}-{} of CTA rank {}",
              column, strand.cluster->kernel().row(instruction).base, allocated_columns(), first,
@@ -136,21 +139,23 @@ void TensorMemory::require_written(const Strand& strand, const Instruction& inst
     if ((written_[quarter] & wanted) == wanted) continue;
     for (uint32_t column = first; column < first + count; ++column) {
       if (written_[quarter][column]) continue;
-      if (!strand.cluster->at_isa_level()) {
-        ++strand.cluster->tolerated().unwritten_tmem;
-        return;
-      }
-      Site{strand, instruction, lanes}.fault(
-          {.what = fmt::format("reads Tensor Memory column {} in lanes {}-{} of CTA rank {}, which "
-                               "nothing has written since it was allocated",
-                               column, quarter * kWarpLanes, quarter * kWarpLanes + kWarpLanes - 1,
-                               cta_.rank),
-           .rule = "the contents of newly allocated columns are undefined",
-           .fix = "write it first: enable-input-d must be false on the first tcgen05.mma of a sum, "
-                  "and a "
-                  "read needs the commit and the mbarrier wait that order it behind the mma",
-           .section = "Tensor Memory",
-           .hardware_accepts = true});
+      const auto fault = [&] {
+        return Fault{
+            .code = FaultCode::tmem_never_written,
+            .what = fmt::format(
+                "reads Tensor Memory column {} in lanes {}-{} of CTA rank {}, which "
+                "nothing has written since it was allocated",
+                column, quarter * kWarpLanes, quarter * kWarpLanes + kWarpLanes - 1, cta_.rank),
+            .rule = "the contents of newly allocated columns are undefined",
+            .fix =
+                "write it first: enable-input-d must be false on the first tcgen05.mma of a sum, "
+                "and a "
+                "read needs the commit and the mbarrier wait that order it behind the mma",
+            .section = "Tensor Memory",
+            .hardware_accepts = true};
+      };
+      Site{strand, instruction, lanes}.fault_at_isa(FaultCode::tmem_never_written, fault);
+      return;
     }
   }
 }
@@ -222,12 +227,14 @@ bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, Lane
                             int group, uint32_t columns, uint32_t shared_offset) {
   if (columns < kAllocationUnit || columns > kColumns || (columns & (columns - 1)) != 0)
     Site{strand, instruction, lanes}.fault(
-        {.what = fmt::format("allocates {} columns", columns),
+        {.code = FaultCode::tmem_column_count,
+         .what = fmt::format("allocates {} columns", columns),
          .rule = "the number of columns is a power of two in 32...512",
          .fix = "round the number of columns up to the next power of two, at least 32"});
   if (last_columns_ != 0 && columns > last_columns_ && strand.cluster->at_isa_level())
     Site{strand, instruction, lanes}.fault(
-        {.what =
+        {.code = FaultCode::tmem_columns_grow,
+         .what =
              fmt::format("allocates {} columns after an allocation of {}", columns, last_columns_),
          .rule = "the number of columns does not grow from one allocation of a CTA to the next",
          .fix = "allocate the largest range first",
@@ -235,7 +242,8 @@ bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, Lane
   last_columns_ = columns;
   if (relinquished_)
     Site{strand, instruction, lanes}.fault(
-        {.what = fmt::format(
+        {.code = FaultCode::tmem_alloc_after_relinquish,
+         .what = fmt::format(
              "allocation of {} columns after the CTA has relinquished its permit to allocate",
              columns),
          .rule = "after relinquish_alloc_permit a CTA may not allocate again",
@@ -245,7 +253,8 @@ bool TensorMemory::allocate(Strand& strand, const Instruction& instruction, Lane
     if (!other.requests_.empty() && other.requests_.front().group == 2 && requests_.empty() &&
         other.requests_.front().columns != columns)
       Site{strand, instruction, lanes}.fault(
-          {.what = fmt::format("allocates {} columns while the peer CTA allocates {}", columns,
+          {.code = FaultCode::tmem_pair_allocation,
+           .what = fmt::format("allocates {} columns while the peer CTA allocates {}", columns,
                                other.requests_.front().columns),
            .rule = "with cta_group::2 one warp of each CTA of the pair performs the allocation",
            .fix = "allocate the same number of columns in both CTAs of the pair"});
@@ -265,7 +274,8 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
   });
   if (range == ranges_.end())
     Site{strand, instruction, lanes}.fault(
-        {.what = fmt::format("deallocation of unallocated columns: address {}, {} columns. Columns "
+        {.code = FaultCode::tmem_dealloc_unmatched,
+         .what = fmt::format("deallocation of unallocated columns: address {}, {} columns. Columns "
                              "allocated are: {}",
                              address, columns, allocated_columns()),
          .rule = "dealloc names the address and the number of columns of an allocation",
@@ -286,7 +296,8 @@ void TensorMemory::relinquish(const Strand& strand, const Instruction& instructi
                               LaneMask lanes) {
   if (relinquished_ && strand.cluster->at_isa_level())
     Site{strand, instruction, lanes}.fault(
-        {.what = "the CTA has relinquished its permit to allocate before",
+        {.code = FaultCode::tmem_relinquished_twice,
+         .what = "the CTA has relinquished its permit to allocate before",
          .rule = "the permit is relinquished once",
          .fix = "relinquish once",
          .hardware_accepts = true});
@@ -303,7 +314,8 @@ void TensorMemory::check_at_exit() const {
   place.cluster = cta_.cluster;
   place.warp = &cta_.warps[range.warp];
   Site{place, *range.instruction, kAllLanes}.fault(
-      {.what = "Tensor Memory leak (CUDA_ERROR_TENSOR_MEMORY_LEAK, 721): the CTA has exited, and "
+      {.code = FaultCode::tmem_leak,
+       .what = "Tensor Memory leak (CUDA_ERROR_TENSOR_MEMORY_LEAK, 721): the CTA has exited, and "
                "columns " +
                allocated_columns() + " that this instruction allocated are not deallocated",
        .rule = "everything allocated is deallocated before exit",
@@ -326,7 +338,8 @@ uint64_t uniform_value(const Strand& strand, const Instruction& instruction, con
   if (different != 0) {
     const int lane = lowest_lane(different);
     Site{strand, instruction, active}.fault(
-        {.what =
+        {.code = FaultCode::operand_differs,
+         .what =
              fmt::format("{} differs within the warp: {} in lane {}, {} in lane {}", operand_name,
                          value, lowest_lane(active), strand.value(operand, lane), lane),
          .rule = "all threads of the warp specify the same operand values",
@@ -342,7 +355,8 @@ void require_issuer(const Strand& strand, const Instruction& instruction, LaneMa
   units_of(cta).tensor_memory.require_group(strand, instruction, active, group);
   if (group != 2 || (cta.rank & 1u) == 0) return;
   Site{strand, instruction, active}.fault(
-      {.what = fmt::format("cta_group::2 issued by the CTA with the odd rank {}", cta.rank),
+      {.code = FaultCode::issued_by_odd_rank,
+       .what = fmt::format("cta_group::2 issued by the CTA with the odd rank {}", cta.rank),
        .rule = "one thread of the CTA pair's leader issues",
        .fix = "let one thread of the CTA with the even %cluster_ctarank issue for the pair",
        .section = "Issue Granularity"});

@@ -170,7 +170,8 @@ void require_uniform_address(const Strand& strand, const Instruction& i, LaneMas
     different |= strand.lanes_that_differ(i.operands[transfer.stride_operand], active);
   if (different == 0) return;
   Site{strand, i, different}.fault(
-      {.what = "address or stride differ between the threads of the warp",
+      {.code = FaultCode::operand_differs,
+       .what = "address or stride differ between the threads of the warp",
        .rule = "all threads of the warp give the same address and stride",
        .fix = "compute them from values that the warp shares"});
 }

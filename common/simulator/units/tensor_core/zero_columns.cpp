@@ -40,7 +40,8 @@ ZeroColumns decode_zero_columns(uint64_t bits, const MmaShape& shape) {
 
 std::optional<Fault> check_zero_columns(uint64_t bits, const MmaShape& shape) {
   if (bits_of(bits, kReserved, 3) != 0 || bits_of(bits, kUnused, 2) != 0)
-    return Fault{.what =
+    return Fault{.code = FaultCode::zero_column_mask,
+                 .what =
                      "the zero-column mask descriptor has reserved bits set (36 to 38, 62 and "
                      "63 must be 0)",
                  .rule = "reserved bits are 0",
@@ -50,6 +51,7 @@ std::optional<Fault> check_zero_columns(uint64_t bits, const MmaShape& shape) {
   const uint32_t most = shape.m == 32 ? 16 : 32;
   if (shift > most || shift > shape.largest_shift)
     return Fault{
+        .code = FaultCode::zero_column_mask,
         .what = fmt::format("the zero-column mask descriptor shifts B by {} columns; with "
                             "M = {} the most are {}, and the instruction descriptor allows "
                             "{} (bits 30 and 31)",

@@ -105,7 +105,8 @@ void require_uniform(const Strand& strand, const Instruction& i, LaneMask active
   const LaneMask different = strand.lanes_that_differ(operand, active);
   if (different == 0) return;
   Site{strand, i, different}.fault(
-      {.what = fmt::format("{} differs between the threads of the warp", what),
+      {.code = FaultCode::warpgroup_differs,
+       .what = fmt::format("{} differs between the threads of the warp", what),
        .rule = "all threads of the warpgroup give the same descriptors and scale-d",
        .fix =
            "compute it from values that the threads share, such as the number of the warpgroup"});
@@ -126,7 +127,8 @@ MatrixDescriptor checked_descriptor(const Strand& strand, const Instruction& i, 
   if (!matrix_in_bounds(descriptor, is_a ? form.a_major : form.b_major, rows, row_bytes / element,
                         element, shared_bytes, kReservedSharedBytes))
     Site{strand, i, active}.fault(
-        {.what =
+        {.code = FaultCode::matrix_out_of_bounds,
+         .what =
              fmt::format("out of bounds: {} of {} rows from shared address {} with leading offset "
                          "{} and stride offset {} reaches outside of the CTA's {} bytes of shared "
                          "memory (the first {} are reserved)",
@@ -144,7 +146,8 @@ void require_warpgroup(const Strand& strand, const Instruction& i, LaneMask acti
   const uint32_t first = strand.warp->index / kWarpgroupWarps * kWarpgroupWarps;
   if (first + kWarpgroupWarps <= warps && active == kAllLanes) return;
   Site{strand, i, active}.fault(
-      {.what = fmt::format("warp {} is not one of four whole warps: its warpgroup would be warps "
+      {.code = FaultCode::warpgroup_incomplete,
+       .what = fmt::format("warp {} is not one of four whole warps: its warpgroup would be warps "
                            "{} to {} of a CTA of {}, and all of its threads execute this",
                            strand.warp->index, first, first + kWarpgroupWarps - 1, warps),
        .rule = "a warpgroup is four contiguous warps, the first of which has a number that is a "
@@ -231,7 +234,8 @@ Flow execute_wait(Strand& strand, const Instruction& i, LaneMask active) {
   if (const Instruction* const open = units_of(strand).wgmma.uncommitted(*strand.warp);
       open != nullptr && allowed == 0)
     Site{strand, i, active}.fault(
-        {.what = "this waits for all groups, but an MMA was issued and not committed since",
+        {.code = FaultCode::wgmma_not_committed,
+         .what = "this waits for all groups, but an MMA was issued and not committed since",
          .rule = "wgmma.wait_group waits for groups that wgmma.commit_group has closed",
          .fix = "execute wgmma.commit_group.sync.aligned after the last MMA and before the wait",
          .details = {"the MMA: " + place_of(strand, open->source_index)}});
@@ -250,7 +254,8 @@ Flow execute_early_touch(Strand& strand, const Instruction& i, LaneMask active) 
     if (mma == nullptr) continue;
     if (strand.cluster->at_isa_level())
       Site{strand, i, active}.fault(
-          {.what = fmt::format(
+          {.code = FaultCode::wgmma_not_awaited,
+           .what = fmt::format(
                "register {} is touched before a wgmma.wait_group for the MMA that it belongs to",
                strand.cluster->kernel().function().registers[reg.index].name),
            .rule = "D and the fragments of A of an asynchronous MMA must not be accessed until "
@@ -278,7 +283,8 @@ Flow execute_unfenced(Strand& strand, const Instruction& i, LaneMask active) {
     std::vector<std::string> details;
     if (use->writer) details.push_back("written by " + place_of(strand, *use->writer));
     Site{strand, i, active}.fault(
-        {.what = use->writer
+        {.code = FaultCode::wgmma_fence_missing,
+         .what = use->writer
                      ? fmt::format("register {} was written, and no wgmma.fence stands between "
                                    "that and this MMA",
                                    name)

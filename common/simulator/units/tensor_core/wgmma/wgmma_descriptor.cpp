@@ -33,7 +33,8 @@ MatrixDescriptor decode_wgmma_descriptor(uint64_t bits) {
 std::optional<Fault> check_wgmma_descriptor(uint64_t bits) {
   constexpr uint64_t kReserved = 0x3ff1c000c000c000;
   if ((bits & kReserved) == 0) return std::nullopt;
-  return Fault{.what = "the shared-memory descriptor " + hex_word(bits) +
+  return Fault{.code = FaultCode::matrix_descriptor,
+               .what = "the shared-memory descriptor " + hex_word(bits) +
                        " has bits set that no field of it has (14, 15, 30, 31, 46 to 48 or 52 to "
                        "61)",
                .rule =

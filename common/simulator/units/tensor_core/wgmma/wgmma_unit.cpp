@@ -54,7 +54,8 @@ void WgmmaUnit::issue(const Strand& strand, const Instruction& instruction, Lane
     if (!is_same || found.a_bits != operation.a_bits || found.b_bits != operation.b_bits ||
         found.accumulate != operation.accumulate)
       Site{strand, instruction, active}.fault(
-          {.what = fmt::format(
+          {.code = FaultCode::warpgroup_differs,
+           .what = fmt::format(
                "the warps of warpgroup {} issue different MMAs: warp {} {} at {}",
                warp.index / kWarpgroupWarps, found.origin.warp,
                is_same ? "has given other descriptors, or another scale-d," : "is",
