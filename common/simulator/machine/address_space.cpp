@@ -153,6 +153,7 @@ bool is_known_to_reader(const DeviceMemory& memory, const Allocation& allocation
                                         freed->description, hex(freed->address),
                                         address - freed->address));
   } else if (!memory.in_arena(address)) {
+    fault.code = FaultCode::wild_pointer;
     fault.what += ": the address is not device memory";
     fault.fix = "pass a pointer from cudaMalloc, not a host pointer";
   } else if (near != nullptr && is_known_to_reader(memory, *near)) {

@@ -36,7 +36,9 @@ TEST(FaultCodes, StandBySubjectAndNumber) {
   std::set<char> closed;
   std::string_view before;
   for (const FaultCodeRow& row : fault_codes()) {
-    if (!before.empty() && row.id[3] == before[3]) EXPECT_LT(before, row.id);
+    if (!before.empty() && row.id[3] == before[3]) {
+      EXPECT_LT(before, row.id);
+    }
     if (!before.empty() && row.id[3] != before[3]) closed.insert(before[3]);
     EXPECT_FALSE(closed.contains(row.id[3])) << row.id << " stands away from its subject";
     before = row.id;
