@@ -47,7 +47,7 @@ _GROUPS = (
     ("work through the exercises", ("next", "watch", "check", "hint", "list", "diff", "skip", "reset",
                                     "use")),
     ("run and measure", ("run", "timeline", "profile", "sim", "test", "bench", "suite")),
-    ("look it up", ("docs",)),
+    ("look it up", ("explain", "docs")),
     ("teach", ("grade",)),
     ("this machine", ("doctor", "setup")),
 )
@@ -86,6 +86,7 @@ examples:
   ./workbook run 05_blockwise_fp8_gemm --sim -- --help
   BW_SIM_CHECKS=races ./workbook run 4     searches for races as well
   ./workbook run 1.4               exercise 1.4 as it stands, or with the fault that is to be found
+  ./workbook run 5 --report out.json      what the simulator reports, for programs
 
 What follows `--` goes to the chapter's program, whose exit status is the command's. After
 `./workbook use mine` the simulator runs your own lines of the exercises that you have passed.""",
@@ -153,6 +154,11 @@ examples:
 
 Chapters, concepts, glossary, instruction tables, contract and reference, with search, without a
 network. Needs Doxygen, its theme and Graphviz, which the command installs as Debian's packages.""",
+    "explain": """\
+examples:
+  ./workbook explain                      every code, by subject
+  ./workbook explain BW-B06               what it means, why, an example, and what mends it
+  ./workbook explain --json B06           the same for programs""",
     "grade": """\
 examples:
   ./workbook grade handed_in                      every exercise of every folder in handed_in/
@@ -290,6 +296,10 @@ def _parser():
     instead.add_argument("--join", metavar="ADDRESS", help="be N workers of this Dask scheduler")
     instead.add_argument("--build", action="store_true", help="only build what the checks run")
 
+    explain = add("explain", "Say what a code of a report means.", _do_explain)
+    explain.add_argument("code", metavar="CODE", nargs="?", help="as in BW-B06; all if you name none")
+    explain.add_argument("--json", action="store_true", help="print JSON")
+
     docs = add("docs", "Make the documentation site.", _do_docs)
     shown = docs.add_mutually_exclusive_group()
     shown.add_argument("--open", action="store_true", help="open it in a browser")
@@ -328,6 +338,11 @@ def _from_listing(name):
         environment.require_toml(root, console)
         return getattr(listing, name)(root, console, arguments)
     return action
+
+
+def _do_explain(root, console, arguments):
+    from . import explain  # imported only when it is used
+    return explain.do_explain(root, console, arguments)
 
 
 def _do_docs(root, console, arguments):

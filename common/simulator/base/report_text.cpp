@@ -88,9 +88,19 @@ std::string present(const Report& report, const Presentation& how) {
   labelled("where: ", report.where);
   for (const ReportPlace& place : report.places)
     if (place.role.empty()) text.add_excerpt(place);
-  for (const std::string& line : report.details) text.add("  " + line);
+  // A detail may name a place already: its source stands below it then.
+  const auto is_about = [](const std::string& line, const ReportPlace& place) {
+    return !place.role.empty() && line.starts_with(place.role + ":");
+  };
+  for (const std::string& line : report.details) {
+    text.add("  " + line);
+    for (const ReportPlace& place : report.places)
+      if (is_about(line, place)) text.add_excerpt(place);
+  }
   for (const ReportPlace& place : report.places) {
-    if (place.role.empty()) continue;
+    const bool is_told = std::any_of(report.details.begin(), report.details.end(),
+                                     [&](const auto& line) { return is_about(line, place); });
+    if (place.role.empty() || is_told) continue;
     text.add("  " + place.role + ": " + place.describe(), 2 + place.role.size() + 1);
     text.add_excerpt(place);
   }

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import build
 from ..errors import WorkbookError
+from . import code_pages
 
 LISTING = "opcode_listing"
 _EFFECTS = {
@@ -76,6 +77,7 @@ _LOOK_UP = """\
 |---|---|
 | a word | [glossary](../docs/glossary.md) |
 | a kernel that hangs, stops or is wrong | [symptom, cause, fix](../docs/symptoms.md) |
+| the code of a report, such as BW-B06 | [the codes](codes.md) |
 | the number of a pitfall | [the pitfalls of this field](../docs/pitfalls.md) |
 | an instruction | [instruction tables](instructions.md) |
 | a type of the design | [the contract](../docs/contract.md), [type by type](contract_types.md) |
@@ -92,6 +94,7 @@ def pages(root):
         ("generated/reference.md", reference(root)),
         ("generated/try_it.md", _TRY_IT),
         ("generated/look_up.md", _LOOK_UP),
+        code_pages.overview(root),
     ]
 
 

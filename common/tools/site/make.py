@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import chapters
 from ..errors import WorkbookError
-from . import doxygen, finish, generated, pages, recordings
+from . import code_pages, doxygen, finish, generated, pages, recordings
 
 # The concept pages, in the order in which one needs them.
 CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "warp_specialisation",
@@ -47,6 +47,7 @@ def make(root, tools, output):
     finish.run(root, work, rewriter,
                lambda title, body: shell.replace("@TITLE@", title).replace("@BODY@", body))
     _interactive(root, tools, work / "html", shell)
+    code_pages.write(root, work / "html", shell)
     finished = output / "html"
     shutil.rmtree(finished, ignore_errors=True)
     (work / "html").rename(finished)
@@ -96,6 +97,7 @@ def navigation(found):
          [(title, name, []) for name, title in INTERACTIVE + TIMELINES]),
         ("Look it up", generated_page("look_up"), [
             *look_up,
+            entry("generated/codes.md"),
             entry("generated/instructions.md", children=[entry(page.path) for page in groups]),
             entry("docs/contract.md", "The contract"),
             entry("generated/contract_types.md", children=[entry(page.path) for page in types])]),

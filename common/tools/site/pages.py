@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from .. import texts
+from . import code_pages
 
 # A link into the repository whose target isn't a page; finish.py finds the file's page for it.
 REPOSITORY = "repository.invalid/"
@@ -80,6 +81,7 @@ def load(root, extra=()):
     found = [
         (str(path), (root / path).read_text(encoding="utf-8"))
         for path in texts.markdown_files(root)
+        if not str(path).startswith(code_pages.FOLDER)  # the site has them in another form
     ] + list(extra)
     pages = []
     for path, text in found:
