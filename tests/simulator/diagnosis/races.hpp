@@ -64,7 +64,7 @@ inline void expect_no_race(std::string_view body, uint32_t threads_per_cta, uint
 /// Expects a race whose report has these parts, with several seeds.
 inline Report expect_race(const std::vector<std::string>& parts, std::string_view body,
                           uint32_t threads_per_cta, uint32_t ctas = 1) {
-  Report report;
+  Report report{.code = FaultCode::race_shared};
   for (const uint64_t seed : {0, 1, 2, 3})
     report = expect_fault(FaultKind::contract, parts,
                           [&] { run_races(body, threads_per_cta, ctas, race_settings(seed)); });
