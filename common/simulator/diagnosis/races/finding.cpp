@@ -142,6 +142,8 @@ FaultCode code_of(Missing missing) {
       return FaultCode::race_between_launches;
     case Missing::previous_grid:
       return FaultCode::race_previous_grid;
+    case Missing::barrier_phase:
+      return FaultCode::barrier_shared;
     case Missing::tensor_map:
       return FaultCode::race_tensor_map;
   }
