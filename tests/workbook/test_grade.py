@@ -237,8 +237,28 @@ class Verdicts(GradeTest):
         self.assertEqual({name for name, _ in self.lines()}, {"right"})
         self.assertEqual(len(self.checks()), before + 1)
 
+    def test_the_disk_is_full(self):
+        # A file system of its own, so small that the verdicts don't fit; then it grows.
+        script = ('mkdir -p "$0" && mount -t tmpfs -o size=32k tmpfs "$0" || exit 77\n'
+                  '"$@"; echo "first status $?"\n'
+                  'mount -o remount,size=64M "$0" && "$@"; echo "second status $?"\n'
+                  'cp -r "$0" "$0.kept"\n')
+        before = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+        result = subprocess.run([*before, "sh", "-c", script, str(self.out), *self.words(dask=False)],
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WAIT_SECONDS,
+                                universal_newlines=True, check=False, env=support.environment())
+        if result.returncode != 0:
+            self.skipTest("no file system can be mounted here")
+        self.assertIn("first status 1", result.stdout)
+        self.assertIn("No space left on device", result.stdout)
+        self.assertIn("second status 0", result.stdout)
+        self.assertNotIn("Traceback", result.stdout)
+        self.assert_expected(Path(f"{self.out}.kept"))
+
 
 class Disturbed(GradeTest):
+    small = True
+
     def interrupt(self, dask):
         process = self.start("--workers", "2", seconds=PAUSE_SECONDS, dask=dask)
         self.wait_for(self.some_verdicts_of_checks, process)
@@ -293,24 +313,6 @@ class Disturbed(GradeTest):
         process.communicate(timeout=WAIT_SECONDS)
         self.grade("--workers", "2", dask=False)
         self.assert_expected()
-
-    def test_the_disk_is_full(self):
-        # A file system of its own, so small that the verdicts don't fit; then it grows.
-        script = ('mkdir -p "$0" && mount -t tmpfs -o size=32k tmpfs "$0" || exit 77\n'
-                  '"$@"; echo "first status $?"\n'
-                  'mount -o remount,size=64M "$0" && "$@"; echo "second status $?"\n'
-                  'cp -r "$0" "$0.kept"\n')
-        before = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"])]
-        result = subprocess.run([*before, "sh", "-c", script, str(self.out), *self.words(dask=False)],
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WAIT_SECONDS,
-                                universal_newlines=True, check=False, env=support.environment())
-        if result.returncode != 0:
-            self.skipTest("no file system can be mounted here")
-        self.assertIn("first status 1", result.stdout)
-        self.assertIn("No space left on device", result.stdout)
-        self.assertIn("second status 0", result.stdout)
-        self.assertNotIn("Traceback", result.stdout)
-        self.assert_expected(Path(f"{self.out}.kept"))
 
 
 class Cluster(GradeTest):
@@ -459,6 +461,8 @@ class Cluster(GradeTest):
 
 
 class BadInput(GradeTest):
+    small = True
+
     def refused(self, *words, place=None, status=1):
         return self.grade(*words, place=place, status=status, dask=False)
 
