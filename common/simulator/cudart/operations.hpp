@@ -23,26 +23,26 @@ namespace bw::sim::cudart {
 
 /// A kernel with its configuration and its arguments.
 struct KernelOperation {
-  Function* function = nullptr;                 ///< its function in the module
-  dim3 grid{0, 0, 0};                           ///< the launch
-  dim3 block{0, 0, 0};                          ///< in threads
-  size_t dynamic_shared_bytes = 0;              ///< of each CTA
-  std::vector<cudaLaunchAttribute> attributes;  ///< of the launch
-  std::vector<std::byte> arguments;             ///< as the kernel's parameters lie
-  std::shared_ptr<Grid> waiting;                ///< a launch that has begun and waits
+  Function* function = nullptr;                        ///< its function in the module
+  dim3 grid{0, 0, 0};                                  ///< the launch
+  dim3 block{0, 0, 0};                                 ///< in threads
+  size_t dynamic_shared_bytes = 0;                     ///< of each CTA
+  std::vector<cudaLaunchAttribute> attributes;         ///< of the launch
+  std::vector<std::byte> arguments;                    ///< as the kernel's parameters lie
+  std::shared_ptr<Grid> waiting;                       ///< a launch that has begun and waits
   std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 };
 
 /// Memory is copied.
 struct CopyOperation {
-  const char* api = "";                            ///< who asked, for messages
-  void* destination = nullptr;                     ///< where it goes
-  CopySide destination_side;                       ///< where the destination lies
-  const void* source = nullptr;                    ///< where it comes from
-  CopySide source_side;                            ///< where the source lies
-  CopyShape shape;                                 ///< M, N, K and formats
-  cudaMemcpyKind kind = cudaMemcpyDefault;         ///< which one it is
-  std::shared_ptr<std::vector<std::byte>> staged;  ///< what `source` was when it had to wait
+  const char* api = "";                                ///< who asked, for messages
+  void* destination = nullptr;                         ///< where it goes
+  CopySide destination_side;                           ///< where the destination lies
+  const void* source = nullptr;                        ///< where it comes from
+  CopySide source_side;                                ///< where the source lies
+  CopyShape shape;                                     ///< M, N, K and formats
+  cudaMemcpyKind kind = cudaMemcpyDefault;             ///< which one it is
+  std::shared_ptr<std::vector<std::byte>> staged;      ///< what `source` was when it had to wait
   std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 
   /// Keeps the source's bytes where they are pageable host memory: such a copy has read them when
@@ -52,11 +52,11 @@ struct CopyOperation {
 
 /// Memory is set.
 struct FillOperation {
-  const char* api = "";         ///< the runtime's function, for messages
-  void* destination = nullptr;  ///< where it goes
-  CopySide side;                ///< where
-  FillValue value;              ///< what is written
-  CopyShape shape;              ///< M, N, K and formats
+  const char* api = "";                                ///< the runtime's function, for messages
+  void* destination = nullptr;                         ///< where it goes
+  CopySide side;                                       ///< where
+  FillValue value;                                     ///< what is written
+  CopyShape shape;                                     ///< M, N, K and formats
   std::shared_ptr<races::StreamOperation> order = {};  ///< its place among others, for races
 };
 

@@ -48,7 +48,7 @@ struct LaunchResult {
   double wall_seconds = 0;         ///< time on the host
   /// Of a launch that ends by a fault, while its observers are told of the end: the fault.
   const Report* fault = nullptr;
-  std::shared_ptr<Grid> stuck;     ///< the grid, where it can't go on
+  std::shared_ptr<Grid> stuck;  ///< the grid, where it can't go on
 };
 
 /// A launch as it runs.
