@@ -275,6 +275,58 @@ END:
   expect_race({"st.async", "load"}, kernel(read + wait("FULL", 0)), 1, 2);
 }
 
+/// Thread 0 asks for another cluster twice; warp 1 reads the answers.
+TEST(RaceAsync, AnAnswerOfLaunchControlIsWaitedForAndReleased) {
+  const auto kernel = [](const std::string& before_read, const std::string& before_release) {
+    const std::string request = R"(
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;
+  @%p0 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [data], [bar];
+)";
+    return init() + request + before_read + "  @%p1 ld.shared.b64 %rd1, [data];\n" +
+           before_release + "  bar.sync 0;\n" + request + wait("LAST", 1);
+  };
+  const std::string fence = "fence.proxy.async.shared::cta;\n";
+  expect_no_race(kernel(wait("FIRST", 0), fence), 64);
+  expect_no_race(kernel(wait("FIRST", 0),
+                        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;\n"),
+                 64);
+  expect_race({"clusterlaunchcontrol.try_cancel", "no proxy fence"}, kernel(wait("FIRST", 0), ""),
+              64);
+  expect_race({"clusterlaunchcontrol.try_cancel", "load"}, kernel("", fence + wait("FIRST", 0)),
+              64);
+}
+
+/// Rank 0 loads for both CTAs of the cluster.
+TEST(RaceAsync, AMulticastCopyIsThereInEveryCtaThatWaits) {
+  const auto kernel = [](const std::string& before) {
+    return R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p3, %rank, 0;
+  and.pred %p4, %p0, %p3;
+  @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
+  fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  mov.u32 %r1, bar;
+  mov.u16 %h, 3;
+  @%p4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%d], [%in], 128, [%r1], %h;
+)" + before +
+           R"(
+  mad.lo.u32 %r0, %lane, 4, %d;
+  ld.shared.u32 %r2, [%r0];
+)" + wait("END", 0) +
+           R"(
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+)";
+  };
+  expect_no_race("  .reg .b16 %h;\n" + kernel(wait("FULL", 0)), 32, 2);
+  expect_race({"bulk copy", "load", "CTA rank"}, "  .reg .b16 %h;\n" + kernel(""), 32, 2);
+}
+
 TEST(RaceAsync, TheAddressWordOfAnAllocationNeedsABarrier) {
   const auto kernel = [](const std::string& between) {
     return R"(

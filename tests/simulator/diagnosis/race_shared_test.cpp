@@ -266,6 +266,44 @@ LOOP:
   EXPECT_LE(report.details.size(), 6u) << report.format();
 }
 
+TEST(RaceReport, IsTheSameForAnyNumberOfHostThreads) {
+  // Every CTA races, each in its own word.
+  const std::string body = R"(
+  mov.u32 %r2, %ctaid.x;
+  mad.lo.u32 %r0, %r2, 4, %d;
+  st.shared.u32 [%r0], %t;
+)";
+  const auto report_with = [&](uint32_t host_threads) {
+    Settings settings = race_settings();
+    settings.host_threads = host_threads;
+    Runner runner(settings);
+    const auto out = runner.buffer(std::vector<uint32_t>(64, 0));
+    return expect_fault(FaultKind::contract, {"store"},
+                        [&] { runner.run(race_kernel(body), grid(32, 64), out, out); })
+        .format();
+  };
+  const std::string one = report_with(1);
+  EXPECT_NE(one.find("CTA (0,0,0)"), std::string::npos) << one;
+  EXPECT_NE(one.find("31 times more"), std::string::npos) << one;
+  EXPECT_EQ(report_with(4), one);
+}
+
+TEST(RaceReport, AFaultThatFollowsStandsBelowTheRace) {
+  // The address that the reader makes of what it read too early lies nowhere.
+  const Report report = expect_race({"race:", "then the run ended"}, R"(
+  setp.eq.u32 %p0, %warp, 0;
+  mov.u32 %r0, 16777216;
+  @%p0 st.shared.u32 [word], %r0;
+  @%p0 bra END;
+  nanosleep.u32 5000;
+  ld.shared.u32 %r1, [word];
+  ld.shared.u32 %r2, [%r1];
+END:
+)",
+                                    64);
+  EXPECT_NE(report.what.find("word"), std::string::npos) << report.what;
+}
+
 TEST(RaceDetector, IsSilentWhereOnlyContractsAreChecked) {
   EXPECT_NO_THROW(run_races(hand_over(""), 64, 1, test_settings()));
 }
