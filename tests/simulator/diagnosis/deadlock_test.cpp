@@ -43,6 +43,20 @@ TEST(Deadlock, MissingArriveNamesBarrierPhaseAndCounts) {
   EXPECT_NE(report.where.find("CTA (0,0,0)"), std::string::npos) << report.where;
 }
 
+TEST(Deadlock, WithoutChecksNobodyKnowsWhoArrived) {
+  Settings settings = test_settings();
+  settings.checks = Checks::off;
+  const std::string body = with_barrier(1, R"(
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;
+  @!%p1 bra WAIT;
+)");
+  expect_fault(FaultKind::deadlock,
+               {"waits for phase 0 (parity 0) of mbarrier bar", "pending 1 of 1 arrival",
+                "who arrived was not recorded (BW_SIM_CHECKS=off)"},
+               [&] { run_body(body, 64, 4, settings); });
+}
+
 TEST(Deadlock, LaterPhaseNamesWhoArrivedEarlierAndWhereTheyAre) {
   // Warp 0 arrives in phase 0 and exits; warp 1 waits for phase 1 as well.
   expect_deadlock(with_barrier(1,
