@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sysexits.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
@@ -10,9 +11,11 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/cudart/image.hpp"
 #include "common/simulator/cudart/reporting.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
+#include "common/simulator/diagnosis/unwritten_memory.hpp"
 #include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/trace/recording_file.hpp"
 #include "common/simulator/units/units.hpp"
@@ -32,11 +35,29 @@ void check_replacement_was_used() {
   std::_Exit(EX_SOFTWARE);
 }
 
+/// On demand: device memory that the program has allocated and not freed.
+void report_leaks() {
+  Runtime& runtime = Runtime::instance();
+  const std::vector<std::string> leaks = runtime.leaks();
+  if (leaks.empty()) return;
+  Report report{.code = FaultCode::device_memory_leak};
+  report.what = fmt::format("the program ends and has not freed {} of device memory",
+                            counted(leaks.size(), "piece"));
+  constexpr size_t kMostListed = 8;
+  for (size_t i = 0; i < std::min(leaks.size(), kMostListed); ++i) report.details.push_back(leaks[i]);
+  if (leaks.size() > kMostListed)
+    report.details.push_back(fmt::format("and {} more", leaks.size() - kMostListed));
+  report.rule = "what cudaMalloc has given is the program's until cudaFree";
+  report.fix = "free it, best by an object whose destructor does";
+  show(report);
+}
+
 }  // namespace
 
 Runtime::Runtime() {
   // Called before main(), so the program's own exit handlers run before this one.
   if (replacement_.is_unused()) std::atexit(check_replacement_was_used);
+  std::atexit(report_leaks);
 }
 
 Runtime& Runtime::instance() {
@@ -60,6 +81,11 @@ Device& Runtime::device() {
       device_ =
           std::make_unique<Device>(Settings::from_environment(fitting_machine()), all_units());
       watch(*device_);
+      if (device_->settings().checks_unwritten) {
+        auto observer = std::make_unique<UnwrittenMemory>();
+        written_ = &observer->bytes();
+        device_->observe(std::move(observer));
+      }
       auto log = trace::EventLog::from_environment();
       auto file = trace::RecordingFile::from_environment();
       records_launches_ = log != nullptr || file != nullptr;
@@ -166,7 +192,10 @@ uint64_t Runtime::symbol_address(const Symbol& symbol) {
 uint64_t Runtime::allocate(size_t size_bytes, cudaMemoryType type, unsigned flags,
                            const std::string& description) {
   const uint64_t address = device().memory().allocate(size_bytes, description);
-  if (address != 0) allocations_[address] = {address, size_bytes, type, flags};
+  if (address == 0) return 0;
+  allocations_[address] = {address, size_bytes, type, flags};
+  // The host may write memory that it shares without a word.
+  if (written_ != nullptr && type == cudaMemoryTypeDevice) written_->add(address, size_bytes);
   return address;
 }
 
@@ -175,6 +204,7 @@ bool Runtime::release(uint64_t address, bool host_memory) {
   if (found == allocations_.end()) return false;
   if ((found->second.type == cudaMemoryTypeHost) != host_memory) return false;
   allocations_.erase(found);
+  if (written_ != nullptr) written_->remove(address);
   return device().memory().free(address);
 }
 
@@ -184,6 +214,18 @@ const ProgramAllocation* Runtime::find_allocation(uint64_t address) const {
   const ProgramAllocation& candidate = std::prev(after)->second;
   const uint64_t offset = address - candidate.address;
   return offset < candidate.size_bytes || offset == 0 ? &candidate : nullptr;
+}
+
+std::vector<std::string> Runtime::leaks() const {
+  std::vector<std::string> found;
+  // A program that has failed could not free anything.
+  if (device_ == nullptr || !device_->settings().checks_leaks || sticky_error != cudaSuccess)
+    return found;
+  for (const auto& [address, allocation] : allocations_)
+    if (allocation.type == cudaMemoryTypeDevice)
+      if (const Allocation* const memory = device_->memory().find(address))
+        found.push_back(memory->description);
+  return found;
 }
 
 void Runtime::release_all() {

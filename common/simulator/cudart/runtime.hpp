@@ -20,6 +20,10 @@
 #include "common/simulator/cudart/replacement.hpp"
 #include "common/simulator/machine/device.hpp"
 
+namespace bw::sim {
+class WrittenBytes;
+}
+
 namespace bw::sim::cudart {
 
 /// What cudaDriverGetVersion reports; CUTLASS patches tensor maps for drivers up to 13010.
@@ -129,6 +133,10 @@ class Runtime {
   [[nodiscard]] const ProgramAllocation* find_allocation(uint64_t address) const;
   /// Frees what the process holds.
   void release_all();
+  /// Descriptions of the device memory that the program has not freed, if leaks are checked.
+  [[nodiscard]] std::vector<std::string> leaks() const;
+  /// What of the program's device memory was written, if that is checked; else nullptr.
+  [[nodiscard]] WrittenBytes* written() { return written_; }
 
   /// An error that ends the use of the device (cudaErrorLaunchFailure, ...), or cudaSuccess.
   cudaError_t sticky_error = cudaSuccess;
@@ -147,6 +155,7 @@ class Runtime {
   std::unordered_map<const void*, Function*> functions_by_address_;
   std::unordered_map<const void*, Symbol> symbols_;
   std::map<uint64_t, ProgramAllocation> allocations_;
+  WrittenBytes* written_ = nullptr;  ///< of an observer that the device owns
 };
 
 using sim::FaultCode;  // the C interface stands outside of these namespaces

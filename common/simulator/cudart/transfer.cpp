@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/cudart/runtime.hpp"
+#include "common/simulator/diagnosis/written_bytes.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -127,10 +128,14 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
   const auto* const from_bytes = static_cast<const std::byte*>(source);
   for (size_t slice = 0; slice < shape.slices; ++slice) {
     for (size_t row = 0; row < shape.rows; ++row) {
-      std::memmove(
-          to_bytes + slice * destination_side.slice_bytes + row * destination_side.pitch_bytes,
-          from_bytes + slice * source_side.slice_bytes + row * source_side.pitch_bytes,
-          shape.row_bytes);
+      std::byte* const to_row =
+          to_bytes + slice * destination_side.slice_bytes + row * destination_side.pitch_bytes;
+      const std::byte* const from_row =
+          from_bytes + slice * source_side.slice_bytes + row * source_side.pitch_bytes;
+      std::memmove(to_row, from_row, shape.row_bytes);
+      if (WrittenBytes* const written = runtime.written())
+        written->copy(reinterpret_cast<uint64_t>(to_row), reinterpret_cast<uint64_t>(from_row),
+                      shape.row_bytes);
     }
   }
   return cudaSuccess;
@@ -153,7 +158,10 @@ cudaError_t fill(Runtime& runtime, const char* api, void* destination, CopySide 
   auto* const first = static_cast<std::byte*>(destination);
   for (size_t slice = 0; slice < shape.slices; ++slice) {
     for (size_t row = 0; row < shape.rows; ++row) {
-      fill_row(first + slice * side.slice_bytes + row * side.pitch_bytes, value, shape.row_bytes);
+      std::byte* const begin = first + slice * side.slice_bytes + row * side.pitch_bytes;
+      fill_row(begin, value, shape.row_bytes);
+      if (WrittenBytes* const written = runtime.written())
+        written->write(reinterpret_cast<uint64_t>(begin), shape.row_bytes);
     }
   }
   return cudaSuccess;

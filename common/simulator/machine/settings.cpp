@@ -57,6 +57,24 @@ Checks read_checks(const char* name, Checks fallback) {
   refuse(name, text, "\"off\", \"contract\" or \"races\"");
 }
 
+/// Names separated by commas.
+void read_memory_checks(const char* name, Settings& settings) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr) return;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const size_t end = std::min(rest.find(','), rest.size());
+    const std::string_view one = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (one == "unwritten")
+      settings.checks_unwritten = true;
+    else if (one == "leaks")
+      settings.checks_leaks = true;
+    else
+      refuse(name, text, "\"unwritten\", \"leaks\" or both, separated by a comma");
+  }
+}
+
 }  // namespace
 
 const char* summation_name(SummationModel model) {
@@ -98,6 +116,7 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   settings.cycle_limit = read_number("BW_SIM_CYCLE_LIMIT", settings.cycle_limit, 0, kMostCycles);
   settings.print_statistics = read_number("BW_SIM_STATS", 0, 0, 1) != 0;
   settings.checks = read_checks("BW_SIM_CHECKS", settings.checks);
+  read_memory_checks("BW_SIM_MEMORY_CHECKS", settings);
   settings.summation = read_summation("BW_SIM_ACCUMULATION");
   if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {

@@ -44,6 +44,10 @@ struct Settings {
   size_t memory_bytes = size_t{64} << 30;   ///< address space of device memory (BW_SIM_MEMORY_GB)
   Strictness strictness = Strictness::isa;  ///< BW_SIM_STRICTNESS=isa|hardware
   Checks checks = Checks::contract;         ///< BW_SIM_CHECKS=off|contract|races
+  /// Reads of device memory that nothing has written are faults (BW_SIM_MEMORY_CHECKS=unwritten).
+  bool checks_unwritten = false;
+  /// At its end the program is told of device memory that it has not freed (...=leaks).
+  bool checks_leaks = false;
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
