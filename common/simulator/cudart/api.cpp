@@ -15,15 +15,20 @@ thread_local cudaError_t thread_last_error = cudaSuccess;
 thread_local bool thread_uses_runtime = false;
 thread_local int driver_calls = 0;
 
-// BW_SIM_ON_ERROR; nothing but `exit` (the default) and `return` is accepted.
-bool returns_on_fault() {
+/// What follows a fault (BW_SIM_ON_ERROR).
+enum class OnError : uint8_t { exit, give_back, go_on };
+
+// Nothing but these three is accepted.
+OnError after_fault() {
   const char* const value = std::getenv("BW_SIM_ON_ERROR");
-  if (value == nullptr || std::string_view(value) == "exit") return false;
-  if (std::string_view(value) == "return") return true;
+  if (value == nullptr || std::string_view(value) == "exit") return OnError::exit;
+  if (std::string_view(value) == "return") return OnError::give_back;
+  if (std::string_view(value) == "continue") return OnError::go_on;
   show({.code = FaultCode::setting_invalid,
         .what = std::string("BW_SIM_ON_ERROR is \"") + value + "\"",
-        .fix = "set it to `exit` (end the process after a fault, the default) or to `return` "
-               "(return the CUDA error code)"});
+        .fix = "set it to `exit` (end the process after a fault, the default), to `return` "
+               "(return the CUDA error code) or to `continue` (return it once, and let the program "
+               "go on using the device)"});
   std::_Exit(EX_USAGE);
 }
 
@@ -106,12 +111,13 @@ cudaError_t error_of(const Report& report) noexcept {
 
 cudaError_t on_fault(const Report& report) {
   show(report);
-  if (report.kind() != FaultKind::launch && !returns_on_fault()) {
+  if (report.kind() != FaultKind::launch && after_fault() == OnError::exit) {
     // Neither exit handlers nor destructors: they could print a result or use the device.
     std::_Exit(EX_SOFTWARE);
   }
   const cudaError_t error = error_of(report);
-  if (ends_use_of_device(report.kind())) Runtime::instance().sticky_error = error;
+  if (ends_use_of_device(report.kind()) && after_fault() == OnError::give_back)
+    Runtime::instance().sticky_error = error;
   return error;
 }
 

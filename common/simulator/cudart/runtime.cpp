@@ -44,7 +44,8 @@ void report_leaks() {
   report.what = fmt::format("the program ends and has not freed {} of device memory",
                             counted(leaks.size(), "piece"));
   constexpr size_t kMostListed = 8;
-  for (size_t i = 0; i < std::min(leaks.size(), kMostListed); ++i) report.details.push_back(leaks[i]);
+  for (size_t i = 0; i < std::min(leaks.size(), kMostListed); ++i)
+    report.details.push_back(leaks[i]);
   if (leaks.size() > kMostListed)
     report.details.push_back(fmt::format("and {} more", leaks.size() - kMostListed));
   report.rule = "what cudaMalloc has given is the program's until cudaFree";

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
 
 namespace bw::sim {
@@ -34,8 +35,7 @@ class Reader final : public Observer {
     if (event.access == Access::read) return;
     for (const int lane : lanes_of(event.origin.lanes)) {
       const uint64_t address = event.addresses[static_cast<size_t>(lane)];
-      if (event.space == AddressSpace::global ||
-          space_of_generic(address) == AddressSpace::global)
+      if (event.space == AddressSpace::global || space_of_generic(address) == AddressSpace::global)
         bytes_.write(address, event.bytes);
     }
   }

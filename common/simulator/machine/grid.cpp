@@ -439,8 +439,8 @@ void Grid::run_lockstep(LaunchResult& result) {
 
 uint32_t Grid::host_threads() const {
   const Settings& settings = device_.settings();
-  // The race detector follows what linked clusters hand to each other in one order; what was written
-  // is known in one place.
+  // The race detector follows what linked clusters hand to each other in one order; what was
+  // written is known in one place.
   if (settings.checks == Checks::races && are_clusters_linked(*this)) return 1;
   if (settings.checks_unwritten) return 1;
   const uint32_t wanted = device_.settings().host_threads != 0

@@ -88,7 +88,7 @@ def navigation(found):
     types = [page for page in found if page.path.startswith("generated/contract_")
              and page.path != "generated/contract_types.md"]
     look_up = [entry(path) for path in ("docs/glossary.md", "docs/symptoms.md", "docs/pitfalls.md",
-                                             "docs/your_kernel.md")
+                                             "docs/your_kernel.md", "docs/race_suites.md")
                if path in by_path]
     return [
         entry("chapters/README.md", children=texts),

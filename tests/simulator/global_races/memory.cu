@@ -122,7 +122,7 @@ void keeps_memory() {
   check_cuda(cudaMalloc(&data, kNumbers * sizeof(int)), "allocate");
   store<<<1, kThreads>>>(data, nullptr);
   finish("a kernel");
-  if (freed) check_cuda(cudaFree(data), "free");
+  if (freed) check_cuda(cudaFree(data), "free");  // expect: never_freed_faulty BW-M15
 }
 
 }  // namespace

@@ -159,7 +159,7 @@ __global__ void message_by_way_of(int* flag, int* data, int* result) {
   if (threadIdx.x % 32 != 0) return;
   const int warp = static_cast<int>(threadIdx.x / 32);
   if (blockIdx.x == 0 && warp == 0) {
-    data[0] = 1;  // expect: message_by_way_racy BW-R06
+    data[0] = 1;  // expect: message_by_way_racy BW-R12
     __threadfence_block();
     atomicExch(&flag[0], 1);
   } else if (blockIdx.x == (to_another_cta ? 1 : 0) && warp == 1) {
@@ -171,7 +171,7 @@ __global__ void message_by_way_of(int* flag, int* data, int* result) {
     while (atomicAdd(&flag[1], 0) == 0) {
     }
     __threadfence();
-    result[0] = data[0];  // expect: message_by_way_racy BW-R06
+    result[0] = data[0];  // expect: message_by_way_racy BW-R12
   }
 }
 
@@ -279,7 +279,7 @@ __global__ void last_cta(int* counter, int* data, int* result) {
 template <bool ordered>
 __global__ void grid_barrier(int* counter, int* data, int* result) {
   const int me = static_cast<int>(blockIdx.x), ctas = static_cast<int>(gridDim.x);
-  if (threadIdx.x == 0) data[me] = me;  // expect: grid_barrier_racy BW-R07
+  if (threadIdx.x == 0) data[me] = me;  // expect: grid_barrier_racy BW-R12
   __syncthreads();
   if (threadIdx.x == 0) {
     cuda::atomic_ref<int, cuda::thread_scope_device> arrivals(*counter);
@@ -290,7 +290,7 @@ __global__ void grid_barrier(int* counter, int* data, int* result) {
     }
   }
   __syncthreads();
-  if (threadIdx.x == 32) result[me] = data[(me + 1) % ctas];  // expect: grid_barrier_racy BW-R07
+  if (threadIdx.x == 32) result[me] = data[(me + 1) % ctas];  // expect: grid_barrier_racy BW-R12
 }
 
 // The barrier of a cooperative launch.

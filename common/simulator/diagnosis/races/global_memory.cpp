@@ -76,6 +76,11 @@ RaceSide describe_side(const OperationShape& shape, const Accessor& accessor, ui
                   source.opcode, kernel.name(), cta.x, cta.y, cta.z);
   if (shape.cluster.volume() > 1) side.place += fmt::format(" rank {}", accessor.cta_rank);
   side.place += fmt::format(", warp {}", accessor.warp);
+  side.source = kernel.module().ptx().report_place(source);
+  side.source.kernel = kernel.name();
+  side.source.cta = {cta.x, cta.y, cta.z};
+  if (shape.cluster.volume() > 1) side.source.cta_rank = accessor.cta_rank;
+  side.source.warp = accessor.warp;
   return side;
 }
 
@@ -444,8 +449,9 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
     }
     if (!writes) continue;
     released.clear();
-    const Unreleased writer{cluster_index_, threads.warp_of(origin), lane_bit(lane),
-                            threads.now(origin)};
+    Unreleased writer;
+    if (!strength.releases)
+      writer = {cluster_index_, threads.warp_of(origin), lane_bit(lane), threads.now(origin)};
     if (strength.releases)
       released.push_back({self, strength.scope, threads.snapshot(origin)});
     else if (const auto found =

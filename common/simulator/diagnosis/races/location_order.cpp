@@ -19,10 +19,7 @@ void LocationTable::write(Location location, bool is_atomic, std::span<const Rel
                           const Unreleased& writer) {
   LocationState& state = states_[location.key];
   if (!is_atomic) state.released.clear();
-  if (released.empty()) {
-    state.unreleased = writer;
-    return;
-  }
+  if (writer.lanes != 0) state.unreleased = writer;
   for (const Released& one : released) {
     const auto same = std::find_if(
         state.released.begin(), state.released.end(),

@@ -59,7 +59,7 @@ struct Location {
   static constexpr int kOffsetBits = 24;
 };
 
-/// A strong write that has handed on nothing, for reports: what it would have, had it released.
+/// A strong write that is no release, for reports: it would have handed on all that came before it.
 struct Unreleased {
   uint64_t cluster = 0;  ///< of the thread
   uint32_t warp = 0;     ///< in its cluster
@@ -70,14 +70,14 @@ struct Unreleased {
 /// What a read of a location finds.
 struct LocationState {
   std::vector<Released> released;  ///< one for each place and scope
-  Unreleased unreleased;           ///< the last strong write that released nothing
+  Unreleased unreleased;           ///< the last strong write that was no release
 };
 
 /// What lies in locations. One for the clusters that run on one host thread.
 class LocationTable {
  public:
   /// A strong write. A store leaves only what its own thread hands on; an atomic adds to what the
-  /// value that it changes has brought along.
+  /// value that it changes has brought along. `writer`: of one that is no release.
   void write(Location location, bool is_atomic, std::span<const Released> released,
              const Unreleased& writer);
   /// What a read of the location finds, or nullptr.

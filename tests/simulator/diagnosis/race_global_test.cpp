@@ -1,0 +1,205 @@
+/// \file
+/// What races in global memory rest on: clocks between clusters, what locations hand on by scope,
+/// the order of streams, which bytes were written. Whole programs are in
+/// tests/simulator/global_races.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "common/simulator/diagnosis/races/location_order.hpp"
+#include "common/simulator/diagnosis/races/stream_order.hpp"
+#include "common/simulator/diagnosis/written_bytes.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+using namespace bw::sim::races;
+
+TEST(RaceGlobalClocks, WhatAnotherClusterKnowsComesHome) {
+  VectorClock clock;
+  clock.learn_lanes(1, kAllLanes, 7);
+  clock.learn_lanes(2, 0b110, 9);
+  clock.learn_chain(3, 5);
+  VectorClock abroad = clock.as_foreign(40);
+  EXPECT_EQ(abroad.lanes_known(1, 7), 0u) << "that is another cluster's warp 1";
+  EXPECT_EQ(abroad.foreign_lanes_known(40, 1, 7), kAllLanes);
+  EXPECT_EQ(abroad.foreign_lanes_known(40, 1, 8), 0u);
+  EXPECT_EQ(abroad.foreign_lanes_known(40, 2, 9), 0b110u);
+  EXPECT_EQ(abroad.foreign_lanes_known(41, 1, 7), 0u);
+  EXPECT_EQ(abroad.known(true, 40, true, 3, 5), kAllLanes);
+  EXPECT_EQ(abroad.known(true, 40, true, 3, 6), 0u);
+
+  VectorClock other;
+  other.learn_foreign_lanes(40, 2, 0b001, 9);
+  other.join(abroad);
+  EXPECT_EQ(other.foreign_lanes_known(40, 2, 9), 0b111u);
+  other.take_home(40);
+  EXPECT_EQ(other.lanes_known(1, 7), kAllLanes);
+  EXPECT_EQ(other.lanes_known(2, 9), 0b111u);
+  EXPECT_TRUE(other.knows_chain(3, 5));
+  EXPECT_EQ(other.foreign_lanes_known(40, 1, 7), 0u);
+}
+
+constexpr Party kHere{0, 0}, kPeer{0, 1}, kFar{1, 0};
+
+TEST(RaceGlobalScopes, MeetWhereEachContainsTheOther) {
+  using Scope = MemoryScope;
+  EXPECT_TRUE(scopes_meet(kHere, Scope::cta, kHere, Scope::cta));
+  EXPECT_TRUE(scopes_meet(kHere, Scope::cta, kHere, Scope::sys));
+  EXPECT_FALSE(scopes_meet(kHere, Scope::cta, kPeer, Scope::sys));
+  EXPECT_TRUE(scopes_meet(kHere, Scope::cluster, kPeer, Scope::gpu));
+  EXPECT_FALSE(scopes_meet(kHere, Scope::cluster, kFar, Scope::gpu));
+  EXPECT_TRUE(scopes_meet(kHere, Scope::gpu, kFar, Scope::sys));
+}
+
+SharedView knowing(uint32_t warp, Clock clock) {
+  View view;
+  view.generic.learn_lanes(warp, kAllLanes, clock);
+  return std::make_shared<const View>(std::move(view));
+}
+
+TEST(RaceGlobalLocations, AStoreReplacesWhatAnAtomicAddsTo) {
+  LocationTable table;
+  const Location place = Location::global(64);
+  const Released first{kHere, MemoryScope::gpu, knowing(0, 3)};
+  const Released second{kFar, MemoryScope::gpu, knowing(1, 4)};
+  table.write(place, false, {&first, 1}, {});
+  table.write(place, true, {&second, 1}, {});
+  ASSERT_NE(table.read(place), nullptr);
+  EXPECT_EQ(table.read(place)->released.size(), 2u) << "a read of the atomic's value sees both";
+  // A second release from one place with one scope is one with the first.
+  const Released third{kHere, MemoryScope::gpu, knowing(2, 5)};
+  table.write(place, true, {&third, 1}, {});
+  ASSERT_EQ(table.read(place)->released.size(), 2u);
+  EXPECT_TRUE(table.read(place)->released[0].view->generic.knows_lanes(0, kAllLanes, 3));
+  EXPECT_TRUE(table.read(place)->released[0].view->generic.knows_lanes(2, kAllLanes, 5));
+  table.write(place, false, {}, {});
+  EXPECT_TRUE(table.read(place)->released.empty());
+  EXPECT_EQ(table.read(Location::global(68)), nullptr);
+}
+
+TEST(RaceGlobalLocations, AFenceGoesWithLaterStrongWritesByTheNarrowerScope) {
+  ThreadOrder thread;
+  std::vector<Released> released;
+  thread.collect_released(kHere, MemoryScope::gpu, released);
+  EXPECT_TRUE(released.empty());
+  thread.release_fence(MemoryScope::gpu, knowing(0, 3));
+  thread.release_fence(MemoryScope::cta, knowing(0, 5));
+  thread.collect_released(kHere, MemoryScope::sys, released);
+  ASSERT_EQ(released.size(), 2u) << "the later fence reaches less far";
+  EXPECT_EQ(released[0].scope, MemoryScope::gpu);
+  EXPECT_EQ(released[1].scope, MemoryScope::cta);
+  // A wider fence takes the place of narrower ones before it.
+  released.clear();
+  thread.release_fence(MemoryScope::sys, knowing(0, 6));
+  thread.collect_released(kHere, MemoryScope::cluster, released);
+  ASSERT_EQ(released.size(), 1u);
+  EXPECT_EQ(released[0].scope, MemoryScope::cluster);
+}
+
+TEST(RaceGlobalLocations, ARelaxedReadWaitsForItsFence) {
+  ThreadOrder thread;
+  const Released found{kFar, MemoryScope::gpu, knowing(1, 4)};
+  thread.keep(Location::global(64), found, MemoryScope::gpu);
+  thread.keep(Location::global(64), found, MemoryScope::gpu);  // a loop that spins
+  int reached = 0, missed = 0;
+  const auto count = [&](const Released&, bool meets) { ++(meets ? reached : missed); };
+  thread.acquire_fence(kHere, MemoryScope::cluster, count);
+  EXPECT_EQ(reached, 0);
+  EXPECT_EQ(missed, 1);
+  thread.acquire_fence(kHere, MemoryScope::gpu, count);
+  EXPECT_EQ(reached, 1);
+  // The read's own scope counts as well.
+  ThreadOrder narrow;
+  narrow.keep(Location::global(64), found, MemoryScope::cta);
+  narrow.acquire_fence(kHere, MemoryScope::sys, count);
+  EXPECT_EQ(reached, 1);
+  EXPECT_EQ(missed, 2);
+}
+
+/// Whether `later` comes after `earlier`.
+bool is_after(const StreamOperation& later, const StreamOperation& earlier) {
+  return later.before.knows_chain(earlier.chain, earlier.clock);
+}
+
+TEST(RaceGlobalStreams, AreOrderedByEventsAndTheHost) {
+  StreamOrder order;
+  int handles[3] = {};
+  const StreamOrder::Stream a{&handles[0], false, false}, b{&handles[1], false, false};
+  const StreamOperation first = order.begin(a), second = order.begin(a);
+  EXPECT_TRUE(is_after(second, first));
+  EXPECT_FALSE(is_after(order.begin(b), first));
+  order.record(&handles[2], a);
+  const StreamOperation third = order.begin(a);
+  order.wait(b, &handles[2]);
+  const StreamOperation behind_event = order.begin(b);
+  EXPECT_TRUE(is_after(behind_event, second));
+  EXPECT_FALSE(is_after(behind_event, third)) << "submitted behind the event";
+  EXPECT_FALSE(order.host_knows_all());
+  order.host_waits_for(a);
+  EXPECT_TRUE(is_after(order.begin(b), third));
+  order.host_waits_for_all();
+  EXPECT_TRUE(order.host_knows_all());
+}
+
+TEST(RaceGlobalStreams, TheLegacyStreamWaitsForThoseThatBlock) {
+  StreamOrder order;
+  int handles[3] = {};
+  const StreamOrder::Stream legacy{&handles[0], true, true}, blocking{&handles[1], false, true},
+      other{&handles[2], false, false};
+  const StreamOperation in_blocking = order.begin(blocking), in_other = order.begin(other);
+  const StreamOperation in_legacy = order.begin(legacy);
+  EXPECT_TRUE(is_after(in_legacy, in_blocking));
+  EXPECT_FALSE(is_after(in_legacy, in_other));
+  EXPECT_TRUE(is_after(order.begin(blocking), in_legacy));
+  EXPECT_FALSE(is_after(order.begin(other), in_legacy));
+  // What a destroyed stream has done stays in the order; its handle means another stream then.
+  const StreamOperation last = order.begin(blocking);
+  order.forget_stream(&handles[1]);
+  EXPECT_TRUE(is_after(order.begin(legacy), last));
+}
+
+TEST(RaceGlobalStreams, ADependentLaunchMayBeginEarly) {
+  StreamOrder order;
+  int handle = 0;
+  const StreamOrder::Stream stream{&handle, false, true};
+  const StreamOperation first = order.begin(stream), second = order.begin(stream),
+                        third = order.begin(stream);
+  EXPECT_TRUE(third.before_early.knows_chain(first.chain, first.clock));
+  EXPECT_FALSE(third.before_early.knows_chain(second.chain, second.clock));
+  EXPECT_TRUE(is_after(third, second));
+}
+
+TEST(WrittenBytes, AreKnownToTheByte) {
+  WrittenBytes bytes;
+  bytes.add(1000, 200);
+  EXPECT_EQ(bytes.first_unwritten(1000, 200).size_bytes, 200u);
+  bytes.write(1000, 70);
+  bytes.write(1075, 60);
+  const ByteRange hole = bytes.first_unwritten(1000, 200);
+  EXPECT_EQ(hole.address, 1070u);
+  EXPECT_EQ(hole.size_bytes, 5u);
+  EXPECT_EQ(bytes.first_unwritten(1075, 60).size_bytes, 0u);
+  EXPECT_EQ(bytes.first_unwritten(1134, 2).address, 1135u);
+  EXPECT_EQ(bytes.first_unwritten(5000, 8).size_bytes, 0u) << "memory that it does not know";
+  bytes.remove(1000);
+  EXPECT_EQ(bytes.first_unwritten(1000, 8).size_bytes, 0u);
+}
+
+TEST(WrittenBytes, CopiesBringHolesAlong) {
+  WrittenBytes bytes;
+  bytes.add(1000, 16);
+  bytes.add(2000, 16);
+  bytes.write(1000, 4);
+  bytes.write(2000, 16);
+  bytes.copy(2000, 1000, 16);
+  EXPECT_EQ(bytes.first_unwritten(2000, 16).address, 2004u);
+  bytes.copy(2004, 9000, 12);  // from memory that counts as written
+  EXPECT_EQ(bytes.first_unwritten(2000, 16).size_bytes, 0u);
+  bytes.copy(1004, 1000, 8);  // overlapping
+  EXPECT_EQ(bytes.first_unwritten(1000, 16).address, 1008u);
+}
+
+}  // namespace
+}  // namespace bw::sim::test
