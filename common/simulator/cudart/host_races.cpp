@@ -40,12 +40,11 @@ std::vector<MemoryRange> rows(Runtime& runtime, const void* first, CopySide side
 }
 
 void compare(Runtime& runtime, const std::shared_ptr<races::StreamOperation>& order,
-             const char* api, const std::vector<MemoryRange>& reads,
-             const std::vector<MemoryRange>& writes) {
+             const char* api, std::vector<MemoryRange> reads, std::vector<MemoryRange> writes) {
   races::DeviceRaces* const races = races_of(runtime);
   if (races == nullptr || order == nullptr) return;
   races::Findings findings;
-  races->host_operation(*order, api, reads, writes, findings);
+  races->host_operation(*order, api, std::move(reads), std::move(writes), findings);
   if (!findings.empty()) throw SimulationError(races::report_of(findings));
 }
 

@@ -83,6 +83,12 @@ class Detector final : public Observer {
   void report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
               const Accessor& later, LaneMask later_lanes, std::string memory,
               bool hardware_accepts = false, std::string edge = {}, std::string fix = {});
+  /// A race whose accesses somebody else describes; see Findings::add.
+  template <class Make>
+  void add_finding(Missing missing, const Instruction* earlier, const Instruction* later,
+                   Make&& make) {
+    findings_.add(missing, earlier, later, std::forward<Make>(make));
+  }
   /// What is missing between two accesses, of which the later one knows `touch.view`.
   [[nodiscard]] Missing missing_between(const Conflict& conflict, const Touch& touch);
   /// What was found so far.

@@ -52,12 +52,14 @@ std::string memory_text(DeviceMemory& memory, uint64_t address, uint32_t bytes) 
 namespace {
 
 /// One side of a race, where the cluster is gone.
-RaceSide describe_side(const OperationShape& shape, const Accessor& accessor, uint64_t cluster) {
+RaceSide describe_side(const OperationShape& shape, const Accessor& accessor, uint64_t cluster,
+                       LaneMask lanes = 0) {
   RaceSide side;
   side.accessor = accessor;
   // A thread, although its cluster or launch was taken for one agent.
   side.accessor.is_async = accessor.proxy != Proxy::generic;
   side.unit = accessor.unit;
+  side.lanes = lanes;
   if (shape.kernel == nullptr) {
     side.place = side.line = shape.name;
     return side;
@@ -76,19 +78,21 @@ RaceSide describe_side(const OperationShape& shape, const Accessor& accessor, ui
                   source.opcode, kernel.name(), cta.x, cta.y, cta.z);
   if (shape.cluster.volume() > 1) side.place += fmt::format(" rank {}", accessor.cta_rank);
   side.place += fmt::format(", warp {}", accessor.warp);
+  if (std::has_single_bit(lanes)) side.place += fmt::format(", lane {}", lowest_lane(lanes));
   side.source = kernel.module().ptx().report_place(source);
   side.source.kernel = kernel.name();
   side.source.cta = {cta.x, cta.y, cta.z};
   if (shape.cluster.volume() > 1) side.source.cta_rank = accessor.cta_rank;
   side.source.warp = accessor.warp;
+  side.source.lanes = lanes;
   return side;
 }
 
 /// An operation as an agent that stands for all its threads.
-Touch touch_of(AccessorTable& accessors, const Accessor& accessor, Clock clock, const View& view) {
+Touch touch_of(const AccessorTable& accessors, uint32_t number, Clock clock, const View& view) {
   Touch touch;
-  touch.number = accessors.number(accessor);
-  touch.accessor = &accessors[touch.number];
+  touch.number = number;
+  touch.accessor = &accessors[number];
   touch.clock = clock;
   touch.view = &view;
   touch.fenced = &View::generic;  // ends of clusters and launches are fences for all proxies
@@ -117,11 +121,21 @@ void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& sh
   View own;
   const auto chain = static_cast<uint32_t>(cluster);
   own.generic.learn_chain(chain, 1);
+  std::vector<uint32_t> numbers;  // of the cluster's accessors, in the launch's table, and 1
   shadow->bytes.for_each([&](uint64_t address, uint32_t bytes, const ShadowEntry& entry) {
-    Accessor accessor = shadow->accessors[entry.number()];
-    accessor.agent = chain;
-    accessor.is_async = true;
-    const Touch touch = touch_of(all_.accessors, accessor, 1, own);
+    const uint32_t in_cluster = entry.number();
+    const bool writes = shadow->accessors[in_cluster].writes;
+    // Most of what is read, is read by many clusters.
+    if (!writes && all_.bytes.are_read_by_two(address, bytes)) return;
+    if (in_cluster >= numbers.size()) numbers.resize(size_t{in_cluster} + 1, 0);
+    if (numbers[in_cluster] == 0) {
+      Accessor accessor = shadow->accessors[in_cluster];
+      accessor.agent = chain;
+      accessor.is_async = true;
+      numbers[in_cluster] = all_.accessors.number(accessor) + 1;
+    }
+    const Touch touch = touch_of(all_.accessors, numbers[in_cluster] - 1, 1, own);
+    const Accessor& accessor = *touch.accessor;
     all_.bytes.check_and_add_block(address, bytes, touch, [&](const Conflict& conflict) {
       const Accessor& earlier = all_.accessors[conflict.earlier.number()];
       const Missing missing =
@@ -138,6 +152,10 @@ void LaunchRaces::take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& sh
   });
 }
 
+RaceSide LaunchRaces::side_of(const Accessor& accessor, LaneMask lanes) const {
+  return describe_side(shape_, accessor, accessor.cluster, lanes);
+}
+
 std::shared_ptr<LaunchRaces> DeviceRaces::begin(Grid& grid) {
   forget_what_is_over();
   // Launched by other means than a stream: behind everything.
@@ -147,9 +165,22 @@ std::shared_ptr<LaunchRaces> DeviceRaces::begin(Grid& grid) {
 }
 
 void DeviceRaces::forget_what_is_over() {
-  if (!order_.host_knows_all() || sources_.empty()) return;
-  all_ = std::make_unique<GlobalShadow>();
-  sources_.clear();
+  if (order_.host_knows_all()) {
+    waiting_.clear();
+    if (!sources_.empty()) all_ = std::make_unique<GlobalShadow>();
+    sources_.clear();
+    laid_.clear();
+  }
+  while (!waiting_.empty() && order_.host_knows(waiting_.front().operation)) waiting_.pop_front();
+}
+
+void DeviceRaces::forget(uint64_t address, uint64_t size_bytes) {
+  Findings none;
+  while (!waiting_.empty()) {
+    lay(waiting_.front(), none);
+    waiting_.pop_front();
+  }
+  all_->bytes.forget(address, size_bytes);
 }
 
 RaceSide DeviceRaces::side_of(const Accessor& accessor) const {
@@ -157,26 +188,77 @@ RaceSide DeviceRaces::side_of(const Accessor& accessor) const {
   return describe_side(shape, accessor, cluster);
 }
 
-void DeviceRaces::end(const LaunchRaces& launch, Findings& findings) {
+void DeviceRaces::end(std::shared_ptr<const LaunchRaces> launch, Findings& findings) {
+  Ended ended;
+  ended.operation = launch->operation_;
+  ended.launch = std::move(launch);
+  end(std::move(ended), findings);
+}
+
+void DeviceRaces::host_operation(const StreamOperation& operation, std::string name,
+                                 std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
+                                 Findings& findings) {
+  forget_what_is_over();
+  end({operation, nullptr, std::move(name), std::move(reads), std::move(writes)}, findings);
+}
+
+void DeviceRaces::end(Ended ended, Findings& findings) {
+  constexpr size_t kMostWaiting = 16;
+  const bool is_programmatic = ended.launch != nullptr && ended.launch->is_programmatic();
+  const VectorClock& before =
+      is_programmatic ? ended.operation.before_early : ended.operation.before;
+  bool comes_last = waiting_.size() < kMostWaiting;
+  for (const Ended& other : waiting_)
+    comes_last = comes_last && before.knows_chain(other.operation.chain, other.operation.clock);
+  for (uint32_t chain = 0; chain < laid_.size(); ++chain)
+    comes_last = comes_last && before.knows_chain(chain, laid_[chain]);
+  if (comes_last) {
+    waiting_.push_back(std::move(ended));
+    return;
+  }
+  for (; !waiting_.empty(); waiting_.pop_front()) lay(waiting_.front(), findings);
+  lay(ended, findings);
+}
+
+void DeviceRaces::lay(const Ended& ended, Findings& findings) {
+  const StreamOperation& operation = ended.operation;
+  if (operation.chain >= laid_.size()) laid_.resize(size_t{operation.chain} + 1, 0);
+  laid_[operation.chain] = std::max(laid_[operation.chain], operation.clock);
+  if (ended.launch != nullptr)
+    lay_kernel(ended, findings);
+  else
+    lay_host(ended, findings);
+}
+
+void DeviceRaces::lay_kernel(const Ended& ended, Findings& findings) {
+  const StreamOperation& operation = ended.operation;
+  const LaunchRaces& launch = *ended.launch;
   View before, early;
-  before.generic = launch.operation_.before;
-  early.generic = launch.operation_.before_early;
-  const StreamOperation& operation = launch.operation_;
+  before.generic = operation.before;
   before.generic.learn_chain(operation.chain, operation.clock);
+  early.generic = operation.before_early;
   const GlobalShadow& shadow = launch.linked_ != nullptr ? *launch.linked_ : launch.all_;
   std::unordered_map<uint64_t, uint32_t> sources;  // of this launch's clusters
+  std::vector<uint32_t> numbers;  // of the launch's accessors, in the device's table, and 1
   shadow.bytes.for_each([&](uint64_t address, uint32_t bytes, const ShadowEntry& entry) {
-    Accessor accessor = shadow.accessors[entry.number()];
-    const auto [source, is_new] =
-        sources.try_emplace(accessor.cluster, static_cast<uint32_t>(sources_.size()));
-    if (is_new) sources_.emplace_back(launch.shape_, accessor.cluster);
-    accessor.source = source->second;
-    accessor.cluster = 0;
-    accessor.agent = operation.chain;
-    accessor.is_async = true;
-    const bool is_early = std::exchange(accessor.is_early, false);
-    const Touch touch =
-        touch_of(all_->accessors, accessor, operation.clock, is_early ? early : before);
+    const uint32_t in_launch = entry.number();
+    const bool is_early = shadow.accessors[in_launch].is_early;
+    if (in_launch >= numbers.size()) numbers.resize(size_t{in_launch} + 1, 0);
+    if (numbers[in_launch] == 0) {
+      Accessor accessor = shadow.accessors[in_launch];
+      const auto [source, is_new] =
+          sources.try_emplace(accessor.cluster, static_cast<uint32_t>(sources_.size()));
+      if (is_new) sources_.emplace_back(launch.shape_, accessor.cluster);
+      accessor.source = source->second;
+      accessor.cluster = 0;
+      accessor.agent = operation.chain;
+      accessor.is_async = true;
+      accessor.is_early = false;
+      numbers[in_launch] = all_->accessors.number(accessor) + 1;
+    }
+    const Touch touch = touch_of(all_->accessors, numbers[in_launch] - 1, operation.clock,
+                                 is_early ? early : before);
+    const Accessor& accessor = *touch.accessor;
     all_->bytes.check_and_add_block(address, bytes, touch, [&](const Conflict& conflict) {
       const Accessor& earlier = all_->accessors[conflict.earlier.number()];
       const bool is_own =
@@ -197,10 +279,8 @@ void DeviceRaces::end(const LaunchRaces& launch, Findings& findings) {
   });
 }
 
-void DeviceRaces::host_operation(const StreamOperation& operation, const std::string& name,
-                                 std::span<const MemoryRange> reads,
-                                 std::span<const MemoryRange> writes, Findings& findings) {
-  forget_what_is_over();
+void DeviceRaces::lay_host(const Ended& ended, Findings& findings) {
+  const StreamOperation& operation = ended.operation;
   View before;
   before.generic = operation.before;
   before.generic.learn_chain(operation.chain, operation.clock);
@@ -209,11 +289,12 @@ void DeviceRaces::host_operation(const StreamOperation& operation, const std::st
   accessor.is_async = true;
   accessor.unit = "copy of the host";
   accessor.source = static_cast<uint32_t>(sources_.size());
-  sources_.push_back({OperationShape{nullptr, {}, {}, name}, 0});
+  sources_.push_back({OperationShape{nullptr, {}, {}, ended.name}, 0});
   for (const bool is_write : {false, true}) {
     accessor.writes = is_write;
-    const Touch touch = touch_of(all_->accessors, accessor, operation.clock, before);
-    for (const MemoryRange& range : is_write ? writes : reads)
+    const Touch touch =
+        touch_of(all_->accessors, all_->accessors.number(accessor), operation.clock, before);
+    for (const MemoryRange& range : is_write ? ended.writes : ended.reads)
       all_->bytes.check_and_add(
           range.address, range.size_bytes, touch, [&](const Conflict& conflict) {
             const Accessor& earlier = all_->accessors[conflict.earlier.number()];
@@ -335,8 +416,16 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
   accessor.is_poll = strength.is_volatile && !accessor.writes && is_poll(*origin.instruction);
   accessor.scope = strength.scope;
   accessor.unit = event.atomic ? "atomic" : accessor.writes ? "store" : "load";
+  Numbered& numbered =
+      numbered_[(reinterpret_cast<uintptr_t>(origin.instruction) / sizeof(Instruction) +
+                 accessor.agent) %
+                numbered_.size()];
+  if (numbered.instruction != origin.instruction || numbered.agent != accessor.agent ||
+      numbered.is_early != accessor.is_early)
+    numbered = {origin.instruction, accessor.agent, accessor.is_early,
+                shadow_->accessors.number(accessor)};
   Touch touch;
-  touch.number = shadow_->accessors.number(accessor);
+  touch.number = numbered.number;
   touch.accessor = &shadow_->accessors[touch.number];
   touch.clock = detector_.threads().now(origin);
   touch.fenced = &View::async_global;
@@ -558,8 +647,8 @@ void GlobalRaces::read_by_threads(const CopyEvent& event) {
     Accessor accessor = accessor_of(origin);
     accessor.unit = "cp.async";
     detector_.threads().for_groups(origin, [&](LaneMask, const LaneGroup& group) {
-      Touch touch =
-          touch_of(shadow_->accessors, accessor, detector_.threads().now(origin), group.view);
+      Touch touch = touch_of(shadow_->accessors, shadow_->accessors.number(accessor),
+                             detector_.threads().now(origin), group.view);
       touch.lanes = origin.lanes;
       touch.warp = accessor.agent;
       shadow_->bytes.check_and_add(
@@ -672,10 +761,30 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
   else if (group != nullptr && knows(group->relaxed))
     missing = Missing::release_acquire;
   const LaneMask earlier_lanes = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
-  detector_.report(missing, earlier, earlier_lanes, later,
-                   conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane),
-                   memory_text(detector_.cluster().memory(), conflict.address, conflict.bytes),
-                   /*hardware_accepts=*/both_strong && (earlier.is_volatile || later.is_volatile));
+  const LaneMask lanes = conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane);
+  // Texts of the kinds speak of mbarriers.
+  const char* fix = "";
+  if (missing == Missing::wider_scope)
+    fix =
+        "use the scope of the GPU between CTAs: __threadfence() for __threadfence_block(), "
+        "atomicAdd "
+        "for atomicAdd_block, .gpu for .cta";
+  else if (missing == Missing::release_acquire)
+    fix =
+        "put __threadfence() behind {first} and before its thread writes the flag, and another one "
+        "behind the wait for the flag and before {second}; or write the flag with .release and "
+        "read "
+        "it with .acquire";
+  detector_.add_finding(missing, earlier.instruction, later.instruction, [&] {
+    Finding finding;
+    finding.missing = missing;
+    finding.earlier = launch_->side_of(earlier, earlier_lanes);
+    finding.later = launch_->side_of(later, lanes);
+    finding.memory = memory_text(detector_.cluster().memory(), conflict.address, conflict.bytes);
+    finding.hardware_accepts = both_strong && (earlier.is_volatile || later.is_volatile);
+    finding.fix = fix;
+    return finding;
+  });
 }
 
 void GlobalRaces::on_end(RunStatus) { launch_->take(cluster_index_, shadow_); }

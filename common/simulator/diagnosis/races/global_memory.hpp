@@ -10,7 +10,9 @@
 /// global memory
 /// ("linked") share the first shadow, and run on one host thread at this level.
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,6 +67,8 @@ class LaunchRaces {
   void take(uint64_t cluster, const std::shared_ptr<GlobalShadow>& shadow);
   /// Whether all clusters have ended.
   [[nodiscard]] bool has_ended() const { return taken_ == clusters_; }
+  /// One side of a race, by the cluster that its accessor names.
+  [[nodiscard]] RaceSide side_of(const Accessor& accessor, LaneMask lanes) const;
   /// Races between clusters, so far.
   [[nodiscard]] const Findings& findings() const { return findings_; }
 
@@ -96,22 +100,40 @@ class DeviceRaces {
   /// A launch begins.
   [[nodiscard]] std::shared_ptr<LaunchRaces> begin(Grid& grid);
   /// It has ended: what it did is compared with other operations, and remembered.
-  void end(const LaunchRaces& launch, Findings& findings);
+  void end(std::shared_ptr<const LaunchRaces> launch, Findings& findings);
   /// The host copies or fills memory: bytes that are read and bytes that are written.
-  void host_operation(const StreamOperation& operation, const std::string& name,
-                      std::span<const MemoryRange> reads, std::span<const MemoryRange> writes,
+  void host_operation(const StreamOperation& operation, std::string name,
+                      std::vector<MemoryRange> reads, std::vector<MemoryRange> writes,
                       Findings& findings);
   /// Memory is freed: what comes to lie there is something else.
-  void forget(uint64_t address, uint64_t size_bytes) { all_->bytes.forget(address, size_bytes); }
+  void forget(uint64_t address, uint64_t size_bytes);
 
  private:
+  /// An operation that has ended.
+  struct Ended {
+    StreamOperation operation;
+    std::shared_ptr<const LaunchRaces> launch;  ///< of a kernel
+    std::string name;                           ///< of the host's
+    std::vector<MemoryRange> reads, writes;     ///< of the host's
+  };
+
   void forget_what_is_over();
+  /// Compares an operation with what is remembered if any of it may run at the same time.
+  void end(Ended ended, Findings& findings);
+  /// Lays what an operation did over what others did.
+  void lay(const Ended& ended, Findings& findings);
+  void lay_kernel(const Ended& ended, Findings& findings);
+  void lay_host(const Ended& ended, Findings& findings);
   [[nodiscard]] RaceSide side_of(const Accessor& accessor) const;
 
   DeviceMemory& memory_;
   StreamOrder order_;
   std::optional<StreamOperation> next_;
   bool next_is_programmatic_ = false;
+  /// Operations that everything after them came behind so far: nothing is compared with them before
+  /// one comes that does not.
+  std::deque<Ended> waiting_;
+  std::vector<Clock> laid_;  ///< the last operation of each chain that is in all_
   std::unique_ptr<GlobalShadow> all_ = std::make_unique<GlobalShadow>();
   std::vector<std::pair<OperationShape, uint64_t>> sources_;  ///< operation and cluster
 };
@@ -175,7 +197,14 @@ class GlobalRaces final : public Observer {
     View view;
   };
   std::unordered_map<const View*, Translated> translated_;  ///< see at_home
-  std::vector<Run> runs_;                                   ///< of the access that is checked
+  struct Numbered {
+    const Instruction* instruction = nullptr;
+    uint32_t agent = 0;
+    bool is_early = false;
+    uint32_t number = 0;
+  };
+  std::array<Numbered, 64> numbered_{};  ///< the latest accessors
+  std::vector<Run> runs_;                ///< of the access that is checked
 };
 
 }  // namespace bw::sim::races

@@ -96,6 +96,23 @@ bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, c
   return true;
 }
 
+bool ByteShadow::are_read_by_two(uint64_t address, uint32_t bytes) {
+  const Block* const block = find(address / kBlockBytes);
+  if (block == nullptr) return false;
+  const ShadowEntry* const entries = entries_of(*block);
+  const Accessor* first = nullptr;
+  bool are_two = false;
+  for (uint32_t i = 0; i < block->count; ++i) {
+    if ((entries[i].bytes & bytes) == 0) continue;
+    const Accessor& reader = accessors_[entries[i].number()];
+    if (reader.writes) return false;
+    if ((bytes & ~entries[i].bytes) != 0) continue;
+    are_two = are_two || (first != nullptr && first->agent != reader.agent);
+    first = &reader;
+  }
+  return are_two;
+}
+
 size_t ByteShadow::footprint_bytes() const {
   size_t bytes = pages_.size() * (sizeof(Page) + 4 * sizeof(void*));
   for (const auto& pool : pools_) bytes += pool.capacity() * sizeof(ShadowEntry);

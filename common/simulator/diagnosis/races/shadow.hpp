@@ -121,6 +121,10 @@ class ByteShadow {
     const uint64_t index = address / kBlockBytes;
     visit<true, true>(require(index), index, bytes, touch, {}, found);
   }
+  /// Whether nothing has written these bytes (a mask) of the block at `address`, and two agents
+  /// have read all of them: a third that reads them adds nothing, if no two agents are ever
+  /// ordered.
+  [[nodiscard]] bool are_read_by_two(uint64_t address, uint32_t bytes);
   /// Calls use(address of the block, bytes as a mask, entry) for all that is remembered, ascending
   /// by address.
   template <class Use>

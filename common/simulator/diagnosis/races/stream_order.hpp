@@ -43,8 +43,12 @@ class StreamOrder {
   void host_waits_for_event(const void* event);
   /// See host_waits_for(stream).
   void host_waits_for_all();
-  /// Whether the host knows everything that was submitted to have ended.
+  /// Whether the host knows everything that was submitted, or an operation, to have ended.
   [[nodiscard]] bool host_knows_all() const { return unknown_to_host_ == 0; }
+  /// See host_knows_all.
+  [[nodiscard]] bool host_knows(const StreamOperation& operation) const {
+    return host_.knows_chain(operation.chain, operation.clock);
+  }
 
   /// A handle is no more, and may be given to another stream or event.
   void forget_stream(const void* handle);

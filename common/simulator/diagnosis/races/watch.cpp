@@ -43,7 +43,7 @@ void RaceWatch::on_launch_end(const LaunchResult& result) {
   for (auto launch = launches_.begin(); launch != launches_.end();) {
     if (launch->second->has_ended()) {
       findings_.merge(launch->second->findings());
-      if (result.status == RunStatus::finished) device_.end(*launch->second, findings_);
+      if (result.status == RunStatus::finished) device_.end(launch->second, findings_);
       launch = launches_.erase(launch);
     } else {
       ++launch;
