@@ -1,5 +1,6 @@
 #include "common/simulator/diagnosis/races/finding.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -178,6 +179,23 @@ std::string describe(const char* order, const RaceSide& side) {
                      side.accessor.is_async ? ", issued here" : "", side.place);
 }
 
+/// The race that the report begins with: the first, or one of the same lines that says more. Where
+/// threads of several warps race, a synchronisation of the warp mends nothing.
+const Finding& leading(const Findings& findings) {
+  const Finding& first = findings.all().front();
+  if (first.missing != Missing::warp_order) return first;
+  const auto lines = [](const Finding& finding) {
+    return std::minmax(finding.earlier.line, finding.later.line);
+  };
+  for (const Finding& other : findings.all()) {
+    const bool is_wider = other.missing == Missing::order ||
+                          other.missing == Missing::cluster_order ||
+                          other.missing == Missing::global_order;
+    if (is_wider && lines(other) == lines(first)) return other;
+  }
+  return first;
+}
+
 }  // namespace
 
 RaceSide describe_side(Cluster& cluster, const Accessor& accessor, LaneMask lanes) {
@@ -212,7 +230,7 @@ void Findings::merge(const Findings& other) {
 }
 
 Report report_of(const Findings& findings) {
-  const Finding& first = findings.all().front();
+  const Finding& first = leading(findings);
   const Kind& kind = kind_of(first.missing);
   Report report{.code = code_of(first.missing)};
   report.what = fmt::format("race: the {} {} {}, which the {} has {}: {}", first.later.unit,
@@ -226,8 +244,10 @@ Report report_of(const Findings& findings) {
     report.details.push_back(
         fmt::format("this pair of lines has raced {} more",
                     first.count == 2 ? "once" : fmt::format("{} times", first.count - 1)));
-  for (size_t i = 1; i < findings.all().size() && i < kMostListed; ++i) {
-    const Finding& other = findings.all()[i];
+  size_t listed = 1;
+  for (const Finding& other : findings.all()) {
+    if (&other == &first) continue;
+    if (++listed > kMostListed) break;
     report.details.push_back(fmt::format("also: the {} at {} and, first, the {} at {}: {} ({})",
                                          other.later.unit, other.later.line, other.earlier.unit,
                                          other.earlier.line, kind_of(other.missing).what,
@@ -239,8 +259,12 @@ Report report_of(const Findings& findings) {
   report.rule = fmt::format("{} (PTX ISA, \"{}\")", kind.rule, kind.section);
   report.fix = with_lines(first.fix.empty() ? kind.fix : first.fix, first);
   report.hardware_accepts = first.hardware_accepts;
-  report.places = {first.later.source, first.earlier.source};
-  report.places[1].role = kFirst;
+  // A copy of the host has no line.
+  if (!first.later.source.path.empty()) report.places.push_back(first.later.source);
+  if (!first.earlier.source.path.empty()) {
+    report.places.push_back(first.earlier.source);
+    if (report.places.size() > 1) report.places.back().role = kFirst;
+  }
   return report;
 }
 
