@@ -116,7 +116,7 @@ def _find_scor(folder):
 _UNWRITTEN = (("BW_SIM_MEMORY_CHECKS", "unwritten"),)
 _LEAKS = (("BW_SIM_MEMORY_CHECKS", "leaks"),)
 # The faults that NVIDIA has planted in the samples of its compute-sanitizer. Those of one program are
-# looked for in one run each, since the first may end the program.
+# looked for in one run each, in which the program goes on behind a fault.
 _SAMPLES = (
     ("Memcheck/memcheck_demo.cu", "misaligned", FAULT, "unaligned_kernel", "", ()),
     ("Memcheck/memcheck_demo.cu", "out_of_bounds", FAULT, "out_of_bounds_function", "", ()),
@@ -141,7 +141,7 @@ def _find_sanitizer(folder):
         if (place / file).is_file():
             name = Path(file).stem + (f".{part}" if part else "")
             programs.append(Program(name, place / file, expected, function=function, pattern=pattern,
-                                    environment=environment + (("BW_SIM_ON_ERROR", "return"),)))
+                                    environment=environment + (("BW_SIM_ON_ERROR", "continue"),)))
     return programs
 
 
