@@ -268,6 +268,9 @@ void Detector::on_access(const AccessEvent& event) {
     accessor.writes = writes;
     accessor.is_strong = is_strong;
     if (is_strong) accessor.scope = semantics_of(origin, order, MemoryScope::gpu).scope;
+    accessor.is_volatile = order == MemoryOrder::is_volatile;
+    accessor.is_poll =
+        accessor.is_volatile && !writes && polls_.contains(cluster_.kernel(), *origin.instruction);
     accessor.unit = unit;
     Touch touch = touch_of(accessor, origin, threads_.now(origin));
     threads_.for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
@@ -788,14 +791,30 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
   return earlier.cta_rank == later.cta_rank ? Missing::order : Missing::cluster_order;
 }
 
+bool Detector::sees(const Conflict& conflict, const Touch& touch) {
+  const Accessor& earlier = accessors_[conflict.earlier.number()];
+  const LaneMask earlier_lane = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
+  const Origin origin{touch.accessor->instruction, touch.accessor->cta_rank, touch.accessor->warp,
+                      conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
+  bool is_seen = false;
+  threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
+    is_seen = is_seen || group.relaxed.generic.knows_lanes(earlier.agent, earlier_lane,
+                                                           conflict.earlier.clock);
+  });
+  return is_seen;
+}
+
 void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta_rank) {
   const Accessor& earlier = accessors_[conflict.earlier.number()];
+  const bool exchanges_volatile = earlier.is_volatile && touch.accessor->is_volatile;
+  // What strong reads have seen comes before what the thread does behind them to volatile data.
+  if (exchanges_volatile && sees(conflict, touch)) return;
   const Missing missing = missing_between(conflict, touch);
   report(missing, earlier, conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane),
          *touch.accessor, conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane),
          fmt::format("{} byte{} of shared memory at {}", conflict.bytes,
                      conflict.bytes == 1 ? "" : "s", shared_name(cta_rank, conflict.address)),
-         missing == Missing::address_word);
+         missing == Missing::address_word || exchanges_volatile);
 }
 
 void Detector::report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,

@@ -21,6 +21,7 @@
 
 #include "common/simulator/diagnosis/races/finding.hpp"
 #include "common/simulator/diagnosis/races/handover.hpp"
+#include "common/simulator/diagnosis/races/polls.hpp"
 #include "common/simulator/diagnosis/races/shadow.hpp"
 #include "common/simulator/diagnosis/races/threads.hpp"
 #include "common/simulator/machine/execution.hpp"
@@ -109,6 +110,10 @@ class Detector final : public Observer {
 
  private:
   struct State;
+
+  /// Whether strong reads of the later access's threads have found what was handed on behind the
+  /// earlier one, although nothing made that an order.
+  [[nodiscard]] bool sees(const Conflict& conflict, const Touch& touch);
   struct Barrier;
 
   [[nodiscard]] Touch touch_of(const Accessor& accessor, const Origin& origin, Clock clock);
@@ -137,6 +142,7 @@ class Detector final : public Observer {
   Threads threads_;
   AccessorTable accessors_;
   std::deque<ByteShadow> shared_;
+  Polls polls_;
   Findings findings_;
   std::function<void(const Findings&, const ShadowUse&)> sink_;
   std::vector<std::unique_ptr<Observer>> parts_;

@@ -30,11 +30,6 @@ bool is_written_strong(MemoryOrder order) {
   return order != MemoryOrder::unspecified && order != MemoryOrder::weak;
 }
 
-bool is_memory_access(const OpcodeRow& row) {
-  return row.base.starts_with("ld") || row.base.starts_with("st") || row.base.starts_with("atom") ||
-         row.base.starts_with("red");
-}
-
 /// "16 bytes at 0x7f..., 32 bytes into cudaMalloc of 4096 bytes".
 std::string memory_text(DeviceMemory& memory, uint64_t address, uint32_t bytes) {
   const Allocation* const allocation = memory.find(address);
@@ -355,26 +350,6 @@ const View& GlobalRaces::at_home(const Released& released) {
   return known.view;
 }
 
-bool GlobalRaces::is_poll(const Instruction& instruction) {
-  const auto [found, is_new] = polls_.try_emplace(&instruction, false);
-  if (!is_new) return found->second;
-  // Alone with its loop: between it and the jump back no other instruction accesses memory.
-  const Kernel& kernel = detector_.cluster().kernel();
-  const std::vector<Instruction>& code = kernel.code();
-  const auto index = static_cast<size_t>(&instruction - code.data());
-  for (size_t next = index + 1; next < code.size(); ++next) {
-    const OpcodeRow& row = kernel.row(code[next]);
-    if (is_memory_access(row) || row.base == "ret" || row.base == "exit") break;
-    if (row.base != "bra" || code[next].target > index) continue;
-    const auto begin = code.begin() + code[next].target;
-    found->second =
-        std::none_of(begin, code.begin() + static_cast<std::ptrdiff_t>(index),
-                     [&](const Instruction& one) { return is_memory_access(kernel.row(one)); });
-    break;
-  }
-  return found->second;
-}
-
 GlobalRaces::Strength GlobalRaces::strength_of(const AccessEvent& event) const {
   const Instruction& instruction = *event.origin.instruction;
   const MemoryOrder order = instruction.order;
@@ -413,7 +388,8 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
   accessor.writes = event.access != Access::read;
   accessor.is_strong = strength.is_strong;
   accessor.is_volatile = strength.is_volatile;
-  accessor.is_poll = strength.is_volatile && !accessor.writes && is_poll(*origin.instruction);
+  accessor.is_poll = strength.is_volatile && !accessor.writes &&
+                     polls_.contains(detector_.cluster().kernel(), *origin.instruction);
   accessor.scope = strength.scope;
   accessor.unit = event.atomic ? "atomic" : accessor.writes ? "store" : "load";
   Numbered& numbered =

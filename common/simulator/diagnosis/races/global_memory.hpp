@@ -23,6 +23,7 @@
 
 #include "common/simulator/diagnosis/races/detector.hpp"
 #include "common/simulator/diagnosis/races/location_order.hpp"
+#include "common/simulator/diagnosis/races/polls.hpp"
 #include "common/simulator/diagnosis/races/stream_order.hpp"
 
 namespace bw::sim::races {
@@ -179,8 +180,6 @@ class GlobalRaces final : public Observer {
   [[nodiscard]] ThreadOrder& thread(const Origin& origin, int lane);
   /// What somebody, maybe of another cluster, has handed on, in this cluster's numbers.
   [[nodiscard]] const View& at_home(const Released& released);
-  /// Whether a load is alone with its loop, which waits for what it reads to change.
-  [[nodiscard]] bool is_poll(const Instruction& instruction);
   /// The lanes that touch bytes (a mask) of a block.
   [[nodiscard]] static LaneMask lanes_at(const ShadowEntry& entry, uint32_t bytes);
   [[nodiscard]] Accessor accessor_of(const Origin& origin) const;
@@ -191,7 +190,7 @@ class GlobalRaces final : public Observer {
   uint64_t cluster_index_ = 0;
   std::unordered_map<uint32_t, ThreadOrder> threads_;      ///< by warp and lane
   std::unordered_map<uint32_t, LaneMask> past_grid_wait_;  ///< by warp
-  std::unordered_map<const Instruction*, bool> polls_;     ///< see is_poll
+  Polls polls_;
   struct Translated {
     SharedView original;  ///< keeps its address from being used again
     View view;
