@@ -110,7 +110,7 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
         grid->kernel().name(), result.clusters, result.cycles, result.warp_instructions,
         result.wall_seconds,
         static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6,
-        summation_name(settings_.summation));
+        summation_name(settings_.resolved_summation()));
     for (const Warning& warning : result.warnings)
       fmt::print(stderr, ", {} {}", row_of(warning.report.code).id, counted(warning.count, "time"));
     fmt::print(stderr, "\n");

@@ -57,6 +57,7 @@ enum class WaitKind : uint8_t {
   bulk_group,      ///< object: groups allowed to be pending
   cp_async_group,  ///< object: groups allowed to be pending
   wgmma_group,     ///< object: groups allowed to be pending
+  register_pool,   ///< object: registers a thread, detail: registers missing in the pool
   tcgen05_alloc,   ///< object: columns
   tcgen05_wait,
   global_order,  ///< an operation that is ordered among all clusters of the grid

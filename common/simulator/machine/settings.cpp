@@ -89,6 +89,12 @@ const char* summation_name(SummationModel model) {
   return "";
 }
 
+SummationModel Settings::resolved_summation() const {
+  constexpr uint32_t kHopper = 9;
+  if (summation != SummationModel::machine) return summation;
+  return machine->major == kHopper ? SummationModel::hopper : SummationModel::sequential;
+}
+
 Settings Settings::from_environment(const MachineDescription& fallback) {
   constexpr uint64_t kMostThreads = 1024;
   constexpr uint64_t kMostSms = 4096;

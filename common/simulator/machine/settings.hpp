@@ -63,6 +63,10 @@ struct Settings {
   /// At the machine's clock.
   [[nodiscard]] double nanoseconds_of(double cycles) const { return cycles / machine->clock_ghz; }
 
+  /// How this launch sums: `summation`, or what stands for SummationModel::machine: on Hopper what
+  /// an H100 does, else a chain.
+  [[nodiscard]] SummationModel resolved_summation() const;
+
   /// Defaults overridden by the environment; `fallback` is the machine where that names none.
   /// Throws SimulationError{launch} for a value that cannot be read, naming the variable, the value
   /// and what is allowed.

@@ -4,6 +4,7 @@
 
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/unit_state.hpp"
+#include "common/simulator/units/control/register_pool.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
@@ -29,7 +30,8 @@ struct CtaUnits final : CtaUnitState {
         wgmma(cta),
         tma(cta),
         bulk_groups(cta),
-        cp_async_groups(cta) {}
+        cp_async_groups(cta),
+        registers(cta) {}
 
   MbarrierUnit mbarriers;         ///< in its shared memory
   NamedBarriers named_barriers;   ///< of the CTA
@@ -40,6 +42,7 @@ struct CtaUnits final : CtaUnitState {
   TmaEngine tma;                  ///< that it issues to
   BulkGroups bulk_groups;         ///< of its threads
   CpAsyncGroups cp_async_groups;  ///< of its threads
+  RegisterPool registers;         ///< of its warps
 };
 
 /// The units that the CTAs of a cluster share.

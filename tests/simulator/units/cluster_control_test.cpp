@@ -76,12 +76,32 @@ TEST(GridDependency, BothFormsPass) {
             (Words{3}));
 }
 
-TEST(SetMaxRegisters, IncreaseAndDecrease) {
-  EXPECT_EQ(
-      run_body("  setmaxnreg.dec.sync.aligned.u32 24;\n  setmaxnreg.inc.sync.aligned.u32 232;\n"
-               "  mov.u32 %r5, 3;\n  st.global.u32 [%rd0], %r5;\n",
-               384, 1),
-      (Words{3}));
+/// The first warpgroup gives registers up after a while; the two others, with `count` each, store
+/// whether they have waited for that.
+std::string register_exchange(int kept, int count) {
+  return "  .reg .pred %q; .reg .u64 %t;\n"
+         "  setp.lt.u32 %q, %r0, 128;\n  @!%q bra TAKE;\n"
+         "  nanosleep.u32 5000;\n"
+         "  setmaxnreg.dec.sync.aligned.u32 " +
+         std::to_string(kept) +
+         ";\n  bra.uni DONE;\n"
+         "TAKE:\n  setmaxnreg.inc.sync.aligned.u32 " +
+         std::to_string(count) +
+         ";\n"
+         "  mov.u64 %t, %globaltimer;\n"
+         "  setp.gt.u64 %q, %t, 2500;\n  selp.u32 %r5, 1, 2, %q;\n"
+         "  st.global.u32 [%rd0], %r5;\nDONE:\n";
+}
+
+TEST(SetMaxRegisters, AnIncreaseWaitsForWhatOthersGiveUp) {
+  // 384 threads have 168 each: 40 + 2 * 232 = 3 * 168.
+  EXPECT_EQ(run_body(register_exchange(40, 232), 384, 1), (Words{1}));
+  EXPECT_EQ(run_body(register_exchange(40, 168), 384, 1), (Words{2}));  // they have as many
+}
+
+TEST(SetMaxRegisters, MoreThanWhatOthersGiveUpIsADeadlock) {
+  expect_fault(FaultKind::deadlock, {"waits for 240 registers a thread", "setmaxnreg.dec"},
+               [] { run_body(register_exchange(40, 240), 384, 1); });
 }
 
 TEST(SetMaxRegistersFault, CountOutOfRange) {

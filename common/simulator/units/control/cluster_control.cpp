@@ -10,10 +10,10 @@
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/limits.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -108,44 +108,35 @@ void bind_griddepcontrol(Binder& binder) {
                            : depend_on_grid<Operation::grid_launch_dependents>;
 }
 
-// setmaxnreg. Registers are not limited in this machine, so the instruction changes nothing; it is
-// checked against the register pool of the CTA as hardware would allot it: every thread gets what
-// fits when the register file of the SM is divided among the CTAs that the kernel asks to be
-// resident.
 constexpr int64_t kLeastRegisters = 24;
 constexpr int64_t kMostRegisters = 256;
-constexpr int64_t kMostRegistersAtLaunch = 255;
 constexpr int64_t kRegisterGranularity = 8;
 constexpr uint32_t kWarpgroupThreads = 128;
 
 Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
-  const ptx::EntryDirectives& directives = strand.cluster->kernel().function().directives;
+  RegisterPool& registers = units_of(strand).registers;
   const auto threads = static_cast<uint32_t>(strand.cta->warps.size()) * uint32_t{kWarpLanes};
-  const uint32_t share = kRegistersPerSm / std::max(1u, directives.min_ctas_per_sm);
-  int64_t at_launch = std::min<int64_t>(share / threads, kMostRegistersAtLaunch);
-  if (directives.max_registers != 0)
-    at_launch = std::min<int64_t>(at_launch, directives.max_registers);
-  at_launch = at_launch / kRegisterGranularity * kRegisterGranularity;
-  const int64_t pool = at_launch * threads;
+  const int64_t at_launch = registers.at_launch(), all = at_launch * threads;
   const uint32_t group = std::min(threads, kWarpgroupThreads);
   const int64_t least = instruction.immediate * group + kLeastRegisters * (threads - group);
-  if (least > pool) {
+  if (least > all) {
     Site{strand, instruction, active}.fault(
         {.code = FaultCode::register_pool,
          .what =
              fmt::format("setmaxnreg.inc to {} registers can never be satisfied: a CTA of {} "
                          "threads has {} registers ({} a thread), and one warpgroup with that many "
                          "needs {} even if all others keep only {}",
-                         instruction.immediate, threads, pool, at_launch, least, kLeastRegisters),
+                         instruction.immediate, threads, all, at_launch, least, kLeastRegisters),
          .rule = "setmaxnreg.inc blocks until the CTA's register pool has enough",
          .fix = "ask for fewer registers, or launch fewer threads"});
   }
-  return Flow::next;
+  return registers.increase(strand, instruction.immediate);
 }
 
 Flow decrease_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
+  units_of(strand).registers.decrease(strand, instruction.immediate);
   return Flow::next;
 }
 
@@ -161,11 +152,12 @@ void bind_setmaxnreg(Binder& binder) {
       binder.modifiers.get("action") == "inc" ? increase_registers : decrease_registers;
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind) {
+constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                        Effect effect = Effect::warp) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = Effect::warp,
+          .effect = effect,
           .cycles = costs::kAlu,
           .section = base};
 }
@@ -174,7 +166,7 @@ constexpr OpcodeRow kRows[] = {
     row("mapa", "[shared::cluster] type=u32|u64", bind_mapa),
     row("getctarank", "[shared::cluster] type=u32|u64", bind_getctarank),
     row("griddepcontrol", "action=launch_dependents|wait", bind_griddepcontrol),
-    row("setmaxnreg", "action=inc|dec sync aligned u32", bind_setmaxnreg),
+    row("setmaxnreg", "action=inc|dec sync aligned u32", bind_setmaxnreg, Effect::cluster),
 };
 
 }  // namespace

@@ -4,10 +4,10 @@
 /// leaves both to the implementation; every matrix instruction of the simulator sums through the
 /// interface here, so that a model is one class and a run says which one it used.
 ///
-/// | model | rule | default of |
+/// | model | rule | default on |
 /// |---|---|---|
-/// | sequential | one chain of fp32 fused multiply-adds in ascending order of k | tcgen05 |
-/// | hopper | what an H100 does, step by step | Hopper's instructions |
+/// | sequential | one chain of fp32 fused multiply-adds in ascending order of k | Blackwell |
+/// | hopper | what an H100 does, step by step | Hopper |
 ///
 /// Settings::summation chooses (BW_SIM_ACCUMULATION). What a B200 does nobody here could measure.
 
@@ -77,17 +77,5 @@ class Accumulation {
 /// The model of that name; not SummationModel::machine. Throws SimulationError{launch} for a model
 /// that this build does not have.
 [[nodiscard]] const Accumulation& accumulation(SummationModel model);
-
-/// `chosen`, or what stands for SummationModel::machine: `by_default`.
-[[nodiscard]] constexpr SummationModel resolved(SummationModel chosen, SummationModel by_default) {
-  return chosen == SummationModel::machine ? by_default : chosen;
-}
-
-/// Default of the fifth-generation tensor core (tcgen05).
-inline constexpr SummationModel kTcgen05Summation = SummationModel::sequential;
-/// Default of Hopper's warpgroups (wgmma).
-inline constexpr SummationModel kWgmmaSummation = SummationModel::hopper;
-/// Default of a warp's products from memory to memory (wmma).
-inline constexpr SummationModel kWmmaSummation = SummationModel::hopper;
 
 }  // namespace bw::sim

@@ -6,16 +6,8 @@
 
 namespace bw::sim {
 
-/// One step of an instruction, its K products and the accumulator, is one sum:
-/// - Products are exact. Each has the exponents of its factors added; a subnormal factor has that
-/// of
-///   the smallest normal number. The accumulator has its own.
-/// - All terms are aligned to the largest exponent among those that are not zero; what lies below
-///   2^-fraction_bits of it is cut off, towards zero. The sum of what is left is exact.
-/// - The result keeps `result_bits` fraction bits; the others are cut off, towards zero. As f16 it
-///   is rounded instead, to nearest even. A zero is positive.
-/// - A NaN, an infinity times zero or infinities of both signs give the NaN 0x7fffffff (f16:
-/// 0x7fff).
+/// One step of an instruction, its K products and the accumulator, is one sum: hopper_sum.hpp has
+/// the rule.
 class HopperAccumulation final : public Accumulation {
  public:
   /// By the rule above.

@@ -1,6 +1,6 @@
 #pragma once
 /// \file
-/// The sums of FP8 products as HopperAccumulation describes them, many at once.
+/// The sums of FP8 products by the rule of hopper_sum.hpp, many at once.
 ///
 /// All 32 products of a step are exact in fp32, and so is their sum once the terms are cut: it has
 /// 21 bits. Adding to an accumulator whose last bit is the last kept one, in the rounding mode
@@ -11,13 +11,16 @@
 #include <span>
 
 #include "common/simulator/units/tensor_core/accumulation.hpp"
+#include "common/simulator/units/tensor_core/hopper_sum.hpp"
 
 namespace bw::sim {
 
 /// Products of a step.
 inline constexpr size_t kFp8Step = 32;
 /// Fraction bits that are kept of a term and of a result.
-inline constexpr int kFp8FractionBits = 13;
+inline constexpr int kFp8FractionBits = kHopperFp8Precision.fraction_bits;
+static_assert(kHopperFp8Precision.result_bits == kFp8FractionBits,
+              "the result keeps as many bits as the terms");
 
 /// Sums tiles of FP8 that share B (at most kMostJointTiles; k a multiple of kFp8Step). False, and
 /// nothing is written, where an operand is not finite, an accumulator is outside of the range that

@@ -2,7 +2,7 @@
 /// mma.sync and mma.sp: a warp multiplies matrices that its registers hold.
 ///
 /// Integers and bits are summed exactly, f64 by fused multiply-adds in ascending order of k. Other
-/// floats are summed by the accumulation model of the run: Hopper's (warp_mma_sum.hpp), or a chain
+/// floats are summed by the accumulation model of the run: Hopper's (hopper_sum.hpp), or a chain
 /// of fp32 fused multiply-adds, of which an f16 D is rounded at its end.
 ///
 /// ptxas makes of an FP8 form two half as large ones of f16, for sm_90 and for sm_100: of each four
@@ -25,9 +25,9 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/accumulation.hpp"
+#include "common/simulator/units/tensor_core/hopper_sum.hpp"
 #include "common/simulator/units/tensor_core/mma_fragment.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
-#include "common/simulator/units/tensor_core/warp_mma_sum.hpp"
 
 namespace bw::sim {
 namespace {
@@ -186,15 +186,6 @@ class CodeMatrix {
   std::array<std::byte, kMaxRows * kMaxRealK * sizeof(uint16_t)> raw_{};
 };
 
-/// The run's accumulation model; where it does not choose, the machine's: an H100's is known.
-SummationModel model_of(const Strand& strand) {
-  constexpr uint32_t kHopper = 9;
-  const Settings& settings = strand.cluster->settings();
-  return resolved(settings.summation, settings.machine->major == kHopper
-                                          ? SummationModel::hopper
-                                          : SummationModel::sequential);
-}
-
 /// Exponent of the smallest normal number of a format as the tensor core sees it (FP8 as f16).
 int least_exponent(MmaFormat format) {
   constexpr int kOfF16 = -14, kOfF32 = -126;
@@ -226,7 +217,7 @@ struct RealProduct {
 };
 
 void RealProduct::multiply(const Strand& strand, const MmaForm& form) {
-  const SummationModel model = model_of(strand);
+  const SummationModel model = strand.cluster->settings().resolved_summation();
   if (!is_fp8(form.a.format)) return step(model, form, 0, form.k);
   const std::array<float, kMmaColumns* kMaxRows> c = d;
   d.fill(0.0f);
@@ -246,10 +237,10 @@ void RealProduct::step(SummationModel model, const MmaForm& form, int first, int
 }
 
 void RealProduct::step_as_on_hopper(const MmaForm& form, int first, int count) {
-  WarpMmaStep sum;
+  HopperStep sum;
   sum.a_stride = kMaxRows;
-  sum.k = count;
-  sum.least_exponent = least_exponent(form.a.format);
+  sum.k = static_cast<size_t>(count);
+  sum.least_a = sum.least_b = least_exponent(form.a.format);
   sum.half_result = form.half_d;
   for (int column = 0; column < kMmaColumns; ++column)
     for (int row = 0; row < kMaxRows; ++row) {
@@ -257,7 +248,7 @@ void RealProduct::step_as_on_hopper(const MmaForm& form, int first, int count) {
       sum.b = b.data() + column * form.k + first;
       sum.used = used[static_cast<size_t>(row)] >> first;
       float& value = at({row, column});
-      value = hopper_warp_mma_sum(sum, value);
+      value = hopper_sum(sum, value);
     }
 }
 

@@ -59,7 +59,7 @@ TensorCore::~TensorCore() = default;
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, MmaOperation operation) {
   if (model_ == nullptr)
-    model_ = &accumulation(resolved(cta_.cluster->settings().summation, kTcgen05Summation));
+    model_ = &accumulation(cta_.cluster->settings().resolved_summation());
   push(now, origin, tensor_core_timing::interval(operation), tensor_core_timing::latency(operation),
        std::move(operation));
 }

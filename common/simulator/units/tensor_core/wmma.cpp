@@ -387,7 +387,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
     write_fragment(strand, i, product.d, multiply_doubles(product, a, b, c));
   } else {
     const Accumulation& model =
-        accumulation(resolved(strand.cluster->settings().summation, kWmmaSummation));
+        accumulation(strand.cluster->settings().resolved_summation());
     write_fragment(strand, i, product.d, multiply_floats(product, model, a, b, c));
   }
   return Flow::next;
