@@ -125,34 +125,6 @@ BW_CUDART_API CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatu
 }
 BW_CUDART_TWIN(cuStreamIsCapturing, _ptsz)
 
-BW_CUDART_API CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
-                                                   unsigned long long flags) {
-  return driver_call("cuGraphInstantiateWithFlags",
-                     [&] { return cudaGraphInstantiate(exec, graph, flags); });
-}
-
-BW_CUDART_API CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
-  return driver_call("cuGraphLaunch", [&] { return cudaGraphLaunch(exec, stream); });
-}
-BW_CUDART_TWIN(cuGraphLaunch, _ptsz)
-
-BW_CUDART_API CUresult cuGraphUpload(CUgraphExec exec, CUstream stream) {
-  return driver_call("cuGraphUpload", [&] { return cudaGraphUpload(exec, stream); });
-}
-BW_CUDART_TWIN(cuGraphUpload, _ptsz)
-
-BW_CUDART_API CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  return driver_call("cuGraphExecDestroy", [&] { return cudaGraphExecDestroy(exec); });
-}
-
-BW_CUDART_API CUresult cuGraphDestroy(CUgraph graph) {
-  return driver_call("cuGraphDestroy", [&] { return cudaGraphDestroy(graph); });
-}
-
-BW_CUDART_API CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
-  return driver_call("cuGraphGetNodes", [&] { return cudaGraphGetNodes(graph, nodes, count); });
-}
-
 // Names without a version, which programs that look functions up themselves use. Their parameters
 // are the same.
 BW_DRIVER_OLD_NAME(cuStreamDestroy_v2, "cuStreamDestroy")

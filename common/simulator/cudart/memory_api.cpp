@@ -1,7 +1,8 @@
 /// \file
-/// Allocation, pointer attributes and what goes with them. All memory comes from the device's
-/// range, which host code can read and write as well, so pinned and managed memory need nothing
-/// special.
+/// Allocation, pointer attributes and what goes with them. What is allocated comes from the
+/// device's range, which host code can read and write as well, so pinned and managed memory need
+/// nothing special. A device address is the host's, so that memory of cudaHostRegister stays where
+/// it is.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -114,8 +115,8 @@ BW_CUDART_API cudaError_t cudaHostGetDevicePointer(void** device, void* host, un
         runtime.find_allocation(reinterpret_cast<uint64_t>(host));
     if (allocation == nullptr || allocation->type != cudaMemoryTypeHost) {
       explain(FaultCode::call_not_an_allocation, "cudaHostGetDevicePointer",
-              "the address is not in memory of cudaMallocHost or cudaHostAlloc; kernels cannot "
-              "reach other host memory in the simulator, memory of cudaHostRegister included");
+              "the address is not in memory of cudaMallocHost, cudaHostAlloc or cudaHostRegister; "
+              "kernels cannot reach other host memory");
       return cudaErrorInvalidValue;
     }
     *device = host;
@@ -134,13 +135,30 @@ BW_CUDART_API cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
   });
 }
 
-// Pinning makes copies faster on a GPU and has no meaning here.
-BW_CUDART_API cudaError_t cudaHostRegister(void* pointer, size_t, unsigned) {
-  return record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess);
+BW_CUDART_API cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
+  return device_api([&](Runtime& runtime) {
+    if (pointer == nullptr || bytes == 0) return cudaErrorInvalidValue;
+    if (runtime.register_host(reinterpret_cast<uint64_t>(pointer), bytes, flags))
+      return cudaSuccess;
+    explain(FaultCode::call_not_an_allocation, "cudaHostRegister",
+            "some of the bytes are registered already, or come from the simulator's own memory; "
+            "call cudaHostUnregister first, and register no memory of cudaMallocHost");
+    return cudaErrorHostMemoryAlreadyRegistered;
+  });
 }
 
 BW_CUDART_API cudaError_t cudaHostUnregister(void* pointer) {
-  return record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess);
+  return device_api([&](Runtime& runtime) {
+    if (pointer == nullptr) return cudaErrorInvalidValue;
+    // Kernels may still use the memory.
+    if (!all_done()) {
+      if (const cudaError_t error = wait_until(runtime, all_done); error != cudaSuccess)
+        return error;
+    }
+    return runtime.unregister_host(reinterpret_cast<uint64_t>(pointer))
+               ? cudaSuccess
+               : cudaErrorHostMemoryNotRegistered;
+  });
 }
 
 BW_CUDART_API cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {

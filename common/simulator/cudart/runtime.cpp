@@ -203,10 +203,24 @@ uint64_t Runtime::allocate(size_t size_bytes, cudaMemoryType type, unsigned flag
 bool Runtime::release(uint64_t address, bool host_memory) {
   const auto found = allocations_.find(address);
   if (found == allocations_.end()) return false;
-  if ((found->second.type == cudaMemoryTypeHost) != host_memory) return false;
+  if ((found->second.type == cudaMemoryTypeHost) != host_memory || found->second.is_registered)
+    return false;
   allocations_.erase(found);
   if (written_ != nullptr) written_->remove(address);
   return device().memory().free(address);
+}
+
+bool Runtime::register_host(uint64_t address, size_t size_bytes, unsigned flags) {
+  const std::string description = fmt::format("cudaHostRegister of {} bytes", size_bytes);
+  if (!device().memory().adopt(address, size_bytes, description)) return false;
+  allocations_[address] = {address, size_bytes, cudaMemoryTypeHost, flags, true};
+  return true;
+}
+
+bool Runtime::unregister_host(uint64_t address) {
+  if (!device().memory().forget(address)) return false;
+  allocations_.erase(address);
+  return true;
 }
 
 const ProgramAllocation* Runtime::find_allocation(uint64_t address) const {
@@ -230,7 +244,12 @@ std::vector<std::string> Runtime::leaks() const {
 }
 
 void Runtime::release_all() {
-  for (const auto& [address, allocation] : allocations_) device().memory().free(address);
+  for (const auto& [address, allocation] : allocations_) {
+    if (allocation.is_registered)
+      device().memory().forget(address);
+    else
+      device().memory().free(address);
+  }
   allocations_.clear();
 }
 

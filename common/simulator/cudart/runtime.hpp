@@ -72,7 +72,8 @@ struct ProgramAllocation {
   uint64_t address = 0;                        ///< where it lies
   size_t size_bytes = 0;                       ///< how many bytes
   cudaMemoryType type = cudaMemoryTypeDevice;  ///< of memory, as the runtime names it
-  unsigned flags = 0;                          ///< of cudaHostAlloc
+  unsigned flags = 0;                          ///< of cudaHostAlloc or cudaHostRegister
+  bool is_registered = false;                  ///< the host's own, of cudaHostRegister
 };
 
 /// The CUDA runtime's state: devices, images, functions, memory.
@@ -129,6 +130,10 @@ class Runtime {
                     const std::string& description);
   /// False when no allocation of the type starts there.
   bool release(uint64_t address, bool host_memory);
+  /// Lets kernels reach memory of the host's; false where it overlaps an allocation.
+  bool register_host(uint64_t address, size_t size_bytes, unsigned flags);
+  /// False when no such memory starts there.
+  bool unregister_host(uint64_t address);
   /// The program's allocation that holds the address, or nullptr.
   [[nodiscard]] const ProgramAllocation* find_allocation(uint64_t address) const;
   /// Frees what the process holds.

@@ -99,6 +99,21 @@ bool DeviceMemory::free(uint64_t address) {
   return true;
 }
 
+bool DeviceMemory::adopt(uint64_t address, size_t size_bytes, std::string description) {
+  const std::lock_guard lock(mutex_);
+  const auto behind = allocations_.lower_bound(address);
+  if (behind != allocations_.end() && behind->first < address + size_bytes) return false;
+  if (find(address) != nullptr || in_arena(address) || in_arena(address + size_bytes - 1))
+    return false;
+  allocations_.emplace(address, Allocation{address, size_bytes, true, std::move(description)});
+  return true;
+}
+
+bool DeviceMemory::forget(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  return !in_arena(address) && allocations_.erase(address) != 0;
+}
+
 const Allocation* DeviceMemory::find(uint64_t address) const {
   const Allocation* below = nearest_below(address);
   return below != nullptr && address - below->address < below->size_bytes ? below : nullptr;

@@ -43,6 +43,11 @@ class DeviceMemory {
                                   size_t alignment_bytes = 256, bool writable = true);
   /// Frees an allocation by its start address; false when there is none.
   bool free(uint64_t address);
+  /// Lets kernels reach memory of the host's, outside of the device's range, until `forget`. False,
+  /// and nothing happens, where it overlaps what they can reach already.
+  bool adopt(uint64_t address, size_t size_bytes, std::string description);
+  /// Ends that; false when nothing was adopted there.
+  bool forget(uint64_t address);
   /// The allocation that holds the address, or nullptr.
   [[nodiscard]] const Allocation* find(uint64_t address) const;
   /// The last allocation that held the address and was freed, or nullptr. Nullptr as well once the

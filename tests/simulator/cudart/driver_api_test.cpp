@@ -102,6 +102,118 @@ TEST_F(DriverApi, LoadsAModuleAndLaunchesItsKernel) {
   EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
 }
 
+TEST_F(DriverApi, AKernelReachesMemoryOfTheHostWhileItIsRegistered) {
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
+  CUfunction function = nullptr;
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  std::vector<int> words(100, 0);
+  ASSERT_EQ(cuMemHostRegister(words.data(), words.size() * sizeof(int), 0), CUDA_SUCCESS);
+  CUdeviceptr out = 0;
+  ASSERT_EQ(cuMemHostGetDevicePointer(&out, &words[7], 0), CUDA_SUCCESS);
+  int value = 10;
+  void* parameters[] = {&out, &value};
+  const auto launch = [&] {
+    const CUresult launched =
+        cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr);
+    return launched != CUDA_SUCCESS ? launched : cuCtxSynchronize();
+  };
+  ASSERT_EQ(launch(), CUDA_SUCCESS);
+  EXPECT_EQ(words[7], 14);
+  EXPECT_EQ(words[6], 0);
+  // What overlaps, what is not there, and who may free it.
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cuMemHostRegister(&words[99], 1000, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_EQ(cuMemFreeHost(words.data()), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuMemHostUnregister(&words[1]), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("are registered already"),
+            std::string::npos);
+  ASSERT_EQ(cuMemHostUnregister(words.data()), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemHostUnregister(words.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(launch(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("is not device memory"), std::string::npos);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
+TEST_F(DriverApi, AGraphOfAllKindsOfNodes) {
+  CUmodule module = nullptr;
+  ASSERT_EQ(cuModuleLoadData(&module, kPtx.c_str()), CUDA_SUCCESS);
+  CUfunction function = nullptr;
+  ASSERT_EQ(cuModuleGetFunction(&function, module, "store"), CUDA_SUCCESS);
+  CUdeviceptr words = 0;
+  ASSERT_EQ(cuMemAlloc(&words, 16), CUDA_SUCCESS);
+
+  CUgraph graph = nullptr;
+  ASSERT_EQ(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+  CUgraphNode begin = nullptr, filled = nullptr, stored = nullptr, copied = nullptr, told = nullptr;
+  ASSERT_EQ(cuGraphAddEmptyNode(&begin, graph, nullptr, 0), CUDA_SUCCESS);
+  CUDA_MEMSET_NODE_PARAMS filling{};
+  filling.dst = words;
+  filling.elementSize = 4;
+  filling.value = 5;
+  filling.width = 4;
+  filling.height = 1;
+  ASSERT_EQ(cuGraphAddMemsetNode(&filled, graph, nullptr, 0, &filling, context_), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphAddDependencies(graph, &begin, &filled, nullptr, 1), CUDA_SUCCESS);
+  CUdeviceptr out = words + 8;
+  int value = 30;
+  void* parameters[] = {&out, &value};
+  CUDA_KERNEL_NODE_PARAMS kernel{};
+  kernel.func = function;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
+  kernel.blockDimX = kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.kernelParams = parameters;
+  ASSERT_EQ(cuGraphAddKernelNode(&stored, graph, &filled, 1, &kernel), CUDA_SUCCESS);
+  int result[3] = {};
+  CUDA_MEMCPY3D copy{};
+  copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+  copy.srcDevice = words;
+  copy.srcXInBytes = 4;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = result;
+  copy.WidthInBytes = sizeof result;
+  copy.Height = copy.Depth = 1;
+  ASSERT_EQ(cuGraphAddMemcpyNode(&copied, graph, &stored, 1, &copy, context_), CUDA_SUCCESS);
+  struct Seen {
+    const int* result;
+    int stored = 0;
+  } seen{result};
+  const auto look = [](void* data) {
+    auto& given = *static_cast<Seen*>(data);
+    given.stored = given.result[1];
+  };
+  const CUDA_HOST_NODE_PARAMS host{look, &seen};
+  ASSERT_EQ(cuGraphAddHostNode(&told, graph, &copied, 1, &host), CUDA_SUCCESS);
+
+  CUgraph outer = nullptr;
+  ASSERT_EQ(cuGraphCreate(&outer, 0), CUDA_SUCCESS);
+  CUgraphNode inner = nullptr;
+  ASSERT_EQ(cuGraphAddChildGraphNode(&inner, outer, nullptr, 0, graph), CUDA_SUCCESS);
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(cuGraphInstantiate(&exec, outer, 0), CUDA_SUCCESS);
+  ASSERT_EQ(cuGraphLaunch(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(cuCtxSynchronize(), CUDA_SUCCESS);
+  EXPECT_EQ(result[0], 5);
+  EXPECT_EQ(result[1], 34);
+  EXPECT_EQ(result[2], 5);
+  EXPECT_EQ(seen.stored, 34);
+
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cuGraphAddEmptyNode(&inner, outer, &begin, 1), CUDA_ERROR_INVALID_VALUE);
+  copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+  EXPECT_EQ(cuGraphAddMemcpyNode(&copied, graph, &stored, 1, &copy, context_),
+            CUDA_ERROR_NOT_SUPPORTED);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("dependency 0 is no node of the graph"), std::string::npos);
+  EXPECT_NE(said.find("CUDA arrays are not supported"), std::string::npos);
+  EXPECT_EQ(cuGraphExecDestroy(exec), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(outer), CUDA_SUCCESS);
+  EXPECT_EQ(cuGraphDestroy(graph), CUDA_SUCCESS);
+  EXPECT_EQ(cuMemFree(words), CUDA_SUCCESS);
+  EXPECT_EQ(cuModuleUnload(module), CUDA_SUCCESS);
+}
+
 TEST_F(DriverApi, AModuleLoadedTwiceIsTwoModules) {
   CUmodule modules[2] = {};
   CUdeviceptr bias[2] = {};
