@@ -82,6 +82,10 @@ class ProducerConsumerPipeline {
   __device__ __forceinline__ bool try_wait_consumer() const {
     return empty_[producer_stage_].try_wait(producer_parity());
   }
+  /// Producer: the same where consumers of other CTAs of the cluster arrive on `empty`.
+  __device__ __forceinline__ bool try_wait_consumer_cluster() const {
+    return empty_[producer_stage_].try_wait_cluster(producer_parity());
+  }
   /// Consumer: waits unless an earlier `try_wait_producer` for this stage was true.
   __device__ __forceinline__ void wait_producer_if_needed(bool ready) const {
     if (!ready) wait_producer();

@@ -32,8 +32,10 @@ class InputConsumer;
 /// Stages of `KGroupSize` payloads each, filled by TMA. Full counts one arrival, with the bytes
 /// expected; empty counts the MMA commits and one arrival per epilogue warp. With `CtaGroup` 2 the
 /// copies of both CTAs of a pair complete the leader's full barriers, so that its MMA warp acquires
-/// at cluster scope.
-template <TilePayload Payload, int NumGroupStages, int KGroupSize = 1, int CtaGroup = 1>
+/// at cluster scope. With `SharesTiles` other CTAs of the cluster read what this one loads, and
+/// arrive on its empty barriers, so that its load warp acquires at cluster scope.
+template <TilePayload Payload, int NumGroupStages, int KGroupSize = 1, int CtaGroup = 1,
+          bool SharesTiles = CtaGroup == 2>
 struct InputTilePipeline {
   static_assert(KGroupSize >= 1, "a stage holds at least one K block");
   static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
@@ -65,6 +67,20 @@ struct InputTilePipeline {
       pipeline.wait_producer();
     } else {
       pipeline.wait_producer_cluster();
+    }
+  }
+
+  /// Load warp: tests once whether the current stage is empty.
+  __device__ __forceinline__ bool try_wait_empty() const {
+    if constexpr (SharesTiles) return pipeline.try_wait_consumer_cluster();
+    return pipeline.try_wait_consumer();
+  }
+  /// Load warp: waits until the current stage is empty.
+  __device__ __forceinline__ void wait_empty() const {
+    if constexpr (SharesTiles) {
+      pipeline.wait_consumer_cluster();
+    } else {
+      pipeline.wait_consumer();
     }
   }
 
@@ -167,17 +183,24 @@ class InputProducer {
   __device__ __forceinline__ explicit InputProducer(InputPipeline& input) : input_(&input) {}
 
   /// Waits until the next stage is empty.
-  __device__ __forceinline__ Stage acquire() { return Stage(*input_, false); }
+  __device__ __forceinline__ Stage acquire() { return acquire_if_needed(false); }
   /// Look-ahead: true when `acquire_if_needed` won't wait.
-  __device__ __forceinline__ bool try_acquire() const {
-    return input_->pipeline.try_wait_consumer();
-  }
+  __device__ __forceinline__ bool try_acquire() const { return input_->try_wait_empty(); }
   /// As `acquire`, without a wait when `ready`.
-  __device__ __forceinline__ Stage acquire_if_needed(bool ready) { return Stage(*input_, ready); }
+  __device__ __forceinline__ Stage acquire_if_needed(bool ready) {
+    if (!ready) input_->wait_empty();
+    return Stage(*input_, /*ready=*/true);
+  }
 
   /// At the kernel's end: waits until every stage is released, so that no MMA and no arrival
   /// of another CTA touches the shared memory of a CTA that has exited.
-  __device__ __forceinline__ void drain() { input_->pipeline.producer_drain(); }
+  __device__ __forceinline__ void drain() {
+#pragma unroll
+    for (int stage = 0; stage < InputPipeline::kNumGroupStages; ++stage) {
+      input_->wait_empty();
+      input_->pipeline.producer_step();
+    }
+  }
 
  private:
   InputPipeline* input_;

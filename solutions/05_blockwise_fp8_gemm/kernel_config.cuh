@@ -174,7 +174,8 @@ struct GemmConfig {
                 "less than two input stages fit into shared memory: choose smaller tiles, or one K"
                 " block a stage");
   /// The input ring with its payload.
-  using InputPipeline = InputTilePipeline<Payload, kNumInputStages, kKGroupSize, kCtaGroup>;
+  using InputPipeline = InputTilePipeline<Payload, kNumInputStages, kKGroupSize, kCtaGroup,
+                                          (traits.cluster_m * traits.cluster_n > 1)>;
 
   /// Input-empty arrivals: one commit of every MMA that reads what this CTA loads, and one per
   /// epilogue warp (A-scales read).

@@ -127,6 +127,7 @@ struct Fp8GemmRoles {
 #pragma unroll
       for (float& value : values) value *= scale;
       write_output_row<Tile::kN>(args.d, row + threadIdx.x, column, values);
+      __syncwarp();  // rows beyond M were not written; the next tile's load is .aligned
     });
   }
 };
