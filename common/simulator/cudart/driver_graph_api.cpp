@@ -80,7 +80,8 @@ BW_CUDART_API CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
   return driver_call("cuGraphAddMemcpyNode", [&] {
     if (copy == nullptr) return cudaErrorInvalidValue;
     if (copy->srcMemoryType == CU_MEMORYTYPE_ARRAY || copy->dstMemoryType == CU_MEMORYTYPE_ARRAY) {
-      explain("cuGraphAddMemcpyNode", "CUDA arrays are not supported; use pitched memory");
+      explain(FaultCode::call_not_supported, "cuGraphAddMemcpyNode",
+              "CUDA arrays are not supported; use pitched memory");
       return cudaErrorNotSupported;
     }
     const Side source = side_of(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
