@@ -35,9 +35,18 @@ TEST(Accumulation, IsChosenByTheEnvironment) {
 }
 
 TEST(Accumulation, AnExplicitChoiceStandsAboveTheMachinesDefault) {
-  EXPECT_EQ(resolved(SummationModel::machine, SummationModel::hopper), SummationModel::hopper);
-  EXPECT_EQ(resolved(SummationModel::sequential, SummationModel::hopper),
-            SummationModel::sequential);
+  Settings settings;
+  for (const auto& [machine, by_default] :
+       {std::pair{"b200", SummationModel::sequential}, std::pair{"h100", SummationModel::hopper},
+        std::pair{"h200", SummationModel::hopper}}) {
+    settings.machine = find_machine(machine);
+    settings.summation = SummationModel::machine;
+    EXPECT_EQ(settings.resolved_summation(), by_default) << machine;
+    for (const SummationModel chosen : {SummationModel::sequential, SummationModel::hopper}) {
+      settings.summation = chosen;
+      EXPECT_EQ(settings.resolved_summation(), chosen) << machine;
+    }
+  }
 }
 
 TEST(Accumulation, SequentialIsOneChainOfFusedMultiplyAdds) {
