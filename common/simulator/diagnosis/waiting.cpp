@@ -318,12 +318,11 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
           "wgmma multiplies when all four warps of the warpgroup have issued it: each warp must "
           "come to the same wgmma.mma_async"};
     case WaitKind::register_pool:
-      return {
-          fmt::format("waits for {} registers a thread: the CTA's pool lacks {}", wait.object,
-                      wait.detail),
-          {},
-          "setmaxnreg.inc blocks until other warps have given up enough registers by "
-          "setmaxnreg.dec: the sum over all warps stays what the CTA had at launch"};
+      return {fmt::format("waits for {} registers a thread: the CTA's pool lacks {}", wait.object,
+                          wait.detail),
+              {},
+              "setmaxnreg.inc blocks until other warps have given up enough registers by "
+              "setmaxnreg.dec: the sum over all warps stays what the CTA had at launch"};
     case WaitKind::tcgen05_alloc:
       return {
           "waits for " + counted(wait.object, "column") + " of Tensor Memory to become free",

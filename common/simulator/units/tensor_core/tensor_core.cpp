@@ -58,8 +58,7 @@ TensorCore::TensorCore(Cta& cta) : cta_(cta) {}
 TensorCore::~TensorCore() = default;
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, MmaOperation operation) {
-  if (model_ == nullptr)
-    model_ = &accumulation(cta_.cluster->settings().resolved_summation());
+  if (model_ == nullptr) model_ = &accumulation(cta_.cluster->settings().resolved_summation());
   push(now, origin, tensor_core_timing::interval(operation), tensor_core_timing::latency(operation),
        std::move(operation));
 }

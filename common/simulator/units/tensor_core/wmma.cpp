@@ -386,8 +386,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   } else if (product.d.type == Type::f64) {
     write_fragment(strand, i, product.d, multiply_doubles(product, a, b, c));
   } else {
-    const Accumulation& model =
-        accumulation(strand.cluster->settings().resolved_summation());
+    const Accumulation& model = accumulation(strand.cluster->settings().resolved_summation());
     write_fragment(strand, i, product.d, multiply_floats(product, model, a, b, c));
   }
   return Flow::next;

@@ -187,8 +187,7 @@ size_t WgmmaUnit::batch_length(const Warpgroup& group, Cycle now) const {
 }
 
 void WgmmaUnit::execute_until(Warpgroup& group, Cycle now) {
-  const Accumulation& model =
-      accumulation(cta_.cluster->settings().resolved_summation());
+  const Accumulation& model = accumulation(cta_.cluster->settings().resolved_summation());
   const auto index = static_cast<uint32_t>(std::distance(
       groups_.begin(),
       std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return &g == &group; })));
