@@ -18,6 +18,7 @@ endif()
 option(BW_WERROR "Treat warnings as errors" ON)
 set(BW_SANITIZE "" CACHE STRING
     "Sanitizers for all host code, as -fsanitize takes them: address,undefined or thread")
+option(BW_FUZZ "Make the fuzz targets libFuzzer's (needs Clang)" OFF)
 option(BW_COVERAGE "Count which lines of the host code run (gcov)" OFF)
 option(BW_SIMULATOR "Build the simulator and the programs that run in it" ON)
 if(BW_SIMULATOR)

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from . import chapters, commands
+from . import chapters, commands, schedules
 from .console import Console
 from .errors import WorkbookError
 
@@ -87,6 +87,10 @@ examples:
   BW_SIM_CHECKS=races ./workbook run 4     searches for races as well
   ./workbook run 1.4               exercise 1.4 as it stands, or with the fault that is to be found
   ./workbook run 5 --report out.json      what the simulator reports, for programs
+  ./workbook run 4 --sim --schedules 50            under 50 seeds, up to the first that fails
+  ./workbook run 4 --sim --seed 17                 that schedule again, to the same event
+  ./workbook run 4 --sim --seed 17 --until 2000    and stop there, with what every role waits for
+  ./workbook run 4 --sim --explore -- --m 128 --n 128 --k 512    every order of its synchronisation
 
 What follows `--` goes to the chapter's program, whose exit status is the command's. After
 `./workbook use mine` the simulator runs your own lines of the exercises that you have passed.""",
@@ -231,6 +235,17 @@ def _parser():
                        help="run on the GPU, or say why that can't be")
     run.add_argument("--report", metavar="FILE", help="run in the simulator, and write what it reports "
                                                       "to FILE as JSON")
+    run.add_argument("--schedules", metavar="N", type=_number(1, schedules.MOST_SCHEDULES),
+                     help="run it in the simulator under N seeds, one after the other, and stop at the "
+                          "first that fails")
+    run.add_argument("--seed", metavar="S", type=_number(0, schedules.LARGEST_SEED),
+                     help="the seed of the simulator's schedule (with --schedules: the first one)")
+    run.add_argument("--until", metavar="CYCLE", type=_number(1, 2**60),
+                     help="end each launch at this simulated cycle and say what every role does there")
+    run.add_argument("--explore", metavar="STATES", type=_number(1, schedules.MOST_STATES), nargs="?",
+                     const=schedules.STATES,
+                     help="also try every order of the synchronisation, up to so many states "
+                          f"({schedules.STATES} if you name no number)")
 
     add("sim", "Run a CUDA program of your own in the simulator.", commands.do_sim)
 
@@ -315,6 +330,15 @@ def _parser():
         lines += [f"\n{title}:", *(f"  {name:<9}{summaries[name]}" for name in names)]
     parser.description += "\n" + "\n".join(lines)
     return parser
+
+
+def _number(least, most):
+    """A whole number within limits, as an argument."""
+    def read(text):
+        if not text.isdigit() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} to {most}")
+        return int(text)
+    return read
 
 
 def _positive(text):

@@ -7,8 +7,8 @@ import re
 import shlex
 import sys
 
-from . import (build, chapters, elf, gpu_report, machine, packages, private_env, setup, simulate,
-               toolkit, wheels_for_tests)
+from . import (build, chapters, elf, gpu_report, machine, packages, private_env, schedules, setup,
+               simulate, toolkit, wheels_for_tests)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
@@ -121,10 +121,12 @@ def do_run(root, console, arguments):
         if arguments.machine == "gpu":
             raise WorkbookError("The code of an exercise runs in the simulator. Leave --gpu out.",
                                 exit_code=2)
-        return own_code.run_exercise(root, console, arguments.chapter, arguments.rest)
+        return own_code.run_exercise(root, console, arguments.chapter, arguments.rest,
+                                     schedules.of_exercise(arguments))
     chapter = chapters.find_program(root, arguments.chapter)
     gpus = machine.find_gpus()
     on_gpu, where = chapters.choose_machine(chapter, gpus, arguments.machine)
+    schedules.require_simulator(arguments, on_gpu)
     name = chapter.name + ("_gpu" if on_gpu else "")
     configuration = (build.for_gpu(build.GPU, next(filter(chapter.runs_on, gpus))) if on_gpu
                      else build.SIM)
@@ -134,11 +136,11 @@ def do_run(root, console, arguments):
     if own and not on_gpu:
         with own_code.composed(root, console, name, tools) as (settings, phrase):
             console.say(f"{head}, {phrase}")
-            return run_in_foreground(command, env=dict(tools.env, **settings), cwd=root)
+            return schedules.run(console, command, arguments, dict(tools.env, **settings), cwd=root)
     if own:
         head += ", with the solutions (your own code runs in the simulator: --sim)"
     console.say(head)
-    return run_in_foreground(command, env=tools.env)
+    return schedules.run(console, command, arguments, tools.env)
 
 
 def do_sim(root, console, arguments):

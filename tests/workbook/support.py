@@ -37,12 +37,20 @@ set_tests_properties(four PROPERTIES LABELS chapter04)
 set_tests_properties(never PROPERTIES LABELS "chapter05;slow")
 """
 
-# Prints its options and exits with the first one, so that tests see that both get through.
+# Prints its options and exits with the first one, so that tests see that both get through; with 70
+# where an option is the schedule's seed, and it says which settings it was given.
 _PROGRAM = """\
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) std::printf("option %s\\n", argv[i]);
+  for (const char* const name : {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_EXPLORE"})
+    if (const char* const value = std::getenv(name)) {
+      std::printf("%s %s\\n", name, value);
+      for (int i = 1; i < argc; ++i)
+        if (argv[i] == "seed=" + std::string(value)) return 70;
+    }
   return argc > 1 ? std::atoi(argv[1]) : 0;
 }
 """

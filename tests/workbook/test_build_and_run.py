@@ -41,6 +41,37 @@ class Run(CheckoutTest):
         result = self.run_workbook(moved, "run", "5", "--sim")
         self.assertEqual(result.returncode, 0, result.stderr)
 
+    def test_many_schedules_end_with_the_first_that_fails(self):
+        root = self.checkout()
+        result = self.run_workbook(root, "run", "5", "--sim", "--schedules", "9", "--", "0", "seed=4")
+        self.assertEqual(result.returncode, 70, result.stderr)
+        self.assertEqual(result.stdout, "option 0\noption seed=4\nBW_SIM_SEED 4\n")
+        self.assertIn("Seed 4 fails (exit status 70), number 5 of 9. Again: "
+                      "./workbook run 5 --sim --seed 4 -- 0 seed=4", result.stderr)
+        again = self.run_workbook(root, "run", "5", "--sim", "--seed", "4", "--", "0", "seed=4")
+        self.assertEqual((again.returncode, again.stdout), (70, result.stdout))
+        later = self.run_workbook(root, "run", "5", "--sim", "--schedules", "9", "--seed", "5", "--",
+                                  "0", "seed=4")
+        self.assertEqual((later.returncode, later.stdout), (0, ""))
+        self.assertIn("9 schedules, seeds 5 to 13: none fails.", later.stderr)
+
+    def test_a_schedule_can_be_ended_and_explored(self):
+        root = self.checkout()
+        result = self.run_workbook(root, "run", "5", "--sim", "--seed", "7", "--until", "300",
+                                   "--explore", "--", "0")
+        self.assertEqual(result.stdout, "option 0\nBW_SIM_SEED 7\nBW_SIM_CYCLE_LIMIT 300\n"
+                                        "BW_SIM_EXPLORE 1000000\n")
+
+    def test_bad_schedules_are_refused(self):
+        root = self.checkout()
+        for option, value in (("--schedules", "0"), ("--schedules", "many"), ("--seed", "-1"),
+                              ("--until", "0"), ("--explore", "x")):
+            result = self.run_workbook(root, "run", "5", "--sim", option, value)
+            self.assertEqual(result.returncode, 2, option)
+            self.assertIn("is no number from", result.stderr)
+        result = self.run_workbook(root, "run", "1.1", "--schedules", "3")
+        self.assertEqual(result.returncode, 2, result.stderr)
+
     def stamps(self, root):
         return {path.name: path.stat().st_mtime_ns
                 for path in (root / "build/sim/build.ninja",

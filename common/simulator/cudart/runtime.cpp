@@ -15,6 +15,7 @@
 #include "common/simulator/cudart/image.hpp"
 #include "common/simulator/cudart/reporting.hpp"
 #include "common/simulator/diagnosis/explain.hpp"
+#include "common/simulator/diagnosis/exploration/watch.hpp"
 #include "common/simulator/diagnosis/unwritten_memory.hpp"
 #include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/trace/recording_file.hpp"
@@ -92,6 +93,8 @@ Device& Runtime::device() {
       records_launches_ = log != nullptr || file != nullptr;
       if (log) device_->observe(std::move(log));
       if (file) device_->observe(std::move(file));
+      if (auto exploration = exploration::ExplorationWatch::from_environment())
+        device_->observe(std::move(exploration));
     } catch (const SimulationError& error) {
       // A setting that cannot be read or memory that cannot be had: there is no device to go on
       // with.

@@ -1,8 +1,11 @@
 /// \file
 /// Binder: from PTX operands to decoded operands.
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -40,6 +43,35 @@ uint64_t literal_bits(const ptx::Operand& operand, ScalarType type) {
   return operand.value;
 }
 
+/// What a register of so many bits is called in a report; 0: a predicate.
+std::string register_text(size_t bytes) {
+  return bytes == 0 ? "a predicate" : fmt::format("a register of {} bits", 8 * bytes);
+}
+
+/// The sections whose forms take registers that are wider than their types (PTX ISA, "Operand Size
+/// Exceeding Instruction-Type Size").
+constexpr std::string_view kTakeWiderRegisters[] = {"ld", "ldu", "ld.global.nc", "st", "cvt"};
+
+/// Whether a register of `bytes` a lane may stand where a form of the section has `wanted`. A
+/// handler takes the operand for an array of its type, so another width would be other lanes'
+/// values or the register behind it.
+bool fits(size_t bytes, size_t wanted, std::string_view section) {
+  // 8-bit values lie in registers of 16 bits, the smallest that there are.
+  const size_t least = wanted == 1 ? 2 : wanted;
+  if (bytes == least) return true;
+  return bytes > least && least != 0 &&
+         std::find(std::begin(kTakeWiderRegisters), std::end(kTakeWiderRegisters), section) !=
+             std::end(kTakeWiderRegisters);
+}
+
+/// What a report says of a register that does not fit.
+std::string misfit(size_t bytes, size_t wanted, const char* role) {
+  return fmt::format("has {} as its {}, where the form takes {}", register_text(bytes), role,
+                     register_text(wanted == 1 ? 2 : wanted));
+}
+
+constexpr const char* kDeclareFitting = "declare the register with the size of the form's type";
+
 }  // namespace
 
 const ptx::Operand& Binder::ptx_operand(size_t index) const {
@@ -61,6 +93,8 @@ void Binder::destination(const ptx::Operand& operand, size_t sink_bytes) {
   } else if (operand.kind == Kind::reg) {
     Operand decoded = builder_.register_operand(operand.reg);
     decoded.written = true;
+    if (!fits(decoded.bytes, sink_bytes, section_))
+      refuse(misfit(decoded.bytes, sink_bytes, "destination"), kDeclareFitting);
     builder_.add_operand(decoded);
   } else {
     refuse("has a destination that is not a register", "");
@@ -69,9 +103,13 @@ void Binder::destination(const ptx::Operand& operand, size_t sink_bytes) {
 
 void Binder::source_value(const ptx::Operand& operand, ScalarType type) {
   switch (operand.kind) {
-    case Kind::reg:
-      builder_.add_operand(builder_.register_operand(operand.reg));
+    case Kind::reg: {
+      const Operand decoded = builder_.register_operand(operand.reg);
+      if (const size_t wanted = ptx::size_bytes(type); !fits(decoded.bytes, wanted, section_))
+        refuse(misfit(decoded.bytes, wanted, "source"), kDeclareFitting);
+      builder_.add_operand(decoded);
       return;
+    }
     case Kind::integer:
     case Kind::f32_literal:
     case Kind::f64_literal: {
@@ -115,9 +153,13 @@ void Binder::address(const ptx::Operand& operand) {
   if (operand.kind == Kind::address) out.immediate += static_cast<int64_t>(operand.value);
   constexpr size_t kAddressBytes = 8;
   switch (base.kind) {
-    case Kind::reg:
-      builder_.add_operand(builder_.register_operand(base.reg));
+    case Kind::reg: {
+      const Operand decoded = builder_.register_operand(base.reg);
+      if (decoded.bytes < sizeof(uint32_t))
+        refuse(misfit(decoded.bytes, sizeof(uint64_t), "address"), kDeclareFitting);
+      builder_.add_operand(decoded);
       return;
+    }
     case Kind::integer:
       builder_.add_operand(builder_.constant(kAddressBytes, base.value));
       return;

@@ -33,8 +33,9 @@ def composed(root, console, program, tools):
         yield code.environment(program), f"with your lines of {', '.join(one.id for one in chosen)}"
 
 
-def run_exercise(root, console, wanted, options):
-    """Runs an exercise's program with what the reader wrote for it, or with the fault to be found."""
+def run_exercise(root, console, wanted, options, settings):
+    """Runs an exercise's program with what the reader wrote for it, or with the fault to be found.
+    `settings` are the simulator's that were asked for."""
     one = selection.exercise(api.load_all(root), wanted)
     tools = commands.prepare(root, console, build.SIM, api.targets(one),
                              f"Building what {one.id} runs")
@@ -51,6 +52,7 @@ def run_exercise(root, console, wanted, options):
         env = dict(tools.env, BW_SIM_SEED=str(run.seeds[0]))
         if code is not None:
             env.update(stack.enter_context(code).environment(run.program))
+        env.update(settings)
         shown = " ".join(map(shlex.quote, [run.program, *words]))
         console.say(console.paint(f"{one.id} {one.title}", "bold") + f": {shown}, {phrase}")
         return run_in_foreground([str(build.program(root, build.SIM, run.program)), *words], env=env,

@@ -14,7 +14,7 @@ from . import code_pages, doxygen, finish, generated, pages, recordings
 
 # The concept pages, in the order in which one needs them.
 CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "warp_specialisation",
-            "deadlock_report", "races", "timeline", "simulator")
+            "deadlock_report", "schedules", "races", "timeline", "simulator")
 INTERACTIVE = (("mbarrier.html", "Step through an mbarrier"),
                ("operands.html", "Explore swizzles and descriptors"))
 TIMELINES = tuple((f"timeline_{run.name}.html", f"Timeline: {run.title.split(':')[0].lower()}")

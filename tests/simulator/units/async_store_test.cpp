@@ -40,8 +40,8 @@ TEST(AsyncStore, VectorsWideElementsAndGenericAddresses) {
                    "  mov.b64 %rd10, 0x1122334455667788;\n"
                    "  st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r10], "
                    "{%r12, 8, 9, %r3}, [%r11];\n"
-                   "  cvta.shared::cluster.u64 %rd11, %r10;\n"
-                   "  cvta.shared::cluster.u64 %rd12, %r11;\n"
+                   "  cvt.u64.u32 %rd11, %r10;\n  cvta.shared::cluster.u64 %rd11, %rd11;\n"
+                   "  cvt.u64.u32 %rd12, %r11;\n  cvta.shared::cluster.u64 %rd12, %rd12;\n"
                    "  st.async.mbarrier::complete_tx::bytes.v2.s64 [%rd11+16], {%rd10, -1}, "
                    "[%rd12];\n"));
   const uint32_t expected[] = {7, 8, 9, 0, 0x55667788, 0x11223344, ~0u, ~0u, tile_word(1, 8)};

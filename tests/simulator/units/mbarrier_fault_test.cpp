@@ -82,6 +82,26 @@ TEST(MbarrierFault, MoreArrivalsThanExpected) {
                   {"1 arrival on", "expects only 0 more", "tx-count 16"});
 }
 
+TEST(MbarrierFault, RemoteArrivesOfAWarpTakeTheSameTimeAtBothLevels) {
+  const std::string text = synchronisation_kernel(
+      "  setp.eq.u32 %p2, %r0, 0;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [%r1], 64;\n"
+      "  fence.mbarrier_init.release.cluster;\n"
+      "  barrier.cluster.arrive;\n  barrier.cluster.wait;\n"
+      "  mapa.shared::cluster.u32 %r3, %r1, 0;\n"
+      "  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];\n"
+      "  setp.ne.u32 %p3, %r2, 0;\n  @%p3 bra END;\n"
+      "WAIT:\n"
+      "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], 0;\n  @!%p1 bra WAIT;\n"
+      "END:\n  barrier.cluster.arrive;\n  barrier.cluster.wait;\n");
+  const auto cycles = [&](const Settings& settings) {
+    Runner runner(settings);
+    auto out = runner.buffer(std::vector<uint32_t>(1));
+    return runner.run(text, grid(2, 32, 2), out).cycles;
+  };
+  EXPECT_EQ(cycles(test_settings()), cycles(hardware_settings()));
+}
+
 TEST(MbarrierFault, ArriveCountOfZero) {
   expect_contract(kInit + "  mbarrier.arrive.shared::cta.b64 _, [%r1], 0;\n", {"count 0"});
 }
@@ -120,6 +140,13 @@ TEST(MbarrierFault, DropBelowZero) {
 TEST(MbarrierFault, OverwrittenByAStore) {
   expect_contract(kInit + "  mov.u64 %rd2, 5;\n  st.shared.u64 [%r1], %rd2;\n" + kArrive,
                   {"mbarrier at bar is corrupted", "0x0000000000000005"});
+}
+
+TEST(MbarrierFault, HalfOverwrittenByAStore) {
+  // The other half still says "an mbarrier"; the half that says which is any number.
+  for (const char* const value : {"128", "0x7fffffff", "-1"})
+    expect_contract(kInit + "  st.shared.u32 [%r1], " + value + ";\n" + kArrive,
+                    {"the mbarrier at bar is corrupted"});
 }
 
 TEST(MbarrierFault, InvalWhileAWarpWaits) {

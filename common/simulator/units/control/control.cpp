@@ -84,10 +84,10 @@ Flow execute_bad_branch(Strand& strand, const Instruction& instruction, LaneMask
        .fix = "check the index before the branch"});
 }
 
-template <StrandHandler handler>
+template <StrandHandler handler, ptx::ScalarType type>
 void bind_bad_target(Binder& binder) {
   binder.expect_count(1, 1);
-  binder.source_value(binder.ptx_operand(0), ptx::ScalarType::b64);
+  binder.source_value(binder.ptx_operand(0), type);
   binder.out.execute = handler;
 }
 
@@ -131,8 +131,9 @@ constexpr OpcodeRow kRows[] = {
     row("nanosleep", "type=u32", bind_nanosleep, Effect::cluster, costs::kAlu),
     row("call", "[uni]", bind_device_call, Effect::cluster, costs::kBranch),
     // What is left of indirect calls and brx.idx when ptx::lower_jumps has replaced them.
-    jump_row(ptx::kBadCallTarget, bind_bad_target<execute_bad_call>, "call"),
-    jump_row(ptx::kBadBranchIndex, bind_bad_target<execute_bad_branch>, "brx.idx"),
+    jump_row(ptx::kBadCallTarget, bind_bad_target<execute_bad_call, ptx::ScalarType::b64>, "call"),
+    jump_row(ptx::kBadBranchIndex, bind_bad_target<execute_bad_branch, ptx::ScalarType::b32>,
+             "brx.idx"),
 };
 
 }  // namespace

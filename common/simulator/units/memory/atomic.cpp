@@ -9,6 +9,8 @@
 #include <cstring>
 #include <string>
 
+#include <fmt/core.h>
+
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
@@ -134,10 +136,17 @@ void bind(Binder& binder, bool has_result) {
   const size_t first = has_result ? 1 : 0;
   binder.expect_count(first + (detail.has_compare ? 3 : 2), first + (detail.has_compare ? 4 : 3));
   binder.address(binder.ptx_operand(first));
-  if (has_result) binder.destination_vector(binder.ptx_operand(0), detail.operation.bytes);
-  binder.source_vector(binder.ptx_operand(first + 1), binder.modifiers.type());
+  const auto check_count = [&](size_t elements) {
+    if (elements != detail.count)
+      binder.refuse(
+          fmt::format("has an operand of {}, its form takes {}", elements, size_t{detail.count}),
+          "write as many registers as the vector modifier says");
+  };
+  if (has_result)
+    check_count(binder.destination_vector(binder.ptx_operand(0), detail.operation.bytes));
+  check_count(binder.source_vector(binder.ptx_operand(first + 1), binder.modifiers.type()));
   if (detail.has_compare)
-    binder.source_vector(binder.ptx_operand(first + 2), binder.modifiers.type());
+    check_count(binder.source_vector(binder.ptx_operand(first + 2), binder.modifiers.type()));
   binder.detail(detail);
   binder.out.execute = execute_atomic;
 }

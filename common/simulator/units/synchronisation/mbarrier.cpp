@@ -175,8 +175,10 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
   }
   uint64_t stored = 0;
   std::memcpy(&stored, cta_.shared.data() + offset_bytes, sizeof stored);
-  if ((stored & kObjectMarkerMask) != kObjectMarker ||
-      &state_->slots[static_cast<uint32_t>(stored)] != barrier) {
+  // The slot may be any number where half of the object was overwritten.
+  const auto slot = static_cast<uint32_t>(stored);
+  if ((stored & kObjectMarkerMask) != kObjectMarker || slot >= state_->slots.size() ||
+      &state_->slots[slot] != barrier) {
     Site{strand, instruction, 0}.fault(
         {.code = FaultCode::mbarrier_overwritten,
          .what = "the mbarrier at " + name(offset_bytes) + " is corrupted: its 8 bytes now hold " +

@@ -63,13 +63,27 @@ uint64_t perform_arrive(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t valu
              : unit.arrive(offset_bytes, count, now, strand, instruction, lanes, operation_id);
 }
 
+/// The equal arrives of several lanes. The PTX ISA lets all of them belong to one phase only; on
+/// hardware each belongs to the phase that it finds.
+uint64_t perform_arrives(MbarrierUnit& unit, uint32_t offset_bytes, uint32_t value, LaneMask lanes,
+                         Cycle now, const Strand& strand, const Instruction& instruction,
+                         uint64_t operation_id = kNoOperation) {
+  if (strand.cluster->at_isa_level())
+    return perform_arrive(unit, offset_bytes, value, lanes, now, strand, instruction, operation_id);
+  uint64_t state = 0;
+  for (const int lane : lanes_of(lanes))
+    state = perform_arrive(unit, offset_bytes, value, lane_bit(lane), now, strand, instruction,
+                           operation_id);
+  return state;
+}
+
 void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place, uint32_t value,
                LaneMask lanes) {
   const int first_lane = lowest_lane(lanes);
   const Operand& destination = instruction.operands[0];
   if (place.cta == strand.cta) {
-    const uint64_t state = perform_arrive(units_of(*place.cta).mbarriers, place.offset_bytes, value,
-                                          lanes, strand.time, strand, instruction);
+    const uint64_t state = perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes,
+                                           value, lanes, strand.time, strand, instruction);
     if (!destination.sink) strand.set_value(destination, first_lane, state);
     return;
   }
@@ -94,8 +108,8 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
     strand.cluster->tell(&Observer::on_order, event);
   }
   strand.cluster->at(arrival, [&strand, &instruction, place, value, lanes, id](Cycle now) {
-    perform_arrive(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
-                   instruction, id);
+    perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
+                    instruction, id);
   });
 }
 
@@ -105,8 +119,7 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto value_of = [&](int lane) {
     return has_value ? static_cast<uint32_t>(strand.value(operands[2], lane)) : 1u;
   };
-  if (operands[0].sink && strand.cluster->at_isa_level() &&
-      is_uniform(strand, operands[1], active) &&
+  if (operands[0].sink && is_uniform(strand, operands[1], active) &&
       (!has_value || is_uniform(strand, operands[2], active))) {
     const int lane = lowest_lane(active);
     arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),

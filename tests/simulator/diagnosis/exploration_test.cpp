@@ -1,0 +1,275 @@
+/// \file
+/// Exploration of synchronisation: the search against one that tries every order, and kernels whose
+/// run goes well while another order does not.
+#include <algorithm>
+#include <cstdio>
+#include <random>
+
+#include "common/simulator/diagnosis/exploration/watch.hpp"
+#include "tests/simulator/units/synchronisation.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+using exploration::Action;
+using exploration::Exploration;
+using exploration::Step;
+using exploration::SyncProgram;
+using exploration::Verdict;
+
+constexpr uint64_t kManyStates = 2'000'000;
+
+/// Threads' programs, one behind the other; every barrier is initialised before anything else.
+SyncProgram program_of(const std::vector<int64_t>& counts,
+                       const std::vector<std::vector<Step>>& threads) {
+  SyncProgram program;
+  std::vector<uint32_t> inits;
+  for (size_t i = 0; i < counts.size(); ++i) {
+    program.objects.push_back({"bar"});
+    Step init{.action = Action::init, .object = static_cast<uint32_t>(i), .amount = counts[i]};
+    if (i > 0) init.after = {static_cast<uint32_t>(i - 1)};
+    program.steps.push_back(init);
+    inits = {static_cast<uint32_t>(i)};
+  }
+  for (const std::vector<Step>& thread : threads) {
+    std::vector<uint32_t> before = inits;
+    for (Step step : thread) {
+      step.after = before;
+      before = {static_cast<uint32_t>(program.steps.size())};
+      program.steps.push_back(step);
+    }
+  }
+  return program;
+}
+
+Step arrive(uint32_t object, int64_t amount = 1) {
+  return {.action = Action::arrive, .object = object, .amount = amount};
+}
+Step wait(uint32_t object, int64_t phase) {
+  return {.action = Action::wait, .object = object, .phase = phase};
+}
+
+/// A ring of `stages` stages, their barriers full (even) and empty (odd).
+SyncProgram ring(uint32_t stages, uint32_t rounds, uint32_t producer_phase_offset) {
+  std::vector<Step> producer, consumer;
+  for (uint32_t round = 0; round < rounds; ++round) {
+    const uint32_t stage = round % stages;
+    const auto use = static_cast<int64_t>(round / stages);
+    producer.push_back(wait(2 * stage + 1, use - 1 + producer_phase_offset));
+    producer.push_back(arrive(2 * stage));
+    consumer.push_back(wait(2 * stage, use));
+    consumer.push_back(arrive(2 * stage + 1));
+  }
+  return program_of(std::vector<int64_t>(size_t{2} * stages, 1), {producer, consumer});
+}
+
+TEST(Exploration, ARingIsProvenInAsManyStatesAsItHasSteps) {
+  const SyncProgram program = ring(3, 30, 0);
+  const Exploration found = explore(program, kManyStates);
+  EXPECT_EQ(found.verdict, Verdict::proven);
+  EXPECT_LE(found.states, program.steps.size() + 1);
+}
+
+TEST(Exploration, AWrongFirstPhaseIsADeadlock) {
+  const Exploration found = explore(ring(2, 4, 1), kManyStates);
+  EXPECT_EQ(found.verdict, Verdict::deadlock);
+  EXPECT_EQ(found.waiting.size(), 2u);
+}
+
+TEST(Exploration, WhoGetsTwoPhasesAheadIsFound) {
+  // Two producers of one phase each; nothing tells the second that the first phase was seen.
+  const SyncProgram program = program_of({1}, {{arrive(0)}, {arrive(0)}, {wait(0, 0), wait(0, 1)}});
+  const Exploration found = explore(program, kManyStates);
+  EXPECT_EQ(found.verdict, Verdict::overrun);
+  ASSERT_EQ(found.waiting.size(), 1u);
+  EXPECT_EQ(program.steps[found.waiting[0]].phase, 0);
+}
+
+TEST(Exploration, ArrivalsBeyondTheCountAreFound) {
+  // The third arrival belongs to phase 1, but may come while bytes of phase 0 are missing.
+  Step expect{.action = Action::expect_tx, .amount = 16};
+  expect.paired = true;
+  Step complete{.action = Action::complete_tx, .amount = 16};
+  const SyncProgram program = program_of({1}, {{expect, arrive(0)}, {complete}, {arrive(0)}});
+  EXPECT_EQ(explore(program, kManyStates).verdict, Verdict::too_many);
+}
+
+TEST(Exploration, TheBoundIsSaid) {
+  const Exploration found = explore(ring(2, 8, 0), 5);
+  EXPECT_EQ(found.verdict, Verdict::bound);
+}
+
+/// For messages.
+std::string text_of(const SyncProgram& program) {
+  static constexpr const char* kNames[] = {"join",   "init",        "arrive",    "drop",
+                                           "expect", "complete_tx", "increment", "wait"};
+  std::string text;
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    text += std::to_string(i) + ": " + kNames[static_cast<size_t>(step.action)] + " of " +
+            std::to_string(step.object) + ", amount " + std::to_string(step.amount) + ", phase " +
+            std::to_string(step.phase) + (step.paired ? ", paired" : "") + ", after";
+    for (const uint32_t before : step.after) text += " " + std::to_string(before);
+    text += "\n";
+  }
+  return text;
+}
+
+/// Threads of a few steps on one or two barriers.
+SyncProgram random_program(std::mt19937& random) {
+  const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
+  const uint32_t barriers = 1 + below(2);
+  std::vector<int64_t> counts;
+  for (uint32_t i = 0; i < barriers; ++i) counts.push_back(1 + below(3));
+  std::vector<std::vector<Step>> threads(2 + below(2));
+  for (std::vector<Step>& thread : threads) {
+    std::vector<int64_t> waited(barriers, 0);
+    for (uint32_t steps = 1 + below(4); steps > 0; --steps) {
+      const uint32_t object = below(barriers);
+      switch (below(6)) {
+        case 0:
+        case 1:
+          thread.push_back(wait(object, waited[object]++));
+          break;
+        case 2: {
+          Step expect{.action = Action::expect_tx, .object = object, .amount = 8};
+          expect.paired = below(4) != 0;
+          thread.push_back(expect);
+          if (expect.paired) thread.push_back(arrive(object));
+          break;
+        }
+        case 3:
+          thread.push_back({.action = Action::complete_tx, .object = object, .amount = 8});
+          break;
+        default:
+          thread.push_back(arrive(object));
+      }
+    }
+  }
+  return program_of(counts, threads);
+}
+
+TEST(Exploration, FewerOrdersFindWhatAllOrdersFind) {
+  std::mt19937 random(7);
+  int wrong = 0, right = 0;
+  uint64_t states = 0, all_states = 0;
+  for (int i = 0; i < 6000; ++i) {
+    const SyncProgram program = random_program(random);
+    const Exploration few = explore(program, kManyStates);
+    const Exploration all = explore(program, kManyStates, /*reduce=*/false);
+    ASSERT_EQ(few.verdict == Verdict::proven, all.verdict == Verdict::proven)
+        << "program " << i << ":\n"
+        << text_of(program) << "all orders: " << static_cast<int>(all.verdict);
+    (all.verdict == Verdict::proven ? right : wrong) += 1;
+    if (all.verdict != Verdict::proven) continue;
+    states += few.states;
+    all_states += all.states;
+  }
+  EXPECT_GT(right, 50);
+  EXPECT_GT(wrong, 50);
+  EXPECT_LT(states, all_states);
+}
+
+/// Runs a body as in run_body and explores it; what was written.
+std::string explore_body(std::string_view body, uint32_t thread_count, uint64_t states = 100'000) {
+  std::FILE* const file = std::tmpfile();
+  Runner runner;
+  runner.device().observe(std::make_unique<exploration::ExplorationWatch>(states, file));
+  auto out = runner.buffer(std::vector<uint32_t>(4));
+  runner.run(synchronisation_kernel(body), threads(thread_count), out);
+  std::string text(static_cast<size_t>(std::ftell(file)), '\0');
+  std::rewind(file);
+  EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
+  std::fclose(file);
+  return text;
+}
+
+const std::string kTwoBarriers =
+    "  setp.eq.u32 %p2, %r0, 0;\n"
+    "  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;\n"
+    "  @%p2 mbarrier.init.shared::cta.b64 [bar+8], 1;\n"
+    "  bar.sync 0;\n"
+    "  and.b32 %r4, %r0, 31;\n  setp.eq.u32 %p4, %r4, 0;\n"
+    "  setp.ge.u32 %p3, %r0, 32;\n  setp.ge.u32 %p5, %r0, 64;\n";
+
+std::string wait_for(const std::string& label, const std::string& barrier, int parity) {
+  return label + ":\n  mbarrier.try_wait.parity.shared::cta.b64 %p1, [" + barrier + "], " +
+         std::to_string(parity) + ";\n  @!%p1 bra " + label + ";\n";
+}
+
+TEST(Exploration, APipelineOfAKernelIsProven) {
+  const std::string text = explore_body(
+      kTwoBarriers + "  @%p3 bra CONSUMER;\n" + wait_for("E0", "bar+8", 1) +
+          "  bar.warp.sync -1;\n"
+          "  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar];\n" +
+          wait_for("E1", "bar+8", 0) +
+          "  bar.warp.sync -1;\n"
+          "  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar];\n  bra END;\n"
+          "CONSUMER:\n" +
+          wait_for("F0", "bar", 0) +
+          "  bar.warp.sync -1;\n  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar+8];\n" +
+          wait_for("F1", "bar", 1) +
+          "  bar.warp.sync -1;\n  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar+8];\nEND:\n",
+      64);
+  EXPECT_NE(text.find("k: exploration: 1 cluster with "), text.npos) << text;
+  EXPECT_NE(text.find("by 2 warps on 3 barriers: every order ends ("), text.npos) << text;
+}
+
+/// Warps 0 and 1 complete a phase each of one barrier; warp 2 waits for both. Warp 1 comes late.
+const std::string kTwoPhasesAhead = kTwoBarriers +
+                                    "  @%p5 bra WAITER;\n  @%p3 bra SECOND;\n"
+                                    "  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar];\n  bra END;\n"
+                                    "SECOND:\n  nanosleep.u32 20000;\n"
+                                    "  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar];\n  bra END;\n"
+                                    "WAITER:\n" +
+                                    wait_for("F0", "bar", 0) + wait_for("F1", "bar", 1) + "END:\n";
+
+TEST(Exploration, AnOrderThatTheRunDoesNotTakeIsShown) {
+  run_body(kTwoPhasesAhead, 96, 4);  // the run itself goes well
+  expect_fault(
+      FaultKind::contract,
+      {"a phase can complete while a wait for the one before is still to come",
+       "in an order that this run has not taken", "step by step",
+       "warp 0                        test.ptx:", "1 arrival on mbarrier bar; phase 1",
+       "warp 1                        test.ptx:", "1 arrival on mbarrier bar; phase 2",
+       "warp 2 at test.ptx:", "waits for phase 0 (parity 0) of mbarrier bar", "two phases ahead"},
+      [&] { explore_body(kTwoPhasesAhead, 96); });
+}
+
+TEST(Exploration, WhatACopyDoesLaterIsAStepOfItsOwn) {
+  // Warp 1 arrives once in each of two phases; that the first is complete only warp 2 knows. In the
+  // run the copy's bytes, which the first phase waits for, come before the second arrival.
+  const std::string body =
+      kTwoBarriers +
+      "  @%p3 bra SECOND;\n"
+      "  @%p2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 16;\n"
+      "  @%p2 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [data], [%rd0], 16, "
+      "[bar];\n" +
+      wait_for("A", "bar", 0) + wait_for("B", "bar", 1) +
+      "  bra END;\n"
+      "SECOND:\n  nanosleep.u32 20000;\n  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar];\nEND:\n";
+  expect_fault(FaultKind::contract,
+               {"a phase can complete while a wait for the one before is still to come",
+                "warp 0's operation, later", "16 bytes of mbarrier bar have come; phase 1",
+                "warp 0 at test.ptx:27: waits for phase 0"},
+               [&] { explore_body(body, 64); });
+}
+
+TEST(Exploration, ABarrierUsedBeforeItsInitIsFound) {
+  const std::string body =
+      "  setp.eq.u32 %p2, %r0, 0;\n  setp.ge.u32 %p3, %r0, 32;\n  @%p3 bra SECOND;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;\n  bra END;\n"
+      "SECOND:\n  nanosleep.u32 20000;\n  setp.eq.u32 %p2, %r0, 32;\n"
+      "  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar];\nEND:\n";
+  expect_fault(FaultKind::contract,
+               {"a barrier can be used before it is initialised", "warp 1 at test.ptx:"},
+               [&] { explore_body(body, 64); });
+}
+
+TEST(Exploration, TheBoundOfStatesIsSaid) {
+  EXPECT_NE(explore_body(kTwoBarriers, 64, 2).find("not proven, nothing found in 2 states"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace bw::sim::test
