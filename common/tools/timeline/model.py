@@ -174,7 +174,8 @@ class ClusterModel:
                 "cluster_barrier": "the cluster's barrier",
                 "warp_sync": "lanes of its warp", "reconvergence": "lanes of its warp",
                 "bulk_group": "its bulk stores", "cp_async_group": "its cp.async copies",
-                "wgmma_group": "its wgmma", "register_pool": "registers", "tcgen05_alloc": "tensor memory to allocate",
+                "wgmma_group": "its wgmma", "register_pool": "registers",
+                "tcgen05_alloc": "tensor memory to allocate",
                 "tcgen05_wait": "its tensor memory accesses",
                 "global_order": "global memory", "sleep": "sleep"}.get(segment.reason,
                                                                        segment.reason)
