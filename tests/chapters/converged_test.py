@@ -4,8 +4,8 @@ converged_test.py <program>...
 The simulator brings lanes together as soon as their paths meet; the PTX ISA promises that of no
 instruction but those that wait for the others. So this reads the programs' PTX: from each branch that
 some lanes of a warp take and others don't (on `elect.sync`, on the lane's number, or on that of one
-thread) every path to an `.aligned` instruction must hold a `bar.warp.sync` of the whole warp or a barrier of
-the CTA.
+thread) every path to an `.aligned` instruction must hold a `bar.warp.sync` of the whole warp or a
+barrier of the CTA.
 
 It also takes every `bar.warp.sync` out in turn: at least one in each program must be missed."""
 
