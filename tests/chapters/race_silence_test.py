@@ -9,8 +9,10 @@ import subprocess
 import sys
 import unittest
 
-# Small shapes, whole tiles and remainders; options of a chapter's program, one run each.
-SHAPES = (("--m", "512", "--n", "512", "--k", "512"), ("--m", "200", "--n", "264", "--k", "208"))
+# Whole tiles, remainders, and a K for which the stages of every ring come round.
+SHAPES = (("--m", "512", "--n", "512", "--k", "512"), ("--m", "200", "--n", "264", "--k", "208"),
+          ("--m", "128", "--n", "512", "--k", "2048"))
+# Options of a chapter's program, one run each.
 OPTIONS = {
     "01_mbarrier_pipeline": [("--rows", "256", "--columns", "512", "--runs", "1", "--produce", how)
                              for how in ("plain", "bulk", "tensor")],

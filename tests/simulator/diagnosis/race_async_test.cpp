@@ -327,6 +327,48 @@ TEST(RaceAsync, AMulticastCopyIsThereInEveryCtaThatWaits) {
   expect_race({"bulk copy", "load", "CTA rank"}, "  .reg .b16 %h;\n" + kernel(""), 32, 2);
 }
 
+/// Rank 0 uses its memory, then lets rank 1 copy into it.
+TEST(RaceAsync, AnOperationThatIsOverMayBeToldByANarrowArrival) {
+  const auto kernel = [](const std::string& use, const std::string& arrive) {
+    return R"(
+  .reg .b16 %h;
+  mbarrier.init.shared::cta.b64 [bar], 1;
+  mbarrier.init.shared::cta.b64 [bar2], 1;
+  fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  setp.eq.u32 %p3, %rank, 0;
+  mov.u32 %r1, bar;
+  mov.u32 %r2, bar2;
+  mapa.shared::cluster.u32 %r3, %r2, 1;
+  mov.u16 %h, 1;
+  @!%p3 bra COPY;
+)" + use + "  mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;\n  " +
+           arrive + " _, [%r3];\n" + wait("FULL", 0) + R"(
+  bra END;
+COPY:
+)" + wait("FREE", 0, "bar2") +
+           R"(
+  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%d], [%in], 128, [%r1], %h;
+END:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+)";
+  };
+  const std::string narrow = "mbarrier.arrive.shared::cluster.b64";
+  const std::string wide = "mbarrier.arrive.release.cluster.shared::cluster.b64";
+  const std::string store = R"(
+  cp.async.bulk.global.shared::cta.bulk_group [%out], [data], 128;
+  cp.async.bulk.commit_group;
+)";
+  const std::string read = "  cp.async.bulk.wait_group.read 0;\n";
+  expect_no_race(kernel(store + read, narrow), 1, 2);
+  expect_race({"bulk copy", "bulk store"}, kernel(store, wide), 1, 2);
+  // A load of a thread is not over because it stands before the arrival.
+  const std::string load = "  ld.shared.u32 %r5, [%d];\n  fence.proxy.async.shared::cta;\n";
+  expect_race({"scope .cta"}, kernel(load, narrow), 1, 2);
+}
+
 TEST(RaceAsync, TheAddressWordOfAnAllocationNeedsABarrier) {
   const auto kernel = [](const std::string& between) {
     return R"(

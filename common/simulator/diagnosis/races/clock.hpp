@@ -90,6 +90,12 @@ class VectorClock {
   void take_home(uint64_t cluster);
   /// Everything that `other` knows becomes known.
   void join(const VectorClock& other);
+  /// What `other` knows of asynchronous operations becomes known.
+  void join_chains(const VectorClock& other) {
+    if (other.chains_.size() > chains_.size()) chains_.resize(other.chains_.size(), 0);
+    for (size_t chain = 0; chain < other.chains_.size(); ++chain)
+      chains_[chain] = std::max(chains_[chain], other.chains_[chain]);
+  }
   /// Whether nothing is known.
   [[nodiscard]] bool empty() const {
     return warps_.empty() && lanes_.empty() && chains_.empty() && foreign_.empty();
@@ -136,6 +142,9 @@ struct View {
   VectorClock async;
   /// The same in global memory.
   VectorClock async_global;
+  /// Asynchronous operations that are over, also where nothing makes what they wrote visible: what
+  /// they have read may be overwritten.
+  VectorClock performed;
   /// I: mbarrier.init that asynchronous units and other CTAs see (fence.mbarrier_init).
   VectorClock inits;
 
@@ -144,6 +153,7 @@ struct View {
     generic.join(other.generic);
     async.join(other.async);
     async_global.join(other.async_global);
+    performed.join(other.performed);
     inits.join(other.inits);
   }
   /// The same for the other clusters, whose mbarriers are none of this one's.
@@ -151,6 +161,7 @@ struct View {
     return {generic.as_foreign(cluster),
             async.as_foreign(cluster),
             async_global.as_foreign(cluster),
+            {},
             {}};
   }
   /// See VectorClock::take_home.
@@ -161,13 +172,15 @@ struct View {
   }
   /// Whether nothing is known.
   [[nodiscard]] bool empty() const {
-    return generic.empty() && async.empty() && async_global.empty() && inits.empty();
+    return generic.empty() && async.empty() && async_global.empty() && performed.empty() &&
+           inits.empty();
   }
   /// Forgets everything.
   void clear() {
     generic.clear();
     async.clear();
     async_global.clear();
+    performed.clear();
     inits.clear();
   }
 };

@@ -70,6 +70,9 @@ bool ByteShadow::is_ordered(const ShadowEntry& entry, const Accessor& earlier, c
   if (earlier.is_async) {
     if (clock.known(is_foreign, earlier.cluster, true, earlier.agent, entry.clock) != 0)
       return true;
+    const bool is_over =
+        !is_foreign && touch.view->performed.knows_chain(earlier.agent, entry.clock);
+    if (is_over && !earlier.writes) return true;
     const int byte = std::countr_zero(common);
     note(byte, 0, lanes_at(byte));
     return false;
