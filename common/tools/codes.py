@@ -18,7 +18,8 @@ from .errors import WorkbookError
 
 TABLE = "common/simulator/base/fault_codes.inc"
 PAGES = "docs/codes"
-_ROW = re.compile(r'BW_FAULT_CODE\(\s*([A-Z]\d\d),\s*(\w+),\s*(\w+),\s*(\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+),'
+_ROW = re.compile(r'BW_FAULT_CODE\(\s*([A-Z]\d\d),\s*(\w+),\s*(\w+),\s*(\w+),'
+                  r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+),'
                   r'\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\)', re.S)
 _FENCE = re.compile(r"^```(\w+)(.*)$")
 _ATTRIBUTE = re.compile(r'([\w-]+)="([^"]*)"')

@@ -1,7 +1,7 @@
 """`./workbook suite NAME FOLDER`: a public suite of faulty and right kernels, against the simulator.
 
 The programs stay where they are; each is built with nvcc into build/suites, runs in the simulator at
-the level `races` and is judged by what the suite says about it. docs/race_suites.md says what came of it.
+the level `races` and is judged by what the suite says about it. docs/race_suites.md has the outcome.
 """
 
 import hashlib
@@ -147,7 +147,8 @@ def _find_sanitizer(folder):
 
 SUITES = {
     "indigo": Suite("Indigo, as published with HiRace",
-                    "indigo_sources/**/*.cu, indigo_include/indigo_cuda.h and input/*.egr", _find_indigo),
+                    "indigo_sources/**/*.cu, indigo_include/indigo_cuda.h and input/*.egr",
+                    _find_indigo),
     "scor": Suite("ScoR's micro-benchmarks", "microbenchmarks/src/{race,norace}_*.cu", _find_scor),
     "sanitizer": Suite("NVIDIA's compute-sanitizer samples",
                        "Memcheck/, Racecheck/, Initcheck/ and Synccheck/", _find_sanitizer),

@@ -59,7 +59,7 @@ class Texts(unittest.TestCase):
 
     def test_a_timeline_is_drawn_beside_its_text(self):
         with mock.patch.object(figure, "recorded") as recorded, \
-                mock.patch.object(figure.model, "build", return_value=[SimpleNamespace(ctas=[1])]), \
+                mock.patch.object(figure.builder, "build", return_value=[SimpleNamespace(ctas=[1])]), \
                 mock.patch.object(figure.svg, "draw", return_value="<svg/>") as draw:
             kinds = ("timeline",)
             problems, _ = self.examine(f"{self.TIMELINE}\n![A run](figures/run.svg)\n", kinds=kinds)
