@@ -8,6 +8,26 @@
 namespace bw::sim::cudart {
 namespace {
 
+/// What both kinds of map are described by.
+TensorMapArguments arguments_of(CUtensorMapDataType type, cuuint32_t rank, void* address,
+                                const cuuint64_t* extents, const cuuint64_t* strides,
+                                const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
+                                CUtensorMapFloatOOBfill fill) {
+  TensorMapArguments arguments;
+  arguments.data_type = type;
+  arguments.rank = rank;
+  arguments.global_address = reinterpret_cast<uint64_t>(address);
+  arguments.global_dim = extents;
+  arguments.global_strides = strides;
+  arguments.element_strides = element_strides;
+  arguments.interleave = interleave;
+  arguments.swizzle = swizzle;
+  arguments.l2_promotion = l2_promotion;
+  arguments.oob_fill = fill;
+  return arguments;
+}
+
 CUresult from_status(const char* api, const TensorMapStatus& status) {
   if (!status.ok()) explain(FaultCode::tensor_map_encoding, api, status.message);
   return static_cast<CUresult>(status.code);
@@ -25,18 +45,10 @@ BW_CUDART_API CUresult cuTensorMapEncodeTiled(
     const cuuint32_t* element_strides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
     CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
   static_assert(sizeof(CUtensorMap) == kTensorMapBytes, "tensor maps have the driver's size");
-  TensorMapArguments arguments;
-  arguments.data_type = type;
-  arguments.rank = rank;
-  arguments.global_address = reinterpret_cast<uint64_t>(address);
-  arguments.global_dim = extents;
-  arguments.global_strides = strides;
+  TensorMapArguments arguments =
+      arguments_of(type, rank, address, extents, strides, element_strides, interleave, swizzle,
+                   l2_promotion, fill);
   arguments.box_dim = box;
-  arguments.element_strides = element_strides;
-  arguments.interleave = interleave;
-  arguments.swizzle = swizzle;
-  arguments.l2_promotion = l2_promotion;
-  arguments.oob_fill = fill;
   return from_status("cuTensorMapEncodeTiled", encode_tensor_map(map, arguments));
 }
 
@@ -51,17 +63,9 @@ BW_CUDART_API CUresult cuTensorMapEncodeIm2col(
     cuuint32_t channels, cuuint32_t pixels, const cuuint32_t* element_strides,
     CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
     CUtensorMapL2promotion l2_promotion, CUtensorMapFloatOOBfill fill) {
-  TensorMapArguments arguments;
-  arguments.data_type = type;
-  arguments.rank = rank;
-  arguments.global_address = reinterpret_cast<uint64_t>(address);
-  arguments.global_dim = extents;
-  arguments.global_strides = strides;
-  arguments.element_strides = element_strides;
-  arguments.interleave = interleave;
-  arguments.swizzle = swizzle;
-  arguments.l2_promotion = l2_promotion;
-  arguments.oob_fill = fill;
+  const TensorMapArguments arguments =
+      arguments_of(type, rank, address, extents, strides, element_strides, interleave, swizzle,
+                   l2_promotion, fill);
   return from_status("cuTensorMapEncodeIm2col",
                      encode_im2col_tensor_map(map, arguments, {lower, upper, channels, pixels}));
 }

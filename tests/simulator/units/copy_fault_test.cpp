@@ -202,6 +202,13 @@ TEST(TensorFault, Restrictions) {
                     "  @%p0 cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group "
                     "[%rd1, {0, 0}], [%r1];\n",
                     &map);
+  map.type = TensorMapType::u6x16_align16;
+  map.extents = {256, 32};
+  map.strides = {192};
+  map.box = {128, 2};
+  expect_copy_fault({"the box starts at coordinate 64", "multiple of 128"}, load_2d("64, 0"), &map);
+  expect_copy_fault({"stores of the padded type 16U6_ALIGN16B"}, store_2d("0, 0"), &map, 1,
+                    FaultKind::unsupported);
   map = CopyRun::plain_map(0);
   expect_copy_fault({"gather4", "1 row"},
                     "  @%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4"

@@ -144,7 +144,8 @@ struct CopyRun {
 
 /// Expects a contract fault with these parts from a body in a cluster of this size.
 inline void expect_copy_fault(const std::vector<std::string>& parts, const std::string& body,
-                              const MapArguments* map = nullptr, uint32_t cluster_size = 1) {
+                              const MapArguments* map = nullptr, uint32_t cluster_size = 1,
+                              FaultKind kind = FaultKind::contract) {
   CopyRun run(cluster_size);
   OpaqueMap opaque{};
   if (map != nullptr) {
@@ -152,7 +153,7 @@ inline void expect_copy_fault(const std::vector<std::string>& parts, const std::
     if (a.address == 0) a.address = run.in.address();
     opaque = a.encode();
   }
-  const Report report = expect_fault(FaultKind::contract, parts, [&] { run.run(body, opaque); });
+  const Report report = expect_fault(kind, parts, [&] { run.run(body, opaque); });
   EXPECT_NE(report.where.find("test.ptx:"), std::string::npos) << report.where;
   EXPECT_FALSE(report.rule.empty());
   EXPECT_FALSE(report.fix.empty());

@@ -177,6 +177,53 @@ TEST(TensorBox, LoadsLikeTheReference) {
         }
 }
 
+/// Element `index` of packed elements of `bits` bits.
+uint32_t packed_element(const std::byte* packed, uint32_t bits, size_t index) {
+  uint32_t value = 0;
+  for (uint32_t bit = 0; bit < bits; ++bit) {
+    const size_t at = index * bits + bit;
+    value |= (std::to_integer<uint32_t>(packed[at / 8]) >> at % 8 & 1u) << bit;
+  }
+  return value;
+}
+
+TEST(TensorBox, PaddedTypesHaveSixteenElementsInSixteenBytes) {
+  constexpr uint32_t kRows = 9, kElements = 128, kRowElements = 256;
+  std::mt19937 random(3);
+  for (const auto& [type, bits] :
+       {std::pair{TensorMapType::u4x16_align16, 4u}, std::pair{TensorMapType::u6x16_align16, 6u}})
+    for (const TensorMapSwizzle swizzle : {TensorMapSwizzle::none, TensorMapSwizzle::bytes128}) {
+      constexpr size_t kAlignment = 32;
+      const uint32_t row_bytes = kRowElements * bits / 8;
+      std::vector<std::byte> memory(kRows * row_bytes + kAlignment);
+      for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
+      MapArguments map;
+      map.type = type;
+      map.swizzle = swizzle;
+      map.address =
+          (reinterpret_cast<uint64_t>(memory.data()) + kAlignment - 1) / kAlignment * kAlignment;
+      map.extents = {kRowElements, kRows};
+      map.strides = {row_bytes};
+      map.box = {kElements, kRows + 1};  // the last row is outside
+      const OpaqueMap opaque = map.encode();
+      const TensorBox box(*decode_tensor_map(&opaque), {kElements, 0}, false);
+      EXPECT_EQ(box.transfer_bytes(), (kRows + 1) * kElements);
+      EXPECT_EQ(box.shared_bytes(), (kRows + 1) * kElements);
+      std::vector<std::byte> shared(box.shared_bytes(), kPoison);
+      box.load({shared.data()}, 0);
+      const auto* const tensor = reinterpret_cast<const std::byte*>(map.address);
+      for (uint32_t row = 0; row <= kRows; ++row)
+        for (uint32_t i = 0; i < kElements; ++i) {
+          const uint32_t chunk = swizzled(swizzle, row * kElements + i / 16 * kChunk);
+          const uint32_t expected =
+              row == kRows ? 0 : packed_element(tensor + row * row_bytes, bits, kElements + i);
+          ASSERT_EQ(packed_element(shared.data() + chunk, bits, i % 16), expected)
+              << bits << " bits, row " << row << ", element " << i;
+          ASSERT_EQ(shared[chunk + kChunk - 1], std::byte{0xcd});
+        }
+    }
+}
+
 TEST(TensorBox, StoresLikeTheReference) {
   std::mt19937 random(2);
   for (const TensorMapSwizzle swizzle : kSwizzles)

@@ -7,7 +7,8 @@ namespace bw::sim {
 namespace {
 
 constexpr uint32_t kChunkBytes = 16;
-constexpr uint32_t kLineShift = 7;  // a line of all 32 banks is 128 bytes
+constexpr uint32_t kPackedElements = 16;  // of a padded type in a chunk
+constexpr uint32_t kLineShift = 7;        // a line of all 32 banks is 128 bytes
 constexpr uint32_t kFullRowBytes = 128;
 constexpr uint16_t kNanFill = 0x7ff7;  // "OOB-NaN", in each 16 bits of any type (seen on Hopper)
 
@@ -57,6 +58,15 @@ void move_row(TensorMapSwizzle swizzle, std::byte* window, uint32_t address, std
     else
       std::memcpy(linear + at, shared + (at ^ exchange), kChunkBytes);
   }
+}
+
+/// A row of a padded type: the packed elements of each chunk of `padded`, and what lies behind
+/// them. What a GPU writes there the PTX ISA does not say; here it can be told from data.
+void pad_row(const std::byte* packed, std::vector<std::byte>& padded, uint32_t packed_bytes) {
+  constexpr std::byte kPadding{0xcd};
+  std::fill(padded.begin(), padded.end(), kPadding);
+  for (size_t chunk = 0; chunk < padded.size() / kChunkBytes; ++chunk)
+    std::memcpy(padded.data() + chunk * kChunkBytes, packed + chunk * packed_bytes, packed_bytes);
 }
 
 }  // namespace
@@ -140,8 +150,10 @@ void TensorBox::set_rows() {
   const int64_t step = interleaved ? map.element_strides[0] : 1;
   row_bytes_ = static_cast<uint32_t>(count_[0] * bits / kBitsPerByte);
   row_start_bytes_ = start_[0] * bits / kBitsPerByte;
+  shared_row_bytes_ =
+      tensor_map_type_is_padded(map.type) ? count_[0] / kPackedElements * kChunkBytes : row_bytes_;
   const uint32_t span = swizzle_span_bytes(map.swizzle);
-  pitch_bytes_ = span != 0 && !interleaved ? std::max(span, row_bytes_) : row_bytes_;
+  pitch_bytes_ = span != 0 && !interleaved ? std::max(span, shared_row_bytes_) : shared_row_bytes_;
   // Elements i of a row with 0 <= start + i * step < extent are inside of the tensor.
   const auto clamp_count = [this](int64_t count) {
     return std::clamp<int64_t>(count, 0, count_[0]);
@@ -314,6 +326,8 @@ void TensorBox::load(const std::vector<std::byte*>& windows, uint32_t shared_off
     for (uint32_t at = 0; at + sizeof(kNanFill) <= row_bytes_; at += sizeof(kNanFill))
       std::memcpy(fill.data() + at, &kNanFill, sizeof(kNanFill));
   std::vector<std::byte> clipped = fill;
+  const bool pads = shared_row_bytes_ != row_bytes_;
+  std::vector<std::byte> padded(pads ? shared_row_bytes_ : 0);
   uint32_t address = shared_offset;
   for_each_row([&](uint64_t global, bool inside) {
     std::byte* row = fill.data();
@@ -324,8 +338,12 @@ void TensorBox::load(const std::vector<std::byte*>& windows, uint32_t shared_off
       if (rounds) round_to_tf32(clipped.data() + valid_begin_, clipped.data() + valid_end_);
       row = clipped.data();
     }
+    if (pads) {
+      pad_row(row, padded, kPackedElements * map_.element_bits() / 8);
+      row = padded.data();
+    }
     for (std::byte* const window : windows)
-      move_row<true>(map_.swizzle, window, address, row, row_bytes_);
+      move_row<true>(map_.swizzle, window, address, row, shared_row_bytes_);
     address += pitch_bytes_;
   });
 }

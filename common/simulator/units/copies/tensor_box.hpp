@@ -24,7 +24,8 @@ inline constexpr uint32_t kGatheredRows = 4;
 
 /// A box at coordinates of a tensor. Rows are the runs along dimension 0; they follow each other in
 /// shared memory at `pitch_bytes` (the swizzle's span where there is one, also when a row is
-/// shorter).
+/// shorter). Of padded types each 16 elements have 16 bytes there, of which the first ones hold
+/// them.
 class TensorBox {
  public:
   /// `coordinates` has one entry a dimension; with `gathered` it is {column, row0, ..., row3} and
@@ -38,15 +39,15 @@ class TensorBox {
 
   /// The tensor map.
   [[nodiscard]] const TensorMap& map() const { return map_; }
-  /// Bytes of a row.
+  /// Bytes of a row in global memory.
   [[nodiscard]] uint32_t row_bytes() const { return row_bytes_; }
   /// How many rows.
   [[nodiscard]] uint32_t rows() const { return rows_; }
   /// From row to row in shared memory.
   [[nodiscard]] uint32_t pitch_bytes() const { return pitch_bytes_; }
   /// Bytes that the copy reports to the mbarrier: the whole box, whatever lies outside of the
-  /// tensor.
-  [[nodiscard]] uint32_t transfer_bytes() const { return rows_ * row_bytes_; }
+  /// tensor, padding included.
+  [[nodiscard]] uint32_t transfer_bytes() const { return rows_ * shared_row_bytes_; }
   /// Bytes of shared memory from the box's start to its end.
   [[nodiscard]] uint32_t shared_bytes() const { return rows_ * pitch_bytes_; }
 
@@ -65,7 +66,8 @@ class TensorBox {
   /// Global to shared memory: writes the box, filled where it is outside of the tensor, at
   /// `shared_offset` of each of the windows (a CTA's shared memory from its offset 0).
   void load(const std::vector<std::byte*>& windows, uint32_t shared_offset) const;
-  /// Shared memory to `staged` (transfer_bytes() bytes, rows without gaps, not swizzled).
+  /// Shared memory to `staged` (transfer_bytes() bytes, rows without gaps, not swizzled). Not of
+  /// padded types.
   void read_shared(const std::byte* window, uint32_t shared_offset,
                    std::vector<std::byte>& staged) const;
   /// `staged` to global memory; what is outside of the tensor is not written.
@@ -94,6 +96,7 @@ class TensorBox {
   bool gathered_ = false;
   Im2colOffsets offsets_{};
   uint32_t row_bytes_ = 0;
+  uint32_t shared_row_bytes_ = 0;  ///< the same but for padded types
   uint32_t rows_ = 1;
   uint32_t pitch_bytes_ = 0;
   int64_t row_start_bytes_ = 0;  ///< of the row's first byte from the tensor's row start

@@ -96,11 +96,12 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
          .fix = form.im2col ? "encode the map with cuTensorMapEncodeIm2col"
                             : "use the .im2col forms, or encode the map with "
                               "cuTensorMapEncodeTiled"});
-  if (map.type == TensorMapType::u4x16_align16 || map.type == TensorMapType::u6x16_align16)
+  if (tensor_map_type_is_padded(map.type) && (form.direction == Direction::store || form.im2col))
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::tensor_type_not_executed,
-         .what = std::string("tensor copies of the padded type ") + tensor_map_type_name(map.type) +
-                 " are not simulated",
+         .what =
+             fmt::format("{} of the padded type {} are not simulated",
+                         form.im2col ? "im2col copies" : "stores", tensor_map_type_name(map.type)),
          .rule = "elements of fewer than 8 bits are copied as the type says",
          .fix = "use u8 or 16U4_ALIGN8B",
          .section = "Sub-byte Types"});
@@ -134,6 +135,15 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
     const Operand& operand = instruction.operands[form.coordinates.index + i];
     coordinates[i] = static_cast<int32_t>(strand.value(operand, lane));
   }
+  constexpr int32_t kPaddedMultiple = 128;
+  if (tensor_map_type_is_padded(map.type) && coordinates[0] % kPaddedMultiple != 0)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::tensor_coordinates,
+         .what = fmt::format("the box starts at coordinate {} of dimension 0 of {}", coordinates[0],
+                             map.describe()),
+         .rule = "with a padded type the first coordinate is a multiple of 128",
+         .fix = "start where 128 elements start",
+         .section = "Sub-byte Types"});
   const int64_t start_bits = int64_t{coordinates[0]} * map.element_bits();
   constexpr int64_t kAlignmentBits = 8 * kBulkAlignmentBytes;
   if (start_bits % kAlignmentBits != 0)

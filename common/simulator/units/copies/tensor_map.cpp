@@ -72,13 +72,9 @@ std::string element(const char* array, uint32_t index, uint64_t value) {
   return fmt::format("{}[{}] is {}", array, index, value);
 }
 
-bool is_padded(TensorMapType type) {
-  return type == TensorMapType::u4x16_align16 || type == TensorMapType::u6x16_align16;
-}
-
 TensorMapStatus check_address(uint64_t address, TensorMapType type,
                               TensorMapInterleave interleave) {
-  const bool wide = interleave == TensorMapInterleave::bytes32 || is_padded(type);
+  const bool wide = interleave == TensorMapInterleave::bytes32 || tensor_map_type_is_padded(type);
   const uint64_t alignment = wide ? 32 : 16;
   if (!is_aligned(address, alignment))
     return invalid(
@@ -117,14 +113,14 @@ TensorMapStatus check_extents(const TensorMapArguments& a, TensorMapType type) {
   for (uint32_t d = 0; d < a.rank; ++d)
     if (a.global_dim[d] == 0 || a.global_dim[d] > kMaxExtent)
       return invalid(element("globalDim", d, a.global_dim[d]) + "; it must be 1 to 2^32 elements");
-  if (is_padded(type) && a.global_dim[0] % 128 != 0)
+  if (tensor_map_type_is_padded(type) && a.global_dim[0] % 128 != 0)
     return invalid(element("globalDim", 0, a.global_dim[0]) + "; with " +
                    tensor_map_type_name(type) + " it must be a multiple of 128");
   if (type == TensorMapType::u4x16_align8 && a.global_dim[0] % 2 != 0)
     return invalid(element("globalDim", 0, a.global_dim[0]) +
                    "; with 16U4_ALIGN8B it must be a multiple of 2");
-  const bool wide =
-      a.interleave == static_cast<int>(TensorMapInterleave::bytes32) || is_padded(type);
+  const bool wide = a.interleave == static_cast<int>(TensorMapInterleave::bytes32) ||
+                    tensor_map_type_is_padded(type);
   const uint64_t multiple = wide ? 32 : 16;
   for (uint32_t d = 0; d + 1 < a.rank; ++d) {
     if (a.global_strides[d] % multiple != 0)
@@ -149,7 +145,7 @@ TensorMapStatus check_box(const TensorMapArguments& a, TensorMapType type) {
     const uint32_t step = strided ? a.element_strides[d] : 1;
     box_bits *= ceil_div(a.box_dim[d], step);
   }
-  if (is_padded(type) && a.box_dim[0] != 128)
+  if (tensor_map_type_is_padded(type) && a.box_dim[0] != 128)
     return invalid(element("boxDim", 0, a.box_dim[0]) + "; with " + tensor_map_type_name(type) +
                    " it must be 128");
   const uint64_t inner_bits = uint64_t{a.box_dim[0]} * tensor_map_element_bits(type);
@@ -159,7 +155,7 @@ TensorMapStatus check_box(const TensorMapArguments& a, TensorMapType type) {
         element("boxDim", 0, a.box_dim[0]), tensor_map_type_name(type), inner_bits / 8));
   const auto swizzle = static_cast<TensorMapSwizzle>(a.swizzle);
   const uint32_t span = swizzle_span_bytes(swizzle);
-  const uint64_t inner_shared_bytes = is_padded(type) ? 128 : inner_bits / 8;
+  const uint64_t inner_shared_bytes = tensor_map_type_is_padded(type) ? 128 : inner_bits / 8;
   if (a.interleave == 0 && span != 0 && inner_shared_bytes > span)
     return invalid(
         fmt::format("{} elements of {}, which are {} bytes; with a {}-byte swizzle the inner "
@@ -180,7 +176,7 @@ TensorMapStatus check_combinations(const TensorMapArguments& a, TensorMapType ty
     return invalid(fmt::format("interleave 32B needs swizzle 32B, not {}", a.swizzle));
   if (type == TensorMapType::u6x16_align16 && a.interleave != 0)
     return invalid("16U6_ALIGN16B cannot be interleaved");
-  if (is_padded(type)) {
+  if (tensor_map_type_is_padded(type)) {
     const bool allowed =
         swizzle == TensorMapSwizzle::none || swizzle == TensorMapSwizzle::bytes128 ||
         swizzle == TensorMapSwizzle::bytes128_atom32 ||
@@ -255,6 +251,10 @@ const char* tensor_map_type_name(TensorMapType type) noexcept {
                                     "f64",      "bf16",         "f32.ftz",       "tf32",
                                     "tf32.ftz", "16U4_ALIGN8B", "16U4_ALIGN16B", "16U6_ALIGN16B"};
   return kNames[static_cast<size_t>(type)];
+}
+
+bool tensor_map_type_is_padded(TensorMapType type) noexcept {
+  return type == TensorMapType::u4x16_align16 || type == TensorMapType::u6x16_align16;
 }
 
 bool tensor_map_type_is_float(TensorMapType type) noexcept {

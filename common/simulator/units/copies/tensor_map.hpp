@@ -98,6 +98,8 @@ struct TensorMap {
 [[nodiscard]] const char* tensor_map_type_name(TensorMapType type) noexcept;
 /// Whether it is a floating-point type.
 [[nodiscard]] bool tensor_map_type_is_float(TensorMapType type) noexcept;
+/// Whether 16 elements have 16 bytes in shared memory, where they would need fewer.
+[[nodiscard]] bool tensor_map_type_is_padded(TensorMapType type) noexcept;
 /// Bytes of the span in which a swizzle permutes (32, 64, 128), 0 without.
 [[nodiscard]] uint32_t swizzle_span_bytes(TensorMapSwizzle swizzle) noexcept;
 
