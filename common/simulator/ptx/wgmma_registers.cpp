@@ -14,6 +14,9 @@ namespace {
 bool is_mma(const Instruction& instruction) {
   return instruction.opcode.starts_with("wgmma.mma_async");
 }
+bool is_commit(const Instruction& instruction) {
+  return instruction.opcode.starts_with("wgmma.commit_group");
+}
 bool is_fence(const Instruction& instruction) {
   return instruction.opcode.starts_with("wgmma.fence");
 }
@@ -25,20 +28,38 @@ void visit_fragment(const Instruction& mma, Visit&& visit) {
     visit_operand_registers(mma.operands[1], visit);
 }
 
-/// Registers of MMAs that may be under way.
-struct Pending {
+/// Registers of MMAs.
+struct MmaRegisters {
   std::unordered_set<uint32_t> results, fragments;
 
   [[nodiscard]] size_t size() const { return results.size() + fragments.size(); }
-  void add(const Pending& other) {
+  void add(const MmaRegisters& other) {
     results.insert(other.results.begin(), other.results.end());
     fragments.insert(other.fragments.begin(), other.fragments.end());
   }
+};
+
+/// Registers of MMAs that may be under way. A wait is for those that have been committed.
+struct Pending {
+  MmaRegisters open, committed;
+
+  [[nodiscard]] size_t size() const { return open.size() + committed.size(); }
+  void add(const Pending& other) {
+    open.add(other.open);
+    committed.add(other.committed);
+  }
   void step(const Instruction& instruction) {
-    if (ends_asynchronous_writes(instruction)) *this = {};
+    if (ends_asynchronous_writes(instruction)) committed = {};
+    if (is_commit(instruction)) committed.add(std::exchange(open, {}));
     if (!is_mma(instruction)) return;
-    visit_written_registers(instruction, [&](uint32_t reg) { results.insert(reg); });
-    visit_fragment(instruction, [&](uint32_t reg) { fragments.insert(reg); });
+    visit_written_registers(instruction, [&](uint32_t reg) { open.results.insert(reg); });
+    visit_fragment(instruction, [&](uint32_t reg) { open.fragments.insert(reg); });
+  }
+  [[nodiscard]] bool is_result(uint32_t reg) const {
+    return open.results.contains(reg) || committed.results.contains(reg);
+  }
+  [[nodiscard]] bool is_in_fragment(uint32_t reg) const {
+    return open.fragments.contains(reg) || committed.fragments.contains(reg);
   }
   /// What an instruction touches. An MMA may go on with the D of another.
   [[nodiscard]] std::vector<uint32_t> touched(const Instruction& instruction) const {
@@ -48,7 +69,7 @@ struct Pending {
         registers.push_back(reg);
     };
     const auto read = [&](uint32_t reg) {
-      if (results.contains(reg)) add(reg);
+      if (is_result(reg)) add(reg);
     };
     if (is_mma(instruction)) {
       visit_fragment(instruction, read);
@@ -56,7 +77,7 @@ struct Pending {
     }
     visit_read_registers(instruction, read);
     visit_written_registers(instruction, [&](uint32_t reg) {
-      if (results.contains(reg) || fragments.contains(reg)) add(reg);
+      if (is_result(reg) || is_in_fragment(reg)) add(reg);
     });
     return registers;
   }

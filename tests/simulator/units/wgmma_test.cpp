@@ -147,7 +147,15 @@ TEST(Wgmma, AWaitThatLeavesTheGroupPendingIsNotEnough) {
 }
 
 TEST(Wgmma, AnMmaThatIsNotCommittedIsNotWaitedFor) {
-  expect_refused({.commit = ""}, {"an MMA was issued and not committed", "the MMA: test.ptx:"});
+  expect_refused({.commit = ""}, {"register %d0 is touched before a wgmma.wait_group",
+                                  "the MMA: test.ptx:", "no wgmma.commit_group has come after it"});
+  EXPECT_EQ(run({.commit = ""}, hopper_settings(Strictness::hardware)),
+            std::vector<float>(kThreads, 32));
+}
+
+TEST(Wgmma, AWaitIsForWhatWasCommittedBefore) {
+  const std::string early = "wgmma.wait_group.sync.aligned 0; wgmma.commit_group.sync.aligned; ";
+  EXPECT_EQ(run({.commit = early}), std::vector<float>(kThreads, 32));
 }
 
 TEST(Wgmma, NoFence) {

@@ -231,14 +231,6 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
 Flow execute_wait(Strand& strand, const Instruction& i, LaneMask active) {
   require_warpgroup(strand, i, active);
   const auto allowed = static_cast<uint32_t>(i.immediate);
-  if (const Instruction* const open = units_of(strand).wgmma.uncommitted(*strand.warp);
-      open != nullptr && allowed == 0)
-    Site{strand, i, active}.fault(
-        {.code = FaultCode::wgmma_not_committed,
-         .what = "this waits for all groups, but an MMA was issued and not committed since",
-         .rule = "wgmma.wait_group waits for groups that wgmma.commit_group has closed",
-         .fix = "execute wgmma.commit_group.sync.aligned after the last MMA and before the wait",
-         .details = {"the MMA: " + place_of(strand, open->source_index)}});
   const Flow flow = units_of(strand).wgmma.wait(strand, allowed);
   return tell_group_wait(strand, i, GroupEvent::Unit::wgmma, allowed, AsyncGroups::Stage::write,
                          flow);
@@ -252,9 +244,14 @@ Flow execute_early_touch(Strand& strand, const Instruction& i, LaneMask active) 
   for (const LateRead::Register& reg : late.registers) {
     const Instruction* const mma = unit.in_flight(*strand.warp, reg.operand.offset_bytes);
     if (mma == nullptr) continue;
-    if (strand.cluster->at_isa_level())
+    if (strand.cluster->at_isa_level()) {
+      std::vector<std::string> details = {"the MMA: " + place_of(strand, mma->source_index)};
+      const bool is_open = unit.uncommitted(*strand.warp) == mma;
+      if (is_open)
+        details.emplace_back(
+            "no wgmma.commit_group has come after it: a wait is for groups that were committed");
       Site{strand, i, active}.fault(
-          {.code = FaultCode::wgmma_not_awaited,
+          {.code = is_open ? FaultCode::wgmma_not_committed : FaultCode::wgmma_not_awaited,
            .what = fmt::format(
                "register {} is touched before a wgmma.wait_group for the MMA that it belongs to",
                strand.cluster->kernel().function().registers[reg.index].name),
@@ -262,9 +259,10 @@ Flow execute_early_touch(Strand& strand, const Instruction& i, LaneMask active) 
                    "wgmma.wait_group has waited for its group",
            .fix = "commit the group and wait for it first, and tie the registers to the wait "
                   "(\"+f\" in an empty asm) so that the compiler moves nothing before it",
-           .details = {"the MMA: " + place_of(strand, mma->source_index)},
+           .details = std::move(details),
            .section = "wgmma.wait_group",
            .hardware_accepts = true});
+    }
     if (const Flow flow = unit.wait_for_all(strand); flow != Flow::next) return flow;
   }
   return late.original.execute(strand, late.original, active);
