@@ -140,6 +140,7 @@ examples:
     "bench": """\
 examples:
   ./workbook bench simulator       the simulated GEMM against OpenBLAS on the same cores
+  ./workbook bench checks          what BW_SIM_CHECKS=contract and races cost
   ./workbook bench plain           warp instructions a second of plain CUDA in the simulator
   ./workbook bench configs         chapter 5's choice of a configuration, in simulated cycles
   ./workbook bench timing          simulated times beside those of an H100, with the deviation

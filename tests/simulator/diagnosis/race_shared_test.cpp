@@ -195,6 +195,62 @@ TEST(RaceShared, AtomicsDoNotRaceWithEachOther) {
   expect_race({"atomic", "load"}, kernel(""), 64);
 }
 
+/// Every lane of warp 0 writes its word and counts itself; the last lane of warp 1 reads them all.
+TEST(RaceShared, ManyLanesCountThemselvesBehindAFence) {
+  const auto kernel = [](const std::string& fence) {
+    return R"(
+  setp.eq.u32 %p1, %t, 0;
+  mov.u32 %r2, 0;
+  @%p1 st.shared.u32 [word], %r2;
+  bar.sync 0;
+  setp.eq.u32 %p0, %warp, 0;
+  @!%p0 bra READER;
+  mad.lo.u32 %r0, %lane, 4, %d;
+  st.shared.u32 [%r0], %t;
+)" + fence +
+           R"(
+  atom.relaxed.cta.shared.add.u32 %r3, [word], 1;
+  bra DONE;
+READER:
+  setp.ne.u32 %p2, %t, 32;
+  @%p2 bra DONE;
+SPIN:
+  ld.relaxed.cta.shared.u32 %r4, [word];
+  setp.lt.u32 %p3, %r4, 32;
+  @%p3 bra SPIN;
+  fence.acq_rel.cta;
+  ld.shared.u32 %r5, [%d];
+  ld.shared.u32 %r5, [%d+124];
+DONE:
+)";
+  };
+  expect_no_race(kernel("fence.acq_rel.cta;"), 64);
+  expect_race({"store", "load"}, kernel(""), 64);
+}
+
+/// Half of the lanes access shared memory by generic addresses, the others global memory.
+TEST(RaceShared, GenericAddressesMayLieInSeveralSpaces) {
+  const auto kernel = [](const std::string& between) {
+    return R"(
+  setp.lt.u32 %p0, %lane, 16;
+  cvt.u64.u32 %rd1, %d;
+  cvta.shared.u64 %rd1, %rd1;
+  selp.b64 %rd2, %rd1, %out, %p0;
+  mad.wide.u32 %rd2, %lane, 4, %rd2;
+  setp.eq.u32 %p1, %warp, 0;
+  @%p1 st.u32 [%rd2], %t;
+)" + between +
+           R"(
+  setp.eq.u32 %p2, %warp, 1;
+  and.pred %p2, %p2, %p0;
+  @%p2 ld.u32 %r1, [%rd2];
+)";
+  };
+  expect_no_race(kernel("bar.sync 0;"), 64);
+  const Report report = expect_race({"shared memory at data"}, kernel(""), 64);
+  EXPECT_EQ(report.what.find("CTA rank"), std::string::npos) << report.what;
+}
+
 /// Rank 1 writes rank 0's memory.
 TEST(RaceCluster, AStoreToAnotherCta) {
   const auto kernel = [](const std::string& between) {
