@@ -337,6 +337,12 @@ void Grid::run_lockstep(LaunchResult& result) {
     warnings_[cluster.index()] = std::move(cluster.warnings().list());
     endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
   };
+  // At the level `races` the others go on for a while behind a fault, since what they do may race
+  // with what came before it.
+  constexpr Cycle kCyclesBehindFault = 20'000;
+  const bool goes_on = device_.settings().checks == Checks::races;
+  std::exception_ptr first_fault;
+  Cycle last_step = kNever;
   HostPool pool(host_threads(), device_.settings().pin_threads);
   while (!running.empty()) {
     const Cycle limit = now_ + costs::kLockstepQuantum;
@@ -356,6 +362,28 @@ void Grid::run_lockstep(LaunchResult& result) {
     const auto end_all = [&] {
       for (size_t i = 0; i < running.size(); ++i) end(*running[i], status[i]);
     };
+    for (size_t i = 0; goes_on && i < running.size();) {
+      if (!faults[i]) {
+        ++i;
+        continue;
+      }
+      if (!first_fault) {
+        first_fault = faults[i];
+        last_step = limit + kCyclesBehindFault;
+      }
+      end(*running[i], status[i]);
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      running.erase(running.begin() + at);
+      status.erase(status.begin() + at);
+      faults.erase(faults.begin() + at);
+    }
+    const bool none_goes_on =
+        limit >= last_step ||
+        std::any_of(status.begin(), status.end(), [](RunStatus one) { return is_stuck(one); });
+    if (first_fault && none_goes_on) {
+      end_all();
+      std::rethrow_exception(first_fault);
+    }
     for (size_t i = 0; i < running.size(); ++i) {
       if (faults[i]) {
         end_all();
@@ -431,10 +459,12 @@ void Grid::run_lockstep(LaunchResult& result) {
       // All wait for what others of their SM hold, who wait as well.
       result.status = RunStatus::deadlock;
       for (size_t i = 0; i < running.size(); ++i) end(*running[i], RunStatus::deadlock);
+      if (first_fault) std::rethrow_exception(first_fault);
       stuck_ = std::move(running.front());
       return;
     }
   }
+  if (first_fault) std::rethrow_exception(first_fault);
 }
 
 uint32_t Grid::host_threads() const {
