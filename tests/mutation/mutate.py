@@ -4,8 +4,9 @@
     tests/mutation/mutate.py --build build/sim --count 200 --seed 1
 
 A mutant is a source file in which one operator, bound or constant is another one. Its object file is
-linked, in front of the library, into each of the simulator's test programs, and these run until a test
-fails: then the mutant is killed. The build folder is only read (it must be up to date), so any number
+linked, in front of the library, into each of the simulator's test programs and of the programs that
+compare with hardware, as far as the build folder has them; these run until one fails: then the mutant
+is killed. The build folder is only read (it must be up to date), so any number
 of workers share it. What becomes of a mutant:
 
   killed      a test fails, crashes or runs much longer than without the change
@@ -36,6 +37,15 @@ ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).resolve().with_name("explained.txt")
 # The layers that libsimulator.a holds, and the test program of each.
 LAYERS = ("base", "ptx", "machine", "units", "diagnosis", "trace")
+# Programs of the suite that run where no unit test has failed: name and arguments, in the root.
+PROGRAMS = (
+    ("conformance", ["--compare", "tests/hardware/hopper_results.txt"]),
+    ("conformance_hopper", ["--compare", "tests/hardware/hopper/h100_results.txt"]),
+    ("block_scaled_gemm", []),
+    ("fuzz_pipeline", ["tests/fuzz/corpus/pipeline", "--runs", "100"]),
+    ("fuzz_machine", ["tests/fuzz/corpus/machine"]),
+    ("05_blockwise_fp8_gemm", ["--m", "256", "--n", "256", "--k", "256"]),
+)
 LEAST_SECONDS = 20.0  # a test program may take, and
 TIME_FACTOR = 5.0     # so many times what it takes without a change
 
@@ -148,14 +158,17 @@ class Build:
                 self.compilations[path] = (self._without_launcher(entry["command"]),
                                            entry["directory"])
         self.links, self.seconds, self.left_out = {}, {}, {}
-        for layer in LAYERS:
-            program = f"simulator_{layer}_test"
+        self.runs = {f"simulator_{layer}_test": ["--gtest_brief=1", "--gtest_fail_fast"]
+                     for layer in LAYERS}
+        self.runs.update({name: arguments for name, arguments in PROGRAMS
+                          if (folder / "bin" / name).is_file()})
+        for program in self.runs:
             listed = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", program],
                                     stdout=subprocess.PIPE, universal_newlines=True, check=True)
             links = [line for line in listed.stdout.splitlines()
                      if f" -o bin/{program} " in line]
             # "… && COMMAND && …": what follows discovers the tests.
-            self.links[layer] = next(part for part in links[-1].split(" && ")
+            self.links[program] = next(part for part in links[-1].split(" && ")
                                      if f"-o bin/{program}" in part)
 
     @staticmethod
@@ -163,8 +176,10 @@ class Build:
         words = shlex.split(command)
         return words[1:] if os.path.basename(words[0]) in ("ccache", "sccache") else words
 
-    def program(self, layer):
-        return self.folder / "bin" / f"simulator_{layer}_test"
+    def order(self, path):
+        """The programs that run on a mutant of a source: the tests of its own layer first."""
+        own = f"simulator_{path.split('/')[2]}_test"
+        return [own] + [program for program in self.runs if program != own]
 
     def compile(self, path, source, into):
         """Compiles a text in place of a source; returns whether it does."""
@@ -176,55 +191,58 @@ class Build:
         return subprocess.run(words, cwd=directory, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
 
-    def link(self, layer, objects, into):
-        words = self._without_launcher(self.links[layer])
+    def link(self, program, objects, into):
+        words = self._without_launcher(self.links[program])
         words[words.index("-o") + 1] = str(into)
         first = next(i for i, word in enumerate(words) if word.endswith(".o"))
         words[first:first] = [str(path) for path in objects]
         done = subprocess.run(words, cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, universal_newlines=True)
         if done.returncode != 0:
-            raise RuntimeError(f"{layer} does not link:\n{done.stdout[-2000:]}")
+            raise RuntimeError(f"{program} does not link:\n{done.stdout[-2000:]}")
+
+    def run(self, program, file, seconds):
+        """(status, what failed); what takes too long has status None."""
+        arguments = self.runs[program]
+        if self.left_out.get(program):
+            arguments = arguments + ["--gtest_filter=-" + ":".join(self.left_out[program])]
+        return run_tests(file, arguments, seconds)
 
     def measure(self):
         """Runs all programs unchanged. Tests that fail so are left out, and said."""
-        for layer in LAYERS:
+        for program in list(self.runs):
+            file = self.folder / "bin" / program
+            is_tests = program.startswith("simulator_")
             begin = time.time()
-            self.left_out[layer] = failing_tests(self.program(layer))
-            self.seconds[layer] = time.time() - begin
-            if self.left_out[layer]:
+            status, output = run_tests(file, ["--gtest_brief=1"] if is_tests else self.runs[program],
+                                       600)
+            if status != 0 and is_tests:
+                self.left_out[program] = sorted(set(
+                    re.findall(r"^\[  FAILED  \] (\w+\.\w+(?:/\w+)?)", output, re.M)))
                 print("fails without any change and is left out: "
-                      + ", ".join(self.left_out[layer]), flush=True)
+                      + ", ".join(self.left_out[program]), flush=True)
+            elif status != 0:
+                print(f"{program} fails without any change and is left out", flush=True)
+                del self.runs[program]
+                continue
+            self.seconds[program] = time.time() - begin
 
 
-def failing_tests(program):
-    """The names of the tests that fail."""
-    done = subprocess.run([str(program), "--gtest_brief=1"], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, errors="replace", universal_newlines=True,
-                          cwd=program.parent)
-    failed = sorted(set(re.findall(r"^\[  FAILED  \] (\w+\.\w+(?:/\w+)?)", done.stdout, re.M)))
-    if done.returncode != 0 and not failed:
-        raise SystemExit(f"{program.name} fails without any change:\n{done.stdout[-2000:]}")
-    return failed
-
-
-def run_tests(program, seconds, left_out):
-    """(status, what failed); a program that takes too long has status None."""
+def run_tests(file, arguments, seconds):
+    """(status, what was printed)."""
     try:
-        done = subprocess.run([str(program), "--gtest_brief=1", "--gtest_fail_fast",
-                               "--gtest_filter=-" + ":".join(left_out)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds,
-                              errors="replace", universal_newlines=True, cwd=program.parent)
+        done = subprocess.run([str(file), *arguments], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, timeout=seconds, errors="replace",
+                              universal_newlines=True, cwd=ROOT)
     except subprocess.TimeoutExpired:
         return None, "it takes too long"
-    failed = re.search(r"\[  FAILED  \] (\S+)", done.stdout)
-    return done.returncode, failed.group(1).rstrip(",") if failed else done.stdout[-300:]
+    return done.returncode, done.stdout
 
 
-def order(path):
-    """The layers whose tests run: the file's own first."""
-    own = path.split("/")[2]
-    return [own] + [layer for layer in LAYERS if layer != own]
+def what_failed(output):
+    failed = re.search(r"\[  FAILED  \] (\S+)", output)
+    lines = output.strip().splitlines()
+    return failed.group(1).rstrip(",") if failed else lines[-1][-200:] if lines else ""
 
 
 class Judge:
@@ -258,14 +276,14 @@ class Judge:
                 return mutant, "invalid", ""
             if hashlib.sha256(changed.read_bytes()).hexdigest() == self.hash_of(mutant.path, folder):
                 return mutant, "equivalent", ""
-            for layer in order(mutant.path):
-                program = folder / self.build.program(layer).name
-                self.build.link(layer, [changed], program)
-                limit = max(LEAST_SECONDS, TIME_FACTOR * self.build.seconds[layer])
-                status, failed = run_tests(program, limit, self.build.left_out[layer])
-                program.unlink()
+            for program in self.build.order(mutant.path):
+                file = folder / program
+                self.build.link(program, [changed], file)
+                limit = max(LEAST_SECONDS, TIME_FACTOR * self.build.seconds[program])
+                status, output = self.build.run(program, file, limit)
+                file.unlink()
                 if status != 0:
-                    return mutant, "killed", f"{layer}: {failed.strip().splitlines()[-1:]}"
+                    return mutant, "killed", f"{program}: {what_failed(output)}"
         if mutant.key in self.reasons:
             return mutant, "explained", self.reasons[mutant.key]
         return mutant, "survived", ""

@@ -171,12 +171,13 @@ TEST(Exploration, FewerOrdersFindWhatAllOrdersFind) {
 }
 
 /// Runs a body as in run_body and explores it; what was written.
-std::string explore_body(std::string_view body, uint32_t thread_count, uint64_t states = 100'000) {
+std::string explore_body(std::string_view body, uint32_t thread_count, uint64_t states = 100'000,
+                         uint32_t ctas = 1) {
   std::FILE* const file = std::tmpfile();
   Runner runner;
   runner.device().observe(std::make_unique<exploration::ExplorationWatch>(states, file));
   auto out = runner.buffer(std::vector<uint32_t>(4));
-  runner.run(synchronisation_kernel(body), threads(thread_count), out);
+  runner.run(synchronisation_kernel(body), grid(ctas, thread_count), out);
   std::string text(static_cast<size_t>(std::ftell(file)), '\0');
   std::rewind(file);
   EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
@@ -264,6 +265,21 @@ TEST(Exploration, ABarrierUsedBeforeItsInitIsFound) {
   expect_fault(FaultKind::contract,
                {"a barrier can be used before it is initialised", "warp 1 at test.ptx:"},
                [&] { explore_body(body, 64); });
+}
+
+TEST(Exploration, ClustersThatAreAlikeAreExploredOnce) {
+  const std::string alike = explore_body(kTwoBarriers, 64, 1000, 3);
+  EXPECT_NE(alike.find("exploration: 3 clusters with "), alike.npos) << alike;
+  EXPECT_EQ(std::count(alike.begin(), alike.end(), '\n'), 1) << alike;
+  // The second CTA arrives once more.
+  const std::string unlike = explore_body(kTwoBarriers +
+                                              "  mov.u32 %r7, %ctaid.x;\n"
+                                              "  setp.eq.u32 %p6, %r7, 1;\n"
+                                              "  and.pred %p6, %p6, %p2;\n"
+                                              "  @%p6 mbarrier.arrive.shared::cta.b64 _, [bar];\n",
+                                          64, 1000, 3);
+  EXPECT_NE(unlike.find("exploration: 2 clusters with "), unlike.npos) << unlike;
+  EXPECT_NE(unlike.find("exploration: 1 cluster with "), unlike.npos) << unlike;
 }
 
 TEST(Exploration, TheBoundOfStatesIsSaid) {

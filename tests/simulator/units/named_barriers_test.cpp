@@ -175,6 +175,19 @@ TEST(NamedBarrierFault, DifferentThreadCounts) {
       {"barrier 0 for", "__syncthreads", "arrived: warp"}, 96);
 }
 
+TEST(NamedBarrier, TheFormAloneDecidesWhetherPartOfAWarpMayCome) {
+  const auto by_halves = [](const std::string& form) {
+    const std::string barrier = "  " + form + " 1;\n";
+    return "  setp.lt.u32 %p2, %r0, 16;\n  @%p2 bra LOW;\n" + barrier + "  bra JOIN;\nLOW:\n" +
+           barrier + "JOIN:\n";
+  };
+  for (const char* const form : {"barrier.sync", "barrier.cta.sync"}) {
+    EXPECT_NO_THROW(run_body(by_halves(form), 32, 1)) << form;
+    expect_contract(by_halves(std::string(form) + ".aligned"), {"under divergence"});
+  }
+  expect_contract(by_halves("bar.sync"), {"under divergence"});
+}
+
 TEST(NamedBarrierFault, AlignedUnderDivergence) {
   const std::string body = "  setp.lt.u32 %p2, %r0, 16;\n  @%p2 bar.sync 0;\n";
   expect_contract(body, {"executed under divergence", "0xffffffff"}, 32);

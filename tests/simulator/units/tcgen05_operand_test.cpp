@@ -124,5 +124,28 @@ TEST(Tcgen05Operands, TransposesRowBlocksOfEveryElementSize) {
   }
 }
 
+TEST(MatrixBounds, AMatrixMayReachTheLastByteAndNoFurther) {
+  // Without swizzle: core matrices of 8 rows of 16 bytes, 128 bytes one behind the other.
+  constexpr size_t kShared = 4096;
+  constexpr uint32_t kReserved = 1024, kRows = 16, kElements = 32;
+  MatrixDescriptor descriptor;
+  descriptor.leading_bytes = 256;  // from one 16 bytes of k to the next
+  descriptor.stride_bytes = 128;   // from 8 rows to the next 8
+  const uint32_t bytes = kRows * kElements;
+  const auto fits = [&](uint32_t start, size_t shared_bytes) {
+    descriptor.start_bytes = start;
+    return matrix_in_bounds(descriptor, Major::k, kRows, kElements, 1, shared_bytes, kReserved);
+  };
+  EXPECT_TRUE(fits(kShared - bytes, kShared));
+  EXPECT_FALSE(fits(kShared - bytes, kShared - 1));
+  EXPECT_FALSE(fits(kShared - bytes + 16, kShared));
+  // Where the last line of 128 bytes is not whole, each chunk is looked at.
+  constexpr size_t kHalfLineLess = kShared - 64;
+  EXPECT_TRUE(fits(kHalfLineLess - bytes, kHalfLineLess));
+  EXPECT_FALSE(fits(kHalfLineLess - bytes + 16, kHalfLineLess));
+  EXPECT_TRUE(fits(kReserved, kShared));
+  EXPECT_FALSE(fits(kReserved - 16, kShared));
+}
+
 }  // namespace
 }  // namespace bw::sim::test
