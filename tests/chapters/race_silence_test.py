@@ -54,7 +54,7 @@ class NothingRaces(unittest.TestCase):
             self.assertGreater(len(configurations), 15)
             for configuration in configurations:
                 output = ("--output", "fp32") if configuration.endswith("fp32") else ()
-                for shape in SHAPES if self.seeds > 1 else SHAPES[1:]:
+                for shape in SHAPES if self.seeds > 1 else SHAPES[2:]:
                     self.expect_silence(program, (*shape, "--config", configuration, *output))
 
     def test_the_labs(self):
