@@ -208,6 +208,63 @@ Facts cluster_barrier_facts(Cluster& cluster) {
   return facts;
 }
 
+std::string cta_name(const Cta& cta) {
+  return fmt::format("CTA ({},{},{})", cta.index.x, cta.index.y, cta.index.z);
+}
+
+/// Whether a CTA of `waiter` waits for columns of an SM where a CTA of `holder` holds some.
+bool waits_for(Cluster& waiter, const Cluster& holder) {
+  for (const Cta& cta : waiter.ctas()) {
+    const TensorMemory& memory = units_of(cta).tensor_memory;
+    if (!memory.waits()) continue;
+    for (const TensorMemory::Holding& holding : memory.holdings())
+      if (holding.cta->cluster == &holder) return true;
+  }
+  return false;
+}
+
+Facts allocation_facts(Cluster& cluster, const Strand& strand) {
+  Facts facts;
+  facts.summary = fmt::format("waits for {} of Tensor Memory to become free",
+                              counted(strand.wait.object, "column"));
+  const bool of_pair = strand.wait.detail == 2;
+  if (of_pair) {
+    const uint32_t peer = strand.cta->rank ^ 1u;
+    if (!units_of(cluster.cta(peer)).tensor_memory.waits()) {
+      facts.lines.push_back(
+          fmt::format("its peer, CTA rank {}, has not come to its tcgen05.alloc", peer));
+      facts.cause =
+          "tcgen05.alloc with cta_group::2 allocates in both CTAs of the pair at once: "
+          "one warp of each CTA must execute it";
+      return facts;
+    }
+  }
+  const Cluster* crosswise = nullptr;
+  for (const TensorMemory::Holding& holding : units_of(strand).tensor_memory.holdings()) {
+    Cluster& holder = *holding.cta->cluster;
+    const bool is_own = holding.cta == strand.cta;
+    const bool waits = !is_own && waits_for(holder, cluster);
+    if (waits) crosswise = &holder;
+    facts.lines.push_back(fmt::format(
+        "columns {}-{} of the SM are held by {}, allocated by its warp {} at {}{}", holding.first,
+        holding.first + holding.count - 1, is_own ? "this CTA itself" : cta_name(*holding.cta),
+        holding.warp, location(cluster, *holding.instruction),
+        waits ? ", which waits for columns that this one holds" : ""));
+  }
+  if (crosswise != nullptr)
+    facts.cause = fmt::format(
+        "two {} wait crosswise: each holds columns of Tensor Memory that the other waits for. The "
+        "CTAs of an SM share its 512 columns: allocate all that a CTA needs with one "
+        "tcgen05.alloc, "
+        "or so little that both fit, or keep two CTAs off one SM (more dynamic shared memory)",
+        cluster.size() > 1 ? "clusters" : "CTAs");
+  else
+    facts.cause =
+        "tcgen05.alloc blocks until columns are free: deallocate in the CTA that holds them, "
+        "allocate less, or keep two CTAs off one SM (the CTAs of an SM share its 512 columns)";
+  return facts;
+}
+
 }  // namespace
 
 std::string location(const Cluster& cluster, const Instruction& instruction) {
@@ -324,11 +381,7 @@ Facts facts_of(Cluster& cluster, const Strand& strand) {
               "setmaxnreg.inc blocks until other warps have given up enough registers by "
               "setmaxnreg.dec: the sum over all warps stays what the CTA had at launch"};
     case WaitKind::tcgen05_alloc:
-      return {
-          "waits for " + counted(wait.object, "column") + " of Tensor Memory to become free",
-          {},
-          "tcgen05.alloc blocks until columns are free: deallocate in the CTA that holds them, "
-          "allocate less, or keep two CTAs off one SM (the CTAs of an SM share its 512 columns)"};
+      return allocation_facts(cluster, strand);
     case WaitKind::tcgen05_wait:
       return {"waits for its tcgen05 operations", {}, ""};
     case WaitKind::reconvergence:

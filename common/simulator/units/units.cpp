@@ -25,7 +25,10 @@ void ClusterUnits::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) {
   units.named_barriers.on_lanes_exit(warp, now);
 }
 
-void ClusterUnits::check_at_exit(Cta& cta) { units_of(cta).tensor_memory.check_at_exit(); }
+void ClusterUnits::check_at_exit(Cta& cta) {
+  units_of(cta).tensor_memory.check_at_exit();
+  units_of(cta).wgmma.check_at_exit();
+}
 
 const UnitFactory& all_units() {
   static const AllUnits units;

@@ -18,6 +18,7 @@ TEST(NamedBarrierRaces, TwoGroupsWithOneNumber) {
   const Report report = expect_race(
       {"barrier 1", "could as well fall into the phase of the first", "barriers of their own"},
       branches(2, "  bar.sync 1, 64;\n", kLater + "  bar.sync 1, 64;\n"), 128);
+  EXPECT_EQ(report.code, FaultCode::barrier_shared) << report.format();
   EXPECT_NE(report.where.find("bar.sync"), std::string::npos) << report.where;
   expect_no_race(branches(2, "  bar.sync 1, 64;\n", kLater + "  bar.sync 2, 64;\n"), 128);
 }

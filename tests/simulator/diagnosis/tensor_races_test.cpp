@@ -103,20 +103,15 @@ std::string line_of(const Program& program, const std::string& mark) {
   return "test.ptx:" + std::to_string(1 + std::count(text.begin(), text.begin() + at, '\n'));
 }
 
-/// What the rules of the three kinds of races say.
-const std::string kFence = "are ordered by fence::before_thread_sync";
-const std::string kOrder = "asynchronous tcgen05 operations are waited for";
-const std::string kAddress = "writes the address as a weak store";
-
-/// Found under a few seeds, with the rule, both lines and these words.
-void expect_race(const Program& program, const std::string& rule, const std::string& first,
+/// Found under a few seeds, with the code, both lines and these words.
+void expect_race(const Program& program, FaultCode code, const std::string& first,
                  const std::string& second, std::vector<std::string> words,
                  Strictness level = Strictness::isa) {
   words.push_back(line_of(program, first));
-  words.push_back(rule);
   for (const uint64_t seed : {0u, 1u, 2u}) {
     const Report report =
         expect_fault(FaultKind::contract, words, [&] { run(program, level, seed); });
+    EXPECT_EQ(report.code, code) << report.format();
     EXPECT_NE(report.where.find(line_of(program, second)), std::string::npos) << report.format();
   }
 }
@@ -196,7 +191,7 @@ TEST(TensorRaces, NoAfterFenceBehindTheAccumulatorWait) {
   HandOver parts;
   parts.after_full = "";
   const Program program = parts.program();
-  expect_race(program, kFence, "first", "read",
+  expect_race(program, FaultCode::race_tcgen05_fence, "first", "read",
               {"tcgen05.fence::after_thread_sync", line_of(program, "wait full")});
   expect_silence_on_hardware(program);
 }
@@ -205,7 +200,7 @@ TEST(TensorRaces, NoBeforeFenceAheadOfTheRelease) {
   HandOver parts;
   parts.before_empty = "";
   const Program program = parts.program();
-  expect_race(program, kFence, "read", "second",
+  expect_race(program, FaultCode::race_tcgen05_fence, "read", "second",
               {"tcgen05.fence::before_thread_sync", line_of(program, "arrive")});
   expect_silence_on_hardware(program);
 }
@@ -214,7 +209,7 @@ TEST(TensorRaces, NoAfterFenceInTheMmaWarp) {
   HandOver parts;
   parts.after_empty = "";
   const Program program = parts.program();
-  expect_race(program, kFence, "read", "second",
+  expect_race(program, FaultCode::race_tcgen05_fence, "read", "second",
               {"tcgen05.fence::after_thread_sync", line_of(program, "wait empty")});
   expect_silence_on_hardware(program);
 }
@@ -240,8 +235,8 @@ TEST(TensorRaces, NoWaitForTheLoadAheadOfTheRelease) {
   parts.wait_load = "";
   const Program program = parts.program();
   for (const Strictness level : {Strictness::isa, Strictness::hardware})
-    expect_race(program, kOrder, "read", "second", {"tcgen05.wait::ld", line_of(program, "arrive")},
-                level);
+    expect_race(program, FaultCode::race_tensor_memory, "read", "second",
+                {"tcgen05.wait::ld", line_of(program, "arrive")}, level);
 }
 
 TEST(TensorRaces, TheAccumulatorIsNotReleasedAtAll) {
@@ -249,7 +244,7 @@ TEST(TensorRaces, TheAccumulatorIsNotReleasedAtAll) {
   parts.wait_empty = "";
   const Program program = parts.program();
   for (const Strictness level : {Strictness::isa, Strictness::hardware})
-    expect_race(program, kOrder, "read", "second", {"wait for that"}, level);
+    expect_race(program, FaultCode::race_tensor_memory, "read", "second", {"wait for that"}, level);
 }
 
 TEST(TensorRaces, NobodyWaitsForTheCommit) {
@@ -257,7 +252,7 @@ TEST(TensorRaces, NobodyWaitsForTheCommit) {
                                 kWaitLoad + wait("full", 0, "wait full") + kAfter};
   for (const Strictness level : {Strictness::isa, Strictness::hardware})
     expect_race(
-        program, kOrder, "first", "read",
+        program, FaultCode::race_tensor_memory, "first", "read",
         {"has not waited for the mbarrier of the tcgen05.commit", line_of(program, "commit")},
         level);
 }
@@ -267,7 +262,8 @@ TEST(TensorRaces, NoCommit) {
   const Program program{.body = commit() + mma("first") + wait("full", 0, "wait full") + kAfter +
                                 load("read") + kWaitLoad + commit("commit 2") +
                                 wait("full", 1, "wait 2")};
-  expect_race(program, kOrder, "first", "read", {"no tcgen05.commit covers the earlier operation"});
+  expect_race(program, FaultCode::race_tensor_memory, "first", "read",
+              {"no tcgen05.commit covers the earlier operation"});
 }
 
 TEST(TensorRaces, AStoreThatNobodyHasWaitedFor) {
@@ -279,7 +275,7 @@ TEST(TensorRaces, AStoreThatNobodyHasWaitedFor) {
                            "%b, %idesc, %off;  // mma\n" +
                            commit() + wait("full", 0, "wait full") + kAfter};
   };
-  expect_race(program(""), kOrder, "store", "mma", {"tcgen05.wait::st"});
+  expect_race(program(""), FaultCode::race_tensor_memory, "store", "mma", {"tcgen05.wait::st"});
   expect_silence(program(kWaitStore));
 }
 
@@ -288,7 +284,7 @@ TEST(TensorRaces, AWarpReadsItsOwnStoreBeforeTheWait) {
     return Program{.body = store("first") + kWaitStore + store("store") + waited + load("read") +
                            kWaitLoad + kWaitStore};
   };
-  expect_race(program(""), kOrder, "store", "read", {"tcgen05.wait::st"});
+  expect_race(program(""), FaultCode::race_tensor_memory, "store", "read", {"tcgen05.wait::st"});
   expect_silence(program(kWaitStore));
 }
 
@@ -307,11 +303,55 @@ TEST(TensorRaces, PairsThatStayInOrder) {
 TEST(TensorRaces, PairsThatDoNot) {
   const std::string end = commit() + wait("full", 0, "wait full") + kAfter;
   const Program other_shape{.body = mma("first") + mma("second", "%off", "%wide") + end};
-  expect_race(other_shape, kOrder, "first", "second", {"no tcgen05.commit covers"});
+  expect_race(other_shape, FaultCode::race_tensor_memory, "first", "second",
+              {"no tcgen05.commit covers"});
   expect_silence_on_hardware(other_shape);
   const Program overwritten{.body = mma("first") + copy("second") + end};
-  expect_race(overwritten, kOrder, "first", "second", {"no tcgen05.commit covers"});
+  expect_race(overwritten, FaultCode::race_tensor_memory, "first", "second",
+              {"no tcgen05.commit covers"});
   expect_silence_on_hardware(overwritten);
+}
+
+TEST(TensorRaces, APipelineThatTwoWarpsShare) {
+  // Warp 1 copies, warp 0 multiplies behind it: issued in order is enough, fences and a relaxed
+  // arrive between them.
+  const auto program = [](const std::string& before, const std::string& after) {
+    return Program{
+        .body =
+            "  setp.eq.u32 %p3, %t, 32;\n"
+            "  @%p3 tcgen05.cp.cta_group::1.128x128b [%tmem+32], %source;  // copy\n"
+            "  @%p3 tcgen05.cp.cta_group::1.128x128b [%tmem+36], %source;\n" +
+            before +
+            "  @%lane0 mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%empty];  // tell\n"
+            "  @!%thread0 bra WAITED;\n" +
+            wait("empty", 0, "told") + after +
+            "  @%thread0 tcgen05.mma.cta_group::1.kind::f16 [%tmem], [%tmem+32], %b, "
+            "%idesc, %off;  // mma\n" +
+            commit() + "WAITED:\n" + wait("full", 0, "wait full") + kAfter +
+            "  @%p3 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster"
+            ".b64 [%full];\n" +
+            wait("full", 1, "wait copies") + kAfter};
+  };
+  expect_silence(program(kBefore, kAfter));
+  for (const auto& [before, after] :
+       {std::pair{std::string(), kAfter}, std::pair{kBefore, std::string()}})
+    expect_race(
+        program(before, after), FaultCode::race_tcgen05_fence, "copy", "mma",
+        {before.empty() ? "::before_thread_sync in warp 1" : "::after_thread_sync in warp 0"});
+}
+
+TEST(TensorRaces, RowsThatFourWarpsShare) {
+  // A warp reads the lanes of another through a second MMA's D: M = 64 leaves lanes 16 to 31 free.
+  const std::string half = "0x04040010";  // m64n8
+  const std::string end = commit() + wait("full", 0, "wait full") + kAfter;
+  const auto program = [&](const std::string& lane) {
+    return Program{.body = "  mov.u32 %wide, " + half + ";\n  add.u32 %r5, %tmem, " + lane + ";\n" +
+                           mma("first", "%off", "%wide") + mma("second", "%off", "%wide", "%r5") +
+                           end};
+  };
+  expect_silence(program("0x100000"));  // lanes 16 on
+  expect_race(program("4"), FaultCode::race_tensor_memory, "first", "second",
+              {"no tcgen05.commit covers"});
 }
 
 // ---- Allocation
@@ -328,6 +368,7 @@ TEST(TensorRaces, TheAddressIsReadWithoutABarrier) {
     const Report report =
         expect_fault(FaultKind::contract, {line_of(program, "alloc"), line_of(program, "address")},
                      [&] { run(program, Strictness::isa, seed); });
+    EXPECT_EQ(report.code, FaultCode::race_tmem_address) << report.format();
   }
   expect_silence_on_hardware(program);
 }
@@ -338,7 +379,7 @@ TEST(TensorRaces, TheAddressIsAssumedToBeZero) {
       "  barrier.cluster.arrive.aligned;\n  nanosleep.u32 4000;\n  mov.u32 %tmem, 0;\n"
       "  shl.b32 %mine, %warp, 21;\n" +
       store("store") + kWaitStore;
-  expect_race(program, kAddress, "alloc", "store", {"is not ordered before"});
+  expect_race(program, FaultCode::race_tmem_address, "alloc", "store", {"is not ordered before"});
   expect_silence_on_hardware(program);
 }
 
@@ -347,7 +388,8 @@ TEST(TensorRaces, DeallocatedBeforeAnotherWarpIsThrough) {
                           load("read") + kWaitLoad};
   program.leave = "  @%warp0 nanosleep.u32 4000;\n";
   for (const Strictness level : {Strictness::isa, Strictness::hardware})
-    expect_race(program, kOrder, "read", "dealloc", {"the tcgen05.dealloc"}, level);
+    expect_race(program, FaultCode::race_tensor_memory, "read", "dealloc", {"the tcgen05.dealloc"},
+                level);
   program.leave = kSync;  // the loads are complete: a barrier is enough
   expect_silence(program);
 }
@@ -371,7 +413,8 @@ TEST(TensorRaces, APairWithAllFencesIsSilent) { expect_silence(pair(kAfter, ""))
 
 TEST(TensorRaces, ThePeerLacksTheAfterFence) {
   const Program program = pair("  @!%rank0 bra READ;\n" + kAfter + "READ:\n", "");
-  expect_race(program, kFence, "first", "read", {"tcgen05.fence::after_thread_sync", "rank 1"});
+  expect_race(program, FaultCode::race_tcgen05_fence, "first", "read",
+              {"tcgen05.fence::after_thread_sync", "rank 1"});
   expect_silence_on_hardware(program);
 }
 

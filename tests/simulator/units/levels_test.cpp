@@ -237,6 +237,16 @@ TEST(Levels, ACopyIntoACtaThatHasEnded) {
   }
 }
 
+TEST(Levels, ANonBulkCopyIntoACtaThatHasEnded) {
+  const std::string body = "  cp.async.ca.shared.global [%r1], [%rd3], 16;\n";
+  const Report report =
+      expect_isa_fault({"the copy completes after its CTA has exited", "cp.async.wait_group 0"},
+                       [&] { run_copies(body, 1, test_settings()); });
+  EXPECT_NE(report.where.find("cp.async"), std::string::npos) << report.where;
+  EXPECT_GE(count_of(run_copies(body, 1, hardware_settings()).warnings), 1u);
+  EXPECT_NO_THROW(run_copies(body + "  cp.async.wait_all;\n", 1, test_settings()));
+}
+
 /// Two CTAs; thread 0 of each has initialised `bar` with count 1 and all have met. Then rank 1 runs
 /// `sender` with the address of rank 0's barrier in %r20, rank 0 `receiver`.
 std::string two_ranks(const std::string& sender, const std::string& receiver) {

@@ -127,15 +127,23 @@ TEST(Tcgen05Alloc, ACtaWaitsForAnotherOfItsSm) {
 }
 
 TEST(Tcgen05Alloc, CtasOfAnSmThatWaitForEachOtherAreADeadlock) {
-  expect_fault(FaultKind::deadlock, {"tcgen05.alloc", "share its 512 columns"}, [] {
-    (void)run_on_one_sm(alloc("slot", 256) + "  nanosleep.u32 3000;\n" + alloc("slot2", 256), 2);
-  });
+  expect_fault(FaultKind::deadlock,
+               {"tcgen05.alloc", "share its 512 columns", "two CTAs wait crosswise",
+                "are held by this CTA itself, allocated by its warp 0 at test.ptx:",
+                "which waits for columns that this one holds", "with one tcgen05.alloc"},
+               [] {
+                 (void)run_on_one_sm(
+                     alloc("slot", 256) + "  nanosleep.u32 3000;\n" + alloc("slot2", 256), 2);
+               });
 }
 
 TEST(Tcgen05Alloc, WaitingForeverIsADeadlockThatIsReported) {
-  expect_fault(FaultKind::deadlock, {"tcgen05.alloc"}, [] {
-    (void)run("  @%p1 bra DONE;\n" + alloc("slot", 512) + alloc("slot2", 32) + "DONE:\n");
-  });
+  const Report report = expect_fault(
+      FaultKind::deadlock, {"tcgen05.alloc", "columns 0-511 of the SM are held by this CTA itself"},
+      [] {
+        (void)run("  @%p1 bra DONE;\n" + alloc("slot", 512) + alloc("slot2", 32) + "DONE:\n");
+      });
+  EXPECT_EQ(report.format().find("crosswise"), std::string::npos);
 }
 
 TEST(Tcgen05Alloc, APairAllocatesTogetherAtTheSameAddress) {
@@ -153,13 +161,29 @@ TEST(Tcgen05Alloc, APairAllocatesTogetherAtTheSameAddress) {
   }
 }
 
+TEST(Tcgen05Alloc, ClustersThatWaitForEachOtherAcrossSms) {
+  // Two clusters of two CTAs on two SMs. Rank 0 of one and rank 1 of the other take all of their
+  // SM first; each cluster then needs the SM that the other has.
+  Settings settings = test_settings();
+  settings.sm_count = 2;
+  const std::string body =
+      "  @%p1 bra DONE;\n  shr.u32 %r3, %cta, 1;\n  and.b32 %r4, %cta, 1;\n"
+      "  setp.ne.u32 %p2, %r3, %r4;\n  @%p2 nanosleep.u32 3000;\n" +
+      alloc("slot", 512) +
+      "  barrier.cluster.arrive;\n  barrier.cluster.wait;\n  ld.shared.b32 %r0, [slot];\n" +
+      dealloc("%r0", 512) + "DONE:\n";
+  expect_fault(FaultKind::deadlock, {"tcgen05.alloc", "two clusters wait crosswise"},
+               [&] { (void)run(body, grid(4, 64, 2), settings); });
+}
+
 TEST(Tcgen05Alloc, APairWaitsForThePeer) {
-  expect_fault(FaultKind::deadlock, {"tcgen05.alloc"}, [] {
-    (void)run("  @%p1 bra DONE;\n  setp.ne.u32 %p2, %cta, 0;\n  @%p2 bra WAIT;\n" +
-                  alloc("slot", 32, 2) +
-                  "WAIT:\n  barrier.cluster.arrive;\n  barrier.cluster.wait;\nDONE:\n",
-              grid(2, 64, 2));
-  });
+  expect_fault(FaultKind::deadlock,
+               {"tcgen05.alloc", "its peer, CTA rank 1, has not come to its tcgen05.alloc"}, [] {
+                 (void)run("  @%p1 bra DONE;\n  setp.ne.u32 %p2, %cta, 0;\n  @%p2 bra WAIT;\n" +
+                               alloc("slot", 32, 2) +
+                               "WAIT:\n  barrier.cluster.arrive;\n  barrier.cluster.wait;\nDONE:\n",
+                           grid(2, 64, 2));
+               });
 }
 
 TEST(Tcgen05AllocFaults, ColumnCounts) {

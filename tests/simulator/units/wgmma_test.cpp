@@ -180,6 +180,30 @@ TEST(Wgmma, AFenceOnOnePathIsNoFault) {
   EXPECT_EQ(run(parts), std::vector<float>(kThreads, 32));
 }
 
+TEST(Wgmma, AFragmentOfATouchedBeforeTheWait) {
+  // The second MMA's A comes from registers; nobody may write them until it is waited for.
+  const std::string mma =
+      "wgmma.fence.sync.aligned; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, "
+      "%d3}, {%r7, %r8, %r9, %r10}, %rd1, %p1, 1, 1, 0; wgmma.commit_group.sync.aligned; ";
+  const std::string fragment = "mov.b32 %r7, 0; mov.b32 %r8, 0; mov.b32 %r9, 0; mov.b32 %r10, 0; ";
+  const Report report =
+      expect_fault(FaultKind::contract,
+                   {"register %r9 is touched before a wgmma.wait_group", "the MMA: test.ptx:"},
+                   [&] { run({.between = fragment + mma + "mov.b32 %r9, 0;"}); });
+  EXPECT_TRUE(report.hardware_accepts);
+  EXPECT_EQ(run({.between = fragment + mma}), std::vector<float>(kThreads, 32));
+}
+
+TEST(Wgmma, AnExitBeforeTheWait) {
+  const Parts parts{.between = "ret;"};
+  const Report report =
+      expect_fault(FaultKind::contract, {"the CTA has exited, and no wgmma.wait_group has waited"},
+                   [&] { run(parts); });
+  EXPECT_TRUE(report.hardware_accepts);
+  EXPECT_NE(report.where.find("wgmma.mma_async"), std::string::npos) << report.where;
+  EXPECT_NO_THROW(run(parts, hopper_settings(Strictness::hardware)));
+}
+
 TEST(Wgmma, AWarpThatDoesNotComeIsNamed) {
   const std::string text = expect_fault(FaultKind::deadlock, {"wgmma group", "all four warps"}, [] {
                              run({.guard = "setp.ge.u32 %p2, %r0, 96; @%p2 bar.sync 1, 64;"});

@@ -52,6 +52,25 @@ constexpr uint32_t key_of(const Origin& origin) {
   return uint32_t{origin.cta_rank} << 16 | origin.warp;
 }
 
+/// Calls body(column, block) for the cells of a range.
+template <class Body>
+void for_cells(const TensorRange& range, Body&& body) {
+  const uint32_t first = range.lane / kLanesOfCell;
+  const uint32_t last =
+      std::min((uint32_t{range.lane} + range.lanes - 1) / kLanesOfCell, kCellsOfColumn - 1);
+  const uint32_t end = std::min(uint32_t{range.column} + range.columns, kColumns);
+  for (uint32_t column = range.column; column < end; ++column)
+    for (uint32_t block = first; block <= last; ++block) body(column, block);
+}
+
+bool is_same_place(const TensorRange& a, const TensorRange& b) {
+  return a.lane == b.lane && a.lanes == b.lanes && a.column == b.column && a.columns == b.columns;
+}
+bool overlaps(const TensorRange& a, const TensorRange& b) {
+  return a.column < b.column + b.columns && b.column < a.column + a.columns &&
+         a.lane < b.lane + b.lanes && b.lane < a.lane + a.lanes;
+}
+
 }  // namespace
 
 TensorMemoryRaces::Warp& TensorMemoryRaces::warp_of(const Origin& origin) {
@@ -151,9 +170,10 @@ void TensorMemoryRaces::on_tensor_memory(const TensorMemoryEvent& event) {
 void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
   const uint32_t index = begin(event.origin, Kind::allocation);
   const uint16_t rank = event.origin.cta_rank;
-  if (const auto peer = cells_.find(rank ^ 1u); peer != cells_.end()) {
+  const uint32_t first = event.column * kCellsOfColumn;
+  if (const size_t peer = rank ^ 1u; peer < memories_.size() && !memories_[peer].cells.empty()) {
     // The CTAs of a pair allocate together: who knows of one allocation may use both.
-    const uint32_t entry = peer->second[event.column * kCellsOfColumn].entries[0];
+    const uint32_t entry = memories_[peer].cells[first].entries[0];
     Operation& other = operations_[entry >> kFlagBits];
     Operation& own = operations_[index];
     if (entry != 0 && other.kind == Kind::allocation && other.twin_stream == 0) {
@@ -163,13 +183,9 @@ void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
       other.twin_epoch = own.epoch;
     }
   }
-  std::vector<Cell>& cells = cells_[rank];
-  cells.resize(size_t{kColumns} * kCellsOfColumn);
-  for (uint32_t i = event.column * kCellsOfColumn;
-       i < (event.column + event.columns) * kCellsOfColumn; ++i) {
-    for (uint32_t& entry : cells[i].entries) drop(entry);
-    enter(cells[i], index, kWrites);
-  }
+  Memory& memory = memory_of(rank);
+  for (uint32_t i = first; i < first + event.columns * kCellsOfColumn; ++i)
+    enter(memory.cells[i], index, kWrites);
   Warp& warp = warp_of(event.origin);
   warp.fenced.advance(operations_[index].stream, operations_[index].epoch);
   warp.out.plain.advance(operations_[index].stream, operations_[index].epoch);
@@ -178,8 +194,6 @@ void TensorMemoryRaces::allocate(const TensorMemoryEvent& event) {
 }
 
 void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
-  const auto found = cells_.find(event.origin.cta_rank);
-  if (found == cells_.end()) return;
   const uint32_t index = begin(event.origin, Kind::allocation);
   const TensorRange range{event.origin.cta_rank,
                           0,
@@ -189,10 +203,14 @@ void TensorMemoryRaces::deallocate(const TensorMemoryEvent& event) {
                           false,
                           true,
                           "the allocation"};
-  touch(index, range);
-  for (uint32_t i = event.column * kCellsOfColumn;
-       i < (event.column + event.columns) * kCellsOfColumn; ++i)
-    for (uint32_t& entry : found->second[i].entries) drop(entry);
+  Memory& memory = memory_of(event.origin.cta_rank);
+  settle(memory, range);
+  for_cells(range, [&](uint32_t column, uint32_t block) {
+    Cell& cell = memory.cells[column * kCellsOfColumn + block];
+    check(cell, index, range, column);
+    for (uint32_t& entry : cell.entries)
+      if (entry != 0) drop(entry);
+  });
   uint32_t own = index << kFlagBits;
   drop(own);
 }
@@ -256,10 +274,15 @@ void TensorMemoryRaces::acquired(const Origin& origin, const TensorView& view) {
 // ---- The shadow
 
 void TensorMemoryRaces::enter(Cell& cell, uint32_t index, uint32_t flags) {
-  const bool replaces = (flags & kWrites) != 0 && (flags & kPartly) == 0;
-  if (replaces)
-    for (uint32_t& entry : cell.entries) drop(entry);
   const uint32_t value = index << kFlagBits | flags;
+  const bool replaces = (flags & kWrites) != 0 && (flags & kPartly) == 0;
+  if (replaces) {
+    for (uint32_t& entry : cell.entries)
+      if (entry != 0) drop(entry);
+    cell.entries[0] = value;
+    ++operations_[index].uses;
+    return;
+  }
   uint32_t* place = nullptr;
   for (uint32_t& entry : cell.entries) {
     if (entry == 0) {
@@ -287,39 +310,81 @@ void TensorMemoryRaces::enter(Cell& cell, uint32_t index, uint32_t flags) {
   ++operations_[index].uses;
 }
 
-void TensorMemoryRaces::touch(uint32_t index, const TensorRange& range) {
-  std::vector<Cell>& cells = cells_[range.cta_rank];
-  cells.resize(size_t{kColumns} * kCellsOfColumn);
-  const uint32_t first = range.lane / kLanesOfCell;
-  const uint32_t last =
-      std::min((uint32_t{range.lane} + range.lanes - 1) / kLanesOfCell, kCellsOfColumn - 1);
-  operations_[index].lane = range.lane % 32;
-  for (uint32_t column = range.column;
-       column < std::min(uint32_t{range.column} + range.columns, kColumns); ++column)
-    for (uint32_t block = first; block <= last; ++block) touch(index, range, column, block);
+TensorMemoryRaces::Memory& TensorMemoryRaces::memory_of(uint16_t cta_rank) {
+  if (memories_.size() <= cta_rank) memories_.resize(size_t{cta_rank} + 1);
+  Memory& memory = memories_[cta_rank];
+  if (memory.cells.empty()) memory.cells.resize(size_t{kColumns} * kCellsOfColumn);
+  return memory;
 }
 
-void TensorMemoryRaces::touch(uint32_t index, const TensorRange& range, uint32_t column,
-                              uint32_t block) {
-  Cell& cell = cells_[range.cta_rank][column * kCellsOfColumn + block];
+void TensorMemoryRaces::settle(Memory& memory, const TensorRange& range) {
+  std::erase_if(memory.written, [&](const LastWrite& write) {
+    if (!overlaps(write.range, range)) return false;
+    for_cells(write.range, [&](uint32_t column, uint32_t block) {
+      enter(memory.cells[column * kCellsOfColumn + block], write.index, kWrites);
+    });
+    uint32_t own = write.index << kFlagBits;
+    drop(own);
+    return true;
+  });
+}
+
+void TensorMemoryRaces::touch(uint32_t index, const TensorRange& range) {
+  Memory& memory = memory_of(range.cta_rank);
+  operations_[index].lane = range.lane % kWarpLanes;
+  const bool partly = range.lanes < kLanesOfCell;
+  const bool as_a_whole = range.writes && range.lanes % kLanesOfCell == 0;
+  if (as_a_whole) {
+    const auto same =
+        std::find_if(memory.written.begin(), memory.written.end(),
+                     [&](const LastWrite& write) { return is_same_place(write.range, range); });
+    if (same != memory.written.end()) {
+      judge(same->index, true, index, range);
+      uint32_t earlier = same->index << kFlagBits;
+      drop(earlier);
+      same->index = index;
+      ++operations_[index].uses;
+      return;
+    }
+  }
+  settle(memory, range);
+  const uint32_t flags = (range.writes ? kWrites : 0) | (partly ? kPartly : 0);
+  // Most cells hold what their neighbours hold: one write that was found to come before.
+  uint32_t before = 0;
+  for_cells(range, [&](uint32_t column, uint32_t block) {
+    Cell& cell = memory.cells[column * kCellsOfColumn + block];
+    const uint32_t only = cell.entries[1] == 0 ? cell.entries[0] >> kFlagBits : 0;
+    if (only == 0 || only != before) check(cell, index, range, column);
+    before = only;
+    if (!as_a_whole) enter(cell, index, flags);
+  });
+  if (!as_a_whole) return;
+  memory.written.push_back({range, index});
+  ++operations_[index].uses;
+}
+
+void TensorMemoryRaces::check(const Cell& cell, uint32_t index, const TensorRange& range,
+                              uint32_t column) {
   const bool partly = range.lanes < kLanesOfCell;
   for (const uint32_t entry : cell.entries) {
     const uint32_t other = entry >> kFlagBits;
     const bool writes = (entry & kWrites) != 0;
     if (other == 0 || other == index || (!writes && !range.writes)) continue;
-    if (partly && (entry & kPartly) != 0 && operations_[other].lane != range.lane % 32) continue;
-    const auto known = std::find_if(judged_.begin(), judged_.end(),
-                                    [=](const auto& pair) { return pair.first == other; });
-    if (known != judged_.end()) continue;
-    const bool ordered = is_ordered(operations_[other], operations_[index], strict_);
-    judged_.emplace_back(other, ordered);
-    if (ordered) continue;
+    if (partly && (entry & kPartly) != 0 && operations_[other].lane != range.lane % kWarpLanes)
+      continue;
     TensorRange place = range;
     place.column = static_cast<uint16_t>(column);
     place.columns = static_cast<uint16_t>(range.column + range.columns - column);
-    report(operations_[other], writes, operations_[index], place);
+    judge(other, writes, index, place);
   }
-  enter(cell, index, (range.writes ? kWrites : 0) | (partly ? kPartly : 0));
+}
+
+void TensorMemoryRaces::judge(uint32_t other, bool other_writes, uint32_t index,
+                              const TensorRange& range) {
+  if (other == index || std::find(judged_.begin(), judged_.end(), other) != judged_.end()) return;
+  judged_.push_back(other);
+  if (!is_ordered(operations_[other], operations_[index], strict_))
+    report(operations_[other], other_writes, operations_[index], range);
 }
 
 // ---- The rules
@@ -409,7 +474,10 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
         warp_name(second));
     return;
   }
-  const bool is_complete = stream.complete >= first.epoch;
+  // A pipeline of two threads lacks only the fences, complete or not.
+  const bool lacks_fences =
+      is_pipeline(first, second, strict_) && warp.out.issued.covers(first.stream, first.epoch);
+  const bool is_complete = stream.complete >= first.epoch || lacks_fences;
   if (!is_complete) {
     if (of_tensor_core(first.kind)) {
       race.edge = "no tcgen05.commit covers the earlier operation";
@@ -427,7 +495,7 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
     }
     return;
   }
-  if (!warp.out.plain.covers(first.stream, first.epoch)) {
+  if (!warp.out.plain.covers(first.stream, first.epoch) && !lacks_fences) {
     if (of_tensor_core(first.kind)) {
       race.edge = fmt::format("{} has not waited for the mbarrier of the tcgen05.commit at {}",
                               warp_name(second), at(stream.commit));
@@ -447,7 +515,7 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
     return;
   }
   race.missing = TensorRace::Missing::fence;
-  if (warp.pending.covers(first.stream, first.epoch)) {
+  if ((lacks_fences ? warp.pending_issued : warp.pending).covers(first.stream, first.epoch)) {
     race.edge = fmt::format(
         "no tcgen05.fence::after_thread_sync stands between the wait at {} and "
         "this",

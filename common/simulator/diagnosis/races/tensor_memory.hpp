@@ -104,6 +104,22 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
     static constexpr size_t kEntries = 4;
     std::array<uint32_t, kEntries> entries{};
   };
+  /// A rectangle that one operation has written as a whole: sums are written many times before
+  /// anybody else looks at them. Its cells learn of it when somebody does.
+  struct LastWrite {
+    TensorRange range;
+    uint32_t index = 0;
+  };
+  /// The shadow of one CTA's Tensor Memory.
+  struct Memory {
+    std::vector<Cell> cells;  ///< [column][block of lanes]; empty before the first allocation
+    std::vector<LastWrite> written;  ///< instead of entries in the cells; they don't overlap
+  };
+  /// Where each cell names operations that no other one does.
+  static constexpr size_t kMostBytesOfCell = sizeof(Cell) + Cell::kEntries * sizeof(Operation);
+  static constexpr size_t kTensorBytesOfCell = 16 * sizeof(uint32_t);
+  static_assert(kMostBytesOfCell <= 12 * kTensorBytesOfCell,
+                "the shadow takes at most 12 bytes for each byte of Tensor Memory");
   /// Flags of an entry.
   static constexpr uint32_t kWrites = 1, kPartly = 2, kFlagBits = 2;
 
@@ -113,7 +129,12 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   uint32_t begin(const Origin& origin, Kind kind, int lane = 0);
   /// Checks an access against the shadow and enters it there.
   void touch(uint32_t index, const TensorRange& range);
-  void touch(uint32_t index, const TensorRange& range, uint32_t column, uint32_t block);
+  void check(const Cell& cell, uint32_t index, const TensorRange& range, uint32_t column);
+  /// Holds the present operation against an earlier one, the first time that it meets it.
+  void judge(uint32_t other, bool other_writes, uint32_t index, const TensorRange& range);
+  /// Enters into the cells what was written as a whole there.
+  void settle(Memory& memory, const TensorRange& range);
+  [[nodiscard]] Memory& memory_of(uint16_t cta_rank);
   void enter(Cell& cell, uint32_t index, uint32_t flags);
   void drop(uint32_t& entry);
   void allocate(const TensorMemoryEvent& event);
@@ -132,15 +153,15 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   std::vector<Stream> streams_;
   std::vector<Operation> operations_{1};  ///< 0 is none
   std::vector<uint32_t> free_operations_;
-  std::unordered_map<uint32_t, std::vector<Cell>> cells_;  ///< by CTA rank; [column][block]
+  std::vector<Memory> memories_;  ///< by CTA rank
   struct Commit {
     TensorView view;
     int arrivals = 0;  ///< that are still to come
   };
   std::unordered_map<uint64_t, Commit> commits_;  ///< by id
   TensorView last_commit_;
-  /// Earlier operations that the present one was held against, and whether they are ordered.
-  std::vector<std::pair<uint32_t, bool>> judged_;
+  /// Earlier operations that the present one was held against.
+  std::vector<uint32_t> judged_;
 };
 
 class Detector;

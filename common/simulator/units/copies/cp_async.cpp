@@ -9,6 +9,7 @@
 
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/machine/late_fault.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
@@ -107,6 +108,19 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
                                                        strand.time, *in_flight->description});
   }
   strand.cluster->after(strand.time, costs::kGlobalLoad, [in_flight, cta](Cycle now) {
+    if (cta->exited)
+      fault_at_isa(*cta->cluster, in_flight->origin, FaultCode::copy_outlives_cta, [] {
+        return Fault{.code = FaultCode::copy_outlives_cta,
+                     .what =
+                         "the copy completes after its CTA has exited, into whose shared "
+                         "memory it writes",
+                     .rule = "shared memory lives as long as its CTA",
+                     .fix =
+                         "wait for the copy before the exit: cp.async.commit_group and "
+                         "cp.async.wait_group 0 in the thread that has issued it",
+                     .section = "Shared State Space",
+                     .hardware_accepts = true};
+      });
     if (in_flight->description != nullptr)
       cta->cluster->tell(&Observer::on_copy, CopyEvent{CopyEvent::Stage::landed, in_flight->origin,
                                                        now, *in_flight->description});

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/late_fault.hpp"
 #include "common/simulator/units/tensor_core/block_scaling.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "common/simulator/units/tensor_core/sparse_metadata.hpp"
@@ -46,22 +47,12 @@ struct Product {
   [[nodiscard]] ElementLayout b_layout() const { return {shape.b_format, packs_pairs(shape.kind)}; }
 };
 
-/// A fault of an operation that was issued earlier, at the instruction that issued it.
-[[noreturn]] void fault_at(const Cta& leader, const Origin& origin, Fault fault) {
-  Cta& cta = leader.cluster->cta(origin.cta_rank);
-  Strand place;  // the strand that issued may have gone
-  place.cta = &cta;
-  place.cluster = cta.cluster;
-  place.warp = &cta.warps[origin.warp];
-  Site{place, *origin.instruction, origin.lanes}.fault(std::move(fault));
-}
-
 /// Multiplies, and says when a finite element and a finite scale leave the range of fp32: what a
 /// tensor core does with such products is not known.
 float scaled(float element, float scale, const Cta& leader, const Origin& origin) {
   const float value = element * scale;
   if (std::isinf(value) && std::isfinite(element) && std::isfinite(scale))
-    fault_at(leader, origin,
+    fault_at(*leader.cluster, origin,
              {.code = FaultCode::scaled_product_range,
               .what = fmt::format("an element of {} times its scale factor {} is beyond the range "
                                   "of fp32, and the simulator does not know what a tensor core "
@@ -89,7 +80,7 @@ const float* scales_of(const Product& product, const QueuedMma& queued, Cta& cta
   if (auto problem =
           read_scales(units_of(cta).tensor_memory, matrix, rows, workspace.scales.data())) {
     problem->what = std::string(of_a ? "A: " : "B: ") + problem->what;
-    fault_at(leader, *queued.origin, std::move(*problem));
+    fault_at(*leader.cluster, *queued.origin, std::move(*problem));
   }
   return workspace.scales.data();
 }
@@ -143,7 +134,7 @@ void spread_sparse_a(const Product& product, Cta& cta, const Cta& leader, uint32
     if (auto problem = read_metadata(units_of(cta).tensor_memory, mma.shape,
                                      product.path.lane(mma.metadata.lane, block, group),
                                      mma.metadata.column, positions))
-      fault_at(leader, *queued.origin, std::move(*problem));
+      fault_at(*leader.cluster, *queued.origin, std::move(*problem));
     const float* const elements = workspace.stored.data() + block * stored * kRowBlock;
     float* const a = workspace.a.data() + block * product.k * kRowBlock;
     for (size_t i = 0; i < stored; ++i)

@@ -1,5 +1,6 @@
 /// \file
 /// tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
@@ -17,9 +18,23 @@ constexpr uint8_t kGroupFlags = 3;     // low bits: cta_group
 constexpr uint8_t kSharedCtaFlag = 4;  // alloc: the address is written as .shared::cta
 constexpr size_t kAddressBytes = 4;
 
+/// The permit and the columns belong to a warp of 32 threads.
+void require_whole_warp(const Strand& strand, const Instruction& i, LaneMask active) {
+  require_converged(strand, i, active);
+  if (strand.warp->live == kAllLanes) return;
+  Site{strand, i, active}.fault_at_isa(FaultCode::warp_exited_early, [&] {
+    return Fault{.code = FaultCode::warp_exited_early,
+                 .what = "only the lanes " + hex_mask(strand.warp->live) +
+                         " of the warp are there: the others have ended, or never were",
+                 .rule = "all threads of the warp execute it",
+                 .fix = "let the whole warp come to it before any of its threads returns",
+                 .hardware_accepts = true};
+  });
+}
+
 Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
   if (strand.resumed()) return Flow::next;  // whoever granted the columns has written the address
-  require_converged(strand, i, active);
+  require_whole_warp(strand, i, active);
   TensorMemory& memory = units_of(strand).tensor_memory;
   const int group = i.flags & kGroupFlags;
   memory.require_group(strand, i, active, group);
@@ -41,7 +56,7 @@ Flow execute_alloc(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
-  require_converged(strand, i, active);
+  require_whole_warp(strand, i, active);
   TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_group(strand, i, active, i.flags & kGroupFlags);
   const auto address = static_cast<uint32_t>(
@@ -54,7 +69,7 @@ Flow execute_dealloc(Strand& strand, const Instruction& i, LaneMask active) {
 }
 
 Flow execute_relinquish(Strand& strand, const Instruction& i, LaneMask active) {
-  require_converged(strand, i, active);
+  require_whole_warp(strand, i, active);
   TensorMemory& memory = units_of(strand).tensor_memory;
   memory.require_group(strand, i, active, i.flags & kGroupFlags);
   memory.relinquish(strand, i, active);

@@ -1,12 +1,15 @@
 /// \file
 /// tcgen05.commit and tcgen05.fence.
 #include <algorithm>
+#include <bit>
 #include <string>
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/text.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
+#include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -20,6 +23,29 @@ namespace {
 constexpr size_t kMbarrierBytes = 8;
 constexpr uint8_t kGroupFlags = 3, kClusterFlag = 4, kMulticastFlag = 8;
 
+/// Every lane that executes a commit arrives: more of them than a phase takes can only be a
+/// mistake, also where they fall into phases that nobody has begun yet.
+void check_lanes(const Strand& strand, const Instruction& i, LaneMask active,
+                 const SharedPlace& place) {
+  const auto lanes = static_cast<uint32_t>(std::popcount(active));
+  if (lanes == 1) return;
+  const Mbarrier* const barrier = units_of(*place.cta).mbarriers.find(place.offset_bytes);
+  if (barrier == nullptr || barrier->expected >= lanes) return;
+  const TensorCore& core = units_of(strand).tensor_core;
+  uint32_t idle = 0;
+  for (const int lane : lanes_of(active))
+    if (core.completion(strand.thread_index(lane)) == 0) ++idle;
+  Site{strand, i, active}.fault(
+      {.code = FaultCode::tcgen05_commit_lanes,
+       .what = fmt::format("{} lanes execute tcgen05.commit on the mbarrier {}, whose phases take "
+                           "{}; {} of the lanes {} issued nothing that it could wait for",
+                           lanes, strand.cluster->kernel().describe_shared(place.offset_bytes),
+                           counted(barrier->expected, "arrival"), idle, idle == 1 ? "has" : "have"),
+       .rule = "tcgen05.commit arrives once for each thread that executes it, and tracks what this "
+               "thread has issued; with nothing outstanding it arrives at once",
+       .fix = "let the one elected thread that has issued the operations commit as well"});
+}
+
 /// Arrives on the mbarrier at the same place in every CTA of the mask, when all that the thread has
 /// issued is complete (at once when nothing is outstanding).
 Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
@@ -32,6 +58,7 @@ Flow execute_commit(Strand& strand, const Instruction& i, LaneMask active) {
         (i.flags & kClusterFlag) != 0 ? AddressSpace::shared_cluster : AddressSpace::generic;
     const SharedPlace place =
         resolve_shared({strand, i, lane_bit(lane)}, space, address, kMbarrierBytes, kMbarrierBytes);
+    if (lane == lowest_lane(active)) check_lanes(strand, i, active, place);
     uint32_t targets = 1u << place.cta->rank;
     if ((i.flags & kMulticastFlag) != 0) {
       targets = static_cast<uint32_t>(strand.value(i.operands[1], lane)) & 0xffffu;

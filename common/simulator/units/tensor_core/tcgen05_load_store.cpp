@@ -162,6 +162,14 @@ void tell(const Strand& strand, const Instruction& i, TensorMemoryEvent::Operati
   tell_tensor_memory(strand, i, event);
 }
 
+/// Remembers a transfer until it is waited for.
+void note(TensorMemory::WarpState& state, const Instruction& i, const Form& form,
+          TensorAddress address, bool is_load, Cycle done) {
+  state.transfers.push_back({&i, address.column, form.columns, is_load, done});
+  if (form.shape == Shape::s16x32bx2)
+    state.transfers.push_back({&i, address.column + form.split, form.columns, is_load, done});
+}
+
 Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
@@ -184,6 +192,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Cycle latency = transfer_cycles(form);
   state.loads_done =
       std::max(state.loads_done, strand.time + latency + strand.cluster->perturbation(latency));
+  note(state, i, form, address, true, state.loads_done);
   tell(strand, i, TensorMemoryEvent::Operation::load, form, address, state.loads_done);
   return Flow::next;
 }
@@ -200,6 +209,7 @@ void deliver(Strand& strand, TensorMemory::WarpState& state) {
   }
   state.loads.clear();
   state.data.clear();
+  state.waited(true);
   strand.time = std::max(strand.time, state.loads_done);
 }
 
@@ -270,6 +280,9 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
   const Cycle done =
       std::max(state.stores_done, strand.time + latency + strand.cluster->perturbation(latency));
   state.stores_done = done;
+  std::erase_if(state.transfers,
+                [&](const auto& t) { return !t.is_load && t.done <= strand.time; });
+  note(state, i, form, address, false, done);
   tell(strand, i, TensorMemoryEvent::Operation::store, form, address, done);
   Cta* const cta = strand.cta;
   strand.cluster->at(done, [cta, &memory, &form, address, data = std::move(data)](Cycle now) {
@@ -285,8 +298,8 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
 
 Flow execute_wait_store(Strand& strand, const Instruction& i, LaneMask active) {
   require_converged(strand, i, active);
-  const TensorMemory::WarpState& state =
-      units_of(strand).tensor_memory.warp_state(strand.warp->index);
+  TensorMemory::WarpState& state = units_of(strand).tensor_memory.warp_state(strand.warp->index);
+  state.waited(false);
   // One cycle behind, so that the stores' actions have run before anything that follows.
   if (state.stores_done != 0) strand.time = std::max(strand.time, state.stores_done + 1);
   tell_tensor_memory(strand, i, {.operation = TensorMemoryEvent::Operation::wait_store});

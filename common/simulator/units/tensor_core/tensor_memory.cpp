@@ -7,6 +7,7 @@
 
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/late_fault.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -280,6 +281,7 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
                              address, columns, allocated_columns()),
          .rule = "dealloc names the address and the number of columns of an allocation",
          .fix = "pass the address that tcgen05.alloc wrote and the same number of columns, once"});
+  require_unused(strand, instruction, lanes, *range);
   for (uint32_t column = range->first; column < range->first + range->count; ++column)
     allocated_.reset(column);
   ranges_.erase(range);
@@ -290,6 +292,56 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
                       .lane_count = kLanes});
   cta_.cluster->note_progress();
   serve_all(strand.time);
+}
+
+void TensorMemory::require_unused(const Strand& strand, const Instruction& instruction,
+                                  LaneMask lanes, const Range& range) const {
+  const std::string columns = fmt::format("deallocates columns {}-{} of CTA rank {}", range.first,
+                                          range.first + range.count - 1, cta_.rank);
+  constexpr std::string_view kRule = "columns are deallocated after their last use is complete";
+  Cluster& cluster = *cta_.cluster;
+  // What the tensor core of this CTA or, in a pair, of its leader works on.
+  for (const uint32_t rank : {cta_.rank, cta_.rank & ~1u}) {
+    const Origin* const user =
+        units_of(cluster.cta(rank)).tensor_core.first_use(cta_.rank, range.first, range.count);
+    if (user == nullptr) continue;
+    Site{strand, instruction, lanes}.fault(
+        {.code = FaultCode::tmem_dealloc_in_use,
+         .what = fmt::format("{} while {} that uses them is under way", columns,
+                             cluster.kernel().row(*user->instruction).base),
+         .rule = std::string(kRule),
+         .fix = "execute tcgen05.commit after the last operation and wait for its mbarrier before "
+                "the deallocation, in each CTA of a pair (.multicast::cluster)",
+         .details = {fmt::format("the {}: CTA rank {}, warp {}, at {}",
+                                 cluster.kernel().row(*user->instruction).base, user->cta_rank,
+                                 user->warp, place_of(cluster, *user->instruction))}});
+  }
+  for (uint32_t warp = 0; warp < warps_.size(); ++warp)
+    for (const WarpState::Transfer& transfer : warps_[warp].transfers) {
+      if (transfer.column >= range.first + range.count ||
+          range.first >= transfer.column + transfer.columns)
+        continue;
+      if (!transfer.is_load && transfer.done <= strand.time) continue;
+      const auto fault = [&] {
+        return Fault{
+            .code = FaultCode::tmem_dealloc_in_use,
+            .what = fmt::format("{} while a {} of them by warp {} has not been waited for", columns,
+                                transfer.is_load ? "load" : "store", warp),
+            .rule = std::string(kRule),
+            .fix = fmt::format("execute {} in the warp that has issued it, then a barrier (with "
+                               "tcgen05.fence::before_thread_sync before and ::after_thread_sync "
+                               "behind it) before the deallocation",
+                               transfer.is_load ? "tcgen05.wait::ld" : "tcgen05.wait::st"),
+            .details = {"it was issued at " + place_of(cluster, *transfer.instruction)},
+            .hardware_accepts = transfer.is_load};
+      };
+      const Site site{strand, instruction, lanes};
+      // A load has taken its data; only the ISA's words make it last until the wait.
+      if (transfer.is_load)
+        site.fault_at_isa(FaultCode::tmem_dealloc_in_use, fault);
+      else
+        site.fault(fault());
+    }
 }
 
 void TensorMemory::relinquish(const Strand& strand, const Instruction& instruction,
@@ -308,19 +360,31 @@ void TensorMemory::relinquish(const Strand& strand, const Instruction& instructi
 void TensorMemory::check_at_exit() const {
   if (ranges_.empty()) return;
   const Range& range = ranges_.front();
-  // The strand that allocated may have gone; the text is made for this CTA and the allocating warp.
-  Strand place;
-  place.cta = &cta_;
-  place.cluster = cta_.cluster;
-  place.warp = &cta_.warps[range.warp];
-  Site{place, *range.instruction, kAllLanes}.fault(
-      {.code = FaultCode::tmem_leak,
-       .what = "Tensor Memory leak (CUDA_ERROR_TENSOR_MEMORY_LEAK, 721): the CTA has exited, and "
-               "columns " +
-               allocated_columns() + " that this instruction allocated are not deallocated",
-       .rule = "everything allocated is deallocated before exit",
-       .fix = "let one warp execute tcgen05.dealloc with the same number of columns after the last "
-              "access and before the CTA exits"});
+  fault_at(*cta_.cluster,
+           {range.instruction, static_cast<uint16_t>(cta_.rank), static_cast<uint16_t>(range.warp),
+            kAllLanes},
+           {.code = FaultCode::tmem_leak,
+            .what = "Tensor Memory leak (CUDA_ERROR_TENSOR_MEMORY_LEAK, 721): the CTA has exited, "
+                    "and columns " +
+                    allocated_columns() + " that this instruction allocated are not deallocated",
+            .rule = "everything allocated is deallocated before exit",
+            .fix = "let one warp execute tcgen05.dealloc with the same number of columns after the "
+                   "last access and before the CTA exits"});
+}
+
+std::vector<TensorMemory::Holding> TensorMemory::holdings() const {
+  std::vector<Holding> out;
+  const auto add = [&](const TensorMemory& memory) {
+    for (const Range& range : memory.ranges_)
+      out.push_back({&memory.cta_, range.first, range.count, range.instruction, range.warp});
+  };
+  if (sm_ == nullptr) {
+    add(*this);
+    return out;
+  }
+  for (const TensorMemory* const member : sm_->members)
+    if (member == this || member->cta_.cluster != cta_.cluster) add(*member);
+  return out;
 }
 
 void tell_tensor_memory(const Strand& strand, const Instruction& instruction,

@@ -73,6 +73,18 @@ class TensorMemory {
   void relinquish(const Strand& strand, const Instruction& instruction, LaneMask lanes);
   /// Called when the CTA's last thread exits. Throws for columns that are still allocated.
   void check_at_exit() const;
+  /// Columns that some CTA on the SM holds, and who has allocated them.
+  struct Holding {
+    const Cta* cta = nullptr;                  ///< whose they are
+    uint32_t first = 0;                        ///< the first column
+    uint32_t count = 0;                        ///< how many columns
+    const Instruction* instruction = nullptr;  ///< that allocated them
+    uint32_t warp = 0;                         ///< that allocated them
+  };
+  /// What the CTAs on this SM hold, in the order in which they came there: for reports.
+  [[nodiscard]] std::vector<Holding> holdings() const;
+  /// Whether an allocation of this CTA waits.
+  [[nodiscard]] bool waits() const { return !requests_.empty(); }
   /// "0-31, 64-127" or "none": for reports.
   [[nodiscard]] std::string allocated_columns() const;
 
@@ -89,10 +101,23 @@ class TensorMemory {
       uint32_t pattern = 0;                      ///< what they hold meanwhile
       const Instruction* instruction = nullptr;  ///< what was executed
     };
-    std::vector<Load> loads;     ///< that are under way
-    std::vector<uint32_t> data;  ///< 32 words for each load
-    Cycle loads_done = 0;        ///< when wait::ld may pass
-    Cycle stores_done = 0;       ///< when wait::st may pass
+    /// A load or store that no wait has covered.
+    struct Transfer {
+      const Instruction* instruction = nullptr;  ///< what was executed
+      uint32_t column = 0;                       ///< the first column
+      uint32_t columns = 0;                      ///< how many columns
+      bool is_load = false;                      ///< or a store
+      Cycle done = 0;                            ///< when it is complete
+    };
+    /// Forgets the loads, or the stores: a wait has covered them.
+    void waited(bool of_loads) {
+      std::erase_if(transfers, [=](const Transfer& t) { return t.is_load == of_loads; });
+    }
+    std::vector<Load> loads;          ///< that are under way
+    std::vector<Transfer> transfers;  ///< that no wait has covered
+    std::vector<uint32_t> data;       ///< 32 words for each load
+    Cycle loads_done = 0;             ///< when wait::ld may pass
+    Cycle stores_done = 0;            ///< when wait::st may pass
   };
   /// Of a warp.
   [[nodiscard]] WarpState& warp_state(uint32_t warp);
@@ -120,6 +145,9 @@ class TensorMemory {
   [[nodiscard]] TensorMemory& peer();
   /// The columns that no allocation may take: this CTA's, and those of other clusters on its SM.
   [[nodiscard]] std::bitset<kColumns> taken() const;
+  /// Nothing under way uses the columns.
+  void require_unused(const Strand& strand, const Instruction& instruction, LaneMask lanes,
+                      const Range& range) const;
   /// Grants what can be granted now: here and in the peer, or on SMs that clusters share all that
   /// waits there, in the order that holds among clusters.
   void serve_all(Cycle now);

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/late_fault.hpp"
 #include "common/simulator/units/tensor_core/wgmma/wgmma_timing.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -158,6 +159,26 @@ const Instruction* WgmmaUnit::in_flight(const Warp& warp, uint32_t register_offs
   };
   const auto found = std::find_if(state.unwaited.rbegin(), state.unwaited.rend(), has_register);
   return found == state.unwaited.rend() ? nullptr : *found;
+}
+
+void WgmmaUnit::check_at_exit() const {
+  for (uint32_t index = 0; index < groups_.size(); ++index)
+    for (uint32_t place = 0; place < kWarpgroupWarps; ++place) {
+      const WarpState& state = groups_[index].warps[place];
+      if (state.unwaited.empty()) continue;
+      const Origin origin{state.unwaited.back(), static_cast<uint16_t>(cta_.rank),
+                          static_cast<uint16_t>(index * kWarpgroupWarps + place), kAllLanes};
+      fault_at_isa(*cta_.cluster, origin, FaultCode::cta_exited_early, [] {
+        return Fault{.code = FaultCode::cta_exited_early,
+                     .what = "the CTA has exited, and no wgmma.wait_group has waited for this MMA",
+                     .rule =
+                         "an asynchronous MMA reads shared memory and writes registers until "
+                         "it is waited for, and neither may end before",
+                     .fix = "execute wgmma.commit_group and wgmma.wait_group 0 before the exit",
+                     .section = "wgmma.wait_group",
+                     .hardware_accepts = true};
+      });
+    }
 }
 
 void WgmmaUnit::schedule_drain(uint32_t group_index, Cycle time) {

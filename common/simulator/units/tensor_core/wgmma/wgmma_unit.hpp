@@ -41,6 +41,9 @@ class WgmmaUnit {
   [[nodiscard]] const Instruction* in_flight(const Warp& warp, uint32_t register_offset) const;
   /// The last MMA that this warp has issued and not committed; nullptr when there is none.
   [[nodiscard]] const Instruction* uncommitted(const Warp& warp);
+  /// Called when the CTA's last thread exits. Throws at the level isa for an MMA that was not
+  /// waited for.
+  void check_at_exit() const;
   /// Waits for all MMAs that the warp has issued, committed or not; as wait().
   Flow wait_for_all(Strand& strand);
 
