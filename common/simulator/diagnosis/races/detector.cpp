@@ -788,6 +788,14 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
   if (relaxed) return Missing::release_acquire;
   if (earlier.is_async) return earlier.writes ? Missing::completion : Missing::source_free;
   if (earlier.agent == touch.warp) return Missing::warp_order;
+  // One lane has handed it on for its warp, or has waited for it: the warp did not meet.
+  bool other_lanes = touch.view != nullptr &&
+                     touch.view->generic.lanes_known(earlier.agent, conflict.earlier.clock) != 0;
+  const Origin warp{later.instruction, later.cta_rank, later.warp, kAllLanes};
+  threads_.for_groups(warp, [&](LaneMask, const LaneGroup& group) {
+    other_lanes = other_lanes || knows(group.view.generic);
+  });
+  if (other_lanes) return Missing::warp_order;
   return earlier.cta_rank == later.cta_rank ? Missing::order : Missing::cluster_order;
 }
 

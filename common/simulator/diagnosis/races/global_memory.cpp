@@ -541,6 +541,9 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
   // membar.gl is the fence of the GPU, membar.sys that of the system.
   const MemoryScope scope =
       instruction.scope == MemoryScope::unspecified ? MemoryScope::gpu : instruction.scope;
+  if (instruction.order == MemoryOrder::sc ||
+      detector_.cluster().kernel().row(instruction).base == "membar")
+    synchronise_fence_sc(event.origin, self, scope);
   for (const int lane : lanes_of(event.origin.lanes)) {
     const Origin origin = with_lanes(event.origin, lane_bit(lane));
     if (instruction.order != MemoryOrder::release) {
@@ -559,6 +562,18 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
     if (instruction.order != MemoryOrder::acquire)
       thread(origin, lane).release_fence(scope, threads.snapshot(origin));
   }
+}
+
+void GlobalRaces::synchronise_fence_sc(const Origin& origin, const Party& self,
+                                       MemoryScope scope) {
+  // No memory has this address.
+  constexpr Location kOrder = Location::global(0);
+  Threads& threads = detector_.threads();
+  if (const LocationState* const state = shadow_->locations.read(kOrder))
+    for (const Released& one : state->released)
+      if (scopes_meet(self, scope, one.from, one.scope)) threads.acquire(origin, at_home(one));
+  const Released handed_on{self, scope, threads.snapshot(origin)};
+  shadow_->locations.write(kOrder, /*is_atomic=*/true, {&handed_on, 1}, {});
 }
 
 void GlobalRaces::on_order(const OrderEvent& event) {
@@ -736,6 +751,11 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
     missing = Missing::wider_scope;
   else if (group != nullptr && knows(group->relaxed))
     missing = Missing::release_acquire;
+  else if (!earlier.is_async && touch.view != nullptr &&
+           touch.view->generic.known(earlier.cluster != cluster_index_, earlier.cluster,
+                                     /*is_async=*/false, earlier.agent,
+                                     conflict.earlier.clock) != 0)
+    missing = Missing::warp_order;  // one lane has handed it on for its warp
   const LaneMask earlier_lanes = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
   const LaneMask lanes = conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane);
   // Texts of the kinds speak of mbarriers.
