@@ -13,7 +13,7 @@ from .errors import WorkbookError
 
 COMPILE_SECONDS = 60
 MOST_PTX_BYTES = 16 * confinement.MIB  # a chapter's kernel takes half of one
-ARCHITECTURE = "compute_100a"
+ARCHITECTURE = "compute_100a"  # of a source that is compiled for several
 LEAST_FREE_BYTES = 4 * confinement.MIB
 # How reports call the reader's file: its base name would be the solution's as well.
 YOURS = "your "
@@ -27,6 +27,7 @@ class Unit:
 
     source: Path
     flags: tuple
+    architecture: str = ARCHITECTURE
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,13 @@ def _units(root, program, _stamps):
             continue
         words = shlex.split(entry["command"])
         if "-o" in words and words[words.index("-o") + 1] in objects:
-            found.append(Unit(Path(entry["file"]), tuple(_flags(words))))
+            found.append(Unit(Path(entry["file"]), tuple(_flags(words)), _architecture(words)))
     return found
+
+
+def _architecture(words):
+    named = re.findall(r"arch=(compute_\w+)", " ".join(words))
+    return named[0] if named and ARCHITECTURE not in named else ARCHITECTURE
 
 
 def _flags(words):
@@ -129,9 +135,10 @@ def over_limit(limit):
             "output": "The compiler wrote more than it may."}[limit]
 
 
-def compile_to_ptx(root, tools, programs, replaced, folder):
+def compile_to_ptx(root, tools, programs, replaced, folder, only=()):
     """{program: Compiled}: those sources of the programs that the replaced files concern, all of
     them at once. `folder` is emptied by the caller; it receives the replaced files and the PTX.
+    `only`: names of the sources to compile, where one has the kernels that are wanted.
 
     What was compiled once from the same texts is not compiled again."""
     root = Path(root)
@@ -142,7 +149,7 @@ def compile_to_ptx(root, tools, programs, replaced, folder):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(file.text, encoding="utf-8")
     compiled = {program: Compiled() for program in programs}
-    jobs = _jobs(root, tools, programs, replaced, overlay)
+    jobs = _jobs(root, tools, programs, replaced, overlay, only)
     _compile(root, tools, [job for job in jobs if not ptx_cache.has(root, job.key)], replaced, folder)
     for number, job in enumerate(jobs):
         before = compiled[job.program]
@@ -168,18 +175,20 @@ class _Job:
     limit: str = ""
 
 
-def _jobs(root, tools, programs, replaced, overlay):
+def _jobs(root, tools, programs, replaced, overlay, only):
     cache, names, jobs = {}, [file.name for file in replaced], []
     texts = {file.name: file.text for file in replaced}
     for program in programs:
         concerned = [unit for unit in units(root, program)
-                     if includes(root, unit.source.relative_to(root), names, cache)]
+                     if includes(root, unit.source.relative_to(root), names, cache)
+                     and (not only or unit.source.name in only)]
         if not concerned:
-            raise WorkbookError(f"The program {program} doesn't include {names[0]}.")
+            raise WorkbookError(f"The program {program} doesn't include {names[0]}"
+                                + (f" in {', '.join(only)}." if only else "."))
         for unit in concerned:
             source = unit.source.relative_to(root)
-            command = [str(tools.toolkit.nvcc), *unit.flags, f"-arch={ARCHITECTURE}", "-ptx", "-x",
-                       "cu"]
+            command = [str(tools.toolkit.nvcc), *unit.flags, f"-arch={unit.architecture}", "-ptx",
+                       "-x", "cu"]
             key = ptx_cache.key([str(root), tools.toolkit.release, *command, str(source)], root,
                                 _closure(root, source, cache), texts)
             command[1:1] = [f"-I{overlay}"]

@@ -5,7 +5,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from .. import build
+from .. import build, faults
 from ..errors import WorkbookError
 from . import code_pages
 
@@ -79,6 +79,7 @@ _LOOK_UP = """\
 | a kernel that hangs, stops or is wrong | [symptom, cause, fix](../docs/symptoms.md) |
 | the code of a report, such as BW-B06 | [the codes](codes.md) |
 | the number of a pitfall | [the pitfalls of this field](../docs/pitfalls.md) |
+| a fault that the simulator should find | [the catalogue of faults](faults.md) |
 | an instruction | [instruction tables](instructions.md) |
 | a type of the design | [the contract](../docs/contract.md), [type by type](contract_types.md) |
 | a header, a class, a function | [reference by layer](reference.md), or the search field |
@@ -92,6 +93,7 @@ def pages(root):
         *instructions(_listed(root)),
         *contract(root),
         ("generated/reference.md", reference(root)),
+        ("generated/faults.md", fault_catalogue(faults.load_all(root))),
         ("generated/try_it.md", _TRY_IT),
         ("generated/look_up.md", _LOOK_UP),
         code_pages.overview(root),
@@ -112,6 +114,52 @@ def _listed(root):
     if result.returncode != 0:
         raise WorkbookError(f"{LISTING} failed: {result.stderr.strip()}")
     return [line.split("\t") for line in result.stdout.splitlines()]
+
+
+def fault_catalogue(cases):
+    """The page of the catalogue of faults."""
+    faulty = [case for case in cases if not case.is_right]
+    right = [case for case in cases if case.is_right]
+    return "\n".join([
+        "# The catalogue of faults",
+        "",
+        f"Which faults does the simulator find? These {len(faulty)} kernels are faulty, and the tests expect "
+        "the code, the lines and the culprits of each report. Some are patches of the solutions, the "
+        "others small kernels; [the folder's page](../tests/simulator/faults/README.md) says how they are "
+        "written.",
+        "",
+        "The level is the value of `BW_SIM_CHECKS` that finds the fault: `contract`, the default, or "
+        "`races`. A number in the second column is that of [a pitfall](../docs/pitfalls.md).",
+        "",
+        "| fault | pitfall | code | level | in |",
+        "|---|---|---|---|---|",
+        *[f"| {_cell(case.idea)} | {_pitfalls(case)} | {case.code} | {case.level} | {_where(case)} |"
+          for case in faulty],
+        "",
+        "## What looks like a fault and is none",
+        "",
+        f"About these {len(right)} kernels the simulator has to be silent, at the level `races` and under "
+        "each seed.",
+        "",
+        "| kernel | pitfall | in |",
+        "|---|---|---|",
+        *[f"| {_cell(case.idea)} | {_pitfalls(case)} | {_where(case)} |" for case in right],
+        "",
+    ])
+
+
+def _pitfalls(case):
+    return ", ".join(f"[{number}](../docs/pitfalls.md#pitfall-{number})" for number in case.pitfalls)
+
+
+def _where(case):
+    place = f"chapter {int(case.chapter)}" if case.chapter else "a small kernel"
+    return f"[{place}](../{case.file}#L{case.line})"
+
+
+def _cell(text):
+    """Markdown and Doxygen leave it as it is."""
+    return re.sub(r"(\w+(?:(?:::|__|[._])\w+)+(?:\(\))?|\w+ > \d+)", r"`\1`", text).replace("|", "/")
 
 
 def instructions(rows):
