@@ -277,7 +277,8 @@ def _small_kernel(name, lines, first, head, is_hopper):
     if not kernel:
         raise WorkbookError(f"{where}: no kernel stands below this comment.")
     if (kind == "fault") != bool(code):
-        raise WorkbookError(f"{where}: a fault has a line `// expect CODE at LEVEL`, a right kernel none.")
+        raise WorkbookError(f"{where}: a fault has a line `// expect CODE at LEVEL`, a right kernel "
+                            "none.")
     if code and not _CODE.fullmatch(code):
         raise WorkbookError(f"{where}: `{code}` is not a code; it reads BW-R01.")
     if level not in LEVELS:

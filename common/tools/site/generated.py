@@ -123,10 +123,10 @@ def fault_catalogue(cases):
     return "\n".join([
         "# The catalogue of faults",
         "",
-        f"Which faults does the simulator find? These {len(faulty)} kernels are faulty, and the tests expect "
-        "the code, the lines and the culprits of each report. Some are patches of the solutions, the "
-        "others small kernels; [the folder's page](../tests/simulator/faults/README.md) says how they are "
-        "written.",
+        f"Which faults does the simulator find? These {len(faulty)} kernels are faulty, and the tests "
+        "expect the code, the lines and the culprits of each report. Some are patches of the solutions, "
+        "the others small kernels; [the folder's page](../tests/simulator/faults/README.md) says how "
+        "they are written.",
         "",
         "The level is the value of `BW_SIM_CHECKS` that finds the fault: `contract`, the default, or "
         "`races`. A number in the second column is that of [a pitfall](../docs/pitfalls.md).",
