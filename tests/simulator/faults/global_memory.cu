@@ -174,6 +174,7 @@ __global__ void atomic_of_block_scope(const __grid_constant__ FaultArguments arg
 
 // fault: A word that cudaMalloc has given and nothing has written.
 // expect BW-M14 at contract, "word_of_new_memory"
+// not found: global memory is not tracked
 __global__ void word_of_new_memory(const __grid_constant__ FaultArguments args) {
   args.out[word()] = args.out[word() + 64];  // (1)
 }

@@ -22,6 +22,7 @@ namespace {
 constexpr uint32_t kMbarrierBytes = 8;
 constexpr uint32_t kAddressWordBytes = 4;
 constexpr uint32_t kResponseBytes = 16;
+constexpr const char* kAllocUnit = "tcgen05.alloc";
 
 uint64_t key_of(uint32_t high, uint64_t low) { return uint64_t{high} << 48 ^ low; }
 
@@ -570,7 +571,7 @@ void Detector::on_tensor_core(const TensorCoreEvent& event) {
 void Detector::on_tensor_memory(const TensorMemoryEvent& event) {
   // At the level hardware the address is taken as known.
   if (event.operation == TensorMemoryEvent::Operation::alloc && cluster_.at_isa_level()) {
-    Touch touch = thread_touch(event.origin, true, "tcgen05.alloc");
+    Touch touch = thread_touch(event.origin, true, kAllocUnit);
     threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
       touch.lanes = lanes;
       touch.view = &group.view;
@@ -783,7 +784,8 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
     too_narrow = too_narrow || knows(group.too_narrow.generic);
     relaxed = relaxed || knows(group.relaxed.generic);
   });
-  if (std::string_view(earlier.unit) == "tcgen05.alloc") return Missing::address_word;
+  if (std::string_view(earlier.unit) == kAllocUnit || std::string_view(later.unit) == kAllocUnit)
+    return Missing::address_word;
   if (too_narrow) return Missing::wider_scope;
   if (relaxed) return Missing::release_acquire;
   if (earlier.is_async) return earlier.writes ? Missing::completion : Missing::source_free;
@@ -818,11 +820,18 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
   // What strong reads have seen comes before what the thread does behind them to volatile data.
   if (exchanges_volatile && sees(conflict, touch)) return;
   const Missing missing = missing_between(conflict, touch);
+  std::string edge, fix;
+  if (missing == Missing::address_word && std::string_view(touch.accessor->unit) == kAllocUnit)
+    fix = "put a barrier (__syncthreads) behind {second} and before {first}";
+  if (missing == Missing::warp_order && earlier.agent != touch.warp) {
+    edge = kOneLaneEdge;
+    fix = kOneLaneFix;
+  }
   report(missing, earlier, conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane),
          *touch.accessor, conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane),
          fmt::format("{} byte{} of shared memory at {}", conflict.bytes,
                      conflict.bytes == 1 ? "" : "s", shared_name(cta_rank, conflict.address)),
-         missing == Missing::address_word || exchanges_volatile);
+         missing == Missing::address_word || exchanges_volatile, std::move(edge), std::move(fix));
 }
 
 void Detector::report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,

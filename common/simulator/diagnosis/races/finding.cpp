@@ -30,10 +30,9 @@ constexpr Kind kKinds[] = {
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
      "put a barrier (__syncthreads, a named barrier) or an mbarrier that the first thread arrives "
      "on and the second one waits for behind {first} and before {second}"},
-    {Missing::warp_order, "the lanes of the warp have not synchronised in between",
+    {Missing::warp_order, "the two lanes of the warp have not synchronised in between",
      "the threads of a warp are not ordered by running together", "bar.warp.sync",
-     "put __syncwarp() (bar.warp.sync) behind {first} and before {second}; where one lane arrives "
-     "for its warp, before that, and where one lane waits for its warp, behind that"},
+     "put __syncwarp() (bar.warp.sync) behind {first} and before {second}"},
     {Missing::cluster_order, "no synchronisation of the two CTAs stands between them",
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
      "put a cluster barrier (arrive.release, wait.acquire) or an mbarrier of scope .cluster behind "

@@ -564,8 +564,7 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
   }
 }
 
-void GlobalRaces::synchronise_fence_sc(const Origin& origin, const Party& self,
-                                       MemoryScope scope) {
+void GlobalRaces::synchronise_fence_sc(const Origin& origin, const Party& self, MemoryScope scope) {
   // No memory has this address.
   constexpr Location kOrder = Location::global(0);
   Threads& threads = detector_.threads();
@@ -753,9 +752,9 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
     missing = Missing::release_acquire;
   else if (!earlier.is_async && touch.view != nullptr &&
            touch.view->generic.known(earlier.cluster != cluster_index_, earlier.cluster,
-                                     /*is_async=*/false, earlier.agent,
+                                     /*is_chain=*/false, earlier.agent,
                                      conflict.earlier.clock) != 0)
-    missing = Missing::warp_order;  // one lane has handed it on for its warp
+    missing = Missing::warp_order;
   const LaneMask earlier_lanes = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
   const LaneMask lanes = conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane);
   // Texts of the kinds speak of mbarriers.
@@ -771,9 +770,12 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
         "behind the wait for the flag and before {second}; or write the flag with .release and "
         "read "
         "it with .acquire";
+  const bool by_one_lane = missing == Missing::warp_order && !same_warp;
+  if (by_one_lane) fix = kOneLaneFix;
   detector_.add_finding(missing, earlier.instruction, later.instruction, [&] {
     Finding finding;
     finding.missing = missing;
+    if (by_one_lane) finding.edge = kOneLaneEdge;
     finding.earlier = launch_->side_of(earlier, earlier_lanes);
     finding.later = launch_->side_of(later, lanes);
     finding.memory = memory_text(detector_.cluster().memory(), conflict.address, conflict.bytes);
