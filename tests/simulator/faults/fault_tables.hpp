@@ -24,6 +24,7 @@ struct FaultArguments {
   const uint32_t* in;   ///< [kWords]
   uint32_t* out;        ///< [kWords]
   uint32_t* scratch;    ///< [kWords], zeros
+  uint32_t* fresh;      ///< [kWords], as cudaMalloc gives them
   CUtensorMap* map;     ///< in global memory, a copy of `in_map`
 };
 

@@ -174,9 +174,9 @@ __global__ void atomic_of_block_scope(const __grid_constant__ FaultArguments arg
 
 // fault: A word that cudaMalloc has given and nothing has written.
 // expect BW-M14 at contract, "word_of_new_memory"
-// not found: global memory is not tracked
+// setting BW_SIM_MEMORY_CHECKS=unwritten
 __global__ void word_of_new_memory(const __grid_constant__ FaultArguments args) {
-  args.out[word()] = args.out[word() + 64];  // (1)
+  args.out[word()] = args.fresh[word()];  // (1)
 }
 
 // fault: A word behind the end of the allocation.

@@ -170,8 +170,8 @@ __global__ void mma_in_no_group(const __grid_constant__ FaultArguments args) {
   float d[kRegisters] = {};
   ptx::wgmma_hold(d);
   ptx::wgmma_fence();
-  ptx::wgmma_e4m3(d, descriptor(operands.a), descriptor(operands.b), false);
-  ptx::wgmma_wait_group<0>();  // (1)
+  ptx::wgmma_e4m3(d, descriptor(operands.a), descriptor(operands.b), false);  // (1)
+  ptx::wgmma_wait_group<0>();
   ptx::wgmma_hold(d);
   write_if_right(args, d);
 }

@@ -57,6 +57,7 @@ int run(const FaultKernel& one) {
   const DeviceBuffer<uint32_t> in(words);
   DeviceBuffer<uint32_t> out(kWords);
   const DeviceBuffer<uint32_t> scratch(std::vector<uint32_t>(kWords, 0));
+  DeviceBuffer<uint32_t> fresh(kWords);
   out.fill_bytes(0xff);
   FaultRun fault{};
   FaultArguments& arguments = fault.arguments;
@@ -65,6 +66,7 @@ int run(const FaultKernel& one) {
   arguments.in = in.data();
   arguments.out = out.data();
   arguments.scratch = const_cast<uint32_t*>(scratch.data());
+  arguments.fresh = fresh.data();
   const DeviceBuffer<CUtensorMap> map(std::vector<CUtensorMap>{arguments.in_map});
   arguments.map = const_cast<CUtensorMap*>(map.data());
   if (one.host != nullptr) {
