@@ -179,6 +179,8 @@ __global__ void expect_for_each_copy(const __grid_constant__ FaultArguments args
 __global__ void expect_for_one_of_two_copies(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t boxes[2][kBoxWords];
   __shared__ SharedMemBarrier full;
+  boxes[0][thread()] = boxes[1][thread()] = 0;
+  ptx::fence_proxy_async_shared();
   if (thread() == 0) {
     full.init(1);
     ptx::fence_mbarrier_init();

@@ -14,6 +14,8 @@ namespace bw::faults {
 // expect BW-R01 at races, "warp 0", "warp 1"
 __global__ void no_barrier_between_warps(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[64];
+  words[thread()] = 0;
+  __syncthreads();
   words[thread()] = args.in[word()];        // (1)
   args.out[word()] = words[thread() ^ 32];  // (2)
 }
@@ -213,6 +215,8 @@ __global__ void relaxed_with_fences(const __grid_constant__ FaultArguments args)
 // expect BW-R01 at races, "warp 0", "warp 1"
 __global__ void reader_arrives_only(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
+  if (warp() == 0) words[lane()] = 0;
+  __syncthreads();
   if (warp() == 0) {
     words[lane()] = args.in[lane()];  // (1)
     ptx::bar_sync<1, 64>();
@@ -238,6 +242,8 @@ __global__ void writer_arrives_only(const __grid_constant__ FaultArguments args)
 // expect BW-R01 at races, "warp 0", "warp 2"
 __global__ void reader_takes_no_part(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[32];
+  if (warp() == 0) words[lane()] = 0;
+  __syncthreads();
   if (warp() == 0) words[lane()] = args.in[lane()];  // (1)
   if (warp() < 2) ptx::bar_sync<1, 64>();
   if (warp() == 2) args.out[lane()] = words[lane()];  // (2)
@@ -344,7 +350,7 @@ __global__ void two_barriers_for_two_pairs(const __grid_constant__ FaultArgument
 __global__ void volatile_flag(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t value;
   __shared__ uint32_t flag;
-  if (thread() == 0) flag = 0;
+  if (thread() == 0) value = flag = 0;
   __syncthreads();
   if (thread() == 0) {
     value = args.in[0];  // (1)
