@@ -625,8 +625,7 @@ __global__ void box_at_64_bytes(const __grid_constant__ FaultArguments args) {
 }
 
 // fault 32: DeepGEMM 343. The tensor map in global memory is changed while a copy still reads it.
-// expect BW-T10 at contract, "tensor map"
-// not found: maps in use are not watched
+// expect BW-R15 at races, "tensor copy"
 __global__ void map_changed_under_the_copy(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   __shared__ SharedMemBarrier full;
