@@ -120,7 +120,59 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
   }
   if (cta->exited && (access == Access::read || cluster.at_isa_level()))
     site.fault(exited_cta(*cta, access));
+  if (access == Access::write) note_written(site, *cta, offset, bytes);
   return {cta, offset};
+}
+
+void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t bytes) {
+  if (!cta.contents.is_tracked()) return;
+  cta.contents.write(offset_bytes, bytes,
+                     {&site.instruction, static_cast<uint16_t>(site.strand.cta->rank),
+                      static_cast<uint16_t>(site.strand.warp->index)});
+}
+
+Fault unwritten_shared(const Cta& cta, uint32_t offset_bytes, size_t bytes, const std::string& use,
+                       const Strand& strand, const Instruction* load) {
+  const Kernel& kernel = cta.cluster->kernel();
+  const SharedContents::Range missing = cta.contents.first_unwritten(offset_bytes, bytes);
+  Fault fault{
+      .code = FaultCode::shared_never_written,
+      .what = fmt::format("{} {} of shared memory that nothing has written, from {} (shared offset "
+                          "{}, CTA rank {})",
+                          use, counted(missing.last - missing.first + 1, "byte"),
+                          kernel.describe_shared(missing.first), missing.first, cta.rank),
+      .rule = "shared memory holds whatever was there when a CTA begins",
+      .fix =
+          "write it before it is read: check which threads fill the tile, its size, and what the "
+          "index reaches",
+      .section = kNotFromPtxIsa,
+      .hardware_accepts = true};
+  if (load != nullptr) fault.places.push_back(strand.place(*load, 0, "the load"));
+  if (const auto near = cta.contents.nearest(missing.first)) {
+    fault.details.push_back(fmt::format("the nearest bytes that were written: {} to {} ({} to {})",
+                                        near->bytes.first, near->bytes.last,
+                                        kernel.describe_shared(near->bytes.first),
+                                        kernel.describe_shared(near->bytes.last)));
+    if (near->writer.instruction != nullptr) {
+      Strand writer;
+      writer.cluster = cta.cluster;
+      writer.cta = &cta.cluster->cta(near->writer.cta_rank);
+      writer.warp = &writer.cta->warps[near->writer.warp];
+      fault.places.push_back(writer.place(*near->writer.instruction, 0, "last written there"));
+    }
+  } else {
+    fault.details.emplace_back("nothing has written to this CTA's shared memory");
+  }
+  return fault;
+}
+
+void require_written(const Site& site, const Cta& cta, uint32_t offset_bytes, size_t bytes,
+                     const std::string& use) {
+  if (!cta.contents.is_tracked() || offset_bytes < kReservedSharedBytes ||
+      cta.contents.is_written(offset_bytes, bytes))
+    return;
+  site.fault_at_isa(FaultCode::shared_never_written,
+                    [&] { return unwritten_shared(cta, offset_bytes, bytes, use, site.strand); });
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/types.hpp"
@@ -11,6 +12,7 @@
 namespace bw::sim {
 
 struct Cta;
+struct Fault;
 struct Site;
 
 /// State space of an access; `generic` is resolved per address.
@@ -76,6 +78,20 @@ struct SharedPlace {
 [[nodiscard]] SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address,
                                          size_t bytes, size_t alignment_bytes,
                                          Access access = Access::write);
+
+/// Notes that the site writes (or has ordered to be written) bytes of a CTA's shared memory;
+/// resolve_shared does so for Access::write.
+void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t bytes);
+
+/// The fault of reading bytes of shared memory of which nothing has written some. `use`: what needs
+/// them, "this reads"; `load`: what has read them, where that is another instruction.
+[[nodiscard]] Fault unwritten_shared(const Cta& cta, uint32_t offset_bytes, size_t bytes,
+                                     const std::string& use, const Strand& strand,
+                                     const Instruction* load = nullptr);
+
+/// A fault at the level isa, a warning at the other, where nothing has written some of these bytes.
+void require_written(const Site& site, const Cta& cta, uint32_t offset_bytes, size_t bytes,
+                     const std::string& use);
 
 /// Host pointer to global memory; checks bounds and writability. Throws SimulationError{contract},
 /// placed at the site.

@@ -69,6 +69,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
       static_cast<uint32_t>((slot_ * configuration.cluster.volume() + rank) % settings().sm_count);
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
                     std::byte{kSharedPoison});
+  if (settings().checks != Checks::off) cta.contents.reset(cta.shared.size());
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
   const uint32_t warps = ceil_div(threads, kWarpLanes);
   cta.units = grid_.device().units().make_for(cta);

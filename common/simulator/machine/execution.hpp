@@ -25,6 +25,7 @@
 #include "common/simulator/machine/lane_registers.hpp"
 #include "common/simulator/machine/observer.hpp"
 #include "common/simulator/machine/settings.hpp"
+#include "common/simulator/machine/shared_contents.hpp"
 #include "common/simulator/machine/types.hpp"
 #include "common/simulator/machine/undefined_lanes.hpp"
 #include "common/simulator/machine/unit_state.hpp"
@@ -195,6 +196,7 @@ struct Cta {
   bool exited = false;                  ///< whether it has ended
   bool saw_failed_cancel = false;       ///< a thread has read that a launch-control request failed
   std::vector<std::byte> shared;        ///< includes the reserved bytes at the start
+  SharedContents contents;              ///< which of them were written; not tracked without checks
   std::vector<Warp> warps;              ///< by number
   uint32_t live_threads = 0;            ///< threads that have not ended
   std::unique_ptr<CtaUnitState> units;  ///< what the units keep

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
@@ -43,7 +44,11 @@ void UndefinedLanes::set(const Operand& operand, LaneMask written, LaneMask mark
 void UndefinedLanes::fault_use(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                                const Entry& entry, const char* use) const {
   const Kernel& kernel = strand.cluster->kernel();
-  const ptx::Instruction& shuffle = kernel.source(*entry.source.shuffle);
+  if (const Cta* const cta = entry.source.cta)
+    Site{strand, instruction, lanes}.fault(unwritten_shared(
+        *cta, entry.source.offset_bytes, entry.source.bytes,
+        std::string(use) + " a value that was loaded from", strand, entry.source.instruction));
+  const ptx::Instruction& shuffle = kernel.source(*entry.source.instruction);
   Site{strand, instruction, lanes}.fault(
       {.code = FaultCode::undefined_lane,
        .what =

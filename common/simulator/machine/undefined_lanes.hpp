@@ -1,7 +1,7 @@
 #pragma once
 /// \file
 /// Registers whose value nobody defined: what a shuffle took from a lane that did not execute it,
-/// and what was computed from that.
+/// what a load took from shared memory that nothing has written, and what was computed from that.
 
 #include <cstdint>
 #include <vector>
@@ -11,6 +11,7 @@
 
 namespace bw::sim {
 
+struct Cta;
 struct Strand;
 
 /// The marked registers of one warp. A common reduction reads lanes that do not execute it and
@@ -24,8 +25,11 @@ class UndefinedLanes {
  public:
   /// Where an undefined value comes from.
   struct Source {
-    const Instruction* shuffle = nullptr;  ///< the instruction that made it
-    int lane = 0;                          ///< that did not execute it
+    const Instruction* instruction = nullptr;  ///< the shuffle or load that made it
+    int lane = 0;                              ///< of a shuffle: that did not execute it
+    const Cta* cta = nullptr;                  ///< of a load: whose shared memory
+    uint32_t offset_bytes = 0;                 ///< of a load: where it has read
+    uint32_t bytes = 0;                        ///< of a load: how much of it
   };
 
   /// The marked lanes of an operand.

@@ -59,6 +59,7 @@ void deliver(Cta& cta, uint32_t response_offset, uint32_t mbarrier_offset,
          .hardware_accepts = true});
   }
   std::memcpy(cta.shared.data() + response_offset, response.words.data(), kResponseBytes);
+  note_written({strand, instruction, 0}, cta, response_offset, kResponseBytes);
   if (operation_id != kNoOperation) {
     OrderEvent event{.operation = OrderEvent::Operation::launch_control_response,
                      .origin = strand.origin(instruction, lane),

@@ -87,7 +87,8 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
     const SharedPlace source =
         resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
-                       bytes, kBulkAlignmentBytes);
+                       bytes, kBulkAlignmentBytes, Access::read);
+    require_written(site, *source.cta, source.offset_bytes, bytes, "this copies");
     TmaLoad load(site);
     const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
     if (load.destinations.front() == strand.cta)
@@ -120,7 +121,9 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
                 kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write);
     const SharedPlace source =
         resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
-                       bytes, kBulkAlignmentBytes);
+                       bytes, kBulkAlignmentBytes, Access::read);
+    if (!form.byte_mask.present())
+      require_written(site, *source.cta, source.offset_bytes, bytes, "this copies");
     TmaStore store(site);
     store.bytes = bytes;
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));

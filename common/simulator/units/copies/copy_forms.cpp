@@ -161,6 +161,7 @@ uint32_t resolve_target(const SharedTarget& target, uint32_t shared_bytes, uint3
   }
   Cluster& cluster = *strand.cluster;
   for (Cta* const destination : load.destinations) {
+    if (destination != data.cta) note_written(site, *destination, data.offset_bytes, shared_bytes);
     // The signal goes to the destination itself, or to the CTA of its pair with the mbarrier's
     // parity.
     Cta* signalled = target.multicast_mask.present() ? destination : barrier.cta;

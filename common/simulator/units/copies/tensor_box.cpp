@@ -216,6 +216,13 @@ void TensorBox::for_each_row(Row&& row) const {
   }
 }
 
+bool TensorBox::lies_inside() const {
+  if (pitch_bytes_ != row_bytes_) return false;
+  uint64_t bytes = 0;
+  for (const Range& row : global_rows()) bytes += row.size_bytes;
+  return bytes == transfer_bytes();
+}
+
 std::optional<TensorBox::Range> TensorBox::global_range() const {
   if (valid_begin_ == valid_end_) return std::nullopt;
   if (map_.im2col.is_used) {

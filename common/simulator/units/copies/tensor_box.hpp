@@ -63,6 +63,9 @@ class TensorBox {
   /// The same, row by row without gaps.
   [[nodiscard]] std::vector<Range> global_rows() const;
 
+  /// Whether all of the box's bytes in shared memory lie inside of the tensor, without gaps.
+  [[nodiscard]] bool lies_inside() const;
+
   /// Global to shared memory: writes the box, filled where it is outside of the tensor, at
   /// `shared_offset` of each of the windows (a CTA's shared memory from its offset 0).
   void load(const std::vector<std::byte*>& windows, uint32_t shared_offset) const;

@@ -282,7 +282,10 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
                  form.reduces ? Access::read_write : Access::write);
     const SharedPlace source =
         resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
-                       box->shared_bytes(), kTensorSharedAlignmentBytes);
+                       box->shared_bytes(), kTensorSharedAlignmentBytes, Access::read);
+    // What lies outside of the tensor is not stored, and need not have been written.
+    if (source.cta->contents.is_tracked() && box->lies_inside())
+      require_written(site, *source.cta, source.offset_bytes, box->shared_bytes(), "this copies");
     TmaStore store(site);
     store.bytes = box->transfer_bytes();
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));

@@ -47,6 +47,13 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
     addresses[static_cast<size_t>(lane)] = address;
     std::byte* const target = resolve({strand, instruction, lane_bit(lane)}, detail.space, address,
                                       bytes, bytes, Access::read_write);
+    if (const Cta* const cta = strand.cta;
+        target >= cta->shared.data() && target < cta->shared.data() + cta->shared.size()) {
+      const Site site{strand, instruction, lane_bit(lane)};
+      const auto offset = static_cast<uint32_t>(target - cta->shared.data());
+      require_written(site, *cta, offset, bytes, "this changes");
+      note_written(site, *strand.cta, offset, bytes);
+    }
     const bool in_global =
         detail.space == AddressSpace::global || (detail.space == AddressSpace::generic &&
                                                  space_of_generic(address) == AddressSpace::global);

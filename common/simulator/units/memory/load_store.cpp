@@ -71,11 +71,45 @@ struct LanePointers {
   std::byte* base = nullptr;   ///< of lane 0; null where each lane has its own
   size_t stride_bytes = 0;     ///< from lane to lane: an access's size, or 0
   std::byte* own[kWarpLanes];  ///< of the active lanes, without a base
+  LaneMask unwritten = 0;      ///< of a load: lanes that read bytes which nothing has written
+  const Cta* cta = nullptr;    ///< whose shared memory, where some lane does
 
   [[nodiscard]] std::byte* at(int lane) const {
     return base != nullptr ? base + static_cast<size_t>(lane) * stride_bytes : own[lane];
   }
 };
+
+/// Tells the contents of shared memory of a write, or asks them what a load reads of what nothing
+/// has written. All lanes' places lie in the memory of one CTA.
+void check_contents(Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,
+                    Access access, LanePointers& out) {
+  const std::byte* const any = out.at(lowest_lane(active));
+  Cta* cta = strand.cta;
+  const auto holds = [&](const Cta& candidate) {
+    return any >= candidate.shared.data() &&
+           any < candidate.shared.data() + candidate.shared.size();
+  };
+  for (uint32_t rank = 0; !holds(*cta) && rank < strand.cluster->size(); ++rank)
+    cta = &strand.cluster->cta(rank);
+  if (!cta->contents.is_tracked() || !holds(*cta)) return;
+  const auto offset_of = [&](int lane) {
+    return static_cast<uint32_t>(out.at(lane) - cta->shared.data());
+  };
+  const bool one_behind_the_other = out.base != nullptr && out.stride_bytes == bytes;
+  if (access == Access::write) {
+    const Site site{strand, instruction, active};
+    if (one_behind_the_other) return note_written(site, *cta, offset_of(0), bytes * kWarpLanes);
+    for (const int lane : lanes_of(active)) note_written(site, *cta, offset_of(lane), bytes);
+    return;
+  }
+  if (one_behind_the_other && cta->contents.is_written(offset_of(0), bytes * kWarpLanes)) return;
+  for (const int lane : lanes_of(active)) {
+    const uint32_t offset = offset_of(lane);
+    if (offset >= kReservedSharedBytes && !cta->contents.is_written(offset, bytes))
+      out.unwritten |= lane_bit(lane);
+  }
+  if (out.unwritten != 0) out.cta = cta;
+}
 
 /// One bounds check for the whole warp where all lanes fall into one CTA's memory or one
 /// allocation; otherwise lane by lane. The space of the addresses, generic if they have several.
@@ -143,6 +177,9 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
                                                  detail.space, address, bytes, bytes, access);
     }
   }
+  if (first != nullptr && space != AddressSpace::global && space != AddressSpace::constant &&
+      space != AddressSpace::param)
+    check_contents(strand, instruction, active, bytes, access, out);
   tell_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
   return space;
 }
@@ -206,6 +243,31 @@ void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active
   }
 }
 
+/// Marks what a load has taken from shared memory that nothing has written: using it is a fault.
+/// Registers of a vector whose own bytes were written stay as they are.
+Flow mark_unwritten(Strand& strand, const Instruction& instruction, const AccessDetail& detail,
+                    LaneMask active, const LanePointers& from) {
+  std::unique_ptr<UndefinedLanes>& marks = strand.warp->undefined;
+  const bool had_marks = marks != nullptr;
+  if (!had_marks) marks = std::make_unique<UndefinedLanes>();
+  for (int element = 0; element < detail.count; ++element) {
+    LaneMask marked = 0;
+    UndefinedLanes::Source source{.instruction = &instruction, .cta = from.cta};
+    for (const int lane : lanes_of(from.unwritten & active)) {
+      const auto offset = static_cast<uint32_t>(from.at(lane) - from.cta->shared.data()) +
+                          uint32_t{detail.element_bytes} * static_cast<uint32_t>(element);
+      if (from.cta->contents.is_written(offset, detail.element_bytes)) continue;
+      if (marked == 0) {
+        source.offset_bytes = offset;
+        source.bytes = detail.element_bytes;
+      }
+      marked |= lane_bit(lane);
+    }
+    marks->set(instruction.operands[kData + element], active, marked, source);
+  }
+  return had_marks ? Flow::next : strand.cluster->yield_behind(strand, instruction);
+}
+
 Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
@@ -223,6 +285,7 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
   LanePointers from;
   note_arrival(strand, resolve_lanes(strand, instruction, active, detail, Access::read, from));
   transfer_in(strand, instruction, active, detail, from);
+  if (from.unwritten != 0) return mark_unwritten(strand, instruction, detail, active, from);
   return Flow::next;
 }
 
@@ -243,6 +306,10 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
     LaneAddresses addresses;
     addresses.fill(address);
     tell_access(strand, instruction, active, detail.space, Access::read, false, bytes, addresses);
+  }
+  if (detail.space == AddressSpace::shared_cta) {
+    check_contents(strand, instruction, active, bytes, Access::read, all);
+    if (all.unwritten != 0) return mark_unwritten(strand, instruction, detail, active, all);
   }
   return Flow::next;
 }

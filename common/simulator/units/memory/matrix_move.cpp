@@ -69,7 +69,17 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
              fmt::format("the generic row address of lane {} does not lie in shared memory", lane),
          .rule = "the address falls within the shared window",
          .fix = "pass an address of shared memory"});
-  return resolve({strand, instruction, lane_bit(lane)}, space, at, kRowBytes, kRowBytes, access);
+  const Site site{strand, instruction, lane_bit(lane)};
+  std::byte* const row = resolve(site, space, at, kRowBytes, kRowBytes, access);
+  // Rows that only pad a matrix come to nothing, so reading them is no fault.
+  const Cta& cta = *strand.cta;
+  const auto offset = static_cast<uint32_t>(row - cta.shared.data());
+  if (access == Access::read && row >= cta.shared.data() && offset < cta.shared.size() &&
+      cta.contents.is_tracked() && !cta.contents.is_written(offset, kRowBytes))
+    site.warn(FaultCode::shared_never_written, [&] {
+      return unwritten_shared(cta, offset, kRowBytes, "this reads a row with", strand);
+    });
+  return row;
 }
 
 /// Tells observers of the rows; the first `lanes` lanes give their addresses.

@@ -93,7 +93,7 @@ void mark_shuffled(const Strand& strand, const Instruction& instruction, LaneMas
     const bool takes_part = (lanes >> source & 1) != 0;
     if (takes_part && (of_sources >> source & 1) == 0) continue;
     marked |= lane_bit(lane);
-    if (!takes_part) origin = {&instruction, source};
+    if (!takes_part) origin = {.instruction = &instruction, .lane = source};
   }
   if (!marks && marked != 0) marks = std::make_unique<UndefinedLanes>();
   if (!marks) return;

@@ -1,0 +1,72 @@
+#include "common/simulator/machine/shared_contents.hpp"
+
+#include <algorithm>
+
+namespace bw::sim {
+namespace {
+
+constexpr size_t kWordBits = 64;
+
+/// Calls `visit(word, mask)` for the words that hold these bits until it returns false; returns
+/// whether it never did.
+template <class Visit>
+bool for_words(size_t first, size_t count, Visit&& visit) {
+  while (count != 0) {
+    const size_t begin = first % kWordBits;
+    const size_t taken = std::min(count, kWordBits - begin);
+    const uint64_t mask = (taken == kWordBits ? ~0ull : (1ull << taken) - 1) << begin;
+    if (!visit(first / kWordBits, mask)) return false;
+    first += taken;
+    count -= taken;
+  }
+  return true;
+}
+
+}  // namespace
+
+void SharedContents::reset(size_t bytes) {
+  bytes_ = bytes;
+  words_.assign((bytes + kWordBits - 1) / kWordBits, 0);
+  writers_.assign((bytes + kBlockBytes - 1) / kBlockBytes, {});
+}
+
+void SharedContents::write(uint32_t offset, size_t bytes, const Writer& writer) noexcept {
+  if (bytes == 0) return;
+  for_words(offset, bytes, [&](size_t word, uint64_t mask) {
+    words_[word] |= mask;
+    return true;
+  });
+  const size_t last = (offset + bytes - 1) / kBlockBytes;
+  for (size_t block = offset / kBlockBytes; block <= last; ++block) writers_[block] = writer;
+}
+
+bool SharedContents::is_written(uint32_t offset, size_t bytes) const noexcept {
+  return for_words(offset, bytes,
+                   [&](size_t word, uint64_t mask) { return (words_[word] & mask) == mask; });
+}
+
+SharedContents::Range SharedContents::first_unwritten(uint32_t offset,
+                                                      size_t bytes) const noexcept {
+  const size_t end = offset + bytes;
+  size_t first = offset;
+  while (first + 1 < end && has(first)) ++first;
+  size_t last = first;
+  while (last + 1 < end && !has(last + 1)) ++last;
+  return {static_cast<uint32_t>(first), static_cast<uint32_t>(last)};
+}
+
+std::optional<SharedContents::Neighbour> SharedContents::nearest(uint32_t offset) const noexcept {
+  size_t at = bytes_;
+  for (size_t distance = 0; distance < bytes_ && at == bytes_; ++distance) {
+    if (distance <= offset && has(offset - distance)) at = offset - distance;
+    if (offset + distance < bytes_ && has(offset + distance)) at = offset + distance;
+  }
+  if (at == bytes_) return std::nullopt;
+  size_t first = at, last = at;
+  while (first > 0 && has(first - 1)) --first;
+  while (last + 1 < bytes_ && has(last + 1)) ++last;
+  return Neighbour{{static_cast<uint32_t>(first), static_cast<uint32_t>(last)},
+                   writers_[at / kBlockBytes]};
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,60 @@
+#pragma once
+/// \file
+/// Which bytes of a CTA's shared memory anything has written, and who wrote last nearby.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace bw::sim {
+
+struct Instruction;
+
+/// A bit for each byte, and the last writer of each block. What a copy will write counts as written
+/// from its issue on: who reads too early meets the old bytes, which is another fault.
+class SharedContents {
+ public:
+  /// Who has written.
+  struct Writer {
+    const Instruction* instruction = nullptr;  ///< null: nobody
+    uint16_t cta_rank = 0;                     ///< of who executed it
+    uint16_t warp = 0;                         ///< in that CTA
+  };
+  /// Bytes that follow each other.
+  struct Range {
+    uint32_t first = 0;  ///< offset of the first
+    uint32_t last = 0;   ///< of the last
+  };
+  /// Bytes that were written, and the last to write near them.
+  struct Neighbour {
+    Range bytes;    ///< as far as they follow each other
+    Writer writer;  ///< of the block in which the nearest of them lies
+  };
+
+  /// Nothing is written of `bytes` bytes.
+  void reset(size_t bytes);
+  /// Whether anybody wants to know.
+  [[nodiscard]] bool is_tracked() const noexcept { return !words_.empty(); }
+
+  /// Somebody writes.
+  void write(uint32_t offset, size_t bytes, const Writer& writer) noexcept;
+  /// Whether all of these bytes have been written.
+  [[nodiscard]] bool is_written(uint32_t offset, size_t bytes) const noexcept;
+  /// The first run of bytes among these that nothing has written; there is one.
+  [[nodiscard]] Range first_unwritten(uint32_t offset, size_t bytes) const noexcept;
+  /// The written bytes nearest to an offset; nothing when there are none.
+  [[nodiscard]] std::optional<Neighbour> nearest(uint32_t offset) const noexcept;
+
+ private:
+  static constexpr uint32_t kBlockBytes = 128;
+  [[nodiscard]] bool has(size_t offset) const noexcept {
+    return (words_[offset / 64] >> offset % 64 & 1) != 0;
+  }
+
+  size_t bytes_ = 0;
+  std::vector<uint64_t> words_;
+  std::vector<Writer> writers_;  ///< by block
+};
+
+}  // namespace bw::sim
