@@ -84,14 +84,13 @@ TEST(SharedNeverWritten, UsingWhatWasLoadedIsTheFault) {
 }
 
 TEST(SharedNeverWritten, PaddingOfAVectorThatIsNotUsedIsNoFault) {
-  // Lanes load 16 bytes each, of which the last 8 lie behind what was written.
+  // Of the 16 bytes that are loaded the last 8 were never written.
   const std::string load =
-      "  and.b32 %x, %t, 0;\n  add.u32 %x, %tile, 112;\n"
-      "  ld.shared.v4.u32 {%v, %w, %x, %y}, [%x];\n";
+      "  st.shared.v2.u32 [%tile+128], {1, 2};\n  bar.warp.sync 0xffffffff;\n"
+      "  ld.shared.v4.u32 {%v, %w, %x, %y}, [%tile+128];\n";
   run_tile(load + "  add.u32 %v, %v, %w;\n", false);
-  const std::string behind = "  add.u32 %x, %tile, 128;\n  ld.shared.v2.u32 {%v, %w}, [%x];\n";
-  run_tile(behind + "  mov.u32 %v, 0;\n", false);
-  run_tile(behind, true);  // stored to global memory
+  run_tile(load + "  mov.u32 %v, %x;\n  mov.u32 %v, 0;\n", false);
+  run_tile(load + "  add.u32 %v, %v, %x;\n", true);
 }
 
 TEST(SharedNeverWritten, ASelectionThatTakesTheOtherOperandIsNoFault) {
