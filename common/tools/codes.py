@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import reports
 from .errors import WorkbookError
 
 TABLE = "common/simulator/base/fault_codes.inc"
@@ -226,7 +227,7 @@ def report_lines(errors):
     shown = []
     for line in lines[:end]:
         indent = " " * (len(line) - len(line.lstrip()))
-        if re.match(r" +\d* \| ", line):
+        if reports.SOURCE.match(line):
             shown.append(line.rstrip())
         else:
             shown += textwrap.wrap(line.strip(), _WIDTH, initial_indent=indent,

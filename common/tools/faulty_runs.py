@@ -5,7 +5,7 @@ import subprocess
 import textwrap
 from pathlib import Path
 
-from . import compose, device_code, regions, runs
+from . import compose, device_code, regions, reports, runs
 from .errors import WorkbookError
 
 _FORM = re.compile(r'^(\S+)((?:\s+\S+)*?)\s+without\s+(\S+)\s+"(.+?)"\s+entries\s+(all|[\d ]+)$')
@@ -46,7 +46,9 @@ def _report(root, tools, program, options, name, part):
     if result.returncode != runs.FAULT:
         raise WorkbookError(f"{program} without that line ends with status {result.returncode}, "
                             "not with a report.")
-    return result.stderr.replace(device_code.YOURS + name.name, name.name).split("\n")
+    # The text shows the source where it wants it.
+    lines = [line for line in result.stderr.split("\n") if not reports.SOURCE.match(line)]
+    return "\n".join(lines).replace(device_code.YOURS + name.name, name.name).split("\n")
 
 
 def _cut(lines, wanted):

@@ -13,7 +13,7 @@ _PREPROCESSOR_ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+
 # A report's first line: "simulator: contract violation BW-B06: what happened".
 _HEAD = re.compile(r"simulator: (?P<kind>[A-Za-z][A-Za-z ]*) (?P<code>BW-[A-Z]\d\d): (?P<what>.*)$")
 # Lines of source in a report, each with its number or the caret under the one before.
-_SOURCE = re.compile(r" +\d* \| ")
+SOURCE = re.compile(r" +\d* \| ")
 _NOTE = re.compile(r"\b(?:at line |)(?P<line>\d+)(?: of | in )\"?(?P<file>[^\"\n]+?)\"?$")
 
 
@@ -117,7 +117,7 @@ def parse(errors, reader_file):
     end = next((index for index in range(start + 1, len(lines))
                 if not lines[index].startswith(" ")), len(lines))
     # Who asks has the reader's line of source already.
-    body = [_with_path(line, reader_file) for line in lines[start:end] if not _SOURCE.match(line)]
+    body = [_with_path(line, reader_file) for line in lines[start:end] if not SOURCE.match(line)]
     head = _HEAD.match(body[0])
     rule = next((line.strip()[len("rule:"):].strip() for line in body
                  if line.startswith("  rule:")), "")

@@ -55,7 +55,7 @@ struct Report {
   /// Whether BW_SIM_STRICTNESS=hardware accepts what this report refuses; its last line says so.
   bool hardware_accepts = false;
   /// The lines of source that it is about, the one where it happened first. The report names the
-  /// others below its details, unless a detail begins with their role and a colon.
+  /// others below its details, unless a detail begins with their role and a colon or a blank.
   std::vector<ReportPlace> places = {};
   /// Whether the run goes on although the code is one of an error.
   bool is_tolerated = false;

@@ -90,7 +90,8 @@ std::string present(const Report& report, const Presentation& how) {
     if (place.role.empty()) text.add_excerpt(place);
   // A detail may name a place already: its source stands below it then.
   const auto is_about = [](const std::string& line, const ReportPlace& place) {
-    return !place.role.empty() && line.starts_with(place.role + ":");
+    return !place.role.empty() &&
+           (line.starts_with(place.role + ":") || line.starts_with(place.role + " "));
   };
   for (const std::string& line : report.details) {
     text.add("  " + line);

@@ -144,6 +144,10 @@ void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) 
     report.details.push_back(fmt::format("[{}] {} at {}, since cycle {}", k + 1,
                                          warps_of(cluster, role), place_of(cluster, role),
                                          role.since));
+    if (role.first->pc < kernel.code().size()) {
+      report.places.push_back(role.first->place(kernel.code()[role.first->pc], role.first->mask));
+      report.places.back().role = fmt::format("[{}]", k + 1);
+    }
     report.details.push_back("    " + role.facts.summary);
     for (const std::string& line : role.facts.lines) report.details.push_back("    " + line);
   }
@@ -162,8 +166,9 @@ void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) 
 /// Lets the report name the instruction that a strand comes to.
 void point_at(const Strand& strand, const Cluster& cluster, Report& report) {
   const Kernel& kernel = cluster.kernel();
-  if (strand.pc < kernel.code().size())
-    report.where = strand.describe(kernel.code()[strand.pc], strand.mask);
+  if (strand.pc >= kernel.code().size()) return;
+  report.where = strand.describe(kernel.code()[strand.pc], strand.mask);
+  report.places.insert(report.places.begin(), strand.place(kernel.code()[strand.pc], strand.mask));
 }
 
 }  // namespace
@@ -178,6 +183,7 @@ Report deadlock_report(Cluster& cluster) {
       "a wait ends only when somebody completes what it waits for; the waits below need each "
       "other or somebody who has gone";
   describe(cluster, roles, report);
+  if (!report.places.empty()) report.places.front().role.clear();  // it is where the report begins
   return report;
 }
 
