@@ -186,6 +186,7 @@ def generate(root, folder):
             text.append(f"}}  // namespace {name}")
         base = f"{code.replace('-', '_').lower()}"
         faulty, mended = (page.attributes.get(key, page.attributes.get("env", ""))
+                          .replace("@FOLDER@", str(folder))
                           for key in ("faulty-env", "mended-env"))
         entries.append(f'    {{"{code}", {{{base}_faulty::run, "{faulty}"}}, '
                        f'{{{base}_mended::run, "{mended}"}}}},')
@@ -307,7 +308,7 @@ def kind_name(row):
 def settings_of(page):
     """The settings that the faulty form of an example runs with, as a shell takes them; or nothing."""
     settings = page.attributes.get("faulty-env", page.attributes.get("env", ""))
-    return "" if "LIMIT" in settings else settings
+    return "" if "LIMIT" in settings else settings.replace("@FOLDER@/mended/", "")
 
 
 def main(arguments=None):

@@ -1,0 +1,115 @@
+"""./workbook explain, and the pages of the codes from which it reads."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import support
+from tools import codes
+from tools.errors import WorkbookError
+from tools.site import code_pages
+
+ROOT = support.ROOT
+
+
+def explain(*arguments):
+    return subprocess.run([sys.executable, str(ROOT / "workbook"), "explain", *arguments],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+                          timeout=60, check=False)
+
+
+class Command(unittest.TestCase):
+    def test_a_code_in_every_spelling(self):
+        first = explain("BW-B06")
+        self.assertEqual((first.returncode, first.stderr), (0, ""))
+        for words in ("BW-B06: more arrivals than expected (contract violation)", "An example",
+                      "What the simulator says", "contract violation BW-B06: 32 arrivals", "The fix",
+                      "-  full.arrive();", "+  if (threadIdx.x == 0) full.arrive();"):
+            self.assertIn(words, first.stdout)
+        for other in ("b06", "bw-b06", "B06"):
+            self.assertEqual(explain(other).stdout, first.stdout)
+
+    def test_an_unknown_code_has_neighbours(self):
+        done = explain("BW-B99")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("There is no code BW-B99. The nearest:", done.stderr)
+        self.assertRegex(done.stderr, r"(?m)^  BW-B\d\d  ")
+        self.assertEqual(explain("").returncode, 2)
+
+    def test_the_list(self):
+        done = explain()
+        self.assertEqual(done.returncode, 0)
+        for row in codes.rows(ROOT):
+            self.assertIn(f"  {row.id}  {row.title}\n", done.stdout)
+
+    def test_json(self):
+        one = json.loads(explain("--json", "B06").stdout)
+        self.assertEqual((one["schema"], one["code"], one["severity"]), (1, "BW-B06", "error"))
+        self.assertIn("  full.arrive();", one["example"])
+        every = json.loads(explain("--json").stdout)
+        self.assertEqual([item["code"] for item in every["codes"]],
+                         [row.id for row in codes.rows(ROOT)])
+
+    def test_reports_are_the_simulators(self):
+        done = subprocess.run([sys.executable, str(ROOT / "workbook"), "run", "5", "--gpu", "--report",
+                               "x.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              universal_newlines=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--report writes what the simulator says", done.stderr)
+
+
+class Pages(unittest.TestCase):
+    GOOD = ["## BW-B06", "", "Why.", "", "```cuda", "a;  // faulty", "b;  // mended", "c;", "```", "",
+            "```text", "said", "```", "", "The fix."]
+
+    def load(self, lines):
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            table = root / codes.TABLE
+            table.parent.mkdir(parents=True)
+            table.write_text((ROOT / codes.TABLE).read_text(encoding="utf-8"), encoding="utf-8")
+            (root / codes.PAGES).mkdir(parents=True)
+            (root / codes.PAGES / "B.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            return codes.load(root)
+
+    def test_a_page(self):
+        page = self.load(self.GOOD)["BW-B06"]
+        self.assertEqual((page.why, page.fix, page.report), ("Why.", "The fix.", ("said",)))
+        self.assertEqual((page.form(False), page.form(True)), (["a;", "c;"], ["b;", "c;"]))
+        self.assertEqual(page.difference(), ["-a;", "+b;", " c;"])
+
+    def test_what_is_no_page(self):
+        for lines, words in (([line.replace("B06", "B77") for line in self.GOOD], "is no code"),
+                             (self.GOOD + self.GOOD, "has a page already"),
+                             (self.GOOD[:9], "needs a text, an example"),
+                             ([line.replace("cuda", "cpp") for line in self.GOOD], "not `cpp`"),
+                             (self.GOOD[:-1], "says nothing")):
+            with self.assertRaisesRegex(WorkbookError, words):
+                self.load(lines)
+
+    def test_every_code_has_a_page(self):
+        pages = codes.load(ROOT)
+        self.assertEqual([row.id for row in codes.rows(ROOT)
+                          if row.name in codes.raised(ROOT) and row.id not in pages], [])
+        self.assertEqual([page.row.id for page in pages.values()
+                          if page.row.name in codes.raised(ROOT) and not page.report
+                          and "pending" not in page.attributes], [])
+
+    def test_the_sites_pages(self):
+        with tempfile.TemporaryDirectory() as name:
+            code_pages.write(ROOT, Path(name), "<title>@TITLE@</title>@BODY@")
+            for row in codes.rows(ROOT):
+                text = (Path(name) / code_pages.file_of(row.id)).read_text(encoding="utf-8")
+                self.assertIn(f"<h1>{row.id}: ", text)
+            text = (Path(name) / code_pages.file_of("BW-H01")).read_text(encoding="utf-8")
+            self.assertIn("full.init(2);", text)
+            self.assertNotIn("// faulty", text)
+        _, overview = code_pages.overview(ROOT)
+        self.assertIn("[BW-B06](../docs/site/code_BW-B06.html)", overview)
+
+
+if __name__ == "__main__":
+    unittest.main()
