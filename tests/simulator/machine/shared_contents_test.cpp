@@ -47,7 +47,7 @@ TEST(SharedContents, FindsTheNearestBytesAndTheirWriter) {
 /// words at %tile of which the first 32 are written; `body` leaves its result in %v.
 Report run_tile(const std::string& body, bool faults, const Settings& settings = test_settings()) {
   Runner runner(settings);
-  const auto out = runner.buffer(std::vector<uint32_t>(32));
+  const auto out = runner.buffer(std::vector<uint32_t>(64));
   const std::string text = entry(".param .u64 out", R"(
   .reg .pred %p;
   .reg .b32 %t, %tile, %own, %v, %w, %x, %y;

@@ -24,6 +24,7 @@ std::string loads_then_store(const std::string& space, int count) {
       ".shared .align 16 .b8 tile[1024];\n.reg .u64 p; .reg .u32 s, r<16>, sum;\n"
       "ld.param.u64 p, [data]; mov.u32 s, tile; mov.u32 sum, 0;\n";
   const std::string base = space == "global" ? "p" : "s";
+  if (space == "shared") body += "st.shared.u32 [s], 1;\n";  // what is loaded first
   for (int i = 0; i < count; ++i)
     body += "ld." + space + ".u32 r" + std::to_string(i) + ", [" + base + "+" +
             std::to_string(4 * i) + "];\n";

@@ -174,6 +174,7 @@ TEST(MatrixMove, StoreOf16x8BytesIsTransposed) {
       "shl.b32 %r5, %r5, 8; shl.b32 %r6, %r6, 16; shl.b32 %r7, %r7, 24;\n"
       "or.b32 %r0, %r4, %r5; or.b32 %r0, %r0, %r6; or.b32 %r0, %r0, %r7;\n"
       "or.b32 %r1, %r0, 0x80808080;\n"
+      "st.shared.v4.u32 [%row], {%r0, %r0, %r0, %r0}; bar.warp.sync -1;\n"
       "stmatrix.sync.aligned.m16n8.x2.trans.shared.b8 [%row], {%r0, %r1}; bar.warp.sync -1;\n"
       "ld.shared.v4.u32 {%r0, %r1, %r2, %r3}, [%row];\n" +
           std::string(kStoreRegisters),
