@@ -432,7 +432,6 @@ __global__ void each_warp_its_own_row(const __grid_constant__ FaultArguments arg
 
 // fault 41: Shared memory is read that nothing has written.
 // expect BW-M13 at contract, "warp 1"
-// not found: shared memory is not tracked
 __global__ void word_that_nobody_wrote(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[64];
   if (warp() == 0) words[thread()] = args.in[thread()];
