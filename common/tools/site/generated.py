@@ -138,8 +138,8 @@ def fault_catalogue(cases):
         "",
         "## What looks like a fault and is none",
         "",
-        f"About these {len(right)} kernels the simulator has to be silent, at the level `races` and under "
-        "each seed.",
+        f"About these {len(right)} kernels the simulator has to be silent, at the level `races` and "
+        "under each seed.",
         "",
         "| kernel | pitfall | in |",
         "|---|---|---|",

@@ -1,5 +1,5 @@
-"""report_test.py <codes_examples>: how reports reach people and programs. On a terminal they have colours
-and fit it, elsewhere neither; BW_SIM_REPORT names a file of JSON; warnings don't end a run."""
+"""report_test.py <codes_examples>: how reports reach people and programs. On a terminal they have
+colours and fit it, elsewhere neither; BW_SIM_REPORT names a file of JSON; warnings don't end a run."""
 
 import json
 import os
