@@ -38,6 +38,7 @@ enum class Severity : uint8_t {
 
 /// A rule that can be broken: one row of base/fault_codes.inc.
 enum class FaultCode : uint8_t {
+/// A row of the table: here its enumerator.
 #define BW_FAULT_CODE(number, name, kind, severity, title, sentence) name,
 #include "common/simulator/base/fault_codes.inc"
 #undef BW_FAULT_CODE

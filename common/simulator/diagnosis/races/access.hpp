@@ -37,9 +37,10 @@ struct Accessor {
   /// Whether it is an atomic or another strong operation: two of them whose scopes contain each
   /// other do not race.
   bool is_strong = false;
-  /// Of a strong one: whether it is .volatile, which CUDA C++ does not make an atomic; and whether
-  /// that is a load which waits for a change.
-  bool is_volatile = false, is_poll = false;
+  /// Of a strong one: whether it is .volatile, which CUDA C++ does not make an atomic.
+  bool is_volatile = false;
+  /// Whether that is a load which waits for a change.
+  bool is_poll = false;
   /// Before its thread has waited for the grid that came before (programmatic dependent launch).
   bool is_early = false;
   MemoryScope scope = MemoryScope::unspecified;  ///< of a strong one

@@ -92,10 +92,11 @@ class Findings {
   std::vector<Finding> findings_;
 };
 
-/// Of a Missing::warp_order between two warps: what is missing, and what to do.
+/// Of a Missing::warp_order between two warps: what is missing.
 inline constexpr const char* kOneLaneEdge =
     "one lane has handed it on, or waited for it, for the others of its warp, and the lanes have "
     "not synchronised in between";
+/// And what to do.
 inline constexpr const char* kOneLaneFix =
     "put __syncwarp() (bar.warp.sync) behind {first} and before the lane that arrives for its "
     "warp, or behind the lane that waits for its warp and before {second}";

@@ -49,7 +49,8 @@ struct GlobalShadow {
 /// What it takes to describe who accessed: of a kernel, or of a host's copy.
 struct OperationShape {
   const Kernel* kernel = nullptr;  ///< null: a copy or a fill by the host
-  Dim3 grid, cluster;              ///< in CTAs
+  Dim3 grid;                       ///< in CTAs
+  Dim3 cluster;                    ///< in CTAs
   std::string name;                ///< "cudaMemcpyAsync"
 };
 

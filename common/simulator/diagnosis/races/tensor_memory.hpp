@@ -5,7 +5,7 @@
 /// The rules (PTX ISA, "tcgen05 Memory Consistency Model"): tcgen05.ld and st are complete when
 /// their warp has waited for them; operations of the tensor core when a thread has seen the
 /// mbarrier that their tcgen05.commit arrives on. Complete operations come before those of another
-/// thread when a tcgen05.fence::before_thread_sync stands behind the first, a ::after_thread_sync
+/// thread when a tcgen05.fence::before_thread_sync stands behind the first, an after_thread_sync
 /// before the second, and a synchronisation between the two. Some pairs of the tensor core stay in
 /// order without being complete (see is_pipeline). Level `hardware`: no fences are asked for, and
 /// the tensor core works in order.

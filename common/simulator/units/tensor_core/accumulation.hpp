@@ -38,7 +38,7 @@ struct RowTile {
   /// Operands of 8 bits as they stood in memory, [k][16] and [n][k], where they are at hand: with
   /// them a model need not take the fp32 values apart.
   const uint8_t* a_codes = nullptr;
-  const uint8_t* b_codes = nullptr;
+  const uint8_t* b_codes = nullptr;  ///< of B
 };
 
 /// What the elements of a tile were before they became fp32, for models whose rule depends on it.
