@@ -7,6 +7,22 @@
 #include <string_view>
 
 namespace bw::sim::ptx {
+namespace {
+
+/// Without the namespaces "_INTERNAL_1a2b3c4d_7_file_cu_..." in which nvcc puts static functions:
+/// they differ from path to path and tell a reader nothing.
+std::string without_internal_namespaces(std::string name) {
+  constexpr std::string_view kInternal = "_INTERNAL_", kScope = "::";
+  for (size_t begin = name.find(kInternal); begin != std::string::npos;
+       begin = name.find(kInternal, begin)) {
+    const size_t end = name.find(kScope, begin);
+    if (end == std::string::npos) break;
+    name.erase(begin, end + kScope.size() - begin);
+  }
+  return name;
+}
+
+}  // namespace
 
 std::string demangle(const std::string& symbol) {
   // Without the prefix of a C++ symbol the library would read the text as a type ("b" as "bool").
@@ -14,7 +30,7 @@ std::string demangle(const std::string& symbol) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> text(
       abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : symbol;
+  return status == 0 && text != nullptr ? without_internal_namespaces(text.get()) : symbol;
 }
 
 namespace {

@@ -6,7 +6,8 @@
 
 namespace bw::sim::ptx {
 
-/// "bw::kernel<128>(bw::Arguments)" of "_ZN2bw6kernel..."; other names as they are.
+/// "bw::kernel<128>(bw::Arguments)" of "_ZN2bw6kernel..."; other names as they are. nvcc's own
+/// namespaces for static functions are left out.
 [[nodiscard]] std::string demangle(const std::string& symbol);
 
 /// A name for reports: demangled, without the list of parameters and the return type, and where it

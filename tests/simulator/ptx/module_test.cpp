@@ -345,6 +345,8 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
   // kernel<tuple<int x 40>, 128>(int): what is deepest goes first.
   EXPECT_EQ(readable_name("_Z6kernelILi128EEvi"), "kernel<128>");
   EXPECT_EQ(readable_name("k"), "k");
+  EXPECT_EQ(readable_name("_ZN34_INTERNAL_aea1d6d8_4_a_cu_42fdece611__shfl_syncEjiii"),
+            "__shfl_sync");
   std::string inner = "I";
   for (int i = 0; i < 40; ++i) inner += "f";
   inner += "E";
