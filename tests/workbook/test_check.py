@@ -250,7 +250,7 @@ class OwnLines(Reader):
 
     def test_run_of_an_exercise_takes_its_options_and_the_readers_lines(self):
         result = self.workbook("run", "2.1", "--", "more")
-        self.assertEqual(result.stdout, "option 0\noption predict\noption more\n")
+        self.assertEqual(result.stdout, "option 0\noption predict\noption more\nBW_SIM_SEED 0\n")
         result = self.workbook("run", "1.1")
         self.assertIn("with your lines in chapters/01_mbarrier_pipeline", result.stderr)
         self.assert_clear_error(self.run_workbook(self.root, "run", "1.9"), "no exercise '1.9'")

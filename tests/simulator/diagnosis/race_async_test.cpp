@@ -357,7 +357,12 @@ END:
   };
   const std::string narrow = "mbarrier.arrive.shared::cluster.b64";
   const std::string wide = "mbarrier.arrive.release.cluster.shared::cluster.b64";
-  const std::string store = R"(
+  std::string store;
+  for (int offset = 0; offset < 128; offset += 16) {
+    store += "  st.shared.v4.u32 [data+" + std::to_string(offset) + "], {%r1, %r1, %r1, %r1};\n";
+  }
+  store += R"(
+  fence.proxy.async.shared::cta;
   cp.async.bulk.global.shared::cta.bulk_group [%out], [data], 128;
   cp.async.bulk.commit_group;
 )";

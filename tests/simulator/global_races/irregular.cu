@@ -215,7 +215,7 @@ template <bool synchronised>
 __global__ void one_lane_releases(const int* nindex, const int*, int* data1, int* data2) {
   const int v = vertex_of_thread();
   if (blockIdx.x == 0 && threadIdx.x < 32) {
-    data1[v] = nindex[v];  // expect: one_lane_releases_racy BW-R12
+    data1[v] = nindex[v];  // expect: one_lane_releases_racy BW-R02
     if constexpr (synchronised) __syncwarp();
     if (threadIdx.x == 0) {
       __threadfence();
@@ -227,7 +227,7 @@ __global__ void one_lane_releases(const int* nindex, const int*, int* data1, int
     __threadfence();
     int sum = 0;
     for (int lane = 0; lane < 32; ++lane)
-      sum += data1[lane];  // expect: one_lane_releases_racy BW-R12
+      sum += data1[lane];  // expect: one_lane_releases_racy BW-R02
     data2[1] = sum;
   }
 }

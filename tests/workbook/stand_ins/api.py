@@ -40,6 +40,7 @@ class Verdict:
     notes: tuple = ()
     figures: tuple = ()
     answers: tuple = ()
+    code: str = ""
     seconds: float = 0.1
 
     def to_dict(self):

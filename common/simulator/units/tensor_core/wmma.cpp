@@ -101,6 +101,12 @@ uint32_t registers_of(Type type, uint32_t elements, bool is_factor) {
   return elements * bits / kWarpLanes / std::max(32u, bits);
 }
 
+/// The register that holds elements of a type: 64 bits for f64, else 32.
+ptx::ScalarType register_type(Type type) {
+  return type == Type::f64 ? ptx::ScalarType::b64 : ptx::ScalarType::b32;
+}
+size_t register_bytes(Type type) { return ptx::size_bytes(register_type(type)); }
+
 using Matrix = std::vector<uint64_t>;  ///< bits of the elements, row by row
 
 Matrix read_fragment(const Strand& strand, const Instruction& i, const Fragment& fragment) {
@@ -225,9 +231,9 @@ void bind_transfer(Binder& binder, bool is_load) {
     transfer.space =
         modifiers.get("space") == "global" ? AddressSpace::global : AddressSpace::shared_cta;
   const ptx::Operand& registers = binder.ptx_operand(is_load ? 0 : 1);
-  fragment.registers =
-      static_cast<uint32_t>(is_load ? binder.destination_vector(registers, 4)
-                                    : binder.source_vector(registers, ptx::ScalarType::b32));
+  fragment.registers = static_cast<uint32_t>(
+      is_load ? binder.destination_vector(registers, register_bytes(fragment.type))
+              : binder.source_vector(registers, register_type(fragment.type)));
   if (fragment.registers != registers_of(fragment.type, fragment.elements(), is_factor))
     binder.refuse("has a fragment of a size that its shape and type do not have", "");
   transfer.address_operand = fragment.registers;
@@ -415,9 +421,9 @@ void bind_mma(Binder& binder) {
     set_extents(fragment, parts[index].which, shape);
     const ptx::Operand& operand = binder.ptx_operand(index);
     fragment.first_operand = first;
-    fragment.registers =
-        static_cast<uint32_t>(index == 0 ? binder.destination_vector(operand, 4)
-                                         : binder.source_vector(operand, ptx::ScalarType::b32));
+    fragment.registers = static_cast<uint32_t>(
+        index == 0 ? binder.destination_vector(operand, register_bytes(fragment.type))
+                   : binder.source_vector(operand, register_type(fragment.type)));
     const bool is_factor = parts[index].which == "a" || parts[index].which == "b";
     if (fragment.registers != registers_of(fragment.type, fragment.elements(), is_factor))
       binder.refuse("has a fragment of a size that its shape and types do not have", "");
