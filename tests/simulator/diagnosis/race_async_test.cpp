@@ -329,9 +329,16 @@ TEST(RaceAsync, AMulticastCopyIsThereInEveryCtaThatWaits) {
 
 /// Rank 0 uses its memory, then lets rank 1 copy into it.
 TEST(RaceAsync, AnOperationThatIsOverMayBeToldByANarrowArrival) {
-  const auto kernel = [](const std::string& use, const std::string& arrive) {
+  std::string fill;  // by each CTA, before the cluster's barrier
+  for (int offset = 0; offset < 128; offset += 16) {
+    fill += "  st.shared.v4.u32 [data+" + std::to_string(offset) + "], {%r1, %r1, %r1, %r1};\n";
+  }
+  fill += "  fence.proxy.async.shared::cta;\n";
+  const auto kernel = [&](const std::string& use, const std::string& arrive) {
     return R"(
   .reg .b16 %h;
+  mov.u32 %r1, 7;
+)" + fill + R"(
   mbarrier.init.shared::cta.b64 [bar], 1;
   mbarrier.init.shared::cta.b64 [bar2], 1;
   fence.mbarrier_init.release.cluster;
@@ -357,12 +364,7 @@ END:
   };
   const std::string narrow = "mbarrier.arrive.shared::cluster.b64";
   const std::string wide = "mbarrier.arrive.release.cluster.shared::cluster.b64";
-  std::string store;
-  for (int offset = 0; offset < 128; offset += 16) {
-    store += "  st.shared.v4.u32 [data+" + std::to_string(offset) + "], {%r1, %r1, %r1, %r1};\n";
-  }
-  store += R"(
-  fence.proxy.async.shared::cta;
+  const std::string store = R"(
   cp.async.bulk.global.shared::cta.bulk_group [%out], [data], 128;
   cp.async.bulk.commit_group;
 )";
