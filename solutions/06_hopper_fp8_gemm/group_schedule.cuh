@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "common/device/host_device.cuh"
+#include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"
 
 namespace bw::hopper {
 
@@ -75,16 +76,10 @@ struct GroupSchedule {
   }
 
  private:
-  /// Bands of row blocks, each walked along N with the blocks fastest.
+  /// The place that the raster of one product gives.
   BW_HOST_DEVICE constexpr GroupTile contiguous_tile(uint32_t index) const {
-    constexpr uint32_t kBand = 8;
-    const uint32_t band_size = kBand * n_tiles;
-    const uint32_t band = index / band_size, in_band = index - band * band_size;
-    const uint32_t left = row_blocks - band * kBand;
-    const uint32_t height = left < kBand ? left : kBand;
-    const uint32_t column = in_band / height;
-    const uint32_t row_block = band * kBand + in_band - column * height;
-    return {static_cast<uint32_t>(numbers[row_block]), row_block, column};
+    const WorkTile tile = TileRaster{row_blocks, n_tiles}.tile(index);
+    return {static_cast<uint32_t>(numbers[tile.m]), tile.m, tile.n};
   }
 };
 

@@ -4,28 +4,9 @@
 #include <bit>
 #include <iterator>
 
+#include "common/simulator/base/bit_words.hpp"
+
 namespace bw::sim {
-namespace {
-
-constexpr size_t kWordBits = 64;
-
-/// The bits [first, end) of a word.
-uint64_t mask(size_t first, size_t end) {
-  const uint64_t below_end = end == kWordBits ? ~uint64_t{0} : (uint64_t{1} << end) - 1;
-  return below_end & ~((uint64_t{1} << first) - 1);
-}
-
-/// Calls visit(word, mask) for the words that hold the bits [first, end) until it returns false.
-template <class Visit>
-void for_words(size_t first, size_t end, Visit&& visit) {
-  for (size_t at = first; at < end;) {
-    const size_t word = at / kWordBits, stop = std::min(end, (word + 1) * kWordBits);
-    if (!visit(word, mask(at % kWordBits, stop - word * kWordBits))) return;
-    at = stop;
-  }
-}
-
-}  // namespace
 
 std::map<uint64_t, WrittenBytes::Bits>::const_iterator WrittenBytes::find(uint64_t address) const {
   const auto after = allocations_.upper_bound(address);
@@ -35,8 +16,7 @@ std::map<uint64_t, WrittenBytes::Bits>::const_iterator WrittenBytes::find(uint64
 }
 
 void WrittenBytes::add(uint64_t address, size_t size_bytes) {
-  const size_t words = (size_bytes + kWordBits - 1) / kWordBits;
-  allocations_[address] = {size_bytes, std::vector<uint64_t>(words, 0)};
+  allocations_[address] = {size_bytes, std::vector<uint64_t>(words_for(size_bytes), 0)};
 }
 
 void WrittenBytes::write(uint64_t address, size_t size_bytes) {
@@ -44,7 +24,7 @@ void WrittenBytes::write(uint64_t address, size_t size_bytes) {
   if (found == allocations_.end()) return;
   Bits& bits = allocations_[found->first];
   const size_t first = address - found->first;
-  for_words(first, std::min(first + size_bytes, bits.size_bytes), [&](size_t word, uint64_t in) {
+  for_words(first, std::min(size_bytes, bits.size_bytes - first), [&](size_t word, uint64_t in) {
     bits.words[word] |= in;
     return true;
   });
@@ -77,7 +57,7 @@ ByteRange WrittenBytes::first_unwritten(uint64_t address, size_t size_bytes) con
   const size_t first = address - found->first;
   const size_t end = std::min(first + size_bytes, bits.size_bytes);
   size_t hole = end;
-  for_words(first, end, [&](size_t word, uint64_t in) {
+  for_words(first, end - first, [&](size_t word, uint64_t in) {
     const uint64_t unset = ~bits.words[word] & in;
     if (unset == 0) return true;
     hole = word * kWordBits + static_cast<size_t>(std::countr_zero(unset));

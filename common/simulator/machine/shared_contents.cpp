@@ -1,32 +1,12 @@
 #include "common/simulator/machine/shared_contents.hpp"
 
-#include <algorithm>
+#include "common/simulator/base/bit_words.hpp"
 
 namespace bw::sim {
-namespace {
-
-constexpr size_t kWordBits = 64;
-
-/// Calls `visit(word, mask)` for the words that hold these bits until it returns false; returns
-/// whether it never did.
-template <class Visit>
-bool for_words(size_t first, size_t count, Visit&& visit) {
-  while (count != 0) {
-    const size_t begin = first % kWordBits;
-    const size_t taken = std::min(count, kWordBits - begin);
-    const uint64_t mask = (taken == kWordBits ? ~0ull : (1ull << taken) - 1) << begin;
-    if (!visit(first / kWordBits, mask)) return false;
-    first += taken;
-    count -= taken;
-  }
-  return true;
-}
-
-}  // namespace
 
 void SharedContents::reset(size_t bytes) {
   bytes_ = bytes;
-  words_.assign((bytes + kWordBits - 1) / kWordBits, 0);
+  words_.assign(words_for(bytes), 0);
   writers_.assign((bytes + kBlockBytes - 1) / kBlockBytes, {});
 }
 

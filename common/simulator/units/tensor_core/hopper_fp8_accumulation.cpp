@@ -65,7 +65,6 @@ constexpr CodeFormat kE4m3 = {3, 7, 0x7e}, kE5m2 = {2, 15, 0x7b};
 constexpr uint8_t kMagnitude = 0x7f;
 
 inline Bytes all(int value) { return Bytes{} + static_cast<int8_t>(value); }
-inline Words all_words(uint32_t value) { return Words{} + value; }
 inline Bytes larger(Bytes x, Bytes y) { return x > y ? x : y; }
 inline Words words_of(Floats value) { return std::bit_cast<Words>(value); }
 inline Words words_of(Bytes value) { return std::bit_cast<Words>(value); }

@@ -59,8 +59,9 @@ TensorCore::~TensorCore() = default;
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, MmaOperation operation) {
   if (model_ == nullptr) model_ = &accumulation(cta_.cluster->settings().resolved_summation());
-  push(now, origin, tensor_core_timing::interval(operation), tensor_core_timing::latency(operation),
-       std::move(operation));
+  const Cycle interval = tensor_core_timing::interval(operation);
+  const Cycle latency = tensor_core_timing::latency(operation);
+  push(now, origin, interval, latency, std::move(operation));
 }
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, const CopyOperation& operation) {
