@@ -11,6 +11,7 @@ from .errors import WorkbookError
 
 WRITE, PREDICT, FIND, IMPROVE = KINDS = ("write", "predict", "find", "improve")
 INTEGER, TEXT, CHOICE = ANSWERS = ("integer", "text", "choice")
+RACES = "races"           # of BW_SIM_CHECKS: the level beside the simulator's own
 HINTS = 3
 LEAST_WRONG = 2
 # Stands in a starter (common/device/exercise.cuh).
@@ -85,6 +86,7 @@ class Exercise:
     wrong: tuple = ()
     file: str = ""                     # relative to solutions/NN_name; find: of the patch
     budget: Budget = None
+    checks: str = ""                   # RACES: its runs are checked for races as well
     questions: tuple = ()
     patch: str = ""
     causes: tuple = ()
@@ -238,6 +240,9 @@ def load(root, chapter, path):
     if kind in (WRITE, IMPROVE):
         fields["file"] = reader.take("file", str)
         fields["region"] = _region(root, chapter, fields, reader)
+        fields["checks"] = reader.take("checks", str, "", required=False)
+        if fields["checks"] not in ("", RACES):
+            reader.fail(f"`checks` is \"{fields['checks']}\"; it can be {RACES}.")
     if kind == WRITE:
         _check_starter(fields, reader)
     if kind == IMPROVE:

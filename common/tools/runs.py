@@ -104,13 +104,16 @@ def _execute(root, tools, confined, run, seed, seconds, readable, settings):
                   ended.timed_out, ended.printed_too_much, confined.exceeded(ended, bounds))
 
 
-def with_ptx(root, tools, run, seed, ptx, reference, focus):
+def with_ptx(root, tools, run, seed, ptx, reference, focus, checks=""):
     """A run of the prebuilt program with kernels of PTX files (relative to the root), bounded by
-    multiples of what the solution's run takes."""
+    multiples of what the solution's run takes. `checks`: the level of checks, if not the usual one;
+    the cycles are the same at each."""
     cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
     files = ":".join(os.path.relpath(file, root) for file in ptx)
     settings = {"BW_SIM_PTX": files, "BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
                 "BW_SIM_LIVELOCK_CYCLES": str(cycles)}
+    if checks:
+        settings["BW_SIM_CHECKS"] = checks
     return _execute(root, tools, tools.confinement, run, seed,
                     max(LEAST_SECONDS, LIMIT_FACTOR * reference.seconds), ptx, settings)
 

@@ -77,6 +77,11 @@ class Loading(SmallRepository):
     def test_a_wrong_answer_that_nothing_recognises(self):
         self.refused(1, "when = { output = 'deadlock' }", "when = {}", "recognised")
 
+    def test_a_level_of_checks(self):
+        self.edit(self.toml(1), "minutes", 'checks = "races"\nminutes')
+        self.assertEqual(self.exercise(1).checks, exercises.RACES)
+        self.refused(1, 'checks = "races"', 'checks = "everything"', "checks", "everything", "races")
+
     def test_an_unseen_answer_that_only_a_run_could_tell(self):
         self.refused(1, 'answer = "stage = stage;"', 'unseen = true\nanswer = "stage = stage;"',
                      "unseen", "code")

@@ -15,6 +15,13 @@
 
 namespace bw::sim::races {
 
+/// The same instruction, of these lanes alone.
+[[nodiscard]] inline Origin with_lanes(const Origin& origin, LaneMask lanes) {
+  Origin changed = origin;
+  changed.lanes = lanes;
+  return changed;
+}
+
 /// An asynchronous operation under way: an agent of its own, which begins with what its issuer
 /// knew.
 struct Agent {

@@ -1,0 +1,160 @@
+/// \file
+/// What mbarriers, named barriers and the cluster's barrier order.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "common/simulator/diagnosis/races/detector_state.hpp"
+
+namespace bw::sim::races {
+
+namespace {
+
+constexpr uint32_t kMbarrierBytes = 8;
+
+}  // namespace
+
+void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,
+                   uint32_t offset_bytes) {
+  const uint32_t warp = threads_.warp_of(origin);
+  if (barrier.ordered.size() <= warp) barrier.ordered.resize(size_t{warp} + 1, false);
+  if (barrier.ordered[warp]) return;
+  bool all = origin.lanes == cluster_.cta(origin.cta_rank).warps[origin.warp].live;
+  threads_.for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
+    const Touch& init = barrier.init;
+    const LaneMask known = group.view.generic.lanes_known(init.warp, init.clock) |
+                           group.view.inits.lanes_known(init.warp, init.clock);
+    const LaneMask unknown = init.lanes & ~known;
+    const bool is_own = init.warp == warp && unknown == lanes && std::has_single_bit(lanes);
+    if (unknown == 0 || is_own) return;
+    all = false;
+    report(Missing::init_order, *init.accessor, init.lanes,
+           *thread_touch(with_lanes(origin, lanes), true, "mbarrier operation").accessor, lanes,
+           mbarrier_name(cta_rank, offset_bytes));
+  });
+  barrier.ordered[warp] = all;
+}
+
+void Detector::use(const CopySignal& signal, const Origin& origin, const View& start,
+                   const char* unit) {
+  const Barrier* const barrier = state_->barrier(signal.cta_rank, signal.offset_bytes);
+  if (barrier == nullptr) return;
+  const Touch& init = barrier->init;
+  if (start.inits.knows_lanes(init.warp, init.lanes, init.clock)) return;
+  const bool is_known = start.generic.knows_lanes(init.warp, init.lanes, init.clock);
+  report(is_known ? Missing::init_fence : Missing::init_order, *init.accessor, init.lanes,
+         *thread_touch(origin, true, unit).accessor, origin.lanes,
+         mbarrier_name(signal.cta_rank, signal.offset_bytes));
+}
+
+void Detector::pass(const Origin& origin, uint16_t cta_rank, uint32_t offset_bytes, int64_t phase) {
+  Barrier* const barrier = state_->barrier(cta_rank, offset_bytes);
+  if (barrier == nullptr || phase < 0) return;
+  const Semantics semantics = semantics_of(origin, MemoryOrder::acquire, MemoryScope::cta);
+  barrier->done[static_cast<size_t>(phase & 1)].acquire(threads_, origin, semantics, tensor_order_);
+}
+
+void Detector::on_mbarrier(const MbarrierEvent& event) {
+  using Operation = MbarrierEvent::Operation;
+  const uint16_t rank = event.cta_rank;
+  const uint64_t key = key_of(rank, event.offset_bytes);
+  Barrier* const barrier = state_->barrier(rank, event.offset_bytes);
+  switch (event.operation) {
+    case Operation::init:
+    case Operation::invalidate: {
+      // To other accesses both are stores.
+      Touch touch =
+          thread_touch(event.origin, true,
+                       event.operation == Operation::init ? "mbarrier.init" : "mbarrier.inval");
+      threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
+        touch.lanes = lanes;
+        touch.view = &group.view;
+        shared_[rank].check_and_add(
+            event.offset_bytes, kMbarrierBytes, touch,
+            [&](const Conflict& conflict) { report(conflict, touch, rank); });
+      });
+      state_->barriers.erase(key);
+      if (event.operation == Operation::init) {
+        touch.lanes = event.origin.lanes;
+        touch.view = nullptr;
+        state_->barriers[key].init = touch;
+      }
+      break;
+    }
+    case Operation::arrive:
+    case Operation::arrive_drop:
+      if (barrier == nullptr) break;
+      if (event.operation_id == kNoOperation) {
+        use(*barrier, event.origin, rank, event.offset_bytes);
+        barrier->pending.release(threads_, event.origin,
+                                 semantics_of(event.origin, MemoryOrder::release, MemoryScope::cta),
+                                 tensor_order_);
+      } else if (const auto sent = state_->sent.find(event.operation_id);
+                 sent != state_->sent.end()) {
+        barrier->pending.bring(sent->second);
+        state_->sent.erase(sent);
+      } else if (const auto commit = state_->agents.find(event.operation_id);
+                 commit != state_->agents.end()) {
+        barrier->pending.complete(commit->second.agent);
+        if (tensor_order_ != nullptr)
+          barrier->pending.tensor().merge(tensor_order_->committed(event.operation_id));
+        if (--commit->second.signals == 0) state_->agents.erase(commit);
+      } else if (const auto arrival = state_->cp_async_views.find(event.operation_id);
+                 arrival != state_->cp_async_views.end()) {
+        barrier->pending.completed().join(arrival->second);
+        state_->cp_async_views.erase(arrival);
+      }
+      break;
+    case Operation::test:
+      if (barrier == nullptr) break;
+      use(*barrier, event.origin, rank, event.offset_bytes);
+      if (event.done) pass(event.origin, rank, event.offset_bytes, event.waited_phase);
+      break;
+    case Operation::complete:
+      if (barrier == nullptr) break;
+      std::swap(barrier->done[event.phase & 1], barrier->pending);
+      barrier->pending.clear();
+      break;
+    case Operation::expect_tx:
+      if (barrier != nullptr && event.origin.cta_rank == rank)
+        use(*barrier, event.origin, rank, event.offset_bytes);
+      break;
+    case Operation::complete_tx:
+    case Operation::increment_pending:
+      break;
+  }
+  tell_parts(EventKind::mbarrier, &Observer::on_mbarrier, event);
+}
+
+void Detector::on_barrier(const BarrierEvent& event) {
+  State& state = *state_;
+  if (event.of_cluster) {
+    if (event.completes) {
+      std::swap(state.cluster_done, state.cluster_pending);
+      state.cluster_pending.clear();
+    } else {
+      Semantics semantics = semantics_of(event.origin, MemoryOrder::release, MemoryScope::cluster);
+      semantics.scope = MemoryScope::cluster;
+      state.cluster_pending.release(threads_, event.origin, semantics, tensor_order_);
+    }
+  } else {
+    NamedBarrierState& barrier = state.named_barriers[key_of(event.origin.cta_rank, event.id)];
+    if (event.completes) {
+      const View& all = barrier.pending.of_cta(event.origin.cta_rank);
+      for (const Origin& waiter : barrier.waiters) {
+        threads_.replace(waiter, all);
+        if (tensor_order_ != nullptr) tensor_order_->acquired(waiter, barrier.pending.tensor());
+      }
+      barrier.pending.clear();
+      barrier.waiters.clear();
+    } else {
+      barrier.pending.release(threads_, event.origin, {MemoryOrder::release, MemoryScope::cta},
+                              tensor_order_);
+      if (event.waits) barrier.waiters.push_back(event.origin);
+    }
+  }
+  tell_parts(EventKind::barrier, &Observer::on_barrier, event);
+}
+
+}  // namespace bw::sim::races

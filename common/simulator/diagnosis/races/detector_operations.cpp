@@ -1,0 +1,138 @@
+/// \file
+/// What copies and operations of the tensor core do to shared memory, and when it is known.
+#include <string_view>
+#include <utility>
+
+#include "common/simulator/diagnosis/races/detector_state.hpp"
+#include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
+
+namespace bw::sim::races {
+
+namespace {
+
+constexpr uint32_t kAddressWordBytes = 4;
+
+}  // namespace
+
+namespace {
+
+const char* unit_of(const CopyDescription& copy, const OpcodeRow& row) {
+  if (row.base == "st.async" || row.base == "red.async") return row.base.data();
+  switch (copy.unit) {
+    case CopyUnit::tensor:
+      return copy.direction == CopyDirection::load     ? "tensor copy"
+             : copy.direction == CopyDirection::reduce ? "tensor reduction"
+                                                       : "tensor store";
+    case CopyUnit::bulk:
+      return copy.direction == CopyDirection::store ? "bulk store" : "bulk copy";
+    case CopyUnit::cp_async:
+      return "cp.async";
+  }
+  return "copy";
+}
+
+}  // namespace
+
+void Detector::cp_async_issued(const CopyEvent& event) {
+  const Origin& origin = event.origin;
+  const uint32_t warp = threads_.warp_of(origin);
+  auto destination = event.copy.destinations.begin();
+  for (const int lane : lanes_of(origin.lanes)) {
+    const Threads::Ticket ticket = threads_.next_in_order(warp, lane, kCpAsyncQueue);
+    OrderedGroups& groups = state_->cp_async[key_of(warp, static_cast<uint64_t>(lane))];
+    groups.chain = ticket.chain;
+    groups.last = ticket.clock;
+    const Origin own = with_lanes(origin, lane_bit(lane));
+    threads_.for_groups(own, [&](LaneMask, const LaneGroup& group) {
+      Touch touch =
+          agent_touch(own, {ticket.chain, ticket.clock, nullptr}, Proxy::generic, true, "cp.async");
+      touch.view = &group.view;
+      operate(touch, {&*destination, 1});
+    });
+    ++destination;
+  }
+}
+
+void Detector::copy_issued(const CopyEvent& event) {
+  const CopyDescription& copy = event.copy;
+  if (copy.unit == CopyUnit::cp_async) return cp_async_issued(event);
+  const Origin& origin = event.origin;
+  const OpcodeRow& row = cluster_.kernel().row(*origin.instruction);
+  const char* const unit = unit_of(copy, row);
+  const bool by_thread = row.base == "st.async" || row.base == "red.async";
+  const bool by_group = copy.signals.empty();
+  const Proxy proxy = by_thread ? Proxy::generic : Proxy::async;
+  CopyAgents agents;
+  if (by_group) {
+    const uint32_t warp = threads_.warp_of(origin);
+    const int lane = lowest_lane(origin.lanes);
+    agents.reads = threads_.begin_in_order(origin, kBulkReadQueue);
+    const Threads::Ticket writes = threads_.next_in_order(warp, lane, kBulkQueue);
+    agents.writes = {writes.chain, writes.clock, agents.reads.start};
+    OrderedGroups& groups = state_->bulk[key_of(warp, static_cast<uint64_t>(lane))];
+    groups.chain = writes.chain;
+    groups.read_chain = agents.reads.chain;
+    groups.last = writes.clock;
+  } else {
+    agents.writes = agents.reads = threads_.begin(origin);
+  }
+  operate(agent_touch(origin, agents.reads, proxy, false, unit), copy.sources);
+  Touch writes = agent_touch(origin, agents.writes, proxy, true, unit);
+  if (row.base == "red.async" || row.base.starts_with("cp.reduce")) {
+    Accessor reduction = *writes.accessor;
+    reduction.is_strong = true;
+    reduction.scope = MemoryScope::gpu;
+    const View* const view = writes.view;
+    writes = touch_of(reduction, origin, agents.writes.clock);
+    writes.view = view;
+  }
+  operate(writes, copy.destinations);
+  for (const CopySignal& signal : copy.signals) use(signal, origin, *agents.reads.start, unit);
+  state_->copies.emplace(copy.id, std::move(agents));
+}
+
+void Detector::on_copy(const CopyEvent& event) {
+  if (event.stage == CopyEvent::Stage::issued) copy_issued(event);
+  if (event.stage == CopyEvent::Stage::landed)
+    if (const CopyAgents* const agents = copy(event.copy.id))
+      for (const CopySignal& signal : event.copy.signals)
+        if (Barrier* const barrier = state_->barrier(signal.cta_rank, signal.offset_bytes))
+          barrier->pending.complete(agents->writes);
+  tell_parts(EventKind::copy, &Observer::on_copy, event);
+  if (event.stage == CopyEvent::Stage::landed) state_->copies.erase(event.copy.id);
+}
+
+void Detector::on_tensor_core(const TensorCoreEvent& event) {
+  // wgmma is told when the last of its warps has issued it; each warp's part is an OrderEvent.
+  const bool is_wgmma = std::string_view(event.kind) == "wgmma";
+  if (!event.completes && !is_wgmma) {
+    const Agent agent = threads_.begin_in_order(event.origin, kTcgen05Queue);
+    const char* const unit = event.operation == TensorCoreEvent::Operation::mma ? "tcgen05.mma"
+                             : event.operation == TensorCoreEvent::Operation::copy
+                                 ? "tcgen05.cp"
+                                 : "tcgen05.shift";
+    operate(agent_touch(event.origin, agent, Proxy::async, false, unit),
+            event.read_rows.empty() ? event.reads : event.read_rows);
+  }
+  tell_parts(EventKind::tensor_core, &Observer::on_tensor_core, event);
+}
+
+void Detector::on_tensor_memory(const TensorMemoryEvent& event) {
+  // At the level hardware the address is taken as known.
+  if (event.operation == TensorMemoryEvent::Operation::alloc && cluster_.at_isa_level()) {
+    Touch touch = thread_touch(event.origin, true, kAllocUnit);
+    threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
+      touch.lanes = lanes;
+      touch.view = &group.view;
+      shared_[event.origin.cta_rank].check_and_add(
+          event.shared_offset_bytes, kAddressWordBytes, touch,
+          [&](const Conflict& conflict) { report(conflict, touch, event.origin.cta_rank); });
+    });
+    // The warp that allocates executes one instruction together: its own lanes may read the word.
+    threads_.meet(event.origin);
+  }
+  tell_parts(EventKind::tensor_memory, &Observer::on_tensor_memory, event);
+}
+
+}  // namespace bw::sim::races

@@ -1,0 +1,109 @@
+/// \file
+/// What is missing between two accesses, and the report that says it.
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "common/simulator/diagnosis/races/detector_state.hpp"
+#include "common/simulator/machine/kernel.hpp"
+
+namespace bw::sim::races {
+
+std::string Detector::mbarrier_name(uint32_t cta_rank, uint32_t offset_bytes) const {
+  return "the mbarrier " + shared_name(cta_rank, offset_bytes);
+}
+
+std::string Detector::shared_name(uint32_t cta_rank, uint64_t offset_bytes) const {
+  std::string name = cluster_.kernel().describe_shared(static_cast<uint32_t>(offset_bytes));
+  if (shared_.size() > 1) name += fmt::format(" of CTA rank {}", cta_rank);
+  return name;
+}
+
+Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) {
+  const Accessor& earlier = accessors_[conflict.earlier.number()];
+  const Accessor& later = *touch.accessor;
+  const LaneMask earlier_lane = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
+  const auto knows = [&](const VectorClock& clock) {
+    return earlier.is_async
+               ? clock.knows_chain(earlier.agent, conflict.earlier.clock)
+               : clock.knows_lanes(earlier.agent, earlier_lane, conflict.earlier.clock);
+  };
+  const bool is_own = !earlier.is_async && earlier.agent == touch.warp &&
+                      earlier_lane == touch.lanes && later.is_async;
+  if (is_own || (touch.view != nullptr && knows(touch.view->generic))) return Missing::proxy_fence;
+  bool too_narrow = false, relaxed = false;
+  const Origin origin{later.instruction, later.cta_rank, later.warp,
+                      conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
+  threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
+    too_narrow = too_narrow || knows(group.too_narrow.generic);
+    relaxed = relaxed || knows(group.relaxed.generic);
+  });
+  if (std::string_view(earlier.unit) == kAllocUnit || std::string_view(later.unit) == kAllocUnit)
+    return Missing::address_word;
+  if (too_narrow) return Missing::wider_scope;
+  if (relaxed) return Missing::release_acquire;
+  if (earlier.is_async) return earlier.writes ? Missing::completion : Missing::source_free;
+  if (earlier.agent == touch.warp) return Missing::warp_order;
+  // One lane has handed it on for its warp, or has waited for it: the warp did not meet.
+  bool other_lanes = touch.view != nullptr &&
+                     touch.view->generic.lanes_known(earlier.agent, conflict.earlier.clock) != 0;
+  const Origin warp{later.instruction, later.cta_rank, later.warp, kAllLanes};
+  threads_.for_groups(warp, [&](LaneMask, const LaneGroup& group) {
+    other_lanes = other_lanes || knows(group.view.generic);
+  });
+  if (other_lanes) return Missing::warp_order;
+  return earlier.cta_rank == later.cta_rank ? Missing::order : Missing::cluster_order;
+}
+
+bool Detector::sees(const Conflict& conflict, const Touch& touch) {
+  const Accessor& earlier = accessors_[conflict.earlier.number()];
+  const LaneMask earlier_lane = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
+  const Origin origin{touch.accessor->instruction, touch.accessor->cta_rank, touch.accessor->warp,
+                      conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane)};
+  bool is_seen = false;
+  threads_.for_groups(origin, [&](LaneMask, const LaneGroup& group) {
+    is_seen = is_seen || group.relaxed.generic.knows_lanes(earlier.agent, earlier_lane,
+                                                           conflict.earlier.clock);
+  });
+  return is_seen;
+}
+
+void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta_rank) {
+  const Accessor& earlier = accessors_[conflict.earlier.number()];
+  const bool exchanges_volatile = earlier.is_volatile && touch.accessor->is_volatile;
+  // What strong reads have seen comes before what the thread does behind them to volatile data.
+  if (exchanges_volatile && sees(conflict, touch)) return;
+  const Missing missing = missing_between(conflict, touch);
+  std::string edge, fix;
+  if (missing == Missing::address_word && std::string_view(touch.accessor->unit) == kAllocUnit)
+    fix = "put a barrier (__syncthreads) behind {second} and before {first}";
+  if (missing == Missing::warp_order && earlier.agent != touch.warp) {
+    edge = kOneLaneEdge;
+    fix = kOneLaneFix;
+  }
+  report(missing, earlier, conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane),
+         *touch.accessor, conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane),
+         fmt::format("{} byte{} of shared memory at {}", conflict.bytes,
+                     conflict.bytes == 1 ? "" : "s", shared_name(cta_rank, conflict.address)),
+         missing == Missing::address_word || exchanges_volatile, std::move(edge), std::move(fix));
+}
+
+void Detector::report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
+                      const Accessor& later, LaneMask later_lanes, std::string memory,
+                      bool hardware_accepts, std::string edge, std::string fix) {
+  findings_.add(missing, earlier.instruction, later.instruction, [&] {
+    Finding finding;
+    finding.missing = missing;
+    finding.earlier = describe_side(cluster_, earlier, earlier_lanes);
+    finding.later = describe_side(cluster_, later, later_lanes);
+    finding.memory = std::move(memory);
+    finding.hardware_accepts = hardware_accepts;
+    finding.edge = std::move(edge);
+    finding.fix = std::move(fix);
+    return finding;
+  });
+}
+
+}  // namespace bw::sim::races

@@ -1,0 +1,91 @@
+#pragma once
+/// \file
+/// What the detector keeps of one cluster: its mbarriers, barriers, groups and operations under
+/// way. Only the detector's own sources include it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "common/simulator/diagnosis/races/detector.hpp"
+
+namespace bw::sim::races {
+
+/// Who writes the address word of an allocation.
+inline constexpr const char* kAllocUnit = "tcgen05.alloc";
+
+/// Of a pair of numbers, one of which is small.
+inline uint64_t key_of(uint32_t high, uint64_t low) { return uint64_t{high} << 48 ^ low; }
+
+/// The semantics of an instruction, with the default that its form has.
+inline Semantics semantics_of(const Origin& origin, MemoryOrder order, MemoryScope scope) {
+  Semantics found{origin.instruction->order, origin.instruction->scope};
+  if (found.order == MemoryOrder::unspecified) found.order = order;
+  if (found.scope == MemoryScope::unspecified) found.scope = scope;
+  return found;
+}
+
+/// A named barrier of a CTA.
+struct NamedBarrierState {
+  Handover pending;             ///< to the current phase
+  std::vector<Origin> waiters;  ///< in it
+};
+
+/// Operations of a thread or warp that complete in order, in groups: a wait for a group is one for
+/// all groups before it as well.
+struct OrderedGroups {
+  uint32_t chain = 0;           ///< whose operations they are
+  uint32_t read_chain = 0;      ///< of bulk copies: of what they do to their sources
+  Clock last = 0;               ///< the last operation
+  std::deque<Clock> committed;  ///< the last operation of each group, as far as waits may ask
+
+  /// What was issued since the last commit is a group.
+  void commit() {
+    constexpr size_t kMostPending = 4096;
+    committed.push_back(last);
+    if (committed.size() > kMostPending) committed.pop_front();
+  }
+  /// What has completed when all but `allowed` groups have; 0 if nothing.
+  [[nodiscard]] Clock completed(uint32_t allowed) const {
+    return committed.size() <= allowed ? 0 : committed[committed.size() - 1 - allowed];
+  }
+};
+
+/// A commit or a request that signals mbarriers, each of which brings it on its way.
+struct Signalling {
+  Agent agent;      ///< that does it
+  int signals = 0;  ///< that are still to come
+};
+
+/// One mbarrier object.
+struct Detector::Barrier {
+  Handover pending;              ///< to the current phase
+  std::array<Handover, 2> done;  ///< to the two phases before, by parity
+  Touch init;                    ///< who has initialised it, and when
+  std::vector<bool> ordered;     ///< warps that are known to come behind that, by their number
+};
+
+/// Everything that synchronises, and who is under way.
+struct Detector::State {
+  std::unordered_map<uint64_t, Barrier> barriers;  ///< by CTA and offset
+  std::unordered_map<uint64_t, NamedBarrierState> named_barriers;
+  Handover cluster_pending, cluster_done;
+  std::unordered_map<uint64_t, Handover> sent;        ///< arrivals on their way
+  std::unordered_map<uint64_t, Signalling> agents;    ///< commits and requests, by operation
+  std::unordered_map<uint64_t, View> cp_async_views;  ///< of cp.async.mbarrier.arrive
+  std::unordered_map<uint64_t, CopyAgents> copies;
+  std::unordered_map<uint64_t, OrderedGroups> bulk;      ///< by thread
+  std::unordered_map<uint64_t, OrderedGroups> cp_async;  ///< by thread
+  std::unordered_map<uint64_t, OrderedGroups> wgmma;     ///< by warp
+  std::unordered_map<uint64_t, Handover> variables;      ///< for strong accesses, by CTA and offset
+
+  Barrier* barrier(uint16_t cta_rank, uint32_t offset_bytes) {
+    const auto found = barriers.find(key_of(cta_rank, offset_bytes));
+    return found == barriers.end() ? nullptr : &found->second;
+  }
+};
+
+}  // namespace bw::sim::races

@@ -1,0 +1,105 @@
+/// \file
+/// What is missing between two accesses to global memory, and the report that says it.
+#include <bit>
+
+#include "common/simulator/diagnosis/races/global_memory.hpp"
+
+namespace bw::sim::races {
+
+LaneMask GlobalRaces::lanes_at(const ShadowEntry& entry, uint32_t bytes) {
+  const LanePattern pattern = entry.pattern();
+  if (!pattern.is_linear()) return entry.lanes;
+  LaneMask lanes = 0;
+  for (uint32_t rest = bytes; rest != 0; rest &= rest - 1)
+    lanes |= lane_bit(pattern.lane_of(std::countr_zero(rest)));
+  return lanes;
+}
+
+void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const LaneGroup* group) {
+  const Accessor& earlier = shadow_->accessors[conflict.earlier.number()];
+  const Accessor& later = *touch.accessor;
+  const auto knows = [&](const View& view) {
+    const LaneMask lanes = conflict.earlier_lane < 0 ? kAllLanes : lane_bit(conflict.earlier_lane);
+    return (lanes & ~view.generic.known(earlier.cluster != cluster_index_, earlier.cluster,
+                                        earlier.is_async, earlier.agent, conflict.earlier.clock)) ==
+           0;
+  };
+  const bool both_strong = earlier.is_strong && later.is_strong;
+  if (both_strong && group != nullptr && conflict.lane >= 0) {
+    // Strong accesses of one location have one order. What a strong read has seen comes before what
+    // the thread does to the location afterwards, with or without a fence.
+    const auto order =
+        threads_.find(later.agent * kWarpLanes + static_cast<uint32_t>(conflict.lane));
+    View loose;
+    if (order != threads_.end())
+      order->second.acquire_fence({cluster_index_, later.cta_rank}, MemoryScope::sys,
+                                  [&](const Released& one, bool meets) {
+                                    if (meets) loose.join(at_home(one));
+                                  });
+    const bool reads_only = !later.writes;
+    const bool is_atomic = later.writes && !later.is_volatile;
+    if ((reads_only || is_atomic) && knows(loose)) return;
+    if (later.writes &&
+        shadow_->bytes.any(
+            conflict.address, conflict.bytes, [&](const ShadowEntry& entry, uint32_t bytes) {
+              const Accessor& own = shadow_->accessors[entry.number()];
+              return !own.is_async && !own.writes && own.cluster == later.cluster &&
+                     own.agent == later.agent && lanes_at(entry, bytes) == lane_bit(conflict.lane);
+            }))
+      return;
+  }
+  Missing missing = Missing::global_order;
+  const bool same_warp = !earlier.is_async && !later.is_async && earlier.agent == later.agent &&
+                         earlier.cluster == later.cluster;
+  if (later.proxy == Proxy::tensormap || earlier.proxy == Proxy::tensormap)
+    missing = Missing::tensor_map;
+  else if (earlier.proxy == Proxy::generic && later.proxy != Proxy::generic && knows(*touch.view))
+    missing = Missing::proxy_fence;
+  else if (earlier.is_async && earlier.cluster == later.cluster)
+    missing = earlier.writes ? Missing::completion : Missing::source_free;
+  else if (same_warp)
+    missing = Missing::warp_order;
+  else if (both_strong && !later.is_volatile && !earlier.is_volatile)
+    missing = Missing::wider_scope;
+  else if (group != nullptr && knows(group->too_narrow))
+    missing = Missing::wider_scope;
+  else if (group != nullptr && knows(group->relaxed))
+    missing = Missing::release_acquire;
+  else if (!earlier.is_async && touch.view != nullptr &&
+           touch.view->generic.known(earlier.cluster != cluster_index_, earlier.cluster,
+                                     /*is_chain=*/false, earlier.agent,
+                                     conflict.earlier.clock) != 0)
+    missing = Missing::warp_order;
+  const LaneMask earlier_lanes = conflict.earlier_lane < 0 ? 0 : lane_bit(conflict.earlier_lane);
+  const LaneMask lanes = conflict.lane < 0 ? touch.lanes : lane_bit(conflict.lane);
+  // Texts of the kinds speak of mbarriers.
+  const char* fix = "";
+  if (missing == Missing::wider_scope)
+    fix =
+        "use the scope of the GPU between CTAs: __threadfence() for __threadfence_block(), "
+        "atomicAdd "
+        "for atomicAdd_block, .gpu for .cta";
+  else if (missing == Missing::release_acquire)
+    fix =
+        "put __threadfence() behind {first} and before its thread writes the flag, and another one "
+        "behind the wait for the flag and before {second}; or write the flag with .release and "
+        "read "
+        "it with .acquire";
+  const bool by_one_lane = missing == Missing::warp_order && !same_warp;
+  if (by_one_lane) fix = kOneLaneFix;
+  detector_.add_finding(missing, earlier.instruction, later.instruction, [&] {
+    Finding finding;
+    finding.missing = missing;
+    if (by_one_lane) finding.edge = kOneLaneEdge;
+    finding.earlier = launch_->side_of(earlier, earlier_lanes);
+    finding.later = launch_->side_of(later, lanes);
+    finding.memory = memory_text(detector_.cluster().memory(), conflict.address, conflict.bytes);
+    finding.hardware_accepts = both_strong && (earlier.is_volatile || later.is_volatile);
+    finding.fix = fix;
+    return finding;
+  });
+}
+
+void GlobalRaces::on_end(RunStatus) { launch_->take(cluster_index_, shadow_); }
+
+}  // namespace bw::sim::races
