@@ -46,7 +46,8 @@ Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
       now_(start),
       progress_time_(start),
       last_change_(start),
-      random_(mix(grid.device().settings().seed, index)) {
+      random_(mix(grid.device().settings().seed, index)),
+      times_(grid.device().settings().times()) {
   const Dim3 shape = grid.configuration().cluster;
   const auto size = static_cast<uint32_t>(shape.volume());
   units_ = grid.device().units().make_for(*this);
@@ -73,6 +74,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
   const uint32_t warps = ceil_div(threads, kWarpLanes);
   cta.units = grid_.device().units().make_for(cta);
+  if (times_ != nullptr) cta.sm_times = std::make_unique<SmTimes>();
   cta.live_threads = threads;
   cta.live_warps = warps;
   live_warps_ += warps;
@@ -292,6 +294,11 @@ struct NoRecorder {
   void after(Cycle) {}
 };
 
+void await_loads(Strand& strand, uint8_t awaits) {
+  if ((awaits & kAwaitsShared) != 0) strand.time = std::max(strand.time, strand.shared_arrives);
+  if ((awaits & kAwaitsGlobal) != 0) strand.time = std::max(strand.time, strand.global_arrives);
+}
+
 }  // namespace
 
 template <bool observed, bool marked>
@@ -308,7 +315,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       break;
     }
     const Instruction& instruction = code[strand.pc];
-    if (instruction.awaits_loads) strand.time = std::max(strand.time, strand.loads_arrive);
+    if (instruction.awaits != 0) await_loads(strand, instruction.awaits);
     const bool in_time_order = !runs_ahead(instruction.effect);
     if (in_time_order ? strand.time > bound : executed >= kLongestBurst) {
       make_ready(strand, strand.time);

@@ -1,9 +1,9 @@
 #pragma once
 /// \file
-/// The one table of costs in simulated cycles. Simple constants for now: issue cost of an
+/// Costs in simulated cycles without a timing model (TimingModel::simple): issue cost of an
 /// instruction in its warp, and latencies of asynchronous operations. No number here was measured
-/// by this project on a B200; each names its source (shared reference "timing": SemiAnalysis
-/// microbench-blackwell and Meta's NVLatencyModel.cpp, both of May 2026).
+/// by this project on a B200; each names its source (SemiAnalysis microbench-blackwell and Meta's
+/// NVLatencyModel.cpp, both of May 2026).
 
 #include "common/simulator/machine/types.hpp"
 
@@ -23,7 +23,7 @@ inline constexpr uint16_t kMmaIssue = 11;        ///< an MMA
 inline constexpr uint16_t kFence = 10;           ///< a fence
 
 // Latencies.
-inline constexpr Cycle kSharedLoad = 24;              ///< see Strand::loads_arrive
+inline constexpr Cycle kSharedLoad = 24;              ///< see Strand::shared_arrives
 inline constexpr Cycle kGlobalLoad = 301;             ///< L2 hit; likewise
 inline constexpr Cycle kGlobalAtomic = 700;           ///< until the old value is there
 inline constexpr Cycle kRemoteArrive = 200;           ///< shared::cluster round trip, estimate

@@ -47,8 +47,8 @@ LoadedModule& Device::load(std::unique_ptr<ptx::Module> module) {
   ptx::lower_jumps(*module);
   ptx::inline_calls(*module);
   module->focus = settings_.focus;
-  modules_.push_back(
-      std::make_unique<LoadedModule>(std::move(module), *settings_.machine, memory_));
+  modules_.push_back(std::make_unique<LoadedModule>(std::move(module), *settings_.machine,
+                                                    settings_.times(), memory_));
   return *modules_.back();
 }
 

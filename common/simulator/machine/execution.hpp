@@ -26,6 +26,10 @@
 #include "common/simulator/machine/observer.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/shared_contents.hpp"
+#include "common/simulator/machine/timing/demand.hpp"
+#include "common/simulator/machine/timing/l2_view.hpp"
+#include "common/simulator/machine/timing/sm_times.hpp"
+#include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/machine/types.hpp"
 #include "common/simulator/machine/undefined_lanes.hpp"
 #include "common/simulator/machine/unit_state.hpp"
@@ -90,9 +94,9 @@ struct Strand : LaneRegisters {
   uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
   Cycle time = 0;                    ///< "now" for the instruction that executes
   /// When the last of the values loaded so far arrives. Loads overlap, with each other and with
-  /// waits; stores, which write what was made of them, do not start before. (Arithmetic does: one
-  /// comparison for each instruction would cost more than it tells.)
-  Cycle loads_arrive = 0;
+  /// waits; instructions that await them (Instruction::awaits) do not start before.
+  Cycle shared_arrives = 0;        ///< from shared memory
+  Cycle global_arrives = 0;        ///< from device memory
   Warp* warp = nullptr;            ///< its warp
   Cta* cta = nullptr;              ///< its CTA
   Cluster* cluster = nullptr;      ///< its cluster
@@ -167,6 +171,14 @@ struct Site {
   [[nodiscard]] bool is_at_isa_level() const;
 };
 
+/// What a warp has done with its time, as far as the timing model counts it.
+struct WarpTimes {
+  uint64_t issue_slots = 0;  ///< taken from its scheduler
+  Cycle issue_stalls = 0;    ///< cycles waited for issue slots
+  Cycle shared_stalls = 0;   ///< for values from shared memory
+  Cycle global_stalls = 0;   ///< for values from device memory
+};
+
 /// A warp: its registers and its strands.
 struct Warp {
   uint32_t index = 0;                ///< in the CTA
@@ -179,6 +191,7 @@ struct Warp {
   std::vector<std::unique_ptr<Reconvergence>> frames;  ///< where strands meet again
   std::vector<Reconvergence*> free_frames;             ///< to be used again
   std::unique_ptr<UndefinedLanes> undefined;  ///< null: every value that was read is defined
+  WarpTimes times;                            ///< with a timing model
 
   /// A strand of this warp.
   Strand* new_strand();
@@ -200,6 +213,7 @@ struct Cta {
   std::vector<Warp> warps;              ///< by number
   uint32_t live_threads = 0;            ///< threads that have not ended
   std::unique_ptr<CtaUnitState> units;  ///< what the units keep
+  std::unique_ptr<SmTimes> sm_times;    ///< null without a timing model
 
   Cta() = default;
   Cta(const Cta&) = delete;  // units keep a reference to their CTA
@@ -312,6 +326,12 @@ class Cluster {
   [[nodiscard]] bool at_isa_level() const;
   /// What the run lets pass and tells the reader.
   [[nodiscard]] Warnings& warnings() { return warnings_; }
+  /// The numbers of the timing model; null without one (TimingModel::simple).
+  [[nodiscard]] const TimingTable* times() const { return times_; }
+  /// With a timing model: what it has asked of what clusters share.
+  [[nodiscard]] Demand& demand() { return demand_; }
+  /// With a timing model: what it finds in the L2 cache.
+  [[nodiscard]] L2View& l2() { return l2_; }
   /// The present cycle.
   [[nodiscard]] Cycle now() const { return now_; }
   /// What happens later.
@@ -374,6 +394,9 @@ class Cluster {
   std::string output_;
   ClusterStatistics statistics_;
   Warnings warnings_;
+  const TimingTable* times_;
+  Demand demand_;
+  L2View l2_;
 };
 
 }  // namespace bw::sim

@@ -95,6 +95,10 @@ enum class Marks : uint8_t {
   return effect == Effect::lane || effect == Effect::warp;
 }
 
+inline constexpr uint8_t kAwaitsShared = 1;  ///< loads from shared memory
+inline constexpr uint8_t kAwaitsGlobal = 2;  ///< loads from device memory
+inline constexpr uint8_t kAwaitsLoads = kAwaitsShared | kAwaitsGlobal;  ///< both
+
 /// A decoded instruction.
 struct Instruction {
   Handler execute;  ///< what executes it
@@ -112,9 +116,14 @@ struct Instruction {
   bool has_guard = false;           ///< whether a predicate guards it
   bool guard_negated = false;       ///< whether the guard is negated
   Effect effect = Effect::lane;     ///< who else sees what it does
-  /// Starts only when what the strand has loaded is there (see Strand::loads_arrive): stores and
-  /// atomics.
-  bool awaits_loads = false;
+  /// Which loads of the strand have to be there before it starts (kAwaits*): see
+  /// Strand::shared_arrives. Without a timing model these are stores and atomics; with one, what
+  /// uses a loaded value first.
+  uint8_t awaits = 0;
+  uint16_t lead_cycles = 0;  ///< of a load: the compiler issues it that much before its place here
+  /// Issue slots of the stretch of instructions that ends here, to be had from the scheduler; 0
+  /// elsewhere, and without a timing model.
+  uint16_t issue_slots = 0;
   Marks marks = Marks::compute;                  ///< what it is counted as
   MemoryOrder order = MemoryOrder::unspecified;  ///< what its modifiers say
   MemoryScope scope = MemoryScope::unspecified;  ///< what its modifiers say

@@ -16,8 +16,8 @@
 
 namespace bw::sim {
 LoadedModule::LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDescription& machine,
-                           DeviceMemory& memory)
-    : module_(std::move(module)), machine_(machine), memory_(memory) {
+                           const TimingTable* times, DeviceMemory& memory)
+    : module_(std::move(module)), machine_(machine), times_(times), memory_(memory) {
   constexpr size_t kLeastAlignment = 256;
   for (const auto& variable : module_->variables) {
     if (variable->space != ptx::StateSpace::global && variable->space != ptx::StateSpace::constant)

@@ -20,13 +20,15 @@ namespace bw::sim {
 class DeviceMemory;
 struct MachineDescription;
 struct OpcodeRow;
+struct TimingTable;
 
 /// A module whose global and constant variables have their place in device memory.
 class LoadedModule {
  public:
   /// Places the module's variables in memory.
+  /// `times`: what its kernels are scheduled by; null without a timing model.
   LoadedModule(std::unique_ptr<ptx::Module> module, const MachineDescription& machine,
-               DeviceMemory& memory);
+               const TimingTable* times, DeviceMemory& memory);
   ~LoadedModule();
   LoadedModule(const LoadedModule&) = delete;
   LoadedModule& operator=(const LoadedModule&) = delete;
@@ -42,10 +44,13 @@ class LoadedModule {
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
   /// What it runs on.
   [[nodiscard]] const MachineDescription& machine() const { return machine_; }
+  /// The numbers of the timing model; null without one.
+  [[nodiscard]] const TimingTable* times() const { return times_; }
 
  private:
   std::unique_ptr<ptx::Module> module_;
   const MachineDescription& machine_;
+  const TimingTable* times_;
   DeviceMemory& memory_;
   std::unordered_map<std::string, uint64_t> addresses_;
 };

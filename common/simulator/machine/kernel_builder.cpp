@@ -196,7 +196,7 @@ void KernelBuilder::decode_instructions() {
     out.effect = match.row->effect(match.modifiers);
     out.order = match.modifiers.order();
     out.scope = match.modifiers.scope();
-    out.awaits_loads = match.row->awaits_loads;
+    out.awaits = match.row->awaits_loads ? kAwaitsLoads : 0;
     out.reconvergence = reconvergence[index];
     out.has_guard = source.has_guard;
     out.guard_negated = source.guard_negated;

@@ -135,7 +135,7 @@ struct OpcodeRow {
   BindFunction bind;           ///< nullptr: recognised, refused by name at launch
   EffectOf effect;             ///< who else sees what the form does
   uint16_t cycles;             ///< issue cost, from machine/costs.hpp
-  bool awaits_loads = false;   ///< see Instruction::awaits_loads
+  bool awaits_loads = false;   ///< without a timing model: Instruction::awaits both
   std::string_view section;    ///< PTX ISA section; what faults of the form cite
 };
 

@@ -57,6 +57,14 @@ Checks read_checks(const char* name, Checks fallback) {
   refuse(name, text, "\"off\", \"contract\" or \"races\"");
 }
 
+TimingModel read_timing(const char* name, TimingModel fallback) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return fallback;
+  if (std::string_view(text) == "simple") return TimingModel::simple;
+  if (std::string_view(text) == "model") return TimingModel::model;
+  refuse(name, text, "\"simple\" or \"model\"");
+}
+
 /// Names separated by commas.
 void read_memory_checks(const char* name, Settings& settings) {
   const char* const text = std::getenv(name);
@@ -124,6 +132,7 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   settings.checks = read_checks("BW_SIM_CHECKS", settings.checks);
   read_memory_checks("BW_SIM_MEMORY_CHECKS", settings);
   settings.summation = read_summation("BW_SIM_ACCUMULATION");
+  settings.timing = read_timing("BW_SIM_TIMING", settings.timing);
   if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {
     const std::string_view level = text;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/machine/timing/timing_table.hpp"
 
 namespace bw::sim {
 
@@ -49,6 +50,7 @@ struct Settings {
   /// At its end the program is told of device memory that it has not freed (...=leaks).
   bool checks_leaks = false;
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
+  TimingModel timing = TimingModel::simple;            ///< BW_SIM_TIMING=simple|model
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
   /// Simulated cycles after which a launch that goes on is ended; 0: never (BW_SIM_CYCLE_LIMIT).
@@ -62,6 +64,11 @@ struct Settings {
   }
   /// At the machine's clock.
   [[nodiscard]] double nanoseconds_of(double cycles) const { return cycles / machine->clock_ghz; }
+
+  /// The numbers of the timing model for the machine; null where there is none.
+  [[nodiscard]] const TimingTable* times() const {
+    return timing == TimingModel::simple ? nullptr : &times_of(*machine);
+  }
 
   /// How this launch sums: `summation`, or what stands for SummationModel::machine: on Hopper what
   /// an H100 does, else a chain.

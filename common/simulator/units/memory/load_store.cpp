@@ -187,12 +187,10 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
 /// Notes when the values of a load that is issued now arrive. Parameters, constants and the
 /// thread's own memory are taken to be in the nearest cache.
 void note_arrival(Strand& strand, AddressSpace space) {
-  Cycle latency = 0;
   if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
-    latency = costs::kSharedLoad;
+    strand.shared_arrives = std::max(strand.shared_arrives, strand.time + costs::kSharedLoad);
   else if (space == AddressSpace::global || space == AddressSpace::generic)
-    latency = costs::kGlobalLoad;
-  strand.loads_arrive = std::max(strand.loads_arrive, strand.time + latency);
+    strand.global_arrives = std::max(strand.global_arrives, strand.time + costs::kGlobalLoad);
 }
 
 /// Element `element` of each lane into registers as wide as it.

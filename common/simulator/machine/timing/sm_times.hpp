@@ -1,0 +1,90 @@
+#pragma once
+/// \file
+/// What the warps and units of one CTA wait for each other on its SM: issue slots and units that
+/// serve one after the other.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+/// The issue slots of a scheduler. Warps run ahead of each other in simulated time, so slots are
+/// taken in any order of times: who asks first has them.
+class IssueCalendar {
+ public:
+  /// Takes `slots` from `from` on, one a cycle where they are free; when the last of them was had.
+  Cycle reserve(Cycle from, uint32_t slots) {
+    Cycle last = from;
+    uint64_t bucket = std::max(from / kBucketCycles, first_);
+    uint32_t fits = kBucketCycles - static_cast<uint32_t>(
+                                        bucket == from / kBucketCycles ? from % kBucketCycles : 0);
+    while (slots != 0) {
+      uint8_t& used = at(bucket);
+      const uint32_t taken = std::min({slots, uint32_t{kBucketCycles} - used, fits});
+      used = static_cast<uint8_t>(used + taken);
+      slots -= taken;
+      if (taken != 0) last = std::max(from + taken, bucket * kBucketCycles + used);
+      ++bucket;
+      fits = kBucketCycles;
+    }
+    return last;
+  }
+  /// Nobody asks for slots before `now` any more.
+  void forget_before(Cycle now) {
+    const uint64_t bucket = now / kBucketCycles;
+    if (bucket < first_ + kLeastForgotten) return;
+    const uint64_t end = std::min(bucket, first_ + used_.size());
+    for (uint64_t old = first_; old < end; ++old) used_[old & (used_.size() - 1)] = 0;
+    first_ = bucket;
+  }
+
+ private:
+  static constexpr uint32_t kBucketCycles = 32;
+  static constexpr uint64_t kLeastForgotten = 16;
+  static constexpr size_t kFirstBuckets = 64;  ///< a power of two, as all sizes
+
+  uint8_t& at(uint64_t bucket) {
+    while (bucket - first_ >= used_.size()) grow();
+    return used_[bucket & (used_.size() - 1)];
+  }
+  void grow() {
+    std::vector<uint8_t> larger(std::max(kFirstBuckets, 2 * used_.size()), 0);
+    for (uint64_t bucket = first_; bucket < first_ + used_.size(); ++bucket)
+      larger[bucket & (larger.size() - 1)] = used_[bucket & (used_.size() - 1)];
+    used_ = std::move(larger);
+  }
+
+  uint64_t first_ = 0;  ///< the earliest bucket that is kept
+  std::vector<uint8_t> used_;
+};
+
+/// A unit that serves one after the other in the order in which it is asked.
+class Server {
+ public:
+  /// Takes it for `busy` cycles from `at` on; when that begins.
+  Cycle take(Cycle at, Cycle busy) {
+    const Cycle begin = std::max(at, free_);
+    free_ = begin + busy;
+    return begin;
+  }
+  /// When it has done all that it was asked for.
+  [[nodiscard]] Cycle free_at() const { return free_; }
+
+ private:
+  Cycle free_ = 0;
+};
+
+/// The SM on which a CTA lies, as far as the CTA's own warps and copies compete for it.
+struct SmTimes {
+  static constexpr uint32_t kSchedulers = 4;          ///< warp w is served by number w % 4
+  std::array<IssueCalendar, kSchedulers> schedulers;  ///< one instruction a cycle each
+  Server shared_memory;                               ///< 128 bytes a cycle
+  Server load_store;                                  ///< accesses of threads
+};
+
+}  // namespace bw::sim
