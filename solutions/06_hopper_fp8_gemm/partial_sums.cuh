@@ -50,6 +50,7 @@ class PartialSums {
     while (!__all_sync(ptx::kFullWarpMask, ptx::load_acquire_gpu(flag_of(number)) != 0)) {
     }
     if (thread() % ptx::kWarpThreads == 0) *flag_of(number) = 0;
+    __syncwarp();
     const float4* const vectors = vectors_of(number);
 #pragma unroll
     for (int i = 0; i < kVectors; ++i) {

@@ -59,6 +59,7 @@ class SwapAbMath {
       ptx::wgmma_hold(product);
       __syncwarp();
       if (lane_ == 0) ring.consumer_mbar(stage)->arrive();
+      __syncwarp();
       ring.consumer_step();
 #pragma unroll
       for (int i = 0; i < Config::kRegisters; ++i) {
