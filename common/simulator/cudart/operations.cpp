@@ -53,6 +53,7 @@ Outcome run(Runtime& runtime, RecordOperation& recording) {
   if (recording.record == 0) recording.record = ++event->records;  // a graph's node, launched again
   event->reached = recording.record;
   event->time = runtime.device().clock();
+  runtime.device().become_idle();
   return {};
 }
 

@@ -81,6 +81,13 @@ void fill_row(std::byte* row, FillValue value, size_t bytes) {
     std::memcpy(row + at, &value.bits, value.element_bytes);
 }
 
+// Copies to device memory go through the L2 cache.
+void note_write(Runtime& runtime, const std::byte* first, size_t bytes) {
+  const auto address = reinterpret_cast<uint64_t>(first);
+  if (!runtime.device().memory().in_arena(address)) return;
+  if (L2Cache* const cache = runtime.device().l2_cache()) cache->write(address, bytes);
+}
+
 }  // namespace
 
 size_t extent_bytes(CopySide side, CopyShape shape) {
@@ -133,6 +140,7 @@ cudaError_t copy(Runtime& runtime, const char* api, void* destination, CopySide 
       const std::byte* const from_row =
           from_bytes + slice * source_side.slice_bytes + row * source_side.pitch_bytes;
       std::memmove(to_row, from_row, shape.row_bytes);
+      note_write(runtime, to_row, shape.row_bytes);
       if (WrittenBytes* const written = runtime.written())
         written->copy(reinterpret_cast<uint64_t>(to_row), reinterpret_cast<uint64_t>(from_row),
                       shape.row_bytes);
@@ -160,6 +168,7 @@ cudaError_t fill(Runtime& runtime, const char* api, void* destination, CopySide 
     for (size_t row = 0; row < shape.rows; ++row) {
       std::byte* const begin = first + slice * side.slice_bytes + row * side.pitch_bytes;
       fill_row(begin, value, shape.row_bytes);
+      note_write(runtime, begin, shape.row_bytes);
       if (WrittenBytes* const written = runtime.written())
         written->write(reinterpret_cast<uint64_t>(begin), shape.row_bytes);
     }

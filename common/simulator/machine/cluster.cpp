@@ -52,6 +52,10 @@ Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
   const auto size = static_cast<uint32_t>(shape.volume());
   units_ = grid.device().units().make_for(*this);
   for (const auto& observer : grid.device().observers()) observers_.add(observer->observe(*this));
+  if (L2Launch* const l2 = grid.l2()) {
+    demand_.begin(size, start);
+    l2_.begin(*l2, demand_, index);
+  }
   for (uint32_t rank = 0; rank < size; ++rank) build_cta(ctas_.emplace_back(), rank);
 }
 

@@ -101,6 +101,10 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
     return result;
   }
   clock_ += result.cycles;
+  if (const TimingTable* const times = settings_.times()) {
+    clock_ += is_idle_ ? times->first_launch : times->next_launch;
+    is_idle_ = false;
+  }
   last_launch_ = result;
   if (settings_.print_statistics) {
     fmt::print(
@@ -116,6 +120,17 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
     fmt::print(stderr, "\n");
   }
   return result;
+}
+
+L2Cache* Device::l2_cache() {
+  const TimingTable* const times = settings_.times();
+  if (times == nullptr) return nullptr;
+  if (!l2_cache_) {
+    const uint64_t bytes = settings_.machine->l2_bytes;
+    l2_cache_.emplace(bytes,
+                      static_cast<uint64_t>(static_cast<double>(bytes) * times->l2_dirty_part));
+  }
+  return &*l2_cache_;
 }
 
 Occupancy Device::occupancy(const Kernel& kernel, uint32_t threads_per_block,

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/settings.hpp"
+#include "common/simulator/machine/timing/l2_cache.hpp"
 #include "common/simulator/machine/unit_state.hpp"
 
 namespace bw::sim {
@@ -85,6 +87,12 @@ class Device {
   [[nodiscard]] const LaunchResult& last_launch() const { return last_launch_; }
   /// Simulated time since the device came up, in cycles; launches advance it.
   [[nodiscard]] Cycle clock() const { return clock_; }
+  /// With a timing model: the next launch finds an idle device that has yet to be told of it, as
+  /// behind a point of time that the host takes. Launches that follow are told of meanwhile.
+  void become_idle() { is_idle_ = true; }
+  /// With a timing model: what the L2 cache holds, else null. Who writes to the memory from outside
+  /// tells it.
+  [[nodiscard]] L2Cache* l2_cache();
 
  private:
   LaunchResult run(const std::shared_ptr<Grid>& grid);
@@ -98,6 +106,8 @@ class Device {
   LaunchResult last_launch_;
   std::vector<Warning> warnings_;
   Cycle clock_ = 0;
+  bool is_idle_ = true;
+  std::optional<L2Cache> l2_cache_;
 };
 
 }  // namespace bw::sim

@@ -23,6 +23,9 @@
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/timing/l2_launch.hpp"
+#include "common/simulator/machine/timing/launch_time.hpp"
+#include "common/simulator/machine/timing/sm_times.hpp"
 
 namespace bw::sim {
 namespace {
@@ -90,6 +93,23 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
   }
 }
 
+/// The time of clusters that do not see each other and feel nothing of each other: the next one
+/// takes the place that becomes free first.
+Cycle time_of_waves(const std::vector<Cycle>& durations, uint64_t places) {
+  Cycle last = 0;
+  std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>> free_at;
+  for (const Cycle duration : durations) {
+    Cycle start = 0;
+    if (free_at.size() == places) {
+      start = free_at.top();
+      free_at.pop();
+    }
+    free_at.push(start + duration);
+    last = std::max(last, start + duration);
+  }
+  return last;
+}
+
 }  // namespace
 
 Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& configuration,
@@ -148,6 +168,14 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   can_wait_ = c.may_wait && kernel.clusters_interact();
   patience_ = device.settings().livelock_cycles;
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
+  if (const TimingTable* const times = device.settings().times()) {
+    l2_ = std::make_unique<L2Launch>(
+        *times, *device.l2_cache(), device.memory(),
+        L2Launch::Shape{.clusters = clusters_.volume(),
+                        .resident = resident_clusters_,
+                        .ctas_per_cluster = static_cast<uint32_t>(c.cluster.volume()),
+                        .lockstep = lockstep_});
+  }
   if (c.cooperative) {
     workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");
     const auto size = static_cast<uint32_t>(kWorkspaceBytes);
@@ -196,6 +224,10 @@ LaunchResult Grid::run() {
   result.wall_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (result.status == RunStatus::waiting) return result;
+  if (l2_ != nullptr) {
+    result.l2_hit_bytes = l2_->hit_bytes();
+    result.l2_miss_bytes = l2_->miss_bytes();
+  }
   endings_ = nullptr;
   hand_on_warnings();
   tell_end();
@@ -268,7 +300,11 @@ void Grid::run_alone(LaunchResult& result) {
   end(result.status);
   result.cycles = cluster.statistics().cycles;
   result.warp_instructions = cluster.statistics().warp_instructions;
-  if (is_stuck(result.status)) stuck_ = std::move(running_.front());
+  if (is_stuck(result.status)) {
+    stuck_ = std::move(running_.front());
+  } else if (l2_ != nullptr) {
+    l2_->finish(0, cluster.l2());
+  }
   running_.clear();
 }
 
@@ -276,53 +312,64 @@ void Grid::run_independent(LaunchResult& result) {
   const uint64_t count = clusters_.volume();
   next_cluster_ = count;  // all start here; none is left for cluster launch control
   std::vector<Cycle> durations(count, 0);
+  std::vector<DemandProfile> profiles(l2_ == nullptr ? 0 : count);
   std::atomic<uint64_t> instructions{0};
   std::atomic<uint64_t> next{0};
   std::atomic<uint64_t> first_failed{count};  // clusters after it need not run
   std::mutex mutex;
   std::exception_ptr fault;
+  const auto run_one = [&](uint64_t index) {
+    auto cluster = std::make_unique<Cluster>(*this, index, index % resident_clusters_, 0);
+    std::exception_ptr own_fault;
+    RunStatus status = RunStatus::fault;
+    try {
+      status = cluster->run(kNever);
+    } catch (...) {
+      own_fault = std::current_exception();
+    }
+    durations[index] = cluster->statistics().cycles;
+    instructions += cluster->statistics().warp_instructions;
+    // The report of a stuck cluster may need its observers.
+    endings_->finish(index, {std::move(cluster->output()), cluster->observers(), status});
+    if (l2_ != nullptr && status == RunStatus::finished) {
+      profiles[index] = cluster->demand().profile(durations[index]);
+      l2_->finish(index, cluster->l2());
+    }
+    const std::lock_guard lock(mutex);
+    warnings_[index] = std::move(cluster->warnings().list());
+    if (status == RunStatus::finished || index >= first_failed.load()) return;
+    first_failed = index;
+    last_warning_ = index;
+    fault = own_fault;
+    result.status = status;
+    stuck_ = is_stuck(status) ? std::move(cluster) : nullptr;
+    if (l2_ != nullptr) l2_->give_up();
+  };
+  if (l2_ != nullptr && l2_->wants_a_pilot()) run_one(next++);
   HostPool pool(host_threads(), device_.settings().pin_threads);
   pool.run([&](uint32_t) {
-    while (true) {
-      const uint64_t index = next.fetch_add(1);
-      if (index >= count || index > first_failed.load()) return;
-      auto cluster = std::make_unique<Cluster>(*this, index, index % resident_clusters_, 0);
-      std::exception_ptr own_fault;
-      RunStatus status = RunStatus::fault;
-      try {
-        status = cluster->run(kNever);
-      } catch (...) {
-        own_fault = std::current_exception();
-      }
-      durations[index] = cluster->statistics().cycles;
-      instructions += cluster->statistics().warp_instructions;
-      // The report of a stuck cluster may need its observers.
-      endings_->finish(index, {std::move(cluster->output()), cluster->observers(), status});
-      const std::lock_guard lock(mutex);
-      warnings_[index] = std::move(cluster->warnings().list());
-      if (status == RunStatus::finished || index >= first_failed.load()) continue;
-      first_failed = index;
-      last_warning_ = index;
-      fault = own_fault;
-      result.status = status;
-      stuck_ = is_stuck(status) ? std::move(cluster) : nullptr;
-    }
+    for (uint64_t index = next++; index < count && index <= first_failed.load(); index = next++)
+      run_one(index);
   });
   if (fault) std::rethrow_exception(fault);
   if (stuck_) return;
   result.warp_instructions = instructions;
-  // Clusters do not see each other, so when each one starts follows from the durations: the next
-  // cluster takes the place that becomes free first.
-  std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>> free_at;
-  for (const Cycle duration : durations) {
-    Cycle start = 0;
-    if (free_at.size() == resident_clusters_) {
-      start = free_at.top();
-      free_at.pop();
-    }
-    free_at.push(start + duration);
-    result.cycles = std::max(result.cycles, start + duration);
-  }
+  result.cycles =
+      l2_ == nullptr ? time_of_waves(durations, resident_clusters_) : corrected_time(profiles);
+}
+
+Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) const {
+  const TimingTable& times = *device_.settings().times();
+  for (uint64_t index = 0; index < profiles.size(); ++index) l2_->correct(index, profiles[index]);
+  return launch_time(
+             profiles,
+             {.places = resident_clusters_,
+              .ctas_per_cluster = static_cast<uint32_t>(configuration_.cluster.volume()),
+              .sms = device_.settings().sm_count,
+              .a_cycle = {SmTimes::kSchedulers, 1, 1, static_cast<float>(times.l2_bytes_per_cycle),
+                          static_cast<float>(times.hbm_bytes_per_cycle)},
+              .turnover = times.cta_turnover})
+      .cycles;
 }
 
 void Grid::run_lockstep(LaunchResult& result) {
@@ -424,12 +471,18 @@ void Grid::run_lockstep(LaunchResult& result) {
       }
     }
     now_ = limit;
+    if (l2_ != nullptr) {
+      std::vector<L2View*> views;
+      for (const auto& cluster : running) views.push_back(&cluster->l2());
+      l2_->step(views);
+    }
     for (size_t i = 0; i < running.size(); ++i) {
       if (status[i] != RunStatus::finished) continue;
       const ClusterStatistics& statistics = running[i]->statistics();
       result.warp_instructions += statistics.warp_instructions;
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       end(*running[i], status[i]);
+      if (l2_ != nullptr) l2_->finish(running[i]->index(), running[i]->l2());
       uint64_t index = 0;
       // The next cluster lies where this one has lain; what that held of its SMs is given back.
       const uint64_t slot = running[i]->slot();

@@ -35,6 +35,7 @@ struct LaunchConfiguration {
 };
 
 class ClusterEndings;
+class L2Launch;
 class Grid;
 
 /// How a launch ended.
@@ -46,6 +47,8 @@ struct LaunchResult {
   uint64_t clusters = 0;           ///< along x, y and z
   std::vector<Warning> warnings;   ///< what it let pass, by cluster
   double wall_seconds = 0;         ///< time on the host
+  uint64_t l2_hit_bytes = 0;       ///< with a timing model: of accesses to device memory
+  uint64_t l2_miss_bytes = 0;      ///< with a timing model: likewise
   /// Of a launch that ends by a fault, while its observers are told of the end: the fault.
   const Report* fault = nullptr;
   std::shared_ptr<Grid> stuck;  ///< the grid, where it can't go on
@@ -97,6 +100,8 @@ class Grid {
   [[nodiscard]] Cycle patience() const { return patience_; }
   /// What a cooperative launch's grid barrier uses; 0 for other launches.
   [[nodiscard]] uint64_t workspace_address() const { return workspace_address_; }
+  /// With a timing model: the L2 cache and the memory during this launch; else null.
+  [[nodiscard]] L2Launch* l2() { return l2_.get(); }
   /// The values of the parameters, kept for a launch that may wait.
   [[nodiscard]] std::vector<std::byte>& parameters() { return parameters_; }
 
@@ -115,6 +120,8 @@ class Grid {
   void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
   void run_lockstep(LaunchResult& result);
+  /// What independent clusters took together, with a timing model.
+  [[nodiscard]] Cycle corrected_time(std::vector<DemandProfile>& profiles) const;
 
   Device& device_;
   const Kernel& kernel_;
@@ -129,6 +136,7 @@ class Grid {
   uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
   std::vector<std::unique_ptr<SmUnitState>> sms_;  ///< outlives the clusters
+  std::unique_ptr<L2Launch> l2_;                   ///< outlives the clusters
   std::vector<std::byte> parameters_;
   LaunchResult result_;  ///< of a launch that waits: so far
   std::unique_ptr<ClusterEndings> endings_;

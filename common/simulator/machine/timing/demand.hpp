@@ -1,9 +1,12 @@
 #pragma once
 /// \file
 /// What a cluster has asked of resources that it shares with other clusters, by intervals of its
-/// time: the launch's time is corrected by it (docs/timing.md).
+/// time: the launch's time is corrected by it (machine/timing/launch_time.hpp).
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "common/simulator/machine/types.hpp"
 
@@ -14,15 +17,53 @@ enum class Resource : uint8_t {
   issue_slots,           ///< of an SM's four schedulers
   shared_memory_cycles,  ///< of an SM
   tensor_cycles,         ///< of an SM's tensor cores
-  l2_bytes,              ///< of the chip
-  hbm_bytes,             ///< of the chip
+  l2_bytes,              ///< of the chip, as many as a read by TMA would take as long as
+  hbm_bytes,             ///< of the chip, read and written
+};
+inline constexpr size_t kResources = 5;    ///< how many there are
+inline constexpr size_t kSmResources = 3;  ///< the first of them belong to an SM
+
+/// Amounts of each resource.
+using Amounts = std::array<float, kResources>;
+
+/// What a cluster asks for by intervals of its own time, from its start.
+struct DemandProfile {
+  Cycle duration = 0;                           ///< of the cluster, with nobody in its way
+  Cycle interval = 0;                           ///< how long each interval is
+  std::vector<std::vector<Amounts>> intervals;  ///< by CTA; the chip's resources are in the first
+
+  /// All of a resource.
+  [[nodiscard]] double total(Resource resource) const;
 };
 
 /// The demand of one cluster.
 class Demand {
  public:
-  /// A CTA uses an amount of a resource at a time.
-  void use(Resource, uint32_t /*cta_rank*/, Cycle /*at*/, uint64_t /*amount*/) {}
+  static constexpr Cycle kInterval = 512;  ///< in which amounts are added up
+
+  /// For a cluster of so many CTAs that starts then. Before that nothing is counted.
+  void begin(uint32_t ctas, Cycle start);
+
+  /// A CTA uses an amount of a resource from a time on.
+  void use(Resource resource, uint32_t cta_rank, Cycle at, uint64_t amount) {
+    add(resource, cta_rank, at, static_cast<float>(amount));
+  }
+  /// The same for an amount that is no whole number.
+  void add(Resource resource, uint32_t cta_rank, Cycle at, float amount) {
+    if (cta_rank >= ctas_.size()) return;
+    std::vector<Amounts>& intervals = ctas_[cta_rank];
+    const size_t interval = at <= start_ ? 0 : (at - start_) / kInterval;
+    if (interval >= intervals.size()) intervals.resize(interval + 1);
+    intervals[interval][static_cast<size_t>(resource)] += amount;
+  }
+
+  /// What was counted of a cluster that took so long. What an interval holds too much of a CTA's
+  /// own units is in the following ones: a unit does not do more in an interval than it can.
+  [[nodiscard]] DemandProfile profile(Cycle duration) const;
+
+ private:
+  Cycle start_ = 0;
+  std::vector<std::vector<Amounts>> ctas_;
 };
 
 }  // namespace bw::sim

@@ -1,31 +1,62 @@
 #pragma once
 /// \file
-/// What a cluster finds in the L2 cache.
+/// What a cluster finds in the L2 cache, and how long it waits for the chip's bandwidth.
 
 #include <cstdint>
+#include <memory>
 
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 
-/// Bytes of an access that were found in the L2 cache, and that were not.
-struct L2Touch {
-  uint64_t hit_bytes = 0;   ///< were there
-  uint64_t miss_bytes = 0;  ///< came from the memory
+class Demand;
+class L2Launch;
+struct L2ClusterState;
+
+/// Who moves the bytes of an access, and which way.
+enum class L2Path : uint8_t {
+  tma_load,     ///< a copy to shared memory
+  tma_store,    ///< a copy from shared memory, reductions too
+  thread_load,  ///< a load that the first-level cache does not serve
+  thread_store  ///< a store or an atomic of threads
 };
 
-/// The L2 cache as one cluster sees it.
+/// What an access met.
+struct L2Touch {
+  uint64_t hit_bytes = 0;   ///< were in the L2 cache
+  uint64_t miss_bytes = 0;  ///< came from the memory
+  /// How much later its last byte is there than it would be if all of it were in the cache of a
+  /// chip where nobody else asks for anything.
+  Cycle extra = 0;
+};
+
+/// The L2 cache as one cluster sees it. Until `begin` everything is there at once.
 class L2View {
  public:
-  /// An access to device memory.
-  L2Touch touch(uint64_t /*address*/, uint64_t bytes, Cycle /*at*/, bool /*writes*/) {
-    return {bytes, 0};
+  L2View();
+  ~L2View();
+  L2View(const L2View&) = delete;
+  L2View& operator=(const L2View&) = delete;
+
+  /// For a cluster of a launch that starts; `demand` is told what it takes of the chip's bandwidth.
+  void begin(L2Launch& launch, Demand& demand, uint64_t cluster);
+
+  /// An access to `bytes` bytes of device memory. Times may go back a little.
+  L2Touch touch(uint64_t address, uint64_t bytes, Cycle at, L2Path path) {
+    return touch_rows(address, bytes, bytes, 1, at, path);
   }
-  /// Rows of a box: `rows` times `row_bytes`, one `pitch_bytes` behind the other.
-  L2Touch touch_rows(uint64_t /*first*/, uint64_t row_bytes, uint64_t /*pitch_bytes*/,
-                     uint64_t rows, Cycle /*at*/, bool /*writes*/) {
-    return {row_bytes * rows, 0};
-  }
+  /// Rows of a box: `rows` times `row_bytes`, one `pitch_bytes` behind the other. A copy to several
+  /// CTAs is told once.
+  L2Touch touch_rows(uint64_t first, uint64_t row_bytes, uint64_t pitch_bytes, uint64_t rows,
+                     Cycle at, L2Path path);
+
+  /// For the launch: what is known of the cluster. Null before `begin`.
+  [[nodiscard]] L2ClusterState* state() { return state_.get(); }
+  /// The cluster has ended: the launch takes what is known of it.
+  [[nodiscard]] std::unique_ptr<L2ClusterState> end();
+
+ private:
+  std::unique_ptr<L2ClusterState> state_;
 };
 
 }  // namespace bw::sim

@@ -1,0 +1,71 @@
+#include "common/simulator/machine/timing/demand.hpp"
+
+#include <algorithm>
+
+#include "common/simulator/base/bits.hpp"
+#include "common/simulator/machine/timing/sm_times.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// Profiles of long clusters are kept in this many longer intervals at most.
+constexpr size_t kMostIntervals = 512;
+/// What a CTA can use in a cycle of each resource of its SM.
+constexpr std::array<float, kSmResources> kMostACycle = {SmTimes::kSchedulers, 1, 1};
+
+void spread(std::vector<Amounts>& intervals) {
+  for (size_t resource = 0; resource < kSmResources; ++resource) {
+    const float most = kMostACycle[resource] * static_cast<float>(Demand::kInterval);
+    float carried = 0;
+    for (Amounts& interval : intervals) {
+      const float wanted = interval[resource] + carried;
+      interval[resource] = std::min(wanted, most);
+      carried = wanted - interval[resource];
+    }
+    intervals.back()[resource] += carried;
+  }
+}
+
+}  // namespace
+
+double DemandProfile::total(Resource resource) const {
+  double sum = 0;
+  for (const auto& cta : intervals)
+    for (const Amounts& amounts : cta) sum += amounts[static_cast<size_t>(resource)];
+  return sum;
+}
+
+void Demand::begin(uint32_t ctas, Cycle start) {
+  ctas_.assign(ctas, {});
+  start_ = start;
+}
+
+DemandProfile Demand::profile(Cycle duration) const {
+  DemandProfile result{.duration = duration, .interval = kInterval, .intervals = ctas_};
+  const size_t count = std::max<size_t>(1, ceil_div(duration, kInterval));
+  size_t merged = 1;
+  while (ceil_div(count, merged) > kMostIntervals) merged *= 2;
+  result.interval = kInterval * merged;
+  for (std::vector<Amounts>& intervals : result.intervals) {
+    if (intervals.empty()) continue;
+    // What was asked for at the very end may be served behind it.
+    while (intervals.size() > count) {
+      const Amounts last = intervals.back();
+      intervals.pop_back();
+      for (size_t resource = 0; resource < kResources; ++resource)
+        intervals.back()[resource] += last[resource];
+    }
+    intervals.resize(count);
+    spread(intervals);
+    for (size_t i = 0; i < count && merged > 1; ++i) {
+      const Amounts amounts = intervals[i];
+      if (i % merged == 0) intervals[i / merged] = {};
+      for (size_t resource = 0; resource < kResources; ++resource)
+        intervals[i / merged][resource] += amounts[resource];
+    }
+    intervals.resize(ceil_div(count, merged));
+  }
+  return result;
+}
+
+}  // namespace bw::sim

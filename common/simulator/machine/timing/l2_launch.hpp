@@ -1,0 +1,168 @@
+#pragma once
+/// \file
+/// The L2 cache and the memory during one launch: what each cluster finds there, and its share of
+/// the chip's bandwidth.
+///
+/// Clusters that cannot see each other run on any host thread in any order, so none may depend on
+/// what another is just doing. A cluster finds in the cache what was there before the launch, what
+/// it has used itself and what clusters long before it have used. In a launch of one wave all
+/// clusters run the same program at the same time: each waits for its share of the bandwidth. In a
+/// launch of several waves they are out of step: their demand is added up behind the run
+/// (launch_time.hpp).
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "common/simulator/machine/timing/demand.hpp"
+#include "common/simulator/machine/timing/l2_cache.hpp"
+#include "common/simulator/machine/timing/l2_view.hpp"
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+class DeviceMemory;
+struct TimingTable;
+
+/// A cluster's part of a bandwidth: a bucket that runs empty at the rate that the cluster may have.
+class BandwidthShare {
+ public:
+  /// `busy` cycles of the share are asked for at a time; in how many cycles all that was asked for
+  /// is done.
+  double take(Cycle at, double busy);
+  /// How much of the time before the last call the share was busy, 0 to 1: recent times count most.
+  [[nodiscard]] double load() const;
+
+ private:
+  Cycle last_ = 0;
+  double backlog_ = 0;
+  double recent_ = 0;
+};
+
+/// What one cluster has used and still waits for.
+struct L2ClusterState {
+  /// A page of the device's memory.
+  struct Page {
+    uint64_t number = 0;                ///< address / kL2PageBytes
+    L2Lines used;                       ///< by this cluster
+    L2Lines new_used;                   ///< of them, not told to the launch yet
+    L2Lines new_brought;                ///< of them, not found in the cache
+    L2Lines new_written;                ///< of them, written
+    const L2Lines* in_cache = nullptr;  ///< what others have left there
+    uint64_t looked_up = 0;             ///< in which step `in_cache` was looked up
+    size_t allocation = 0;              ///< in `allocations`
+    bool is_new = false;                ///< whether it is in `new_pages`
+  };
+  /// An allocation and what the cluster has had brought in of it.
+  struct Brought {
+    uint64_t address = 0;        ///< of the allocation
+    uint64_t size_bytes = 0;     ///< of it
+    uint64_t brought_bytes = 0;  ///< by this cluster
+    double own_part = 1;         ///< of what it misses: the rest is brought in by others
+  };
+
+  L2Launch* launch = nullptr;                     ///< whose cluster it is
+  Demand* demand = nullptr;                       ///< what it asks for
+  uint64_t cluster = 0;                           ///< its number
+  std::shared_ptr<const L2LineMap> before;        ///< the cache's lines; null in lockstep
+  std::deque<Page> pages;                         ///< in the order of first use
+  std::unordered_map<uint64_t, Page*> by_number;  ///< of them
+  std::array<Page*, 64> recent{};                 ///< by the low bits of the number
+  std::vector<Page*> new_pages;                   ///< with something not told to the launch yet
+  std::vector<Brought> allocations;               ///< that it has used
+  BandwidthShare l2;                              ///< its share of the cache's bandwidth
+  BandwidthShare hbm;                             ///< its share of the memory's bandwidth
+  uint64_t hit_bytes = 0;                         ///< of all its accesses
+  uint64_t miss_bytes = 0;                        ///< likewise
+};
+
+/// The cache and the memory as the clusters of one launch share them.
+class L2Launch {
+ public:
+  /// What is known of the launch before it starts.
+  struct Shape {
+    uint64_t clusters = 1;          ///< in all
+    uint64_t resident = 1;          ///< at once
+    uint32_t ctas_per_cluster = 1;  ///< of each
+    bool lockstep = false;          ///< they advance together and are told to `step`
+  };
+
+  /// `cache` is what the device's cache holds; the launch changes it. Both outlive it.
+  L2Launch(const TimingTable& times, L2Cache& cache, const DeviceMemory& memory, Shape shape);
+
+  /// Whether the first cluster has to have run before others start: what it has brought in tells
+  /// which part of the memory each of them brings in.
+  [[nodiscard]] bool wants_a_pilot() const {
+    return shares_ && !shape_.lockstep && shape_.clusters > 1;
+  }
+
+  /// A cluster starts. Waits, where there are several waves, for clusters long before it to end.
+  /// Any host thread.
+  std::unique_ptr<L2ClusterState> start(uint64_t cluster, Demand& demand);
+  /// It has ended, in whatever way. Any host thread.
+  void finish(uint64_t cluster, L2View& view);
+  /// The launch has failed: nobody waits any more.
+  void give_up();
+  /// Lockstep: between two steps, with the views of all clusters that run, in their order.
+  void step(const std::vector<L2View*>& running);
+
+  /// An access of a cluster; see L2View::touch_rows.
+  L2Touch touch_rows(L2ClusterState& state, uint64_t first, uint64_t row_bytes,
+                     uint64_t pitch_bytes, uint64_t rows, Cycle at, L2Path path) const;
+
+  /// Behind the run: the memory's part of a cluster's demand becomes what it has brought in and
+  /// written back itself, as far as others of its wave have not.
+  void correct(uint64_t cluster, DemandProfile& profile) const;
+
+  /// Bytes of all accesses that were in the cache, and that were not.
+  [[nodiscard]] uint64_t hit_bytes() const { return hit_bytes_; }
+  /// See hit_bytes.
+  [[nodiscard]] uint64_t miss_bytes() const { return miss_bytes_; }
+
+ private:
+  struct Wave {
+    uint64_t asked_bytes = 0;    ///< that its clusters did not find
+    uint64_t brought_bytes = 0;  ///< of them, counted once
+  };
+
+  [[nodiscard]] const L2Lines* in_cache(L2ClusterState& state, L2ClusterState::Page& page) const;
+  L2ClusterState::Page& page_of(L2ClusterState& state, uint64_t number) const;
+  /// Tells the cache what a cluster has used since the last time. Bytes to be written back.
+  uint64_t merge(L2ClusterState& state, Wave& wave);
+  void merge_in_order();
+  void learn_from_pilot(const L2ClusterState& state);
+  void set_running(uint64_t clusters);
+
+  const TimingTable& times_;
+  L2Cache& cache_;
+  const DeviceMemory& memory_;
+  Shape shape_;
+  uint64_t batch_ = 0;   ///< clusters that see the same of those before them
+  bool shares_ = false;  ///< whether clusters wait for their share of the bandwidth
+  double dirty_share_ = 0;
+  double l2_cycles_per_byte_ = 0;   ///< of a cluster's share; 0: it does not wait
+  double hbm_cycles_per_byte_ = 0;  ///< likewise
+  uint64_t step_ = 1;
+  double own_part_ = 1;  ///< lockstep: of what clusters miss, what is brought in
+  std::unordered_map<uint64_t, double> own_parts_;  ///< by allocation, from the pilot
+
+  std::mutex mutex_;
+  std::condition_variable merged_;
+  bool gives_up_ = false;
+  std::map<uint64_t, std::unique_ptr<L2ClusterState>> ended_;  ///< not merged yet
+  uint64_t next_merged_ = 0;                                   ///< the first that has not ended
+  std::map<uint64_t, std::shared_ptr<const L2LineMap>> seen_;  ///< by the batch that may see it
+  std::vector<Wave> waves_;
+  std::vector<uint64_t> written_back_bytes_;  ///< by cluster
+  uint64_t hit_bytes_ = 0;
+  uint64_t miss_bytes_ = 0;
+};
+
+}  // namespace bw::sim

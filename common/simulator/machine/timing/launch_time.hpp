@@ -1,0 +1,39 @@
+#pragma once
+/// \file
+/// How long a launch takes whose clusters ran one by one: a fluid simulation of what they asked of
+/// the SMs and of the chip.
+///
+/// Clusters take the places of the machine in their order. What the clusters that are there at one
+/// time want of an SM (issue slots, shared memory, tensor cores) they get in the order of their
+/// age, what they want of the chip (L2, memory) in equal parts; who gets less than he wants takes
+/// longer.
+
+#include <cstdint>
+#include <span>
+
+#include "common/simulator/machine/timing/demand.hpp"
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+/// What there is to share.
+struct LaunchCapacity {
+  uint64_t places = 1;            ///< clusters that are resident at once
+  uint32_t ctas_per_cluster = 1;  ///< of each
+  uint32_t sms = 1;               ///< CTA r of the cluster in place p is on SM (p * CTAs + r) % sms
+  Amounts a_cycle{};              ///< of each resource: of an SM, or of the chip
+  Cycle turnover = 0;  ///< from the end of a cluster until the next one in its place begins
+};
+
+/// How a launch went.
+struct LaunchTime {
+  Cycle cycles = 0;                       ///< from the first start to the last end
+  std::array<double, kResources> busy{};  ///< how much of each resource was used, 0 to 1
+};
+
+/// The time of a launch of clusters with these profiles. The same in every run: only their order
+/// counts.
+[[nodiscard]] LaunchTime launch_time(std::span<const DemandProfile> clusters,
+                                     const LaunchCapacity& capacity);
+
+}  // namespace bw::sim

@@ -1,0 +1,136 @@
+/// \file
+/// The fluid simulation of a launch on cases that can be worked out by hand.
+#include "common/simulator/machine/timing/launch_time.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace bw::sim::test {
+namespace {
+
+constexpr Cycle kInterval = 512;
+constexpr auto kTensor = static_cast<size_t>(Resource::tensor_cycles);
+constexpr auto kSlots = static_cast<size_t>(Resource::issue_slots);
+constexpr auto kL2 = static_cast<size_t>(Resource::l2_bytes);
+constexpr auto kHbm = static_cast<size_t>(Resource::hbm_bytes);
+/// Steps of the simulation are 32 cycles or longer.
+constexpr double kStepError = 64;
+
+/// One CTA that wants so much of a resource in each of its intervals.
+DemandProfile cluster(size_t resource, const std::vector<float>& amounts) {
+  DemandProfile profile{
+      .duration = amounts.size() * kInterval, .interval = kInterval, .intervals = {{}}};
+  for (const float amount : amounts) {
+    profile.intervals.front().push_back({});
+    profile.intervals.front().back()[resource] = amount;
+  }
+  return profile;
+}
+
+DemandProfile steady(size_t resource, float a_cycle, size_t intervals = 16) {
+  return cluster(resource, std::vector<float>(intervals, a_cycle * kInterval));
+}
+
+LaunchCapacity machine(uint64_t places, uint32_t sms) {
+  return {.places = places, .ctas_per_cluster = 1, .sms = sms, .a_cycle = {4, 1, 1, 100, 50}};
+}
+
+double cycles(const std::vector<DemandProfile>& clusters, const LaunchCapacity& capacity) {
+  return static_cast<double>(launch_time(clusters, capacity).cycles);
+}
+
+TEST(LaunchTime, AClusterAloneTakesItsOwnTime) {
+  EXPECT_EQ(launch_time(std::vector{steady(kHbm, 50)}, machine(8, 8)).cycles, 16 * kInterval);
+}
+
+TEST(LaunchTime, TwoThatWantTheWholeMemoryTakeTwiceAsLong) {
+  for (const size_t resource : {kL2, kHbm}) {
+    const float all = resource == kL2 ? 100 : 50;
+    EXPECT_NEAR(cycles({steady(resource, all), steady(resource, all)}, machine(8, 8)),
+                2 * 16 * kInterval, kStepError);
+  }
+}
+
+TEST(LaunchTime, WhoWantsSomethingElseIsNotInTheWay) {
+  const std::vector two = {steady(kHbm, 50), steady(kL2, 100)};
+  EXPECT_EQ(launch_time(two, machine(8, 8)).cycles, 16 * kInterval);
+}
+
+TEST(LaunchTime, WhoWantsLessThanHisPartIsNotSlowedDown) {
+  // 10 of 50 bytes a cycle; the other has the 40 that are left, and all once it is alone.
+  EXPECT_NEAR(cycles({steady(kHbm, 10), steady(kHbm, 50)}, machine(8, 8)),
+              (16 * kInterval) + (0.2 * 16 * kInterval), kStepError);
+}
+
+TEST(LaunchTime, ABurstTakesLongerAndWhatFollowsComesLater) {
+  std::vector<float> amounts(16, 0);
+  amounts[3] = 2.0F * 50 * kInterval;  // twice what the memory can do meanwhile
+  EXPECT_NEAR(cycles({cluster(kHbm, amounts)}, machine(8, 8)), 17 * kInterval, kStepError);
+  EXPECT_NEAR(cycles({cluster(kHbm, amounts), cluster(kHbm, amounts)}, machine(8, 8)),
+              19 * kInterval, kStepError);
+}
+
+TEST(LaunchTime, TheOlderOfTwoCtasOnAnSmGoesFirst) {
+  // Both want the tensor cores all the time: the older one ends as if it were alone, so the one
+  // that follows in its place begins then and goes behind the second.
+  const std::vector three = {steady(kTensor, 1, 8), steady(kTensor, 1, 8), steady(kSlots, 1, 8)};
+  EXPECT_NEAR(cycles(three, machine(2, 1)), 16 * kInterval, kStepError);
+  // On two SMs nobody is in anybody's way.
+  EXPECT_NEAR(cycles({three[0], three[1]}, machine(2, 2)), 8 * kInterval, kStepError);
+}
+
+TEST(LaunchTime, CtasThatTogetherDoNotFillAnSmDoNotFeelEachOther) {
+  EXPECT_NEAR(cycles({steady(kSlots, 2), steady(kSlots, 2)}, machine(2, 1)), 16 * kInterval, 1);
+  // The older one has its three slots of four, the other one the fourth until then: a third of it.
+  EXPECT_NEAR(cycles({steady(kSlots, 3), steady(kSlots, 3)}, machine(2, 1)),
+              (1 + 2.0 / 3) * 16 * kInterval, kStepError);
+}
+
+TEST(LaunchTime, ClustersThatDoNotFitFollowInWaves) {
+  LaunchCapacity capacity = machine(2, 2);
+  capacity.turnover = 500;
+  EXPECT_EQ(launch_time(std::vector(5, steady(kSlots, 1)), capacity).cycles,
+            (3 * 16 * kInterval) + (2 * 500));
+  // The one behind a short one begins early.
+  const std::vector mixed = {steady(kSlots, 1, 4), steady(kSlots, 1, 16), steady(kSlots, 1, 4)};
+  EXPECT_EQ(launch_time(mixed, capacity).cycles, 16 * kInterval);
+}
+
+TEST(LaunchTime, TheCtasOfAClusterWaitForEachOther) {
+  // The second CTA of the first cluster shares its SM with the first CTA of the second one.
+  DemandProfile pair{.duration = 16 * kInterval, .interval = kInterval, .intervals = {{}, {}}};
+  pair.intervals[0].resize(16);
+  pair.intervals[1].resize(16);
+  for (auto& cta : pair.intervals)
+    for (Amounts& amounts : cta) amounts[kTensor] = kInterval;
+  LaunchCapacity capacity = machine(2, 3);
+  capacity.ctas_per_cluster = 2;
+  EXPECT_NEAR(cycles({pair, pair}, capacity), 2 * 16 * kInterval, kStepError);  // SMs 0 1, 2 0
+  capacity.sms = 4;
+  EXPECT_NEAR(cycles({pair, pair}, capacity), 16 * kInterval, kStepError);
+}
+
+TEST(LaunchTime, TellsHowBusyTheChipWas) {
+  const LaunchTime time = launch_time(std::vector(2, steady(kHbm, 25)), machine(8, 8));
+  EXPECT_NEAR(time.busy[kHbm], 1.0, 0.01);
+  EXPECT_NEAR(time.busy[kL2], 0.0, 0.01);
+}
+
+TEST(LaunchTime, TenThousandClustersTakeNoTime) {
+  const std::vector many(10'000, steady(kL2, 10, 40));
+  LaunchCapacity capacity = machine(264, 132);
+  capacity.turnover = 500;
+  const auto begin = std::chrono::steady_clock::now();
+  const LaunchTime time = launch_time(many, capacity);
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  // All of them ask for ten bytes a cycle, the chip has a hundred.
+  EXPECT_NEAR(static_cast<double>(time.cycles), 10'000.0 * 40 * kInterval / 10, 0.03 * 2e7);
+  EXPECT_LT(std::chrono::duration<double>(taken).count(), 1.0);  // some 0.03 s on an idle core
+}
+
+}  // namespace
+}  // namespace bw::sim::test
