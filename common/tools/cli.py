@@ -144,6 +144,8 @@ examples:
   ./workbook bench plain           warp instructions a second of plain CUDA in the simulator
   ./workbook bench configs         chapter 5's choice of a configuration, in simulated cycles
   ./workbook bench timing          simulated times beside those of an H100, with the deviation
+  ./workbook bench timing --validate -- chapter06 --rows
+                                   the same for chapters, row by row
   ./workbook bench grade           checks of a class a minute, on one worker, two and four
   ./workbook bench hopper          chapter 6's GEMM against cuBLASLt on a Hopper GPU
   ./workbook bench hopper --grid   the device time of 78 shapes, one token to a long prompt
@@ -284,6 +286,9 @@ def _parser():
                        help="what to measure")
     bench.add_argument("--grid", action="store_true",
                        help="with hopper: the whole grid of shapes, device time alone")
+
+    bench.add_argument("--validate", action="store_true",
+                       help="with timing: chapters 1 and 6, to which no constant was fitted")
 
     suite = add("suite", "Compare the race detector with a public suite of faulty kernels.",
                 commands.do_suite)

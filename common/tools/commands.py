@@ -8,7 +8,7 @@ import shlex
 import sys
 
 from . import (build, chapters, elf, gpu_report, machine, packages, private_env, schedules, setup,
-               simulate, toolkit, wheels_for_tests)
+               simulate, timing_validation, toolkit, wheels_for_tests)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
@@ -234,6 +234,8 @@ def do_bench(root, console, arguments):
         if arguments.subject != "hopper":
             raise WorkbookError(f"--grid belongs to `bench hopper`, not to `bench {arguments.subject}`.")
         options = ["--parts", "grid", *options]
+    if arguments.validate:
+        return _validate_times(root, console, arguments)
     if arguments.subject == "hopper":
         chapters.choose_machine(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "gpu")
     if arguments.subject == "timing" and not any(option.startswith(("--against", "--list", "--help"))
@@ -242,6 +244,15 @@ def do_bench(root, console, arguments):
     tools = prepare(root, console, configuration, [target], f"Building {target}")
     return run_in_foreground([str(build.program(root, configuration, target)), *options],
                              env=tools.env)
+
+
+def _validate_times(root, console, arguments):
+    """Simulated times of chapters beside those of a GPU."""
+    if arguments.subject != "timing":
+        raise WorkbookError(f"--validate belongs to `bench timing`, not to `bench {arguments.subject}`.")
+    tools = prepare(root, console, build.SIM, list(timing_validation.CHAPTER_PROGRAMS.values()),
+                    "Building the programs of chapters 1 and 6")
+    return timing_validation.do_validate(root, console, tools, list(arguments.rest))
 
 
 def _recorded_times(root, console):

@@ -32,14 +32,14 @@ uint64_t read_number(const char* name, uint64_t fallback, uint64_t least, uint64
 }
 
 constexpr SummationModel kSummationModels[] = {SummationModel::machine, SummationModel::sequential,
-                                               SummationModel::hopper};
+                                               SummationModel::hopper, SummationModel::none};
 
 SummationModel read_summation(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return SummationModel::machine;
   for (const SummationModel model : kSummationModels)
     if (std::string_view(text) == summation_name(model)) return model;
-  refuse(name, text, "\"machine\", \"sequential\" or \"hopper\"");
+  refuse(name, text, "\"machine\", \"sequential\", \"hopper\" or \"none\"");
 }
 
 struct NamedChecks {
@@ -93,6 +93,8 @@ const char* summation_name(SummationModel model) {
       return "sequential";
     case SummationModel::hopper:
       return "hopper";
+    case SummationModel::none:
+      return "none";
   }
   return "";
 }

@@ -30,9 +30,10 @@ enum class SummationModel : uint8_t {
   machine,     ///< the default of the instruction's machine
   sequential,  ///< one chain of fp32 fused multiply-adds in ascending order of k
   hopper,      ///< as measured on an H100
+  none,        ///< not at all, D stays as it is: for who wants times alone
 };
 
-/// "machine", "sequential", "hopper".
+/// "machine", "sequential", "hopper", "none".
 [[nodiscard]] const char* summation_name(SummationModel model);
 
 /// Of a launch, from the environment.

@@ -17,13 +17,21 @@ class Sequential final : public Accumulation {
   }
 };
 
+class None final : public Accumulation {
+ public:
+  [[nodiscard]] bool sums() const override { return false; }
+  void multiply(const RowTile&, const TileFormats&) const override {}
+};
+
 }  // namespace
 
 const Accumulation& accumulation(SummationModel model) {
   static const Sequential sequential;
   static const HopperAccumulation hopper;
+  static const None none;
   if (model == SummationModel::sequential) return sequential;
   if (model == SummationModel::hopper) return hopper;
+  if (model == SummationModel::none) return none;
   throw SimulationError(Report{FaultCode::setting_invalid,
                                std::string("the summation model \"") + summation_name(model) +
                                    "\" is not part of this build",

@@ -8,6 +8,7 @@
 /// |---|---|---|
 /// | sequential | one chain of fp32 fused multiply-adds in ascending order of k | Blackwell |
 /// | hopper | what an H100 does, step by step | Hopper |
+/// | none | nothing is summed, D stays as it is: times without results | |
 ///
 /// Settings::summation chooses (BW_SIM_ACCUMULATION). What a B200 does nobody here could measure.
 
@@ -63,6 +64,8 @@ class Accumulation {
   Accumulation(const Accumulation&) = delete;
   Accumulation& operator=(const Accumulation&) = delete;
 
+  /// Whether it sums at all: operands need not be read for one that doesn't.
+  [[nodiscard]] virtual bool sums() const { return true; }
   /// Sums one tile. The same bits whatever the host's processor and however K is split into tiles
   /// of whole steps.
   virtual void multiply(const RowTile& tile, const TileFormats& formats) const = 0;

@@ -325,6 +325,7 @@ void multiply(const Accumulation& model, const Product& product, const float* b,
 }  // namespace
 
 void execute_product(std::span<const QueuedMma> batch, Cta& leader, const Accumulation& model) {
+  if (!model.sums()) return;
   const MmaOperation& first = *batch[0].operation;
   const Product product{batch, first, first.shape, first.path(), batch.size() * first.shape.k()};
   decode_b(product, leader);

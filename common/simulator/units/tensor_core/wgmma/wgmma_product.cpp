@@ -257,6 +257,7 @@ void store_tile(const WgmmaOperation& first, Warp& warp, float* tile) {
 
 void execute_wgmma(std::span<const WgmmaOperation> batch, Cta& cta, uint32_t first_warp,
                    const Accumulation& model) {
+  if (!model.sums()) return;
   const WgmmaOperation& first = batch[0];
   const WgmmaForm& form = *first.form;
   const size_t k = batch.size() * form.k();

@@ -1,0 +1,66 @@
+"""What `bench timing --validate` says of simulated and measured times."""
+
+import unittest
+
+from common.tools import timing_validation as validation
+from common.tools.errors import WorkbookError
+from tests.workbook.support import ROOT
+
+
+def row(subject, variant, measured, simulated, fills=True):
+    return validation.Row("chapter06", subject, variant, measured, simulated, fills)
+
+
+class KendallTau(unittest.TestCase):
+    def test_equal_and_reversed_rankings(self):
+        self.assertEqual(validation.kendall_tau([(1, 10), (2, 20), (3, 30)]), 1)
+        self.assertEqual(validation.kendall_tau([(1, 30), (2, 20), (3, 10)]), -1)
+
+    def test_one_pair_of_three_is_swapped(self):
+        self.assertAlmostEqual(validation.kendall_tau([(1, 10), (2, 30), (3, 20)]), 1 / 3)
+
+    def test_what_was_measured_alike_has_no_order(self):
+        self.assertEqual(validation.kendall_tau([(100, 1), (101, 2), (200, 3)]), 1)
+        self.assertIsNone(validation.kendall_tau([(100, 1), (101, 2)]))
+        self.assertIsNone(validation.kendall_tau([(1, 1)]))
+
+
+class Tiles(unittest.TestCase):
+    def test_a_tile_for_every_sm(self):
+        self.assertTrue(validation.fills_chip(4096, 4096, "128x256_2x1"))
+        self.assertFalse(validation.fills_chip(1024, 1024, "128x256_2x1"))
+        self.assertTrue(validation.fills_chip(16, 8448, "16x64_swap"))
+        self.assertFalse(validation.fills_chip(4096, 4096, "auto"))
+
+
+class Summary(unittest.TestCase):
+    def test_mean_worst_and_ranks(self):
+        rows = [row("s", "a", 10, 11), row("s", "b", 20, 19), row("s", "c", 40, 20, fills=False),
+                row("t", "a", 10, 30), row("t", "b", 20, 20), row("t", "c", 30, 10)]
+        text = "\n".join(validation.describe(rows, every=False))
+        self.assertIn("6 rows, mean  55.3 %, worst +200.0 % (t a)", text)
+        self.assertIn("shapes that fill the chip", text)
+        self.assertIn("Kendall's tau 0.00 in the mean, -1.00 at least (2 subjects)", text)
+        self.assertIn("among the simulator's best two on 1 of 2 shapes", text)
+
+    def test_rows_are_printed_when_asked_for(self):
+        lines = validation.describe([row("s", "a", 10, 11)], every=True)
+        self.assertIn("+10.0 %", lines[0])
+
+
+class Recorded(unittest.TestCase):
+    def test_the_recorded_files_hold_every_variant(self):
+        chapter01 = validation.recorded_rows(ROOT, "chapter01")
+        self.assertEqual({line["stages"] for line in chapter01}, set("12345678"))
+        self.assertEqual({line["produce"] for line in chapter01}, {"plain", "bulk", "tensor"})
+        shapes = {(line["m"], line["n"], line["k"])
+                  for line in validation.recorded_rows(ROOT, "chapter06")}
+        self.assertEqual(len(shapes), 20)
+
+    def test_a_file_that_is_not_there(self):
+        with self.assertRaisesRegex(WorkbookError, "h100_chapter07.csv could not be read"):
+            validation.recorded_rows(ROOT, "chapter07")
+
+
+if __name__ == "__main__":
+    unittest.main()
