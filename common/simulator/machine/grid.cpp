@@ -24,7 +24,6 @@
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/timing/l2_launch.hpp"
-#include "common/simulator/machine/timing/launch_time.hpp"
 #include "common/simulator/machine/timing/sm_times.hpp"
 
 namespace bw::sim {
@@ -175,6 +174,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                         .resident = resident_clusters_,
                         .ctas_per_cluster = static_cast<uint32_t>(c.cluster.volume()),
                         .lockstep = lockstep_});
+    if (lockstep_ && resident_clusters_ * c.cluster.volume() > sms)
+      lockstep_time_.emplace(capacity());
   }
   if (c.cooperative) {
     workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");
@@ -358,18 +359,19 @@ void Grid::run_independent(LaunchResult& result) {
       l2_ == nullptr ? time_of_waves(durations, resident_clusters_) : corrected_time(profiles);
 }
 
-Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) const {
+LaunchCapacity Grid::capacity() const {
   const TimingTable& times = *device_.settings().times();
+  return {.places = resident_clusters_,
+          .ctas_per_cluster = static_cast<uint32_t>(configuration_.cluster.volume()),
+          .sms = device_.settings().sm_count,
+          .a_cycle = {SmTimes::kSchedulers, 1, 1, static_cast<float>(times.l2_bytes_per_cycle),
+                      static_cast<float>(times.hbm_bytes_per_cycle)},
+          .turnover = times.cta_turnover};
+}
+
+Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) const {
   for (uint64_t index = 0; index < profiles.size(); ++index) l2_->correct(index, profiles[index]);
-  return launch_time(
-             profiles,
-             {.places = resident_clusters_,
-              .ctas_per_cluster = static_cast<uint32_t>(configuration_.cluster.volume()),
-              .sms = device_.settings().sm_count,
-              .a_cycle = {SmTimes::kSchedulers, 1, 1, static_cast<float>(times.l2_bytes_per_cycle),
-                          static_cast<float>(times.hbm_bytes_per_cycle)},
-              .turnover = times.cta_turnover})
-      .cycles;
+  return launch_time(profiles, capacity()).cycles;
 }
 
 void Grid::run_lockstep(LaunchResult& result) {
@@ -390,6 +392,8 @@ void Grid::run_lockstep(LaunchResult& result) {
   const bool goes_on = device_.settings().checks == Checks::races;
   std::exception_ptr first_fault;
   Cycle last_step = kNever;
+  const TimingTable* const times = device_.settings().times();
+  const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
   HostPool pool(host_threads(), device_.settings().pin_threads);
   while (!running.empty()) {
     const Cycle limit = now_ + costs::kLockstepQuantum;
@@ -483,12 +487,15 @@ void Grid::run_lockstep(LaunchResult& result) {
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       end(*running[i], status[i]);
       if (l2_ != nullptr) l2_->finish(running[i]->index(), running[i]->l2());
+      if (lockstep_time_)
+        lockstep_time_->add(running[i]->demand().profile(statistics.cycles), running[i]->start(),
+                            running[i]->slot());
       uint64_t index = 0;
       // The next cluster lies where this one has lain; what that held of its SMs is given back.
       const uint64_t slot = running[i]->slot();
       running[i].reset();
       if (take_pending_cluster(index))
-        running[i] = std::make_unique<Cluster>(*this, index, slot, now_);
+        running[i] = std::make_unique<Cluster>(*this, index, slot, now_ + turnover);
     }
     const uint64_t waiting =
         result.status == RunStatus::waiting ? running[waiting_index_]->index() : 0;
@@ -518,6 +525,7 @@ void Grid::run_lockstep(LaunchResult& result) {
     }
   }
   if (first_fault) std::rethrow_exception(first_fault);
+  if (lockstep_time_) result.cycles += lockstep_time_->missing();
 }
 
 uint32_t Grid::host_threads() const {

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/machine/settings.hpp"
+#include "common/simulator/machine/timing/launch_time.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -120,6 +122,8 @@ class Grid {
   void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
   void run_lockstep(LaunchResult& result);
+  /// With a timing model: what clusters share.
+  [[nodiscard]] LaunchCapacity capacity() const;
   /// What independent clusters took together, with a timing model.
   [[nodiscard]] Cycle corrected_time(std::vector<DemandProfile>& profiles) const;
 
@@ -137,6 +141,7 @@ class Grid {
   uint64_t next_cluster_ = 0;
   std::vector<std::unique_ptr<SmUnitState>> sms_;  ///< outlives the clusters
   std::unique_ptr<L2Launch> l2_;                   ///< outlives the clusters
+  std::optional<LockstepTime> lockstep_time_;      ///< where several CTAs are on an SM
   std::vector<std::byte> parameters_;
   LaunchResult result_;  ///< of a launch that waits: so far
   std::unique_ptr<ClusterEndings> endings_;

@@ -114,6 +114,21 @@ TEST(LaunchTime, TheCtasOfAClusterWaitForEachOther) {
   EXPECT_NEAR(cycles({pair, pair}, capacity), 16 * kInterval, kStepError);
 }
 
+TEST(LockstepTime, AddsWhatTwoCtasOfAnSmMiss) {
+  LockstepTime none(machine(2, 1));
+  none.add(steady(kTensor, 0.5F), 0, 0);
+  none.add(steady(kTensor, 0.5F), 0, 1);
+  EXPECT_EQ(none.missing(), 0u);
+  LockstepTime all(machine(2, 1));
+  all.add(steady(kTensor, 1), 0, 0);
+  all.add(steady(kTensor, 1), 4 * kInterval, 1);  // 12 intervals at the same time
+  EXPECT_EQ(all.missing(), 12 * kInterval);
+  LockstepTime one_of_two(machine(4, 2));
+  for (const uint64_t place : {uint64_t{0}, uint64_t{1}, uint64_t{2}})
+    one_of_two.add(steady(kTensor, 1), 0, place);
+  EXPECT_EQ(one_of_two.missing(), 16 * kInterval / 2);
+}
+
 TEST(LaunchTime, TellsHowBusyTheChipWas) {
   const LaunchTime time = launch_time(std::vector(2, steady(kHbm, 25)), machine(8, 8));
   EXPECT_NEAR(time.busy[kHbm], 1.0, 0.01);

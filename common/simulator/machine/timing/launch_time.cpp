@@ -220,6 +220,42 @@ class Simulation {
 
 }  // namespace
 
+void LockstepTime::add(const DemandProfile& profile, Cycle start, uint64_t place) {
+  const size_t parts = profile.interval / Demand::kInterval;
+  const size_t first = start / Demand::kInterval;
+  for (size_t cta = 0; cta < profile.intervals.size(); ++cta) {
+    const size_t sm = (place * capacity_.ctas_per_cluster + cta) % capacity_.sms;
+    const std::vector<Amounts>& amounts = profile.intervals[cta];
+    if (intervals_.size() < first + amounts.size() * parts)
+      intervals_.resize(first + amounts.size() * parts);
+    for (size_t i = 0; i < amounts.size() * parts; ++i) {
+      auto& sms = intervals_[first + i];
+      sms.resize(capacity_.sms);
+      for (size_t r = 0; r < kSmResources; ++r)
+        sms[sm][r] += amounts[i / parts][r] / static_cast<float>(parts);
+    }
+  }
+}
+
+Cycle LockstepTime::missing() const {
+  constexpr auto kLength = static_cast<double>(Demand::kInterval);
+  double cycles = 0;
+  for (const auto& sms : intervals_) {
+    double sum = 0;
+    size_t busy = 0;
+    for (const auto& sm : sms) {
+      double most = 0;
+      for (size_t r = 0; r < kSmResources; ++r)
+        most = std::max(most, static_cast<double>(sm[r]) /
+                                  (kLength * static_cast<double>(capacity_.a_cycle[r])));
+      busy += most == 0 ? 0 : 1;
+      sum += std::max(0.0, most - 1);
+    }
+    if (busy != 0) cycles += kLength * sum / static_cast<double>(busy);
+  }
+  return static_cast<Cycle>(cycles);
+}
+
 LaunchTime launch_time(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
   return Simulation(clusters, capacity).run();
 }

@@ -7,9 +7,14 @@
 /// time want of an SM (issue slots, shared memory, tensor cores) they get in the order of their
 /// age, what they want of the chip (L2, memory) in equal parts; who gets less than he wants takes
 /// longer.
+///
+/// Clusters that see each other advance together and share the chip while they run. What several of
+/// them want of one SM is added up (LockstepTime).
 
+#include <array>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "common/simulator/machine/timing/demand.hpp"
 #include "common/simulator/machine/types.hpp"
@@ -29,6 +34,22 @@ struct LaunchCapacity {
 struct LaunchTime {
   Cycle cycles = 0;                       ///< from the first start to the last end
   std::array<double, kResources> busy{};  ///< how much of each resource was used, 0 to 1
+};
+
+/// What clusters that advance together want of the SMs. The time that is missing is the mean of the
+/// SMs': they wait for each other.
+class LockstepTime {
+ public:
+  /// For that machine.
+  explicit LockstepTime(const LaunchCapacity& capacity) : capacity_(capacity) {}
+  /// A cluster has run from `start` on in that place.
+  void add(const DemandProfile& profile, Cycle start, uint64_t place);
+  /// How much longer the launch takes than its clusters, whose CTAs had an SM each.
+  [[nodiscard]] Cycle missing() const;
+
+ private:
+  LaunchCapacity capacity_;
+  std::vector<std::vector<std::array<float, kSmResources>>> intervals_;  ///< by time and SM
 };
 
 /// The time of a launch of clusters with these profiles. The same in every run: only their order
