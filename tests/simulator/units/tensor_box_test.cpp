@@ -292,6 +292,24 @@ std::vector<int> loaded_chunks(MapArguments a, std::array<int32_t, kTensorMapMax
 
 // The expectations below were read off an H200 GPU: the PTX ISA leaves them to figures.
 
+/// Runs name the same bytes as the rows, in the same order.
+TEST(TensorBox, RunsAreTheRowsPutTogether) {
+  std::mt19937 random(11);
+  constexpr int kCases = 200;
+  for (int i = 0; i < kCases; ++i) {
+    Case c = random_case(random, TensorMapType::u16, TensorMapSwizzle::none, 1 + i % 4, true);
+    const TensorBox box = box_of(c);
+    std::vector<uint64_t> of_runs, of_rows;
+    for (const TensorBox::Run& run : box.global_runs())
+      for (uint64_t row = 0; row < run.rows; ++row)
+        for (uint64_t byte = 0; byte < run.row_bytes; ++byte)
+          of_runs.push_back(run.address + row * run.pitch_bytes + byte);
+    for (const TensorBox::Range& row : box.global_rows())
+      for (uint64_t byte = 0; byte < row.size_bytes; ++byte) of_rows.push_back(row.address + byte);
+    ASSERT_EQ(of_runs, of_rows) << "case " << i;
+  }
+}
+
 TEST(TensorBox, ShortRowsKeepTheSwizzleSpan) {
   MapArguments a;
   a.extents = {256, 64};

@@ -52,6 +52,16 @@ MemoryRange global_range(const std::byte* first, uint32_t bytes) {
   return {AddressSpace::global, 0, reinterpret_cast<uint64_t>(first), bytes};
 }
 
+/// With a timing model: what the engine asks the L2 cache for.
+CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2Path path) {
+  CopyRows row{.rows = 1, .row_bytes = 0};
+  if (strand.cluster->times() != nullptr)
+    row.extra = strand.cluster->l2()
+                    .touch(reinterpret_cast<uint64_t>(first), bytes, strand.time, path)
+                    .extra;
+  return row;
+}
+
 void combine(const BulkForm& form, std::byte* destination, const std::byte* source,
              uint32_t bytes) {
   if (form.reduces)
@@ -70,6 +80,7 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
                 kBulkAlignmentBytes, Access::read);
     TmaLoad load(site);
     const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
+    load.rows = row_of(strand, source, bytes, L2Path::tma_load);
     load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
       for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
     };
@@ -126,6 +137,7 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
       require_written(site, *source.cta, source.offset_bytes, bytes, "this copies");
     TmaStore store(site);
     store.bytes = bytes;
+    store.rows = row_of(strand, destination, bytes, L2Path::tma_store);
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
     store.read = [offset = source.offset_bytes, bytes](const std::byte* window,
@@ -158,14 +170,16 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
   return Flow::next;
 }
 
-/// A hint: only its operands are checked.
+/// A hint: its operands are checked, and it brings its bytes into the L2 cache.
 Flow prefetch(Strand& strand, const Instruction& instruction, LaneMask active) {
   const BulkForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
     const Site site{strand, instruction, lane_bit(lane)};
     const uint32_t bytes = checked_size(strand, instruction, lane, form);
-    (void)resolve(site, AddressSpace::global, form.source.of(strand, instruction, lane), bytes,
-                  kBulkAlignmentBytes, Access::read);
+    const std::byte* const source =
+        resolve(site, AddressSpace::global, form.source.of(strand, instruction, lane), bytes,
+                kBulkAlignmentBytes, Access::read);
+    static_cast<void>(row_of(strand, source, bytes, L2Path::tma_load));
   });
   return Flow::next;
 }

@@ -98,11 +98,16 @@ void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uin
                     uint32_t shared_bytes, std::vector<MemoryRange> destinations);
 
 /// Calls body(lane) for each active lane. The engine is given one copy after the other: each lane's
-/// is issued kTmaIssue cycles after the one before.
+/// is issued kTmaIssue cycles after the one before. With a timing model a warp that has parted
+/// takes its time before: the engine's operands stand in registers that only a whole warp computes
+/// with, and are brought there one by one.
 template <class Body>
 void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
+  const TimingTable* const times = strand.cluster->times();
+  if (times != nullptr && active != strand.warp->live) strand.time += times->tma_prepare_cycles;
+  const Cycle issue = times != nullptr ? times->tma_issue_cycles : Cycle{costs::kTmaIssue};
   for (const int lane : lanes_of(active)) {
-    if (lane != lowest_lane(active)) strand.time += costs::kTmaIssue;
+    if (lane != lowest_lane(active)) strand.time += issue;
     body(lane);
   }
 }

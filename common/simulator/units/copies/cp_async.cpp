@@ -14,6 +14,7 @@
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -30,6 +31,7 @@ struct CopyForm {
   uint32_t copy_bytes = 0;
   ValueOperand source_bytes;
   ValueOperand ignore_source;
+  bool in_first_level = true;  ///< .ca: the source may come from the first-level cache
 };
 
 /// The copies of one warp instruction in flight.
@@ -82,6 +84,27 @@ uint32_t source_size(const Strand& strand, const Instruction& instruction, int l
   return bytes;
 }
 
+/// Cycles until the copies are complete. `copies` are of the active lanes, in order.
+Cycle latency_of(Strand& strand, const CopyForm& form, const InFlight& copies, LaneMask active) {
+  if (strand.cluster->times() == nullptr) return costs::kGlobalLoad;
+  const std::byte* sources[kWarpLanes];
+  const std::byte* destinations[kWarpLanes];
+  LaneMask reading = 0;
+  size_t next = 0;
+  for (const int lane : lanes_of(active)) {
+    const InFlight::Copy& copy = copies.copies[next++];
+    sources[lane] = copy.source;
+    destinations[lane] = copy.destination;
+    if (copy.source != nullptr) reading |= lane_bit(lane);
+  }
+  const Cycle issued = strand.time;
+  const Cycle done = access_times::copy(
+      strand, form.in_first_level ? access_times::Place::global : access_times::Place::global_l2,
+      {.active = reading, .bytes = form.copy_bytes, .own = sources},
+      {.active = active, .bytes = form.copy_bytes, .own = destinations});
+  return done - issued;
+}
+
 Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
   const auto& form = *static_cast<const CopyForm*>(instruction.detail);
   auto in_flight = std::make_shared<InFlight>();
@@ -107,7 +130,9 @@ Flow copy(Strand& strand, const Instruction& instruction, LaneMask active) {
     strand.cluster->tell(&Observer::on_copy, CopyEvent{CopyEvent::Stage::issued, in_flight->origin,
                                                        strand.time, *in_flight->description});
   }
-  strand.cluster->after(strand.time, costs::kGlobalLoad, [in_flight, cta](Cycle now) {
+  const Cycle issued = strand.time;
+  const Cycle latency = latency_of(strand, form, *in_flight, active);
+  strand.cluster->after(issued, latency, [in_flight, cta](Cycle now) {
     if (cta->exited)
       fault_at_isa(*cta->cluster, in_flight->origin, FaultCode::copy_outlives_cta, [] {
         return Fault{.code = FaultCode::copy_outlives_cta,
@@ -209,6 +234,7 @@ void bind_copy(Binder& b) {
   if (size != kLargestCopyBytes && (cached_in_l2_only || (size != 4 && size != 8)))
     b.refuse(fmt::format("has cp-size {}", size), "cp-size is 16 with .cg and 4, 8 or 16 with .ca");
   form.copy_bytes = static_cast<uint32_t>(size);
+  form.in_first_level = !cached_in_l2_only;
   const bool has_policy = b.modifiers.has("L2::cache_hint");
   size_t next = 3;
   if (b.count() > next + (has_policy ? 1 : 0)) {

@@ -292,6 +292,26 @@ std::vector<TensorBox::Range> TensorBox::global_rows() const {
   return rows;
 }
 
+std::vector<TensorBox::Run> TensorBox::global_runs() const {
+  std::vector<Run> runs;
+  if (valid_begin_ == valid_end_) return runs;
+  const uint64_t row_bytes = valid_end_ - valid_begin_;
+  for_each_row([&](uint64_t global, bool inside) {
+    if (!inside) return;
+    const uint64_t address = global + valid_begin_;
+    if (!runs.empty()) {
+      Run& last = runs.back();
+      if (last.rows == 1 && address > last.address) last.pitch_bytes = address - last.address;
+      if (address == last.address + last.rows * last.pitch_bytes) {
+        ++last.rows;
+        return;
+      }
+    }
+    runs.push_back({address, row_bytes, row_bytes, 1});
+  });
+  return runs;
+}
+
 void TensorBox::gather_row(uint64_t address, std::byte* row) const {
   const auto* const source = reinterpret_cast<const std::byte*>(address);
   const int64_t step = row_step_bytes();

@@ -63,6 +63,16 @@ class TensorBox {
   /// The same, row by row without gaps.
   [[nodiscard]] std::vector<Range> global_rows() const;
 
+  /// Rows that follow each other at one distance.
+  struct Run {
+    uint64_t address = 0;      ///< of the first row's first byte
+    uint64_t row_bytes = 0;    ///< of each, from the first to the last
+    uint64_t pitch_bytes = 0;  ///< from row to row
+    uint64_t rows = 0;         ///< how many
+  };
+  /// The box's rows inside of the tensor.
+  [[nodiscard]] std::vector<Run> global_runs() const;
+
   /// Whether all of the box's bytes in shared memory lie inside of the tensor, without gaps.
   [[nodiscard]] bool lies_inside() const;
 

@@ -1,5 +1,6 @@
 /// \file
 /// cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and the prefetches that take tensor maps.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -249,6 +250,18 @@ void describe_box(CopyDescription* copy, const Strand& strand, const TensorBox& 
     (copy->*rows).push_back({AddressSpace::global, 0, row.address, row.size_bytes});
 }
 
+/// With a timing model: what the engine asks the L2 cache for.
+CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
+  CopyRows rows{.rows = box.rows(), .row_bytes = box.row_bytes()};
+  if (strand.cluster->times() == nullptr) return rows;
+  for (const TensorBox::Run& run : box.global_runs()) {
+    const L2Touch touch = strand.cluster->l2().touch_rows(
+        run.address, run.row_bytes, run.pitch_bytes, run.rows, strand.time, path);
+    rows.extra = std::max(rows.extra, touch.extra);
+  }
+  return rows;
+}
+
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
@@ -259,6 +272,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     TmaLoad load({strand, instruction, lane_bit(lane)});
     const uint32_t offset = resolve_target(
         form.target, box->shared_bytes(), kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
+    load.rows = rows_of(strand, *box, L2Path::tma_load);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
@@ -288,6 +302,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
       require_written(site, *source.cta, source.offset_bytes, box->shared_bytes(), "this copies");
     TmaStore store(site);
     store.bytes = box->transfer_bytes();
+    store.rows = rows_of(strand, *box, L2Path::tma_store);
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
     store.read = [box, offset = source.offset_bytes](const std::byte* window,
@@ -310,14 +325,15 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
   return Flow::next;
 }
 
-/// A hint: only its operands are checked.
+/// A hint: its operands are checked, and it brings its box into the L2 cache.
 Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
     const TensorMap map = read_map(strand, instruction, lane, form.map);
     check_map(strand, instruction, lane, map, form);
-    check_global(strand, instruction, lane, read_box(strand, instruction, lane, map, form),
-                 Access::read);
+    const TensorBox box = read_box(strand, instruction, lane, map, form);
+    check_global(strand, instruction, lane, box, Access::read);
+    static_cast<void>(rows_of(strand, box, L2Path::tma_load));
   });
   return Flow::next;
 }

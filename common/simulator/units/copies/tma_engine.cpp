@@ -24,6 +24,16 @@ Cycle occupancy(uint32_t bytes, Cycle cycles_per_kb) {
   return ceil_div(bytes * cycles_per_kb, kBytesPerKb);
 }
 
+// A row of a box of many bytes: what the published law of a B200 counts.
+constexpr uint32_t kWideRowBytes = 512;
+constexpr uint32_t kMostWideRows = 2;
+
+/// What the engine takes for a copy's bytes, or for its rows where they are short.
+Cycle moving_cycles(uint32_t bytes, double bytes_per_cycle, const CopyRows& rows,
+                    const TimingTable& times) {
+  return static_cast<Cycle>(std::max(bytes / bytes_per_cycle, rows.rows * times.tma_row_cycles));
+}
+
 /// On hardware the shared memory lives until the copies that use it are done.
 void check_alive(const Cta* cta, const Site& site, const char* role, const char* fix) {
   if (cta == nullptr || !cta->exited) return;
@@ -50,11 +60,57 @@ void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage, 
 
 }  // namespace
 
-void TmaEngine::load(TmaLoad load, Cycle now) {
+Cycle TmaEngine::load_latency(const TmaLoad& load, Cycle now) {
+  if (cta_.cluster->times() != nullptr) return modelled_load_latency(load, now);
   load_free_ = std::max(load_free_, now) + occupancy(load.bytes, costs::kTmaLoadPerKb);
   const bool is_local = load.source != nullptr;
   const Cycle base = is_local ? costs::kRemoteArrive : costs::kTmaLoadBase;
-  const Cycle latency = load_free_ - now + base;
+  return load_free_ - now + base;
+}
+
+Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
+  const TimingTable& times = *cta_.cluster->times();
+  const Cycle busy = times.tma_box_cycles +
+                     moving_cycles(load.bytes, times.tma_load_bytes_per_cycle, load.rows, times);
+  const Cycle begin = loads_.take(now, busy);
+  Cycle arrives = begin + busy;
+  if (load.source != nullptr) {
+    units_of(*load.source).sm_memory.pass(begin, ceil_div(load.bytes, kSharedPassBytes));
+    arrives += times.remote_arrive_cycles;
+  } else {
+    const auto short_cycles = static_cast<Cycle>(load.bytes / times.tma_short_load_bytes_per_cycle);
+    const uint32_t wide_rows =
+        std::min((std::max(load.rows.row_bytes, 1u) - 1) / kWideRowBytes, kMostWideRows);
+    arrives = std::max(arrives + times.tma_load_cycles,
+                       begin + short_cycles + times.tma_short_load_cycles) +
+              wide_rows * times.tma_wide_row_cycles + load.rows.extra;
+  }
+  Cycle written = arrives;
+  const Cycle passes = ceil_div(load.bytes, kSharedPassBytes);
+  for (const Cta* const cta : load.destinations)
+    written = std::max(written,
+                       units_of(*cta).sm_memory.pass(arrives - std::min(arrives, passes), passes));
+  return written - now;
+}
+
+Cycle TmaEngine::store_latency(const TmaStore& store, Cycle now) {
+  if (cta_.cluster->times() != nullptr) return modelled_store_latency(store, now);
+  store_free_ = std::max(store_free_, now) + occupancy(store.bytes, costs::kTmaStorePerKb);
+  return store_free_ - now + costs::kTmaStoreBase;
+}
+
+Cycle TmaEngine::modelled_store_latency(const TmaStore& store, Cycle now) {
+  const TimingTable& times = *cta_.cluster->times();
+  const Cycle busy = times.tma_box_cycles +
+                     moving_cycles(store.bytes, times.tma_store_bytes_per_cycle, store.rows, times);
+  SmMemory& memory = units_of(cta_).sm_memory;
+  const Cycle begin = memory.to_l2.take(stores_.take(now, busy), busy);
+  const Cycle read = memory.pass(begin, ceil_div(store.bytes, kSharedPassBytes));
+  return std::max(begin + busy + times.tma_store_cycles + store.rows.extra, read) - now;
+}
+
+void TmaEngine::load(TmaLoad load, Cycle now) {
+  const Cycle latency = load_latency(load, now);
   tell(load.description, CopyEvent::Stage::issued, load.site, now);
   auto shared = std::make_shared<TmaLoad>(std::move(load));
   cta_.cluster->after(now, latency, [shared](Cycle at) {
@@ -84,8 +140,7 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
 }
 
 void TmaEngine::store(TmaStore store, Cycle now) {
-  store_free_ = std::max(store_free_, now) + occupancy(store.bytes, costs::kTmaStorePerKb);
-  const Cycle latency = store_free_ - now + costs::kTmaStoreBase;
+  const Cycle latency = store_latency(store, now);
   struct InFlight {
     TmaStore store;
     std::vector<std::byte> staged;
@@ -107,10 +162,13 @@ void TmaEngine::store(TmaStore store, Cycle now) {
       units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::write,
                                         write_time);
     };
+    const TimingTable* const times = cta->cluster->times();
+    const Cycle write_latency =
+        times != nullptr ? times->tma_store_written_cycles : kStoreWriteLatency;
     if (in_flight->store.ordered)
-      cta->cluster->in_global_order(read_time, kStoreWriteLatency, std::move(write));
+      cta->cluster->in_global_order(read_time, write_latency, std::move(write));
     else
-      cta->cluster->after(read_time, kStoreWriteLatency, std::move(write));
+      cta->cluster->after(read_time, write_latency, std::move(write));
   });
 }
 

@@ -4,7 +4,9 @@
 ///
 /// Times: a load's data moves, and its mbarriers are signalled, when it completes. A store reads
 /// shared memory at one time (its bulk group is then through .read) and writes global memory at a
-/// later one. Loads of one CTA share the engine's bandwidth, and so do stores.
+/// later one. Loads of one CTA share the engine's bandwidth, and so do stores. With a timing model
+/// the engine takes a box row by row, shared memory is passed on both sides, and what the L2 cache
+/// has to fetch comes later.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +15,17 @@
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/units/copies/async_groups.hpp"
 
 namespace bw::sim {
+
+/// What of a copy the timing model looks at. A copy of contiguous bytes is one row.
+struct CopyRows {
+  uint32_t rows = 1;       ///< how many the engine asks for
+  uint32_t row_bytes = 0;  ///< of each
+  Cycle extra = 0;         ///< what the L2 cache adds (L2Touch)
+};
 
 /// A copy into shared memory that completes on mbarriers.
 struct TmaLoad {
@@ -30,6 +40,7 @@ struct TmaLoad {
 
   Site site;                       ///< who issued the copy, for faults at its completion
   uint32_t bytes = 0;              ///< moved, for the latency
+  CopyRows rows;                   ///< the same, with a timing model
   const Cta* source = nullptr;     ///< CTA whose shared memory is read, or nullptr
   std::vector<Cta*> destinations;  ///< CTAs that get the box
   std::vector<Signal> signals;     ///< which barriers it tells
@@ -45,6 +56,7 @@ struct TmaStore {
 
   Site site;                   ///< who issued the copy, for faults at its completion
   uint32_t bytes = 0;          ///< how many bytes
+  CopyRows rows;               ///< the same, with a timing model
   AsyncGroups::Ticket ticket;  ///< its place in its group
   bool ordered = false;        ///< the write is ordered among all clusters of the grid (reductions)
   /// Takes the bytes from shared memory.
@@ -67,9 +79,18 @@ class TmaEngine {
   void store(TmaStore store, Cycle now);
 
  private:
+  /// From issue to completion.
+  [[nodiscard]] Cycle load_latency(const TmaLoad& load, Cycle now);
+  [[nodiscard]] Cycle modelled_load_latency(const TmaLoad& load, Cycle now);
+  /// From issue until shared memory has been read.
+  [[nodiscard]] Cycle store_latency(const TmaStore& store, Cycle now);
+  [[nodiscard]] Cycle modelled_store_latency(const TmaStore& store, Cycle now);
+
   Cta& cta_;
   Cycle load_free_ = 0;  ///< when the engine has moved all loads issued so far
   Cycle store_free_ = 0;
+  Server loads_;  ///< the same with a timing model
+  Server stores_;
 };
 
 }  // namespace bw::sim

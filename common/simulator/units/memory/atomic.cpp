@@ -18,7 +18,9 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
+#include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/memory/atomic_operation.hpp"
+#include "common/simulator/units/synchronisation/release_times.hpp"
 
 namespace bw::sim {
 namespace {
@@ -40,6 +42,8 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
   const size_t bytes = element_bytes * detail.count;
   const int results = detail.has_result ? detail.count : 0;
   LaneAddresses addresses;
+  const std::byte* places[kWarpLanes];
+  bool all_in_global = true;
   bool changes = false;
   for (const int lane : lanes_of(active)) {
     const uint64_t address =
@@ -47,6 +51,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
     addresses[static_cast<size_t>(lane)] = address;
     std::byte* const target = resolve({strand, instruction, lane_bit(lane)}, detail.space, address,
                                       bytes, bytes, Access::read_write);
+    places[lane] = target;
     if (const Cta* const cta = strand.cta;
         target >= cta->shared.data() && target < cta->shared.data() + cta->shared.size()) {
       const Site site{strand, instruction, lane_bit(lane)};
@@ -57,6 +62,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
     const bool in_global =
         detail.space == AddressSpace::global || (detail.space == AddressSpace::generic &&
                                                  space_of_generic(address) == AddressSpace::global);
+    all_in_global &= in_global;
     const AtomicOperation operation =
         in_global ? in_global_memory(detail.operation) : detail.operation;
     for (int element = 0; element < detail.count; ++element) {
@@ -88,6 +94,11 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
       }
     }
   }
+  if (strand.cluster->times() != nullptr)
+    access_times::atomic(strand,
+                         all_in_global ? access_times::Place::global : access_times::Place::shared,
+                         {.active = active, .bytes = static_cast<uint32_t>(bytes), .own = places},
+                         detail.has_result);
   tell_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
               addresses);
   // Trying in vain to take a lock changes nothing.
@@ -112,10 +123,14 @@ Flow execute_atomic(Strand& strand, const Instruction& instruction, LaneMask act
   if (!strand.cluster->grid().lockstep() ||
       all_in_shared(strand, instruction, active, detail.space)) {
     perform(strand, instruction, active);
+    strand.time += release_cycles(strand, instruction);
     return Flow::next;
   }
   Strand* const waiting = &strand;
-  strand.cluster->in_global_order(strand.time, costs::kGlobalAtomic, [=, &instruction](Cycle now) {
+  const TimingTable* const times = strand.cluster->times();
+  const Cycle latency = times != nullptr ? times->global_atomic_latency : costs::kGlobalAtomic;
+  const Cycle issued = strand.time + release_cycles(strand, instruction);
+  strand.cluster->in_global_order(issued, latency, [=, &instruction](Cycle now) {
     perform(*waiting, instruction, active);
     waiting->cluster->wake(*waiting, now);
   });

@@ -17,6 +17,8 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
+#include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/units/synchronisation/release_times.hpp"
 
 namespace bw::sim {
 namespace {
@@ -30,6 +32,7 @@ struct AccessDetail {
   uint8_t element_bytes = 4;
   uint8_t count = 1;  ///< vector elements
   bool sign_extend = false;
+  bool in_first_level = true;  ///< device memory may come from the first-level cache
 };
 
 const AccessDetail& detail_of(const Instruction& instruction) {
@@ -184,10 +187,31 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   return space;
 }
 
+access_times::Place place_of(AddressSpace space, const AccessDetail& detail) {
+  using access_times::Place;
+  if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
+    return Place::shared;
+  if (space == AddressSpace::global || space == AddressSpace::generic)
+    return detail.in_first_level ? Place::global : Place::global_l2;
+  return Place::thread_own;
+}
+
+access_times::LanePlaces places_of(const LanePointers& pointers, LaneMask active,
+                                   const AccessDetail& detail) {
+  return {.active = active,
+          .bytes = uint32_t{detail.element_bytes} * detail.count,
+          .base = pointers.base,
+          .stride_bytes = pointers.stride_bytes,
+          .own = pointers.own};
+}
+
 /// Notes when the values of a load that is issued now arrive. Parameters, constants and the
 /// thread's own memory are taken to be in the nearest cache.
-void note_arrival(Strand& strand, AddressSpace space) {
-  if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
+void note_arrival(Strand& strand, AddressSpace space, LaneMask active, const AccessDetail& detail,
+                  const LanePointers& from) {
+  if (strand.cluster->times() != nullptr)
+    access_times::load(strand, place_of(space, detail), places_of(from, active, detail));
+  else if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
     strand.shared_arrives = std::max(strand.shared_arrives, strand.time + costs::kSharedLoad);
   else if (space == AddressSpace::global || space == AddressSpace::generic)
     strand.global_arrives = std::max(strand.global_arrives, strand.time + costs::kGlobalLoad);
@@ -266,13 +290,19 @@ Flow mark_unwritten(Strand& strand, const Instruction& instruction, const Access
   return had_marks ? Flow::next : strand.cluster->yield_behind(strand, instruction);
 }
 
+/// Of a load or store that other clusters see.
+Cycle strong_access_latency(const Strand& strand) {
+  const TimingTable* const times = strand.cluster->times();
+  return times != nullptr ? times->l2_load_latency : costs::kGlobalLoad;
+}
+
 Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AccessDetail& detail = detail_of(instruction);
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
     strand.cluster->in_global_order(
-        strand.time, costs::kGlobalLoad, [=, &instruction, &detail](Cycle now) {
+        strand.time, strong_access_latency(strand), [=, &instruction, &detail](Cycle now) {
           LanePointers from;
           resolve_lanes(*waiting, instruction, active, detail, Access::read, from);
           transfer_in(*waiting, instruction, active, detail, from);
@@ -281,7 +311,8 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
     return strand.block(WaitKind::global_order, 0, 0);
   }
   LanePointers from;
-  note_arrival(strand, resolve_lanes(strand, instruction, active, detail, Access::read, from));
+  const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::read, from);
+  note_arrival(strand, space, active, detail, from);
   transfer_in(strand, instruction, active, detail, from);
   if (from.unwritten != 0) return mark_unwritten(strand, instruction, detail, active, from);
   return Flow::next;
@@ -299,7 +330,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   LanePointers all;
   all.base = const_cast<std::byte*>(from);
   transfer_in(strand, instruction, active, detail, all);
-  note_arrival(strand, detail.space);
+  note_arrival(strand, detail.space, active, detail, all);
   if (strand.cluster->observed(EventKind::access)) {
     LaneAddresses addresses;
     addresses.fill(address);
@@ -315,7 +346,9 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
 void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
                  const AccessDetail& detail) {
   LanePointers to;
-  resolve_lanes(strand, instruction, active, detail, Access::write, to);
+  const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::write, to);
+  if (strand.cluster->times() != nullptr)
+    access_times::store(strand, place_of(space, detail), places_of(to, active, detail));
   for (int element = 0; element < detail.count; ++element) {
     const Operand& operand = instruction.operands[kData + element];
     const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
@@ -339,7 +372,8 @@ Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask acti
   if (instruction.effect == Effect::grid && strand.cluster->grid().lockstep()) {
     if (strand.resumed()) return Flow::next;
     Strand* const waiting = &strand;
-    strand.cluster->in_global_order(strand.time, costs::kGlobalLoad,
+    strand.cluster->in_global_order(strand.time + release_cycles(strand, instruction),
+                                    strong_access_latency(strand),
                                     [=, &instruction, &detail](Cycle now) {
                                       store_lanes(*waiting, instruction, active, detail);
                                       waiting->cluster->wake(*waiting, now);
@@ -347,6 +381,7 @@ Flow execute_store(Strand& strand, const Instruction& instruction, LaneMask acti
     return strand.block(WaitKind::global_order, 0, 0);
   }
   store_lanes(strand, instruction, active, detail);
+  strand.time += release_cycles(strand, instruction);
   return Flow::next;
 }
 
@@ -381,6 +416,10 @@ AccessDetail access_of(Binder& binder, const ptx::Operand& address) {
   detail.element_bytes = static_cast<uint8_t>(ptx::size_bytes(type));
   detail.sign_extend = ptx::is_signed(type);
   detail.count = element_count(binder);
+  const std::string_view cache = binder.modifiers.get("cache");
+  const MemoryOrder order = binder.modifiers.order();
+  const bool is_weak = order == MemoryOrder::unspecified || order == MemoryOrder::weak;
+  detail.in_first_level = is_weak && cache != "cg" && cache != "cv";
   return detail;
 }
 

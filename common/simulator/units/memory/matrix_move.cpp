@@ -17,6 +17,7 @@
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
+#include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 
@@ -94,17 +95,33 @@ void tell_rows(const Strand& strand, const Instruction& instruction, const Opera
               space_of(instruction), access, false, kRowBytes, addresses);
 }
 
+/// The rows of a load or store, for the timing model: by the lane that gives the address.
+struct RowPlaces {
+  const std::byte* own[kWarpLanes];
+
+  [[nodiscard]] access_times::LanePlaces lanes(int rows) const {
+    return {.active = rows == kWarpLanes ? kAllLanes : (LaneMask{1} << rows) - 1,
+            .bytes = kRowBytes,
+            .own = own};
+  }
+};
+
 /// Operands: one register per matrix, then the address.
 Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
   const int count = instruction.operand_count - 1;
   const Operand& address = instruction.operands[count];
   std::array<Matrix, 4> matrices{};
+  RowPlaces places;
   for (int k = 0; k < count; ++k)
-    for (int row = 0; row < kRows; ++row)
-      std::memcpy(&matrices[static_cast<size_t>(k)][static_cast<size_t>(row)],
-                  row_memory(strand, instruction, address, kRows * k + row, Access::read),
+    for (int row = 0; row < kRows; ++row) {
+      const int lane = kRows * k + row;
+      places.own[lane] = row_memory(strand, instruction, address, lane, Access::read);
+      std::memcpy(&matrices[static_cast<size_t>(k)][static_cast<size_t>(row)], places.own[lane],
                   kRowBytes);
+    }
+  if (strand.cluster->times() != nullptr)
+    access_times::load_matrix(strand, places.lanes(kRows * count));
   tell_rows(strand, instruction, address, kRows * count, Access::read);
   const bool transpose = (instruction.flags & kTranspose) != 0;
   for (int k = 0; k < count; ++k) {
@@ -119,17 +136,23 @@ Flow load_matrices(Strand& strand, const Instruction& instruction, LaneMask acti
 Flow store_matrices(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
   const bool transpose = (instruction.flags & kTranspose) != 0;
-  for (int k = 0; k < instruction.operand_count - 1; ++k) {
+  const int count = instruction.operand_count - 1;
+  RowPlaces places;
+  for (int k = 0; k < count; ++k) {
     const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[k + 1]);
     Matrix matrix{};
     for (int lane = 0; lane < kWarpLanes; ++lane) set_fragment(matrix, lane, transpose, a[lane]);
-    for (int row = 0; row < kRows; ++row)
-      std::memcpy(
-          row_memory(strand, instruction, instruction.operands[0], kRows * k + row, Access::write),
-          &matrix[static_cast<size_t>(row)], kRowBytes);
+    for (int row = 0; row < kRows; ++row) {
+      const int lane = kRows * k + row;
+      std::byte* const memory =
+          row_memory(strand, instruction, instruction.operands[0], lane, Access::write);
+      places.own[lane] = memory;
+      std::memcpy(memory, &matrix[static_cast<size_t>(row)], kRowBytes);
+    }
   }
-  tell_rows(strand, instruction, instruction.operands[0], kRows * (instruction.operand_count - 1),
-            Access::write);
+  if (strand.cluster->times() != nullptr)
+    access_times::store_matrix(strand, places.lanes(kRows * count));
+  tell_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
   strand.cluster->note_progress();
   return Flow::next;
 }
@@ -158,8 +181,9 @@ struct ByteLoad {
 /// The row that `lane` addresses, as one element a byte: 6-bit elements stand in the lower bits of
 /// their byte, 4-bit ones in the middle (PTX ISA, "Optional Decompression").
 ByteRow load_row(Strand& strand, const Instruction& instruction, const Operand& address, int lane,
-                 unsigned element_bits) {
+                 unsigned element_bits, RowPlaces& places) {
   const std::byte* const memory = row_memory(strand, instruction, address, lane, Access::read);
+  places.own[lane] = memory;
   ByteRow row;
   if (element_bits == 8) {
     std::memcpy(row.data(), memory, kRowBytes);
@@ -182,8 +206,11 @@ Flow load_bytes(Strand& strand, const Instruction& instruction, LaneMask active)
   const Operand& address = instruction.operands[registers];
   const unsigned element_bits = static_cast<const ByteLoad*>(instruction.detail)->element_bits;
   std::array<ByteRow, kWarpLanes> memory;
+  RowPlaces places;
   for (int row = 0; row < rows; ++row)
-    memory[static_cast<size_t>(row)] = load_row(strand, instruction, address, row, element_bits);
+    memory[static_cast<size_t>(row)] =
+        load_row(strand, instruction, address, row, element_bits, places);
+  if (strand.cluster->times() != nullptr) access_times::load_matrix(strand, places.lanes(rows));
   tell_rows(strand, instruction, address, rows, Access::read);
   for (int r = 0; r < registers; ++r) {
     uint32_t* const d = strand.lanes<uint32_t>(instruction.operands[r]);
@@ -206,6 +233,7 @@ Flow load_bytes(Strand& strand, const Instruction& instruction, LaneMask active)
 Flow store_bytes(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
   const int count = instruction.operand_count - 1;
+  RowPlaces places;
   for (int k = 0; k < count; ++k) {
     const uint32_t* const a = strand.lanes<uint32_t>(instruction.operands[k + 1]);
     std::array<ByteRow, kRows> columns{};
@@ -216,11 +244,16 @@ Flow store_bytes(Strand& strand, const Instruction& instruction, LaneMask active
         columns[static_cast<size_t>(column)][static_cast<size_t>(row)] =
             static_cast<uint8_t>(a[lane] >> (8 * byte));
       }
-    for (int column = 0; column < kRows; ++column)
-      std::memcpy(row_memory(strand, instruction, instruction.operands[0], kRows * k + column,
-                             Access::write),
-                  columns[static_cast<size_t>(column)].data(), kRowBytes);
+    for (int column = 0; column < kRows; ++column) {
+      const int lane = kRows * k + column;
+      std::byte* const memory =
+          row_memory(strand, instruction, instruction.operands[0], lane, Access::write);
+      places.own[lane] = memory;
+      std::memcpy(memory, columns[static_cast<size_t>(column)].data(), kRowBytes);
+    }
   }
+  if (strand.cluster->times() != nullptr)
+    access_times::store_matrix(strand, places.lanes(kRows * count));
   tell_rows(strand, instruction, instruction.operands[0], kRows * count, Access::write);
   strand.cluster->note_progress();
   return Flow::next;

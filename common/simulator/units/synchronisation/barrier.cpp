@@ -1,5 +1,6 @@
 /// \file
 /// bar, barrier and barrier.cluster (PTX ISA, "bar, barrier", "barrier.cluster").
+#include <algorithm>
 #include <string>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
+#include "common/simulator/units/synchronisation/release_times.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -100,8 +102,19 @@ void bind_reduction(Binder& binder) {
 Flow cluster_arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
   if ((instruction.flags & kAligned) != 0) require_converged(strand, instruction, active);
   const bool releases = (instruction.flags & kRelaxed) == 0;
-  const Cycle performed = releases ? units_of(strand).mbarriers.last_remote_time() : 0;
-  units_of(*strand.cluster).cluster_barrier.arrive(strand, instruction, active, performed);
+  Cycle performed = releases ? units_of(strand).mbarriers.last_remote_time() : 0;
+  ClusterBarrier& barrier = units_of(*strand.cluster).cluster_barrier;
+  const TimingTable* const times = strand.cluster->times();
+  if (times == nullptr || !releases) {
+    barrier.arrive(strand, instruction, active, performed);
+    return Flow::next;
+  }
+  // The arrival comes behind what it waits for.
+  const MemoryScope scope = strand.cluster->size() > 1 ? MemoryScope::cluster : MemoryScope::cta;
+  const Cycle membar = membar_cycles(*times, scope);
+  performed = std::max(performed, strand.time + membar + barrier.latency());
+  barrier.arrive(strand, instruction, active, performed);
+  strand.time += membar;
   return Flow::next;
 }
 

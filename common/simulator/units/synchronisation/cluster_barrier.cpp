@@ -103,10 +103,19 @@ void ClusterBarrier::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) {
       now);
 }
 
+Cycle ClusterBarrier::latency() const {
+  const TimingTable* const times = cluster_.times();
+  if (times == nullptr) return cluster_.size() > 1 ? costs::kClusterBarrier : costs::kBarrier;
+  constexpr uint32_t kFewestCtas = 2;
+  if (cluster_.size() < kFewestCtas) return times->named_barrier_cycles;
+  return times->cluster_barrier_cycles +
+         (cluster_.size() - kFewestCtas) * times->cluster_barrier_cta_cycles;
+}
+
 void ClusterBarrier::complete_if_due(const Origin& last, Cycle now) {
   if (completing_ || arrived_threads_ == 0 || arrived_threads_ != live_threads_) return;
   completing_ = true;
-  const Cycle latency = cluster_.size() > 1 ? costs::kClusterBarrier : Cycle{costs::kBarrier};
+  const Cycle latency = this->latency();
   // Who passes sees what was released to it.
   const Cycle begin = performed_ < latency ? now : std::max(now, performed_ - latency + 1);
   performed_ = 0;

@@ -37,6 +37,8 @@ class ClusterBarrier {
   [[nodiscard]] const WarpState& warp_state(uint32_t cta_rank, uint32_t warp) const;
   /// Phases that are complete.
   [[nodiscard]] uint64_t phase() const { return phase_; }
+  /// From the last arrival to the release.
+  [[nodiscard]] Cycle latency() const;
   /// Threads that have arrived in this phase.
   [[nodiscard]] uint32_t arrived_threads() const { return arrived_threads_; }
 

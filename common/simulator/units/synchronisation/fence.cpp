@@ -2,13 +2,14 @@
 /// fence and membar (PTX ISA 9.0, "membar, fence").
 ///
 /// Threads and units of this machine see one memory in the order of simulated time, so a fence
-/// moves no data and only costs time. The forms are decoded strictly: which proxy and scope a fence
-/// orders is what a race checker looks at.
+/// moves no data and only costs time (with a timing model: by its scope). The forms are decoded
+/// strictly: which proxy and scope a fence orders is what a race checker looks at.
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/synchronisation/release_times.hpp"
 
 namespace bw::sim {
 namespace {
@@ -23,8 +24,24 @@ void tell(const Strand& strand, const Instruction& instruction, uint64_t address
                                   strand.origin(instruction), strand.time, address});
 }
 
+/// What a fence takes beyond its issue.
+Cycle fence_cycles(const Strand& strand, const Instruction& instruction) {
+  const TimingTable* const times = strand.cluster->times();
+  if (times == nullptr) return 0;
+  switch (static_cast<FenceKind>(instruction.flags)) {
+    case FenceKind::mbarrier_init:
+      return 0;
+    case FenceKind::thread:
+    case FenceKind::proxy_tensormap:
+      return membar_cycles(*times, instruction.scope);
+    default:
+      return times->proxy_fence_cycles;
+  }
+}
+
 Flow fence(Strand& strand, const Instruction& instruction, LaneMask) {
   tell(strand, instruction);
+  strand.time += fence_cycles(strand, instruction);
   return Flow::next;
 }
 
@@ -61,6 +78,7 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
     if (lane == lowest_lane(active)) first = address;
   }
   tell(strand, instruction, first);
+  strand.time += fence_cycles(strand, instruction);
   return Flow::next;
 }
 

@@ -445,10 +445,12 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now, const Strand& s
   barrier.pending = static_cast<int32_t>(barrier.expected);
   barrier.expected_tx_bytes = 0;
   barrier.completed_tx_bytes = 0;
+  const TimingTable* const times = cta_.cluster->times();
+  const Cycle seen = now + (times != nullptr ? times->mbarrier_wake_cycles : 0);
   for (const Mbarrier::Waiter& waiter : barrier.waiters) {
     if (!waiter.strand->suspended || waiter.strand->wait_token != waiter.wait_token) continue;
     barrier.observed_phase = barrier.phase;
-    cta_.cluster->wake(*waiter.strand, now);
+    cta_.cluster->wake(*waiter.strand, seen);
   }
   barrier.waiters.clear();
 }
@@ -459,8 +461,9 @@ Cycle MbarrierUnit::last_remote_time() const {
 
 Cycle MbarrierUnit::remote_time(uint32_t target_rank, Cycle now) {
   Cycle& last = state_->last_remote[target_rank % kMaxClusterRanks];
-  const Cycle earliest =
-      now + costs::kRemoteArrive + cta_.cluster->perturbation(costs::kRemoteArrive);
+  const TimingTable* const times = cta_.cluster->times();
+  const Cycle way = times != nullptr ? times->remote_arrive_cycles : costs::kRemoteArrive;
+  const Cycle earliest = now + way + cta_.cluster->perturbation(way);
   last = std::max(last + 1, earliest);
   return last;
 }

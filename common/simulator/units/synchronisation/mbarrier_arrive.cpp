@@ -9,6 +9,7 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/mbarrier_operations.hpp"
+#include "common/simulator/units/synchronisation/release_times.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::mbarrier_operations {
@@ -81,6 +82,14 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
                LaneMask lanes) {
   const int first_lane = lowest_lane(lanes);
   const Operand& destination = instruction.operands[0];
+  const Cycle released = strand.time + release_cycles(strand, instruction);
+  if (place.cta == strand.cta && released > strand.time && destination.sink) {
+    strand.cluster->at(released, [&strand, &instruction, place, value, lanes](Cycle now) {
+      perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes, value, lanes, now, strand,
+                      instruction);
+    });
+    return;
+  }
   if (place.cta == strand.cta) {
     const uint64_t state = perform_arrives(units_of(*place.cta).mbarriers, place.offset_bytes,
                                            value, lanes, strand.time, strand, instruction);
@@ -96,7 +105,7 @@ void arrive_at(Strand& strand, const Instruction& instruction, SharedPlace place
                  "the sink symbol _",
          .fix = "write _ as the destination and wait by parity"});
   }
-  const Cycle arrival = units_of(strand).mbarriers.remote_time(place.cta->rank, strand.time);
+  const Cycle arrival = units_of(strand).mbarriers.remote_time(place.cta->rank, released);
   uint64_t id = kNoOperation;
   if (strand.cluster->observed(EventKind::order)) {
     OrderEvent event{.operation = OrderEvent::Operation::mbarrier_send,
@@ -124,12 +133,14 @@ Flow arrive(Strand& strand, const Instruction& instruction, LaneMask active) {
     const int lane = lowest_lane(active);
     arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
               active);
-    return Flow::next;
+  } else {
+    for (const int lane : lanes_of(active)) {
+      arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane),
+                value_of(lane), lane_bit(lane));
+    }
   }
-  for (const int lane : lanes_of(active)) {
-    arrive_at(strand, instruction, place_of(strand, instruction, operands[1], lane), value_of(lane),
-              lane_bit(lane));
-  }
+  if (const TimingTable* const times = strand.cluster->times())
+    strand.time += times->mbarrier_arrive_cycles + release_cycles(strand, instruction);
   return Flow::next;
 }
 

@@ -123,6 +123,12 @@ void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) 
   strand.cluster->tell(&Observer::on_order, event);
 }
 
+/// What a test of a phase that does not suspend takes beyond its issue.
+Cycle test_cycles(const Strand& strand) {
+  const TimingTable* const times = strand.cluster->times();
+  return times != nullptr && strand.wake == Wake::none ? times->mbarrier_test_cycles : 0;
+}
+
 /// Lanes that wait on one barrier for one phase: the usual case.
 Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask active) {
   const int lane = lowest_lane(active);
@@ -142,6 +148,7 @@ Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask activ
     return flow;
   }
   strand.set_predicate(result, active, complete ? kAllLanes : 0);
+  strand.time += test_cycles(strand);
   return Flow::next;
 }
 
@@ -164,6 +171,7 @@ Flow mixed_wait(Strand& strand, const Instruction& instruction, LaneMask active)
     return flow;
   }
   strand.set_predicate(instruction.operands[0], active, complete);
+  strand.time += test_cycles(strand);
   return Flow::next;
 }
 

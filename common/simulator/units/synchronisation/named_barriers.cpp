@@ -151,13 +151,20 @@ void NamedBarriers::tell(const NamedBarrier& barrier, const Origin& origin, Cycl
   cta_.cluster->tell(&Observer::on_barrier, event);
 }
 
+Cycle NamedBarriers::release_time(const NamedBarrier& barrier, Cycle now) const {
+  const TimingTable* const times = cta_.cluster->times();
+  if (times == nullptr) return now + costs::kBarrierPerWarp * barrier.arrived_warps;
+  return std::max(now, arrivals_.free_at()) + times->named_barrier_cycles;
+}
+
 void NamedBarriers::complete(NamedBarrier& barrier, const Origin& last, Cycle now) {
   tell(barrier, last, now, true, false);
+  const Cycle release = release_time(barrier, now);
   for (const NamedBarrier::Waiter& waiter : barrier.waiters) {
     if (waiter.result != nullptr)
       write_result(barrier, *waiter.strand, *waiter.result, waiter.lanes);
     if (waiter.strand->suspended && waiter.strand->wait_token == waiter.wait_token)
-      cta_.cluster->wake(*waiter.strand, now + costs::kBarrierPerWarp * barrier.arrived_warps);
+      cta_.cluster->wake(*waiter.strand, release);
   }
   barrier.waiters.clear();
   barrier.warps.assign(cta_.warps.size(), {});
@@ -195,9 +202,13 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
   const Origin origin = strand.origin(instruction, lanes);
   tell(barrier, origin, strand.time, false, request.operation != BarrierOperation::arrive);
   if ((warp.live & ~arrival.lanes) == 0) warp_arrived(barrier, arrival);
+  const TimingTable* const times = cta_.cluster->times();
+  if (times != nullptr) arrivals_.take(strand.time, times->named_barrier_warp_cycles);
   if (is_complete(barrier)) {
     const NamedBarrier finished = barrier.reduction ? barrier : NamedBarrier{};
+    const Cycle release = release_time(barrier, strand.time);
     complete(barrier, origin, strand.time);
+    if (times != nullptr && request.operation != BarrierOperation::arrive) strand.time = release;
     if (request.result != nullptr) write_result(finished, strand, *request.result, lanes);
     return Flow::next;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/timing/sm_times.hpp"
 
 namespace bw::sim {
 
@@ -86,8 +87,12 @@ class NamedBarriers {
   void tell(const NamedBarrier& barrier, const Origin& origin, Cycle now, bool completes,
             bool waits) const;
 
+  /// When warps that wait go on, for a barrier that is complete at `now`.
+  [[nodiscard]] Cycle release_time(const NamedBarrier& barrier, Cycle now) const;
+
   Cta& cta_;
   std::array<NamedBarrier, kNamedBarriers> barriers_;
+  Server arrivals_;  ///< with a timing model: one after the other
 };
 
 }  // namespace bw::sim

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_read.hpp"
@@ -17,6 +18,7 @@
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
+#include "common/simulator/units/tensor_core/tensor_core_timing.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -147,6 +149,25 @@ Cycle transfer_cycles(const Form& form) {
   return std::max<Cycle>(form.columns * halves * costs::kTmemLoadPerColumn, costs::kSharedLoad);
 }
 
+/// When a transfer that a warp issues now is done.
+Cycle transfer_end(const Strand& strand, const Form& form, bool is_load) {
+  Cluster& cluster = *strand.cluster;
+  const TimingTable* const times = cluster.times();
+  if (times == nullptr) {
+    const Cycle latency = transfer_cycles(form);
+    return strand.time + latency + cluster.perturbation(latency);
+  }
+  // A quarter of the lanes has its own way; the published numbers are of all four quarters.
+  const uint32_t columns = form.columns * (form.shape == Shape::s16x32bx2 ? 2 : 1);
+  const Cycle moving = ceil_div(columns, times->tmem_columns_per_cycle);
+  Server& quarter =
+      units_of(strand).sm_memory.tensor_memory[strand.warp->index % TensorMemory::kQuarters];
+  const Cycle begin = quarter.take(strand.time, moving);
+  const Cycle latency = is_load ? tensor_core_timing::load_cycles(columns, *times)
+                                : times->tmem_store_cycles + moving;
+  return begin + latency + cluster.perturbation(latency);
+}
+
 /// Tells observers of a load or store, of both halves one by one.
 void tell(const Strand& strand, const Instruction& i, TensorMemoryEvent::Operation operation,
           const Form& form, TensorAddress address, Cycle done) {
@@ -189,9 +210,7 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
     std::fill_n(strand.lanes<uint32_t>(i.operands[r]), kWarpLanes, pattern);
     state.loads.push_back({&i.operands[r], pattern, &i});
   }
-  const Cycle latency = transfer_cycles(form);
-  state.loads_done =
-      std::max(state.loads_done, strand.time + latency + strand.cluster->perturbation(latency));
+  state.loads_done = std::max(state.loads_done, transfer_end(strand, form, true));
   note(state, i, form, address, true, state.loads_done);
   tell(strand, i, TensorMemoryEvent::Operation::load, form, address, state.loads_done);
   return Flow::next;
@@ -275,10 +294,8 @@ Flow execute_store(Strand& strand, const Instruction& i, LaneMask active) {
                 kWarpLanes * sizeof data[0]);
   TensorMemory& memory = units_of(strand).tensor_memory;
   TensorMemory::WarpState& state = memory.warp_state(strand.warp->index);
-  const Cycle latency = transfer_cycles(form);
   // Stores of a warp stay in order.
-  const Cycle done =
-      std::max(state.stores_done, strand.time + latency + strand.cluster->perturbation(latency));
+  const Cycle done = std::max(state.stores_done, transfer_end(strand, form, false));
   state.stores_done = done;
   std::erase_if(state.transfers,
                 [&](const auto& t) { return !t.is_load && t.done <= strand.time; });

@@ -307,6 +307,8 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
                           units_of(strand.cluster->cta(cta.rank + member)).tensor_memory);
     units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)),
                                       std::move(mma));
+    if (const TimingTable* const times = strand.cluster->times())
+      strand.time += times->tcgen05_issue_cycles;
   }
   return Flow::next;
 }

@@ -59,25 +59,52 @@ TensorCore::~TensorCore() = default;
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, MmaOperation operation) {
   if (model_ == nullptr) model_ = &accumulation(cta_.cluster->settings().resolved_summation());
-  const Cycle interval = tensor_core_timing::interval(operation);
-  const Cycle latency = tensor_core_timing::latency(operation);
-  push(now, origin, interval, latency, std::move(operation));
+  const Times times{.interval = tensor_core_timing::interval(operation),
+                    .latency = tensor_core_timing::latency(operation),
+                    .shared_reads = tensor_core_timing::shared_cycles(operation)};
+  const int group = operation.group;
+  push(now, origin, group, times, std::move(operation));
 }
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, const CopyOperation& operation) {
-  push(now, origin, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
+  const Times times{.interval = tensor_core_timing::kCopyInterval,
+                    .latency = tensor_core_timing::kCopyLatency,
+                    .shared_reads = operation.rows * operation.row_bytes / kSharedPassBytes};
+  push(now, origin, operation.group, times, operation);
 }
 
 void TensorCore::enqueue(Cycle now, const Origin& origin, const ShiftOperation& operation) {
-  push(now, origin, tensor_core_timing::kCopyInterval, tensor_core_timing::kCopyLatency, operation);
+  const Times times{.interval = tensor_core_timing::kCopyInterval,
+                    .latency = tensor_core_timing::kCopyLatency};
+  push(now, origin, operation.group, times, operation);
 }
 
-void TensorCore::push(Cycle now, const Origin& origin, Cycle interval, Cycle latency,
+Cycle TensorCore::completion_of(Cycle now, int group, Times times) {
+  Cluster& cluster = *cta_.cluster;
+  const TimingTable* const table = cluster.times();
+  if (table == nullptr) {
+    const Cycle alone = now + times.latency + cluster.perturbation(times.latency);
+    return std::max(alone, last_completion_ + times.interval);
+  }
+  const Cycle begin = std::max(now, free_);
+  free_ = begin + times.interval;
+  for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
+    Cta& cta = cluster.cta(cta_.rank + member);
+    cluster.demand().use(Resource::tensor_cycles, cta.rank, begin, times.interval);
+    // Others may pass shared memory as well.
+    free_ = std::max(free_, units_of(cta).sm_memory.pass(begin, times.shared_reads));
+  }
+  // The published latencies end where a waiter has seen the mbarrier.
+  const Cycle latency = times.latency - table->mbarrier_wake_cycles;
+  const Cycle complete = free_ - times.interval + latency + cluster.perturbation(times.latency);
+  return std::max(complete, last_completion_);
+}
+
+void TensorCore::push(Cycle now, const Origin& origin, int group, Times times,
                       Operation operation) {
   const auto thread = origin.warp * static_cast<uint32_t>(kWarpLanes) +
                       static_cast<uint32_t>(lowest_lane(origin.lanes));
-  const Cycle alone = now + latency + cta_.cluster->perturbation(latency);
-  last_completion_ = std::max(alone, last_completion_ + interval);
+  last_completion_ = completion_of(now, group, times);
   queue_.push_back(
       {last_completion_, std::move(operation), origin, cta_.cluster->next_operation()});
   tell(queue_.back(), false, now);

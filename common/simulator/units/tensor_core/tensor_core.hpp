@@ -147,7 +147,15 @@ class TensorCore {
     uint64_t id = 0;
   };
 
-  void push(Cycle now, const Origin& origin, Cycle interval, Cycle latency, Operation operation);
+  /// What the operation takes, in cycles.
+  struct Times {
+    Cycle interval;          ///< from this to the next
+    Cycle latency;           ///< until it is seen to be complete
+    Cycle shared_reads = 0;  ///< of each SM's shared memory
+  };
+  void push(Cycle now, const Origin& origin, int group, Times times, Operation operation);
+  /// When an operation that is issued now is complete; takes the unit for it.
+  [[nodiscard]] Cycle completion_of(Cycle now, int group, Times times);
   /// Tells observers that an entry is issued (at `now`) or complete.
   void tell(const Entry& entry, bool completes, Cycle now) const;
   void schedule_drain(Cycle time);
@@ -163,6 +171,7 @@ class TensorCore {
   const Accumulation* model_ = nullptr;  ///< chosen when the first MMA is issued
   std::deque<Entry> queue_;
   Cycle last_completion_ = 0;
+  Cycle free_ = 0;  ///< with a timing model: when the next operation may begin
   bool drain_scheduled_ = false;
   std::array<std::optional<CollectedMatrix>, CollectorUse::kBuffers> collected_;
   struct ThreadCompletion {

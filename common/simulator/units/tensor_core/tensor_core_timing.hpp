@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/machine/types.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 
@@ -30,12 +31,17 @@ inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
   return mma.group == 2 && mma.shape.m == 128 ? mma.shape.n / 4 : mma.shape.n / 2;
 }
 
-/// Cycles between two MMAs of a full queue.
-[[nodiscard]] inline Cycle interval(const MmaOperation& mma) {
+/// Cycles for which each SM's shared memory is read.
+[[nodiscard]] inline Cycle shared_cycles(const MmaOperation& mma) {
   const auto group = static_cast<uint32_t>(mma.group);
   const Cycle a_bytes = mma.a_in_tensor_memory ? 0 : mma.shape.m / group * kMmaKBytes;
   const Cycle b_bytes = mma.shape.n / group * mma.shape.b_k_bytes();
-  return std::max<Cycle>(tensor_cycles(mma), (a_bytes + b_bytes) / kSharedBytesPerCycle);
+  return (a_bytes + b_bytes) / kSharedBytesPerCycle;
+}
+
+/// Cycles between two MMAs of a full queue.
+[[nodiscard]] inline Cycle interval(const MmaOperation& mma) {
+  return std::max<Cycle>(tensor_cycles(mma), shared_cycles(mma));
 }
 
 /// Cycles from issue to completion in an idle tensor core.
@@ -51,6 +57,15 @@ inline constexpr Cycle kCopyInterval = 74;  ///< each that follows
   else
     fixed = tensor_memory ? kLatencyPairM128TensorMemoryA : kLatencyPairM128Shared;
   return tensor_cycles(mma) + fixed;
+}
+
+/// With a timing model: cycles of a tcgen05.ld of so many columns. Two loads are published; between
+/// and beyond them the time is taken to be linear.
+[[nodiscard]] inline Cycle load_cycles(uint32_t columns, const TimingTable& times) {
+  constexpr Cycle kFew = 64;
+  const Cycle few = times.tmem_load_64_columns, many = times.tmem_load_128_columns;
+  if (columns <= kFew) return std::max(few * columns / kFew, times.shared_load_latency);
+  return few + (many - few) * (columns - kFew) / kFew;
 }
 
 }  // namespace bw::sim::tensor_core_timing

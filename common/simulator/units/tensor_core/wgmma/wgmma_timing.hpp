@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/machine/types.hpp"
+#include "common/simulator/units/memory/sm_memory.hpp"
 #include "common/simulator/units/tensor_core/wgmma/wgmma_form.hpp"
 
 namespace bw::sim::wgmma_timing {
@@ -22,5 +24,25 @@ inline constexpr Cycle kLatency = 32;  ///< from issue to the first result, beyo
 
 /// Cycles from issue to completion in idle tensor cores.
 [[nodiscard]] inline Cycle latency(const WgmmaForm& form) { return kLatency + interval(form); }
+
+// With a timing model (machine/timing): the table's numbers, and what is read of shared memory.
+
+/// Cycles that the tensor cores need.
+[[nodiscard]] inline Cycle tensor_cycles(const WgmmaForm& form, const TimingTable& times) {
+  return std::max<Cycle>(times.wgmma_least_interval, form.n / 2);
+}
+
+/// Passes of shared memory for the operands.
+[[nodiscard]] inline Cycle shared_passes(const WgmmaForm& form) {
+  const uint32_t a_bytes = form.a_in_registers ? 0 : kWgmmaRows * kMmaKBytes;
+  return (a_bytes + form.n * form.b_row_bytes()) / kSharedPassBytes;
+}
+
+/// Cycles from the end of the product to the end of a wait.
+[[nodiscard]] inline Cycle delivery(const WgmmaForm& form, const TimingTable& times) {
+  constexpr uint32_t kSmallColumns = 16;
+  return form.a_in_registers && form.n <= kSmallColumns ? times.wgmma_small_latency
+                                                        : times.wgmma_latency;
+}
 
 }  // namespace bw::sim::wgmma_timing

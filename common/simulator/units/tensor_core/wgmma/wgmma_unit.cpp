@@ -81,13 +81,31 @@ void WgmmaUnit::issue(const Strand& strand, const Instruction& instruction, Lane
   if (issued.warps == kAllWarps) begin(group, group.executed + place);
 }
 
+Cycle WgmmaUnit::completion(const WgmmaOperation& operation) {
+  Cluster& cluster = *cta_.cluster;
+  const WgmmaForm& form = *operation.form;
+  const TimingTable* const times = cluster.times();
+  if (times == nullptr) {
+    const Cycle latency = wgmma_timing::latency(form);
+    const Cycle alone = operation.issued + latency + cluster.perturbation(latency);
+    tensor_free_ = std::max(alone, tensor_free_ + wgmma_timing::interval(form));
+    return tensor_free_;
+  }
+  const Cycle begin = std::max(operation.issued, tensor_free_);
+  const Cycle multiplied = begin + wgmma_timing::tensor_cycles(form, *times);
+  const Cycle read = units_of(cta_).sm_memory.pass(begin, wgmma_timing::shared_passes(form));
+  tensor_free_ = std::max(multiplied, read);
+  cluster.demand().use(Resource::tensor_cycles, cta_.rank, begin, multiplied - begin);
+  const Cycle delivery = wgmma_timing::delivery(form, *times);
+  last_completion_ =
+      std::max(last_completion_, tensor_free_ + delivery + cluster.perturbation(delivery));
+  return last_completion_;
+}
+
 void WgmmaUnit::begin(Warpgroup& group, uint64_t number) {
   WgmmaOperation& operation = group.queue[number - group.executed];
   Cluster& cluster = *cta_.cluster;
-  const Cycle latency = wgmma_timing::latency(*operation.form);
-  const Cycle alone = operation.issued + latency + cluster.perturbation(latency);
-  operation.completion = std::max(alone, tensor_free_ + wgmma_timing::interval(*operation.form));
-  tensor_free_ = operation.completion;
+  operation.completion = completion(operation);
   tell(operation, false, operation.issued);
   for (WarpState& state : group.warps) {
     if (state.waiter == nullptr || state.target != number + 1) continue;

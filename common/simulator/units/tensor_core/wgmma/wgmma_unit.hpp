@@ -68,6 +68,8 @@ class WgmmaUnit {
   Flow wait_until(Strand& strand, uint64_t target, uint32_t allowed);
   /// All warps have issued MMA `number`.
   void begin(Warpgroup& group, uint64_t number);
+  /// When an MMA that is issued completes; takes the tensor cores for it.
+  [[nodiscard]] Cycle completion(const WgmmaOperation& operation);
   void schedule_drain(uint32_t group, Cycle time);
   void execute_until(Warpgroup& group, Cycle now);
   [[nodiscard]] size_t batch_length(const Warpgroup& group, Cycle now) const;
@@ -76,6 +78,7 @@ class WgmmaUnit {
   Cta& cta_;
   std::deque<Warpgroup> groups_;  ///< by warp / 4; grows on demand
   Cycle tensor_free_ = 0;         ///< when the tensor cores have done all that was begun
+  Cycle last_completion_ = 0;     ///< with a timing model: of all that was begun
 };
 
 /// D of the operations in `batch`, one after the other on the same D, for all warps of a warpgroup.

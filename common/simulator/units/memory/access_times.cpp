@@ -1,0 +1,283 @@
+#include "common/simulator/units/memory/access_times.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "common/simulator/base/bits.hpp"
+#include "common/simulator/units/memory/sm_memory.hpp"
+#include "common/simulator/units/units.hpp"
+
+namespace bw::sim::access_times {
+namespace {
+
+constexpr uint32_t kWordBytes = 4;
+constexpr uint32_t kMostGroups = kSharedPassBytes / kWordBytes;
+constexpr uint32_t kSectorsPerLine = L1Cache::kLineBytes / L1Cache::kSectorBytes;
+
+/// Whether lanes that ask for the same bytes are served together.
+enum class SamePlace : uint8_t { together, one_by_one };
+
+template <SamePlace same_place>
+uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
+  const uint32_t unit = std::max(lanes.bytes, kWordBytes);
+  if (lanes.base != nullptr && lanes.stride_bytes != 0)
+    return std::max(lanes.bytes * kWarpLanes / kSharedPassBytes, 1u);
+  if (lanes.base != nullptr && same_place == SamePlace::together) return 1;
+  // A bank serves one word a pass, and an access of several words meets its banks together: what
+  // counts is the most different units that fall on one group of banks.
+  const uint32_t groups = std::max(kSharedPassBytes / unit, 1u);
+  const int lanes_per_phase = static_cast<int>(groups);
+  uint32_t passes = 0;
+  for (int first = 0; first < kWarpLanes; first += lanes_per_phase) {
+    std::array<int8_t, kMostGroups> last_of_group;
+    std::array<int8_t, kWarpLanes> before;
+    std::array<uint8_t, kMostGroups> depth{};
+    std::array<uint32_t, kWarpLanes> units;
+    last_of_group.fill(-1);
+    uint32_t most = 0;
+    for (int lane = first; lane < std::min(first + lanes_per_phase, kWarpLanes); ++lane) {
+      if ((lanes.active & lane_bit(lane)) == 0) continue;
+      const auto index = static_cast<size_t>(lane);
+      units[index] = static_cast<uint32_t>(lanes.at(lane) - window) / unit;
+      const uint32_t group = units[index] % groups;
+      if constexpr (same_place == SamePlace::together) {
+        int other = last_of_group[group];
+        while (other >= 0 && units[static_cast<size_t>(other)] != units[index])
+          other = before[static_cast<size_t>(other)];
+        if (other >= 0) continue;
+      }
+      before[index] = last_of_group[group];
+      last_of_group[group] = static_cast<int8_t>(lane);
+      most = std::max(most, uint32_t{++depth[group]});
+    }
+    passes += most;
+  }
+  return passes;
+}
+
+/// The CTA in whose shared memory a place lies: mostly the own one.
+const Cta& cta_of(const Strand& strand, const std::byte* place) {
+  const auto holds = [&](const Cta& cta) {
+    return place >= cta.shared.data() && place < cta.shared.data() + cta.shared.size();
+  };
+  if (!holds(*strand.cta))
+    for (const Cta& cta : strand.cluster->ctas())
+      if (holds(cta)) return cta;
+  return *strand.cta;
+}
+
+/// An access waits in the queue of the SM, a warp only for a place there.
+void wait_for_queue(Strand& strand, Cycle begin) {
+  const Cycle depth = strand.cluster->times()->access_queue_cycles;
+  if (begin > strand.time + depth) strand.time = begin - depth;
+}
+
+/// Passes of an access from the strand's time on: when the last of them is through.
+Cycle pass(Strand& strand, SmMemory& memory, uint32_t passes) {
+  const Cycle through = memory.pass(strand.time, passes);
+  wait_for_queue(strand, through - passes);
+  return through;
+}
+
+/// A line of device memory and which of its sectors are meant.
+struct Sectors {
+  uint64_t line = 0;
+  uint8_t mask = 0;
+};
+
+uint32_t bytes_of(uint8_t mask) {
+  return static_cast<uint32_t>(std::popcount(mask)) * L1Cache::kSectorBytes;
+}
+
+/// The lines that lanes touch, as they come.
+class LineList {
+ public:
+  explicit LineList(const LanePlaces& lanes) {
+    if (lanes.base != nullptr) {
+      const size_t span = lanes.stride_bytes != 0 ? size_t{lanes.bytes} * kWarpLanes : lanes.bytes;
+      is_run = true;
+      add(reinterpret_cast<uint64_t>(lanes.base), span);
+    } else {
+      for (const int lane : lanes_of(lanes.active))
+        add(reinterpret_cast<uint64_t>(lanes.own[lane]), lanes.bytes);
+    }
+  }
+  [[nodiscard]] Sectors* begin() { return lines_.data(); }
+  [[nodiscard]] Sectors* end() { return lines_.data() + count_; }
+  [[nodiscard]] const Sectors* begin() const { return lines_.data(); }
+  [[nodiscard]] const Sectors* end() const { return lines_.data() + count_; }
+  [[nodiscard]] uint32_t size() const { return count_; }
+  /// Of all their sectors.
+  [[nodiscard]] uint32_t bytes() const {
+    uint32_t sum = 0;
+    for (const Sectors& sectors : *this) sum += bytes_of(sectors.mask);
+    return sum;
+  }
+
+  bool is_run = false;  ///< whether the sectors are one behind the other
+
+ private:
+  void add(uint64_t address, uint64_t bytes) {
+    const uint64_t last = address + bytes - 1;
+    for (uint64_t line = address / L1Cache::kLineBytes; line <= last / L1Cache::kLineBytes;
+         ++line) {
+      const uint64_t start = line * L1Cache::kLineBytes;
+      const uint64_t from = std::max(address, start) - start;
+      const uint64_t to = std::min(last, start + L1Cache::kLineBytes - 1) - start;
+      add_sectors(line, static_cast<uint32_t>(from) / L1Cache::kSectorBytes,
+                  static_cast<uint32_t>(to) / L1Cache::kSectorBytes);
+    }
+  }
+  void add_sectors(uint64_t line, uint32_t first, uint32_t last) {
+    const auto mask = static_cast<uint8_t>(((2u << last) - 1) & ~((1u << first) - 1));
+    // Mostly the lane before has touched the same line.
+    for (uint32_t i = count_; i != 0; --i)
+      if (lines_[i - 1].line == line) {
+        lines_[i - 1].mask |= mask;
+        return;
+      }
+    lines_[count_++] = {line, mask};
+  }
+
+  static constexpr size_t kMostLines = 2 * kWarpLanes;
+  std::array<Sectors, kMostLines> lines_;
+  uint32_t count_ = 0;
+};
+
+/// Asks the L2 cache for the sectors of all lines: what comes on top of its latency.
+Cycle touch_l2(Strand& strand, const LineList& lines, uint32_t bytes, L2Path path) {
+  L2View& l2 = strand.cluster->l2();
+  const auto first_byte = [](const Sectors& sectors) {
+    return sectors.line * L1Cache::kLineBytes +
+           static_cast<uint64_t>(std::countr_zero(sectors.mask)) * L1Cache::kSectorBytes;
+  };
+  if (lines.is_run) return l2.touch(first_byte(*lines.begin()), bytes, strand.time, path).extra;
+  Cycle extra = 0;
+  for (const Sectors& sectors : lines)
+    if (sectors.mask != 0)
+      extra = std::max(
+          extra, l2.touch(first_byte(sectors), bytes_of(sectors.mask), strand.time, path).extra);
+  return extra;
+}
+
+/// Device memory that lanes load: when the last byte is there.
+Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
+  const TimingTable& times = *strand.cluster->times();
+  SmMemory& memory = units_of(strand).sm_memory;
+  LineList lines(lanes);
+  const Cycle through = pass(strand, memory, lines.size());
+  Cycle arrives = through - 1 + times.l1_load_latency;
+  if (place == Place::global) {
+    for (Sectors& sectors : lines) {
+      L1Cache::Line& line = memory.l1().use(sectors.line);
+      const auto misses = static_cast<uint8_t>(sectors.mask & ~line.sectors);
+      // What is on its way already is waited for.
+      if (misses != sectors.mask) {
+        arrives = std::max(arrives, line.ready);
+        lines.is_run = false;
+      }
+      line.sectors |= misses;
+      sectors.mask = misses;
+    }
+  }
+  const uint32_t bytes = lines.bytes();
+  if (bytes == 0) return arrives;
+  const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_load);
+  const Cycle busy = ceil_div(bytes, times.from_l2_bytes_per_cycle);
+  const Cycle begin = memory.from_l2.take(through - 1, busy);
+  arrives = std::max(arrives, begin + busy - 1 + times.l2_load_latency + extra);
+  if (place == Place::global)
+    for (const Sectors& sectors : lines)
+      if (sectors.mask != 0) memory.l1().use(sectors.line).ready = arrives;
+  return arrives;
+}
+
+}  // namespace
+
+uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window) {
+  return passes_of<SamePlace::together>(lanes, window);
+}
+
+void load(Strand& strand, Place place, const LanePlaces& lanes) {
+  const TimingTable& times = *strand.cluster->times();
+  switch (place) {
+    case Place::shared: {
+      const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
+      const uint32_t passes = bank_passes(lanes, cta.shared.data());
+      const Cycle through = pass(strand, units_of(cta).sm_memory, passes);
+      const Cycle latency =
+          &cta == strand.cta ? times.shared_load_latency : times.remote_load_latency;
+      strand.shared_arrives = std::max(strand.shared_arrives, through - 1 + latency);
+      return;
+    }
+    case Place::global:
+    case Place::global_l2:
+      strand.global_arrives = std::max(strand.global_arrives, fetch(strand, place, lanes));
+      return;
+    case Place::thread_own:
+      return;
+  }
+}
+
+void store(Strand& strand, Place place, const LanePlaces& lanes) {
+  const TimingTable& times = *strand.cluster->times();
+  if (place == Place::shared) {
+    const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
+    pass(strand, units_of(cta).sm_memory, bank_passes(lanes, cta.shared.data()));
+  } else if (place != Place::thread_own) {
+    SmMemory& memory = units_of(strand).sm_memory;
+    const LineList lines(lanes);
+    const Cycle through = pass(strand, memory, lines.size());
+    const uint32_t bytes = lines.bytes();
+    const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
+    const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
+    wait_for_queue(strand, memory.to_l2.take(through - 1 + extra, busy));
+  }
+}
+
+void load_matrix(Strand& strand, const LanePlaces& rows) {
+  const TimingTable& times = *strand.cluster->times();
+  const uint32_t passes = bank_passes(rows, strand.cta->shared.data());
+  const Cycle through = pass(strand, units_of(strand).sm_memory, passes);
+  const Cycle arrives = through - 1 + times.shared_load_latency + times.matrix_load_extra;
+  strand.shared_arrives = std::max(strand.shared_arrives, arrives);
+}
+
+void store_matrix(Strand& strand, const LanePlaces& rows) {
+  pass(strand, units_of(strand).sm_memory, bank_passes(rows, strand.cta->shared.data()));
+}
+
+void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_result) {
+  const TimingTable& times = *strand.cluster->times();
+  if (place == Place::shared) {
+    const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
+    const uint32_t passes = passes_of<SamePlace::one_by_one>(lanes, cta.shared.data());
+    const Cycle through = pass(strand, units_of(cta).sm_memory, passes);
+    const Cycle latency =
+        &cta == strand.cta ? times.shared_atomic_latency : times.remote_load_latency;
+    if (has_result) strand.shared_arrives = std::max(strand.shared_arrives, through - 1 + latency);
+    return;
+  }
+  SmMemory& memory = units_of(strand).sm_memory;
+  const LineList lines(lanes);
+  const Cycle through = pass(strand, memory, lines.size());
+  const uint32_t bytes = lines.bytes();
+  const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
+  const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
+  const Cycle begin = memory.to_l2.take(through - 1, busy);
+  wait_for_queue(strand, begin);
+  if (has_result)
+    strand.global_arrives =
+        std::max(strand.global_arrives, begin + busy - 1 + times.global_atomic_latency + extra);
+}
+
+Cycle copy(Strand& strand, Place place, const LanePlaces& sources, const LanePlaces& destinations) {
+  SmMemory& memory = units_of(strand).sm_memory;
+  const uint32_t passes = bank_passes(destinations, strand.cta->shared.data());
+  if (sources.active == 0) return memory.pass(strand.time, passes);
+  const Cycle arrives = fetch(strand, place, sources);
+  return memory.pass(arrives, passes);
+}
+
+}  // namespace bw::sim::access_times
