@@ -22,6 +22,8 @@ constexpr int kSharedPoison = 0xcd;
 constexpr int kRegisterPoison = 0xcb;
 /// Longest run of register-only instructions before other strands get a turn.
 constexpr uint64_t kLongestBurst = 1u << 16;
+/// With a timing model: how far a strand runs ahead of the others, with whom it shares issue slots.
+constexpr Cycle kLongestLead = 512;
 /// With a seed: how far warps' starts, wake-ups and asynchronous latencies may move.
 constexpr Cycle kStartPerturbation = 256;
 constexpr Cycle kWakePerturbation = 64;
@@ -95,6 +97,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
     strand->mask = warp.live;
     strand->reconvergence_point = ptx::kNoReconvergence;
     make_ready(*strand, start_ + perturbation(kStartPerturbation));
+    strand->slots_from = strand->time;
   }
   if (observed(EventKind::cta)) tell(&Observer::on_cta, CtaEvent{cta, start_, true});
 }
@@ -298,12 +301,33 @@ struct NoRecorder {
   void after(Cycle) {}
 };
 
-void await_loads(Strand& strand, uint8_t awaits) {
-  if ((awaits & kAwaitsShared) != 0) strand.time = std::max(strand.time, strand.shared_arrives);
-  if ((awaits & kAwaitsGlobal) != 0) strand.time = std::max(strand.time, strand.global_arrives);
+}  // namespace
+
+void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
+  WarpTimes& counted = strand.warp->times;
+  const auto await = [&](uint8_t from, Cycle arrives, Cycle& stalls) {
+    if ((awaits & from) == 0 || arrives <= strand.time) return;
+    stalls += arrives - strand.time;
+    strand.time = arrives;
+  };
+  await(kAwaitsShared, strand.shared_arrives, counted.shared_stalls);
+  await(kAwaitsGlobal, strand.global_arrives, counted.global_stalls);
 }
 
-}  // namespace
+void Cluster::take_issue_slots(Strand& strand, uint32_t slots) {
+  Warp& warp = *strand.warp;
+  SmTimes& sm = *strand.cta->sm_times;
+  IssueCalendar& calendar = sm.schedulers[warp.index % SmTimes::kSchedulers];
+  calendar.forget_before(now_);
+  demand_.use(Resource::issue_slots, strand.cta->rank, strand.slots_from, slots);
+  warp.times.issue_slots += slots;
+  const Cycle last = calendar.reserve(strand.slots_from, slots);
+  if (last > strand.time) {
+    warp.times.issue_stalls += last - strand.time;
+    strand.time = last;
+  }
+  strand.slots_from = strand.time;
+}
 
 template <bool observed, bool marked>
 void Cluster::run_strand(Strand& strand, Cycle limit) {
@@ -333,7 +357,8 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       active &= instruction.guard_negated ? ~guard : guard;
       if (active == 0) {
         ++strand.pc;
-        ++strand.time;
+        strand.time += instruction.skip_cycles;
+        if (instruction.issue_slots != 0) take_issue_slots(strand, instruction.issue_slots);
         continue;
       }
     }
@@ -353,6 +378,13 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       recorder.after(strand.time);
     } else {
       break;
+    }
+    if (instruction.issue_slots != 0) {
+      take_issue_slots(strand, instruction.issue_slots);
+      if (strand.time > bound && strand.time - bound > kLongestLead) {
+        make_ready(strand, strand.time);
+        break;
+      }
     }
     if (in_time_order) bound = std::min(queue_.next_time(), limit);
   }

@@ -51,6 +51,7 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     other->global_arrives = strand.global_arrives;
     set_frame(*other, strand.frame);
     make_ready(*other, strand.time + instruction.cycles);
+    other->slots_from = other->time;
   }
   strand.pc = fall_through;
   return Flow::jump;
@@ -67,7 +68,7 @@ bool Cluster::rejoin(Strand& strand) {
       return false;
     }
     strand.mask = frame->expected;
-    strand.time = frame->latest;
+    strand.time = strand.slots_from = frame->latest;
     set_frame(strand, frame->parent);
     warp.free_frames.push_back(frame);
   }
@@ -89,7 +90,7 @@ void Cluster::finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exite
     Strand* const joined = warp.new_strand();
     joined->mask = frame->expected;
     joined->pc = frame->point;
-    joined->time = std::max(frame->latest, time);
+    joined->time = joined->slots_from = std::max(frame->latest, time);
     set_frame(*joined, parent);
     warp.free_frames.push_back(frame);
     if (rejoin(*joined)) make_ready(*joined, joined->time);

@@ -108,6 +108,15 @@ struct Strand : LaneRegisters {
   EventTime time_limit;     ///< of the wait, where it has one
   Wait wait;                ///< what it waits for
 
+  /// With a timing model: where the stretch of instructions begins whose issue slots are not taken
+  /// yet.
+  Cycle slots_from = 0;
+
+  /// What the instruction at hand loads is there at `at`; `from` is one of kAwaits*.
+  void value_arrives(uint8_t from, Cycle at) {
+    Cycle& last = from == kAwaitsShared ? shared_arrives : global_arrives;
+    last = std::max(last, at);
+  }
   /// Whether this execution follows a suspension of the same instruction.
   [[nodiscard]] bool resumed() const { return wake != Wake::none; }
   /// Suspends until Cluster::wake (or the time limit, if one is given); returns Flow::block for the
@@ -358,6 +367,10 @@ class Cluster {
   template <bool observed, bool marked>
   void run_strand(Strand& strand, Cycle limit);
   void make_ready(Strand& strand, Cycle time);
+  /// The strand awaits what it has loaded (kAwaits*).
+  void await_loads(Strand& strand, uint8_t awaits) const;
+  /// The strand has its issue slots since Strand::slots_from from its scheduler.
+  void take_issue_slots(Strand& strand, uint32_t slots);
   void tell_woken(const Strand& strand) const;
   /// The strand has come to its reconvergence point. True: its lanes are together and it goes on.
   bool rejoin(Strand& strand);

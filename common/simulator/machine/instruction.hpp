@@ -120,7 +120,7 @@ struct Instruction {
   /// Strand::shared_arrives. Without a timing model these are stores and atomics; with one, what
   /// uses a loaded value first.
   uint8_t awaits = 0;
-  uint16_t lead_cycles = 0;  ///< of a load: the compiler issues it that much before its place here
+  uint8_t skip_cycles = 1;  ///< issue cost where the guard lets no lane execute it
   /// Issue slots of the stretch of instructions that ends here, to be had from the scheduler; 0
   /// elsewhere, and without a timing model.
   uint16_t issue_slots = 0;

@@ -71,6 +71,17 @@ const ptx::Variable* LoadedModule::variable(std::string_view name) const {
   return nullptr;
 }
 
+const LoadedModule::Schedule* LoadedModule::schedule_of(const ptx::Function& function) const {
+  if (times_ == nullptr) return nullptr;
+  const auto [found, is_new] = schedules_.try_emplace(&function);
+  if (is_new) {
+    found->second.registers_per_thread = ptx::allocate_registers(function).live_32bit_registers;
+    for (const auto& own : module_->functions)
+      if (own.get() == &function) found->second.times = schedule(*own, *times_);
+  }
+  return &found->second;
+}
+
 Kernel::Kernel(const LoadedModule& module, std::string_view name) : module_(module) {
   function_ = module.ptx().find_function(name);
   if (function_ == nullptr || !function_->is_entry) {

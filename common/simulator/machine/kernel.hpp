@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/timing/static_schedule.hpp"
 #include "common/simulator/ptx/ast.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
 
@@ -40,6 +41,14 @@ class LoadedModule {
   [[nodiscard]] uint64_t variable_address(std::string_view name) const;
   /// A variable by its name, or nullptr.
   [[nodiscard]] const ptx::Variable* variable(std::string_view name) const;
+  /// A function's instructions in the order in which the machine issues them.
+  struct Schedule {
+    std::vector<IssueTimes> times;      ///< one for each instruction
+    uint32_t registers_per_thread = 0;  ///< as the order of the text needs them
+  };
+  /// Puts the function's instructions in that order when it is called first. Null without a timing
+  /// model: the order is that of the text.
+  [[nodiscard]] const Schedule* schedule_of(const ptx::Function& function) const;
   /// The device's memory.
   [[nodiscard]] DeviceMemory& memory() const { return memory_; }
   /// What it runs on.
@@ -53,6 +62,7 @@ class LoadedModule {
   const TimingTable* times_;
   DeviceMemory& memory_;
   std::unordered_map<std::string, uint64_t> addresses_;
+  mutable std::unordered_map<const ptx::Function*, Schedule> schedules_;
 };
 
 /// A parameter of an entry in its parameter buffer.
@@ -65,7 +75,8 @@ struct ParameterLayout {
 class Kernel {
  public:
   /// Decodes entry `name`. Throws SimulationError{unsupported} that names each instruction form
-  /// that the simulator knows but does not execute, or does not know, with file and line.
+  /// that the simulator knows but does not execute, or does not know, with file and line. With
+  /// a timing model its instructions are in the order in which the machine issues them.
   Kernel(const LoadedModule& module, std::string_view name);
   ~Kernel();
 

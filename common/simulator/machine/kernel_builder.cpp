@@ -42,14 +42,29 @@ KernelBuilder::KernelBuilder(Kernel& kernel, const LoadedModule& module,
     : kernel_(kernel), module_(module), function_(function) {}
 
 void KernelBuilder::build() {
+  const LoadedModule::Schedule* const schedule = module_.schedule_of(function_);
   layout_ = ptx::allocate_registers(function_);
   sink_offset_ = static_cast<uint32_t>(align_up(layout_.total_bytes, kConstantAlignment));
   kernel_.register_file_bytes_ = sink_offset_ + static_cast<uint32_t>(kSinkBytes);
-  kernel_.registers_per_thread_ = layout_.live_32bit_registers;
+  kernel_.registers_per_thread_ =
+      schedule == nullptr ? layout_.live_32bit_registers : schedule->registers_per_thread;
   lay_out_parameters();
   lay_out_shared();
   lay_out_local();
   decode_instructions();
+  if (schedule != nullptr) take_times(schedule->times);
+  wrap_late_reads();
+  for (void (*const finish)(KernelBuilder&) : finishers_) finish(*this);
+}
+
+void KernelBuilder::take_times(const std::vector<IssueTimes>& times) {
+  for (size_t index = 0; index < times.size(); ++index) {
+    Instruction& instruction = kernel_.code_[index];
+    instruction.cycles = times[index].cycles;
+    instruction.skip_cycles = times[index].skip_cycles;
+    instruction.issue_slots = times[index].issue_slots;
+    instruction.awaits = times[index].awaits;
+  }
 }
 
 void KernelBuilder::lay_out_parameters() {
@@ -230,8 +245,6 @@ void KernelBuilder::decode_instructions() {
   }
   for (size_t index = 0; index < sources.size(); ++index)
     kernel_.code_[index].operands = kernel_.operands_.data() + first_operand_[index];
-  wrap_late_reads();
-  for (void (*const finish)(KernelBuilder&) : finishers_) finish(*this);
 }
 
 void KernelBuilder::wrap(uint32_t index, const std::vector<uint32_t>& registers,

@@ -66,6 +66,7 @@ class KernelBuilder {
   void lay_out_shared();
   void lay_out_local();
   void decode_instructions();
+  void take_times(const std::vector<IssueTimes>& times);
   void wrap_late_reads();
 
   Kernel& kernel_;

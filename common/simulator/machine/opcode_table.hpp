@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/timing/cost.hpp"
 #include "common/simulator/ptx/ast.hpp"
 
 namespace bw::sim {
@@ -134,8 +135,9 @@ struct OpcodeRow {
   std::string_view modifiers;  ///< grammar above
   BindFunction bind;           ///< nullptr: recognised, refused by name at launch
   EffectOf effect;             ///< who else sees what the form does
-  uint16_t cycles;             ///< issue cost, from machine/costs.hpp
+  uint16_t cycles;             ///< issue cost without a timing model, from machine/costs.hpp
   bool awaits_loads = false;   ///< without a timing model: Instruction::awaits both
+  CostOf cost = {};            ///< with a timing model; by the effect where nothing else is said
   std::string_view section;    ///< PTX ISA section; what faults of the form cite
 };
 

@@ -430,21 +430,34 @@ void bind_predicate_not(Binder& binder) {
 constexpr std::string_view kComparison = "Comparison and Selection Instructions";
 constexpr std::string_view kLogic = "Logic and Shift Instructions";
 
+Cost compare(const Modifiers& modifiers, const ptx::Instruction&) {
+  const ScalarType type = modifiers.type();
+  if (type == ScalarType::f64) return kOne<Pipe::wide>;
+  return ptx::size_bytes(type) == sizeof(uint64_t) ? kChain<Pipe::alu, 2, 3> : kOne<Pipe::alu>;
+}
+
 constexpr OpcodeRow kRows[] = {
-    register_form(
-        "setp",
-        "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
-        "[ftz] type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
-        bind_setp, kComparison),
-    register_form(
-        "set",
-        "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan [bool=and|or|xor] "
-        "[ftz] type*2=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
-        bind_set, kComparison),
-    register_form("selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64", bind_selp,
-                  kComparison),
-    register_form("slct", "[ftz] type=b16|b32|b64|u16|u32|u64|s16|f32|f64|s32|s64 selector=s32|f32",
-                  bind_slct, kComparison),
+    costing(compare,
+            register_form(
+                "setp",
+                "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan "
+                "[bool=and|or|xor] "
+                "[ftz] type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+                bind_setp, kComparison)),
+    costing(kChain<Pipe::alu, 2, 4>,
+            register_form(
+                "set",
+                "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan "
+                "[bool=and|or|xor] "
+                "[ftz] type*2=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+                bind_set, kComparison)),
+    costing(cost_by_width<kOne<Pipe::alu>, kTwo<Pipe::alu>>,
+            register_form("selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64",
+                          bind_selp, kComparison)),
+    costing(cost_by_width<kTwo<Pipe::alu>, kChain<Pipe::alu, 3, 4>>,
+            register_form("slct",
+                          "[ftz] type=b16|b32|b64|u16|u32|u64|s16|f32|f64|s32|s64 selector=s32|f32",
+                          bind_slct, kComparison)),
     register_form("and", "pred", bind_predicate_binary<MaskAnd>, kLogic),
     register_form("or", "pred", bind_predicate_binary<MaskOr>, kLogic),
     register_form("xor", "pred", bind_predicate_binary<MaskXor>, kLogic),

@@ -223,16 +223,28 @@ using costs::kAlu;
 constexpr std::string_view kSection = "Half Precision Floating Point Instructions";
 constexpr uint16_t kSpecial = 2 * kAlu;  // special-function unit
 
+/// One for each of two values.
+Cost special(const Modifiers& modifiers, const ptx::Instruction&) {
+  return ptx::size_bytes(modifiers.type()) == sizeof(uint32_t) ? kChain<Pipe::special, 2, 8>
+                                                               : kOne<Pipe::special>;
+}
+
 constexpr OpcodeRow kRows[] = {
-    register_form("add", "[rn] [ftz] [sat] type=f16|f16x2", bind_add, kSection),
-    register_form("add", "[rn] type=bf16|bf16x2", bind_add, kSection),
-    register_form("sub", "[rn] [ftz] [sat] type=f16|f16x2", bind_sub, kSection),
-    register_form("sub", "[rn] type=bf16|bf16x2", bind_sub, kSection),
-    register_form("mul", "[rn] [ftz] [sat] type=f16|f16x2", bind_mul, kSection),
-    register_form("mul", "[rn] type=bf16|bf16x2", bind_mul, kSection),
-    register_form("fma", "rn [ftz] [sat] type=f16|f16x2", bind_fma, kSection),
-    register_form("fma", "rn [ftz] relu type=f16|f16x2", bind_fma, kSection),
-    register_form("fma", "rn [relu] type=bf16|bf16x2", bind_fma, kSection),
+    costing(kOne<Pipe::half>,
+            register_form("add", "[rn] [ftz] [sat] type=f16|f16x2", bind_add, kSection)),
+    costing(kOne<Pipe::half>, register_form("add", "[rn] type=bf16|bf16x2", bind_add, kSection)),
+    costing(kOne<Pipe::half>,
+            register_form("sub", "[rn] [ftz] [sat] type=f16|f16x2", bind_sub, kSection)),
+    costing(kOne<Pipe::half>, register_form("sub", "[rn] type=bf16|bf16x2", bind_sub, kSection)),
+    costing(kOne<Pipe::half>,
+            register_form("mul", "[rn] [ftz] [sat] type=f16|f16x2", bind_mul, kSection)),
+    costing(kOne<Pipe::half>, register_form("mul", "[rn] type=bf16|bf16x2", bind_mul, kSection)),
+    costing(kOne<Pipe::half>,
+            register_form("fma", "rn [ftz] [sat] type=f16|f16x2", bind_fma, kSection)),
+    costing(kOne<Pipe::half>,
+            register_form("fma", "rn [ftz] relu type=f16|f16x2", bind_fma, kSection)),
+    costing(kOne<Pipe::half>,
+            register_form("fma", "rn [relu] type=bf16|bf16x2", bind_fma, kSection)),
     register_form("fma", "rn oob [relu] type=f16|f16x2|bf16|bf16x2", nullptr, kSection),
     register_form("abs", "[ftz] type=f16|f16x2", bind_abs, kSection),
     register_form("abs", "type=bf16|bf16x2", bind_abs, kSection),
@@ -242,9 +254,11 @@ constexpr OpcodeRow kRows[] = {
     register_form("min", "[NaN] [xorsign] [abs] type=bf16|bf16x2", bind_min, kSection),
     register_form("max", "[ftz] [NaN] [xorsign] [abs] type=f16|f16x2", bind_max, kSection),
     register_form("max", "[NaN] [xorsign] [abs] type=bf16|bf16x2", bind_max, kSection),
-    register_form("ex2", "approx type=f16|f16x2", bind_ex2, kSection, kSpecial),
-    register_form("ex2", "approx ftz type=bf16|bf16x2", bind_ex2, kSection, kSpecial),
-    register_form("tanh", "approx type=f16|f16x2|bf16|bf16x2", bind_tanh, kSection, kSpecial),
+    costing(special, register_form("ex2", "approx type=f16|f16x2", bind_ex2, kSection, kSpecial)),
+    costing(special,
+            register_form("ex2", "approx ftz type=bf16|bf16x2", bind_ex2, kSection, kSpecial)),
+    costing(special, register_form("tanh", "approx type=f16|f16x2|bf16|bf16x2", bind_tanh, kSection,
+                                   kSpecial)),
 };
 
 }  // namespace

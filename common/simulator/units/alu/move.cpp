@@ -229,10 +229,21 @@ void bind_mov_predicate(Binder& binder) {
 using costs::kAlu;
 constexpr std::string_view kSection = "mov";
 
+/// Registers are renamed, constants are operands; sizes of the grid stand in the constant bank.
+Cost move(const Modifiers&, const ptx::Instruction& instruction) {
+  const ptx::Operand& source = instruction.operands.back();
+  if (source.kind != Kind::special) return kNoCost;
+  const std::string_view name = source.text;
+  if (name.starts_with("%n") || name.starts_with("%clusterid") || name.starts_with("%cluster_n"))
+    return kNoCost;
+  return name.starts_with("%clock") ? kOne<Pipe::alu> : kOne<Pipe::system>;
+}
+
 constexpr OpcodeRow kRows[] = {
-    register_form("mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64", bind_mov,
-                  kSection, kAlu, Effect::warp),
-    register_form("mov", "pred", bind_mov_predicate, kSection, kAlu, Effect::warp),
+    costing(move, register_form("mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64",
+                                bind_mov, kSection, kAlu, Effect::warp)),
+    costing(kNoCost,
+            register_form("mov", "pred", bind_mov_predicate, kSection, kAlu, Effect::warp)),
 };
 
 }  // namespace

@@ -495,6 +495,11 @@ constexpr OpcodeRow hint(std::string_view base, std::string_view modifiers, Bind
           .section = section};
 }
 
+/// Parameters are operands from the constant bank.
+Cost load_cost(const Modifiers& modifiers, const ptx::Instruction&) {
+  return modifiers.get("space").starts_with("param") ? kNoCost : Cost{.pipe = Pipe::load_store};
+}
+
 constexpr OpcodeRow kRows[] = {
     {.base = "ld",
      .modifiers =
@@ -504,6 +509,7 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_load,
      .effect = effect_of,
      .cycles = costs::kSharedAccess,
+     .cost = load_cost,
      .section = "ld"},
     {.base = "ldu",
      .modifiers = "[space=global] " BW_ELEMENTS,

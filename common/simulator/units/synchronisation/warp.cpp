@@ -367,6 +367,13 @@ void bind_redux(Binder& binder) {
 
 constexpr uint16_t kExchange = costs::kSharedAccess;  // shuffles use the shared-memory crossbar
 constexpr uint16_t kWarpWide = 2 * costs::kAlu;
+/// Shuffles and reductions cross lanes where loads do; a vote is a comparison of all lanes.
+constexpr Cost cost_of(std::string_view base) {
+  if (base == "shfl" || base == "redux") return {.pipe = Pipe::exchange};
+  if (base == "match") return {.pipe = Pipe::exchange, .instructions = 2, .on_pipe = 2};
+  return {.pipe = Pipe::alu, .extra_cycles = 8};
+}
+
 constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
                         uint16_t cycles, std::string_view section) {
   return {.base = base,
@@ -374,6 +381,7 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
           .bind = bind,
           .effect = base == "activemask" ? Effect::lane : Effect::warp,
           .cycles = cycles,
+          .cost = cost_of(base),
           .section = section};
 }
 

@@ -246,6 +246,7 @@ constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindF
           .bind = bind,
           .effect = Effect::warp,
           .cycles = kMmaSyncCycles,
+          .cost = Cost{.pipe = Pipe::tensor},
           .section = base == "mma" ? "mma" : "mma.sp"};
 }
 

@@ -1,0 +1,93 @@
+#include "common/simulator/machine/timing/code_motion.hpp"
+
+#include <algorithm>
+
+#include "common/simulator/ptx/flow_graph.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// Beginnings of the forms that nothing passes: they wait, or say what others may see when.
+constexpr std::string_view kFixed[] = {"bar",
+                                       "barrier",
+                                       "mbarrier.test_wait",
+                                       "mbarrier.try_wait",
+                                       "fence",
+                                       "membar",
+                                       "griddepcontrol",
+                                       "setmaxnreg",
+                                       "nanosleep",
+                                       "call",
+                                       "clusterlaunchcontrol",
+                                       "cp.async.wait",
+                                       "wgmma.fence",
+                                       "wgmma.commit",
+                                       "wgmma.wait",
+                                       "cp.async.bulk.wait",
+                                       "tcgen05.wait",
+                                       "tcgen05.fence",
+                                       "tcgen05.alloc",
+                                       "tcgen05.dealloc",
+                                       "tcgen05.relinquish",
+                                       "brkpt",
+                                       "pmevent",
+                                       "trap"};
+/// Forms of the warp whose lanes act together.
+constexpr std::string_view kCollective[] = {"shfl",  "vote",  "match",
+                                            "redux", "elect", "activemask"};
+constexpr std::string_view kLoads[] = {"ld", "ldu", "ldmatrix", "wmma.load"};
+constexpr std::string_view kStores[] = {"st", "stmatrix", "wmma.store"};
+constexpr std::string_view kUpdates[] = {"atom", "red"};
+
+template <size_t count>
+bool is_one_of(std::string_view base, const std::string_view (&names)[count]) {
+  return std::find(std::begin(names), std::end(names), base) != std::end(names);
+}
+
+uint8_t spaces_of(std::string_view base, const Modifiers& modifiers) {
+  const std::string_view space = modifiers.get("space");
+  if (space.starts_with("shared") || base == "ldmatrix" || base == "stmatrix") return kSharedSpace;
+  if (space == "global") return kGlobalSpace;
+  if (space == "local" || space.starts_with("param")) return kLocalSpace;
+  if (space == "const") return 0;
+  return kAllSpaces;  // a generic address
+}
+
+bool uses_carry_flag(std::string_view opcode) {
+  return opcode.starts_with("addc") || opcode.starts_with("subc") || opcode.starts_with("madc") ||
+         opcode.find(".cc") != std::string_view::npos;
+}
+
+}  // namespace
+
+Motion motion_of(const RowMatch& match, std::string_view opcode) {
+  const OpcodeRow& row = *match.row;
+  Motion motion;
+  motion.is_fixed = ptx::transfer_of(opcode) != ptx::Transfer::none ||
+                    std::any_of(std::begin(kFixed), std::end(kFixed),
+                                [&](std::string_view form) { return row.base.starts_with(form); });
+  if (motion.is_fixed) return motion;
+  motion.is_collective = is_one_of(row.base, kCollective);
+  const bool loads = is_one_of(row.base, kLoads), stores = is_one_of(row.base, kStores);
+  if (loads || stores || is_one_of(row.base, kUpdates)) {
+    const std::string_view order = match.modifiers.get("order");
+    motion.is_fixed =
+        !order.empty() && order != "weak" && order != "relaxed" && order != "volatile";
+    const uint8_t spaces = spaces_of(row.base, match.modifiers);
+    const bool is_ordered = !order.empty() && order != "weak";
+    const bool is_constant = match.modifiers.has("nc");
+    if (!stores && !is_constant) motion.reads = spaces;
+    if (!loads || is_ordered) motion.writes = spaces;
+    motion.is_plain_access = row.base == "ld" || row.base == "st";
+    if (!stores && (spaces & kSharedSpace) != 0 && spaces != kAllSpaces)
+      motion.arrives = kAwaitsShared;
+    else if (!stores && (spaces & kGlobalSpace) != 0)
+      motion.arrives = kAwaitsGlobal;
+    return motion;
+  }
+  if (!runs_ahead(row.effect(match.modifiers))) motion.reads = motion.writes = kAllSpaces;
+  motion.uses_carry = uses_carry_flag(opcode);
+  return motion;
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,35 @@
+#pragma once
+/// \file
+/// What ptxas may not move an instruction across.
+
+#include <cstdint>
+
+#include "common/simulator/machine/opcode_table.hpp"
+
+namespace bw::sim {
+
+inline constexpr uint8_t kSharedSpace = 1;
+inline constexpr uint8_t kGlobalSpace = 2;
+inline constexpr uint8_t kLocalSpace = 4;
+inline constexpr uint8_t kAllSpaces = kSharedSpace | kGlobalSpace | kLocalSpace;
+
+/// How an instruction is bound to its place, beyond the registers that it reads and writes.
+struct Motion {
+  /// It waits, orders memory or hands control on: nothing passes it in either direction.
+  bool is_fixed = false;
+  /// Lanes act together: these keep their order among themselves.
+  bool is_collective = false;
+  bool uses_carry = false;  ///< reads or writes CC.CF
+  uint8_t reads = 0;        ///< state spaces of memory that it may read
+  uint8_t writes = 0;       ///< state spaces of memory that it may write
+  /// An access whose address is its base register plus a constant: one of another place of the same
+  /// base does not touch it.
+  bool is_plain_access = false;
+  /// The destinations of a load arrive when the memory answers: kAwaits* of who needs them first.
+  uint8_t arrives = 0;
+};
+
+/// Of an instruction that matched a row.
+[[nodiscard]] Motion motion_of(const RowMatch& match, std::string_view opcode);
+
+}  // namespace bw::sim

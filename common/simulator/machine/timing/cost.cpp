@@ -1,0 +1,38 @@
+#include "common/simulator/machine/timing/cost.hpp"
+
+#include "common/simulator/machine/timing/timing_table.hpp"
+
+namespace bw::sim {
+
+PipeTimes pipe_times(const TimingTable& times, Pipe pipe) {
+  switch (pipe) {
+    case Pipe::none:
+      return {0, 0};
+    case Pipe::alu:
+    case Pipe::add:
+      return {times.alu_latency, times.alu_interval};
+    case Pipe::fma:
+      return {times.fma_latency, times.fma_interval};
+    case Pipe::multiply:
+      return {times.multiply_latency, times.multiply_interval};
+    case Pipe::half:
+      return {times.half_latency, times.half_interval};
+    case Pipe::wide:
+      return {times.wide_latency, times.wide_interval};
+    case Pipe::special:
+      return {times.special_latency, times.special_interval};
+    case Pipe::exchange:
+      return {times.exchange_latency, times.load_store_interval};
+    case Pipe::load_store:
+      return {1, times.load_store_interval};
+    case Pipe::tensor:
+      return {times.mma_latency, times.mma_interval};
+    case Pipe::system:
+      return {times.special_register_latency, 1};
+    case Pipe::branch:
+      return {1, 1};
+  }
+  return {};
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,193 @@
+#include "common/simulator/machine/timing/folding.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "common/simulator/ptx/register_usage.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr uint32_t kNowhere = 0xffffffffu;
+
+/// The instructions that take part, by their opcodes.
+enum class Form : uint8_t {
+  other,
+  add_32,
+  add_64,
+  product_32,
+  wide_product,
+  shift_32,
+  shift_64,
+  logic_32,
+  logic_predicate,
+  select,
+  compare_32,
+  sign
+};
+
+bool is_any(std::string_view opcode, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), opcode) != names.end();
+}
+
+Form form_of(std::string_view opcode) {
+  switch (opcode.empty() ? '\0' : opcode[0]) {
+    case 'a':
+      if (is_any(opcode, {"add.s32", "add.u32"})) return Form::add_32;
+      if (is_any(opcode, {"add.s64", "add.u64"})) return Form::add_64;
+      if (opcode == "and.b32") return Form::logic_32;
+      if (opcode == "and.pred") return Form::logic_predicate;
+      return opcode.starts_with("abs.") && opcode.ends_with("f32") ? Form::sign : Form::other;
+    case 'm':
+      if (opcode.starts_with("mul.wide.")) return Form::wide_product;
+      return is_any(opcode, {"mul.lo.s32", "mul.lo.u32"}) ? Form::product_32 : Form::other;
+    case 'n':
+      if (opcode == "not.pred") return Form::logic_predicate;
+      if (opcode == "not.b32") return Form::logic_32;
+      return opcode.starts_with("neg.") && opcode.ends_with("f32") ? Form::sign : Form::other;
+    case 'o':
+      if (opcode == "or.b32") return Form::logic_32;
+      return opcode == "or.pred" ? Form::logic_predicate : Form::other;
+    case 's':
+      if (opcode == "shl.b32") return Form::shift_32;
+      if (opcode == "shl.b64") return Form::shift_64;
+      if (opcode.starts_with("selp.") && opcode.ends_with("32")) return Form::select;
+      return opcode.starts_with("setp.") && opcode.ends_with("32") && !opcode.ends_with("f32")
+                 ? Form::compare_32
+                 : Form::other;
+    case 'x':
+      if (opcode == "xor.b32") return Form::logic_32;
+      return opcode == "xor.pred" ? Form::logic_predicate : Form::other;
+    default:
+      return Form::other;
+  }
+}
+
+bool is_constant(const ptx::Operand& operand, uint64_t value) {
+  return operand.kind == ptx::Operand::Kind::integer && operand.value == value;
+}
+
+class Folding {
+ public:
+  Folding(const ptx::Function& function, std::vector<Cost>& costs)
+      : instructions_(function.instructions),
+        costs_(costs),
+        forms_(instructions_.size()),
+        writer_(function.registers.size(), kNowhere),
+        writes_(function.registers.size(), 0),
+        reads_(function.registers.size(), 0) {
+    for (uint32_t i = 0; i < instructions_.size(); ++i) {
+      forms_[i] = form_of(instructions_[i].opcode);
+      ptx::visit_written_registers(instructions_[i], [&](uint32_t reg) {
+        writer_[reg] = i;
+        ++writes_[reg];
+      });
+      ptx::visit_read_registers(instructions_[i], [&](uint32_t reg) { ++reads_[reg]; });
+    }
+  }
+
+  void run() {
+    for (uint32_t i = 0; i < instructions_.size(); ++i) fold_into(i);
+  }
+
+ private:
+  /// The instruction that alone writes the operand and whose result nothing else reads.
+  [[nodiscard]] uint32_t only_source(const ptx::Operand& operand) const {
+    if (operand.kind != ptx::Operand::Kind::reg || writes_[operand.reg] != 1 ||
+        reads_[operand.reg] != 1)
+      return kNowhere;
+    const uint32_t writer = writer_[operand.reg];
+    return instructions_[writer].has_guard ? kNowhere : writer;
+  }
+
+  /// The first source of `user` that is such an instruction of one of these forms and still costs.
+  [[nodiscard]] uint32_t source_of(const ptx::Instruction& user,
+                                   std::initializer_list<Form> forms) const {
+    for (size_t k = 1; k < user.operands.size(); ++k) {
+      const uint32_t source = only_source(user.operands[k]);
+      if (source != kNowhere && costs_[source].instructions != 0 &&
+          std::find(forms.begin(), forms.end(), forms_[source]) != forms.end())
+        return source;
+    }
+    return kNowhere;
+  }
+
+  bool take(uint32_t source) {
+    if (source == kNowhere) return false;
+    costs_[source] = kNoCost;
+    return true;
+  }
+
+  /// A shift by a constant becomes part of an address computation (LEA).
+  [[nodiscard]] uint32_t constant_shift(const ptx::Instruction& user, Form shift) const {
+    const uint32_t source = source_of(user, {shift});
+    if (source == kNowhere) return kNowhere;
+    return instructions_[source].operands[2].kind == ptx::Operand::Kind::integer ? source
+                                                                                 : kNowhere;
+  }
+
+  void fold_into(uint32_t i) {
+    const ptx::Instruction& user = instructions_[i];
+    if (user.operands.size() < 2) return;
+    switch (forms_[i]) {
+      case Form::add_64:
+        // IMAD.WIDE; its upper half comes one cycle later.
+        if (take(source_of(user, {Form::wide_product})))
+          costs_[i] = {.pipe = Pipe::multiply, .extra_cycles = 1};
+        else
+          take(constant_shift(user, Form::shift_64));
+        return;
+      case Form::add_32:
+        if (take(source_of(user, {Form::product_32})))
+          costs_[i] = {.pipe = Pipe::multiply};
+        else if (!take(constant_shift(user, Form::shift_32)))
+          take(source_of(user, {Form::add_32}));
+        return;
+      case Form::logic_32:
+        take(source_of(user, {Form::logic_32}));
+        return;
+      case Form::logic_predicate:
+        costs_[i] = kNoCost;
+        return;
+      case Form::sign:
+        if (reads_[user.operands[0].reg] == 1) costs_[i] = kNoCost;
+        return;
+      case Form::compare_32:
+        fold_comparison(i);
+        return;
+      default:
+        return;
+    }
+  }
+
+  /// `selp r, 1, 0, p; setp.ne q, r, 0` is p; `and r, a, b; setp.eq q, r, 0` one LOP3.
+  void fold_comparison(uint32_t i) {
+    const ptx::Instruction& user = instructions_[i];
+    if (user.operands.size() != 3 || !is_constant(user.operands[2], 0)) return;
+    if (user.operands[1].kind != ptx::Operand::Kind::reg || writes_[user.operands[1].reg] != 1)
+      return;
+    const uint32_t source = writer_[user.operands[1].reg];
+    const ptx::Instruction& from = instructions_[source];
+    if (forms_[source] == Form::select && from.operands.size() == 4 &&
+        is_constant(from.operands[1], 1) && is_constant(from.operands[2], 0)) {
+      costs_[i] = kNoCost;
+      if (reads_[user.operands[1].reg] == 1) costs_[source] = kNoCost;
+    } else if (forms_[source] == Form::logic_32) {
+      take(only_source(user.operands[1]));
+    }
+  }
+
+  const std::vector<ptx::Instruction>& instructions_;
+  std::vector<Cost>& costs_;
+  std::vector<Form> forms_;
+  std::vector<uint32_t> writer_, writes_, reads_;
+};
+
+}  // namespace
+
+void fold_costs(const ptx::Function& function, std::vector<Cost>& costs) {
+  Folding(function, costs).run();
+}
+
+}  // namespace bw::sim

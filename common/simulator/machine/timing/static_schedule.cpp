@@ -1,0 +1,676 @@
+#include "common/simulator/machine/timing/static_schedule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/timing/code_motion.hpp"
+#include "common/simulator/machine/timing/cost.hpp"
+#include "common/simulator/machine/timing/folding.hpp"
+#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/ptx/flow_graph.hpp"
+#include "common/simulator/ptx/register_usage.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr uint32_t kNone = 0xffffffffu;
+/// Longest stretch that is ordered at once: registers would be used up long before.
+constexpr uint32_t kLongestRegion = 512;
+/// ptxas predicates a body of as many instructions instead of branching around it.
+constexpr uint32_t kLongestPredicated = 7;
+
+/// What the opcode alone says, found once for each opcode of a function.
+struct OpcodeFacts {
+  std::optional<RowMatch> match;
+  Motion motion;
+};
+
+/// An instruction as the scheduler sees it.
+struct Node {
+  Cost cost;
+  Motion motion;
+  uint32_t latency = 0;   ///< until its result can be used; of loads: as ptxas would plan for
+  uint32_t interval = 0;  ///< how long it keeps its pipe
+};
+
+/// A register that is not yet there where a block ends.
+struct Late {
+  uint32_t reg = 0;
+  uint32_t cycles = 0;  ///< behind the block's end
+  Pipe pipe = Pipe::none;
+};
+
+/// Of a block: how it goes on.
+struct BlockEnd {
+  uint32_t taken_cycles = 0;   ///< of its branch, when it is taken
+  uint32_t passed_cycles = 0;  ///< when it isn't
+  bool is_predicated = false;  ///< there is no branch: ptxas predicates the block behind it
+};
+
+class Scheduler {
+ public:
+  Scheduler(ptx::Function& function, const TimingTable& times)
+      : function_(function), times_(times), graph_(function) {
+    for (size_t pipe = 0; pipe < kPipeCount; ++pipe)
+      pipes_[pipe] = pipe_times(times, static_cast<Pipe>(pipe));
+  }
+
+  std::vector<IssueTimes> run() {
+    const size_t count = function_.instructions.size();
+    find_costs();
+    find_block_ends();
+    order_.resize(count);
+    last_write_.assign(pseudo_registers_end(), kNone);
+    first_read_.assign(pseudo_registers_end(), kNone);
+    for (const ptx::BasicBlock& block : graph_.blocks) order_block(block);
+    permute();
+    result_.resize(count);
+    ready_.assign(pseudo_registers_end(), {});
+    loaded_.assign(pseudo_registers_end(), 0);
+    late_.resize(graph_.blocks.size());
+    awaited_.resize(graph_.blocks.size());
+    // The second time with what comes back along the edges of loops.
+    for (int pass = 0; pass < 2; ++pass)
+      for (uint32_t block = 0; block < graph_.blocks.size(); ++block) time_block(block);
+    return std::move(result_);
+  }
+
+ private:
+  // ---- What each instruction costs
+
+  [[nodiscard]] uint32_t carry_register() const {
+    return static_cast<uint32_t>(function_.registers.size());
+  }
+  [[nodiscard]] uint32_t collective_register() const { return carry_register() + 1; }
+  [[nodiscard]] uint32_t pseudo_registers_end() const { return carry_register() + 2; }
+
+  void find_costs() {
+    const std::vector<ptx::Instruction>& instructions = function_.instructions;
+    std::unordered_map<std::string_view, OpcodeFacts> facts;
+    std::vector<Cost> costs(instructions.size());
+    nodes_.resize(instructions.size());
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      const ptx::Instruction& instruction = instructions[i];
+      auto [found, is_new] = facts.try_emplace(instruction.opcode);
+      OpcodeFacts& known = found->second;
+      if (is_new) {
+        known.match = find_row(instruction.opcode);
+        if (known.match)
+          known.motion = motion_of(*known.match, instruction.opcode);
+        else
+          known.motion.is_fixed = true;
+      }
+      nodes_[i].motion = known.motion;
+      nodes_[i].motion.is_fixed |= reads_time(instruction);
+      if (known.match) costs[i] = cost_of(*known.match, instruction);
+    }
+    fold_costs(function_, costs);
+    for (size_t i = 0; i < instructions.size(); ++i) {
+      Node& node = nodes_[i];
+      node.cost = costs[i];
+      const PipeTimes& pipe = pipes_[static_cast<size_t>(node.cost.pipe)];
+      node.interval = pipe.interval * node.cost.on_pipe;
+      if (node.cost.instructions != 0)
+        node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
+    }
+  }
+
+  [[nodiscard]] static bool reads_time(const ptx::Instruction& instruction) {
+    return instruction.operands.size() == 2 &&
+           instruction.operands[1].kind == ptx::Operand::Kind::special &&
+           (instruction.operands[1].text.starts_with("%clock") ||
+            instruction.operands[1].text.starts_with("%globaltimer"));
+  }
+
+  [[nodiscard]] static Cost cost_of(const RowMatch& match, const ptx::Instruction& instruction) {
+    const OpcodeRow& row = *match.row;
+    if (row.cost.is_given()) return row.cost(match.modifiers, instruction);
+    if (ptx::transfer_of(instruction.opcode) != ptx::Transfer::none) return {.pipe = Pipe::branch};
+    return {.pipe = runs_ahead(row.effect(match.modifiers)) ? Pipe::alu : Pipe::load_store};
+  }
+
+  [[nodiscard]] uint32_t planned_latency(const Node& node) const {
+    if (node.motion.arrives == kAwaitsShared)
+      return static_cast<uint32_t>(times_.shared_load_latency);
+    if (node.motion.arrives == kAwaitsGlobal) return static_cast<uint32_t>(times_.l2_load_latency);
+    return node.latency;
+  }
+
+  // ---- Branches
+
+  void find_block_ends() {
+    block_ends_.resize(graph_.blocks.size());
+    for (uint32_t b = 0; b < graph_.blocks.size(); ++b) {
+      const ptx::BasicBlock& block = graph_.blocks[b];
+      const ptx::Instruction& last = function_.instructions[block.last - 1];
+      if (ptx::transfer_of(last.opcode) == ptx::Transfer::none) continue;
+      BlockEnd& end = block_ends_[b];
+      end.taken_cycles = times_.branch_taken_cycles;
+      end.passed_cycles = times_.branch_passed_cycles;
+      const uint32_t target = branch_target(last);
+      if (target == kNone || b + 1 >= graph_.blocks.size()) continue;
+      if (!last.has_guard) {
+        if (target == b + 1) end.taken_cycles = 0;  // it goes on there anyway
+        continue;
+      }
+      if (target != b + 2) continue;
+      const ptx::BasicBlock& body = graph_.blocks[b + 1];
+      if (body.predecessors.size() != 1) continue;
+      const ptx::Instruction& body_end = function_.instructions[body.last - 1];
+      if (body.last - body.first == 1 && branch_target(body_end) != kNone && !body_end.has_guard) {
+        // `@p bra A; bra B; A:` is `@!p bra B`.
+        end.taken_cycles = times_.branch_passed_cycles;
+        end.passed_cycles = 0;
+      } else if (const std::optional<uint32_t> size = predicated_size(body)) {
+        end = {.taken_cycles = *size, .passed_cycles = 0, .is_predicated = true};
+      }
+    }
+  }
+
+  /// The block that a direct branch goes to.
+  [[nodiscard]] uint32_t branch_target(const ptx::Instruction& instruction) const {
+    if (!instruction.opcode.starts_with("bra") || instruction.operands.size() != 1 ||
+        instruction.operands[0].kind != ptx::Operand::Kind::label ||
+        instruction.operands[0].value >= graph_.block_of.size())
+      return kNone;
+    return graph_.block_of[instruction.operands[0].value];
+  }
+
+  /// The issue slots of a block that can be executed under a predicate instead of branched around.
+  [[nodiscard]] std::optional<uint32_t> predicated_size(const ptx::BasicBlock& block) const {
+    uint32_t size = 0;
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      if (nodes_[i].motion.is_fixed || nodes_[i].motion.is_collective) return std::nullopt;
+      size += nodes_[i].cost.instructions;
+    }
+    return size <= kLongestPredicated ? std::optional(size) : std::nullopt;
+  }
+
+  // ---- Dependences of a region, and its order
+
+  struct Edge {
+    uint32_t from = 0, to = 0;
+    uint32_t cycles = 0;
+  };
+  /// A list of readers of a register since its last write.
+  struct Reader {
+    uint32_t node = 0, next = kNone;
+  };
+  /// An access to memory in the region.
+  struct Access {
+    uint32_t node = 0;
+    uint8_t reads = 0, writes = 0;
+    uint32_t base = kNone;  ///< register of a plain access, and its value's number
+    uint32_t version = 0;
+    int64_t offset = 0, bytes = 0;
+  };
+
+  void order_block(const ptx::BasicBlock& block) {
+    const bool has_branch =
+        ptx::transfer_of(function_.instructions[block.last - 1].opcode) != ptx::Transfer::none;
+    const uint32_t end = has_branch ? block.last - 1 : block.last;
+    if (has_branch) order_[end] = end;
+    for (uint32_t first = block.first; first < end;) {
+      if (nodes_[first].motion.is_fixed) {
+        order_[first] = first;
+        ++first;
+        continue;
+      }
+      uint32_t last = first + 1;
+      while (last < end && last - first < kLongestRegion && !nodes_[last].motion.is_fixed) ++last;
+      order_region(first, last, last == block.last - 1 && has_branch);
+      first = last;
+    }
+  }
+
+  /// Orders instructions [first, last); the block's branch follows if `before_branch`.
+  void order_region(uint32_t first, uint32_t last, bool before_branch) {
+    const uint32_t count = last - first;
+    if (count == 1) {
+      order_[first] = first;
+      return;
+    }
+    edges_.clear();
+    readers_.clear();
+    accesses_.clear();
+    touched_.clear();
+    for (uint32_t i = first; i < last; ++i) add_dependences(i, first);
+    for (const uint32_t reg : touched_) last_write_[reg] = first_read_[reg] = kNone;
+    sort_edges(count);
+    find_priorities(
+        first, count,
+        before_branch
+            ? function_.instructions[last].has_guard ? function_.instructions[last].guard : kNone
+            : kNone);
+    list_schedule(first, count);
+  }
+
+  void touch(uint32_t reg) {
+    if (last_write_[reg] == kNone && first_read_[reg] == kNone) touched_.push_back(reg);
+  }
+
+  void read(uint32_t reg, uint32_t i, uint32_t first) {
+    touch(reg);
+    if (last_write_[reg] != kNone) {
+      const Node& writer = nodes_[first + last_write_[reg]];
+      edges_.push_back({last_write_[reg], i - first,
+                        planned_latency(writer) + crossing(writer.cost.pipe, nodes_[i].cost.pipe)});
+    }
+    readers_.push_back({i - first, first_read_[reg]});
+    first_read_[reg] = static_cast<uint32_t>(readers_.size() - 1);
+  }
+
+  void write(uint32_t reg, uint32_t i, uint32_t first) {
+    touch(reg);
+    const uint32_t node = i - first;
+    if (last_write_[reg] != kNone) edges_.push_back({last_write_[reg], node, 0});
+    for (uint32_t r = first_read_[reg]; r != kNone; r = readers_[r].next)
+      if (readers_[r].node != node) edges_.push_back({readers_[r].node, node, 0});
+    last_write_[reg] = node;
+    first_read_[reg] = kNone;
+  }
+
+  /// More cycles where another pipe uses a result of arithmetic.
+  [[nodiscard]] uint32_t crossing(Pipe from, Pipe to) const {
+    const auto is_arithmetic = [](Pipe pipe) {
+      return pipe == Pipe::alu || pipe == Pipe::add || pipe == Pipe::fma || pipe == Pipe::multiply;
+    };
+    return from != to && is_arithmetic(from) && is_arithmetic(to) ? times_.other_pipe_cycles : 0;
+  }
+
+  void add_dependences(uint32_t i, uint32_t first) {
+    const ptx::Instruction& instruction = function_.instructions[i];
+    const Motion& motion = nodes_[i].motion;
+    ptx::visit_read_registers(instruction, [&](uint32_t reg) { read(reg, i, first); });
+    // Under a guard the old value stays for some lanes.
+    if (instruction.has_guard)
+      ptx::visit_written_registers(instruction, [&](uint32_t reg) { read(reg, i, first); });
+    if (motion.uses_carry) write(carry_register(), i, first);
+    if (motion.is_collective) write(collective_register(), i, first);
+    if ((motion.reads | motion.writes) != 0) add_access(i, first);
+    ptx::visit_written_registers(instruction, [&](uint32_t reg) { write(reg, i, first); });
+  }
+
+  void add_access(uint32_t i, uint32_t first) {
+    Access access{
+        .node = i - first, .reads = nodes_[i].motion.reads, .writes = nodes_[i].motion.writes};
+    if (nodes_[i].motion.is_plain_access) find_place(i, access);
+    for (const Access& other : accesses_) {
+      const bool conflict = (other.writes & (access.reads | access.writes)) != 0 ||
+                            (other.reads & access.writes) != 0;
+      if (conflict && !are_apart(other, access)) edges_.push_back({other.node, access.node, 0});
+    }
+    accesses_.push_back(access);
+  }
+
+  void find_place(uint32_t i, Access& access) const {
+    for (const ptx::Operand& operand : function_.instructions[i].operands) {
+      if (operand.kind != ptx::Operand::Kind::address || operand.elements.empty()) continue;
+      const ptx::Operand& base = operand.elements[0];
+      if (base.kind != ptx::Operand::Kind::reg) return;
+      access.base = base.reg;
+      access.version = last_write_[base.reg];
+      access.offset = static_cast<int64_t>(operand.value);
+      access.bytes = access_bytes(function_.instructions[i].opcode);
+      return;
+    }
+  }
+
+  [[nodiscard]] static int64_t access_bytes(std::string_view opcode) {
+    const size_t dot = opcode.rfind('.');
+    const auto bytes = static_cast<int64_t>(ptx::size_bytes(
+        ptx::type_from_name(dot == std::string_view::npos ? opcode : opcode.substr(dot + 1))));
+    for (const auto& [name, elements] : {std::pair{".v2.", 2}, {".v4.", 4}, {".v8.", 8}})
+      if (opcode.find(name) != std::string_view::npos) return bytes * elements;
+    return bytes;
+  }
+
+  [[nodiscard]] static bool are_apart(const Access& a, const Access& b) {
+    if (a.base == kNone || a.base != b.base || a.version != b.version) return false;
+    return a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+  }
+
+  /// Edges by their source: those of node n are [edge_begin_[n], edge_begin_[n + 1]).
+  void sort_edges(uint32_t count) {
+    edge_begin_.assign(count + 1, 0);
+    waits_for_.assign(count, 0);
+    for (const Edge& edge : edges_) {
+      ++edge_begin_[edge.from + 1];
+      ++waits_for_[edge.to];
+    }
+    for (uint32_t n = 0; n < count; ++n) edge_begin_[n + 1] += edge_begin_[n];
+    sorted_edges_.resize(edges_.size());
+    std::vector<uint32_t>& next = scratch_;
+    next.assign(edge_begin_.begin(), edge_begin_.end() - 1);
+    for (const Edge& edge : edges_) sorted_edges_[next[edge.from]++] = edge;
+  }
+
+  /// The longest way from each node to the region's end.
+  void find_priorities(uint32_t first, uint32_t count, uint32_t branch_guard) {
+    priority_.assign(count, 0);
+    for (uint32_t n = count; n-- > 0;) {
+      const Node& node = nodes_[first + n];
+      uint32_t longest = planned_latency(node);
+      for (uint32_t e = edge_begin_[n]; e < edge_begin_[n + 1]; ++e)
+        longest = std::max(longest, sorted_edges_[e].cycles + priority_[sorted_edges_[e].to]);
+      if (branch_guard != kNone)
+        ptx::visit_written_registers(function_.instructions[first + n], [&](uint32_t reg) {
+          if (reg == branch_guard) longest = std::max(longest, times_.branch_predicate_cycles);
+        });
+      priority_[n] = longest;
+    }
+  }
+
+  using Candidate = std::pair<uint32_t, uint32_t>;  // key, node
+
+  void list_schedule(uint32_t first, uint32_t count) {
+    earliest_.assign(count, 0);
+    std::array<uint32_t, kPipeCount> free_at{};
+    // By time, then by place; per pipe: longest way first, then by place.
+    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> later;
+    std::array<std::priority_queue<Candidate>, kPipeCount> ready;
+    const auto offer = [&](uint32_t n) { later.push({earliest_[n], n}); };
+    uint32_t place = first;
+    uint32_t time = 0;
+    std::vector<uint32_t>& freed = scratch_;
+    // Emits a node at `at`; what costs nothing follows at once.
+    const auto emit = [&](uint32_t n, uint32_t at) {
+      freed.assign(1, n);
+      while (!freed.empty()) {
+        const uint32_t done = freed.back();
+        freed.pop_back();
+        order_[place++] = first + done;
+        const bool is_free = nodes_[first + done].cost.instructions == 0;
+        const uint32_t from = is_free ? earliest_[done] : at;
+        for (uint32_t e = edge_begin_[done]; e < edge_begin_[done + 1]; ++e) {
+          const Edge& edge = sorted_edges_[e];
+          earliest_[edge.to] = std::max(earliest_[edge.to], from + edge.cycles);
+          if (--waits_for_[edge.to] != 0) continue;
+          if (nodes_[first + edge.to].cost.instructions == 0)
+            freed.push_back(edge.to);
+          else
+            offer(edge.to);
+        }
+      }
+    };
+    roots_.clear();
+    for (uint32_t n = 0; n < count; ++n)
+      if (waits_for_[n] == 0) roots_.push_back(n);
+    for (const uint32_t n : roots_) {
+      if (nodes_[first + n].cost.instructions == 0)
+        emit(n, 0);
+      else
+        offer(n);
+    }
+    constexpr auto kAdd = static_cast<size_t>(Pipe::add);
+    constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
+    constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
+    while (place != first + count) {
+      while (!later.empty() && later.top().first <= time) {
+        const uint32_t n = later.top().second;
+        later.pop();
+        ready[unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
+      }
+      free_at[kAdd] = std::min(free_at[kAlu], free_at[kMultiply]);
+      size_t best = kPipeCount;
+      uint32_t next_time = later.empty() ? std::numeric_limits<uint32_t>::max() : later.top().first;
+      for (size_t pipe = 0; pipe < kPipeCount; ++pipe) {
+        if (ready[pipe].empty()) continue;
+        if (free_at[pipe] > time)
+          next_time = std::min(next_time, free_at[pipe]);
+        else if (best == kPipeCount || ready[pipe].top() > ready[best].top())
+          best = pipe;
+      }
+      if (best == kPipeCount) {
+        time = next_time;
+        continue;
+      }
+      const uint32_t n = ~ready[best].top().second;
+      ready[best].pop();
+      const Node& node = nodes_[first + n];
+      const size_t unit = best != kAdd                          ? best
+                          : free_at[kAlu] <= free_at[kMultiply] ? kAlu
+                                                                : kMultiply;
+      free_at[unit] = time + node.interval;
+      emit(n, time);
+      time += node.cost.instructions;
+    }
+  }
+
+  /// Shuffles are issued as loads.
+  [[nodiscard]] static size_t unit_of(Pipe pipe) {
+    return static_cast<size_t>(pipe == Pipe::exchange ? Pipe::load_store : pipe);
+  }
+
+  void permute() {
+    std::vector<ptx::Instruction> moved;
+    std::vector<Node> moved_nodes;
+    moved.reserve(order_.size());
+    moved_nodes.reserve(order_.size());
+    for (const uint32_t index : order_) {
+      moved.push_back(std::move(function_.instructions[index]));
+      moved_nodes.push_back(nodes_[index]);
+    }
+    function_.instructions = std::move(moved);
+    nodes_ = std::move(moved_nodes);
+  }
+
+  // ---- Times of the instructions in their order
+
+  /// When a register can be used, in cycles from the block's beginning.
+  struct Ready {
+    uint32_t stamp = 0;  ///< else it is there
+    uint32_t at = 0;
+    uint32_t issued = 0;
+    Pipe pipe = Pipe::none;
+  };
+
+  void time_block(uint32_t b) {
+    const ptx::BasicBlock& block = graph_.blocks[b];
+    ++stamp_;
+    set_.clear();
+    for (const uint32_t predecessor : block.predecessors) {
+      for (const Late& late : late_[predecessor]) {
+        Ready& ready = ready_[late.reg];
+        if (ready.stamp != stamp_ || ready.at < late.cycles)
+          set_ready(late.reg, late.cycles, 0, late.pipe);
+      }
+    }
+    enter_loads(block);
+    std::array<uint32_t, kPipeCount> free_at{};
+    std::array<uint32_t, kPipeCount> busy{};
+    uint32_t time = 0, slots = 0;
+    constexpr auto kAdd = static_cast<size_t>(Pipe::add);
+    constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
+    constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
+    uint32_t previous = kNone, previous_at = 0;
+    const bool has_branch =
+        ptx::transfer_of(function_.instructions[block.last - 1].opcode) != ptx::Transfer::none;
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      const ptx::Instruction& instruction = function_.instructions[i];
+      const Node& node = nodes_[i];
+      IssueTimes& out = result_[i];
+      out = {};
+      const bool is_last = i + 1 == block.last;
+      const bool is_branch = is_last && has_branch;
+      const bool is_predicated = is_branch && block_ends_[b].is_predicated;
+      Operands operands = look_at(instruction, node.cost.pipe, is_branch && !is_predicated);
+      out.awaits = operands.awaits;
+      if (operands.awaits != 0) forget_loads(operands.awaits);
+      uint32_t at = is_predicated ? std::max(time, operands.at) : time;
+      if (is_predicated) time = at;
+      if (node.cost.instructions != 0 && !is_predicated) {
+        const size_t pipe = unit_of(node.cost.pipe);
+        const size_t unit = pipe != kAdd                          ? pipe
+                            : free_at[kAlu] <= free_at[kMultiply] ? kAlu
+                                                                  : kMultiply;
+        at = std::max({time, operands.at, free_at[unit]});
+        free_at[unit] = at + node.interval;
+        busy[static_cast<size_t>(node.cost.pipe)] += node.interval;
+        slots += node.cost.instructions;
+        time = at + node.cost.instructions;
+        operands.pipe = node.cost.pipe;
+      }
+      if (previous != kNone)
+        result_[previous].cycles = static_cast<uint16_t>(at - previous_at);
+      else
+        entry_wait_ = at;
+      const bool is_free = node.cost.instructions == 0;
+      ptx::visit_written_registers(instruction, [&](uint32_t reg) {
+        if (node.motion.arrives != 0) {
+          set_ready(reg, at + 1, at, Pipe::none);
+          load(reg, node.motion.arrives);
+        } else {
+          if (loaded_[reg] != 0 && !is_free) loaded_[reg] = 0;
+          set_ready(reg, is_free ? operands.at : at + node.latency, is_free ? operands.issued : at,
+                    operands.pipe);
+        }
+      });
+      if (is_free && operands.loads != 0)
+        ptx::visit_written_registers(instruction, [&](uint32_t reg) { load(reg, operands.loads); });
+      // A branch belongs to the region before it.
+      const bool ends_region =
+          is_last || node.motion.is_fixed ||
+          (nodes_[i + 1].motion.is_fixed && !(has_branch && i + 2 == block.last));
+      if (ends_region) {
+        out.issue_slots = static_cast<uint16_t>(std::max(slots, most_used(busy)));
+        slots = 0;
+        busy = {};
+      }
+      previous = i;
+      previous_at = at;
+    }
+    IssueTimes& last = result_[block.last - 1];
+    last.cycles =
+        static_cast<uint16_t>(has_branch ? block_ends_[b].taken_cycles : time - previous_at);
+    for (uint32_t i = block.first; i < block.last; ++i)
+      result_[i].skip_cycles = static_cast<uint8_t>(std::min<uint32_t>(result_[i].cycles, 255));
+    if (has_branch) last.skip_cycles = static_cast<uint8_t>(block_ends_[b].passed_cycles);
+    if (entry_wait_ != 0)
+      result_[block.first].cycles =
+          static_cast<uint16_t>(result_[block.first].cycles + entry_wait_);
+    entry_wait_ = 0;
+    leave_block(b, previous_at + (has_branch ? block_ends_[b].taken_cycles : time - previous_at));
+  }
+
+  struct Operands {
+    uint32_t at = 0;      ///< when all of them are there
+    uint32_t issued = 0;  ///< when the last of them was issued
+    Pipe pipe = Pipe::none;
+    uint8_t awaits = 0;
+    uint8_t loads = 0;  ///< what passes through an instruction that costs nothing
+  };
+
+  [[nodiscard]] Operands look_at(const ptx::Instruction& instruction, Pipe pipe,
+                                 bool decides_branch) {
+    Operands operands;
+    const bool is_free = pipe == Pipe::none;
+    const auto look = [&](uint32_t reg) {
+      if (loaded_[reg] != 0) (is_free ? operands.loads : operands.awaits) |= loaded_[reg];
+      const Ready& ready = ready_[reg];
+      if (ready.stamp != stamp_) return;
+      // What a unit answers has to be waited for anyway.
+      const uint32_t at = decides_branch && ready.pipe != Pipe::load_store
+                              ? std::max(ready.at, ready.issued + times_.branch_predicate_cycles)
+                              : ready.at + crossing(ready.pipe, pipe);
+      if (at >= operands.at) {
+        operands.at = at;
+        operands.issued = ready.issued;
+        operands.pipe = ready.pipe;
+      }
+    };
+    ptx::visit_read_registers(instruction, look);
+    if (instruction.has_guard) ptx::visit_written_registers(instruction, look);
+    return operands;
+  }
+
+  void set_ready(uint32_t reg, uint32_t at, uint32_t issued, Pipe pipe) {
+    if (ready_[reg].stamp != stamp_) set_.push_back(reg);
+    ready_[reg] = {stamp_, at, issued, pipe};
+  }
+
+  /// Of the pipes; integer additions go where there is room. Accesses are not among them: how many
+  /// of them an SM serves is found when they execute.
+  [[nodiscard]] static uint32_t most_used(const std::array<uint32_t, kPipeCount>& busy) {
+    const auto of = [&](Pipe pipe) { return busy[static_cast<size_t>(pipe)]; };
+    const uint32_t integers = of(Pipe::alu) + of(Pipe::add) + of(Pipe::multiply);
+    uint32_t most = (integers + 1) / 2;
+    for (size_t pipe = 0; pipe < kPipeCount; ++pipe)
+      if (static_cast<Pipe>(pipe) != Pipe::add && static_cast<Pipe>(pipe) != Pipe::load_store)
+        most = std::max(most, busy[pipe]);
+    return most;
+  }
+
+  void leave_block(uint32_t b, uint32_t end) {
+    late_[b].clear();
+    for (const uint32_t reg : set_)
+      if (ready_[reg].at > end) late_[b].push_back({reg, ready_[reg].at - end, ready_[reg].pipe});
+    awaited_[b].clear();
+    for (const uint32_t reg : loads_) {
+      if (loaded_[reg] != 0) awaited_[b].push_back({reg, loaded_[reg]});
+      loaded_[reg] = 0;
+    }
+    loads_.clear();
+  }
+
+  // ---- Loads whose values nothing has awaited yet
+
+  void load(uint32_t reg, uint8_t from) {
+    loads_.push_back(reg);
+    loaded_[reg] |= from;
+  }
+  void enter_loads(const ptx::BasicBlock& block) {
+    for (const uint32_t predecessor : block.predecessors)
+      for (const auto& [reg, from] : awaited_[predecessor]) load(reg, from);
+  }
+  /// Who awaits one awaits all of them: a strand knows when the last one arrives.
+  void forget_loads(uint8_t awaited) {
+    for (const uint32_t reg : loads_) loaded_[reg] = static_cast<uint8_t>(loaded_[reg] & ~awaited);
+    loads_.erase(std::remove_if(loads_.begin(), loads_.end(),
+                                [&](uint32_t reg) { return loaded_[reg] == 0; }),
+                 loads_.end());
+  }
+
+  ptx::Function& function_;
+  const TimingTable& times_;
+  ptx::FlowGraph graph_;
+  std::array<PipeTimes, kPipeCount> pipes_;
+  std::vector<Node> nodes_;
+  std::vector<BlockEnd> block_ends_;
+  std::vector<uint32_t> order_;  ///< the old index of each place
+  // Of the region at hand; nodes are counted from its first instruction.
+  std::vector<Edge> edges_, sorted_edges_;
+  std::vector<uint32_t> edge_begin_, waits_for_, priority_, earliest_, scratch_, roots_;
+  std::vector<Reader> readers_;
+  std::vector<Access> accesses_;
+  std::vector<uint32_t> touched_;                  ///< registers
+  std::vector<uint32_t> last_write_, first_read_;  ///< by register
+  // Of the block at hand.
+  std::vector<IssueTimes> result_;
+  uint32_t stamp_ = 0;
+  uint32_t entry_wait_ = 0;
+  std::vector<Ready> ready_;             ///< by register
+  std::vector<uint32_t> set_;            ///< registers that are set in `ready_`
+  std::vector<uint8_t> loaded_;          ///< by register: kAwaits* of what it was loaded from
+  std::vector<uint32_t> loads_;          ///< registers that are set there
+  std::vector<std::vector<Late>> late_;  ///< behind each block
+  std::vector<std::vector<std::pair<uint32_t, uint8_t>>> awaited_;  ///< likewise
+};
+
+}  // namespace
+
+std::vector<IssueTimes> schedule(ptx::Function& function, const TimingTable& times) {
+  if (function.instructions.empty()) return {};
+  return Scheduler(function, times).run();
+}
+
+}  // namespace bw::sim

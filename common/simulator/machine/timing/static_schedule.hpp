@@ -1,0 +1,35 @@
+#pragma once
+/// \file
+/// The order and the distances in which ptxas would have a warp issue a function's instructions.
+///
+/// PTX says what is computed; in which order the machine issues it is the work of ptxas, and
+/// simulated time depends on it: sixteen loads that stand in front of what uses them cost the
+/// latency of one. Within stretches that nothing may be moved out of, instructions are put in the
+/// order of a list scheduler (longest path first, in-order issue), keeping every dependence through
+/// registers and memory. A distance holds what the compiler knows: latencies of arithmetic, pipes,
+/// branches. When a loaded value arrives is found at run time, at the instruction that needs it
+/// first.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/simulator/ptx/ast.hpp"
+
+namespace bw::sim {
+
+struct TimingTable;
+
+/// The times of one instruction; see the members of Instruction of the same names.
+struct IssueTimes {
+  uint16_t cycles = 0;
+  uint16_t issue_slots = 0;
+  uint8_t skip_cycles = 0;
+  uint8_t awaits = 0;
+};
+
+/// Moves the function's instructions into the order of issue and gives their times, one for each in
+/// the new order. Blocks, and with them branch targets, stay where they are. Instructions that no
+/// row of the opcode table fits keep their place.
+[[nodiscard]] std::vector<IssueTimes> schedule(ptx::Function& function, const TimingTable& times);
+
+}  // namespace bw::sim

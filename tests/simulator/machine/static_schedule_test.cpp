@@ -1,0 +1,253 @@
+/// \file
+/// The order and the distances of issue, of small functions whose schedule was found by hand from
+/// the rules: one instruction a cycle, a pipe's interval, a result's latency.
+#include "common/simulator/machine/timing/static_schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/ptx/ast.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+/// Round numbers, so that what is expected can be read.
+TimingTable simple_times() {
+  TimingTable times = times_of(*find_machine("h100"));
+  times.shared_load_latency = 20;
+  times.l2_load_latency = 200;
+  times.alu_latency = 4;
+  times.alu_interval = 2;
+  times.fma_latency = 4;
+  times.fma_interval = 1;
+  times.multiply_latency = 4;
+  times.multiply_interval = 2;
+  times.special_latency = 16;
+  times.special_interval = 8;
+  times.exchange_latency = 24;
+  times.load_store_interval = 4;
+  times.other_pipe_cycles = 1;
+  times.branch_predicate_cycles = 13;
+  times.branch_taken_cycles = 10;
+  times.branch_passed_cycles = 5;
+  return times;
+}
+
+struct Scheduled {
+  std::unique_ptr<ptx::Module> module;
+  std::vector<IssueTimes> times;
+
+  [[nodiscard]] const ptx::Function& function() const { return *module->functions.front(); }
+  [[nodiscard]] std::vector<std::string> opcodes() const {
+    std::vector<std::string> result;
+    for (const ptx::Instruction& i : function().instructions) result.push_back(i.opcode);
+    return result;
+  }
+  /// The PTX lines of the instructions, counted from the first one's.
+  [[nodiscard]] std::vector<uint32_t> lines() const {
+    std::vector<uint32_t> result;
+    uint32_t first = ~0u;
+    for (const ptx::Instruction& i : function().instructions) first = std::min(first, i.line);
+    for (const ptx::Instruction& i : function().instructions) result.push_back(i.line - first);
+    return result;
+  }
+  [[nodiscard]] std::vector<uint32_t> cycles() const {
+    std::vector<uint32_t> result;
+    for (const IssueTimes& t : times) result.push_back(t.cycles);
+    return result;
+  }
+  [[nodiscard]] std::vector<uint32_t> slots() const {
+    std::vector<uint32_t> result;
+    for (const IssueTimes& t : times) result.push_back(t.issue_slots);
+    return result;
+  }
+  [[nodiscard]] std::vector<uint32_t> awaits() const {
+    std::vector<uint32_t> result;
+    for (const IssueTimes& t : times) result.push_back(t.awaits);
+    return result;
+  }
+};
+
+Scheduled schedule_of(const std::string& body) {
+  const std::string text =
+      ".version 8.7\n.target sm_90a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 p) {\n"
+      ".reg .f32 %f<40>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<20>;\n.reg .pred %p<9>;\n" +
+      body + "}\n";
+  Scheduled result;
+  result.module = ptx::parse(text, "test");
+  result.times = schedule(*result.module->functions.front(), simple_times());
+  return result;
+}
+
+using Numbers = std::vector<uint32_t>;
+
+TEST(StaticSchedule, ResultsOfArithmeticAreWaitedFor) {
+  const Scheduled s = schedule_of(
+      "fma.rn.f32 %f1, %f0, %f0, %f0;\n"
+      "fma.rn.f32 %f2, %f1, %f1, %f1;\n"
+      "fma.rn.f32 %f3, %f2, %f2, %f2;\n"
+      "ret;\n");
+  EXPECT_EQ(s.cycles(), (Numbers{4, 4, 1, 10}));
+  EXPECT_EQ(s.slots(), (Numbers{0, 0, 0, 4}));
+}
+
+TEST(StaticSchedule, IndependentChainsFillEachOthersLatency) {
+  // Two chains of two: issued 0, 1, 4, 5 whatever the text says.
+  const Scheduled s = schedule_of(
+      "fma.rn.f32 %f1, %f0, %f0, %f0;\n"
+      "fma.rn.f32 %f2, %f1, %f1, %f1;\n"
+      "fma.rn.f32 %f3, %f10, %f10, %f10;\n"
+      "fma.rn.f32 %f4, %f3, %f3, %f3;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 2, 1, 3, 4}));
+  EXPECT_EQ(s.cycles(), (Numbers{1, 3, 1, 1, 10}));
+}
+
+TEST(StaticSchedule, APipeTakesItsInterval) {
+  const Scheduled s = schedule_of(
+      "xor.b32 %r1, %r0, %r10;\n"
+      "shr.u32 %r2, %r0, 3;\n"
+      "mad.lo.u32 %r3, %r0, %r0, %r10;\n"
+      "ret;\n");
+  // The multiplication fits between the two of the alu.
+  EXPECT_EQ(s.lines(), (Numbers{0, 2, 1, 3}));
+  EXPECT_EQ(s.cycles(), (Numbers{1, 1, 1, 10}));
+  EXPECT_EQ(s.slots(), (Numbers{0, 0, 0, 4}));
+}
+
+TEST(StaticSchedule, AnotherPipesResultComesLater) {
+  const Scheduled s = schedule_of(
+      "xor.b32 %r1, %r0, %r10;\n"
+      "mad.lo.u32 %r2, %r1, %r1, %r1;\n"
+      "mad.lo.u32 %r3, %r2, %r2, %r2;\n"
+      "ret;\n");
+  EXPECT_EQ(s.cycles(), (Numbers{5, 4, 1, 10}));
+}
+
+TEST(StaticSchedule, LoadsComeFirstAndTheirFirstUseAwaitsThem) {
+  const Scheduled s = schedule_of(
+      "ld.shared.f32 %f1, [%r0];\n"
+      "add.f32 %f2, %f1, %f0;\n"
+      "ld.global.f32 %f3, [%rd0];\n"
+      "add.f32 %f4, %f3, %f2;\n"
+      "st.global.f32 [%rd1], %f4;\n"
+      "ret;\n");
+  EXPECT_EQ(s.opcodes(), (std::vector<std::string>{"ld.global.f32", "ld.shared.f32", "add.f32",
+                                                   "add.f32", "st.global.f32", "ret"}));
+  EXPECT_EQ(s.awaits(), (Numbers{0, 0, kAwaitsShared, kAwaitsGlobal, 0, 0}));
+  // The second load four cycles behind the first; what a load takes is not in the distances.
+  EXPECT_EQ(s.cycles(), (Numbers{4, 1, 4, 4, 1, 10}));
+  EXPECT_EQ(s.slots().back(), 6);
+}
+
+TEST(StaticSchedule, AStoreIsPassedOnlyByAccessesOfOtherPlaces) {
+  // Each load would be the first: what is loaded is used in the end.
+  const auto place_of_load = [](const std::string& load) {
+    const Scheduled s =
+        schedule_of("st.shared.f32 [%r0], %f0;\n" + load + "add.f32 %f2, %f1, %f1;\nret;\n");
+    const std::vector<uint32_t> lines = s.lines();
+    return std::find(lines.begin(), lines.end(), 1) - lines.begin();
+  };
+  EXPECT_EQ(place_of_load("ld.global.f32 %f1, [%rd0];\n"), 0) << "another space";
+  EXPECT_EQ(place_of_load("ld.shared.f32 %f1, [%r0+4];\n"), 0) << "the word behind it";
+  EXPECT_EQ(place_of_load("ld.shared.f32 %f1, [%r1];\n"), 1) << "may be the same word";
+  EXPECT_EQ(place_of_load("ld.shared.v2.f32 {%f1, %f3}, [%r0+-4];\n"), 1) << "reaches into it";
+  EXPECT_EQ(place_of_load("ld.f32 %f1, [%rd0];\n"), 1) << "a generic address";
+}
+
+TEST(StaticSchedule, NothingPassesABarrierOrAWait) {
+  const Scheduled s = schedule_of(
+      "add.f32 %f1, %f0, %f0;\n"
+      "st.shared.f32 [%r0], %f1;\n"
+      "bar.sync 0;\n"
+      "ld.shared.f32 %f2, [%r1];\n"
+      "add.f32 %f3, %f2, %f2;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(s.slots(), (Numbers{0, 2, 1, 0, 0, 3}));
+}
+
+TEST(StaticSchedule, WhatAnInstructionReadsIsNotOverwrittenBefore) {
+  // %r1 is written again behind its reader, and the guarded move keeps some lanes' old value.
+  const Scheduled s = schedule_of(
+      "ld.global.u32 %r1, [%rd0];\n"
+      "xor.b32 %r2, %r1, %r9;\n"
+      "mov.u32 %r1, 7;\n"
+      "@%p0 mov.u32 %r1, 8;\n"
+      "xor.b32 %r3, %r1, %r8;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 1, 2, 3, 4, 5}));
+}
+
+TEST(StaticSchedule, WhatPtxasRemovesCostsNothing) {
+  const Scheduled s = schedule_of(
+      "ld.param.u64 %rd1, [p];\n"
+      "cvta.to.global.u64 %rd2, %rd1;\n"
+      "mov.u32 %r1, %r0;\n"
+      "mul.wide.s32 %rd3, %r1, 4;\n"
+      "add.s64 %rd4, %rd2, %rd3;\n"
+      "ld.global.f32 %f1, [%rd4];\n"
+      "ret;\n");
+  // One IMAD.WIDE, whose address the load waits for, and the load.
+  EXPECT_EQ(s.slots().back(), 3);
+  uint32_t total = 0;
+  for (const uint32_t cycles : s.cycles()) total += cycles;
+  EXPECT_EQ(total, 5 + 1 + 10);
+}
+
+TEST(StaticSchedule, AComparisonDecidesABranchLate) {
+  const Scheduled s = schedule_of(
+      "loop:\n"
+      "add.s32 %r1, %r1, 1;\n"
+      "setp.ne.s32 %p1, %r1, 64;\n"
+      "@%p1 bra loop;\n"
+      "ret;\n");
+  EXPECT_EQ(s.cycles(), (Numbers{5, 13, 10, 10}));
+  EXPECT_EQ(s.times[2].skip_cycles, 5);
+}
+
+TEST(StaticSchedule, ALoopsOwnResultIsWaitedForAtItsBeginning) {
+  const Scheduled s = schedule_of(
+      "loop:\n"
+      "ex2.approx.ftz.f32 %f1, %f1;\n"
+      "@%p1 bra loop;\n"
+      "ret;\n");
+  // Issued at 0, the branch at 1, its target at 11: the value is there at 16.
+  EXPECT_EQ(s.cycles(), (Numbers{1 + 5, 10, 10}));
+}
+
+TEST(StaticSchedule, AShortBodyIsPredicated) {
+  const Scheduled s = schedule_of(
+      "setp.ne.s32 %p1, %r1, 0;\n"
+      "@%p1 bra behind;\n"
+      "add.f32 %f1, %f1, %f2;\n"
+      "st.shared.f32 [%r2], %f1;\n"
+      "behind:\n"
+      "bar.sync 0;\n"
+      "ret;\n");
+  EXPECT_EQ(s.times[1].skip_cycles, 0);
+  EXPECT_EQ(s.times[1].cycles, 2) << "the body's two instructions, which do nothing";
+}
+
+TEST(StaticSchedule, ALoadedValueIsAwaitedInALaterBlock) {
+  const Scheduled s = schedule_of(
+      "ld.shared.f32 %f1, [%r0];\n"
+      "bar.sync 0;\n"
+      "loop:\n"
+      "add.f32 %f2, %f2, %f1;\n"
+      "bar.sync 0;\n"
+      "@%p1 bra loop;\n"
+      "ret;\n");
+  EXPECT_EQ(s.awaits(), (Numbers{0, 0, kAwaitsShared, 0, 0, 0}));
+}
+
+}  // namespace
+}  // namespace bw::sim::test
