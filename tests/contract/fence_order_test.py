@@ -12,6 +12,8 @@ from pathlib import Path
 NVCC, ROOT = Path(sys.argv[1]), Path(sys.argv[2])
 ARRIVE = r"mbarrier\.arrive\."
 WAIT = r"mbarrier\.try_wait\."
+ACQUIRE_OF_CLUSTER = WAIT + r"parity\.acquire\.cluster"
+PROXY = r"fence\.proxy\.async\.shared::cta"
 BEFORE = r"tcgen05\.fence::before_thread_sync"
 AFTER = r"tcgen05\.fence::after_thread_sync"
 
@@ -21,11 +23,20 @@ AFTER = r"tcgen05\.fence::after_thread_sync"
 # every lane, and the lanes' meeting before one of them arrives.
 ORDERS = {
     "acquire_for_mma": [WAIT, AFTER],
-    "acquire_for_mma_of_a_pair": [WAIT + r"parity\.acquire\.cluster", AFTER],
-    "acquire_for_epilogue": [WAIT, AFTER],
+    "acquire_for_mma_of_a_pair": [ACQUIRE_OF_CLUSTER, AFTER],
+    "acquire_for_epilogue": [WAIT + r"parity\.shared", AFTER],
+    "acquire_for_epilogue_of_a_pair": [ACQUIRE_OF_CLUSTER, AFTER],
     "epilogue_arrive": [BEFORE, ARRIVE],
     "epilogue_arrive_of_a_pair": [BEFORE, ARRIVE + r"release\.cluster\.shared::cluster"],
-    "arrive_input": [r"fence\.proxy\.async\.shared::cta", r"bar\.warp\.sync", ARRIVE],
+    # Whoever waits for arrivals or copies of another CTA acquires at cluster scope.
+    "wait_for_input": [WAIT + r"parity\.shared"],
+    "wait_for_input_of_a_pair": [ACQUIRE_OF_CLUSTER],
+    "try_input_of_a_pair": [r"mbarrier\.test_wait\.parity\.acquire\.cluster"],
+    "take_answer": [WAIT + r"parity\.shared", r"clusterlaunchcontrol\.query_cancel", PROXY, ARRIVE],
+    "take_answer_in_a_cluster": [ACQUIRE_OF_CLUSTER, r"clusterlaunchcontrol\.query_cancel", PROXY,
+                                 ARRIVE + r"release\.cluster"],
+    "ask_for_a_cluster": [ACQUIRE_OF_CLUSTER, r"clusterlaunchcontrol\.try_cancel"],
+    "arrive_input": [PROXY, r"bar\.warp\.sync", ARRIVE],
     "signal_complete": [BEFORE, ARRIVE],
     "signal_complete_of_a_pair": [BEFORE, ARRIVE + r"release\.cluster", ARRIVE + r"shared::cta"],
     "complete_dealloc": [r"tcgen05\.relinquish", WAIT, AFTER, r"tcgen05\.dealloc"],

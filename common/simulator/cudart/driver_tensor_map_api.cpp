@@ -2,6 +2,8 @@
 /// The driver's functions that encode tensor maps.
 #include <cuda.h>
 
+#include <fmt/core.h>
+
 #include "common/simulator/cudart/driver.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
 
@@ -68,4 +70,30 @@ BW_CUDART_API CUresult cuTensorMapEncodeIm2col(
                    l2_promotion, fill);
   return from_status("cuTensorMapEncodeIm2col",
                      encode_im2col_tensor_map(map, arguments, {lower, upper, channels, pixels}));
+}
+
+BW_CUDART_API CUresult cuTensorMapEncodeIm2colWide(
+    CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* address,
+    const cuuint64_t* extents, const cuuint64_t* strides, int lower, int upper, cuuint32_t channels,
+    cuuint32_t pixels, const cuuint32_t* element_strides, CUtensorMapInterleave interleave,
+    CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion l2_promotion,
+    CUtensorMapFloatOOBfill fill) {
+  constexpr const char* kApi = "cuTensorMapEncodeIm2colWide";
+  constexpr int kBlackwell = 10;
+  int major = 0;
+  const CUresult found =
+      cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0);
+  if (found != CUDA_SUCCESS) return found;
+  if (major < kBlackwell) {
+    explain(FaultCode::tensor_map_encoding, kApi,
+            fmt::format("the machine has compute capability {}.x, and maps for im2col::w need 10.0 "
+                        "or higher; use cuTensorMapEncodeIm2col, or the machine b200",
+                        major));
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  const TensorMapArguments arguments =
+      arguments_of(type, rank, address, extents, strides, element_strides, interleave, swizzle,
+                   l2_promotion, fill);
+  return from_status(
+      kApi, encode_im2col_wide_tensor_map(map, arguments, {lower, upper, channels, pixels, mode}));
 }

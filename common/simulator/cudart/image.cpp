@@ -37,6 +37,25 @@ PtxTarget target_of_text(std::string_view text) {
   return parse_target(text.substr(0, text.find_first_of(", \t\r\n")));
 }
 
+// What the text of linked modules begins with, and each module in it.
+constexpr std::string_view kLinkedMark = "//# PTX modules, linked by the simulator\n";
+constexpr std::string_view kModuleMark = "//# module ";
+
+std::unique_ptr<ptx::Module> link_text(std::string_view text, const std::string& name) {
+  std::vector<std::unique_ptr<ptx::Module>> modules;
+  text.remove_prefix(kLinkedMark.size());
+  while (!text.empty()) {
+    text.remove_prefix(kModuleMark.size());
+    const size_t name_end = text.find('\n');
+    const std::string module(text.substr(0, name_end));
+    text.remove_prefix(name_end + 1);
+    const std::string_view body = text.substr(0, text.find(kModuleMark));
+    modules.push_back(ptx::parse(std::string(body), module));
+    text.remove_prefix(body.size());
+  }
+  return ptx::link(std::move(modules), name);
+}
+
 [[noreturn]] void fail(FaultCode code, std::string what, std::string fix) {
   Report report{.code = code};
   report.what = std::move(what);
@@ -54,6 +73,7 @@ T first_of(const void* data) {
 }  // namespace
 
 std::unique_ptr<ptx::Module> parse_image(const Image& image, const MachineDescription& machine) {
+  if (image.text.starts_with(kLinkedMark)) return link_text(image.text, image.name);
   if (!image.text.empty()) return ptx::parse(image.text, image.name);
   if (image.objects.empty()) return ptx::parse(ptx_of(image.data, machine, image.name), image.name);
   std::vector<std::unique_ptr<ptx::Module>> modules;
@@ -100,6 +120,31 @@ Image& add_loaded_image(Runtime& runtime, const void* data) {
          "pass the PTX that nvcc -ptx or NVRTC writes, with a zero byte behind it");
   }
   return runtime.add_text_image(text);
+}
+
+std::string link_input_ptx(const void* data, size_t bytes, bool is_text,
+                           const MachineDescription& machine, const std::string& name) {
+  const bool is_wrapped =
+      !is_text && bytes >= sizeof(FatBinaryWrapper) && first_of<int>(data) == kWrapperMagic;
+  if (is_wrapped) data = static_cast<const FatBinaryWrapper*>(data)->data;
+  if (!is_text && bytes >= sizeof(uint32_t) && first_of<uint32_t>(data) == kFatBinaryMagic)
+    return ptx_of(data, machine, name);
+  if (!is_text)
+    fail(FaultCode::image_malformed, "the linker's input " + name + " is no fat binary",
+         "pass what nvcc -fatbin -rdc=true writes, or PTX with its own type of input");
+  const auto* const text = static_cast<const char*>(data);
+  std::string ptx(text, strnlen(text, bytes));
+  // (Here an error in the text is told of the input that has it.)
+  static_cast<void>(ptx::parse(ptx, name));
+  return ptx;
+}
+
+std::string linked_text(const std::vector<LinkInput>& inputs) {
+  std::string text(kLinkedMark);
+  for (const LinkInput& input : inputs)
+    text += fmt::format("{}{}\n{}\n", kModuleMark, input.name, input.ptx);
+  static_cast<void>(link_text(text, "the linked module"));
+  return text;
 }
 
 cudaError_t add_image_of_file(Runtime& runtime, const char* api, const char* path, Image*& image) {

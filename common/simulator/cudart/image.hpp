@@ -3,6 +3,7 @@
 /// From what a program registers or loads to PTX: fat binaries, linked object files, plain text.
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/simulator/cudart/runtime.hpp"
@@ -25,6 +26,19 @@ void add_targets(const Image& image, std::vector<PtxTarget>& targets);
 /// The same for a file. cudaErrorFileNotFound where it can't be read.
 [[nodiscard]] cudaError_t add_image_of_file(Runtime& runtime, const char* api, const char* path,
                                             Image*& image);
+
+/// PTX of one input of the driver's linker: PTX text of `bytes` bytes, or a fat binary's. Throws
+/// SimulationError for anything else.
+[[nodiscard]] std::string link_input_ptx(const void* data, size_t bytes, bool is_text,
+                                         const MachineDescription& machine,
+                                         const std::string& name);
+/// What cuLinkComplete gives out and cuModuleLoadData takes: the modules, one behind the other,
+/// each behind a comment with its name. Throws SimulationError where they can't be linked.
+struct LinkInput {
+  std::string name;  ///< as the program calls it
+  std::string ptx;   ///< its text
+};
+[[nodiscard]] std::string linked_text(const std::vector<LinkInput>& inputs);
 
 /// What nvcc puts around a fat binary, in the section .nvFatBinSegment.
 struct FatBinaryWrapper {

@@ -31,8 +31,9 @@ void collect_variables(const ptx::Operand& operand, std::vector<const ptx::Varia
 }
 
 bool is_missing_on(const MachineDescription& machine, std::string_view opcode) {
-  return std::any_of(machine.missing_opcodes.begin(), machine.missing_opcodes.end(),
-                     [&](std::string_view beginning) { return opcode.starts_with(beginning); });
+  return std::any_of(
+      machine.missing_opcodes.begin(), machine.missing_opcodes.end(),
+      [&](std::string_view part) { return opcode.find(part) != std::string_view::npos; });
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ constexpr std::array<uint32_t, 8> kBlackwellGpcs = {20, 20, 18, 18, 18, 18, 18, 
 constexpr std::array<uint32_t, 8> kHopperGpcs = {18, 18, 18, 18, 18, 18, 16, 8};
 
 constexpr std::array<std::string_view, 1> kMissingOnBlackwell = {"wgmma."};
-constexpr std::array<std::string_view, 2> kMissingOnHopper = {"tcgen05.", "clusterlaunchcontrol."};
+constexpr std::array<std::string_view, 3> kMissingOnHopper = {"tcgen05.", "clusterlaunchcontrol.",
+                                                              "im2col::w"};
 
 // Clocks, memory, L2 and engines: of the H100 as measured (tests/hardware); of the others
 // published.

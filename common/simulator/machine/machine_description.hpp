@@ -18,7 +18,7 @@ struct MachineDescription {
   uint32_t sm_count = 0;              ///< SMs of the GPU
   std::span<const uint32_t> gpc_sms;  ///< SMs of each GPC: a cluster's CTAs lie in one
   bool has_tensor_memory = false;     ///< whether its SMs have tensor memory
-  /// Beginnings of the opcodes that other machines have and this one doesn't.
+  /// Parts of the opcodes that other machines have and this one doesn't.
   std::span<const std::string_view> missing_opcodes;
   double clock_ghz = 0;  ///< of the SMs; turns cycles into event times and %globaltimer
   uint32_t memory_clock_kilohertz = 0;  ///< as the runtime gives it

@@ -68,6 +68,19 @@ TEST(Machine, RefusesWhatOnlyAnotherHas) {
                [&] { Runner(settings).run(text, threads(32)); });
 }
 
+TEST(Machine, AHopperHasNoWideIm2col) {
+  std::string text = entry(".param .align 64 .b8 map[128]",
+                           ".reg .b64 %d; .reg .b16 %h; mov.b16 %h, 0; mov.b64 %d, map;\n"
+                           "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%d, {0, 0, 0}], "
+                           "{%h, %h}; ret;");
+  text.replace(text.find("sm_100a"), 7, "sm_80");
+  Settings settings = test_settings();
+  settings.machine = find_machine("h100");
+  const std::array<std::byte, 128> map{};
+  expect_fault(FaultKind::unsupported, {".im2col::w` is no instruction of the machine h100"},
+               [&] { Runner(settings).run(text, threads(1), map); });
+}
+
 TEST(Machine, TheEnvironmentChooses) {
   const auto chosen = [](const char* name) {
     setenv("BW_SIM_MACHINE", name, 1);

@@ -99,9 +99,6 @@ TEST(BulkFault, FormsWithoutMeaningAreRefused) {
       "ignore_oob",
       "  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes.ignore_oob [%r1], [%rd3], "
       "16, 0, 0, [%r2];\n");
-  refused("im2col::w",
-          "  cp.async.bulk.tensor.3d.shared::cta.global.im2col::w.mbarrier::complete_tx::bytes "
-          "[%r1], [%rd1, {0, 0, 0}], [%r2], {%rs1, %rs1};\n");
   refused("has 2 im2col offsets instead of 1",
           "  cp.async.bulk.tensor.3d.shared::cta.global.im2col.mbarrier::complete_tx::bytes [%r1], "
           "[%rd1, {0, 0, 0}], [%r2], {%rs1, %rs1};\n");

@@ -165,5 +165,201 @@ TEST(Im2col, TheEncoderSaysWhatIsWrong) {
   EXPECT_NE(message({nullptr, zero, 8, 16}).find("must not be null"), std::string::npos);
 }
 
+// .im2col::w and .im2col::w::128 (PTX ISA, "im2col::w and im2col::w::128 modes").
+
+/// Images of `extents` pixels (dimension 1 and up; the last one counts images) of 16 channels of 32
+/// bits, 64 bytes: as many as the swizzle moves around.
+struct WideCase {
+  std::vector<uint64_t> extents{5, 3, 8};
+  int lower = 0, upper = 0;
+  uint32_t pixels = 20, stride = 1;
+  int mode = 0;  ///< CU_TENSOR_MAP_IM2COL_WIDE_MODE_*
+};
+constexpr uint32_t kWideChannels = 16, kWideBytes = 4 * kWideChannels;
+
+MapArguments wide_arguments(uint64_t address, const WideCase& c) {
+  MapArguments a;
+  a.type = TensorMapType::u32;
+  a.address = address;
+  a.extents = {kWideChannels};
+  a.extents.insert(a.extents.end(), c.extents.begin(), c.extents.end());
+  uint64_t stride = kWideBytes;
+  for (const uint64_t extent : c.extents) {
+    a.strides.push_back(stride);
+    stride *= extent;
+  }
+  a.element_strides[1] = c.stride;
+  a.swizzle = TensorMapSwizzle::bytes64;
+  return a;
+}
+
+OpaqueMap encode_wide(uint64_t address, const WideCase& c) {
+  alignas(kTensorMapAlignmentBytes) std::array<std::byte, kTensorMapBytes> bytes{};
+  const TensorMapStatus status =
+      encode_im2col_wide_tensor_map(bytes.data(), wide_arguments(address, c).raw(),
+                                    {c.lower, c.upper, kWideChannels, c.pixels, c.mode});
+  EXPECT_TRUE(status.ok()) << status.message;
+  return {bytes};
+}
+
+/// What a copy asks for: coordinates of dimension 1 and up, wHalo and wOffset.
+struct WideCopy {
+  std::vector<int> from;
+  uint32_t halo = 0, offset = 0;
+};
+
+/// Input word of channel 0 of each pixel, 0 outside of the tensor: from the first pixel to the end
+/// of its row of the box, then the same row of the next images.
+std::vector<uint32_t> wide_words(const WideCase& c, const WideCopy& copy, uint32_t count) {
+  std::vector<uint32_t> words;
+  const int end = static_cast<int>(c.extents[0]) + c.upper;
+  std::vector<int> at = copy.from;
+  while (words.size() < count) {
+    for (; at[0] < end && words.size() < count; at[0] += static_cast<int>(c.stride)) {
+      uint64_t pixel = 0;
+      bool inside = true;
+      for (size_t d = at.size(); d-- > 0;) {
+        const int place = at[d] + (d == 0 ? static_cast<int>(copy.offset) : 0);
+        inside &= place >= 0 && place < static_cast<int>(c.extents[d]);
+        pixel = pixel * c.extents[d] + static_cast<uint64_t>(place);
+      }
+      words.push_back(inside ? static_cast<uint32_t>(pixel * kWideChannels + 1) : 0);
+    }
+    at[0] = c.lower;
+    ++at.back();
+  }
+  return words;
+}
+
+std::string wide_load(const std::string& form, const WideCopy& copy,
+                      const std::string& tile = "%r1") {
+  std::string coordinates = "0";
+  for (const int place : copy.from) coordinates += ", " + std::to_string(place);
+  return "  mov.b16 %rs1, " + std::to_string(copy.halo) + "; mov.b16 %rs2, " +
+         std::to_string(copy.offset) + ";\n  @%p0 cp.async.bulk.tensor." +
+         std::to_string(copy.from.size() + 1) + "d." + form + ".mbarrier::complete_tx::bytes [" +
+         tile + "], [%rd1, {" + coordinates + "}], [%r2], {%rs1, %rs2};\n";
+}
+
+/// Word `channel` of row `row` of a tile with the 64-byte swizzle.
+uint32_t swizzled_word(uint32_t row, uint32_t channel) {
+  const uint32_t byte = row * kWideBytes + channel * 4;
+  return (byte ^ ((byte >> 7 & 3) << 4)) / 4;
+}
+
+void check_wide(const WideCase& c, const WideCopy& copy,
+                const std::string& form = "shared::cta.global.im2col::w") {
+  SCOPED_TRACE(testing::Message() << "from " << testing::PrintToString(copy.from) << ", halo "
+                                  << copy.halo << ", offset " << copy.offset);
+  CopyRun run;
+  const uint32_t rows = c.pixels + copy.halo;
+  run.run(expect_bytes(rows * kWideBytes) + wide_load(form, copy) + wait_for_bar() + write_tile(),
+          encode_wide(run.in.address(), c));
+  const std::vector<uint32_t> expected = wide_words(c, copy, rows);
+  for (uint32_t row = 0; row < rows; ++row)
+    for (uint32_t channel = 0; channel < kWideChannels; ++channel)
+      ASSERT_EQ(run.out[swizzled_word(row, channel)],
+                expected[row] == 0 ? 0 : expected[row] + channel)
+          << "pixel " << row << ", channel " << channel;
+  EXPECT_EQ(run.out[rows * kWideChannels], tile_word(0, rows * kWideChannels));
+}
+
+TEST(Im2colWide, GoesAlongARowOfEveryImage) {
+  const WideCase c{.lower = -1, .upper = -1};
+  for (uint32_t offset = 0; offset < 3; ++offset) {
+    check_wide(c, {{-1, 1, 0}, 0, offset});
+    check_wide(c, {{3, 2, 4}, 0, offset});
+  }
+  check_wide(c, {{0, 1, 7}});              // pixels behind the last image are zero
+  check_wide(c, {{0, -1, 0}});             // so is a row above the image
+  check_wide({.lower = 1}, {{-2, 0, 0}});  // the first pixel may lie to the left of the box
+}
+
+TEST(Im2colWide, TheHaloGoesOnBehindTheLastPixel) {
+  check_wide({}, {{3, 0, 0}, 2});
+  check_wide({.lower = -1, .upper = 0, .stride = 2}, {{-1, 1, 0}, 1});
+  check_wide({.lower = -1, .upper = 0, .stride = 2}, {{-1, 1, 0}, 0, 1},
+             "shared::cluster.global.im2col::w");
+}
+
+TEST(Im2colWide, HasThreeToFiveDimensions) {
+  check_wide({.extents = {7, 8}}, {{2, 1}, 3, 1});
+  check_wide({.extents = {4, 2, 3, 5}}, {{1, 1, 2, 0}, 1, 1});
+}
+
+TEST(Im2colWide, TheFixedFormCopies128Pixels) {
+  const WideCase c{.extents = {6, 2, 20}, .lower = -1, .upper = -1, .pixels = 3, .mode = 1};
+  const WideCopy copy{{2, 1, 0}, 0, 1};
+  CopyRun run;
+  // A tile of its own, the second half of which is given out.
+  run.run("  .shared .align 1024 .b8 wide[8192];\n  mov.u32 %r4, wide;\n" +
+              expect_bytes(Im2col::kWidePixels * kWideBytes) +
+              wide_load("shared::cta.global.im2col::w::128", copy, "%r4") + wait_for_bar() +
+              "  add.u32 %r1, %r4, 4096;\n" + write_tile(),
+          encode_wide(run.in.address(), c));
+  const std::vector<uint32_t> expected = wide_words(c, copy, Im2col::kWidePixels);
+  constexpr uint32_t kHalf = Im2col::kWidePixels / 2;
+  for (uint32_t row = 0; row < kHalf; ++row)
+    ASSERT_EQ(run.out[swizzled_word(row, 3)],
+              expected[kHalf + row] == 0 ? 0 : expected[kHalf + row] + 3)
+        << "pixel " << kHalf + row;
+}
+
+TEST(Im2colWide, IsPrefetchedAsItIsCopied) {
+  CopyRun run;
+  const std::string prefetch =
+      "  mov.b16 %rs1, 2;\n  @%p0 cp.async.bulk.prefetch.tensor.4d.L2.global.im2col::w [%rd1, {0, ";
+  run.run(prefetch + "4, 0, 0}], {%rs1, %rs1};\n", encode_wide(run.in.address(), {}));
+  expect_fault(FaultKind::contract, {"the first pixel has the coordinate 5 in dimension 1"}, [&] {
+    run.run(prefetch + "5, 0, 0}], {%rs1, %rs1};\n", encode_wide(run.in.address(), {}));
+  });
+}
+
+TEST(Im2colWide, Faults) {
+  CopyRun run;
+  const std::string w = "shared::cta.global.im2col::w";
+  const OpaqueMap map = encode_wide(run.in.address(), {});
+  const OpaqueMap fixed = encode_wide(run.in.address(), {.mode = 1});
+  const auto fault = [&](const OpaqueMap& of, const std::string& body,
+                         const std::vector<std::string>& parts,
+                         FaultKind kind = FaultKind::contract) {
+    expect_fault(kind, parts, [&] { run.run(body, of); });
+  };
+  fault(map, wide_load(w, {{5, 0, 0}}), {"coordinate 5 in dimension 1", "ends at 4", "left side"});
+  fault(map, wide_load(w, {{0, 0, 0}, 512}), {"{wHalo, wOffset} are {512, 0}", "0 to 511"});
+  fault(map, wide_load(w, {{0, 0, 0}, 0, 32}), {"{wHalo, wOffset} are {0, 32}"});
+  fault(map, wide_load(w + "::128", {{0, 0, 0}}),
+        {"an .im2col::w::128 instruction with", "(im2col::w)", "cuTensorMapEncodeIm2colWide"});
+  fault(fixed, wide_load(w, {{0, 0, 0}}), {"an .im2col::w instruction with", "(im2col::w::128)"});
+  fault(encode(run.in.address(), {}), wide_load(w, {{0, 0, 0}}), {"(im2col)"});
+  fault(fixed, wide_load(w + "::128", {{0, 0, 0}, 2}),
+        {"wHalo of .im2col::w::128 is 2", "only a wHalo of 0 is simulated"},
+        FaultKind::unsupported);
+  std::string short_operand = wide_load(w, {{0, 0, 0}});
+  short_operand.replace(short_operand.find("{%rs1, %rs2}"), 12, "{%rs1}");
+  fault(map, short_operand, {"has 1 im2col operands instead of 2"}, FaultKind::unsupported);
+}
+
+TEST(Im2colWide, TheEncoderSaysWhatIsWrong) {
+  alignas(kTensorMapAlignmentBytes) std::array<std::byte, kTensorMapBytes> bytes{};
+  MapArguments a = wide_arguments(0x1000, {});
+  const auto message = [&](const Im2colWideArguments& wide) {
+    return encode_im2col_wide_tensor_map(bytes.data(), a.raw(), wide).message;
+  };
+  const std::string name = "cuTensorMapEncodeIm2colWide: ";
+  EXPECT_EQ(message({0, 0, 16, 128, 0}), "");
+  EXPECT_EQ(message({0, 0, 16, 5000, 1}), "");  // always 128 pixels
+  EXPECT_EQ(message({0, 0, 16, 1025, 0}), name + "pixelsPerColumn is 1025; it must be 1 to 1024");
+  EXPECT_EQ(message({0, 0, 16, 128, 2}).rfind(name + "mode is 2", 0), 0u);
+  EXPECT_EQ(message({-32769, 0, 16, 128, 0}),
+            name + "pixelBoxLowerCornerWidth is -32769; it must be -32768 to 32767");
+  EXPECT_EQ(message({0, -5, 16, 128, 0}), name + "the box of dimension 1 is empty: from 0 to -1");
+  a.swizzle = TensorMapSwizzle::none;
+  EXPECT_EQ(message({0, 0, 16, 128, 0}).rfind(name + "swizzle is 0", 0), 0u);
+  a.swizzle = TensorMapSwizzle::bytes64;
+  a.interleave = TensorMapInterleave::bytes16;
+  EXPECT_EQ(message({0, 0, 16, 128, 0}).rfind(name + "interleave is 1", 0), 0u);
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -345,7 +345,8 @@ TEST(Levels, TheResponseOfLaunchControlToACtaThatHasEnded) {
 // ---- tcgen05.fence
 
 TEST(Levels, AHandOverWithoutFencesIsAcceptedAtBoth) {
-  // Nothing searches for races yet, so the level isa can't see it.
+  // Whoever doesn't search for races doesn't see it. At BW_SIM_CHECKS=races it is one at the level
+  // isa alone: tests/simulator/diagnosis/tensor_races_test.cpp.
   const std::string body =
       "  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r1];\n"
       "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p0, [%r1], 0;\n"

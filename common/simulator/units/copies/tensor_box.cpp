@@ -142,6 +142,16 @@ TensorBox::TensorBox(const TensorMap& map,
   set_rows();
 }
 
+TensorBox::TensorBox(const TensorMap& map,
+                     const std::array<int32_t, kTensorMapMaxRank>& coordinates,
+                     const Im2colWide& wide)
+    : map_(map), offsets_{wide.offset}, rows_(map.im2col.pixels + wide.halo) {
+  count_.fill(1);
+  count_[0] = map.im2col.channels;
+  for (uint32_t d = 0; d < map.rank; ++d) start_[d] = coordinates[d];
+  set_rows();
+}
+
 void TensorBox::set_rows() {
   const TensorMap& map = map_;
   constexpr int64_t kBitsPerByte = 8;
@@ -168,6 +178,7 @@ void TensorBox::set_rows() {
 template <class Row>
 void TensorBox::for_each_pixel(Row&& row) const {
   const uint32_t batch = map_.rank - 1;
+  const uint32_t walked_end = map_.im2col.is_wide() ? 2 : batch;  // behind the last that is walked
   std::array<int64_t, kTensorMapMaxRank> position = start_;
   for (uint32_t pixel = 0; pixel < rows_; ++pixel) {
     bool inside = true;
@@ -180,19 +191,19 @@ void TensorBox::for_each_pixel(Row&& row) const {
     row(map_.address + static_cast<uint64_t>(offset), inside);
     // The next position in the bounding box; behind its end, the next image.
     uint32_t d = 1;
-    for (; d < batch; ++d) {
+    for (; d < walked_end; ++d) {
       position[d] += map_.element_strides[d];
       const int64_t last = static_cast<int64_t>(map_.extents[d]) - 1 + map_.im2col.upper[d - 1];
       if (position[d] <= last) break;
       position[d] = map_.im2col.lower[d - 1];
     }
-    if (d == batch) ++position[batch];
+    if (d == walked_end) ++position[batch];
   }
 }
 
 template <class Row>
 void TensorBox::for_each_row(Row&& row) const {
-  if (map_.im2col.is_used) return for_each_pixel(row);
+  if (map_.im2col.is_used()) return for_each_pixel(row);
   std::array<uint32_t, kTensorMapMaxRank> index{};
   // Dimensions 2 and up form an outer loop, dimension 1 the inner one.
   for (;;) {
@@ -225,7 +236,7 @@ bool TensorBox::lies_inside() const {
 
 std::optional<TensorBox::Range> TensorBox::global_range() const {
   if (valid_begin_ == valid_end_) return std::nullopt;
-  if (map_.im2col.is_used) {
+  if (map_.im2col.is_used()) {
     uint64_t first = ~uint64_t{0}, last = 0;
     for_each_pixel([&](uint64_t address, bool inside) {
       if (!inside) return;

@@ -19,6 +19,12 @@ namespace bw::sim {
 /// Offsets of an im2col load, one a spatial dimension: added to the position of every pixel.
 using Im2colOffsets = std::array<uint16_t, Im2col::kMaxSpatial>;
 
+/// What .im2col::w takes instead (PTX ISA, "wHalo" and "wOffset").
+struct Im2colWide {
+  uint16_t halo = 0;    ///< pixels behind those that the map asks for
+  uint16_t offset = 0;  ///< added to every pixel's position in dimension 1
+};
+
 /// The four explicit rows of .tile::gather4 and .tile::scatter4.
 inline constexpr uint32_t kGatheredRows = 4;
 
@@ -36,6 +42,11 @@ class TensorBox {
   /// row of the map's bounding box and image by image. A row of the box is one pixel's channels.
   TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
             const Im2colOffsets& offsets);
+  /// The pixels of a map for .im2col::w: along dimension 1 of the bounding box and image by image,
+  /// the other spatial dimensions staying at `coordinates`; the halo goes on behind the last of
+  /// them.
+  TensorBox(const TensorMap& map, const std::array<int32_t, kTensorMapMaxRank>& coordinates,
+            const Im2colWide& wide);
 
   /// The tensor map.
   [[nodiscard]] const TensorMap& map() const { return map_; }

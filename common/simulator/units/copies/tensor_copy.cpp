@@ -32,13 +32,14 @@ struct TensorForm {
   Direction direction = Direction::load;
   uint32_t rank = 1;
   bool gathered = false;
-  bool im2col = false;
+  Im2colMode im2col = Im2colMode::none;
   bool reduces = false;
   Reduction reduction = Reduction::add;
   AddressOperand map;
   ValueOperand coordinates;  ///< the first; the others follow
   uint32_t coordinate_count = 1;
-  ValueOperand offsets;   ///< of an im2col load: the first, one a spatial dimension
+  ValueOperand offsets;   ///< of an im2col load: the first, one a spatial dimension; of .im2col::w
+                          ///< wHalo and wOffset
   SharedTarget target;    ///< of loads
   AddressOperand source;  ///< of stores, in shared memory
 };
@@ -88,21 +89,26 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
          .what = fmt::format("a .{}d instruction with {}", form.rank, map.describe()),
          .rule = "the instruction's dimension is the tensor map's",
          .fix = "use the instruction and coordinates of the map's rank"});
-  if (map.im2col.is_used != form.im2col)
+  const bool is_im2col = form.im2col != Im2colMode::none;
+  if (map.im2col.mode != form.im2col) {
+    constexpr const char* kModes[] = {" tiled", "n .im2col", "n .im2col::w", "n .im2col::w::128"};
+    const bool is_wide = form.im2col > Im2colMode::all;
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::tensor_map_mismatch,
-         .what = fmt::format("a{} instruction with {}", form.im2col ? "n .im2col" : " tiled",
+         .what = fmt::format("a{} instruction with {}", kModes[static_cast<size_t>(form.im2col)],
                              map.describe()),
          .rule = "the instruction's mode is the tensor map's",
-         .fix = form.im2col ? "encode the map with cuTensorMapEncodeIm2col"
+         .fix = is_wide     ? "encode the map with cuTensorMapEncodeIm2colWide and this mode"
+                : is_im2col ? "encode the map with cuTensorMapEncodeIm2col"
                             : "use the .im2col forms, or encode the map with "
                               "cuTensorMapEncodeTiled"});
-  if (tensor_map_type_is_padded(map.type) && (form.direction == Direction::store || form.im2col))
+  }
+  if (tensor_map_type_is_padded(map.type) && (form.direction == Direction::store || is_im2col))
     Site{strand, instruction, lane_bit(lane)}.fault(
         {.code = FaultCode::tensor_type_not_executed,
          .what =
              fmt::format("{} of the padded type {} are not simulated",
-                         form.im2col ? "im2col copies" : "stores", tensor_map_type_name(map.type)),
+                         is_im2col ? "im2col copies" : "stores", tensor_map_type_name(map.type)),
          .rule = "elements of fewer than 8 bits are copied as the type says",
          .fix = "use u8 or 16U4_ALIGN8B",
          .section = "Sub-byte Types"});
@@ -127,6 +133,45 @@ void check_map(const Strand& strand, const Instruction& instruction, int lane, c
                  " of elements of type " + tensor_map_type_name(map.type),
          .rule = "the operation and the element type stand together in the instruction's table",
          .fix = "encode the map with a type that has this reduction"});
+}
+
+/// The pixels of an .im2col::w or .im2col::w::128 instruction.
+TensorBox wide_box(Strand& strand, const Instruction& instruction, int lane, const TensorMap& map,
+                   const TensorForm& form,
+                   const std::array<int32_t, kTensorMapMaxRank>& coordinates) {
+  const auto operand = [&](uint32_t i) {
+    return static_cast<uint16_t>(strand.value(instruction.operands[form.offsets.index + i], lane));
+  };
+  const Im2colWide wide{.halo = operand(0), .offset = operand(1)};
+  if (form.im2col == Im2colMode::w128 && wide.halo != 0)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::form_not_executed,
+         .what = fmt::format("the operand wHalo of .im2col::w::128 is {}", wide.halo),
+         .rule = "where in shared memory the halo behind each 32 pixels lies is said by a figure "
+                 "alone, and nobody has measured it here: only a wHalo of 0 is simulated",
+         .fix = "use .im2col::w, whose halo lies behind all pixels",
+         .section = "im2col::w and im2col::w::128 modes, wHalo"});
+  constexpr uint32_t kHaloEnd = 512, kOffsetEnd = 32;
+  if (wide.halo >= kHaloEnd || wide.offset >= kOffsetEnd)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::tensor_coordinates,
+         .what =
+             fmt::format("the operands {{wHalo, wOffset}} are {{{}, {}}}", wide.halo, wide.offset),
+         .rule = "wHalo is 0 to 511, wOffset 0 to 31",
+         .fix = "give the pixels that a filter's row reaches beyond the last one, and the filter's "
+                "position in its row"});
+  const int64_t last = static_cast<int64_t>(map.extents[1]) - 1 + map.im2col.upper[0];
+  if (coordinates[1] > last)
+    Site{strand, instruction, lane_bit(lane)}.fault(
+        {.code = FaultCode::tensor_coordinates,
+         .what = fmt::format("the first pixel has the coordinate {} in dimension 1, where the "
+                             "bounding box of {} ends at {}",
+                             coordinates[1], map.describe(), last),
+         .rule = "the first pixel may lie outside of the bounding box on its left side only",
+         .fix = "begin at a position of the box or before it, and add the filter's position as "
+                "wOffset",
+         .section = "im2col::w and im2col::w::128 modes, Bounding Box"});
+  return TensorBox(map, coordinates, wide);
 }
 
 TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, const TensorMap& map,
@@ -156,7 +201,7 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
          .rule = "the box's address is a multiple of 16 bytes",
          .fix = "use a first coordinate that is a multiple of 16 bytes",
          .section = "Tensors, Bounding Box"});
-  if (form.direction == Direction::store && !form.im2col)
+  if (form.direction == Direction::store && form.im2col == Im2colMode::none)
     for (uint32_t i = 0; i < form.coordinate_count; ++i)
       if (coordinates[i] < 0)
         Site{strand, instruction, lane_bit(lane)}.fault(
@@ -166,7 +211,9 @@ TensorBox read_box(Strand& strand, const Instruction& instruction, int lane, con
              .rule = "the coordinates of a store are not negative",
              .fix = "start the box inside of the tensor; only its end may stick out",
              .section = "Restriction on Tensor Copy instructions"});
-  if (!form.im2col) return TensorBox(map, coordinates, form.gathered);
+  if (form.im2col == Im2colMode::none) return TensorBox(map, coordinates, form.gathered);
+  if (form.im2col > Im2colMode::all)
+    return wide_box(strand, instruction, lane, map, form, coordinates);
   const bool has_corners = map.im2col.lower != Im2col{}.lower || map.im2col.upper != Im2col{}.upper;
   if (form.direction == Direction::store && has_corners)
     Site{strand, instruction, lane_bit(lane)}.fault(
@@ -352,8 +399,11 @@ void bind_tensor(Binder& b, CopyBinder& copy, const ptx::Operand& operand, Tenso
   form.rank = static_cast<uint32_t>(b.modifiers.get("dim").front() - '0');
   const std::string_view mode = b.modifiers.get("mode");
   form.gathered = mode == "tile::gather4" || mode == "tile::scatter4";
-  form.im2col = mode.starts_with("im2col");
-  if (form.im2col && form.rank < 3)
+  if (mode.starts_with("im2col"))
+    form.im2col = mode == "im2col::w"        ? Im2colMode::w
+                  : mode == "im2col::w::128" ? Im2colMode::w128
+                                             : Im2colMode::all;
+  if (form.im2col != Im2colMode::none && form.rank < 3)
     b.refuse("has .im2col with fewer than 3 dimensions", "im2col needs channels, space and batch");
   if (operand.kind != ptx::Operand::Kind::coordinates || operand.elements.size() != 2)
     b.refuse("needs [tensorMap, {coordinates}]",
@@ -372,9 +422,14 @@ void bind_tensor(Binder& b, CopyBinder& copy, const ptx::Operand& operand, Tenso
 
 /// The offsets of an im2col load or prefetch.
 void bind_offsets(Binder& b, CopyBinder& copy, TensorForm& form, size_t& next) {
-  if (!form.im2col) return;
+  if (form.im2col == Im2colMode::none) return;
   size_t count = 0;
   form.offsets = copy.vector(b.ptx_operand(next++), ScalarType::u16, count);
+  if (form.im2col > Im2colMode::all) {
+    if (count != 2)
+      b.refuse(fmt::format("has {} im2col operands instead of 2", count), "give {wHalo, wOffset}");
+    return;
+  }
   if (count != form.rank - 2)
     b.refuse(fmt::format("has {} im2col offsets instead of {}", count, form.rank - 2),
              "give one a spatial dimension");
@@ -449,7 +504,7 @@ constexpr OpcodeRow kRows[] = {
     {.base = "cp.async.bulk.tensor",
      .modifiers =
          "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global "
-         "[mode=tile|tile::gather4|im2col] "
+         "[mode=tile|tile::gather4|im2col|im2col::w|im2col::w::128] "
          "mbarrier::complete_tx::bytes [multicast::cluster] [cta=cta_group::1|cta_group::2] "
          "[L2::cache_hint]",
      .bind = bind_load,
@@ -473,7 +528,8 @@ constexpr OpcodeRow kRows[] = {
      .cycles = costs::kTmaIssue,
      .section = "cp.reduce.async.bulk.tensor"},
     {.base = "cp.async.bulk.prefetch.tensor",
-     .modifiers = "dim=1d|2d|3d|4d|5d L2 global [mode=tile|tile::gather4|im2col] [L2::cache_hint]",
+     .modifiers = "dim=1d|2d|3d|4d|5d L2 global "
+                  "[mode=tile|tile::gather4|im2col|im2col::w|im2col::w::128] [L2::cache_hint]",
      .bind = bind_prefetch,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,

@@ -30,7 +30,7 @@ struct Encoded {
   uint8_t element_strides[kTensorMapMaxRank];
   uint8_t type, rank, interleave, swizzle, l2_promotion, nan_fill;
   uint8_t replaced;  // a field has been replaced since the map was encoded
-  uint8_t im2col;
+  uint8_t im2col;    // an Im2colMode
   int16_t lower[Im2col::kMaxSpatial], upper[Im2col::kMaxSpatial];
   uint16_t channels, pixels;
   uint8_t unused[kTensorMapBytes - 110];
@@ -64,8 +64,8 @@ TensorMapStatus invalid(std::string message) {
   return {TensorMapStatus::kInvalidValue, "cuTensorMapEncodeTiled: " + std::move(message)};
 }
 
-TensorMapStatus invalid_im2col(std::string message) {
-  return {TensorMapStatus::kInvalidValue, "cuTensorMapEncodeIm2col: " + std::move(message)};
+TensorMapStatus invalid_call(std::string_view function, std::string message) {
+  return {TensorMapStatus::kInvalidValue, std::string(function) + ": " + std::move(message)};
 }
 
 std::string element(const char* array, uint32_t index, uint64_t value) {
@@ -295,9 +295,11 @@ std::string TensorMap::describe() const {
       text += fmt::format("{}{}", d == 0 ? "" : ", ", values[d]);
     return text + ")";
   };
-  const std::string part = im2col.is_used ? fmt::format("{} pixels of {} channels (im2col)",
-                                                        im2col.pixels, im2col.channels)
-                                          : "box " + list(box, 0);
+  constexpr const char* kModes[] = {"", "im2col", "im2col::w", "im2col::w::128"};
+  const std::string part =
+      im2col.is_used() ? fmt::format("{} pixels of {} channels ({})", im2col.pixels,
+                                     im2col.channels, kModes[static_cast<size_t>(im2col.mode)])
+                       : "box " + list(box, 0);
   return fmt::format("a {}-D tensor of {} at {}, extents {}, strides {} bytes, {}", rank,
                      tensor_map_type_name(type), hex(address), list(extents, 0),
                      list(stride_bytes, 1), part);
@@ -316,57 +318,116 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
   return {};
 }
 
+namespace {
+
+/// What the im2col encoding functions have in common: the conditions of a tiled map whose box is
+/// one pixel, and what `encoded` then holds beside the corners.
+TensorMapStatus encode_pixels(std::string_view function, void* map,
+                              const TensorMapArguments& arguments, uint32_t channels,
+                              uint32_t pixels, Encoded& encoded) {
+  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
+    return invalid_call(function, "tensorMap must be aligned to 64 bytes");
+  if (arguments.rank < 3 || arguments.rank > kTensorMapMaxRank)
+    return invalid_call(function,
+                        fmt::format("tensorRank is {}; it must be 3 to 5", arguments.rank));
+  if (channels == 0 || channels > kMaxBox)
+    return invalid_call(function,
+                        fmt::format("channelsPerPixel is {}; it must be 1 to 256", channels));
+  if (pixels == 0 || pixels > kMaxPixels)
+    return invalid_call(function,
+                        fmt::format("pixelsPerColumn is {}; it must be 1 to 1024", pixels));
+  const uint32_t one_pixel[kTensorMapMaxRank] = {channels, 1, 1, 1, 1};
+  TensorMapArguments tiled = arguments;
+  tiled.box_dim = one_pixel;
+  const TensorMapStatus status = check(tiled);
+  if (!status.ok()) {
+    const size_t name_end = status.message.find(':');
+    if (name_end == std::string::npos) return status;
+    std::string what = status.message.substr(name_end + 2);
+    constexpr std::string_view kBox = "boxDim[0]";  // what the conditions call it
+    if (what.starts_with(kBox)) what.replace(0, kBox.size(), "channelsPerPixel");
+    return invalid_call(function, std::move(what));
+  }
+  encoded = encoded_from(tiled);
+  encoded.channels = static_cast<uint16_t>(channels);
+  encoded.pixels = static_cast<uint16_t>(pixels);
+  return {};
+}
+
+/// The corners of the bounding box in spatial dimension `d`, which must not be empty.
+TensorMapStatus encode_corners(std::string_view function, const TensorMapArguments& arguments,
+                               uint32_t d, int lower, int upper, Encoded& encoded) {
+  const int64_t last = static_cast<int64_t>(arguments.global_dim[d + 1]) - 1 + upper;
+  if (last < lower)
+    return invalid_call(function, fmt::format("the box of dimension {} is empty: from {} to {}",
+                                              d + 1, lower, last));
+  encoded.lower[d] = static_cast<int16_t>(lower);
+  encoded.upper[d] = static_cast<int16_t>(upper);
+  return {};
+}
+
+}  // namespace
+
 TensorMapStatus encode_im2col_tensor_map(void* map, const TensorMapArguments& arguments,
                                          const Im2colArguments& im2col) {
-  if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
-    return invalid_im2col("tensorMap must be aligned to 64 bytes");
-  if (arguments.rank < 3 || arguments.rank > kTensorMapMaxRank)
-    return invalid_im2col(fmt::format("tensorRank is {}; it must be 3 to 5", arguments.rank));
+  constexpr std::string_view kFunction = "cuTensorMapEncodeIm2col";
   if (im2col.lower == nullptr || im2col.upper == nullptr)
-    return invalid_im2col("pixelBoxLowerCorner and pixelBoxUpperCorner must not be null");
-  if (im2col.channels == 0 || im2col.channels > kMaxBox)
-    return invalid_im2col(
-        fmt::format("channelsPerPixel is {}; it must be 1 to 256", im2col.channels));
-  if (im2col.pixels == 0 || im2col.pixels > kMaxPixels)
-    return invalid_im2col(
-        fmt::format("pixelsPerColumn is {}; it must be 1 to 1024", im2col.pixels));
+    return invalid_call(kFunction, "pixelBoxLowerCorner and pixelBoxUpperCorner must not be null");
+  Encoded encoded{};
+  TensorMapStatus status =
+      encode_pixels(kFunction, map, arguments, im2col.channels, im2col.pixels, encoded);
+  if (!status.ok()) return status;
   if (arguments.interleave != 0)
     return {TensorMapStatus::kNotSupported,
             "cuTensorMapEncodeIm2col: the simulator has no interleaved im2col maps"};
-  // As a tiled map whose box is one pixel.
-  const uint32_t one_pixel[kTensorMapMaxRank] = {im2col.channels, 1, 1, 1, 1};
-  TensorMapArguments tiled = arguments;
-  tiled.box_dim = one_pixel;
-  TensorMapStatus status = check(tiled);
-  if (!status.ok()) {
-    const size_t name_end = status.message.find(':');
-    if (name_end != std::string::npos) {
-      std::string what = status.message.substr(name_end + 2);
-      constexpr std::string_view kBox = "boxDim[0]";  // what the conditions call it
-      if (what.starts_with(kBox)) what.replace(0, kBox.size(), "channelsPerPixel");
-      status = invalid_im2col(std::move(what));
-    }
-    return status;
-  }
-  Encoded encoded = encoded_from(tiled);
-  encoded.im2col = 1;
-  encoded.channels = static_cast<uint16_t>(im2col.channels);
-  encoded.pixels = static_cast<uint16_t>(im2col.pixels);
+  encoded.im2col = static_cast<uint8_t>(Im2colMode::all);
   const uint32_t spatial = arguments.rank - 2;
   const int limit = 1 << (kCornerBits / spatial - 1);
   for (uint32_t d = 0; d < spatial; ++d) {
     for (const auto& [name, corner] : {std::pair{"pixelBoxLowerCorner", im2col.lower[d]},
                                        {"pixelBoxUpperCorner", im2col.upper[d]}})
       if (corner < -limit || corner >= limit)
-        return invalid_im2col(fmt::format("{}[{}] is {}; with rank {} it must be {} to {}", name, d,
-                                          corner, arguments.rank, -limit, limit - 1));
-    const int64_t last = static_cast<int64_t>(arguments.global_dim[d + 1]) - 1 + im2col.upper[d];
-    if (last < im2col.lower[d])
-      return invalid_im2col(fmt::format("the box of dimension {} is empty: from {} to {}", d + 1,
-                                        im2col.lower[d], last));
-    encoded.lower[d] = static_cast<int16_t>(im2col.lower[d]);
-    encoded.upper[d] = static_cast<int16_t>(im2col.upper[d]);
+        return invalid_call(kFunction,
+                            fmt::format("{}[{}] is {}; with rank {} it must be {} to {}", name, d,
+                                        corner, arguments.rank, -limit, limit - 1));
+    status = encode_corners(kFunction, arguments, d, im2col.lower[d], im2col.upper[d], encoded);
+    if (!status.ok()) return status;
   }
+  write(map, encoded);
+  return {};
+}
+
+TensorMapStatus encode_im2col_wide_tensor_map(void* map, const TensorMapArguments& arguments,
+                                              const Im2colWideArguments& wide) {
+  constexpr std::string_view kFunction = "cuTensorMapEncodeIm2colWide";
+  constexpr int kModeW = 0, kModeW128 = 1;  // CUtensorMapIm2ColWideMode
+  if (wide.mode != kModeW && wide.mode != kModeW128)
+    return invalid_call(kFunction, fmt::format("mode is {}; it must be "
+                                               "CU_TENSOR_MAP_IM2COL_WIDE_MODE_W (0) or _W128 (1)",
+                                               wide.mode));
+  if (arguments.interleave != 0)
+    return invalid_call(kFunction,
+                        fmt::format("interleave is {}; it must be CU_TENSOR_MAP_INTERLEAVE_NONE",
+                                    arguments.interleave));
+  const auto swizzle = static_cast<TensorMapSwizzle>(arguments.swizzle);
+  if (swizzle != TensorMapSwizzle::bytes64 && swizzle != TensorMapSwizzle::bytes128 &&
+      swizzle != TensorMapSwizzle::bytes128_atom32)
+    return invalid_call(kFunction,
+                        fmt::format("swizzle is {}; it must be CU_TENSOR_MAP_SWIZZLE_64B,"
+                                    " _128B or _128B_ATOM_32B",
+                                    arguments.swizzle));
+  for (const auto& [name, corner] : {std::pair{"pixelBoxLowerCornerWidth", wide.lower},
+                                     {"pixelBoxUpperCornerWidth", wide.upper}})
+    if (corner != static_cast<int16_t>(corner))
+      return invalid_call(kFunction,
+                          fmt::format("{} is {}; it must be -32768 to 32767", name, corner));
+  const uint32_t pixels = wide.mode == kModeW128 ? Im2col::kWidePixels : wide.pixels;
+  Encoded encoded{};
+  TensorMapStatus status = encode_pixels(kFunction, map, arguments, wide.channels, pixels, encoded);
+  if (!status.ok()) return status;
+  encoded.im2col = static_cast<uint8_t>(wide.mode == kModeW128 ? Im2colMode::w128 : Im2colMode::w);
+  status = encode_corners(kFunction, arguments, 0, wide.lower, wide.upper, encoded);
+  if (!status.ok()) return status;
   write(map, encoded);
   return {};
 }
@@ -539,8 +600,8 @@ std::optional<TensorMap> decode_tensor_map(const void* map) {
   result.swizzle = static_cast<TensorMapSwizzle>(encoded->swizzle);
   result.l2_promotion = encoded->l2_promotion;
   result.nan_fill = encoded->nan_fill != 0;
-  result.im2col.is_used = encoded->im2col != 0;
-  if (result.im2col.is_used) {
+  result.im2col.mode = static_cast<Im2colMode>(encoded->im2col);
+  if (result.im2col.is_used()) {
     result.im2col.channels = encoded->channels;
     result.im2col.pixels = encoded->pixels;
     for (uint32_t d = 0; d < Im2col::kMaxSpatial; ++d) {

@@ -50,11 +50,24 @@ enum class TensorMapSwizzle : uint8_t {
   bytes128_atom64,
 };
 
+/// Which im2col instruction a map is for, if any.
+enum class Im2colMode : uint8_t {
+  none,  ///< a tiled map
+  all,   ///< .im2col: over all spatial dimensions
+  w,     ///< .im2col::w: along dimension 1 and from image to image
+  w128,  ///< .im2col::w::128: the same, always 128 pixels
+};
+
 /// What an im2col map has instead of a box (PTX ISA, "Im2col mode"). Dimension 0 is the channels,
 /// the last one the batch; between them lie the spatial dimensions, which the arrays count from 0.
 struct Im2col {
   static constexpr uint32_t kMaxSpatial = kTensorMapMaxRank - 2;  ///< spatial dimensions at most
-  bool is_used = false;                                           ///< whether it is an im2col map
+  static constexpr uint32_t kWidePixels = 128;  ///< of a copy with Im2colMode::w128
+  Im2colMode mode = Im2colMode::none;           ///< which instructions take it
+  /// Whether it is an im2col map.
+  [[nodiscard]] bool is_used() const { return mode != Im2colMode::none; }
+  /// Whether pixels follow each other along dimension 1 alone: the corners are those of it.
+  [[nodiscard]] bool is_wide() const { return mode > Im2colMode::all; }
   /// The bounding box of the pixels' positions, before the offsets of the instruction are added:
   /// from `lower` to `extent - 1 + upper`.
   std::array<int32_t, kMaxSpatial> lower{};
@@ -126,6 +139,15 @@ struct Im2colArguments {
   uint32_t pixels = 0;         ///< of a copy
 };
 
+/// The arguments of cuTensorMapEncodeIm2colWide beside those of a tiled map; box_dim is not used.
+struct Im2colWideArguments {
+  int lower = 0;          ///< of the bounding box in dimension 1
+  int upper = 0;          ///< see Im2col
+  uint32_t channels = 0;  ///< of each pixel
+  uint32_t pixels = 0;    ///< of a copy; ignored where it is always 128
+  int mode = 0;           ///< CU_TENSOR_MAP_IM2COL_WIDE_MODE_*
+};
+
 /// What an encoding function returns; the error code is a CUresult.
 struct TensorMapStatus {
   static constexpr int kSuccess = 0;         ///< CUDA_SUCCESS
@@ -146,6 +168,10 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
 /// The same for cuTensorMapEncodeIm2col. An interleaved layout is CUDA_ERROR_NOT_SUPPORTED.
 TensorMapStatus encode_im2col_tensor_map(void* map, const TensorMapArguments& arguments,
                                          const Im2colArguments& im2col);
+
+/// The same for cuTensorMapEncodeIm2colWide, whose layout is never interleaved.
+TensorMapStatus encode_im2col_wide_tensor_map(void* map, const TensorMapArguments& arguments,
+                                              const Im2colWideArguments& wide);
 
 /// cuTensorMapReplaceAddress: another start address for the same layout.
 TensorMapStatus replace_tensor_map_address(void* map, uint64_t global_address);
