@@ -22,6 +22,10 @@ std::vector<T> with_stride(const std::vector<T>& values, int64_t columns, int64_
 
 class Interface : public HopperTest {};
 
+struct Size {
+  int64_t m, n, k;
+};
+
 TEST_F(Interface, EveryLeadingDimensionCounts) {
   const BlockwiseProblem problem =
       make_blockwise_problem(200, 264, 272, 0.5f, /*seed=*/5, Fill::kNormal);
@@ -69,8 +73,9 @@ TEST_F(Interface, EveryLeadingDimensionCounts) {
 }
 
 TEST_F(Interface, OutputMayReplaceTheResidual) {
+  const Size size = by_device<Size>({1000, 1160, 400}, {130, 264, 400});
   const BlockwiseProblem problem =
-      make_blockwise_problem(1000, 1160, 400, 1.0f, /*seed=*/6, Fill::kNormal);
+      make_blockwise_problem(size.m, size.n, size.k, 1.0f, /*seed=*/6, Fill::kNormal);
   const DeviceProblem on_device(problem);
   const DeviceReference reference = float64_reference(on_device.arguments());
   for_every_config([&](const hopper::GemmKernel& kernel) {
@@ -85,8 +90,9 @@ TEST_F(Interface, OutputMayReplaceTheResidual) {
 
 TEST_F(Interface, LaunchesOfAStreamSeeEachOthersResults) {
   // The second GEMM adds the first one's D, which has just been launched.
+  const Size size = by_device<Size>({1000, 1160, 2048}, {130, 136, 272});
   const BlockwiseProblem problem =
-      make_blockwise_problem(1000, 1160, 2048, 1.0f, /*seed=*/7, Fill::kNormal);
+      make_blockwise_problem(size.m, size.n, size.k, 1.0f, /*seed=*/7, Fill::kNormal);
   for_every_config([&](const hopper::GemmKernel& kernel) {
     const DeviceProblem first(problem), second(problem);
     BlockwiseFp8GemmArguments chained = second.arguments();
@@ -98,14 +104,16 @@ TEST_F(Interface, LaunchesOfAStreamSeeEachOthersResults) {
 }
 
 TEST_F(Interface, RepeatedRunsAreBitIdentical) {
-  constexpr int kRuns = 20;
-  for (const auto& [m, n, k] : {std::tuple{1000, 1160, 3088}, std::tuple{64, 2112, 7168}}) {
+  const int runs = by_device(20, 3);
+  const std::vector<Size> on_gpu = {{1000, 1160, 3088}, {64, 2112, 7168}};
+  const std::vector<Size> simulated = {{40, 328, 3088}, {16, 264, 1040}};
+  for (const auto& [m, n, k] : by_device(on_gpu, simulated)) {
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, 0.5f, /*seed=*/8, Fill::kNormal);
     DeviceProblem on_device(problem);
     for_every_config([&](const hopper::GemmKernel& kernel) {
       const std::vector<Bf16> first = run_once(on_device, kernel);
-      for (int run = 1; run < kRuns; ++run) {
+      for (int run = 1; run < runs; ++run) {
         ASSERT_TRUE(same_bits(run_once(on_device, kernel), first))
             << "run " << run << " differs from the first";
       }
@@ -114,11 +122,13 @@ TEST_F(Interface, RepeatedRunsAreBitIdentical) {
 }
 
 TEST_F(Interface, StreamsDoNotDisturbEachOther) {
-  constexpr int kRounds = 5;
+  const int rounds = by_device(5, 2);
+  using Sizes = std::vector<ProblemsInStreams::Size>;
   ProblemsInStreams problems(
-      {{200, 1000, 1024}, {320, 1136, 1552}, {440, 1272, 2080}, {560, 1408, 2608}});
+      by_device<Sizes>({{200, 1000, 1024}, {320, 1136, 1552}, {440, 1272, 2080}, {560, 1408, 2608}},
+                       {{40, 72, 272}, {72, 136, 400}, {136, 200, 528}, {200, 264, 656}}));
   for_every_config([&](const hopper::GemmKernel& kernel) {
-    problems.expect_undisturbed(kRounds, [&](size_t i, cudaStream_t stream) {
+    problems.expect_undisturbed(rounds, [&](size_t i, cudaStream_t stream) {
       hopper::blockwise_fp8_gemm(problems.arguments(i), kernel, stream);
     });
   });

@@ -17,6 +17,16 @@ using hopper::GemmPlan;
 
 class Plan : public HopperTest {};
 
+struct Size {
+  int64_t m, n, k;
+};
+
+/// A problem whose pieces the kernels with stream_k split.
+BlockwiseProblem split_problem(float beta, uint64_t seed) {
+  const Size size = by_device<Size>({1000, 1160, 3088}, {24, 328, 3088});
+  return make_blockwise_problem(size.m, size.n, size.k, beta, seed, Fill::kNormal);
+}
+
 std::vector<Bf16> launch_once(DeviceProblem& on_device, const GemmPlan& plan) {
   on_device.poison_d();
   plan.launch(kDefaultStream);
@@ -24,8 +34,10 @@ std::vector<Bf16> launch_once(DeviceProblem& on_device, const GemmPlan& plan) {
 }
 
 TEST_F(Plan, LaunchesAreBitIdentical) {
-  constexpr int kLaunches = 20;
-  for (const auto& [m, n, k] : {std::tuple{1000, 1160, 3088}, std::tuple{2000, 2056, 3600}}) {
+  const int launches = by_device(20, 3);
+  const std::vector<Size> on_gpu = {{1000, 1160, 3088}, {2000, 2056, 3600}};
+  const std::vector<Size> simulated = {{24, 328, 3088}};
+  for (const auto& [m, n, k] : by_device(on_gpu, simulated)) {
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, 0.5f, /*seed=*/8, Fill::kNormal);
     DeviceProblem on_device(problem);
@@ -35,13 +47,13 @@ TEST_F(Plan, LaunchesAreBitIdentical) {
       const GemmPlan plan(on_device.arguments(), kernel);
       const std::vector<Bf16> first = launch_once(on_device, plan);
       expect_verified_or_modelled(on_device.arguments(), kernel, reference);
-      for (int launch = 1; launch < kLaunches; ++launch) {
+      for (int launch = 1; launch < launches; ++launch) {
         ASSERT_TRUE(same_bits(launch_once(on_device, plan), first))
             << "launch " << launch << " differs from the first";
       }
       // One behind the other, with nothing between them.
       on_device.poison_d();
-      for (int launch = 0; launch < kLaunches; ++launch) plan.launch(kDefaultStream);
+      for (int launch = 0; launch < launches; ++launch) plan.launch(kDefaultStream);
       ASSERT_TRUE(same_bits(on_device.download_d<Bf16>(), first));
       // The call gives the same bits.
       ASSERT_TRUE(same_bits(run_once(on_device, kernel), first));
@@ -50,9 +62,15 @@ TEST_F(Plan, LaunchesAreBitIdentical) {
 }
 
 TEST_F(Plan, HasTheChosenConfiguration) {
-  for (const auto& [m, n, k, beta] :
-       {std::tuple{64, 2112, 7168, 0.0f}, std::tuple{128, 512, 512, 1.0f},
-        std::tuple{4096, 2112, 7168, 0.0f}, std::tuple{1000, 1160, 512, 0.5f}}) {
+  using Shapes = std::vector<std::tuple<int64_t, int64_t, int64_t, float>>;
+  for (const auto& [m, n, k, beta] : by_device<Shapes>({{64, 2112, 7168, 0.0f},
+                                                        {128, 512, 512, 1.0f},
+                                                        {4096, 2112, 7168, 0.0f},
+                                                        {1000, 1160, 512, 0.5f}},
+                                                       {{16, 264, 1040, 0.0f},
+                                                        {128, 264, 272, 1.0f},
+                                                        {520, 72, 1040, 0.0f},
+                                                        {600, 136, 144, 0.5f}})) {
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, beta, /*seed=*/9, Fill::kNormal);
     DeviceProblem on_device(problem);
@@ -68,10 +86,12 @@ TEST_F(Plan, HasTheChosenConfiguration) {
 }
 
 TEST_F(Plan, Moves) {
+  const Size size = by_device<Size>({300, 520, 7168}, {24, 328, 3088});
   const BlockwiseProblem problem =
-      make_blockwise_problem(300, 520, 7168, 0.5f, /*seed=*/10, Fill::kNormal);
-  const BlockwiseProblem other_problem =
-      make_blockwise_problem(200, 264, 4096, 0, /*seed=*/11, Fill::kNormal);
+      make_blockwise_problem(size.m, size.n, size.k, 0.5f, /*seed=*/10, Fill::kNormal);
+  const Size other_size = by_device<Size>({200, 264, 4096}, {16, 136, 2064});
+  const BlockwiseProblem other_problem = make_blockwise_problem(
+      other_size.m, other_size.n, other_size.k, 0, /*seed=*/11, Fill::kNormal);
   DeviceProblem on_device(problem), other(other_problem);
   for_every_config([&](const hopper::GemmKernel& kernel) {
     const std::vector<Bf16> expected = run_once(on_device, kernel);
@@ -94,14 +114,11 @@ TEST_F(Plan, Moves) {
 }
 
 TEST_F(Plan, SeesWhatHasChangedBetweenLaunches) {
-  constexpr int64_t kM = 1000, kN = 1160, kK = 3088;
   constexpr float kBeta = 0.5f;
   constexpr int kProblems = 3;
   std::vector<BlockwiseProblem> problems;
   problems.reserve(kProblems);
-  for (int i = 0; i < kProblems; ++i) {
-    problems.push_back(make_blockwise_problem(kM, kN, kK, kBeta, /*seed=*/20 + i, Fill::kNormal));
-  }
+  for (int i = 0; i < kProblems; ++i) problems.push_back(split_problem(kBeta, /*seed=*/20 + i));
   const DeviceProblem on_device(problems.front());
   DeviceBuffer<Fp8E4m3> a(problems.front().a.values);
   DeviceBuffer<float> a_scales(problems.front().a.scales), b_scales(problems.front().b.scales);
@@ -111,23 +128,31 @@ TEST_F(Plan, SeesWhatHasChangedBetweenLaunches) {
   arguments.a_scales = a_scales.data();
   arguments.b_scales = b_scales.data();
   arguments.c = c.data();
+  const auto upload = [&](const BlockwiseProblem& problem) {
+    a.upload(problem.a.values);
+    a_scales.upload(problem.a.scales);
+    b_scales.upload(problem.b.scales);
+    c.upload(problem.c);
+  };
+  std::vector<DeviceReference> references;
+  references.reserve(kProblems);
+  for (const BlockwiseProblem& problem : problems) {
+    upload(problem);
+    references.push_back(float64_reference(arguments));
+  }
   for_every_config([&](const hopper::GemmKernel& kernel) {
     const GemmPlan plan(arguments, kernel);
-    for (const BlockwiseProblem& problem : problems) {
+    for (int i = 0; i < kProblems; ++i) {
       // D isn't poisoned: it holds the result of the launch before.
-      a.upload(problem.a.values);
-      a_scales.upload(problem.a.scales);
-      b_scales.upload(problem.b.scales);
-      c.upload(problem.c);
+      upload(problems[i]);
       plan.launch(kDefaultStream);
-      expect_verified(arguments.d, float64_reference(arguments));
+      expect_verified(arguments.d, references[i]);
     }
   });
 }
 
 TEST_F(Plan, LaunchesMayBeCapturedIntoAGraph) {
-  const BlockwiseProblem problem =
-      make_blockwise_problem(1000, 1160, 3088, 0.5f, /*seed=*/12, Fill::kNormal);
+  const BlockwiseProblem problem = split_problem(/*beta=*/0.5f, /*seed=*/12);
   DeviceProblem on_device(problem);
   const Stream stream;
   for_every_config([&](const hopper::GemmKernel& kernel) {
@@ -148,9 +173,9 @@ TEST_F(Plan, LaunchesMayBeCapturedIntoAGraph) {
 }
 
 TEST_F(Plan, LaunchesInSeveralStreamsByAsManyThreadsRunOneAfterTheOther) {
-  constexpr int kThreads = 4, kLaunches = 10;
-  const BlockwiseProblem problem =
-      make_blockwise_problem(1000, 1160, 3088, 0.5f, /*seed=*/13, Fill::kNormal);
+  constexpr int kThreads = 4;
+  const int launches = by_device(10, 2);
+  const BlockwiseProblem problem = split_problem(/*beta=*/0.5f, /*seed=*/13);
   DeviceProblem on_device(problem);
   int device = 0;
   check_cuda(cudaGetDevice(&device), "find the current device");
@@ -168,7 +193,7 @@ TEST_F(Plan, LaunchesInSeveralStreamsByAsManyThreadsRunOneAfterTheOther) {
       threads.emplace_back([&, i] {
         try {
           check_cuda(cudaSetDevice(device), "use the device");
-          for (int launch = 0; launch < kLaunches; ++launch) plan.launch(streams[i].get());
+          for (int launch = 0; launch < launches; ++launch) plan.launch(streams[i].get());
         } catch (const Error& error) {
           errors[i] = error.what();
         }
@@ -183,8 +208,9 @@ TEST_F(Plan, LaunchesInSeveralStreamsByAsManyThreadsRunOneAfterTheOther) {
 
 TEST_F(Plan, OutputMayReplaceTheResidualAgainAndAgain) {
   // D = A · Bᵀ + D, three times.
+  const Size size = by_device<Size>({1000, 1160, 3088}, {16, 72, 2064});
   const BlockwiseProblem problem =
-      make_blockwise_problem(1000, 1160, 3088, 1.0f, /*seed=*/6, Fill::kNormal);
+      make_blockwise_problem(size.m, size.n, size.k, 1.0f, /*seed=*/6, Fill::kNormal);
   const DeviceProblem on_device(problem);
   for_every_config([&](const hopper::GemmKernel& kernel) {
     DeviceBuffer<Bf16> c_and_d(problem.c);
@@ -201,11 +227,13 @@ TEST_F(Plan, OutputMayReplaceTheResidualAgainAndAgain) {
 }
 
 TEST_F(Plan, PlansInSeveralStreamsDoNotDisturbEachOther) {
-  constexpr int kRounds = 10;
+  const int rounds = by_device(10, 1);
+  using Sizes = std::vector<ProblemsInStreams::Size>;
   ProblemsInStreams problems(
-      {{200, 1000, 4096}, {420, 1136, 4624}, {640, 1272, 5152}, {860, 1408, 5680}});
+      by_device<Sizes>({{200, 1000, 4096}, {420, 1136, 4624}, {640, 1272, 5152}, {860, 1408, 5680}},
+                       {{16, 72, 2064}, {24, 104, 2192}, {32, 136, 2320}, {40, 168, 2448}}));
   const auto launch_all = [&](const std::vector<GemmPlan>& plans) {
-    problems.expect_undisturbed(kRounds,
+    problems.expect_undisturbed(rounds,
                                 [&](size_t i, cudaStream_t stream) { plans[i].launch(stream); });
   };
   for_every_config([&](const hopper::GemmKernel& kernel) {
@@ -217,11 +245,11 @@ TEST_F(Plan, PlansInSeveralStreamsDoNotDisturbEachOther) {
     launch_all(plans);
   });
   SCOPED_TRACE("a configuration of its own in each stream");
-  const auto& kernels = hopper::gemm_kernels();
+  const std::vector<const hopper::GemmKernel*> kernels = tested_configs();
   for (size_t first = 0; first < kernels.size(); ++first) {
     std::vector<GemmPlan> plans;
     for (size_t i = 0; i < problems.count(); ++i) {
-      plans.emplace_back(problems.arguments(i), kernels[(first + i) % kernels.size()]);
+      plans.emplace_back(problems.arguments(i), *kernels[(first + i) % kernels.size()]);
     }
     launch_all(plans);
   }

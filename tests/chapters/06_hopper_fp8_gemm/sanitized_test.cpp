@@ -8,7 +8,13 @@
 namespace bw {
 namespace {
 
-class Sanitized : public HopperTest {};
+class Sanitized : public HopperTest {
+ protected:
+  void SetUp() override {
+    HopperTest::SetUp();
+    if (is_simulated()) GTEST_SKIP() << "compute-sanitizer looks at a GPU";
+  }
+};
 
 TEST_F(Sanitized, SmallShapesOfEveryConfiguration) {
   struct Case {

@@ -54,24 +54,24 @@ int count_different(const MmaTiles& tiles, const MmaResults& results, int tile, 
 }
 
 TEST_F(TensorCores, EveryStepIsBitForBitTheModels) {
-  constexpr int kTiles = 240;  // of 16,384 steps each
-  const MmaTiles tiles = random_mma_tiles(kTiles, /*seed=*/7);
+  const int count = by_device(240, 12);  // of 16,384 steps each
+  const MmaTiles tiles = random_mma_tiles(count, /*seed=*/7);
   const MmaResults results = run_mma_steps(tiles);
-  std::vector<int> different(kTiles);
-  parallel_for(kTiles, [&](int64_t tile) {
+  std::vector<int> different(count);
+  parallel_for(count, [&](int64_t tile) {
     different[tile] = count_different(tiles, results, static_cast<int>(tile), 1,
                                       [](auto a, auto b, float accumulator) {
                                         return tensor_core_step(a.data(), b.data(), accumulator);
                                       });
   });
-  for (int tile = 0; tile < kTiles; ++tile) EXPECT_EQ(different[tile], 0) << "tile " << tile;
+  for (int tile = 0; tile < count; ++tile) EXPECT_EQ(different[tile], 0) << "tile " << tile;
 }
 
 TEST_F(TensorCores, AGroupOfStepsIsTheStepsOneAfterTheOther) {
-  constexpr int kTiles = 240;
-  const MmaResults results = run_mma_steps(random_mma_tiles(kTiles, /*seed=*/8));
+  const int count = by_device(240, 12);
+  const MmaResults results = run_mma_steps(random_mma_tiles(count, /*seed=*/8));
   int different = 0;
-  for (int tile = 0; tile < kTiles; ++tile) {
+  for (int tile = 0; tile < count; ++tile) {
     const float* last =
         &results.after[(int64_t{tile} * MmaTiles::kSteps + MmaTiles::kSteps - 1) * kTileElements];
     for (int i = 0; i < kTileElements; ++i) {
@@ -82,24 +82,25 @@ TEST_F(TensorCores, AGroupOfStepsIsTheStepsOneAfterTheOther) {
 }
 
 TEST_F(TensorCores, NoOtherArithmeticDoes) {
-  constexpr int kTiles = 240, kEvery = 16;
-  const MmaTiles tiles = random_mma_tiles(kTiles, /*seed=*/9);
+  constexpr int kEvery = 16;
+  const int count = by_device(240, 48);
+  const MmaTiles tiles = random_mma_tiles(count, /*seed=*/9);
   const MmaResults results = run_mma_steps(tiles);
   const std::vector<NamedArithmetic> candidates = tensor_core_candidates();
-  std::vector<int> different(candidates.size() * kTiles);
-  parallel_for(kTiles, [&](int64_t tile) {
+  std::vector<int> different(candidates.size() * count);
+  parallel_for(count, [&](int64_t tile) {
     for (size_t c = 0; c < candidates.size(); ++c) {
-      different[c * kTiles + tile] = count_different(
+      different[c * count + tile] = count_different(
           tiles, results, static_cast<int>(tile), kEvery, [&](auto a, auto b, float accumulator) {
             return candidates[c].arithmetic.step(a, b, accumulator);
           });
     }
   });
-  constexpr int kSteps = kTiles * kTileElements / kEvery * MmaTiles::kSteps;
+  const int steps = count * kTileElements / kEvery * MmaTiles::kSteps;
   for (size_t c = 0; c < candidates.size(); ++c) {
     int total = 0;
-    for (int tile = 0; tile < kTiles; ++tile) total += different[c * kTiles + tile];
-    std::printf("%-50s %7d of %d steps differ\n", candidates[c].name.c_str(), total, kSteps);
+    for (int tile = 0; tile < count; ++tile) total += different[c * count + tile];
+    std::printf("%-50s %7d of %d steps differ\n", candidates[c].name.c_str(), total, steps);
     if (c == 0) {
       EXPECT_EQ(total, 0);
     } else {

@@ -50,10 +50,11 @@ class GuardedWorkspace {
 };
 
 TEST_F(Workspace, IsReadyForTheNextLaunchAndKeepsToItself) {
-  constexpr int kLaunches = 10;
-  for (const auto& [m, n, k, beta] :
-       {std::tuple{300, 520, 7184, 0.5f}, std::tuple{1000, 1160, 3088, 0.0f},
-        std::tuple{2000, 2056, 3600, 0.5f}}) {
+  const int launches = by_device(10, 3);
+  using Shapes = std::vector<std::tuple<int64_t, int64_t, int64_t, float>>;
+  for (const auto& [m, n, k, beta] : by_device<Shapes>(
+           {{300, 520, 7184, 0.5f}, {1000, 1160, 3088, 0.0f}, {2000, 2056, 3600, 0.5f}},
+           {{16, 264, 4000, 0.5f}, {16, 328, 3088, 0.0f}})) {
     SCOPED_TRACE(testing::Message() << m << " x " << n << " x " << k);
     const BlockwiseProblem problem =
         make_blockwise_problem(m, n, k, beta, /*seed=*/30, Fill::kNormal);
@@ -66,7 +67,7 @@ TEST_F(Workspace, IsReadyForTheNextLaunchAndKeepsToItself) {
       GuardedWorkspace workspace(prepared);
       workspace.expect_ready_and_guarded();
       const DeviceBuffer<Bf16> model = model_of_kernel(on_device.arguments(), kernel);
-      for (int launch = 0; launch < kLaunches; ++launch) {
+      for (int launch = 0; launch < launches; ++launch) {
         on_device.poison_d();
         workspace.poison_partial_sums();
         hopper::launch_gemm(prepared, kDefaultStream);
@@ -80,8 +81,10 @@ TEST_F(Workspace, IsReadyForTheNextLaunchAndKeepsToItself) {
 }
 
 TEST_F(Workspace, IsNeededOnlyWhereTilesAreSplit) {
+  using Shapes = std::vector<std::tuple<int64_t, int64_t, int64_t>>;
   for (const auto& [m, n, k] :
-       {std::tuple{300, 520, 7184}, std::tuple{300, 520, 128}, std::tuple{64, 2112, 7168}}) {
+       by_device<Shapes>({{300, 520, 7184}, {300, 520, 128}, {64, 2112, 7168}},
+                         {{16, 264, 4000}, {16, 264, 128}, {16, 2056, 3088}})) {
     const DeviceProblem on_device(make_blockwise_problem(m, n, k, 0, /*seed=*/1, Fill::kNormal));
     for_every_config([&](const hopper::GemmKernel& kernel) {
       const PreparedGemm prepared = hopper::prepare_gemm(on_device.arguments(), kernel);
