@@ -1,11 +1,20 @@
 /// \file
-/// The GEMM as a library: leading dimensions, D in place of C, dependent launches, refusals.
+/// The GEMM as a library: leading dimensions, D in place of C, dependent launches, refusals, the
+/// bits of D.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
@@ -18,6 +27,10 @@ namespace bw {
 namespace {
 
 constexpr cudaStream_t kDefaultStream = nullptr;
+
+/// The unsigned integer of a size in bytes.
+template <size_t bytes>
+using BitsOf = std::conditional_t<bytes == sizeof(uint16_t), uint16_t, uint32_t>;
 
 BlockwiseProblem small_problem(float beta) {
   return make_blockwise_problem(200, 264, 272, beta, /*seed=*/5, Fill::kNormal);
@@ -195,6 +208,54 @@ TEST(KernelChoice, FollowsTheShapeAndTheOutputType) {
   EXPECT_EQ(choose_gemm_kernel(4096, 4096, 1024, OutputType::kBf16, 1).traits.cluster_size(), 1)
       << "one SM holds no cluster";
   EXPECT_THROW(find_gemm_kernel("none"), Error);
+}
+
+/// D of every configuration, as text.
+std::string bits_of_every_configuration() {
+  std::ostringstream bits;
+  for (const GemmKernel& kernel : gemm_kernels()) {
+    DeviceProblem on_device(small_problem(0.5f), kernel.traits.output);
+    blockwise_fp8_gemm(on_device.arguments(), kernel, kDefaultStream);
+    bits << kernel.name << std::hex;
+    const auto append = [&](const auto& d) {
+      for (const auto& element : d) bits << ' ' << +std::bit_cast<BitsOf<sizeof element>>(element);
+    };
+    if (kernel.traits.output == OutputType::kBf16) {
+      append(on_device.download_d<Bf16>());
+    } else {
+      append(on_device.download_d<float>());
+    }
+    bits << '\n';
+  }
+  return bits.str();
+}
+
+/// Names the file that a run of this program with other settings writes its bits to.
+constexpr const char* kBitsFile = "BW_TEST_BITS_FILE";
+
+TEST(Bits, AreWrittenForTheOtherRun) {
+  const char* const path = std::getenv(kBitsFile);
+  if (path == nullptr) GTEST_SKIP() << "has no file to write to";
+  std::ofstream(path) << bits_of_every_configuration();
+}
+
+TEST(Bits, DependOnNeitherThreadsNorSeedNorLevel) {
+  const std::string expected = bits_of_every_configuration();
+  EXPECT_GT(std::count(expected.begin(), expected.end(), '\n'), 1);
+  // A process has one simulated machine.
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  for (const std::string settings :
+       {"BW_SIM_THREADS=1 BW_SIM_SEED=0", "BW_SIM_THREADS=3 BW_SIM_SEED=9",
+        "BW_SIM_STRICTNESS=hardware BW_SIM_SEED=4", "BW_SIM_CHECKS=off BW_SIM_SMS=20"}) {
+    const std::string path = testing::TempDir() + "chapter05_bits_" + std::to_string(getpid());
+    const std::string command = "env " + settings + " " + kBitsFile + "='" + path + "' '" +
+                                program + "' --gtest_filter=Bits.AreWritten* > /dev/null";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+    std::ostringstream found;
+    found << std::ifstream(path).rdbuf();
+    EXPECT_TRUE(found.str() == expected) << settings;
+    std::filesystem::remove(path);
+  }
 }
 
 }  // namespace
