@@ -55,9 +55,9 @@ function(bw_add_program name)
   endif()
 endfunction()
 
-# An executable of an object library and a runtime, linked by the C++ compiler.
+# An executable of an object library, the host's code and a runtime, linked by the C++ compiler.
 function(bw_link_program name runtime objects)
   add_executable(${name} $<TARGET_OBJECTS:${objects}>)
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
-  target_link_libraries(${name} PRIVATE bw::build_flags ${ARGN} ${runtime})
+  target_link_libraries(${name} PRIVATE bw::build_flags ${ARGN} bw::host ${runtime})
 endfunction()

@@ -2,7 +2,8 @@
 /// \file
 /// The one error type of the workbook's host code.
 
-#include <sstream>
+#include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 
@@ -14,13 +15,45 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A piece of a message, as a stream writes it: text, a number, an address. It refers to its text
+/// and owns nothing, so that whoever checks something pays for no message.
+class MessagePart {
+ public:
+  MessagePart(const char* text) : kind_(Kind::kText), text_(text) {}
+  MessagePart(const std::string& text) : MessagePart(text.c_str()) {}
+  MessagePart(char letter) : kind_(Kind::kLetter), integer_(letter) {}
+  MessagePart(int number) : MessagePart(static_cast<long long>(number)) {}
+  MessagePart(long number) : MessagePart(static_cast<long long>(number)) {}
+  MessagePart(long long number) : kind_(Kind::kInteger), integer_(number) {}
+  MessagePart(unsigned number) : MessagePart(static_cast<unsigned long long>(number)) {}
+  MessagePart(unsigned long number) : MessagePart(static_cast<unsigned long long>(number)) {}
+  MessagePart(unsigned long long number) : kind_(Kind::kNatural), natural_(number) {}
+  MessagePart(double number) : kind_(Kind::kReal), real_(number) {}
+  MessagePart(const void* address)
+      : kind_(Kind::kAddress), natural_(reinterpret_cast<uintptr_t>(address)) {}
+
+  /// Adds the piece to the end of `message`.
+  void append_to(std::string& message) const;
+
+ private:
+  enum class Kind { kText, kLetter, kInteger, kNatural, kReal, kAddress };
+
+  Kind kind_;
+  union {
+    const char* text_;
+    long long integer_;
+    unsigned long long natural_;
+    double real_;
+  };
+};
+
+/// Throws Error with the concatenation of `parts`.
+[[noreturn]] void throw_error(std::initializer_list<MessagePart> parts);
+
 /// Throws Error with the concatenation of `parts` unless `condition` holds.
 template <class... Parts>
 void require(bool condition, const Parts&... parts) {
-  if (condition) return;
-  std::ostringstream text;
-  (text << ... << parts);
-  throw Error(text.str());
+  if (!condition) throw_error({MessagePart(parts)...});
 }
 
 }  // namespace bw

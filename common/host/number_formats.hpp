@@ -2,7 +2,6 @@
 /// \file
 /// bf16 and FP8 e4m3 on the host: bits, and conversions that round to nearest even.
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -79,7 +78,8 @@ inline double bf16_ulp(double value) {
   constexpr int kMantissaBits = 7;
   constexpr int kMinExponent = -126;
   int exponent = kMinExponent;
-  if (value != 0 && std::isfinite(value)) exponent = std::max(std::ilogb(value), kMinExponent);
+  if (value != 0 && std::isfinite(value)) exponent = std::ilogb(value);
+  if (exponent < kMinExponent) exponent = kMinExponent;
   return std::ldexp(1.0, exponent - kMantissaBits);
 }
 

@@ -3,141 +3,75 @@
 /// What the chapters' programs have in common: exit status, the machine's line, the time's line,
 /// the verdict, and the way of an error to the reader.
 
-#include <cuda_runtime_api.h>
-
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <exception>
-#include <functional>
-#include <iostream>
-#include <new>
 #include <string>
-#include <string_view>
 
 #include "common/host/command_line.hpp"
 #include "common/host/comparison.hpp"
 #include "common/host/compute_capability.hpp"
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
-#include "common/host/host_memory.hpp"
 
 namespace bw {
 
 /// What a program returns to the shell.
 enum ExitStatus { kVerified = 0, kWrongResult = 1, kFailure = 2 };
 
-/// Parses the options and runs `body`; errors go to stderr and give kFailure. `--help` prints the
-/// options of the program called `name`.
-inline int run_main(const CommandLine& command_line, const std::string& name, int argc,
-                    const char* const* argv, const std::function<ExitStatus()>& body) {
-  try {
-    if (!command_line.parse(argc, argv)) {
-      command_line.print_help(std::cout, name);
-      return kVerified;
-    }
-    return body();
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "error: The host ran out of memory; give smaller sizes.\n");
-  } catch (const std::exception& error) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "error: %s\n", error.what());
-  }
-  return kFailure;
+namespace detail {
+
+/// run_main() of any body.
+int run_program(const CommandLine& command_line, const std::string& name, int argc,
+                const char* const* argv, const void* body, ExitStatus (*call)(const void* body));
+
+}  // namespace detail
+
+/// Parses the options and runs `body`, which returns an ExitStatus; errors go to stderr and give
+/// kFailure. `--help` prints the options of the program called `name`.
+template <class Body>
+int run_main(const CommandLine& command_line, const std::string& name, int argc,
+             const char* const* argv, const Body& body) {
+  return detail::run_program(
+      command_line, name, argc, argv, &body,
+      [](const void* any) -> ExitStatus { return (*static_cast<const Body*>(any))(); });
 }
 
 /// Prints the current device's line.
-inline void print_machine() {
-  cudaDeviceProp properties{};
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
-  std::printf("machine  %s (compute capability %d.%d, %d SMs)\n", properties.name, properties.major,
-              properties.minor, properties.multiProcessorCount);
-}
+void print_machine();
 
 /// Whether the current device is the simulator's, whose time is the same in every launch.
-inline bool is_simulated() {
-  constexpr std::string_view kBeginning = "Simulated ";
-  cudaDeviceProp properties{};
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
-  return std::string_view(properties.name).starts_with(kBeginning);
-}
+bool is_simulated();
 
 /// Throws Error when `bytes`, the host memory that a problem takes, aren't there.
-inline void require_host_memory(double bytes) {
-  constexpr double kGibibyte = 1 << 30;
-  const double available = physical_memory_bytes();
-  require(available == 0 || bytes < available, "This problem takes ", bytes / kGibibyte,
-          " GiB for its matrices and their reference; this machine has ", available / kGibibyte,
-          " GiB: give smaller sizes.");
-}
+void require_host_memory(double bytes);
 
 /// Wall-clock seconds since it was made.
 class WallTimer {
  public:
+  WallTimer();
   /// Wall time since the start.
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
+  double seconds() const;
 
  private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  int64_t begin_;  ///< ns of the steady clock
 };
 
 /// The device's clock in Hz.
-inline double device_clock_hz() { return device_attribute(cudaDevAttrClockRate) * 1e3; }
+double device_clock_hz();
 
 /// Prints the line that labs end with: the cycles of a launch that took `milliseconds`.
-inline void print_cycles(float milliseconds) {
-  std::printf("cycles   %.0f\n", milliseconds * 1e-3 * device_clock_hz());
-}
+void print_cycles(float milliseconds);
 
 /// Prints the time of work that took `milliseconds` on the device, with its rate when `flops`
 /// isn't 0.
-inline void print_time(float milliseconds, double flops, double wall_seconds) {
-  const double seconds = milliseconds * 1e-3;
-  const double clock_hz = device_clock_hz();
-  std::printf("time     %.3f us on the device (%.0f cycles at %.2f GHz", seconds * 1e6,
-              seconds * clock_hz, clock_hz * 1e-9);
-  if (flops > 0 && seconds > 0) std::printf(", %.2f TFLOP/s", flops / seconds * 1e-12);
-  std::printf("), wall %.3f s\n", wall_seconds);
-}
+void print_time(float milliseconds, double flops, double wall_seconds);
 
 /// Prints the error figures. `result` is the name of what was compared, such as "D".
-inline void print_error_figures(const Comparison& comparison, const std::string& result) {
-  std::printf(
-      "error    max |%s - reference| %.3g, worst share of the allowed error %.3f, "
-      "relative rms %.3g\n",
-      result.c_str(), comparison.max_error, comparison.max_error_to_allowed,
-      comparison.relative_rms_error);
-}
+void print_error_figures(const Comparison& comparison, const std::string& result);
 
 /// Prints the verdict, with the first bad element.
-inline ExitStatus print_verdict(const Comparison& comparison, const std::string& result) {
-  if (comparison.verified()) {
-    std::printf("verified (%lld elements)\n", static_cast<long long>(comparison.elements));
-    return kVerified;
-  }
-  std::printf("WRONG    %lld of %lld elements are off by more than is allowed",
-              static_cast<long long>(comparison.bad_elements),
-              static_cast<long long>(comparison.elements));
-  if (comparison.first_bad) {
-    const BadElement& bad = *comparison.first_bad;
-    std::printf("; the first is %s[%lld][%lld] = %.9g, expected %.9g, allowed error %.3g",
-                result.c_str(), static_cast<long long>(bad.row), static_cast<long long>(bad.column),
-                bad.got, bad.expected, bad.allowed);
-  }
-  std::printf("\n");
-  return kWrongResult;
-}
+ExitStatus print_verdict(const Comparison& comparison, const std::string& result);
 
 /// Prints the error figures and the verdict.
-inline ExitStatus report(const Comparison& comparison, const std::string& result) {
-  print_error_figures(comparison, result);
-  return print_verdict(comparison, result);
-}
+ExitStatus report(const Comparison& comparison, const std::string& result);
 
 }  // namespace bw

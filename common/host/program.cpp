@@ -1,0 +1,119 @@
+#include "common/host/program.hpp"
+
+#include <cuda_runtime_api.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string_view>
+
+#include "common/host/host_memory.hpp"
+
+namespace bw {
+namespace {
+
+int64_t steady_nanoseconds() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+int detail::run_program(const CommandLine& command_line, const std::string& name, int argc,
+                        const char* const* argv, const void* body,
+                        ExitStatus (*call)(const void* body)) {
+  try {
+    if (!command_line.parse(argc, argv)) {
+      command_line.print_help(std::cout, name);
+      return kVerified;
+    }
+    return call(body);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: The host ran out of memory; give smaller sizes.\n");
+  } catch (const std::exception& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", error.what());
+  }
+  return kFailure;
+}
+
+void print_machine() {
+  cudaDeviceProp properties{};
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
+  std::printf("machine  %s (compute capability %d.%d, %d SMs)\n", properties.name, properties.major,
+              properties.minor, properties.multiProcessorCount);
+}
+
+bool is_simulated() {
+  constexpr std::string_view kBeginning = "Simulated ";
+  cudaDeviceProp properties{};
+  int device = 0;
+  check_cuda(cudaGetDevice(&device), "find the current device");
+  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
+  return std::string_view(properties.name).starts_with(kBeginning);
+}
+
+void require_host_memory(double bytes) {
+  constexpr double kGibibyte = 1 << 30;
+  const double available = physical_memory_bytes();
+  require(available == 0 || bytes < available, "This problem takes ", bytes / kGibibyte,
+          " GiB for its matrices and their reference; this machine has ", available / kGibibyte,
+          " GiB: give smaller sizes.");
+}
+
+WallTimer::WallTimer() : begin_(steady_nanoseconds()) {}
+
+double WallTimer::seconds() const {
+  return static_cast<double>(steady_nanoseconds() - begin_) * 1e-9;
+}
+
+double device_clock_hz() { return device_attribute(cudaDevAttrClockRate) * 1e3; }
+
+void print_cycles(float milliseconds) {
+  std::printf("cycles   %.0f\n", milliseconds * 1e-3 * device_clock_hz());
+}
+
+void print_time(float milliseconds, double flops, double wall_seconds) {
+  const double seconds = milliseconds * 1e-3;
+  const double clock_hz = device_clock_hz();
+  std::printf("time     %.3f us on the device (%.0f cycles at %.2f GHz", seconds * 1e6,
+              seconds * clock_hz, clock_hz * 1e-9);
+  if (flops > 0 && seconds > 0) std::printf(", %.2f TFLOP/s", flops / seconds * 1e-12);
+  std::printf("), wall %.3f s\n", wall_seconds);
+}
+
+void print_error_figures(const Comparison& comparison, const std::string& result) {
+  std::printf(
+      "error    max |%s - reference| %.3g, worst share of the allowed error %.3f, "
+      "relative rms %.3g\n",
+      result.c_str(), comparison.max_error, comparison.max_error_to_allowed,
+      comparison.relative_rms_error);
+}
+
+ExitStatus print_verdict(const Comparison& comparison, const std::string& result) {
+  if (comparison.verified()) {
+    std::printf("verified (%lld elements)\n", static_cast<long long>(comparison.elements));
+    return kVerified;
+  }
+  std::printf("WRONG    %lld of %lld elements are off by more than is allowed",
+              static_cast<long long>(comparison.bad_elements),
+              static_cast<long long>(comparison.elements));
+  if (comparison.first_bad) {
+    const BadElement& bad = *comparison.first_bad;
+    std::printf("; the first is %s[%lld][%lld] = %.9g, expected %.9g, allowed error %.3g",
+                result.c_str(), static_cast<long long>(bad.row), static_cast<long long>(bad.column),
+                bad.got, bad.expected, bad.allowed);
+  }
+  std::printf("\n");
+  return kWrongResult;
+}
+
+ExitStatus report(const Comparison& comparison, const std::string& result) {
+  print_error_figures(comparison, result);
+  return print_verdict(comparison, result);
+}
+
+}  // namespace bw
