@@ -9,22 +9,22 @@ void MessagePart::append_to(std::string& message) const {
   std::array<char, 32> number{};  // the longest is a 64-bit integer with its sign
   switch (kind_) {
     case Kind::kText:
-      message += text_;
+      message += value_.text;
       return;
     case Kind::kLetter:
-      message += static_cast<char>(integer_);
+      message += static_cast<char>(value_.integer);
       return;
     case Kind::kInteger:
-      std::snprintf(number.data(), number.size(), "%lld", integer_);
+      std::snprintf(number.data(), number.size(), "%lld", value_.integer);
       break;
     case Kind::kNatural:
-      std::snprintf(number.data(), number.size(), "%llu", natural_);
+      std::snprintf(number.data(), number.size(), "%llu", value_.natural);
       break;
     case Kind::kReal:
-      std::snprintf(number.data(), number.size(), "%g", real_);
+      std::snprintf(number.data(), number.size(), "%g", value_.real);
       break;
     case Kind::kAddress:
-      std::snprintf(number.data(), number.size(), "%#llx", natural_);
+      std::snprintf(number.data(), number.size(), "%#llx", value_.natural);
       break;
   }
   message += number.data();

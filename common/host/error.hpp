@@ -19,18 +19,18 @@ class Error : public std::runtime_error {
 /// and owns nothing, so that whoever checks something pays for no message.
 class MessagePart {
  public:
-  MessagePart(const char* text) : kind_(Kind::kText), text_(text) {}
+  MessagePart(const char* text) : kind_(Kind::kText), value_{.text = text} {}
   MessagePart(const std::string& text) : MessagePart(text.c_str()) {}
-  MessagePart(char letter) : kind_(Kind::kLetter), integer_(letter) {}
+  MessagePart(char letter) : kind_(Kind::kLetter), value_{.integer = letter} {}
   MessagePart(int number) : MessagePart(static_cast<long long>(number)) {}
   MessagePart(long number) : MessagePart(static_cast<long long>(number)) {}
-  MessagePart(long long number) : kind_(Kind::kInteger), integer_(number) {}
+  MessagePart(long long number) : kind_(Kind::kInteger), value_{.integer = number} {}
   MessagePart(unsigned number) : MessagePart(static_cast<unsigned long long>(number)) {}
   MessagePart(unsigned long number) : MessagePart(static_cast<unsigned long long>(number)) {}
-  MessagePart(unsigned long long number) : kind_(Kind::kNatural), natural_(number) {}
-  MessagePart(double number) : kind_(Kind::kReal), real_(number) {}
+  MessagePart(unsigned long long number) : kind_(Kind::kNatural), value_{.natural = number} {}
+  MessagePart(double number) : kind_(Kind::kReal), value_{.real = number} {}
   MessagePart(const void* address)
-      : kind_(Kind::kAddress), natural_(reinterpret_cast<uintptr_t>(address)) {}
+      : kind_(Kind::kAddress), value_{.natural = reinterpret_cast<uintptr_t>(address)} {}
 
   /// Adds the piece to the end of `message`.
   void append_to(std::string& message) const;
@@ -38,13 +38,15 @@ class MessagePart {
  private:
   enum class Kind { kText, kLetter, kInteger, kNatural, kReal, kAddress };
 
-  Kind kind_;
-  union {
-    const char* text_;
-    long long integer_;
-    unsigned long long natural_;
-    double real_;
+  union Value {
+    const char* text;
+    long long integer;
+    unsigned long long natural;
+    double real;
   };
+
+  Kind kind_;
+  Value value_;
 };
 
 /// Throws Error with the concatenation of `parts`.

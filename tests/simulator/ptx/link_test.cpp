@@ -8,6 +8,7 @@ namespace {
 
 std::unique_ptr<Module> linked(const std::vector<std::string>& texts) {
   std::vector<std::unique_ptr<Module>> modules;
+  modules.reserve(texts.size());
   for (const std::string& text : texts) modules.push_back(parse_text(text));
   return link(std::move(modules), "program");
 }

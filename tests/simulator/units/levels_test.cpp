@@ -14,7 +14,7 @@ constexpr const char* kOtherLevel = "BW_SIM_STRICTNESS=hardware";
 /// Expects the fault at the level isa, with the hint to the other one in its last line.
 template <class Action>
 Report expect_isa_fault(std::vector<std::string> parts, Action&& action) {
-  const Report report = expect_fault(FaultKind::contract, parts, action);
+  Report report = expect_fault(FaultKind::contract, parts, action);
   EXPECT_TRUE(report.hardware_accepts);
   const std::string text = report.format();
   EXPECT_NE(text.find(kOtherLevel, text.rfind('\n')), std::string::npos) << text;
@@ -55,8 +55,6 @@ TEST(Levels, TheEnvironmentChoosesWhatIsChecked) {
 }
 
 // ---- Registers of tcgen05.ld
-
-constexpr uint32_t kColumns = 32;
 
 /// One warp writes 3 * lane + c to columns c = 0 and 1 of its lanes, runs `body` on %tmem, and
 /// stores %result. Registers: %d<4>, %f<4>, %w<4> (64 bits), %p<4>, %t (lane).
@@ -209,7 +207,7 @@ TEST(Levels, AnotherWarpMayDeallocateAndTheBaseMayBeAssumed) {
 LaunchResult run_copies(const std::string& body, uint32_t cluster, Settings settings,
                         std::vector<uint32_t>* out = nullptr) {
   CopyRun run(cluster, settings);
-  const LaunchResult result = run.run(body);
+  LaunchResult result = run.run(body);
   if (out != nullptr) *out = run.out.values();
   return result;
 }

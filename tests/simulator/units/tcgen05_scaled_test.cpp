@@ -378,8 +378,8 @@ TEST(Tcgen05ScaledFaults, ScalesMustStandInAllQuarters) {
     const bool of_a = column < kBScaleColumn;
     expect_fault(
         FaultKind::contract,
-        {of_a ? "A: the scale factors of row 37" : "B: the scale factors of row 5",
-         of_a ? "lane 5" : "lane 5", "lane 69", "duplicated to all 32-lane partitions", "warpx4"},
+        {of_a ? "A: the scale factors of row 37" : "B: the scale factors of row 5", "lane 5",
+         "lane 69", "duplicated to all 32-lane partitions", "warpx4"},
         [&] {
           std::vector<uint8_t> image(32768, 0x38);
           std::vector<uint32_t> before(size_t{kColumns} * kTmemLanes, 0x7f7f7f7fu);

@@ -79,17 +79,16 @@ void VectorClock::take_home(uint64_t cluster) {
 void VectorClock::raise(uint32_t warp, LaneMask lanes, Clock clock) {
   for (size_t i = 0; i < lanes_.size();) {
     LaneClock& entry = lanes_[i];
-    if (entry.warp != warp || (entry.lanes & lanes) == 0) {
-      ++i;
-    } else if (entry.clock >= clock) {
-      lanes &= ~entry.lanes;
-      ++i;
-    } else if ((entry.lanes &= ~lanes) == 0) {
-      entry = lanes_.back();
-      lanes_.pop_back();
-    } else {
-      ++i;
+    if (entry.warp == warp && (entry.lanes & lanes) != 0) {
+      if (entry.clock >= clock) {
+        lanes &= ~entry.lanes;
+      } else if ((entry.lanes &= ~lanes) == 0) {
+        entry = lanes_.back();
+        lanes_.pop_back();
+        continue;
+      }
     }
+    ++i;
   }
   if (lanes == 0) return;
   for (LaneClock& entry : lanes_)

@@ -310,8 +310,7 @@ TensorMapStatus encode_tensor_map(void* map, const TensorMapArguments& arguments
   if (map == nullptr || reinterpret_cast<uintptr_t>(map) % kTensorMapAlignmentBytes != 0)
     return invalid("tensorMap at " + hex(reinterpret_cast<uintptr_t>(map)) +
                    " must be aligned to 64 bytes (CUtensorMap is; keep it in its own type)");
-  const TensorMapStatus status = check(a);
-  if (!status.ok()) return status;
+  if (TensorMapStatus status = check(a); !status.ok()) return status;
 
   Encoded encoded = encoded_from(a);
   write(map, encoded);

@@ -166,8 +166,8 @@ const uint8_t* make_codes(const float* __restrict values, size_t count, std::vec
 }
 
 int largest_of(Bytes values) {
-  int largest = values[0];
-  for (size_t i = 1; i < kVectorBytes; ++i) largest = std::max<int>(largest, values[i]);
+  int8_t largest = values[0];
+  for (size_t i = 1; i < kVectorBytes; ++i) largest = std::max<int8_t>(largest, values[i]);
   return largest;
 }
 

@@ -252,8 +252,13 @@ class Check {
     const auto narrow = [](MmaFormat format) {
       return format == MmaFormat::e2m1 || format == MmaFormat::e2m3 || format == MmaFormat::e3m2;
     };
-    for (const auto& [matrix, major, format] : {std::tuple{"A", shape.a_major, shape.a_format},
-                                                std::tuple{"B", shape.b_major, shape.b_format}})
+    struct Operand {
+      const char* matrix;
+      Major major;
+      MmaFormat format;
+    };
+    for (const auto& [matrix, major, format] :
+         {Operand{"A", shape.a_major, shape.a_format}, Operand{"B", shape.b_major, shape.b_format}})
       if (major == Major::mn && narrow(format))
         return Fault{
             .code = FaultCode::matrix_layout,
