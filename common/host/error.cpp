@@ -9,7 +9,7 @@ void MessagePart::append_to(std::string& message) const {
   std::array<char, 32> number{};  // the longest is a 64-bit integer with its sign
   switch (kind_) {
     case Kind::kText:
-      message += value_.text;
+      message.append(value_.text, length_);
       return;
     case Kind::kLetter:
       message += static_cast<char>(value_.integer);

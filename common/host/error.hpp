@@ -2,10 +2,12 @@
 /// \file
 /// The one error type of the workbook's host code.
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace bw {
 
@@ -19,8 +21,10 @@ class Error : public std::runtime_error {
 /// and owns nothing, so that whoever checks something pays for no message.
 class MessagePart {
  public:
-  MessagePart(const char* text) : kind_(Kind::kText), value_{.text = text} {}
-  MessagePart(const std::string& text) : MessagePart(text.c_str()) {}
+  MessagePart(std::string_view text)
+      : kind_(Kind::kText), value_{.text = text.data()}, length_(text.size()) {}
+  MessagePart(const char* text) : MessagePart(std::string_view(text)) {}
+  MessagePart(const std::string& text) : MessagePart(std::string_view(text)) {}
   MessagePart(char letter) : kind_(Kind::kLetter), value_{.integer = letter} {}
   MessagePart(int number) : MessagePart(static_cast<long long>(number)) {}
   MessagePart(long number) : MessagePart(static_cast<long long>(number)) {}
@@ -47,6 +51,7 @@ class MessagePart {
 
   Kind kind_;
   Value value_;
+  size_t length_ = 0;  ///< of a text
 };
 
 /// Throws Error with the concatenation of `parts`.

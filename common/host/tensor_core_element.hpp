@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/ceil_div.hpp"
 #include "common/host/number_formats.hpp"
 #include "common/host/tensor_core_sum.hpp"
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/ceil_div.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/program.hpp"
 #include "common/host/tensor_map.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/ceil_div.hpp"
 #include "common/host/device_buffer.hpp"
 #include "solutions/06_hopper_fp8_gemm/grouped_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "common/host/ceil_div.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/executable_graph.hpp"
 #include "common/host/find_by_name.hpp"
 #include "common/host/program.hpp"
+#include "common/host/random_normal.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_program.hpp"
 #include "solutions/06_hopper_fp8_gemm/grouped_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/grouped_problem.hpp"

@@ -1,6 +1,7 @@
 #include "tests/gpu_reference/cublaslt_matmul.hpp"
 
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/ceil_div.hpp"
 #include "common/host/cuda_check.hpp"
 
 namespace bw {

@@ -2,6 +2,7 @@
 
 #include <cuda_fp8.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "common/host/ceil_div.hpp"
 #include "common/host/cuda_check.hpp"
 #include "common/host/tensor_core_sum.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"

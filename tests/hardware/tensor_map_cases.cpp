@@ -1,7 +1,9 @@
 /// \file
 /// What cuTensorMapEncodeTiled accepts: its CUresult for valid and invalid arguments.
+#include <cuda_runtime_api.h>
 #include <functional>
 
+#include "common/host/cuda_check.hpp"
 #include "tests/hardware/cases.hpp"
 #include "tests/hardware/tensor_maps.hpp"
 

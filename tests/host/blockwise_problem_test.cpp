@@ -1,9 +1,11 @@
 /// \file
 /// Random inputs and their quantisation, checked in float64.
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/random_normal.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>

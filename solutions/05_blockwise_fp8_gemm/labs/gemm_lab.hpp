@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "common/host/ceil_div.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/event_timer.hpp"
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm.hpp"

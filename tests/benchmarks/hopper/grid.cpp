@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "common/host/ceil_div.hpp"
 #include "common/host/executable_graph.hpp"
 #include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
 #include "tests/benchmarks/hopper/entrants.hpp"

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "common/host/blockwise_problem.hpp"
+#include "common/host/ceil_div.hpp"
 #include "common/host/error.hpp"
 
 namespace bw {

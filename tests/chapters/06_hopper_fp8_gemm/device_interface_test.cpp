@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/host/ceil_div.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
 namespace bw {

@@ -1,5 +1,6 @@
 /// \file
 /// What stores of D may touch: the elements, and what fills a row up to 16 bytes.
+#include "common/host/ceil_div.hpp"
 #include "tests/chapters/06_hopper_fp8_gemm/hopper_testing.hpp"
 
 namespace bw {
