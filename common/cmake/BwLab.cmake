@@ -7,7 +7,7 @@ include_guard(GLOBAL)
 # The program lab_NN_<name> of the chapter in whose folder (solutions/NN_name) this is called, linked
 # as bw_add_program() does, and the test of the same name: it runs the lab with TEST_OPTIONS in the
 # simulator and expects it to verify. SOURCES defaults to labs/<name>.cu, ARCHS to the chapter's in
-# common/chapters.json. The host's threads are linked to every lab.
+# common/chapters.json.
 function(bw_add_lab name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;ARCHS;LIBRARIES;TEST_OPTIONS")
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME chapter)
@@ -23,7 +23,7 @@ function(bw_add_lab name)
   endif()
   set(lab "lab_${number}_${name}")
   bw_add_program(${lab} SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
-                 LIBRARIES ${arg_LIBRARIES} bw::host)
+                 LIBRARIES ${arg_LIBRARIES})
   if(TARGET ${lab})
     bw_add_command_test(${lab} COMMAND ${lab} ${arg_TEST_OPTIONS} LABELS chapter${number}
                         TIMEOUT ${arg_TIMEOUT} EXPECT_OUTPUT "(^|\n)verified ")

@@ -24,7 +24,7 @@ function(bw_add_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  set(libraries ${arg_LIBRARIES} bw::host GTest::gtest_main)
+  set(libraries ${arg_LIBRARIES} GTest::gtest_main)
   set(one_at_a_time "")
   if(arg_ON_GPU)
     bw_add_device_objects(${name}_objects SOURCES ${arg_SOURCES} ARCHS ${arg_ARCHS}
@@ -40,7 +40,7 @@ function(bw_add_test name)
                    LIBRARIES ${libraries})
   else()
     add_executable(${name} ${arg_SOURCES})
-    target_link_libraries(${name} PRIVATE bw::build_flags ${libraries})
+    target_link_libraries(${name} PRIVATE bw::build_flags ${libraries} bw::host)
   endif()
   gtest_discover_tests(${name}
     TEST_PREFIX "${name}."

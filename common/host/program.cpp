@@ -1,13 +1,10 @@
 #include "common/host/program.hpp"
 
-#include <cuda_runtime_api.h>
-
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
-#include <string_view>
 
 #include "common/host/host_memory.hpp"
 
@@ -38,24 +35,6 @@ int detail::run_program(const CommandLine& command_line, const std::string& name
   return kFailure;
 }
 
-void print_machine() {
-  cudaDeviceProp properties{};
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
-  std::printf("machine  %s (compute capability %d.%d, %d SMs)\n", properties.name, properties.major,
-              properties.minor, properties.multiProcessorCount);
-}
-
-bool is_simulated() {
-  constexpr std::string_view kBeginning = "Simulated ";
-  cudaDeviceProp properties{};
-  int device = 0;
-  check_cuda(cudaGetDevice(&device), "find the current device");
-  check_cuda(cudaGetDeviceProperties(&properties, device), "read the device's properties");
-  return std::string_view(properties.name).starts_with(kBeginning);
-}
-
 void require_host_memory(double bytes) {
   constexpr double kGibibyte = 1 << 30;
   const double available = physical_memory_bytes();
@@ -68,21 +47,6 @@ WallTimer::WallTimer() : begin_(steady_nanoseconds()) {}
 
 double WallTimer::seconds() const {
   return static_cast<double>(steady_nanoseconds() - begin_) * 1e-9;
-}
-
-double device_clock_hz() { return device_attribute(cudaDevAttrClockRate) * 1e3; }
-
-void print_cycles(float milliseconds) {
-  std::printf("cycles   %.0f\n", milliseconds * 1e-3 * device_clock_hz());
-}
-
-void print_time(float milliseconds, double flops, double wall_seconds) {
-  const double seconds = milliseconds * 1e-3;
-  const double clock_hz = device_clock_hz();
-  std::printf("time     %.3f us on the device (%.0f cycles at %.2f GHz", seconds * 1e6,
-              seconds * clock_hz, clock_hz * 1e-9);
-  if (flops > 0 && seconds > 0) std::printf(", %.2f TFLOP/s", flops / seconds * 1e-12);
-  std::printf("), wall %.3f s\n", wall_seconds);
 }
 
 void print_error_figures(const Comparison& comparison, const std::string& result) {

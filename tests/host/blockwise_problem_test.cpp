@@ -13,9 +13,12 @@
 namespace bw {
 namespace {
 
-float test_value(int64_t row, int64_t column) {
-  return RandomNormal(7, 3)(row * 1000 + column) * (1.0f + row % 5);
-}
+/// Element (row, column) of the matrices here.
+struct TestValues {
+  float operator()(int64_t row, int64_t column) const {
+    return RandomNormal(7, 3)(row * 1000 + column) * (1.0f + row % 5);
+  }
+};
 
 /// The smallest distance of `value` to any finite e4m3.
 double distance_to_nearest_fp8(double value) {
@@ -39,7 +42,7 @@ void expect_quantised(const QuantisedMatrix& matrix, int64_t block_rows, bool sc
       double amax = 0;
       for (int64_t i = first; i < std::min(first + block_rows, matrix.rows); ++i) {
         for (int64_t j = k; j < std::min(k + kScaleBlock, matrix.k); ++j) {
-          const double source = to_float(to_bf16(test_value(i, j)));
+          const double source = to_float(to_bf16(TestValues{}(i, j)));
           amax = std::max(amax, std::fabs(source));
           const double target = source / scale;
           const double got = to_float(matrix.values[i * matrix.k + j]);
@@ -54,14 +57,14 @@ void expect_quantised(const QuantisedMatrix& matrix, int64_t block_rows, bool sc
 }
 
 TEST(BlockwiseProblem, QuantisesAPerRowAnd128Columns) {
-  const QuantisedMatrix a = quantise_1x128(13, 304, test_value);
+  const QuantisedMatrix a = quantise_1x128(13, 304, TestValues{});
   EXPECT_EQ(a.scales_stride, 16);
   EXPECT_EQ(a.scales.size(), 3u * 16);
   expect_quantised(a, 1, true);
 }
 
 TEST(BlockwiseProblem, QuantisesBPer128Rows128Columns) {
-  const QuantisedMatrix b = quantise_128x128(150, 304, test_value);
+  const QuantisedMatrix b = quantise_128x128(150, 304, TestValues{});
   EXPECT_EQ(b.scales_stride, 3);
   EXPECT_EQ(b.scales.size(), 2u * 3);
   expect_quantised(b, kScaleBlock, false);
