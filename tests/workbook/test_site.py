@@ -339,6 +339,14 @@ class Pages(unittest.TestCase):
         made = dict(generated.instructions([["mbarrier.init", "b64", "cluster", "mbarrier.init"]]))
         self.assertIn("`mbarrier.init`", made["generated/instructions_mbarrier.md"])
 
+    def test_every_number_of_the_timing_model_has_its_source(self):
+        page = generated.timing_numbers([
+            ["b200", "l2_load_latency", "cycles", "an L2 hit", "301", "published", "a catalogue"],
+            ["h100", "l2_load_latency", "cycles", "an L2 hit", "279", "measured", "latency.l2_load"]])
+        self.assertIn("| an L2 hit (`l2_load_latency`) | cycles | 301 (published) | 279 (measured) |", page)
+        self.assertIn("## Where the numbers of h100 come from", page)
+        self.assertIn("| `l2_load_latency` | measured | `latency.l2_load` |", page)
+
 
 @unittest.skipIf(doxygen.missing(), "no Doxygen here")
 class Undocumented(unittest.TestCase):

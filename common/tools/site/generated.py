@@ -10,6 +10,7 @@ from ..errors import WorkbookError
 from . import code_pages
 
 LISTING = "opcode_listing"
+TIMING_LISTING = "timing_listing"
 _EFFECTS = {
     "lane": "its own registers",
     "warp": "its own warp",
@@ -81,6 +82,7 @@ _LOOK_UP = """\
 | the number of a pitfall | [the pitfalls of this field](../docs/pitfalls.md) |
 | a fault that the simulator should find | [the catalogue of faults](faults.md) |
 | an instruction | [instruction tables](instructions.md) |
+| a number of simulated time | [the timing model](../docs/timing.md), [its numbers](timing_numbers.md) |
 | a type of the design | [the contract](../docs/contract.md), [type by type](contract_types.md) |
 | a header, a class, a function | [reference by layer](reference.md), or the search field |
 """
@@ -90,7 +92,8 @@ def pages(root):
     """[(path, text)] of all generated pages."""
     root = Path(root)
     return [
-        *instructions(_listed(root)),
+        *instructions(_listed(root, LISTING)),
+        ("generated/timing_numbers.md", timing_numbers(_listed(root, TIMING_LISTING))),
         *contract(root),
         ("generated/reference.md", reference(root)),
         ("generated/faults.md", fault_catalogue(faults.load_all(root))),
@@ -100,10 +103,11 @@ def pages(root):
     ]
 
 
-def _listed(root):
-    program = build.program(root, build.SIM, LISTING)
+def _listed(root, name):
+    """The lines that a listing program prints, by fields."""
+    program = build.program(root, build.SIM, name)
     if not program.is_file():
-        raise WorkbookError(f"The program {LISTING} is not built.")
+        raise WorkbookError(f"The program {name} is not built.")
     result = subprocess.run(
         [str(program)],
         stdout=subprocess.PIPE,
@@ -112,7 +116,7 @@ def _listed(root):
         check=False,
     )
     if result.returncode != 0:
-        raise WorkbookError(f"{LISTING} failed: {result.stderr.strip()}")
+        raise WorkbookError(f"{name} failed: {result.stderr.strip()}")
     return [line.split("\t") for line in result.stdout.splitlines()]
 
 
@@ -160,6 +164,33 @@ def _where(case):
 def _cell(text):
     """Markdown and Doxygen leave it as it is."""
     return re.sub(r"(\w+(?:(?:::|__|[._])\w+)+(?:\(\))?|\w+ > \d+)", r"`\1`", text).replace("|", "/")
+
+
+def timing_numbers(rows):
+    """The page of the timing model's numbers, from [machine, name, unit, what, value, source, origin]."""
+    machines = list(dict.fromkeys(row[0] for row in rows))
+    numbers = {}
+    for machine, name, unit, what, value, source, origin in rows:
+        numbers.setdefault((name, unit, what), {})[machine] = (value, source, origin)
+    lines = [
+        "# The numbers of the timing model",
+        "",
+        "Which number does the simulator use for what, and how far can it be trusted? These tables are "
+        "printed from those that it runs with; [the page of the model](../docs/timing.md) says what "
+        "*measured*, *fitted*, *published* and *assumed* mean.",
+        "",
+        "| number | unit | " + " | ".join(machines) + " |",
+        "|---|---|" + "---:|" * len(machines),
+    ]
+    for (name, unit, what), values in numbers.items():
+        cells = [f"{values[machine][0]} ({values[machine][1]})" for machine in machines]
+        lines.append(f"| {_text(what)} (`{name}`) | {unit} | " + " | ".join(cells) + " |")
+    for machine in machines:
+        lines += ["", f"## Where the numbers of {machine} come from", "", "| number | source | from |",
+                  "|---|---|---|"]
+        lines += [f"| `{name}` | {values[machine][1]} | {_cell(values[machine][2])} |"
+                  for (name, _, _), values in numbers.items()]
+    return "\n".join(lines) + "\n"
 
 
 def instructions(rows):

@@ -24,7 +24,7 @@ _ASSETS = ("interactive.css", "mbarrier.js", "operands.js", "operand_layout.js")
 
 def targets():
     """The CMake targets that the site runs."""
-    return [generated.LISTING, *recordings.programs()]
+    return [generated.LISTING, generated.TIMING_LISTING, *recordings.programs()]
 
 
 def make(root, tools, output):
@@ -98,6 +98,7 @@ def navigation(found):
         ("Look it up", generated_page("look_up"), [
             *look_up,
             entry("generated/codes.md"),
+            entry("docs/timing.md", children=[entry("generated/timing_numbers.md")]),
             entry("generated/instructions.md", children=[entry(page.path) for page in groups]),
             entry("docs/contract.md", "The contract"),
             entry("generated/contract_types.md", children=[entry(page.path) for page in types])]),
