@@ -2,9 +2,10 @@
 
 import unittest
 
-from common.tools import timing_validation as validation
-from common.tools.errors import WorkbookError
-from tests.workbook.support import ROOT
+from support import ROOT
+
+from tools import timing_validation as validation
+from tools.errors import WorkbookError
 
 
 def row(subject, variant, measured, simulated, fills=True):
