@@ -343,7 +343,8 @@ class Pages(unittest.TestCase):
         page = generated.timing_numbers([
             ["b200", "l2_load_latency", "cycles", "an L2 hit", "301", "published", "a catalogue"],
             ["h100", "l2_load_latency", "cycles", "an L2 hit", "279", "measured", "latency.l2_load"]])
-        self.assertIn("| an L2 hit (`l2_load_latency`) | cycles | 301 (published) | 279 (measured) |", page)
+        self.assertIn("| an L2 hit (`l2_load_latency`) | cycles | 301 (published) | 279 (measured) |",
+                      page)
         self.assertIn("## Where the numbers of h100 come from", page)
         self.assertIn("| `l2_load_latency` | measured | `latency.l2_load` |", page)
 

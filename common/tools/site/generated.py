@@ -167,7 +167,8 @@ def _cell(text):
 
 
 def timing_numbers(rows):
-    """The page of the timing model's numbers, from [machine, name, unit, what, value, source, origin]."""
+    """The page of the timing model's numbers, from [machine, name, unit, what, value, source, origin]
+    rows."""
     machines = list(dict.fromkeys(row[0] for row in rows))
     numbers = {}
     for machine, name, unit, what, value, source, origin in rows:
