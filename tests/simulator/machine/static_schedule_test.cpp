@@ -79,7 +79,7 @@ Scheduled schedule_of(const std::string& body) {
   const std::string text =
       ".version 8.7\n.target sm_90a\n.address_size 64\n"
       ".visible .entry k(.param .u64 p) {\n"
-      ".reg .f32 %f<40>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<20>;\n.reg .pred %p<9>;\n" +
+      ".reg .f32 %f<50>;\n.reg .b32 %r<40>;\n.reg .b64 %rd<20>;\n.reg .pred %p<9>;\n" +
       body + "}\n";
   Scheduled result;
   result.module = ptx::parse(text, "test");
@@ -161,6 +161,26 @@ TEST(StaticSchedule, AStoreIsPassedOnlyByAccessesOfOtherPlaces) {
   EXPECT_EQ(place_of_load("ld.shared.f32 %f1, [%r1];\n"), 1) << "may be the same word";
   EXPECT_EQ(place_of_load("ld.shared.v2.f32 {%f1, %f3}, [%r0+-4];\n"), 1) << "reaches into it";
   EXPECT_EQ(place_of_load("ld.f32 %f1, [%rd0];\n"), 1) << "a generic address";
+}
+
+TEST(StaticSchedule, LoadsGoAheadAsFarAsRegistersReach) {
+  // Twelve copies of four registers each: all the loads at once would take 48.
+  std::string body;
+  for (int i = 0; i < 12; ++i) {
+    const std::string registers = "{%f" + std::to_string(4 * i) + ", %f" +
+                                  std::to_string(4 * i + 1) + ", %f" + std::to_string(4 * i + 2) +
+                                  ", %f" + std::to_string(4 * i + 3) + "}";
+    const std::string offset = std::to_string(16 * i);
+    body += "ld.global.v4.f32 " + registers + ", [%rd0+" + offset + "];\n";
+    body += "st.shared.v4.f32 [%r0+" + offset + "], " + registers + ";\n";
+  }
+  const Scheduled s = schedule_of(body + "ret;\n");
+  int in_flight = 0, most = 0;
+  for (const std::string& opcode : s.opcodes()) {
+    if (opcode.starts_with("ld")) most = std::max(most, ++in_flight);
+    if (opcode.starts_with("st")) --in_flight;
+  }
+  EXPECT_EQ(most, 32 / 4);
 }
 
 TEST(StaticSchedule, NothingPassesABarrierOrAWait) {

@@ -7,16 +7,19 @@
 #include <limits>
 #include <optional>
 #include <queue>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/timing/code_motion.hpp"
 #include "common/simulator/machine/timing/cost.hpp"
 #include "common/simulator/machine/timing/folding.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
+#include "common/simulator/ptx/liveness.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
 
 namespace bw::sim {
@@ -27,6 +30,11 @@ constexpr uint32_t kNone = 0xffffffffu;
 constexpr uint32_t kLongestRegion = 512;
 /// ptxas predicates a body of as many instructions instead of branching around it.
 constexpr uint32_t kLongestPredicated = 7;
+/// With so many registers a thread an SM is full of warps: ptxas keeps to them where it can.
+constexpr uint32_t kFullOccupancyRegisters = 32;
+/// Where what lives across blocks leaves fewer than these, it takes as many more than the order of
+/// the text needs.
+constexpr uint32_t kSpareRegisters = 8;
 
 /// What the opcode alone says, found once for each opcode of a function.
 struct OpcodeFacts {
@@ -40,6 +48,9 @@ struct Node {
   Motion motion;
   uint32_t latency = 0;   ///< until its result can be used; of loads: as ptxas would plan for
   uint32_t interval = 0;  ///< how long it keeps its pipe
+  /// Its registers, in Scheduler::registers_: what it reads, then what it writes. Under a guard it
+  /// also reads what it writes: some lanes keep the old value.
+  uint32_t reads = 0, writes = 0, end = 0;
 };
 
 /// A register that is not yet there where a block ends.
@@ -68,9 +79,11 @@ class Scheduler {
     const size_t count = function_.instructions.size();
     find_costs();
     find_block_ends();
+    find_pressure();
     order_.resize(count);
     last_write_.assign(pseudo_registers_end(), kNone);
     first_read_.assign(pseudo_registers_end(), kNone);
+    value_of_.assign(pseudo_registers_end(), kNone);
     for (const ptx::BasicBlock& block : graph_.blocks) order_block(block);
     permute();
     result_.resize(count);
@@ -112,6 +125,7 @@ class Scheduler {
       nodes_[i].motion = known.motion;
       nodes_[i].motion.is_fixed |= reads_time(instruction);
       if (known.match) costs[i] = cost_of(*known.match, instruction);
+      list_registers(instruction, nodes_[i]);
     }
     fold_costs(function_, costs);
     for (size_t i = 0; i < instructions.size(); ++i) {
@@ -122,6 +136,23 @@ class Scheduler {
       if (node.cost.instructions != 0)
         node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
     }
+  }
+
+  void list_registers(const ptx::Instruction& instruction, Node& node) {
+    const auto add = [&](uint32_t reg) { registers_.push_back(reg); };
+    node.reads = static_cast<uint32_t>(registers_.size());
+    ptx::visit_read_registers(instruction, add);
+    if (instruction.has_guard) ptx::visit_written_registers(instruction, add);
+    node.writes = static_cast<uint32_t>(registers_.size());
+    ptx::visit_written_registers(instruction, add);
+    node.end = static_cast<uint32_t>(registers_.size());
+  }
+  /// The registers that it reads, or writes.
+  [[nodiscard]] std::span<const uint32_t> read_by(const Node& node) const {
+    return {registers_.data() + node.reads, registers_.data() + node.writes};
+  }
+  [[nodiscard]] std::span<const uint32_t> written_by(const Node& node) const {
+    return {registers_.data() + node.writes, registers_.data() + node.end};
   }
 
   [[nodiscard]] static bool reads_time(const ptx::Instruction& instruction) {
@@ -143,6 +174,79 @@ class Scheduler {
       return static_cast<uint32_t>(times_.shared_load_latency);
     if (node.motion.arrives == kAwaitsGlobal) return static_cast<uint32_t>(times_.l2_load_latency);
     return node.latency;
+  }
+
+  // ---- Registers
+
+  /// How many 32-bit registers hold values before each instruction, in the order of the text.
+  void find_pressure() {
+    segments_ = ptx::live_segments(function_);
+    weight_.resize(pseudo_registers_end(), 0);
+    for (uint32_t reg = 0; reg < segments_.size(); ++reg)
+      weight_[reg] = static_cast<uint8_t>(
+          ceil_div(ptx::size_bytes(function_.registers[reg].type), sizeof(uint32_t)));
+    const std::vector<uint8_t> varies = varying_registers();
+    for (uint32_t reg = 0; reg < segments_.size(); ++reg)
+      if (varies[reg] == 0 && !ptx::is_float(function_.registers[reg].type)) weight_[reg] = 0;
+    std::vector<int32_t> change(nodes_.size() + 2, 0);
+    for (uint32_t reg = 0; reg < segments_.size(); ++reg)
+      for (const ptx::LiveSegment& segment : segments_[reg])
+        if (segment.last > segment.first + 1) {
+          change[segment.first + 1] += weight_[reg];
+          change[segment.last] -= weight_[reg];
+        }
+    pressure_.resize(nodes_.size() + 1);
+    int32_t sum = 0;
+    for (size_t i = 0; i < pressure_.size(); ++i) {
+      sum += change[i];
+      pressure_[i] = static_cast<uint32_t>(sum);
+    }
+    uint32_t across_blocks = 0;
+    for (const ptx::BasicBlock& block : graph_.blocks)
+      across_blocks = std::max(across_blocks, pressure_[block.first]);
+    register_limit_ = across_blocks + kSpareRegisters <= kFullOccupancyRegisters
+                          ? kFullOccupancyRegisters
+                          : *std::max_element(pressure_.begin(), pressure_.end()) + kSpareRegisters;
+  }
+
+  /// Registers whose values differ between the threads of a warp. The others come from the constant
+  /// bank or lie in uniform registers, of which there are enough.
+  [[nodiscard]] std::vector<uint8_t> varying_registers() const {
+    std::vector<uint8_t> varies(pseudo_registers_end(), 0);
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (size_t i = 0; i < nodes_.size(); ++i) {
+        const Node& node = nodes_[i];
+        const std::span<const uint32_t> reads = read_by(node);
+        if (!gives_each_its_own(function_.instructions[i], node) &&
+            std::none_of(reads.begin(), reads.end(),
+                         [&](uint32_t reg) { return varies[reg] != 0; }))
+          continue;
+        for (const uint32_t reg : written_by(node)) {
+          has_changed |= varies[reg] == 0;
+          varies[reg] = 1;
+        }
+      }
+    }
+    return varies;
+  }
+
+  /// Whether the threads of a warp get different values from the same operands.
+  [[nodiscard]] static bool gives_each_its_own(const ptx::Instruction& instruction,
+                                               const Node& node) {
+    if (node.motion.reads != 0) return node.cost.instructions != 0;
+    if (node.cost.pipe != Pipe::system) return false;
+    const std::string_view source = instruction.operands.back().text;
+    return source.starts_with("%tid") || source.starts_with("%lane");
+  }
+
+  /// Whether the register holds a value that is needed where instruction `index` begins.
+  [[nodiscard]] bool is_live_at(uint32_t reg, uint32_t index) const {
+    if (reg >= segments_.size()) return false;
+    return std::any_of(segments_[reg].begin(), segments_[reg].end(),
+                       [=](const ptx::LiveSegment& segment) {
+                         return segment.first < index && segment.last > index;
+                       });
   }
 
   // ---- Branches
@@ -205,6 +309,15 @@ class Scheduler {
   struct Reader {
     uint32_t node = 0, next = kNone;
   };
+  /// A value of a register, and how many nodes have not read it yet.
+  struct Value {
+    uint32_t weight = 0, readers = 0;
+    bool is_loaded = false;
+  };
+  /// A node that reads or writes a value.
+  struct ValueUse {
+    uint32_t node = 0, value = 0;
+  };
   /// An access to memory in the region.
   struct Access {
     uint32_t node = 0;
@@ -243,8 +356,15 @@ class Scheduler {
     readers_.clear();
     accesses_.clear();
     touched_.clear();
+    values_.clear();
+    value_uses_.clear();
+    value_writes_.clear();
     for (uint32_t i = first; i < last; ++i) add_dependences(i, first);
-    for (const uint32_t reg : touched_) last_write_[reg] = first_read_[reg] = kNone;
+    for (const uint32_t reg : touched_) {
+      // Somebody behind the region reads it.
+      if (is_live_at(reg, last)) ++values_[value_of_[reg]].readers;
+      last_write_[reg] = first_read_[reg] = value_of_[reg] = kNone;
+    }
     sort_edges(count);
     find_priorities(
         first, count,
@@ -260,6 +380,9 @@ class Scheduler {
 
   void read(uint32_t reg, uint32_t i, uint32_t first) {
     touch(reg);
+    if (value_of_[reg] == kNone) new_value(reg);
+    ++values_[value_of_[reg]].readers;
+    value_uses_.push_back({i - first, value_of_[reg]});
     if (last_write_[reg] != kNone) {
       const Node& writer = nodes_[first + last_write_[reg]];
       edges_.push_back({last_write_[reg], i - first,
@@ -277,6 +400,13 @@ class Scheduler {
       if (readers_[r].node != node) edges_.push_back({readers_[r].node, node, 0});
     last_write_[reg] = node;
     first_read_[reg] = kNone;
+    new_value(reg);
+    value_writes_.push_back({node, value_of_[reg]});
+  }
+
+  void new_value(uint32_t reg) {
+    value_of_[reg] = static_cast<uint32_t>(values_.size());
+    values_.push_back({.weight = weight_[reg]});
   }
 
   /// More cycles where another pipe uses a result of arithmetic.
@@ -288,16 +418,12 @@ class Scheduler {
   }
 
   void add_dependences(uint32_t i, uint32_t first) {
-    const ptx::Instruction& instruction = function_.instructions[i];
     const Motion& motion = nodes_[i].motion;
-    ptx::visit_read_registers(instruction, [&](uint32_t reg) { read(reg, i, first); });
-    // Under a guard the old value stays for some lanes.
-    if (instruction.has_guard)
-      ptx::visit_written_registers(instruction, [&](uint32_t reg) { read(reg, i, first); });
+    for (const uint32_t reg : read_by(nodes_[i])) read(reg, i, first);
     if (motion.uses_carry) write(carry_register(), i, first);
     if (motion.is_collective) write(collective_register(), i, first);
     if ((motion.reads | motion.writes) != 0) add_access(i, first);
-    ptx::visit_written_registers(instruction, [&](uint32_t reg) { write(reg, i, first); });
+    for (const uint32_t reg : written_by(nodes_[i])) write(reg, i, first);
   }
 
   void add_access(uint32_t i, uint32_t first) {
@@ -363,9 +489,8 @@ class Scheduler {
       for (uint32_t e = edge_begin_[n]; e < edge_begin_[n + 1]; ++e)
         longest = std::max(longest, sorted_edges_[e].cycles + priority_[sorted_edges_[e].to]);
       if (branch_guard != kNone)
-        ptx::visit_written_registers(function_.instructions[first + n], [&](uint32_t reg) {
+        for (const uint32_t reg : written_by(node))
           if (reg == branch_guard) longest = std::max(longest, times_.branch_predicate_cycles);
-        });
       priority_[n] = longest;
     }
   }
@@ -381,6 +506,42 @@ class Scheduler {
     const auto offer = [&](uint32_t n) { later.push({earliest_[n], n}); };
     uint32_t place = first;
     uint32_t time = 0;
+    // Registers that loads have been issued for and that are not used yet.
+    uint32_t loaded = 0;
+    const uint32_t others = std::min(pressure_[first], pressure_[first + count]);
+    const uint32_t most_loaded =
+        std::max(kSpareRegisters, register_limit_ - std::min(register_limit_, others));
+    size_t next_use = 0, next_write = 0;
+    use_begin_.assign(count + 1, 0);
+    write_begin_.assign(count + 1, 0);
+    for (uint32_t n = 0; n < count; ++n) {  // they lie in the order of the nodes
+      while (next_use < value_uses_.size() && value_uses_[next_use].node == n) ++next_use;
+      while (next_write < value_writes_.size() && value_writes_[next_write].node == n) ++next_write;
+      use_begin_[n + 1] = static_cast<uint32_t>(next_use);
+      write_begin_[n + 1] = static_cast<uint32_t>(next_write);
+    }
+    const auto registers_of = [&](uint32_t n) {
+      uint32_t sum = 0;
+      for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
+        if (values_[value_writes_[w].value].readers != 0)
+          sum += values_[value_writes_[w].value].weight;
+      return sum;
+    };
+    const auto count_registers = [&](uint32_t n) {
+      for (uint32_t u = use_begin_[n]; u < use_begin_[n + 1]; ++u) {
+        Value& value = values_[value_uses_[u].value];
+        if (--value.readers == 0 && value.is_loaded) loaded -= value.weight;
+      }
+      if (nodes_[first + n].motion.arrives == 0) return;
+      loaded += registers_of(n);
+      for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
+        values_[value_writes_[w].value].is_loaded = values_[value_writes_[w].value].readers != 0;
+    };
+    const auto is_too_much = [&](uint32_t n) {
+      return nodes_[first + n].motion.arrives != 0 && loaded != 0 &&
+             loaded + registers_of(n) > most_loaded;
+    };
+    held_.clear();
     std::vector<uint32_t>& freed = scratch_;
     // Emits a node at `at`; what costs nothing follows at once.
     const auto emit = [&](uint32_t n, uint32_t at) {
@@ -389,6 +550,7 @@ class Scheduler {
         const uint32_t done = freed.back();
         freed.pop_back();
         order_[place++] = first + done;
+        count_registers(done);
         const bool is_free = nodes_[first + done].cost.instructions == 0;
         const uint32_t from = is_free ? earliest_[done] : at;
         for (uint32_t e = edge_begin_[done]; e < edge_begin_[done + 1]; ++e) {
@@ -420,6 +582,17 @@ class Scheduler {
         later.pop();
         ready[unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
       }
+      // Loads that were held back come again when registers are free.
+      std::erase_if(held_, [&](uint32_t n) {
+        if (is_too_much(n)) return false;
+        ready[unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
+        return true;
+      });
+      for (auto& queue : ready)
+        while (!queue.empty() && is_too_much(~queue.top().second)) {
+          held_.push_back(~queue.top().second);
+          queue.pop();
+        }
       free_at[kAdd] = std::min(free_at[kAlu], free_at[kMultiply]);
       size_t best = kPipeCount;
       uint32_t next_time = later.empty() ? std::numeric_limits<uint32_t>::max() : later.top().first;
@@ -429,6 +602,18 @@ class Scheduler {
           next_time = std::min(next_time, free_at[pipe]);
         else if (best == kPipeCount || ready[pipe].top() > ready[best].top())
           best = pipe;
+      }
+      if (best == kPipeCount && next_time == std::numeric_limits<uint32_t>::max()) {
+        // Nothing else can free registers: the first in the order of the text goes on.
+        const auto earliest = std::min_element(held_.begin(), held_.end());
+        const uint32_t n = *earliest;
+        held_.erase(earliest);
+        const size_t unit = unit_of(nodes_[first + n].cost.pipe);
+        time = std::max(time, free_at[unit]);
+        free_at[unit] = time + nodes_[first + n].interval;
+        emit(n, time);
+        time += nodes_[first + n].cost.instructions;
+        continue;
       }
       if (best == kPipeCount) {
         time = next_time;
@@ -496,14 +681,13 @@ class Scheduler {
     const bool has_branch =
         ptx::transfer_of(function_.instructions[block.last - 1].opcode) != ptx::Transfer::none;
     for (uint32_t i = block.first; i < block.last; ++i) {
-      const ptx::Instruction& instruction = function_.instructions[i];
       const Node& node = nodes_[i];
       IssueTimes& out = result_[i];
       out = {};
       const bool is_last = i + 1 == block.last;
       const bool is_branch = is_last && has_branch;
       const bool is_predicated = is_branch && block_ends_[b].is_predicated;
-      Operands operands = look_at(instruction, node.cost.pipe, is_branch && !is_predicated);
+      Operands operands = look_at(node, is_branch && !is_predicated);
       out.awaits = operands.awaits;
       if (operands.awaits != 0) forget_loads(operands.awaits);
       uint32_t at = is_predicated ? std::max(time, operands.at) : time;
@@ -525,7 +709,7 @@ class Scheduler {
       else
         entry_wait_ = at;
       const bool is_free = node.cost.instructions == 0;
-      ptx::visit_written_registers(instruction, [&](uint32_t reg) {
+      for (const uint32_t reg : written_by(node)) {
         if (node.motion.arrives != 0) {
           set_ready(reg, at + 1, at, Pipe::none);
           load(reg, node.motion.arrives);
@@ -534,9 +718,8 @@ class Scheduler {
           set_ready(reg, is_free ? operands.at : at + node.latency, is_free ? operands.issued : at,
                     operands.pipe);
         }
-      });
-      if (is_free && operands.loads != 0)
-        ptx::visit_written_registers(instruction, [&](uint32_t reg) { load(reg, operands.loads); });
+        if (is_free && operands.loads != 0) load(reg, operands.loads);
+      }
       // A branch belongs to the region before it.
       const bool ends_region =
           is_last || node.motion.is_fixed ||
@@ -570,14 +753,14 @@ class Scheduler {
     uint8_t loads = 0;  ///< what passes through an instruction that costs nothing
   };
 
-  [[nodiscard]] Operands look_at(const ptx::Instruction& instruction, Pipe pipe,
-                                 bool decides_branch) {
+  [[nodiscard]] Operands look_at(const Node& node, bool decides_branch) {
     Operands operands;
+    const Pipe pipe = node.cost.pipe;
     const bool is_free = pipe == Pipe::none;
-    const auto look = [&](uint32_t reg) {
+    for (const uint32_t reg : read_by(node)) {
       if (loaded_[reg] != 0) (is_free ? operands.loads : operands.awaits) |= loaded_[reg];
       const Ready& ready = ready_[reg];
-      if (ready.stamp != stamp_) return;
+      if (ready.stamp != stamp_) continue;
       // What a unit answers has to be waited for anyway.
       const uint32_t at = decides_branch && ready.pipe != Pipe::load_store
                               ? std::max(ready.at, ready.issued + times_.branch_predicate_cycles)
@@ -587,9 +770,7 @@ class Scheduler {
         operands.issued = ready.issued;
         operands.pipe = ready.pipe;
       }
-    };
-    ptx::visit_read_registers(instruction, look);
-    if (instruction.has_guard) ptx::visit_written_registers(instruction, look);
+    }
     return operands;
   }
 
@@ -645,14 +826,24 @@ class Scheduler {
   ptx::FlowGraph graph_;
   std::array<PipeTimes, kPipeCount> pipes_;
   std::vector<Node> nodes_;
+  std::vector<uint32_t> registers_;  ///< of all nodes
   std::vector<BlockEnd> block_ends_;
+  std::vector<std::vector<ptx::LiveSegment>> segments_;  ///< by register, in the order of the text
+  std::vector<uint8_t> weight_;                          ///< by register: how many of 32 bits
+  std::vector<uint32_t> pressure_;                       ///< by instruction
+  uint32_t register_limit_ = 0;
   std::vector<uint32_t> order_;  ///< the old index of each place
   // Of the region at hand; nodes are counted from its first instruction.
   std::vector<Edge> edges_, sorted_edges_;
   std::vector<uint32_t> edge_begin_, waits_for_, priority_, earliest_, scratch_, roots_;
   std::vector<Reader> readers_;
   std::vector<Access> accesses_;
-  std::vector<uint32_t> touched_;                  ///< registers
+  std::vector<uint32_t> touched_;   ///< registers
+  std::vector<uint32_t> value_of_;  ///< by register
+  std::vector<Value> values_;
+  std::vector<ValueUse> value_uses_, value_writes_;
+  std::vector<uint32_t> use_begin_, write_begin_;  ///< by node, in those
+  std::vector<uint32_t> held_;                     ///< loads that wait for registers
   std::vector<uint32_t> last_write_, first_read_;  ///< by register
   // Of the block at hand.
   std::vector<IssueTimes> result_;
