@@ -163,6 +163,16 @@ TEST(StaticSchedule, AStoreIsPassedOnlyByAccessesOfOtherPlaces) {
   EXPECT_EQ(place_of_load("ld.f32 %f1, [%rd0];\n"), 1) << "a generic address";
 }
 
+TEST(StaticSchedule, LanesThatMeetOrderMemory) {
+  const auto lines = [](const std::string& between) {
+    return schedule_of("st.shared.f32 [%r0], %f0;\n" + between +
+                       "ld.shared.f32 %f1, [%r1+4];\nadd.f32 %f2, %f1, %f1;\nret;\n")
+        .lines();
+  };
+  EXPECT_EQ(lines("vote.sync.any.pred %p1, %p2, 0xffffffff;\n"), (Numbers{0, 1, 2, 3, 4}));
+  EXPECT_EQ(lines("shfl.sync.bfly.b32 %r2, %r3, 1, 31, 0xffffffff;\n"), (Numbers{0, 1, 2, 3, 4}));
+}
+
 TEST(StaticSchedule, LoadsGoAheadAsFarAsRegistersReach) {
   // Twelve copies of four registers each: all the loads at once would take 48.
   std::string body;

@@ -32,9 +32,10 @@ constexpr std::string_view kFixed[] = {"bar",
                                        "brkpt",
                                        "pmevent",
                                        "trap"};
-/// Forms of the warp whose lanes act together.
-constexpr std::string_view kCollective[] = {"shfl",  "vote",  "match",
-                                            "redux", "elect", "activemask"};
+/// Forms whose lanes act together. The first ones also order what the lanes do in memory, as far as
+/// the race detector goes; the others do not.
+constexpr std::string_view kMeeting[] = {"shfl", "vote", "match", "redux"};
+constexpr std::string_view kChoosing[] = {"elect", "activemask"};
 constexpr std::string_view kLoads[] = {"ld", "ldu", "ldmatrix", "wmma.load"};
 constexpr std::string_view kStores[] = {"st", "stmatrix", "wmma.store"};
 constexpr std::string_view kUpdates[] = {"atom", "red"};
@@ -67,7 +68,8 @@ Motion motion_of(const RowMatch& match, std::string_view opcode) {
                     std::any_of(std::begin(kFixed), std::end(kFixed),
                                 [&](std::string_view form) { return row.base.starts_with(form); });
   if (motion.is_fixed) return motion;
-  motion.is_collective = is_one_of(row.base, kCollective);
+  const bool meets = is_one_of(row.base, kMeeting);
+  motion.is_collective = meets || is_one_of(row.base, kChoosing);
   const bool loads = is_one_of(row.base, kLoads), stores = is_one_of(row.base, kStores);
   if (loads || stores || is_one_of(row.base, kUpdates)) {
     const std::string_view order = match.modifiers.get("order");
@@ -85,7 +87,7 @@ Motion motion_of(const RowMatch& match, std::string_view opcode) {
       motion.arrives = kAwaitsGlobal;
     return motion;
   }
-  if (!runs_ahead(row.effect(match.modifiers))) motion.reads = motion.writes = kAllSpaces;
+  if (meets || !runs_ahead(row.effect(match.modifiers))) motion.reads = motion.writes = kAllSpaces;
   motion.uses_carry = uses_carry_flag(opcode);
   return motion;
 }
