@@ -1,8 +1,9 @@
 /// \file
-/// The list of groups.
+/// What is measured on a Hopper GPU.
 
 #include <array>
 
+#include "common/host/hopper_device.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 
 namespace bw::timing {
@@ -25,5 +26,7 @@ std::span<const Group> groups() {
   }};
   return kGroups;
 }
+
+void require_device() { require_hopper(); }
 
 }  // namespace bw::timing

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/host/hopper_device.hpp"
 #include "common/host/program.hpp"
 #include "common/host/progress_line.hpp"
 #include "tests/hardware/timing/measurement.hpp"
@@ -26,6 +25,7 @@ struct Options {
   std::string groups = "all";
   std::string write;
   std::string against;
+  double within = 0;
   bool list = false;
 };
 
@@ -59,9 +59,15 @@ std::string describe_machine() {
          std::to_string(driver % 1000 / 10) + "; " + date;
 }
 
+/// How far numbers are from the recorded ones.
+struct Deviation {
+  int compared = 0;  ///< numbers that have a record
+  double worst = 0;  ///< as a part of the record
+};
+
 /// Prints a group's numbers beside the recorded ones; the mean and the worst deviation.
-void compare(const Group& group, const std::vector<Measurement>& rows,
-             const std::map<std::pair<std::string, std::string>, double>& recorded) {
+Deviation compare(const Group& group, const std::vector<Measurement>& rows,
+                  const std::map<std::pair<std::string, std::string>, double>& recorded) {
   double sum = 0, worst = 0;
   int compared = 0;
   for (const Measurement& row : rows) {
@@ -82,6 +88,7 @@ void compare(const Group& group, const std::vector<Measurement>& rows,
                 group.fits ? "for fitting" : "for tests", compared, 100 * sum / compared,
                 100 * worst);
   }
+  return {compared, worst};
 }
 
 ExitStatus run(const Options& options) {
@@ -89,7 +96,7 @@ ExitStatus run(const Options& options) {
     for (const Group& group : groups()) std::printf("%-16s %s\n", group.name, group.what);
     return kVerified;
   }
-  require_hopper();
+  require_device();
   std::map<std::pair<std::string, std::string>, double> recorded;
   if (!options.against.empty()) {
     const ResultsFile file = read_results(options.against);
@@ -99,20 +106,27 @@ ExitStatus run(const Options& options) {
                 "deviation");
   }
   wake_up();
+  Deviation all;
   ResultsFile file{describe_machine(), {}};
   for (const Group& group : chosen(options.groups)) {
     Results results;
     group.measure(results);
     file.rows.insert(file.rows.end(), results.rows().begin(), results.rows().end());
     if (options.write.empty() || !options.against.empty()) {
-      compare(group, results.rows(), recorded);
+      const Deviation of_group = compare(group, results.rows(), recorded);
+      all = {all.compared + of_group.compared, std::max(all.worst, of_group.worst)};
     } else {
       std::printf("%s: %zu numbers\n", group.name, results.rows().size());
     }
     std::fflush(stdout);
   }
   if (!options.write.empty()) write_results(options.write, file);
-  return kVerified;
+  if (options.within == 0) return kVerified;
+  require(all.compared > 0, "--within needs recorded numbers of these groups: --against FILE.");
+  if (100 * all.worst <= options.within) return kVerified;
+  std::printf("a number deviates by %.1f%%, which is more than the %g%% of --within\n",
+              100 * all.worst, options.within);
+  return kWrongResult;
 }
 
 }  // namespace
@@ -121,11 +135,14 @@ ExitStatus run(const Options& options) {
 int main(int argc, char** argv) {
   bw::timing::Options options;
   bw::CommandLine command_line(
-      "Measures latencies, throughputs and teaching kernels on the current device, a Hopper GPU or "
-      "the simulator's, and compares them with recorded numbers.");
+      "Measures latencies, throughputs and kernels on the current device, a GPU or the "
+      "simulator's, "
+      "and compares them with recorded numbers.");
   command_line.add("groups", options.groups, "which groups, with commas between them");
   command_line.add("write", options.write, "a file for the numbers");
   command_line.add("against", options.against, "a file of recorded numbers to compare with");
+  command_line.add("within", options.within,
+                   "per cent that no number may deviate more from its record");
   command_line.add_flag("list", options.list, "the groups, and nothing else");
   return bw::run_main(command_line, "timing_bench", argc, argv,
                       [&] { return bw::timing::run(options); });

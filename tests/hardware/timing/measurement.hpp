@@ -44,16 +44,23 @@ void measure_issue(Results& results);           ///< independent instructions by
 void measure_shared_memory(Results& results);   ///< widths and bank conflicts
 void measure_barriers(Results& results);        ///< named, mbarrier, cluster
 void measure_tma_latency(Results& results);     ///< one copy at a time
+void measure_wide_tma_loads(Results& results);  ///< one copy of wide rows, or of 64 KB
 void measure_tma_throughput(Results& results);  ///< copies in flight, box widths, SMs, multicast
 void measure_wgmma(Results& results);           ///< latency and interval by type, shape, place of A
 void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
 void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
+void measure_tensor_core(Results& results);     ///< tcgen05: MMAs, copies, tensor memory
+void measure_mbarrier(Results& results);        ///< an operation on an mbarrier, without a loop
 
 /// Keeps a GPU busy until its clock has come up; does nothing in the simulator.
 void wake_up();
 
+// What a program is made for: groups.cpp for Hopper, blackwell_groups.cpp for Blackwell.
+
 /// All groups, in the order in which they run.
 [[nodiscard]] std::span<const Group> groups();
+/// Throws Error unless the current device can run them.
+void require_device();
 
 }  // namespace bw::timing

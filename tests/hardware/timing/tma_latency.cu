@@ -93,7 +93,40 @@ __global__ void tensor_stores(Span* spans, const __grid_constant__ CUtensorMap m
   write_span(spans, begin, end);
 }
 
+/// Loads of a box of floats.
+double load_cycles_of_floats(uint32_t row_floats, uint32_t rows) {
+  const uint32_t bytes = row_floats * rows * static_cast<uint32_t>(sizeof(float));
+  DeviceBuffer<float> memory(size_t{row_floats} * rows * kRounds);
+  memory.fill_bytes(0);
+  const CUtensorMap map = make_tensor_map({.name = "floats",
+                                           .data = memory.data(),
+                                           .type = CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+                                           .element_bytes = sizeof(float),
+                                           .inner = row_floats,
+                                           .outer = rows * kRounds,
+                                           .stride_bytes = row_floats * sizeof(float),
+                                           .box_inner = row_floats,
+                                           .box_outer = rows,
+                                           .swizzle = CU_TENSOR_MAP_SWIZZLE_NONE});
+  return least_cycles(1, 1, [&](Span* s) {
+    launch_clusters(tensor_loads, 1, 1, 1, kMostBytes + kAlignment, s, map, bytes,
+                    static_cast<int32_t>(rows));
+  });
+}
+
 }  // namespace
+
+void measure_wide_tma_loads(Results& results) {
+  constexpr uint32_t kBoxBytes = 16 * 1024;
+  const auto add = [&](uint32_t row_floats, uint32_t bytes) {
+    const auto row_bytes = static_cast<uint32_t>(row_floats * sizeof(float));
+    results.add("tma_latency.tensor_load_of_floats",
+                "bytes=" + std::to_string(bytes) + " inner_bytes=" + std::to_string(row_bytes),
+                "cycles", load_cycles_of_floats(row_floats, bytes / row_bytes) / kRounds);
+  };
+  for (const uint32_t row_floats : {64u, 128u, 256u}) add(row_floats, kBoxBytes);
+  add(64, kMostBytes);
+}
 
 void measure_tma_latency(Results& results) {
   constexpr uint32_t kRowBytes = 128;
