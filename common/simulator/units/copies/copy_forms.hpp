@@ -2,6 +2,7 @@
 /// \file
 /// What the bulk and tensor copy instructions share: operands, destinations and mbarriers.
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -98,16 +99,17 @@ void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uin
                     uint32_t shared_bytes, std::vector<MemoryRange> destinations);
 
 /// Calls body(lane) for each active lane. The engine is given one copy after the other: each lane's
-/// is issued kTmaIssue cycles after the one before. With a timing model a warp that has parted
-/// takes its time before: the engine's operands stand in registers that only a whole warp computes
-/// with, and are brought there one by one.
+/// is issued kTmaIssue cycles after the one before. With a timing model a copy that not the whole
+/// warp issues as one takes its time before: the engine's operands stand in registers that only a
+/// whole warp computes with, and are brought there lane by lane.
 template <class Body>
 void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
   const TimingTable* const times = strand.cluster->times();
-  if (times != nullptr && active != strand.warp->live) strand.time += times->tma_prepare_cycles;
-  const Cycle issue = times != nullptr ? times->tma_issue_cycles : Cycle{costs::kTmaIssue};
+  const bool is_whole = active == strand.warp->live && std::has_single_bit(active);
+  const Cycle prepare = times != nullptr && !is_whole ? times->tma_prepare_cycles : 0;
   for (const int lane : lanes_of(active)) {
-    if (lane != lowest_lane(active)) strand.time += issue;
+    strand.time += prepare;
+    if (times == nullptr && lane != lowest_lane(active)) strand.time += costs::kTmaIssue;
     body(lane);
   }
 }

@@ -87,9 +87,15 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
   }
   Cycle written = arrives;
   const Cycle passes = ceil_div(load.bytes, kSharedPassBytes);
-  for (const Cta* const cta : load.destinations)
-    written = std::max(written,
-                       units_of(*cta).sm_memory.pass(arrives - std::min(arrives, passes), passes));
+  for (const Cta* const cta : load.destinations) {
+    SmMemory& memory = units_of(*cta).sm_memory;
+    if (load.destinations.size() > 1) {
+      const auto receiving = static_cast<Cycle>(load.bytes / times.multicast_bytes_per_cycle);
+      const Cycle begin = memory.multicast.take(arrives - std::min(arrives, receiving), receiving);
+      written = std::max(written, begin + receiving);
+    }
+    written = std::max(written, memory.pass(arrives - std::min(arrives, passes), passes));
+  }
   return written - now;
 }
 

@@ -208,12 +208,12 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
       const Cycle through = pass(strand, units_of(cta).sm_memory, passes);
       const Cycle latency =
           &cta == strand.cta ? times.shared_load_latency : times.remote_load_latency;
-      strand.shared_arrives = std::max(strand.shared_arrives, through - 1 + latency);
+      strand.value_arrives(kAwaitsShared, through - 1 + latency);
       return;
     }
     case Place::global:
     case Place::global_l2:
-      strand.global_arrives = std::max(strand.global_arrives, fetch(strand, place, lanes));
+      strand.value_arrives(kAwaitsGlobal, fetch(strand, place, lanes));
       return;
     case Place::thread_own:
       return;
@@ -241,7 +241,7 @@ void load_matrix(Strand& strand, const LanePlaces& rows) {
   const uint32_t passes = bank_passes(rows, strand.cta->shared.data());
   const Cycle through = pass(strand, units_of(strand).sm_memory, passes);
   const Cycle arrives = through - 1 + times.shared_load_latency + times.matrix_load_extra;
-  strand.shared_arrives = std::max(strand.shared_arrives, arrives);
+  strand.value_arrives(kAwaitsShared, arrives);
 }
 
 void store_matrix(Strand& strand, const LanePlaces& rows) {
@@ -256,7 +256,7 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
     const Cycle through = pass(strand, units_of(cta).sm_memory, passes);
     const Cycle latency =
         &cta == strand.cta ? times.shared_atomic_latency : times.remote_load_latency;
-    if (has_result) strand.shared_arrives = std::max(strand.shared_arrives, through - 1 + latency);
+    if (has_result) strand.value_arrives(kAwaitsShared, through - 1 + latency);
     return;
   }
   SmMemory& memory = units_of(strand).sm_memory;
@@ -268,8 +268,7 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
   const Cycle begin = memory.to_l2.take(through - 1, busy);
   wait_for_queue(strand, begin);
   if (has_result)
-    strand.global_arrives =
-        std::max(strand.global_arrives, begin + busy - 1 + times.global_atomic_latency + extra);
+    strand.value_arrives(kAwaitsGlobal, begin + busy - 1 + times.global_atomic_latency + extra);
 }
 
 Cycle copy(Strand& strand, Place place, const LanePlaces& sources, const LanePlaces& destinations) {

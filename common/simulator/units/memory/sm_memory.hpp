@@ -27,6 +27,7 @@ class SmMemory {
   Cycle pass(Cycle from, uint64_t cycles) {
     if (cycles == 0) return from;
     cta_.cluster->demand().use(Resource::shared_memory_cycles, cta_.rank, from, cycles);
+    passes_.forget_before(cta_.cluster->now());
     return passes_.reserve(from, static_cast<uint32_t>(cycles));
   }
   /// The first-level cache; of the size that shared memory leaves.
@@ -35,8 +36,9 @@ class SmMemory {
     return l1_;
   }
 
-  Server from_l2;  ///< what threads load
-  Server to_l2;    ///< what threads and copies store
+  Server from_l2;    ///< what threads load
+  Server to_l2;      ///< what threads and copies store
+  Server multicast;  ///< what comes by copies to several CTAs
   /// Loads and stores of tensor memory: each quarter of its lanes has a way of its own.
   std::array<Server, 4> tensor_memory;
 

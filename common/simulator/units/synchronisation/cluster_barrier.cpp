@@ -107,7 +107,8 @@ Cycle ClusterBarrier::latency() const {
   const TimingTable* const times = cluster_.times();
   if (times == nullptr) return cluster_.size() > 1 ? costs::kClusterBarrier : costs::kBarrier;
   constexpr uint32_t kFewestCtas = 2;
-  if (cluster_.size() < kFewestCtas) return times->named_barrier_cycles;
+  // A cluster of one meets as at a named barrier.
+  if (cluster_.size() < kFewestCtas) return costs::kBarrier;
   return times->cluster_barrier_cycles +
          (cluster_.size() - kFewestCtas) * times->cluster_barrier_cta_cycles;
 }

@@ -154,7 +154,9 @@ void NamedBarriers::tell(const NamedBarrier& barrier, const Origin& origin, Cycl
 Cycle NamedBarriers::release_time(const NamedBarrier& barrier, Cycle now) const {
   const TimingTable* const times = cta_.cluster->times();
   if (times == nullptr) return now + costs::kBarrierPerWarp * barrier.arrived_warps;
-  return std::max(now, arrivals_.free_at()) + times->named_barrier_cycles;
+  const auto arrived = static_cast<int64_t>(arrivals_.free_at());
+  return static_cast<Cycle>(
+      std::max(static_cast<int64_t>(now), arrived + times->named_barrier_cycles));
 }
 
 void NamedBarriers::complete(NamedBarrier& barrier, const Origin& last, Cycle now) {

@@ -40,9 +40,7 @@ inline constexpr Cycle kLatency = 32;  ///< from issue to the first result, beyo
 
 /// Cycles from the end of the product to the end of a wait.
 [[nodiscard]] inline Cycle delivery(const WgmmaForm& form, const TimingTable& times) {
-  constexpr uint32_t kSmallColumns = 16;
-  return form.a_in_registers && form.n <= kSmallColumns ? times.wgmma_small_latency
-                                                        : times.wgmma_latency;
+  return form.a_in_registers ? times.wgmma_registers_latency : times.wgmma_latency;
 }
 
 }  // namespace bw::sim::wgmma_timing
