@@ -113,8 +113,8 @@ __device__ __forceinline__ void multiply_with_tensor_memory(uint32_t d, uint32_t
 enum class PlaceOfA { shared_memory, tensor_memory };
 
 /// `batch` MMAs of 32 bytes along K by one thread, a commit, a wait; the second round counts.
-template <int cta_group, PlaceOfA place_of_a>
-__global__ void multiply(Span* spans, uint32_t descriptor, int batch) {
+template <int cta_group, PlaceOfA place_of_a, int batch>
+__global__ void multiply(Span* spans, uint32_t descriptor) {
   __shared__ uint32_t tensor_memory_address;
   __shared__ uint64_t barrier;
   const auto place = set_up<cta_group>(&tensor_memory_address, &barrier);
@@ -126,7 +126,7 @@ __global__ void multiply(Span* spans, uint32_t descriptor, int batch) {
 #pragma unroll 1
     for (int pass = 0; leads && pass < 2; ++pass) {
       begin = cycle();
-#pragma unroll 4
+#pragma unroll
       for (int i = 0; i < batch; ++i) {
         if constexpr (place_of_a == PlaceOfA::shared_memory) {
           ptx::tcgen05_mma_f8f6f4<cta_group>(place.tensor_memory, a, b, descriptor, true);
@@ -145,7 +145,8 @@ __global__ void multiply(Span* spans, uint32_t descriptor, int batch) {
 }
 
 /// `batch` copies of 128 rows of 32 bytes to tensor memory.
-__global__ void copy(Span* spans, int batch) {
+template <int batch>
+__global__ void copy(Span* spans) {
   __shared__ uint32_t tensor_memory_address;
   __shared__ uint64_t barrier;
   const auto place = set_up<1>(&tensor_memory_address, &barrier);
@@ -155,7 +156,7 @@ __global__ void copy(Span* spans, int batch) {
 #pragma unroll 1
     for (int pass = 0; pass < 2; ++pass) {
       begin = cycle();
-#pragma unroll 1
+#pragma unroll
       for (int i = 0; i < batch; ++i) {
         asm volatile("tcgen05.cp.cta_group::1.128x256b [%0], %1;" ::"r"(place.tensor_memory),
                      "l"(source)
@@ -181,7 +182,7 @@ __global__ void move_columns(Span* spans, uint32_t* sink) {
   const uint32_t quarter = place.tensor_memory + (threadIdx.x / 32 * 32 << 16);
   uint32_t values[registers] = {};
   int64_t begin = 0, end = 0;
-#pragma unroll 1
+#pragma unroll
   for (int pass = 0; pass < 2; ++pass) {
     __syncthreads();
     begin = cycle();
@@ -239,11 +240,11 @@ uint32_t instruction_descriptor(uint32_t m, uint32_t n) {
          n / Layout::kNUnit << Layout::kNShift | m / Layout::kMUnit << Layout::kMShift;
 }
 
-template <int cta_group, PlaceOfA place_of_a>
-double mma_cycles(uint32_t m, uint32_t n, int batch) {
+template <int cta_group, PlaceOfA place_of_a, int batch>
+double mma_cycles(uint32_t m, uint32_t n) {
   return least_cycles(1, 1, [&](Span* s) {
-    launch_clusters(multiply<cta_group, place_of_a>, cta_group, cta_group, kThreads, kDynamicBytes,
-                    s, instruction_descriptor(m, n), batch);
+    launch_clusters(multiply<cta_group, place_of_a, batch>, cta_group, cta_group, kThreads,
+                    kDynamicBytes, s, instruction_descriptor(m, n));
   });
 }
 
@@ -255,13 +256,19 @@ void add_mmas(Results& results, uint32_t m) {
         "ctas=" + std::to_string(cta_group) + " m=" + std::to_string(m) +
         " n=" + std::to_string(n) +
         (place_of_a == PlaceOfA::tensor_memory ? " a=tensor_memory" : " a=shared_memory");
-    const double few = mma_cycles<cta_group, place_of_a>(m, n, kFew);
-    const double many = mma_cycles<cta_group, place_of_a>(m, n, kMany);
+    const double few = mma_cycles<cta_group, place_of_a, kFew>(m, n);
+    const double many = mma_cycles<cta_group, place_of_a, kMany>(m, n);
     results.add("tensor_core.mma_latency", parameter, "cycles",
-                mma_cycles<cta_group, place_of_a>(m, n, 1));
+                mma_cycles<cta_group, place_of_a, 1>(m, n));
     results.add("tensor_core.mma_interval", parameter, "cycles", (many - few) / (kMany - kFew));
     results.add("tensor_core.batch_of_" + std::to_string(kMany), parameter, "cycles", many);
   }
+}
+
+template <int batch>
+double copy_cycles() {
+  return least_cycles(
+      1, 1, [](Span* s) { launch_clusters(copy<batch>, 1, 1, kThreads, kDynamicBytes, s); });
 }
 
 template <Direction direction, int registers>
@@ -284,14 +291,10 @@ void measure_tensor_core(Results& results) {
     add_mmas<2, PlaceOfA::shared_memory>(results, m);
     add_mmas<2, PlaceOfA::tensor_memory>(results, m);
   }
-  const auto copies = [](int batch) {
-    return least_cycles(
-        1, 1, [&](Span* s) { launch_clusters(copy, 1, 1, kThreads, kDynamicBytes, s, batch); });
-  };
   constexpr int kFew = 4, kMany = 12;
-  results.add("tensor_core.copy_latency", "128x256b", "cycles", copies(1));
+  results.add("tensor_core.copy_latency", "128x256b", "cycles", copy_cycles<1>());
   results.add("tensor_core.copy_interval", "128x256b", "cycles",
-              (copies(kMany) - copies(kFew)) / (kMany - kFew));
+              (copy_cycles<kMany>() - copy_cycles<kFew>()) / (kMany - kFew));
   add_move<Direction::load, 64>(results, "tensor_memory_load");
   add_move<Direction::load, 128>(results, "tensor_memory_load");
   add_move<Direction::store, 64>(results, "tensor_memory_store");

@@ -91,8 +91,8 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
     SmMemory& memory = units_of(*cta).sm_memory;
     if (load.destinations.size() > 1) {
       const auto receiving = static_cast<Cycle>(load.bytes / times.multicast_bytes_per_cycle);
-      const Cycle begin = memory.multicast.take(arrives - std::min(arrives, receiving), receiving);
-      written = std::max(written, begin + receiving);
+      const Cycle from = arrives - std::min(arrives, receiving);
+      written = std::max(written, memory.multicast.take(from, receiving) + receiving);
     }
     written = std::max(written, memory.pass(arrives - std::min(arrives, passes), passes));
   }

@@ -94,8 +94,8 @@ Cycle TensorCore::completion_of(Cycle now, int group, Times times) {
     // Others may pass shared memory as well.
     free_ = std::max(free_, units_of(cta).sm_memory.pass(begin, times.shared_reads));
   }
-  // The published latencies end where a waiter has seen the mbarrier.
-  const Cycle latency = times.latency - table->mbarrier_wake_cycles;
+  // The published latencies are from before the issue until a waiter has seen the mbarrier.
+  const Cycle latency = times.latency - table->mbarrier_wake_cycles - table->tcgen05_issue_cycles;
   const Cycle complete = free_ - times.interval + latency + cluster.perturbation(times.latency);
   return std::max(complete, last_completion_);
 }
