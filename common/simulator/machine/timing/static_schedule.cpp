@@ -20,6 +20,7 @@
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/liveness.hpp"
+#include "common/simulator/ptx/pending_reads.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
 
 namespace bw::sim {
@@ -127,6 +128,7 @@ class Scheduler {
       if (known.match) costs[i] = cost_of(*known.match, instruction);
       list_registers(instruction, nodes_[i]);
     }
+    hold_late_reads();
     fold_costs(function_, costs);
     for (size_t i = 0; i < instructions.size(); ++i) {
       Node& node = nodes_[i];
@@ -136,6 +138,18 @@ class Scheduler {
       if (node.cost.instructions != 0)
         node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
     }
+  }
+
+  /// Who reads what a tcgen05.ld may still write breaks a rule: the report names the first of them
+  /// in the text.
+  void hold_late_reads() {
+    const std::vector<ptx::Instruction>& instructions = function_.instructions;
+    if (std::none_of(instructions.begin(), instructions.end(), [](const auto& instruction) {
+          return instruction.opcode.starts_with("tcgen05.ld");
+        }))
+      return;
+    for (const ptx::PendingRead& read : ptx::reads_of_pending_registers(function_))
+      nodes_[read.instruction].motion.is_fixed = true;
   }
 
   void list_registers(const ptx::Instruction& instruction, Node& node) {
