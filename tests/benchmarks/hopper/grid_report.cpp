@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <ctime>
 #include <functional>
+#include <iterator>
+#include <limits>
 
 namespace bw {
 namespace {
@@ -34,20 +36,34 @@ std::string shape_columns(const Shape& shape, double beta) {
   return formatted("%lld,%lld,%lld,%g", whole(shape.m), whole(shape.n), whole(shape.k), beta);
 }
 
-std::string ratio_line(const char* name, const std::vector<GridResult>& results,
-                       const std::function<double(const GridResult&)>& ratio) {
-  double logarithms = 0, smallest = INFINITY;
-  int count = 0;
-  for (const GridResult& result : results) {
-    if (!result.cublaslt) continue;
-    logarithms += std::log(ratio(result));
-    smallest = std::min(smallest, ratio(result));
-    ++count;
-  }
-  if (count == 0) return "";
-  return formatted("cuBLASLt / ours, %s: geometric mean %.3f, smallest %.3f (%d shapes)\n", name,
-                   std::exp(logarithms / count), smallest, count);
+/// A geometric mean with its smallest member; "" without any.
+std::string ratio_line(const std::string& name, const std::vector<double>& ratios) {
+  if (ratios.empty()) return "";
+  double logarithms = 0;
+  for (const double ratio : ratios) logarithms += std::log(ratio);
+  return formatted("%s: geometric mean %.3f, smallest %.3f (%zu shapes)\n", name.c_str(),
+                   std::exp(logarithms / static_cast<double>(ratios.size())),
+                   *std::min_element(ratios.begin(), ratios.end()), ratios.size());
 }
+
+/// The same of cuBLASLt's time over ours.
+std::string cublaslt_line(const char* name, const std::vector<GridResult>& results,
+                          const std::function<double(const GridResult&)>& ratio) {
+  std::vector<double> ratios;
+  for (const GridResult& result : results) {
+    if (result.cublaslt) ratios.push_back(ratio(result));
+  }
+  return ratio_line(std::string("cuBLASLt / ours, ") + name, ratios);
+}
+
+/// Numbers of rows that limit the same things.
+struct RowRange {
+  const char* name;
+  int64_t most;
+};
+constexpr RowRange kRowRanges[] = {{"up to 64 rows", 64},
+                                   {"65 to 512 rows", 512},
+                                   {"more rows", std::numeric_limits<int64_t>::max()}};
 
 }  // namespace
 
@@ -67,10 +83,36 @@ std::string grid_row(const GridResult& r) {
 }
 
 std::string grid_summary(const std::vector<GridResult>& results) {
-  return ratio_line("warm", results,
-                    [](const GridResult& r) { return r.cublaslt->warm / r.ours.warm; }) +
-         ratio_line("cold", results,
-                    [](const GridResult& r) { return r.cublaslt->cold / r.ours.cold; });
+  return cublaslt_line("warm", results,
+                       [](const GridResult& r) { return r.cublaslt->warm / r.ours.warm; }) +
+         cublaslt_line("cold", results,
+                       [](const GridResult& r) { return r.cublaslt->cold / r.ours.cold; });
+}
+
+std::string grid_peer_text(const std::vector<GridResult>& results, const PeerTimes& peer) {
+  const auto ratios = peer.ratios(results);
+  std::string text = formatted("%-18s %-24s %s / ours: %s %s\n", "M x N x K", "configuration",
+                               peer.name().c_str(), "warm", "cold");
+  std::vector<double> warm, cold;
+  std::vector<double> of_range[std::size(kRowRanges)];
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!ratios[i]) continue;
+    const Shape& shape = results[i].shape;
+    text += formatted("%-18s %-24s %22.3f %.3f\n", shape.name().c_str(), results[i].config.c_str(),
+                      ratios[i]->warm, ratios[i]->cold);
+    warm.push_back(ratios[i]->warm);
+    cold.push_back(ratios[i]->cold);
+    size_t range = 0;
+    while (shape.m > kRowRanges[range].most) ++range;
+    of_range[range].push_back(ratios[i]->warm);
+  }
+  if (warm.empty()) return peer.name() + " has times of none of these shapes.\n";
+  const std::string head = peer.name() + " / ours, ";
+  text += ratio_line(head + "warm", warm) + ratio_line(head + "cold", cold);
+  for (size_t range = 0; range < std::size(kRowRanges); ++range) {
+    text += ratio_line(head + "warm, " + kRowRanges[range].name, of_range[range]);
+  }
+  return text;
 }
 
 std::string grid_csv(const std::vector<GridResult>& results, double beta,

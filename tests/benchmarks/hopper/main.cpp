@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct BenchOptions {
   int parts = 0;   ///< index into kParts
   int timing = 2;  ///< index into kTimings
   std::string output_dir = "hopper_bench";
+  std::string peer;  ///< path of a table; empty: none
 
   bool measures_floor() const { return parts == 0 || parts == 1; }
   bool compares() const { return parts == 0 || parts == 2; }
@@ -94,7 +96,8 @@ void validate(const BenchOptions& options) {
 
 /// Measures every shape of the grid, prints a line for each and writes the tables.
 bw::ExitStatus run_grid(const std::vector<bw::GridMatrix>& grid, const bw::ContestOptions& contest,
-                        const std::filesystem::path& folder) {
+                        const std::filesystem::path& folder,
+                        const std::optional<bw::PeerTimes>& peer) {
   std::vector<bw::GridResult> results;
   std::printf("%s\n", bw::grid_row_header().c_str());
   for (const bw::GridMatrix& matrix : grid) {
@@ -104,6 +107,7 @@ bw::ExitStatus run_grid(const std::vector<bw::GridMatrix>& grid, const bw::Conte
       results.push_back(result);
     });
   }
+  if (peer) std::printf("\n%s", bw::grid_peer_text(results, *peer).c_str());
   std::printf("\n%s\n", bw::grid_summary(results).c_str());
   const bw::MachineInfo machine = bw::read_machine_info();
   write_file(folder / "results_grid.csv", bw::grid_csv(results, contest.beta, machine));
@@ -117,6 +121,11 @@ bw::ExitStatus run_grid(const std::vector<bw::GridMatrix>& grid, const bw::Conte
 bw::ExitStatus run_bench(const BenchOptions& options) {
   validate(options);
   const std::vector<bw::Shape> shapes = bw::parse_shapes(options.shapes);
+  std::optional<bw::PeerTimes> peer;
+  if (!options.peer.empty()) {
+    bw::require(options.measures_grid(), "--peer is for --parts grid; leave it out here.");
+    peer.emplace(bw::CsvTable::read(options.peer));
+  }
   bw::require_hopper();
   bw::print_machine();
   const std::filesystem::path folder(options.output_dir);
@@ -133,7 +142,7 @@ bw::ExitStatus run_bench(const BenchOptions& options) {
   contest.timing = static_cast<bw::Timing>(options.timing);
   if (options.measures_grid()) {
     return run_grid(options.shapes == "standard" ? bw::standard_grid() : bw::grid_of(shapes),
-                    contest, folder);
+                    contest, folder, peer);
   }
 
   bw::Floor floor{};
@@ -182,6 +191,10 @@ int main(int argc, char** argv) {
                    "timed launches of each contestant, by each way of timing");
   command_line.add("seed", options.seed, "seed of the random inputs");
   command_line.add("parts", options.parts, kParts, "what to do");
+  command_line.add("peer", options.peer,
+                   "with --parts grid: a table of another library's times, measured beside "
+                   "cuBLASLt's (m,n,k,NAME_warm_us,NAME_cold_us,cublaslt_warm_us,"
+                   "cublaslt_cold_us); prints the ratios to it");
   command_line.add("output-dir", options.output_dir, "folder for tables and plot");
   return bw::run_main(command_line, "hopper_bench", argc, argv, [&] { return run_bench(options); });
 }
