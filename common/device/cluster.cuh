@@ -42,29 +42,6 @@ __device__ __forceinline__ void store_shared_cluster(uint32_t address, const flo
                : "memory");
 }
 
-// st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [a], b, [mbar];
-// st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [a], b, [mbar];
-// PTX ISA 8.1, sm_90
-/// Writes 8 or 16 bytes, aligned, to the shared memory of a CTA of the cluster, and completes as
-/// many of `barrier`'s, an mbarrier of the same CTA: who waits for it sees them, without a fence.
-__device__ __forceinline__ void store_async(uint32_t address, const float2& value,
-                                            uint32_t barrier) {
-  asm volatile(
-      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(
-          address),
-      "f"(value.x), "f"(value.y), "r"(barrier)
-      : "memory");
-}
-/// Stores to another CTA's shared memory, asynchronously; the bytes count on its mbarrier.
-__device__ __forceinline__ void store_async(uint32_t address, const float4& value,
-                                            uint32_t barrier) {
-  asm volatile(
-      "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, "
-      "[%5];" ::"r"(address),
-      "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(barrier)
-      : "memory");
-}
-
 // barrier.cluster.arrive{.sem}{.aligned};   sem = .release
 // PTX ISA 8.0, sm_90
 /// Arrives at the barrier of the cluster, without waiting.

@@ -135,11 +135,15 @@ struct GemmCta {
     input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
     ptx::fence_mbarrier_init();
   }
-  /// One thread: the barriers of a math warpgroup's slots.
+  /// One thread: the barriers of a math warpgroup's slots, and of the sums that come to it.
   __device__ __forceinline__ void init_slot_barriers(uint32_t warpgroup) const {
     epi_load_pipeline(warpgroup).init_barriers(1, kWarpgroupThreads);
     store_pipeline(warpgroup).init_barriers(kWarpgroupWarps, 1);
+    if constexpr (Config::kSplitK > 1) shared.sums_arrived[warpgroup].init(1);
     ptx::fence_mbarrier_init();
+    if constexpr (Config::kSplitK > 1) {
+      shared.sums_arrived[warpgroup].arrive_and_expect_bytes(Config::kSentBytes);
+    }
   }
 };
 

@@ -14,13 +14,19 @@ GemmKernel tall_tile();           ///< 256 × 128, each written before the next 
 GemmKernel wide_tile_stream_k();  ///< 128 × 256, the last round divided along K
 GemmKernel narrow_tile_stream_k();  ///< the same of 128 × 192
 GemmKernel narrow_tile();           ///< 128 × 192: shapes whose columns 256 divides badly
-GemmKernel small_tile();            ///< 128 × 64: up to 128 rows
-GemmKernel split_tile();            ///< 64 × 128, K split over four CTAs: few rows and few tiles
+GemmKernel narrow_tile_single();    ///< 128 × 192, no cluster: an odd number of tiles of rows
 
-/// 128 x 256 and 128 x 64 for several products in one launch (grouped_gemm.hpp).
+/// 128 x 128 over clusters of two, without a cluster, and K split over two CTAs: some hundred rows.
+std::vector<GemmKernel> square_tiles();
+
+/// 128 x 64 likewise: up to some hundred rows.
+std::vector<GemmKernel> small_tiles();
+
+/// For several products in one launch (grouped_gemm.hpp), from the tile of the fewest rows on: 16 x
+/// 64 and 64 x 64 with B on wgmma's M side, then 128 x 64 and 128 x 256.
 std::vector<GemmKernel> grouped_tiles();
 
-/// 8 to 64 rows on wgmma's N side, 64 columns on its M side: few rows. Each tile by itself, and
+/// 8 to 128 rows on wgmma's N side, 64 columns on its M side: few rows. Each tile by itself, and
 /// with K split over 2, 4 and 8 CTAs.
 std::vector<GemmKernel> swap_ab_tiles();
 

@@ -9,20 +9,23 @@ namespace bw::hopper {
 std::string gemm_kernel_name(const GemmTraits& t) {
   std::string name = std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n);
   if (t.swap_ab) name += "_swap";
+  if (t.swap_ab && t.two_products) name += "2";
   if (t.split_k > 1) return name + "_split" + std::to_string(t.split_k);
-  if (t.swap_ab) return name;
   if (t.grouped) return name + "_grouped";
+  if (t.swap_ab) return name;
   name += "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n);
   return t.stream_k ? name + "_streamk" : name;
 }
 
 const std::vector<GemmKernel>& gemm_kernels() {
   static const std::vector<GemmKernel> kernels = [] {
-    std::vector<GemmKernel> all{detail::wide_tile(),        detail::wide_tile_stream_k(),
-                                detail::wide_tile_single(), detail::tall_tile(),
-                                detail::narrow_tile(),      detail::narrow_tile_stream_k(),
-                                detail::small_tile(),       detail::split_tile()};
-    for (GemmKernel& kernel : detail::swap_ab_tiles()) all.push_back(std::move(kernel));
+    std::vector<GemmKernel> all{detail::wide_tile(),         detail::wide_tile_stream_k(),
+                                detail::wide_tile_single(),  detail::tall_tile(),
+                                detail::narrow_tile(),       detail::narrow_tile_stream_k(),
+                                detail::narrow_tile_single()};
+    for (auto* group : {detail::square_tiles, detail::small_tiles, detail::swap_ab_tiles}) {
+      for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
+    }
     return all;
   }();
   return kernels;

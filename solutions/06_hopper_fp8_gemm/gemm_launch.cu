@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/host/ceil_div.hpp"
 #include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
@@ -69,6 +70,19 @@ uint32_t resident_clusters(const GemmKernel& kernel) {
   return known[key] = prepare_kernel(kernel);
 }
 
+/// The tiles that A doesn't fill.
+LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, int tile_m) {
+  constexpr int64_t kSwizzleRows = 8;
+  const int64_t left = gemm.m % tile_m, rows = round_up(left, kSwizzleRows);
+  LastRows last;
+  last.first = static_cast<uint32_t>(gemm.m - left);
+  last.rows = static_cast<uint32_t>(rows);
+  if (rows > 0) {
+    last.a = bw::detail::operand_map("A", gemm.a, gemm.m, gemm.k, gemm.lda, static_cast<int>(rows));
+  }
+  return last;
+}
+
 /// Sizes of the parts of a StreamKWorkspace, which lie one after the other.
 size_t partial_sums_bytes(const PreparedGemm& prepared) {
   const GemmTraits& traits = prepared.kernel->traits;
@@ -82,7 +96,8 @@ size_t flags_bytes(const PreparedGemm& prepared) {
 
 PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
   PreparedGemm prepared{
-      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}, {}}, &kernel, 0};
+      {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}, {}, {}}, &kernel, 0};
+  prepared.arguments.last_rows = last_rows_of(gemm, kernel.traits.tile_m);
   prepared.arguments.fast_raster = FastRaster(prepared.arguments.raster);
   prepared.arguments.direct = {.d = static_cast<uint16_t*>(gemm.d),
                                .ldd = static_cast<uint64_t>(gemm.ldd),
@@ -91,9 +106,11 @@ PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKerne
                                .m = static_cast<uint32_t>(gemm.m),
                                .n = static_cast<uint32_t>(gemm.n)};
   const uint32_t pieces = prepared.arguments.raster.size();
-  const uint32_t resident = resident_clusters(kernel);
-  // A cluster that splits K, or has few rows, lives for one tile; the others stay for all they get.
-  const bool is_for_one_tile = kernel.traits.split_k > 1 || kernel.traits.swap_ab;
+  const uint32_t resident = resident_clusters(kernel) * kernel.traits.resident_ctas;
+  // A cluster that splits K, or has few rows of one product, lives for one tile; the others stay
+  // for all they get.
+  const bool is_for_one_tile =
+      kernel.traits.split_k > 1 || (kernel.traits.swap_ab && !kernel.traits.grouped);
   prepared.clusters = is_for_one_tile ? pieces : std::min(pieces, resident);
   if (kernel.traits.stream_k) {
     StreamKSchedule& schedule = prepared.arguments.stream_k.schedule;

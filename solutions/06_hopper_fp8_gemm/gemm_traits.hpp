@@ -42,7 +42,10 @@ struct GemmTraits {
   /// (swap_ab_kernel.cuh). Then a CTA has one tile or one part of its K, and there are no slots.
   bool swap_ab = false;
   int resident_ctas = 1;  ///< with swap_ab: CTAs that shall fit in one multiprocessor
-  bool grouped = false;   ///< the tiles of several products: GroupSchedule
+  /// With swap_ab: while one K block is promoted, the next one's MMAs run. It takes registers, and
+  /// stages are held longer: for CTAs that have a multiprocessor nearly for themselves.
+  bool two_products = false;
+  bool grouped = false;  ///< the tiles of several products: GroupSchedule
 
   /// Threads of a CTA.
   constexpr int threads() const {

@@ -15,6 +15,9 @@ enum class GroupLayout : uint32_t {
   kMasked,      ///< each product has room for as many rows, of which the first so many count
 };
 
+/// Rows at whose multiples products begin in A, C and D.
+constexpr uint32_t kGroupRows = 128;
+
 /// A tile of one of the products.
 struct GroupTile {
   uint32_t group;      ///< number of the product
@@ -26,8 +29,8 @@ struct GroupTile {
 /// sends tokens to their experts writes them and the host need not know them.
 struct GroupSchedule {
   GroupLayout layout = GroupLayout::kContiguous;  ///< how rows are divided
-  /// Contiguous: the product of each block of rows, [row_blocks]; a number that names none: nobody
-  /// computes the block. Masked: the rows that count of each product, [count].
+  /// Contiguous: the product of each kGroupRows rows; a number that names none: nobody computes
+  /// them. Masked: the rows that count of each product, [count].
   const int32_t* numbers = nullptr;
   uint32_t count = 0;       ///< products
   uint32_t row_blocks = 0;  ///< contiguous: of A; masked: of one product's room
@@ -79,7 +82,7 @@ struct GroupSchedule {
   /// The place that the raster of one product gives.
   BW_HOST_DEVICE constexpr GroupTile contiguous_tile(uint32_t index) const {
     const WorkTile tile = TileRaster{row_blocks, n_tiles}.tile(index);
-    return {static_cast<uint32_t>(numbers[tile.m]), tile.m, tile.n};
+    return {static_cast<uint32_t>(numbers[tile.m * tile_m / kGroupRows]), tile.m, tile.n};
   }
 };
 

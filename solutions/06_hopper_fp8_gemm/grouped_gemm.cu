@@ -62,20 +62,28 @@ const std::vector<GemmKernel>& grouped_gemm_kernels() {
   return kernels;
 }
 
-const GemmKernel& choose_grouped_gemm_kernel(int64_t m, int64_t n, int multiprocessors) {
+const GemmKernel& choose_grouped_gemm_kernel(const GroupedFp8GemmArguments& arguments,
+                                             int multiprocessors) {
   const std::vector<GemmKernel>& kernels = grouped_gemm_kernels();
-  const GemmTraits& wide = kernels.front().traits;
-  const int64_t wide_tiles = ceil_div(m, wide.tile_m) * ceil_div(n, wide.tile_n);
-  return wide_tiles >= multiprocessors ? kernels.front() : kernels.back();
+  if (arguments.layout == GroupLayout::kMasked && arguments.expected_rows > 0) {
+    // The tile that has room for them; from the narrowest on.
+    for (const GemmKernel& kernel : kernels) {
+      if (kernel.traits.swap_ab && arguments.expected_rows <= kernel.traits.tile_m) return kernel;
+    }
+  }
+  const GemmTraits& wide = kernels.back().traits;
+  const int64_t wide_tiles =
+      ceil_div(arguments.gemm.m, wide.tile_m) * ceil_div(arguments.gemm.n, wide.tile_n);
+  return wide_tiles >= multiprocessors ? kernels.back() : kernels[kernels.size() - 2];
 }
 
 void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, cudaStream_t stream) {
   validate_grouped_gemm_arguments(arguments);
   require_hopper();
-  grouped_fp8_gemm(arguments,
-                   choose_grouped_gemm_kernel(arguments.gemm.m, arguments.gemm.n,
-                                              device_attribute(cudaDevAttrMultiProcessorCount)),
-                   stream);
+  grouped_fp8_gemm(
+      arguments,
+      choose_grouped_gemm_kernel(arguments, device_attribute(cudaDevAttrMultiProcessorCount)),
+      stream);
 }
 
 void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, const GemmKernel& kernel,

@@ -14,9 +14,6 @@
 
 namespace bw::hopper {
 
-/// Rows at whose multiples products begin in A, C and D.
-constexpr int64_t kGroupRows = 128;
-
 /// D_g = A_g · B_gᵀ (blockwise-scaled) + beta · C_g for g = 0 … groups - 1.
 struct GroupedFp8GemmArguments {
   /// The matrices of all products, below each other. `m`: rows of A, C and D; `n`, `k`: of each
@@ -31,6 +28,8 @@ struct GroupedFp8GemmArguments {
   /// each, and that a multiple of 128. A count below 0 is 0, one above the room is the room. What D
   /// holds in the other rows of a product's last block of 128 is not defined.
   const int32_t* numbers = nullptr;
+  /// Rows that a masked product has as a rule, for the choice of a configuration; 0: not known.
+  int64_t expected_rows = 0;
 };
 
 /// Throws Error for the first condition that `arguments` breaks. What lies in device memory isn't
@@ -40,8 +39,10 @@ void validate_grouped_gemm_arguments(const GroupedFp8GemmArguments& arguments);
 /// The compiled configurations; those of gemm_kernels() are for one product.
 const std::vector<GemmKernel>& grouped_gemm_kernels();
 
-/// The configuration for tiles of so many rows all in all: wide ones where they fill the GPU.
-const GemmKernel& choose_grouped_gemm_kernel(int64_t m, int64_t n, int multiprocessors);
+/// The configuration for such products: a tile with B on wgmma's M side where few rows are expected
+/// of each; otherwise wide tiles where they fill the GPU, else narrow ones.
+const GemmKernel& choose_grouped_gemm_kernel(const GroupedFp8GemmArguments& arguments,
+                                             int multiprocessors);
 
 /// Enqueues all products on `stream` and returns; may be captured into a graph. Throws Error for
 /// what validate_grouped_gemm_arguments() refuses, for a device that isn't of compute capability

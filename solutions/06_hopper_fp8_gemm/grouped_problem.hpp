@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "common/host/blockwise_problem.hpp"
@@ -29,6 +30,11 @@ struct GroupedProblem {
   int64_t all_rows() const {
     return layout == GroupLayout::kMasked ? room * static_cast<int64_t>(rows.size())
                                           : contiguous_rows(rows).rows;
+  }
+  /// Rows of a product in the mean, rounded up.
+  int64_t mean_rows() const {
+    return ceil_div(std::accumulate(rows.begin(), rows.end(), int64_t{0}),
+                    std::max<int64_t>(static_cast<int64_t>(rows.size()), 1));
   }
   /// Where product `group` begins.
   int64_t first_row(size_t group) const {

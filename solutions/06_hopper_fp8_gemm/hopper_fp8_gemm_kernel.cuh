@@ -40,7 +40,7 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     } else {
       wait_for_barriers();
     }
-    if constexpr (Config::kSplitK > 1) wait_for_split_k_sums();
+    if constexpr (Config::kSplitK > 1) ptx::cluster_arrive_relaxed();
     if (warp >= LoadWarps::kFirstOutput && warp < LoadWarps::kFirstOutput + kMathWarpgroups &&
         ptx::elect_one()) {
       OutputWarp<Config>(cta, warp - LoadWarps::kFirstOutput).run();
@@ -51,6 +51,8 @@ __global__ __launch_bounds__(kThreads, 1) void hopper_fp8_gemm_kernel(
     wait_for_barriers();
     MathWarpgroup<Config>(cta, warpgroup - 1).run();
   }
+  // The other CTA reads the sums that this one sends where they lie in its memory.
+  if constexpr (Config::kSplitK > 1) ptx::cluster_wait();
 }
 
 }  // namespace bw::hopper

@@ -2,6 +2,8 @@
 /// \file
 /// What the host hands to the Hopper kernel.
 
+#include <cuda.h>
+
 #include <cstdint>
 
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernel_arguments.cuh"
@@ -35,12 +37,40 @@ struct DirectOutput {
   uint32_t n = 0;               ///< columns of D
 };
 
+/// The tiles that reach beyond A's last row. TMA fills what lies outside of a matrix with zeros,
+/// but where many multiprocessors do so at once it takes longer than to load as many rows. So such
+/// a tile is loaded by a map of its own, as far as there are rows. What its other rows hold is
+/// anything: nobody writes the rows of D that they would give.
+struct LastRows {
+  CUtensorMap a;                 ///< as GemmKernelArguments::a, box 128 × `rows`
+  uint32_t first = 0xffff'ffff;  ///< the tiles from this row on are such
+  uint32_t rows = 0;             ///< of the first of them, a multiple of 8; the others have none
+};
+
+/// How a tile of A is loaded.
+struct ATileLoad {
+  const CUtensorMap* map;  ///< which map
+  uint32_t rows;           ///< of its box; 0: there is nothing to load
+};
+
 /// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.
 struct HopperGemmArguments : GemmKernelArguments {
+  LastRows last_rows;         ///< tiles that A doesn't fill
   FastRaster fast_raster;     ///< of `raster`
   DirectOutput direct;        ///< for tiles that are written without TMA
   StreamKArguments stream_k;  ///< how the last round is shared
   GroupSchedule groups;       ///< of a kernel with `grouped`
+
+  /// How to load the tile of A of `tile_m` rows from `row` on.
+  __device__ __forceinline__ ATileLoad a_tile_load(uint32_t row, uint32_t tile_m) const {
+    if (row < last_rows.first) return {&a, tile_m};
+    return {&last_rows.a, row < direct.m ? last_rows.rows : 0};
+  }
+  /// One thread: brings the tensor maps into the descriptor cache.
+  __device__ __forceinline__ void prefetch_tensor_maps() const {
+    GemmKernelArguments::prefetch_tensor_maps();
+    if (last_rows.rows > 0) ptx::prefetch_tensormap(&last_rows.a);
+  }
 };
 
 }  // namespace bw::hopper

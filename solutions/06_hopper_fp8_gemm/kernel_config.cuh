@@ -64,6 +64,7 @@ struct GemmConfig {
 
   static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
                 "a cluster either shares operands or splits K, not both");
+  static_assert(kSplitK <= 2, "of two partial sums the order doesn't matter");
   static_assert(kSplitK == 1 || !traits.writes_behind,
                 "a cluster that splits K computes one tile: there is no next one to hide behind");
   static constexpr bool kStreamK = traits.stream_k;  ///< whether the last round is shared
@@ -102,6 +103,9 @@ struct GemmConfig {
   static constexpr int kSlicesPerWave = kOutputColumns / kSliceColumns;
   static_assert(kOutputColumns % kSliceColumns == 0 && kSliceColumns >= 16,
                 "each warpgroup writes whole slices of 16, 32 or 64 columns");
+  /// With split_k: bytes of sums that a warpgroup sends to the other CTA.
+  static constexpr uint32_t kSentBytes =
+      kWaves * kWaveRegisters / 2 * kWarpgroupThreads * sizeof(float);
   static constexpr int kSlots = traits.output_slots;  ///< output slices that can be under way
   /// Slices that take their slots together.
   static constexpr int kSliceGroup = traits.output_group;
@@ -131,9 +135,13 @@ struct GemmConfig {
     SharedMemBarrier epi_load_barriers[kMathWarpgroups][EpiLoad::kNumBarriers];
     /// Barriers of the ring of output slots.
     SharedMemBarrier store_barriers[kMathWarpgroups][StorePipeline::kNumBarriers];
-    /// With split_k: what all CTAs have summed up for this one's columns.
-    alignas(16) float partial_sums[kSplitK > 1 ? kTileM* kTileN : 1];
+    /// With split_k: it counts what comes to each warpgroup from the cluster's other CTA.
+    SharedMemBarrier sums_arrived[kMathWarpgroups];
+    /// What has come, a warpgroup's vectors of four sums of each thread.
+    alignas(16) uint8_t sums[kMathWarpgroups][kSplitK > 1 ? kSentBytes : 1];
   };
+  static_assert(kSplitK == 1 || kMathWarpgroups * kSentBytes <= sizeof(SharedStorage::input),
+                "what a CTA sends fits where the ring was");
   static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  ///< sm_90
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,
                 "the rings need more shared memory than a CTA can have: fewer stages or slots");

@@ -4,6 +4,8 @@
 /// failure on the way.
 
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,30 +18,70 @@
 #include "solutions/06_hopper_fp8_gemm/grouped_program.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_verification.hpp"
+#include "solutions/06_hopper_fp8_gemm/tuned_choices.hpp"
 
 namespace {
 
 constexpr cudaStream_t kDefaultStream = nullptr;
 
-/// The configuration that was named, or the one that fits the shape. A wrong name is refused
-/// whatever the machine.
-const bw::hopper::GemmKernel& choose_kernel(const bw::GemmOptions& options) {
+struct ProgramOptions : bw::GemmOptions {
+  int64_t launches = 30;    ///< timed ones, on a GPU
+  bool unverified = false;  ///< print the time alone
+  bool tunes = false;       ///< find the configuration by measurement, and remember it
+  std::string tuned = bw::hopper::default_tuned_path();  ///< where; empty: nowhere
+  bw::hopper::GroupedOptions grouped;
+
+  /// Launches that are timed: in the simulator they all take the same time.
+  int64_t timed_launches() const { return bw::is_simulated() ? 1 : launches; }
+  /// What is remembered of the problem.
+  bw::hopper::TunedShape tuned_shape() const {
+    return bw::hopper::TunedShape::here(m, n, k, beta != 0);
+  }
+};
+
+/// The configuration that was named, the one that was measured to be the fastest for the shape, or
+/// the one that is predicted to be. A wrong name is refused whatever the machine.
+const bw::hopper::GemmKernel& choose_kernel(const ProgramOptions& options) {
   if (options.chooses_config()) {
     const bw::hopper::GemmKernel& kernel = bw::hopper::find_gemm_kernel(options.config);
     bw::require_hopper();
     return kernel;
   }
   bw::require_hopper();
+  if (!options.tuned.empty()) {
+    const auto choices = bw::hopper::TunedChoices::read(options.tuned);
+    const bw::hopper::TunedShape shape = options.tuned_shape();
+    if (const auto* const kernel = choices.kernel_for(shape)) return *kernel;
+    if (const auto* const choice = choices.find(shape)) {
+      std::fprintf(stderr,
+                   "note: %s names the configuration %s for this shape, which isn't here; "
+                   "--tune finds another one\n",
+                   options.tuned.c_str(), choice->config.c_str());
+    }
+  }
   return bw::hopper::choose_gemm_kernel(options.m, options.n, options.k, options.beta != 0,
                                         bw::device_attribute(cudaDevAttrMultiProcessorCount),
                                         bw::hopper::Workspace::kOfPlan);
 }
 
-struct ProgramOptions : bw::GemmOptions {
-  int64_t launches = 30;    ///< timed ones, on a GPU
-  bool unverified = false;  ///< print the time alone
-  bw::hopper::GroupedOptions grouped;
-};
+/// Refuses what --tune can't go with.
+void validate_tuning(const ProgramOptions& options) {
+  if (!options.tunes) return;
+  bw::require(!options.chooses_config(), "--tune finds the configuration: leave --config out.");
+  bw::require(!options.unverified, "--tune remembers what was verified: leave --unverified out.");
+  bw::require(options.grouped.groups == 0, "--tune is for one GEMM; leave it out beside --groups.");
+  bw::require(!options.tuned.empty(),
+              "--tune has no place to remember what it finds: give a file with --tuned.");
+}
+
+/// Remembers a measurement, and prints where.
+void remember(const bw::hopper::TunedChoice& choice, const std::string& path) {
+  auto choices = bw::hopper::TunedChoices::read(path);
+  choices.remember(choice);
+  choices.write(path);
+  std::printf("tuned    %s, %.2f us; remembered in %s\n", choice.config.c_str(),
+              choice.microseconds, path.c_str());
+}
 
 /// Median device time of `launches` single launches after warm-ups, in milliseconds.
 float median_time(const bw::hopper::GemmPlan& plan, int64_t launches) {
@@ -66,16 +108,24 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   constexpr int64_t kMostLaunches = 100000;
   bw::require(options.launches >= 1 && options.launches <= kMostLaunches, "--launches is ",
               options.launches, "; give 1 to 100000.");
+  validate_tuning(options);
   if (options.grouped.groups != 0) {
-    return bw::hopper::run_groups(options, options.grouped, options.launches);
+    return bw::hopper::run_groups(options, options.grouped, options.launches, options.unverified);
   }
-  const bw::hopper::GemmKernel& kernel = choose_kernel(options);
+  const bw::hopper::GemmKernel* kernel = &choose_kernel(options);
   bw::print_machine();
-  options.print(kernel.name);
+  if (!options.tunes) options.print(kernel->name);
   const bw::BlockwiseProblem problem = options.make_problem();
   const bw::DeviceProblem on_device(problem);
+  std::optional<bw::hopper::TunedChoice> tuned;
+  if (options.tunes) {
+    tuned = bw::hopper::measure_configurations(on_device.arguments(), options.tuned_shape(),
+                                               options.timed_launches());
+    kernel = &bw::hopper::find_gemm_kernel(tuned->config);
+    options.print(kernel->name);
+  }
 
-  const bw::hopper::GemmPlan plan(on_device.arguments(), kernel);
+  const bw::hopper::GemmPlan plan(on_device.arguments(), *kernel);
 
   const bw::WallTimer wall;
   plan.launch(kDefaultStream);
@@ -87,7 +137,8 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
     const bw::ExitStatus status = bw::hopper::verify(problem, d, plan.summation_order());
     if (status != bw::kVerified) return status;  // the time of a wrong result tells nothing
   }
-  bw::print_time(median_time(plan, bw::is_simulated() ? 1 : options.launches),
+  if (tuned) remember(*tuned, options.tuned);
+  bw::print_time(median_time(plan, options.timed_launches()),
                  bw::gemm_flops(problem.m, problem.n, problem.k), wall_seconds);
   return bw::kVerified;
 }
@@ -106,6 +157,11 @@ int main(int argc, char** argv) {
   command_line.add("launches", options.launches, "how often the kernel is launched to be timed");
   command_line.add_flag("unverified", options.unverified,
                         "print the time of a result that nobody has looked at");
+  command_line.add_flag("tune", options.tunes,
+                        "time all configurations for this shape, and remember the fastest");
+  command_line.add("tuned", options.tuned,
+                   "file of what --tune remembers; where it has the shape on this machine, its "
+                   "configuration is taken. Empty: none");
   return bw::run_main(command_line, "06_hopper_fp8_gemm", argc, argv,
                       [&] { return run_program(options); });
 }

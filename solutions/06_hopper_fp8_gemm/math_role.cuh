@@ -93,7 +93,7 @@ class MathWarpgroup {
       accumulate_blocks(accumulator, k_block, part.end);
       if constexpr (Config::kSplitK > 1) {
         float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
-        reduce_over_cluster(cta_, accumulator, sum);
+        reduce_over_cluster(cta_, warpgroup_, thread_, accumulator, sum);
         output.write(sum, part);
       } else if constexpr (Config::traits.writes_behind) {
         is_pending = !Config::kStreamK || complete(accumulator, part);

@@ -39,6 +39,7 @@ struct SwapAbConfig {
   static constexpr int kAScalesStride = (kTileM + 31) / 32 * 32;
 
   using Pipeline = ProducerConsumerPipeline<kStages>;  ///< the ring
+  static constexpr int kMathBarrier = 1;  ///< of the CTA's named ones: the math warpgroup's
 
   /// Sums travel from CTA to CTA in vectors of this many floats of one thread, and each CTA of a
   /// tile gets as many.
@@ -52,24 +53,34 @@ struct SwapAbConfig {
   static constexpr uint32_t kRowBytes = kTileN * sizeof(uint16_t) + 16;
   static_assert(kTileM * kRowBytes <= kStages * kBBytes, "D fits where the ring's B was");
 
+  static constexpr uint32_t kDBytes = kTileM * kRowBytes;  ///< of all rows
   /// The kernel's dynamic shared memory. Tiles come first: they want 1024-byte alignment. When the
-  /// ring has been read, D takes its place.
+  /// ring has been read, D takes its place; with `grouped` the ring goes on with the next tile.
   struct alignas(1024) SharedStorage {
-    uint8_t b[kStages][kBBytes];                        ///< tiles of B of each stage
-    uint8_t a[kStages][kABytes];                        ///< tiles of A of each stage
-    float a_scales[kStages][kAScalesStride];            ///< scales of A of each stage
-    SharedMemBarrier barriers[Pipeline::kNumBarriers];  ///< of the ring
-    SharedMemBarrier sums_arrived;                      ///< counts partial sums
+    uint8_t b[kStages][kBBytes];                          ///< tiles of B of each stage
+    uint8_t a[kStages][kABytes];                          ///< tiles of A of each stage
+    float a_scales[kStages][kAScalesStride];              ///< scales of A of each stage
+    SharedMemBarrier barriers[Pipeline::kNumBarriers];    ///< of the ring
+    SharedMemBarrier sums_arrived;                        ///< counts partial sums
+    alignas(16) uint8_t d[traits.grouped ? kDBytes : 1];  ///< with `grouped`: rows of D
+    /// Where rows of D lie.
+    __device__ __forceinline__ const uint8_t* d_rows() const { return traits.grouped ? d : b[0]; }
   };
-  /// After it, where K is split: the sums that a CTA gets, [part of K][vectors][threads].
+  /// Of a tile's sums.
   static constexpr uint32_t kSumsBytes = kTileM * kTileN * sizeof(float);
-  /// Bytes of shared memory of a CTA.
-  static constexpr uint32_t shared_bytes(int split) {
-    return sizeof(SharedStorage) + (split > 1 ? kSumsBytes : 0);
+  /// Of the sums that a CTA gets from the others that split its tile's K.
+  static constexpr uint32_t incoming_bytes(uint32_t split) {
+    return kSumsBytes / split * (split - 1);
+  }
+  /// Bytes of shared memory of a CTA; where K is split, what it gets from the others comes behind
+  /// the rest: [rank, without its own][vectors][threads].
+  static constexpr uint32_t shared_bytes(uint32_t split) {
+    return sizeof(SharedStorage) + incoming_bytes(split);
   }
   static constexpr uint32_t kSharedBytes = 228 * 1024;  ///< of a multiprocessor (sm_90)
   static constexpr uint32_t kSystemBytes = 1024;  ///< of it, for each CTA, belong to the system
-  static_assert(traits.resident_ctas * (shared_bytes(2) + kSystemBytes) <= kSharedBytes,
+  static_assert(traits.resident_ctas * (shared_bytes(traits.grouped ? 1 : 2) + kSystemBytes) <=
+                    kSharedBytes,
                 "ring and sums need more shared memory than there is: fewer stages");
 };
 

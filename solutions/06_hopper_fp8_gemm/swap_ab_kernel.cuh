@@ -29,19 +29,24 @@ class SwapAbTile {
   __device__ __forceinline__ SwapAbTile(const HopperGemmArguments& args,
                                         const typename Config::SharedStorage& shared,
                                         const SwapAbPart& part, uint32_t thread)
-      : direct_(args.direct), part_(part), rows_(ptx::shared_address(shared.b)), thread_(thread) {}
+      : direct_(args.direct),
+        part_(part),
+        rows_(ptx::shared_address(shared.d_rows())),
+        thread_(thread) {}
 
-  /// Brings C to where D will be.
+  /// Brings C to where D will be; 0 where there is no C.
   __device__ __forceinline__ void load_c() const {
-    for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column) {
+    for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column, bool is_in_d) {
+      const uint16_t* const c = direct_.c + row * direct_.ldc + column;
       ptx::store_shared_v4(address,
-                           *reinterpret_cast<const uint4*>(direct_.c + row * direct_.ldc + column));
+                           is_in_d ? *reinterpret_cast<const uint4*>(c) : make_uint4(0, 0, 0, 0));
     });
   }
 
   /// Writes D.
   __device__ __forceinline__ void store_d() const {
-    for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column) {
+    for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column, bool is_in_d) {
+      if (!is_in_d) return;
       *reinterpret_cast<uint4*>(direct_.d + row * direct_.ldd + column) =
           ptx::load_shared_v4(address);
     });
@@ -62,8 +67,9 @@ class SwapAbTile {
       const uint32_t token = i / kChunks, chunk = i % kChunks;
       const uint32_t pair = token / kFragmentTokens * 2 + chunk % 2;
       const uint32_t row = part_.row + token, column = part_.column + chunk * kColumns;
-      if (pair - first_pair < owned && row < direct_.m && column < direct_.n) {
-        body(rows_ + token * Config::kRowBytes + chunk * kBytes, row, column);
+      if (pair - first_pair < owned) {
+        body(rows_ + token * Config::kRowBytes + chunk * kBytes, row, column,
+             row < direct_.m && column < direct_.n);
       }
     }
     __syncwarp();
@@ -75,27 +81,26 @@ class SwapAbTile {
   uint32_t thread_;
 };
 
-/// Entry: Config::kThreads threads; a cluster of up to Config::kMostSplit CTAs along x for each
-/// tile, a power of two, which split its K. Dynamic shared memory: Config::shared_bytes, whose base
-/// is 1024-byte aligned.
+/// The one tile of a cluster, or its CTA's part of the tile's K: the CTA's whole life.
 template <class Config>
-__global__ __launch_bounds__(Config::kThreads, Config::traits.resident_ctas) void swap_ab_kernel(
-    const __grid_constant__ HopperGemmArguments args) {
-  extern __shared__ __align__(1024) uint8_t dynamic_shared[];
-  auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(dynamic_shared);
-  const uint32_t warp = __shfl_sync(ptx::kFullWarpMask, threadIdx.x / ptx::kWarpThreads, 0);
+__device__ __forceinline__ void compute_tile(const HopperGemmArguments& args,
+                                             typename Config::SharedStorage& shared,
+                                             uint32_t warp) {
   const SwapAbPart part = SwapAbPart::here(args, Config::kTileM, Config::kTileN);
-
   if (warp == kWarpgroupWarps) {
-    SwapAbLoader<Config> loader(args, shared, part);
+    SwapAbLoader<Config> loader(args, shared);
     const bool elected = ptx::elect_one();
-    if (elected) loader.begin();
+    if (elected) {
+      loader.init_barriers(part.split);
+      loader.load_first_round(part);
+    }
     __syncwarp();
     ptx::cluster_arrive_relaxed();
     __syncthreads();
-    if (elected) loader.go_on();
+    if (elected) loader.load_rest(part, part.first + Config::kStages);
     __syncwarp();
     ptx::cluster_wait();
+    if (part.split > 1) ptx::cluster_arrive_relaxed();
   } else {
     SwapAbMath<Config> math(shared, threadIdx.x);
     // Nobody sends sums to a CTA that hasn't begun. (Relaxed: the fence after the initialisation of
@@ -104,21 +109,76 @@ __global__ __launch_bounds__(Config::kThreads, Config::traits.resident_ctas) voi
     __syncthreads();
     math.run(args, part);
     ptx::cluster_wait();
-    constexpr int kMathBarrier = 1;                    // of the CTA's named ones
-    ptx::bar_sync<kMathBarrier, kWarpgroupThreads>();  // all warps have read the ring
+    ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();  // all warps have read the ring
     const SwapAbTile<Config> tile(args, shared, part, threadIdx.x);
     if (args.has_residual) {
       tile.load_c();
-      ptx::bar_sync<kMathBarrier, kWarpgroupThreads>();
+      ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
     }
     if (part.split == 1) {
       math.stage_all(args);
     } else {
       math.send(part);
+      math.wait_for_sums();
+      ptx::cluster_arrive_relaxed();
       math.add_and_stage(args, part);
     }
-    ptx::bar_sync<kMathBarrier, kWarpgroupThreads>();
+    ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
     tile.store_d();
+  }
+  // The others read the sums that a CTA sends where they lie in its memory, until they have them.
+  if (part.split > 1) ptx::cluster_wait();
+}
+
+/// Tiles of several products, one after the other; the load warp runs ahead into the next one.
+template <class Config>
+__device__ __forceinline__ void compute_group_tiles(const HopperGemmArguments& args,
+                                                    typename Config::SharedStorage& shared,
+                                                    uint32_t warp) {
+  const auto for_each_part = [&](auto&& body) {
+    args.groups.for_each_tile(blockIdx.x, gridDim.x, [&](const GroupTile& tile) {
+      body(SwapAbPart::of_group(args, tile, Config::kTileM, Config::kTileN));
+    });
+  };
+  if (warp == kWarpgroupWarps) {
+    SwapAbLoader<Config> loader(args, shared);
+    const bool elected = ptx::elect_one();
+    if (elected) loader.init_barriers(1);
+    __syncwarp();
+    __syncthreads();
+    if (elected) for_each_part([&](const SwapAbPart& part) { loader.load_rest(part, part.first); });
+    __syncwarp();
+  } else {
+    SwapAbMath<Config> math(shared, threadIdx.x);
+    __syncthreads();
+    for_each_part([&](const SwapAbPart& part) {
+      math.run(args, part);
+      ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();  // the last tile's D has been read
+      const SwapAbTile<Config> tile(args, shared, part, threadIdx.x);
+      if (args.has_residual) {
+        tile.load_c();
+        ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
+      }
+      math.stage_all(args);
+      ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
+      tile.store_d();
+    });
+  }
+}
+
+/// Entry: Config::kThreads threads; a cluster of up to Config::kMostSplit CTAs along x for each
+/// tile, a power of two, which split its K, or with `grouped` any number of CTAs. Dynamic shared
+/// memory: Config::shared_bytes, whose base is 1024-byte aligned.
+template <class Config>
+__global__ __launch_bounds__(Config::kThreads, Config::traits.resident_ctas) void swap_ab_kernel(
+    const __grid_constant__ HopperGemmArguments args) {
+  extern __shared__ __align__(1024) uint8_t dynamic_shared[];
+  auto& shared = *reinterpret_cast<typename Config::SharedStorage*>(dynamic_shared);
+  const uint32_t warp = __shfl_sync(ptx::kFullWarpMask, threadIdx.x / ptx::kWarpThreads, 0);
+  if constexpr (Config::traits.grouped) {
+    compute_group_tiles<Config>(args, shared, warp);
+  } else {
+    compute_tile<Config>(args, shared, warp);
   }
 }
 

@@ -20,51 +20,53 @@ class SwapAbLoader {
  public:
   /// For the load warp.
   __device__ __forceinline__ SwapAbLoader(const HopperGemmArguments& args,
-                                          typename Config::SharedStorage& shared,
-                                          const SwapAbPart& part)
-      : args_(args), shared_(shared), part_(part), ring_(shared.barriers), next_(part.first) {}
+                                          typename Config::SharedStorage& shared)
+      : args_(args), shared_(shared), ring_(shared.barriers) {}
 
-  /// Before anybody else uses the barriers: initialises them, and loads the first round, which
-  /// needs no other thread.
-  __device__ __forceinline__ void begin() {
+  /// Before anybody else uses the barriers: initialises them. `split`: parts of the tile's K.
+  __device__ __forceinline__ void init_barriers(uint32_t split) {
     ring_.init_barriers(1, kWarpgroupWarps);
     shared_.sums_arrived.init(1);
     ptx::fence_mbarrier_init();
-    if (part_.split > 1) shared_.sums_arrived.arrive_and_expect_bytes(Config::kSumsBytes);
-    const uint32_t round = min(part_.end, part_.first + Config::kStages);
-    while (next_ < round) load();
+    if (split > 1) shared_.sums_arrived.arrive_and_expect_bytes(Config::incoming_bytes(split));
   }
 
-  /// The rest.
-  __device__ __forceinline__ void go_on() {
-    while (next_ < part_.end) {
+  /// The first round of the first part, which needs no other thread.
+  __device__ __forceinline__ void load_first_round(const SwapAbPart& part) {
+    const uint32_t round = min(part.end, part.first + Config::kStages);
+    for (uint32_t k_block = part.first; k_block < round; ++k_block) load(part, k_block);
+  }
+
+  /// The K blocks of a part from `first` on.
+  __device__ __forceinline__ void load_rest(const SwapAbPart& part, uint32_t first) {
+    for (uint32_t k_block = first; k_block < part.end; ++k_block) {
       ring_.wait_consumer();
       // The consumers read the A-scales by ordinary loads, and TMA is about to overwrite them.
       ptx::fence_proxy_async_shared();
-      load();
+      load(part, k_block);
     }
   }
 
  private:
-  __device__ __forceinline__ void load() {
+  __device__ __forceinline__ void load(const SwapAbPart& part, uint32_t k_block) {
     const uint32_t stage = ring_.producer_stage();
     SharedMemBarrier* const full = ring_.producer_mbar(stage);
-    full->arrive_and_expect_bytes(Config::kStageBytes);
-    const auto k_block = static_cast<int32_t>(next_), k = k_block * Config::kTileK;
-    const auto row = static_cast<int32_t>(part_.row), column = static_cast<int32_t>(part_.column);
-    ptx::tma_load_2d(ptx::shared_address(shared_.b[stage]), &args_.b, full->address(), k, column);
-    ptx::tma_load_2d(ptx::shared_address(shared_.a[stage]), &args_.a, full->address(), k, row);
+    const ATileLoad a = args_.a_tile_load(part.row, Config::kTileM);
+    full->arrive_and_expect_bytes(Config::kStageBytes - (Config::kTileM - a.rows) * Config::kTileK);
+    const auto k = static_cast<int32_t>(k_block * Config::kTileK);
+    const auto row = static_cast<int32_t>(part.row), b_row = static_cast<int32_t>(part.b_row);
+    ptx::tma_load_2d(ptx::shared_address(shared_.b[stage]), &args_.b, full->address(), k, b_row);
+    if (a.rows > 0) {
+      ptx::tma_load_2d(ptx::shared_address(shared_.a[stage]), a.map, full->address(), k, row);
+    }
     ptx::tma_load_2d(ptx::shared_address(shared_.a_scales[stage]), &args_.a_scales, full->address(),
-                     row, k_block);
+                     row, static_cast<int32_t>(k_block));
     ring_.producer_step();
-    ++next_;
   }
 
   const HopperGemmArguments& args_;
   typename Config::SharedStorage& shared_;
-  const SwapAbPart& part_;
   typename Config::Pipeline ring_;
-  uint32_t next_;
 };
 
 }  // namespace bw::hopper

@@ -7,10 +7,13 @@
 #include <cstring>
 #include <type_traits>
 
+#include "common/device/bulk_copy.cuh"
 #include "common/device/cluster.cuh"
 #include "common/device/convert.cuh"
 #include "common/device/elect.cuh"
+#include "common/device/fence.cuh"
 #include "common/device/matrix_copy.cuh"
+#include "common/device/named_barrier.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/shared_load.cuh"
 #include "common/device/wgmma.cuh"
@@ -26,6 +29,7 @@ namespace bw::hopper {
 template <class Config>
 class SwapAbMath {
   static constexpr int kTokensPerFragment = 8;  ///< of registers 4j … 4j + 3
+  static constexpr int kFragments = Config::kRegisters / 4;
 
  public:
   /// For a math thread.
@@ -34,70 +38,73 @@ class SwapAbMath {
         thread_(thread),
         lane_(thread % ptx::kWarpThreads),
         b_operand_(uniform(wgmma_descriptor_low(ptx::shared_address(shared.b[0])))),
-        a_operand_(uniform(wgmma_descriptor_low(ptx::shared_address(shared.a[0])))) {}
+        a_operand_(uniform(wgmma_descriptor_low(ptx::shared_address(shared.a[0])))),
+        ring_(shared.barriers),
+        behind_(shared.barriers) {}
 
   /// Sums up the part's K blocks.
   __device__ __forceinline__ void run(const HopperGemmArguments& args, const SwapAbPart& part) {
-    typename Config::Pipeline ring(shared_.barriers);
 #pragma unroll
     for (float& value : sum_) value = 0.0f;
-    const float* const b_scales =
-        args.b_scales.scales +
-        min(part.column / kScaleBlock, args.b_scales.rows - 1) * args.b_scales.stride;
-    float next_b = part.first < part.end ? __ldg(b_scales + part.first) : 0.0f;
+    if (part.first == part.end) return;
+    Walk walk{args.b_scales.scales + part.scale_row * args.b_scales.stride, 0, part.first,
+              part.end};
+    walk.next_b = __ldg(walk.b_scales + walk.k_block);
+    if constexpr (Config::traits.two_products) {
+      run_in_turn(walk);
+    } else {
 #pragma unroll 1
-    for (uint32_t k_block = part.first; k_block < part.end; ++k_block) {
-      const float b_scale = next_b;
-      next_b = __ldg(b_scales + min(k_block + 1, part.end - 1));
-      ring.wait_producer();
-      const uint32_t stage = ring.consumer_stage();
-      float product[Config::kRegisters];
-      multiply(stage, product);
-      float a_scales[Config::kRegisters / 2];
-      read_a_scales(stage, a_scales);
-      ptx::wgmma_wait_group<0>();
-      ptx::wgmma_hold(product);
-      __syncwarp();
-      if (lane_ == 0) ring.consumer_mbar(stage)->arrive();
-      __syncwarp();
-      ring.consumer_step();
-#pragma unroll
-      for (int i = 0; i < Config::kRegisters; ++i) {
-        const float scale = a_scales[i / 4 * 2 + i % 2] * b_scale;
-        sum_[i] = fmaf(product[i], scale, sum_[i]);
+      while (walk.k_block < walk.end) {
+        Product product;
+        begin(product);
+        finish<0>(walk, product);
       }
     }
   }
 
   /// Sends every sum to the CTA that owns it: of those that split the tile's K, rank r owns the
-  /// r-th part of each thread's registers. They all have begun.
+  /// r-th part of each thread's registers. They all have begun, and all warps of this one have read
+  /// the ring.
   __device__ __forceinline__ void send(const SwapAbPart& part) const {
     const uint32_t owned = Config::kVectors / part.split;
-    const uint32_t address = sums() + part.rank * owned * kVectorStride;
-    const uint32_t barrier = shared_.sums_arrived.address();
 #pragma unroll
     for (uint32_t vector = 0; vector < Config::kVectors; ++vector) {
-      const uint32_t owner = vector / owned;
       Vector value;
       float values[Config::kVector];
 #pragma unroll
       for (int i = 0; i < Config::kVector; ++i) values[i] = sum_[vector * Config::kVector + i];
       memcpy(&value, values, sizeof value);
-      ptx::store_async(ptx::map_to_cta(address + vector % owned * kVectorStride, owner), value,
-                       ptx::map_to_cta(barrier, owner));
+      *reinterpret_cast<Vector*>(outgoing() + vector * kVectorStride + thread_ * sizeof(Vector)) =
+          value;
     }
+    ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
+    const uint32_t owner = thread_;
+    if (owner < part.split && owner != part.rank) {
+      ptx::fence_proxy_async_shared();  // for the stores of all threads, behind the barrier
+      const uint32_t bytes = owned * kVectorStride;
+      ptx::bulk_copy_to_cta(
+          ptx::map_to_cta(ptx::shared_address(incoming(part.rank, owner, bytes)), owner),
+          ptx::shared_address(outgoing() + owner * bytes), bytes,
+          ptx::map_to_cta(shared_.sums_arrived.address(), owner));
+    }
+    __syncwarp();
   }
 
-  /// Adds what this CTA has got, in the order of the parts of K, and puts it in its place of D.
+  /// Waits for the others' sums. They have read this CTA's when all have done so.
+  __device__ __forceinline__ void wait_for_sums() const { shared_.sums_arrived.wait(0); }
+
+  /// Adds what this CTA has got to its own, in the order of the parts of K, and puts it in its
+  /// place of D.
   __device__ __forceinline__ void add_and_stage(const HopperGemmArguments& args,
                                                 const SwapAbPart& part) const {
-    const uint32_t owned = Config::kVectors / part.split;
-    shared_.sums_arrived.wait(0);
+    const uint32_t owned = Config::kVectors / part.split, bytes = owned * kVectorStride;
     for (uint32_t vector = 0; vector < owned; ++vector) {
       float total[Config::kVector];
       for (uint32_t source = 0; source < part.split; ++source) {
-        Vector value;
-        load(sums() + (source * owned + vector) * kVectorStride, value);
+        const uint8_t* const sums =
+            source == part.rank ? outgoing() + source * bytes : incoming(source, part.rank, bytes);
+        const auto value = *reinterpret_cast<const Vector*>(sums + vector * kVectorStride +
+                                                            thread_ * sizeof(Vector));
         float values[Config::kVector];
         memcpy(values, &value, sizeof value);
 #pragma unroll
@@ -122,8 +129,98 @@ class SwapAbMath {
   }
 
  private:
-  __device__ __forceinline__ void multiply(uint32_t stage,
-                                           float (&product)[Config::kRegisters]) const {
+  using Product = float[Config::kRegisters];
+
+  /// Where the warpgroup is in its K blocks.
+  struct Walk {
+    const float* b_scales;  ///< of the tile's columns, by K block
+    float next_b;           ///< B-scale of `k_block`
+    uint32_t k_block;       ///< the next to be promoted
+    uint32_t end;           ///< behind the last K block
+
+    __device__ __forceinline__ bool at_last() const { return k_block + 1 == end; }
+  };
+
+  /// Two products take turns: while one is promoted, the next one's MMAs run.
+  __device__ __forceinline__ void run_in_turn(Walk& walk) {
+    Product even, odd;
+    begin(even);
+#pragma unroll 1
+    while (true) {
+      if (walk.at_last()) {
+        finish<0>(walk, even);
+        return;
+      }
+      begin(odd);
+      finish<1>(walk, even);
+      if (walk.at_last()) {
+        finish<0>(walk, odd);
+        return;
+      }
+      begin(even);
+      finish<1>(walk, odd);
+    }
+  }
+
+  /// Starts the MMAs of the ring's next K block, when it is there.
+  __device__ __forceinline__ void begin(Product& product) {
+    ring_.wait_producer();
+    multiply(ring_.consumer_stage(), product);
+    ring_.consumer_step();
+  }
+
+  /// Promotes the product of K block `k_block`, when at most `pending` groups of MMAs still run.
+  /// One product's scales are read while its MMAs run, and its stage is released before it is
+  /// promoted. Where two take turns, the time of either doesn't count, and the scales' registers
+  /// are missing.
+  template <int pending>
+  __device__ __forceinline__ void finish(Walk& walk, Product& product) {
+    const uint32_t stage = behind_.consumer_stage();
+    const float b_scale = walk.next_b;
+    walk.next_b = __ldg(walk.b_scales + min(walk.k_block + 1, walk.end - 1));
+    if constexpr (pending == 0 && !Config::traits.two_products) {
+      float2 a_scales[kFragments];
+#pragma unroll
+      for (int j = 0; j < kFragments; ++j) a_scales[j] = a_scales_of(stage, j);
+      ptx::wgmma_wait_group<0>();
+      ptx::wgmma_hold(product);
+      release(stage);
+#pragma unroll
+      for (int j = 0; j < kFragments; ++j) promote(j, product, a_scales[j], b_scale);
+    } else {
+      ptx::wgmma_wait_group<pending>();
+      ptx::wgmma_hold(product);
+#pragma unroll
+      for (int j = 0; j < kFragments; ++j) promote(j, product, a_scales_of(stage, j), b_scale);
+      release(stage);
+    }
+    ++walk.k_block;
+  }
+
+  /// Of this thread's two tokens of fragment `fragment`.
+  __device__ __forceinline__ float2 a_scales_of(uint32_t stage, int fragment) const {
+    const uint32_t address = ptx::shared_address(&shared_.a_scales[stage][2 * (lane_ % 4)]);
+    return ptx::load_shared_f32x2(address + fragment * kTokensPerFragment * sizeof(float));
+  }
+
+  __device__ __forceinline__ void promote(int fragment, const Product& product,
+                                          const float2& a_scales, float b_scale) {
+    const float scales[2] = {a_scales.x * b_scale, a_scales.y * b_scale};
+#pragma unroll
+    for (int i = 4 * fragment; i < 4 * fragment + 4; ++i) {
+      sum_[i] = fmaf(product[i], scales[i % 2], sum_[i]);
+    }
+  }
+
+  /// Gives a stage back.
+  __device__ __forceinline__ void release(uint32_t stage) {
+    __syncwarp();
+    if (lane_ == 0) behind_.consumer_mbar(stage)->arrive();
+    __syncwarp();
+    behind_.consumer_step();
+  }
+
+  __device__ __forceinline__ void multiply(uint32_t stage, Product& product) const {
     constexpr uint32_t kMmaK = 32, kUnit = 16;  // bytes = elements of K; what descriptors count
     const uint32_t b = b_operand_ + stage * (Config::kBBytes / kUnit);
     const uint32_t a = a_operand_ + stage * (Config::kABytes / kUnit);
@@ -137,32 +234,21 @@ class SwapAbMath {
     ptx::wgmma_commit_group();
   }
 
-  /// Of this thread's two tokens of each fragment.
-  __device__ __forceinline__ void read_a_scales(uint32_t stage,
-                                                float (&scales)[Config::kRegisters / 2]) const {
-    const uint32_t address = ptx::shared_address(&shared_.a_scales[stage][2 * (lane_ % 4)]);
-#pragma unroll
-    for (int j = 0; j < Config::kRegisters / 4; ++j) {
-      const float2 pair = ptx::load_shared_f32x2(address + j * kTokensPerFragment * sizeof(float));
-      scales[2 * j] = pair.x;
-      scales[2 * j + 1] = pair.y;
-    }
-  }
-
   using Vector = std::conditional_t<Config::kVector == 4, float4, float2>;
   /// Bytes from one vector of a thread to its next.
   static constexpr uint32_t kVectorStride = kWarpgroupThreads * sizeof(Vector);
 
-  /// This thread's first vector among the sums that a CTA gets.
-  __device__ __forceinline__ uint32_t sums() const {
-    return ptx::shared_address(&shared_ + 1) + thread_ * sizeof(Vector);
-  }
-  static __device__ __forceinline__ void load(uint32_t address, float2& value) {
-    value = ptx::load_shared_f32x2(address);
-  }
-  static __device__ __forceinline__ void load(uint32_t address, float4& value) {
-    const uint4 bits = ptx::load_shared_v4(address);
-    memcpy(&value, &bits, sizeof value);
+  /// Where this CTA's sums lie for the others, [vectors][threads], in the order of their owners:
+  /// where the ring's A was.
+  __device__ __forceinline__ uint8_t* outgoing() const { return shared_.a[0]; }
+  static_assert(Config::kSumsBytes <= Config::kStages * Config::kABytes,
+                "the sums fit where the ring's A was");
+
+  /// Where the sums of rank `source` come to rank `owner`, `bytes` of them.
+  __device__ __forceinline__ uint8_t* incoming(uint32_t source, uint32_t owner,
+                                               uint32_t bytes) const {
+    const uint32_t place = source < owner ? source : source - 1;
+    return reinterpret_cast<uint8_t*>(&shared_ + 1) + place * bytes;
   }
 
   /// Puts registers `first` to `first` + count - 1 of this thread, beta times what is there of C
@@ -176,7 +262,7 @@ class SwapAbMath {
     const uint32_t pair = first / 2 + lane_ / 8;
     const uint32_t token = pair / 2 * kTokensPerFragment + lane_ % 8;
     const uint32_t column = thread_ / ptx::kWarpThreads * kWarpRows + pair % 2 * 8;
-    const uint32_t address = ptx::shared_address(shared_.b) + token * Config::kRowBytes +
+    const uint32_t address = ptx::shared_address(shared_.d_rows()) + token * Config::kRowBytes +
                              column * static_cast<uint32_t>(sizeof(uint16_t));
     uint32_t packed[kMatrices];
     if (args.has_residual) {
@@ -196,7 +282,9 @@ class SwapAbMath {
 
   typename Config::SharedStorage& shared_;
   uint32_t thread_, lane_;
-  uint32_t b_operand_, a_operand_;  ///< descriptors' low words, of the first stage
+  uint32_t b_operand_, a_operand_;    ///< descriptors' low words, of the first stage
+  typename Config::Pipeline ring_;    ///< of the next MMAs
+  typename Config::Pipeline behind_;  ///< of the next product to be promoted
   float sum_[Config::kRegisters];
 };
 

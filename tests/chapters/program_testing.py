@@ -27,10 +27,11 @@ class ProgramTest(unittest.TestCase):
     program = ""
 
     def run_program(self, environment=None, **options):
-        """Its exit status and everything it printed. Underscores in options become hyphens."""
+        """Its exit status and everything it printed. Underscores in options become hyphens; an
+        option that is True has no value."""
         command = [self.program]
         for name, value in options.items():
-            command += ["--" + name.replace("_", "-"), str(value)]
+            command += ["--" + name.replace("_", "-")] + ([] if value is True else [str(value)])
         result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 universal_newlines=True, env={**os.environ, **(environment or {})})
         return result.returncode, result.stdout

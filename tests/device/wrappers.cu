@@ -87,8 +87,7 @@ __global__ void transposed_matrices_and_asynchronous_stores(float* result) {
   const uint32_t owner = ptx::cluster_cta_count() - 1;
   const uint32_t remote = ptx::map_to_cta(address, owner);
   const uint32_t remote_barrier = ptx::map_to_cta(barrier.address(), owner);
-  ptx::store_async(remote, make_float2(1, 2), remote_barrier);
-  ptx::store_async(remote, make_float4(1, 2, 3, 4), remote_barrier);
+  ptx::bulk_copy_to_cta(remote, address, 16, remote_barrier);
   const float2 pair = ptx::load_shared_f32x2(address);
   result[0] = pair.x + pair.y;
 }

@@ -13,15 +13,10 @@ constexpr GemmTraits grouped(GemmTraits traits) {
 }  // namespace
 
 std::vector<GemmKernel> grouped_tiles() {
-  constexpr GemmTraits kWide = grouped(kWideTile);
-  constexpr GemmTraits kSmall{.tile_m = 128,
-                              .tile_n = 64,
-                              .mma_n = 64,
-                              .stages = 8,
-                              .output_slots = 1,
-                              .direct_output = true,
-                              .grouped = true};
-  return {instantiate_kernel<kWide>(), instantiate_kernel<kSmall>()};
+  constexpr GemmTraits kFewRows = grouped(swap_ab_traits(16, 5, 4));
+  constexpr GemmTraits kSomeRows = grouped(swap_ab_traits(64, 6, 2, /*two_products=*/true));
+  return {instantiate_swap_ab_kernel<kFewRows>(), instantiate_swap_ab_kernel<kSomeRows>(),
+          instantiate_kernel<grouped(kSmallTile)>(), instantiate_kernel<grouped(kWideTile)>()};
 }
 
 }  // namespace bw::hopper::detail

@@ -15,7 +15,7 @@ constexpr GemmTraits kWideTile{.tile_m = 128,
                                .output_slots = 2,
                                .writes_behind = true};
 
-/// 128 x 128.
+/// 128 x 192.
 constexpr GemmTraits kNarrowTile{.tile_m = 128,
                                  .tile_n = 192,
                                  .mma_n = 192,
@@ -23,6 +23,36 @@ constexpr GemmTraits kNarrowTile{.tile_m = 128,
                                  .cluster_m = 2,
                                  .output_slots = 3,
                                  .writes_behind = true};
+
+/// 128 x 128. (Written without TMA, in one go: most of its shapes have a tile for each CTA.)
+constexpr GemmTraits kSquareTile{.tile_m = 128,
+                                 .tile_n = 128,
+                                 .mma_n = 128,
+                                 .stages = 6,
+                                 .cluster_m = 2,
+                                 .output_slots = 1,
+                                 .direct_output = true};
+
+/// 128 x 64, likewise.
+constexpr GemmTraits kSmallTile{.tile_m = 128,
+                                .tile_n = 64,
+                                .mma_n = 64,
+                                .stages = 8,
+                                .cluster_m = 2,
+                                .output_slots = 1,
+                                .direct_output = true};
+
+/// `rows` x 64 with B on wgmma's M side. As many stages as fit, with the sums, `resident_ctas`
+/// times.
+constexpr GemmTraits swap_ab_traits(int rows, int stages, int resident_ctas,
+                                    bool two_products = false) {
+  return {.tile_m = rows,
+          .tile_n = kMmaRows,
+          .stages = stages,
+          .swap_ab = true,
+          .resident_ctas = resident_ctas,
+          .two_products = two_products};
+}
 
 /// The same tile, the last round divided along K.
 constexpr GemmTraits with_stream_k(GemmTraits traits) {
@@ -34,6 +64,13 @@ constexpr GemmTraits with_stream_k(GemmTraits traits) {
 constexpr GemmTraits without_cluster(GemmTraits traits) {
   traits.cluster_m = traits.cluster_n = 1;
   return traits;
+}
+
+/// The same tile, its K shared by the two CTAs of a cluster.
+constexpr GemmTraits with_split_k(GemmTraits traits, int stages) {
+  traits.split_k = 2;
+  traits.stages = stages;
+  return without_cluster(traits);
 }
 
 }  // namespace bw::hopper::detail

@@ -75,12 +75,17 @@ TEST_F(Grouped, ContiguousProductsWithAResidualAreRight) {
 }
 
 TEST_F(Grouped, MaskedProductsAreRight) {
-  expect_right(problem_of(GroupLayout::kMasked, {0, 1, 256, 130, 0, 7}, 264, 272, 0.5f));
+  expect_right(problem_of(GroupLayout::kMasked, {0, 1, 256, 130, 0, 7, 17, 65}, 264, 272, 0.5f));
 }
 
 TEST_F(Grouped, OneProductIsAGemm) {
   expect_right(problem_of(GroupLayout::kContiguous, {200}, 136, 256, 0));
   expect_right(problem_of(GroupLayout::kMasked, {200}, 136, 256, 0));
+}
+
+TEST_F(Grouped, MaskedProductsOfManyTilesAreRight) {
+  // More tiles of few rows than CTAs that fit at once: each has several, one after the other.
+  expect_right(problem_of(GroupLayout::kMasked, std::vector<int64_t>(9, 3), 4104, 144, 0));
 }
 
 /// D of rows [first, end), whose every element must be poison.
@@ -158,6 +163,28 @@ TEST_F(Grouped, AConfigurationForOneProductIsRefused) {
   const GroupedDeviceProblem on_device(problem_of(GroupLayout::kMasked, {1, 2}, 72, 128, 0));
   EXPECT_THROW(grouped_fp8_gemm(on_device.arguments(), gemm_kernels().front(), kDefaultStream),
                Error);
+}
+
+TEST(GroupedChoice, GoesByTheRowsThatAreExpected) {
+  constexpr int kMultiprocessors = 132;
+  GroupedFp8GemmArguments arguments;
+  arguments.groups = 32;
+  arguments.gemm.m = 32 * 1024;
+  arguments.gemm.n = 4096;
+  const auto traits_of = [&](GroupLayout layout, int64_t expected_rows) {
+    arguments.layout = layout;
+    arguments.expected_rows = expected_rows;
+    return choose_grouped_gemm_kernel(arguments, kMultiprocessors).traits;
+  };
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 1).tile_m, 16);
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 16).tile_m, 16);
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 17).tile_m, 64);
+  EXPECT_TRUE(traits_of(GroupLayout::kMasked, 64).swap_ab);
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 65).tile_n, 256);
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 0).tile_n, 256) << "nobody knows";
+  EXPECT_EQ(traits_of(GroupLayout::kContiguous, 1).tile_n, 256) << "a block is 128 rows";
+  arguments.gemm.m = 128;
+  EXPECT_EQ(traits_of(GroupLayout::kContiguous, 0).tile_n, 64) << "few tiles";
 }
 
 TEST(ContiguousRows, ProductsBeginAtBlocks) {

@@ -5,7 +5,9 @@ and those of the refusal where there is one. The other runs on the simulated H10
 
 import subprocess
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 from program_testing import BAD_INPUT, ProgramTest, field, gpu_capability, main
 
@@ -39,6 +41,37 @@ class Results(ProgramTest):
             output = self.expect_verified(200 * 264, m=200, n=264, k=272, config=name)
             self.assertEqual(field(output, "config"), name)
 
+    def test_what_was_tuned_is_taken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "new", "tuned.csv")
+            options = {"m": 9, "n": 72, "k": 272, "tuned": path}
+            output = self.expect_verified(9 * 72, tune=True, **options)
+            found = field(output, "config")
+            self.assertIn(f"{found}, ", field(output, "tuned"))
+            head, columns, row = path.read_text().splitlines()
+            self.assertTrue(head.startswith("# "), head)
+            self.assertEqual(len(columns.split(",")), len(row.split(",")))
+            self.assertIn(f",9,72,272,yes,{found},", row)
+            self.assertEqual(field(self.expect_verified(9 * 72, **options), "config"), found)
+
+            # Another one's line, to see that it is read, and for this machine and shape alone.
+            path.write_text("\n".join([head, columns, row.replace(f",{found},", ",256x128_2x1,")]))
+
+            def taken(**more):
+                return field(self.expect_verified(9 * 72, **{**options, **more}), "config")
+
+            self.assertEqual(taken(), "256x128_2x1")
+            for other in ({"beta": 0}, {"k": 288}, {"config": "8x64_swap"}, {"tuned": ""}):
+                self.assertNotEqual(taken(**other), "256x128_2x1", other)
+            path.write_text("\n".join([head, columns, "another machine" + row[row.index(","):]]))
+            self.expect_verified(9 * 72, tune=True, **options)
+            self.assertIn("another machine,", path.read_text())
+            self.assertIn(f"\n{row[:row.index(',')]},", path.read_text())
+
+            path.write_text("\n".join([columns, row.replace(f",{found},", ",7x7_1x1,")]))
+            self.assertIn("names the configuration 7x7_1x1",
+                          self.expect_verified(9 * 72, **options))
+
 
 class Refusals(ProgramTest):
     def test_sizes(self):
@@ -58,7 +91,35 @@ class Refusals(ProgramTest):
         self.expect_refused("no configuration called 3x3_1x1", config="3x3_1x1")
 
     def test_help_names_the_options(self):
-        self.expect_help("m", "n", "k", "beta", "seed", "fill", "config")
+        self.expect_help("m", "n", "k", "beta", "seed", "fill", "config", "tuned")
+
+    def test_tuning(self):
+        self.expect_refused("leave --config out", tune=True, config="8x64_swap")
+        self.expect_refused("beside --groups", tune=True, groups=2)
+        self.expect_refused("give a file with --tuned", tune=True, tuned="")
+
+    @unittest.skipUnless(HAS_HOPPER, "the device is refused first")
+    def test_files_of_what_was_tuned(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "tuned.csv")
+            columns = "machine,multiprocessors,m,n,k,residual,config,us"
+            row = "H100,132,1,8,16,no,8x64_swap,3.5"
+            for text, words in (
+                    ("", "no line of column names"),
+                    ("machine,m\n", "no column multiprocessors"),
+                    (f"{columns}\nH100,132\n", "tuned.csv:2 has 2 fields"),
+                    (f"{columns}\n{row.replace('no', 'maybe')}\n", 'residual is "maybe"'),
+                    (f"{columns}\n{row.replace('3.5', 'fast')}\n", 'us is "fast"'),
+                    (f"{columns}\n{row.replace(',16,', ',-16,')}\n", 'k is "-16"'),
+                    (f"{columns}\n{row}\n{row}\n", "tuned.csv:3: a line before")):
+                path.write_text(text)
+                self.expect_refused(words, tuned=path)
+                self.assertEqual(path.read_text(), text)
+            blocked = Path(folder, "file")
+            blocked.write_text("")
+            status, output = self.run_program(m=1, n=8, k=16, tune=True, tuned=blocked / "x.csv")
+            self.assertEqual(status, BAD_INPUT, output)
+            self.assertIn("give a file in a folder that can be written", output)
 
     @unittest.skipUnless(IS_SIMULATED, "only the simulator has other machines")
     def test_another_machine_is_refused(self):

@@ -66,7 +66,7 @@ TEST(SummationOrder, TheTestedRastersAreSplitInDifferentWays) {
 
 TEST(SummationOrder, WithoutAScheduleEveryElementHasTheKernelsParts) {
   const TileRaster raster{2, 2};
-  const GemmTraits split{.tile_m = 64, .tile_n = 128, .split_k = 4};
+  const GemmTraits split{.tile_m = 64, .tile_n = 64, .split_k = 4, .swap_ab = true};
   const SummationOrder order(split, /*k_blocks=*/10, raster, StreamKSchedule{});
   EXPECT_TRUE(order.split_pieces().empty());
   EXPECT_EQ(begins_of(order.parts_of(0, 0)), (std::set<int64_t>{0, 2, 5, 7}));

@@ -1,0 +1,68 @@
+#pragma once
+/// \file
+/// Which configuration was the fastest for a shape, measured and remembered: the program's --tune.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+
+namespace bw::hopper {
+
+/// What a measurement is about.
+struct TunedShape {
+  std::string machine;  ///< the device's name; a comma is kept as a space
+  int multiprocessors;  ///< of the device
+  int64_t m;            ///< rows of A, C and D
+  int64_t n;            ///< rows of B, columns of C and D
+  int64_t k;            ///< columns of A and B
+  bool has_residual;    ///< whether there is a C
+
+  /// A shape on the current device. Throws Error for what CUDA reports.
+  static TunedShape here(int64_t m, int64_t n, int64_t k, bool has_residual);
+  bool operator==(const TunedShape& other) const = default;  ///< of the same measurement
+};
+
+/// A measurement.
+struct TunedChoice {
+  TunedShape shape;     ///< what was measured
+  std::string config;   ///< the fastest configuration's name
+  double microseconds;  ///< its time
+};
+
+/// Measurements of several machines and shapes, as they stand in a file: comma-separated values,
+///
+///     machine,multiprocessors,m,n,k,residual,config,us
+///     NVIDIA H100 80GB HBM3,132,64,2112,7168,no,64x64_swap_split4,11.42
+class TunedChoices {
+ public:
+  /// Reads a file; none where there is none. Throws Error, with the file and the line, for what
+  /// isn't such a table, and where a shape stands twice.
+  static TunedChoices read(const std::string& path);
+
+  /// The measurement of a shape; null without one.
+  const TunedChoice* find(const TunedShape& shape) const;
+  /// The configuration for a shape: null without a measurement, and where it names a configuration
+  /// that this program doesn't have (any more).
+  const GemmKernel* kernel_for(const TunedShape& shape) const;
+  /// Keeps a measurement, instead of an earlier one of the same shape.
+  void remember(const TunedChoice& choice);
+  /// Writes all to a file: beside it first, so that who reads it finds the old one or the new one.
+  /// Makes its folder. Throws Error when that can't be done.
+  void write(const std::string& path) const;
+
+ private:
+  std::vector<TunedChoice> choices_;
+};
+
+/// Where choices are remembered unless somebody says otherwise: blackwell-workbook/hopper_gemm.csv
+/// in $XDG_CACHE_HOME, or in .cache of $HOME; empty without either.
+std::string default_tuned_path();
+
+/// Times every configuration for a plan's arguments, in turn, and returns the fastest with the
+/// median of `launches`. The times are those of whole launches.
+TunedChoice measure_configurations(const BlockwiseFp8GemmArguments& gemm, const TunedShape& shape,
+                                   int64_t launches);
+
+}  // namespace bw::hopper
