@@ -71,15 +71,16 @@ uint32_t resident_clusters(const GemmKernel& kernel) {
 }
 
 /// The tiles that A doesn't fill.
-LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, int tile_m) {
+LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, const GemmTraits& traits) {
   constexpr int64_t kSwizzleRows = 8;
-  const int64_t left = gemm.m % tile_m, rows = round_up(left, kSwizzleRows);
+  const int64_t left = gemm.m % traits.tile_m;
   LastRows last;
   last.first = static_cast<uint32_t>(gemm.m - left);
+  if (gemm.m % traits.cluster_rows() == 0) return last;
+  const int64_t rows = std::max(round_up(left, kSwizzleRows), kSwizzleRows);
   last.rows = static_cast<uint32_t>(rows);
-  if (rows > 0) {
-    last.a = bw::detail::operand_map("A", gemm.a, gemm.m, gemm.k, gemm.lda, static_cast<int>(rows));
-  }
+  last.behind = static_cast<uint32_t>(left > 0 ? gemm.m - left : gemm.m - rows);
+  last.a = bw::detail::operand_map("A", gemm.a, gemm.m, gemm.k, gemm.lda, static_cast<int>(rows));
   return last;
 }
 
@@ -97,7 +98,7 @@ size_t flags_bytes(const PreparedGemm& prepared) {
 PreparedGemm prepare_gemm(const BlockwiseFp8GemmArguments& gemm, const GemmKernel& kernel) {
   PreparedGemm prepared{
       {make_kernel_arguments(gemm, boxes_of(kernel.traits)), {}, {}, {}, {}, {}}, &kernel, 0};
-  prepared.arguments.last_rows = last_rows_of(gemm, kernel.traits.tile_m);
+  prepared.arguments.last_rows = last_rows_of(gemm, kernel.traits);
   prepared.arguments.fast_raster = FastRaster(prepared.arguments.raster);
   prepared.arguments.direct = {.d = static_cast<uint16_t*>(gemm.d),
                                .ldd = static_cast<uint64_t>(gemm.ldd),

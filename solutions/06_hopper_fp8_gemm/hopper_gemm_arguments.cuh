@@ -44,13 +44,16 @@ struct DirectOutput {
 struct LastRows {
   CUtensorMap a;                 ///< as GemmKernelArguments::a, box 128 × `rows`
   uint32_t first = 0xffff'ffff;  ///< the tiles from this row on are such
-  uint32_t rows = 0;             ///< of the first of them, a multiple of 8; the others have none
+  uint32_t rows = 0;             ///< of their box: a multiple of 8
+  /// Where a tile begins that lies behind A altogether, as the last CTA of a cluster may have it.
+  uint32_t behind = 0;
 };
 
 /// How a tile of A is loaded.
 struct ATileLoad {
-  const CUtensorMap* map;  ///< which map
-  uint32_t rows;           ///< of its box; 0: there is nothing to load
+  const CUtensorMap* map;  ///< by which map
+  uint32_t row;            ///< from which row on
+  uint32_t rows;           ///< how many
 };
 
 /// Kernel arguments of chapter 6, passed by value as a `__grid_constant__`.
@@ -63,8 +66,8 @@ struct HopperGemmArguments : GemmKernelArguments {
 
   /// How to load the tile of A of `tile_m` rows from `row` on.
   __device__ __forceinline__ ATileLoad a_tile_load(uint32_t row, uint32_t tile_m) const {
-    if (row < last_rows.first) return {&a, tile_m};
-    return {&last_rows.a, row < direct.m ? last_rows.rows : 0};
+    if (row < last_rows.first) return {&a, row, tile_m};
+    return {&last_rows.a, row < direct.m ? row : last_rows.behind, last_rows.rows};
   }
   /// One thread: brings the tensor maps into the descriptor cache.
   __device__ __forceinline__ void prefetch_tensor_maps() const {

@@ -61,7 +61,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
         const uint32_t index = stage.tile_index(), full = stage.barrier()->address();
         const int32_t k = k_block * Config::kTileK;
         stage.expect_bytes(stage_bytes);
-        if (a.rows > 0) load_operand<1>(payload.a_tile(index), *a.map, full, k, part.row, 0);
+        load_operand<1>(payload.a_tile(index), *a.map, full, k, static_cast<int32_t>(a.row), 0);
         load_operand<Config::kBSlices>(payload.b_tile(index) + b_row * Config::kTileK, cta.args.b,
                                        full, k, cta.b_row(part) + b_row,
                                        cluster.b_multicast_mask());

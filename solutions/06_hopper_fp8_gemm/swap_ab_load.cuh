@@ -56,9 +56,8 @@ class SwapAbLoader {
     const auto k = static_cast<int32_t>(k_block * Config::kTileK);
     const auto row = static_cast<int32_t>(part.row), b_row = static_cast<int32_t>(part.b_row);
     ptx::tma_load_2d(ptx::shared_address(shared_.b[stage]), &args_.b, full->address(), k, b_row);
-    if (a.rows > 0) {
-      ptx::tma_load_2d(ptx::shared_address(shared_.a[stage]), a.map, full->address(), k, row);
-    }
+    ptx::tma_load_2d(ptx::shared_address(shared_.a[stage]), a.map, full->address(), k,
+                     static_cast<int32_t>(a.row));
     ptx::tma_load_2d(ptx::shared_address(shared_.a_scales[stage]), &args_.a_scales, full->address(),
                      row, static_cast<int32_t>(k_block));
     ring_.producer_step();
