@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/host/device_attribute.hpp"
 #include "common/host/error.hpp"
 #include "common/host/hopper_device.hpp"
 #include "solutions/06_hopper_fp8_gemm/grouped_gemm.hpp"
@@ -84,8 +85,12 @@ TEST_F(Grouped, OneProductIsAGemm) {
 }
 
 TEST_F(Grouped, MaskedProductsOfManyTilesAreRight) {
-  // More tiles of few rows than CTAs that fit at once: each has several, one after the other.
-  expect_right(problem_of(GroupLayout::kMasked, std::vector<int64_t>(9, 3), 4104, 144, 0));
+  // More tiles of few rows than CTAs that fit at once: some have several, one after the other.
+  const int64_t multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
+  constexpr int64_t kGroups = 9, kTileColumns = 64, kMostCtas = 4;
+  const int64_t tiles = multiprocessors * kMostCtas / kGroups + 1;
+  expect_right(problem_of(GroupLayout::kMasked, std::vector<int64_t>(kGroups, 3),
+                          tiles * kTileColumns + 8, 144, 0));
 }
 
 /// D of rows [first, end), whose every element must be poison.
