@@ -141,9 +141,6 @@ struct GemmCta {
     store_pipeline(warpgroup).init_barriers(kWarpgroupWarps, 1);
     if constexpr (Config::kSplitK > 1) shared.sums_arrived[warpgroup].init(1);
     ptx::fence_mbarrier_init();
-    if constexpr (Config::kSplitK > 1) {
-      shared.sums_arrived[warpgroup].arrive_and_expect_bytes(Config::kSentBytes);
-    }
   }
 };
 

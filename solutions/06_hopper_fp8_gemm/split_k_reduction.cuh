@@ -56,6 +56,7 @@ __device__ __forceinline__ void reduce_over_cluster(
   SharedMemBarrier& arrived = cta.shared.sums_arrived[warpgroup];
   uint8_t* const received = cta.shared.sums[warpgroup];
   if (thread == 0) {
+    arrived.arrive_and_expect_bytes(Config::kSentBytes);
     ptx::fence_proxy_async_shared();  // for the stores of all threads, behind the barrier
     const uint32_t other = 1 - cta.rank;
     ptx::bulk_copy_to_cta(ptx::map_to_cta(ptx::shared_address(received), other),

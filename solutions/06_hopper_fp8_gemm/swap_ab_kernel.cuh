@@ -81,34 +81,37 @@ class SwapAbTile {
   uint32_t thread_;
 };
 
-/// The one tile of a cluster, or its CTA's part of the tile's K: the CTA's whole life.
+/// The one tile of a cluster, or its CTA's part of the tile's K: the CTA's whole life. (All warps
+/// meet at the same places of the code: that is what __syncthreads asks for, and a cluster of one
+/// CTA meets by it, too.)
 template <class Config>
 __device__ __forceinline__ void compute_tile(const HopperGemmArguments& args,
                                              typename Config::SharedStorage& shared,
                                              uint32_t warp) {
   const SwapAbPart part = SwapAbPart::here(args, Config::kTileM, Config::kTileN);
-  if (warp == kWarpgroupWarps) {
-    SwapAbLoader<Config> loader(args, shared);
-    const bool elected = ptx::elect_one();
-    if (elected) {
-      loader.init_barriers(part.split);
-      loader.load_first_round(part);
-    }
-    __syncwarp();
-    ptx::cluster_arrive_relaxed();
-    __syncthreads();
+  const bool loads = warp == kWarpgroupWarps;
+  SwapAbLoader<Config> loader(args, shared);
+  SwapAbMath<Config> math(shared, threadIdx.x);
+  const bool elected = loads && ptx::elect_one();
+  if (elected) {
+    loader.init_barriers(part.split);
+    loader.load_first_round(part);
+  }
+  __syncwarp();
+  // Nobody sends sums to a CTA that hasn't begun. (Relaxed: the fence after the initialisation of
+  // the barriers is what orders it, PTX ISA, "fence.mbarrier_init".)
+  ptx::cluster_arrive_relaxed();
+  __syncthreads();
+  if (loads) {
     if (elected) loader.load_rest(part, part.first + Config::kStages);
     __syncwarp();
-    ptx::cluster_wait();
+  } else {
+    math.run(args, part);
+  }
+  ptx::cluster_wait();
+  if (loads) {
     if (part.split > 1) ptx::cluster_arrive_relaxed();
   } else {
-    SwapAbMath<Config> math(shared, threadIdx.x);
-    // Nobody sends sums to a CTA that hasn't begun. (Relaxed: the fence after the initialisation of
-    // the barriers is what orders it, PTX ISA, "fence.mbarrier_init".)
-    ptx::cluster_arrive_relaxed();
-    __syncthreads();
-    math.run(args, part);
-    ptx::cluster_wait();
     ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();  // all warps have read the ring
     const SwapAbTile<Config> tile(args, shared, part, threadIdx.x);
     if (args.has_residual) {
@@ -140,17 +143,17 @@ __device__ __forceinline__ void compute_group_tiles(const HopperGemmArguments& a
       body(SwapAbPart::of_group(args, tile, Config::kTileM, Config::kTileN));
     });
   };
-  if (warp == kWarpgroupWarps) {
-    SwapAbLoader<Config> loader(args, shared);
-    const bool elected = ptx::elect_one();
-    if (elected) loader.init_barriers(1);
-    __syncwarp();
-    __syncthreads();
+  const bool loads = warp == kWarpgroupWarps;
+  SwapAbLoader<Config> loader(args, shared);
+  const bool elected = loads && ptx::elect_one();
+  if (elected) loader.init_barriers(1);
+  __syncwarp();
+  __syncthreads();
+  if (loads) {
     if (elected) for_each_part([&](const SwapAbPart& part) { loader.load_rest(part, part.first); });
     __syncwarp();
   } else {
     SwapAbMath<Config> math(shared, threadIdx.x);
-    __syncthreads();
     for_each_part([&](const SwapAbPart& part) {
       math.run(args, part);
       ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();  // the last tile's D has been read
