@@ -4,12 +4,11 @@
     tests/mutation/mutate.py --build build/sim --count 200 --seed 1
 
 A mutant is a source file in which one operator, bound or constant is another one. Its object file is
-linked, in front of the library, into each of the simulator's test programs and of the programs that
-compare with hardware, as far as the build folder has them; these run until one fails: then the mutant
-is killed. The build folder is only read (it must be up to date), so any number
-of workers share it. What becomes of a mutant:
+linked, in front of the library, into the programs of the tests that can see the source (suite.py), as
+far as the build folder has them; these run until one fails: then the mutant is killed. The build folder
+is only read (it must be up to date), so any number of workers share it. What becomes of a mutant:
 
-  killed      a test fails, crashes or runs much longer than without the change
+  killed      a test fails, crashes or hangs (runs much longer than without the change)
   equivalent  the compiler makes the same object file of it
   explained   no test fails, and explained.txt beside this file says why that is right
   survived    no test fails
@@ -26,6 +25,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,22 +33,11 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from suite import UNIT_TESTS, Suite, what_failed
+
 ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).resolve().with_name("explained.txt")
-# The layers that libsimulator.a holds, and the test program of each.
-LAYERS = ("base", "ptx", "machine", "units", "diagnosis", "trace")
-# Programs of the suite that run where no unit test has failed: name and arguments, in the root.
-PROGRAMS = (
-    ("conformance", ["--compare", "tests/hardware/hopper_results.txt"]),
-    ("conformance_hopper", ["--compare", "tests/hardware/hopper/h100_results.txt"]),
-    ("block_scaled_gemm", []),
-    ("fuzz_pipeline", ["tests/fuzz/corpus/pipeline", "--runs", "100"]),
-    ("fuzz_machine", ["tests/fuzz/corpus/machine"]),
-    ("05_blockwise_fp8_gemm", ["--m", "256", "--n", "256", "--k", "256"]),
-)
-LEAST_SECONDS = 20.0  # a test program may take, and
-TIME_FACTOR = 5.0     # so many times what it takes without a change
-
+FASTER_LINKER = ["-fuse-ld=gold"] if shutil.which("ld.gold") else []
 # A token that is replaced, and by what. Binary operators stand between blanks (clang-format sees to
 # it), which tells them from template brackets, pointers and references.
 _SWAPS = {
@@ -76,6 +65,10 @@ class Mutant:
         self.path, self.line, self.column, self.old, self.new = path, line, column, old, new
         self.text = text.strip()
         self.before = column - (len(text) - len(text.lstrip()))  # characters of it before the token
+
+    @property
+    def layer(self):
+        return self.path.split("/")[2]
 
     def changed_line(self, line):
         return line[:self.column] + self.new + line[self.column + len(self.old):]
@@ -147,39 +140,32 @@ def read_explained():
 
 
 class Build:
-    """The build folder: how a source is compiled, and how each test program is linked."""
+    """The build folder: how a source is compiled, and how programs are linked."""
 
     def __init__(self, folder):
         self.folder = folder
         self.compilations = {}
         for entry in json.loads((folder / "compile_commands.json").read_text(encoding="utf-8")):
             path = os.path.relpath(entry["file"], ROOT)
-            if path.startswith("common/simulator/") and "cudart" not in path:
+            if path.startswith("common/simulator/") and path.split("/")[2] in UNIT_TESTS:
                 self.compilations[path] = (self._without_launcher(entry["command"]),
                                            entry["directory"])
-        self.links, self.seconds, self.left_out = {}, {}, {}
-        self.runs = {f"simulator_{layer}_test": ["--gtest_brief=1", "--gtest_fail_fast"]
-                     for layer in LAYERS}
-        self.runs.update({name: arguments for name, arguments in PROGRAMS
-                          if (folder / "bin" / name).is_file()})
-        for program in self.runs:
-            listed = subprocess.run(["ninja", "-C", str(folder), "-t", "commands", program],
+        self.links = {}
+
+    def read_links(self, programs):
+        """Asks Ninja how the programs are linked."""
+        for program in programs:
+            listed = subprocess.run(["ninja", "-C", str(self.folder), "-t", "commands", program],
                                     stdout=subprocess.PIPE, universal_newlines=True, check=True)
-            links = [line for line in listed.stdout.splitlines()
-                     if f" -o bin/{program} " in line]
-            # "… && COMMAND && …": what follows discovers the tests.
-            self.links[program] = next(part for part in links[-1].split(" && ")
-                                     if f"-o bin/{program}" in part)
+            links = [line for line in listed.stdout.splitlines() if f" -o bin/{program} " in line]
+            # "... && COMMAND && ...": what follows discovers the tests.
+            command = next(part for part in links[-1].split(" && ") if f"-o bin/{program}" in part)
+            self.links[program] = self._without_launcher(command) + FASTER_LINKER
 
     @staticmethod
     def _without_launcher(command):
         words = shlex.split(command)
         return words[1:] if os.path.basename(words[0]) in ("ccache", "sccache") else words
-
-    def order(self, path):
-        """The programs that run on a mutant of a source: the tests of its own layer first."""
-        own = f"simulator_{path.split('/')[2]}_test"
-        return [own] + [program for program in self.runs if program != own]
 
     def compile(self, path, source, into):
         """Compiles a text in place of a source; returns whether it does."""
@@ -192,7 +178,7 @@ class Build:
                               stderr=subprocess.DEVNULL).returncode == 0
 
     def link(self, program, objects, into):
-        words = self._without_launcher(self.links[program])
+        words = list(self.links[program])
         words[words.index("-o") + 1] = str(into)
         first = next(i for i, word in enumerate(words) if word.endswith(".o"))
         words[first:first] = [str(path) for path in objects]
@@ -201,55 +187,12 @@ class Build:
         if done.returncode != 0:
             raise RuntimeError(f"{program} does not link:\n{done.stdout[-2000:]}")
 
-    def run(self, program, file, seconds):
-        """(status, what failed); what takes too long has status None."""
-        arguments = self.runs[program]
-        if self.left_out.get(program):
-            arguments = arguments + ["--gtest_filter=-" + ":".join(self.left_out[program])]
-        return run_tests(file, arguments, seconds)
-
-    def measure(self):
-        """Runs all programs unchanged. Tests that fail so are left out, and said."""
-        for program in list(self.runs):
-            file = self.folder / "bin" / program
-            is_tests = program.startswith("simulator_")
-            begin = time.time()
-            status, output = run_tests(file, ["--gtest_brief=1"] if is_tests else self.runs[program],
-                                       600)
-            if status != 0 and is_tests:
-                self.left_out[program] = sorted(set(
-                    re.findall(r"^\[  FAILED  \] (\w+\.\w+(?:/\w+)?)", output, re.M)))
-                print("fails without any change and is left out: "
-                      + ", ".join(self.left_out[program]), flush=True)
-            elif status != 0:
-                print(f"{program} fails without any change and is left out", flush=True)
-                del self.runs[program]
-                continue
-            self.seconds[program] = time.time() - begin
-
-
-def run_tests(file, arguments, seconds):
-    """(status, what was printed)."""
-    try:
-        done = subprocess.run([str(file), *arguments], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=seconds, errors="replace",
-                              universal_newlines=True, cwd=ROOT)
-    except subprocess.TimeoutExpired:
-        return None, "it takes too long"
-    return done.returncode, done.stdout
-
-
-def what_failed(output):
-    failed = re.search(r"\[  FAILED  \] (\S+)", output)
-    lines = output.strip().splitlines()
-    return failed.group(1).rstrip(",") if failed else lines[-1][-200:] if lines else ""
-
 
 class Judge:
     """Makes, builds and tests mutants."""
 
-    def __init__(self, build, reasons, scratch):
-        self.build, self.reasons, self.scratch = build, reasons, scratch
+    def __init__(self, build, suite, reasons, scratch):
+        self.build, self.suite, self.reasons, self.scratch = build, suite, reasons, scratch
         self.originals = {}
 
     def hash_of(self, path, folder):
@@ -276,29 +219,36 @@ class Judge:
                 return mutant, "invalid", ""
             if hashlib.sha256(changed.read_bytes()).hexdigest() == self.hash_of(mutant.path, folder):
                 return mutant, "equivalent", ""
-            for program in self.build.order(mutant.path):
-                file = folder / program
-                self.build.link(program, [changed], file)
-                limit = max(LEAST_SECONDS, TIME_FACTOR * self.build.seconds[program])
-                status, output = self.build.run(program, file, limit)
-                file.unlink()
-                if status != 0:
-                    return mutant, "killed", f"{program}: {what_failed(output)}"
+            programs = folder / "programs"
+            programs.mkdir()
+            for test in self.suite.of_layer(mutant.layer):
+                for program in test.programs:
+                    if not (programs / program).exists():
+                        self.build.link(program, [changed], programs / program)
+                ended = test.run(self.suite.built, programs, self.suite.limit(test))
+                if ended.how:
+                    return mutant, "killed", f"{test.name} {ended.how}: {what_failed(ended.output)}"
         if mutant.key in self.reasons:
             return mutant, "explained", self.reasons[mutant.key]
         return mutant, "survived", ""
 
 
 def select(arguments, sources):
-    """The mutants to judge: those of a file that an earlier run wrote, or some by chance."""
-    everything = [mutant for path in sources for mutant in mutants_of(path)]
+    """The mutants to judge: those of a file that an earlier run wrote, and some by chance."""
+    everything = [mutant for path in sources for mutant in mutants_of(path)
+                  if arguments.only in mutant.key]
+    if not everything:
+        raise SystemExit(f"No mutant of the simulator has {arguments.only} in its key.")
+    known, count = [], arguments.count
     if arguments.again:
         wanted = {json.loads(line)["key"] for line in
                   Path(arguments.again).read_text(encoding="utf-8").splitlines()
                   if json.loads(line)["result"] in ("survived", "explained")}
-        return [mutant for mutant in everything if mutant.key in wanted]
+        known = [mutant for mutant in everything if mutant.key in wanted]
+    elif count is None:
+        count = 200
     chosen = random.Random(arguments.seed)
-    return chosen.sample(everything, min(arguments.count, len(everything)))
+    return known + chosen.sample(everything, min(count or 0, len(everything)))
 
 
 def parse():
@@ -307,12 +257,13 @@ def parse():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=str(ROOT / "build/sim"), metavar="FOLDER",
                         help="an up to date build of the simulator's tests (default: build/sim)")
-    parser.add_argument("--count", type=int, default=200, help="how many mutants (default: 200)")
+    parser.add_argument("--count", type=int, default=None,
+                        help="how many mutants by chance (default: 200; none with --again)")
     parser.add_argument("--seed", type=int, default=1, help="which ones (default: 1)")
     parser.add_argument("--only", default="", metavar="TEXT",
-                        help="only sources whose path holds this")
+                        help="only mutants whose key (path, line, change) holds this")
     parser.add_argument("--again", metavar="FILE",
-                        help="instead: those that survived in the run that wrote this file")
+                        help="those that survived in the run that wrote this file")
     parser.add_argument("--write", metavar="FILE", help="write a line of JSON for each mutant")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="default: one a core")
     parser.add_argument("--seconds", type=float, default=0, help="begin no mutant after that time")
@@ -326,20 +277,21 @@ def main():
     folder = Path(arguments.build).resolve()
     if not (folder / "compile_commands.json").is_file():
         raise SystemExit(f"{folder} is no build folder: configure and build simulator_tests first.")
-    build = Build(folder)
-    sources = sorted(path for path in build.compilations if arguments.only in path)
-    if not sources:
-        raise SystemExit(f"No source of the simulator has {arguments.only} in its path.")
-    build.measure()
-    mutants = select(arguments, sources)
-    print(f"{len(mutants)} mutants; the tests take {sum(build.seconds.values()):.1f} s without a "
-          f"change, {max(build.seconds, key=build.seconds.get)} the longest", flush=True)
+    build, suite = Build(folder), Suite(folder, ROOT)
+    if suite.missing:
+        print("not built, so not run: " + ", ".join(suite.missing), flush=True)
+    mutants = select(arguments, sorted(build.compilations))
+    suite.measure(arguments.workers, lambda line: print(line, flush=True))
+    build.read_links(suite.programs)
+    tests = suite.tests.values()
+    print(f"{len(mutants)} mutants; {len(tests)} tests take {sum(one.seconds for one in tests):.1f} s "
+          f"without a change, {max(tests, key=lambda one: one.seconds).name} the longest", flush=True)
     counts = Counter()
     report = open(arguments.write, "w", encoding="utf-8") if arguments.write else None
     begin = time.time()
     with tempfile.TemporaryDirectory(dir=folder) as scratch, \
             concurrent.futures.ThreadPoolExecutor(arguments.workers) as pool:
-        judge = Judge(build, read_explained(), scratch)
+        judge = Judge(build, suite, read_explained(), scratch)
 
         def in_time(mutant):
             if arguments.seconds and time.time() - begin > arguments.seconds:

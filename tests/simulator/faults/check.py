@@ -4,6 +4,7 @@
     check.py chapters           a third of the patches of the solutions
     check.py chapters slow      all of them
     check.py NAME ...           these cases, with their reports
+    check.py --programs FOLDER ...   with other programs than the built ones
 
 Of a fault the code, the lines and the culprits have to be as they stand in the catalogue; a right
 kernel has to verify under each seed without a word. Faults that the simulator doesn't find yet are
@@ -54,8 +55,8 @@ class Outcome:
 
 
 class Checker:
-    def __init__(self, root):
-        self.root, self.tools = root, tools_of(root)
+    def __init__(self, root, programs):
+        self.root, self.tools, self.programs = root, tools_of(root), programs
 
     def outcomes(self, case):
         with tempfile.TemporaryDirectory(prefix="fault-") as folder:
@@ -74,7 +75,8 @@ class Checker:
         return compiled.files
 
     def _run(self, case, seed, files):
-        program = build.program(self.root, build.SIM, case.program)
+        program = (self.programs / case.program if self.programs else
+                   build.program(self.root, build.SIM, case.program))
         if not program.is_file():
             raise WorkbookError(f"{case.where}: the program {case.program} is not built.")
         settings = {"BW_SIM_SEED": str(seed), "BW_SIM_CHECKS": case.level,
@@ -172,10 +174,12 @@ def show(one, whole):
 
 
 def main(arguments):
-    root = support.ROOT
+    root, programs = support.ROOT, None
+    if arguments[:1] == ["--programs"]:
+        programs, arguments = Path(arguments[1]), arguments[2:]
     names_cases = bool(arguments) and arguments[0] not in ("all", "kernels", "chapters")
     cases = chosen(faults.load_all(root), arguments)
-    checker = Checker(root)
+    checker = Checker(root, programs)
     missing, wrong = [], []
     with ThreadPoolExecutor(WORKERS) as pool:
         for one in pool.map(lambda case: verdict(checker, case), cases):

@@ -1,0 +1,190 @@
+"""Which tests of the suite run on a mutant, and how: the unit tests of the layers that can see the
+source, then quick tests of CTest's list. Their commands are CTest's, with programs that hold the mutant
+in place of the built ones."""
+
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+# Arrows between layers go down, so a source is seen by its own layer's unit tests and by those of the
+# layers above; tests of `machine` run kernels and with them the units.
+UNIT_TESTS = {
+    "base": ("base", "ptx", "machine", "units", "diagnosis", "trace"),
+    "ptx": ("ptx", "machine", "units", "diagnosis", "trace"),
+    "machine": ("machine", "units", "diagnosis", "trace"),
+    "units": ("units", "machine", "diagnosis", "trace"),
+    "diagnosis": ("diagnosis", "units", "machine"),
+    "trace": ("trace",),
+}
+# Numbers that kernels compute, most of them compared with what hardware gave or with float64.
+NUMBERS = ("hardware_conformance", "hardware_conformance_hopper", "hardware_expectations_blackwell",
+           "simulator_tensor_core.forms", "simulator_tensor_core.block_scaled_gemm",
+           "06_hopper_fp8_gemm.MeasuredBits", "simulator.programs.attention",
+           "simulator.programs.cooperative_reduction", "simulator.programs.debug_build",
+           "simulator.programs.stream_k", "simulator.programs.histogram", "01_mbarrier_pipeline.Bits")
+# Faults and their reports; right programs that stay silent.
+REPORTS = ("simulator.codes", "simulator.faults.kernels", "simulator.global_races", "fuzz.pipeline",
+           "fuzz.machine")
+CTEST = {
+    "base": REPORTS,
+    "ptx": ("fuzz.lexer", "fuzz.parser", "hardware_conformance", "simulator.programs.debug_build")
+    + REPORTS,
+    "machine": NUMBERS + REPORTS,
+    "units": NUMBERS + REPORTS,
+    "diagnosis": REPORTS + ("simulator.reports", "chapter_exploration"),
+    "trace": (),
+}
+# Programs of tests whose command names the folder that holds them.
+IN_FOLDER = {
+    "simulator.faults.kernels": ("simulator_faults", "simulator_faults_hopper"),
+    "chapter_exploration": ("01_mbarrier_pipeline", "04_per_k_contexts", "05_blockwise_fp8_gemm"),
+}
+LEAST_SECONDS = 15.0  # a test may take, and
+TIME_FACTOR = 4.0     # so many times what it takes without a change
+MOST_SECONDS = 600.0  # without a change
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a test's command ended: `how` is "", "failed", "crashed" or "hung"."""
+
+    how: str
+    output: str
+
+
+@dataclass
+class Test:
+    name: str
+    command: list
+    environment: dict
+    folder: Path
+    passes: list      # one of these patterns says that it has passed, whatever its status
+    programs: tuple   # that it runs
+    seconds: float = 0.0
+    left_out: tuple = ()  # unit tests that fail without a change
+
+    @property
+    def is_unit_test(self):
+        return self.name.startswith("simulator_") and "." not in self.name
+
+    def run(self, built, folder, seconds, to_the_end=False):
+        """Runs it, up to the first failure, with programs of `folder` in place of those of `built`."""
+        command = [_elsewhere(word, built, folder) for word in self.command]
+        if self.is_unit_test and not to_the_end:
+            command.append("--gtest_fail_fast")
+        if self.left_out:
+            command.append("--gtest_filter=-" + ":".join(self.left_out))
+        status, output = run_command(command, {**os.environ, **self.environment}, self.folder, seconds)
+        if status is None:
+            return Ended("hung", f"it has not ended after {seconds:.0f} s")
+        if self.passes:
+            return Ended("" if any(re.search(one, output) for one in self.passes) else "failed", output)
+        if status < 0 or status >= 128:
+            return Ended("crashed", output)
+        return Ended("failed" if status != 0 else "", output)
+
+
+def _elsewhere(word, built, folder):
+    if word == str(built):
+        return str(folder)
+    return str(folder / Path(word).name) if os.path.dirname(word) == str(built) else word
+
+
+def run_command(command, environment, folder, seconds):
+    """(status, what was printed); status None: it ran too long, and all that it started was ended."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+                          universal_newlines=True, cwd=folder, env=environment,
+                          start_new_session=True) as process:
+        try:
+            output, _ = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, ""
+        return process.returncode, output
+
+
+def what_failed(output):
+    """The first failed test that the output names, or its last line."""
+    failed = re.search(r"\[  FAILED  \] (\S+)", output)
+    lines = output.strip().splitlines()
+    return failed.group(1).rstrip(",") if failed else lines[-1][-200:] if lines else ""
+
+
+class Suite:
+    """The tests of a build folder, as far as their programs are built."""
+
+    def __init__(self, folder, root):
+        self.built = folder / "bin"
+        self.tests = {}
+        for layer in UNIT_TESTS:
+            name = f"simulator_{layer}_test"
+            self._add(Test(name, [str(self.built / name), "--gtest_brief=1"], {},
+                           root, [], (name,)))
+        listed = subprocess.run(["ctest", "--show-only=json-v1"], cwd=folder, check=True,
+                                stdout=subprocess.PIPE, universal_newlines=True)
+        wanted = {name for names in CTEST.values() for name in names}
+        for entry in json.loads(listed.stdout)["tests"]:
+            if entry["name"] not in wanted or "command" not in entry:
+                continue
+            properties = {one["name"]: one["value"] for one in entry["properties"]}
+            programs = IN_FOLDER.get(entry["name"]) or tuple(
+                Path(word).name for word in entry["command"]
+                if os.path.dirname(word) == str(self.built))
+            self._add(Test(entry["name"], entry["command"],
+                           dict(one.split("=", 1) for one in properties.get("ENVIRONMENT", [])),
+                           Path(properties["WORKING_DIRECTORY"]),
+                           properties.get("PASS_REGULAR_EXPRESSION", []), programs))
+
+    def _add(self, test):
+        if all((self.built / program).is_file() for program in test.programs):
+            self.tests[test.name] = test
+
+    @property
+    def missing(self):
+        """Names of tests whose programs aren't built."""
+        wanted = [f"simulator_{layer}_test" for layer in UNIT_TESTS]
+        wanted += [name for names in CTEST.values() for name in names]
+        return sorted(set(wanted) - set(self.tests))
+
+    @property
+    def programs(self):
+        return {program for test in self.tests.values() for program in test.programs}
+
+    def of_layer(self, layer):
+        """The tests that run on a mutant of that layer, those of its own first."""
+        names = [f"simulator_{one}_test" for one in UNIT_TESTS[layer]] + list(CTEST[layer])
+        return [self.tests[name] for name in names if name in self.tests]
+
+    def measure(self, workers, say):
+        """Runs all tests without a change, as many at once as mutants later. What fails so is left
+        out, and said."""
+        with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+            for test, ended in pool.map(self._without_change, list(self.tests.values())):
+                if not ended.how:
+                    continue
+                failed = test.is_unit_test and sorted(set(
+                    re.findall(r"^\[  FAILED  \] (\w+\.\w+(?:/\w+)?)", ended.output, re.M)))
+                if failed:
+                    test.left_out = tuple(failed)
+                    say("fails without any change and is left out: " + ", ".join(failed))
+                else:
+                    say(f"{test.name} {ended.how} without any change and is left out: "
+                        f"{what_failed(ended.output)}")
+                    del self.tests[test.name]
+
+    def _without_change(self, test):
+        begin = time.time()
+        ended = test.run(self.built, self.built, MOST_SECONDS, to_the_end=True)
+        test.seconds = time.time() - begin
+        return test, ended
+
+    def limit(self, test):
+        """Seconds that a test may take on a mutant."""
+        return max(LEAST_SECONDS, TIME_FACTOR * test.seconds)
