@@ -262,6 +262,8 @@ def parse():
     parser.add_argument("--seed", type=int, default=1, help="which ones (default: 1)")
     parser.add_argument("--only", default="", metavar="TEXT",
                         help="only mutants whose key (path, line, change) holds this")
+    parser.add_argument("--tests", default="", metavar="TEXT",
+                        help="only tests whose name holds this")
     parser.add_argument("--again", metavar="FILE",
                         help="those that survived in the run that wrote this file")
     parser.add_argument("--write", metavar="FILE", help="write a line of JSON for each mutant")
@@ -277,7 +279,7 @@ def main():
     folder = Path(arguments.build).resolve()
     if not (folder / "compile_commands.json").is_file():
         raise SystemExit(f"{folder} is no build folder: configure and build simulator_tests first.")
-    build, suite = Build(folder), Suite(folder, ROOT)
+    build, suite = Build(folder), Suite(folder, ROOT, arguments.tests)
     if suite.missing:
         print("not built, so not run: " + ", ".join(suite.missing), flush=True)
     mutants = select(arguments, sorted(build.compilations))

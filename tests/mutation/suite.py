@@ -120,8 +120,8 @@ def what_failed(output):
 class Suite:
     """The tests of a build folder, as far as their programs are built."""
 
-    def __init__(self, folder, root):
-        self.built = folder / "bin"
+    def __init__(self, folder, root, only=""):
+        self.built, self.only = folder / "bin", only
         self.tests = {}
         for layer in UNIT_TESTS:
             name = f"simulator_{layer}_test"
@@ -143,7 +143,8 @@ class Suite:
                            properties.get("PASS_REGULAR_EXPRESSION", []), programs))
 
     def _add(self, test):
-        if all((self.built / program).is_file() for program in test.programs):
+        if self.only in test.name and \
+                all((self.built / program).is_file() for program in test.programs):
             self.tests[test.name] = test
 
     @property
@@ -151,7 +152,7 @@ class Suite:
         """Names of tests whose programs aren't built."""
         wanted = [f"simulator_{layer}_test" for layer in UNIT_TESTS]
         wanted += [name for names in CTEST.values() for name in names]
-        return sorted(set(wanted) - set(self.tests))
+        return sorted({name for name in wanted if self.only in name} - set(self.tests))
 
     @property
     def programs(self):

@@ -148,9 +148,11 @@ void Binder::source_predicate(const ptx::Operand& operand) {
 }
 
 void Binder::address(const ptx::Operand& operand) {
-  const ptx::Operand& base =
-      operand.kind == Kind::address && !operand.elements.empty() ? operand.elements[0] : operand;
-  if (operand.kind == Kind::address) out.immediate += static_cast<int64_t>(operand.value);
+  if (operand.kind != Kind::address || operand.elements.empty())
+    refuse("has an operand without brackets where its form takes an address",
+           "write the address in brackets: [name + offset]");
+  const ptx::Operand& base = operand.elements[0];
+  out.immediate += static_cast<int64_t>(operand.value);
   constexpr size_t kAddressBytes = 8;
   switch (base.kind) {
     case Kind::reg: {

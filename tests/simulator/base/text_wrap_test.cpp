@@ -12,6 +12,24 @@ TEST(TextWrap, BreaksAtSpacesWithAHangingIndent) {
             "    aaaaaaaaaa bbbbbbbbbb\n      cccccccccc");
 }
 
+TEST(TextWrap, BreaksAtTheWidthAndNeverBelowThirtyColumns) {
+  // "aaaa aaaa ..." of five columns a word: of 40 columns eight words fill 39, of 45 nine fill 44,
+  // of 30 six fill 29 and of 29 six do as well; 24 hold five. Later lines lose two to the indent.
+  std::string text = "aaaa";
+  for (int i = 1; i < 12; ++i) text += " aaaa";
+  const auto first_line = [&](size_t width) {
+    const std::string wrapped = wrap_lines(text, width);
+    return wrapped.find('\n');
+  };
+  EXPECT_EQ(first_line(45), 44u);
+  EXPECT_EQ(first_line(44), 44u);
+  EXPECT_EQ(first_line(43), 39u);
+  for (const size_t width : {30, 29, 10, 1}) EXPECT_EQ(first_line(width), 29u) << width;
+  // A word that ends in column 30 fits the least width, one that ends in 31 does not.
+  EXPECT_EQ(wrap_lines("aaaa " + std::string(25, 'b'), 3), "aaaa " + std::string(25, 'b'));
+  EXPECT_EQ(wrap_lines("aaaa " + std::string(26, 'b'), 3), "aaaa\n  " + std::string(26, 'b'));
+}
+
 TEST(TextWrap, KeepsLinesThatFitAndEmptyOnes) {
   const std::string text = "short\n\n  indented line\n";
   EXPECT_EQ(wrap_lines(text, 40), text);

@@ -19,17 +19,19 @@ using exploration::Verdict;
 
 constexpr uint64_t kManyStates = 2'000'000;
 
-/// Threads' programs, one behind the other; every barrier is initialised before anything else.
+/// Threads' programs, one behind the other; every barrier with a count is initialised before
+/// anything else.
 SyncProgram program_of(const std::vector<int64_t>& counts,
                        const std::vector<std::vector<Step>>& threads) {
   SyncProgram program;
   std::vector<uint32_t> inits;
   for (size_t i = 0; i < counts.size(); ++i) {
     program.objects.push_back({"bar"});
+    if (counts[i] == 0) continue;
     Step init{.action = Action::init, .object = static_cast<uint32_t>(i), .amount = counts[i]};
-    if (i > 0) init.after = {static_cast<uint32_t>(i - 1)};
+    init.after = inits;
+    inits = {static_cast<uint32_t>(program.steps.size())};
     program.steps.push_back(init);
-    inits = {static_cast<uint32_t>(i)};
   }
   for (const std::vector<Step>& thread : threads) {
     std::vector<uint32_t> before = inits;
@@ -115,8 +117,9 @@ std::string text_of(const SyncProgram& program) {
   return text;
 }
 
-/// Threads of a few steps on one or two barriers.
-SyncProgram random_program(std::mt19937& random) {
+/// Threads of a few steps on one or two barriers. With `any_action` barriers may be initialised
+/// late and lose or gain arrivals for good.
+SyncProgram random_program(std::mt19937& random, bool any_action) {
   const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
   const uint32_t barriers = 1 + below(2);
   std::vector<int64_t> counts;
@@ -126,6 +129,11 @@ SyncProgram random_program(std::mt19937& random) {
     std::vector<int64_t> waited(barriers, 0);
     for (uint32_t steps = 1 + below(4); steps > 0; --steps) {
       const uint32_t object = below(barriers);
+      if (any_action && below(4) == 0) {
+        const Action action = below(2) == 0 ? Action::arrive_drop : Action::increment;
+        thread.push_back({.action = action, .object = object, .amount = 1});
+        continue;
+      }
       switch (below(6)) {
         case 0:
         case 1:
@@ -146,15 +154,25 @@ SyncProgram random_program(std::mt19937& random) {
       }
     }
   }
+  if (any_action && below(3) == 0) {
+    std::vector<Step>& thread = threads[below(static_cast<uint32_t>(threads.size()))];
+    const uint32_t place = below(static_cast<uint32_t>(thread.size()) + 1);
+    thread.insert(thread.begin() + place,
+                  {.action = Action::init, .object = 0, .amount = counts[0]});
+    counts[0] = 0;
+  }
   return program_of(counts, threads);
 }
 
-TEST(Exploration, FewerOrdersFindWhatAllOrdersFind) {
+class Orders : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Exploration, Orders, testing::Bool());
+
+TEST_P(Orders, FewerFindWhatAllFind) {
   std::mt19937 random(7);
   int wrong = 0, right = 0;
   uint64_t states = 0, all_states = 0;
   for (int i = 0; i < 6000; ++i) {
-    const SyncProgram program = random_program(random);
+    const SyncProgram program = random_program(random, GetParam());
     const Exploration few = explore(program, kManyStates);
     const Exploration all = explore(program, kManyStates, /*reduce=*/false);
     ASSERT_EQ(few.verdict == Verdict::proven, all.verdict == Verdict::proven)

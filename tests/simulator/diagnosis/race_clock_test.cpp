@@ -76,6 +76,76 @@ TEST(RaceClock, IsAMapOfEveryAgent) {
   }
 }
 
+/// What a cluster hands to others and gets back: foreign lanes and chains, against a map.
+TEST(RaceClock, ForeignAgentsAreAMapToo) {
+  std::mt19937 random(3);
+  const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
+  using Agent = std::array<uint64_t, 4>;  // cluster, whether a chain, warp or chain, lane
+  for (int run = 0; run < 300; ++run) {
+    // Neighbouring numbers of clusters, and warps and chains beyond one byte.
+    const std::array<uint64_t, 3> clusters = {4, 5, 6};
+    const std::array<uint32_t, 4> agents = {0, 1, 2, 300};
+    const uint64_t home = clusters[below(3)];
+    VectorClock clock;
+    std::map<Agent, Clock> plain;
+    const auto learn = [&](uint64_t cluster, bool is_chain, uint32_t agent, LaneMask lanes,
+                           Clock to) {
+      for (const int lane : is_chain ? lanes_of(1) : lanes_of(lanes)) {
+        Clock& known = plain[{cluster, is_chain, agent, static_cast<uint64_t>(lane)}];
+        known = std::max(known, to);
+      }
+    };
+    for (int step = 0; step < 20; ++step) {
+      const uint32_t agent = agents[below(4)];
+      const Clock to = 1 + below(6);
+      const LaneMask lanes = below(3) == 0   ? kAllLanes
+                             : below(2) == 0 ? lane_bit(static_cast<int>(below(32)))
+                                             : (random() & random()) | 0x80000001u;
+      const uint64_t cluster = clusters[below(3)];
+      switch (below(3)) {
+        case 0:
+          if (cluster == home) break;
+          clock.learn_foreign_lanes(cluster, agent, lanes, to);
+          learn(cluster, false, agent, lanes, to);
+          break;
+        case 1:
+          clock.learn_lanes(agent, lanes, to);
+          learn(home, false, agent, lanes, to);
+          break;
+        default:
+          clock.learn_chain(agent, to);
+          learn(home, true, agent, 1, to);
+      }
+    }
+    const auto check = [&](const VectorClock& one, uint64_t own, const char* what) {
+      for (const uint64_t cluster : clusters)
+        for (const uint32_t agent : agents)
+          for (Clock to = 1; to <= 6; ++to) {
+            LaneMask known = 0;
+            for (int lane = 0; lane < kWarpLanes; ++lane)
+              if (plain[{cluster, false, agent, static_cast<uint64_t>(lane)}] >= to)
+                known |= lane_bit(lane);
+            ASSERT_EQ(one.known(cluster != own, cluster, false, agent, to), known)
+                << what << ", warp " << agent << " of cluster " << cluster << ", clock " << to;
+            ASSERT_EQ(one.known(cluster != own, cluster, true, agent, to) != 0,
+                      (plain[{cluster, true, agent, 0}] >= to))
+                << what << ", chain " << agent << " of cluster " << cluster << ", clock " << to;
+          }
+    };
+    check(clock, home, "at home");
+    constexpr uint64_t kNobody = 99;
+    VectorClock abroad = clock.as_foreign(home);
+    check(abroad, kNobody, "abroad");
+    // It comes back to each of the clusters: what is of it is its own again, the rest stays
+    // foreign.
+    for (const uint64_t cluster : clusters) {
+      VectorClock back = abroad;
+      back.take_home(cluster);
+      check(back, cluster, "back");
+    }
+  }
+}
+
 /// One lane that has accessed bytes, and everything that it knew then.
 struct PlainAccess {
   uint32_t warp = 0;

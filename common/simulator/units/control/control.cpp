@@ -91,10 +91,11 @@ void bind_bad_target(Binder& binder) {
   binder.out.execute = handler;
 }
 
-void bind_exit(Binder& binder) { binder.out.execute = execute_exit; }
-void bind_trap(Binder& binder) { binder.out.execute = execute_trap; }
-void bind_breakpoint(Binder& binder) { binder.out.execute = execute_breakpoint; }
-void bind_nothing(Binder& binder) { binder.out.execute = execute_nothing; }
+template <auto handler, size_t operands = 0>
+void bind_plain(Binder& binder) {
+  binder.expect_count(operands, operands);
+  binder.out.execute = handler;
+}
 
 void bind_nanosleep(Binder& binder) {
   binder.expect_count(1, 1);
@@ -123,11 +124,11 @@ constexpr OpcodeRow jump_row(std::string_view base, BindFunction bind, std::stri
 
 constexpr OpcodeRow kRows[] = {
     row("bra", "[uni]", bind_branch, Effect::warp, costs::kBranch),
-    row("ret", "[uni]", bind_exit, Effect::cluster, costs::kBranch),
-    row("exit", "", bind_exit, Effect::cluster, costs::kBranch),
-    row("trap", "", bind_trap, Effect::warp, costs::kAlu),
-    row("brkpt", "", bind_breakpoint, Effect::warp, costs::kAlu),
-    row("pmevent", "[mask]", bind_nothing, Effect::lane, costs::kAlu),
+    row("ret", "[uni]", bind_plain<execute_exit>, Effect::cluster, costs::kBranch),
+    row("exit", "", bind_plain<execute_exit>, Effect::cluster, costs::kBranch),
+    row("trap", "", bind_plain<execute_trap>, Effect::warp, costs::kAlu),
+    row("brkpt", "", bind_plain<execute_breakpoint>, Effect::warp, costs::kAlu),
+    row("pmevent", "[mask]", bind_plain<execute_nothing, 1>, Effect::lane, costs::kAlu),
     row("nanosleep", "type=u32", bind_nanosleep, Effect::cluster, costs::kAlu),
     row("call", "[uni]", bind_device_call, Effect::cluster, costs::kBranch),
     // What is left of indirect calls and brx.idx when ptx::lower_jumps has replaced them.

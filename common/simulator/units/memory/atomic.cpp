@@ -156,7 +156,9 @@ void bind(Binder& binder, bool has_result) {
   if (detail.operation.function == nullptr)
     binder.refuse("combines an operation and a type that the PTX ISA does not define", "");
   const size_t first = has_result ? 1 : 0;
-  binder.expect_count(first + (detail.has_compare ? 3 : 2), first + (detail.has_compare ? 4 : 3));
+  const size_t policy = binder.modifiers.get("policy").empty() ? 0 : 1;
+  const size_t count = first + (detail.has_compare ? 3 : 2) + policy;
+  binder.expect_count(count, count);
   binder.address(binder.ptx_operand(first));
   const auto check_count = [&](size_t elements) {
     if (elements != detail.count)

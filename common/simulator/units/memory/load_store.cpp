@@ -423,8 +423,14 @@ AccessDetail access_of(Binder& binder, const ptx::Operand& address) {
   return detail;
 }
 
+/// Two operands, and with `.L2::cache_hint` a cache policy.
+void expect_operands(const Binder& binder) {
+  const size_t count = binder.modifiers.get("policy").empty() ? 2 : 3;
+  binder.expect_count(count, count);
+}
+
 void bind_load(Binder& binder) {
-  binder.expect_count(2, 3);  // the third is a cache policy
+  expect_operands(binder);
   const ptx::Operand& address = binder.ptx_operand(1);
   const AccessDetail detail = binder.detail(access_of(binder, address));
   binder.address(address);
@@ -440,7 +446,7 @@ void bind_load(Binder& binder) {
 }
 
 void bind_store(Binder& binder) {
-  binder.expect_count(2, 3);
+  expect_operands(binder);
   const ptx::Operand& address = binder.ptx_operand(0);
   const AccessDetail detail = binder.detail(access_of(binder, address));
   binder.address(address);
