@@ -25,7 +25,6 @@ import os
 import random
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,7 +36,6 @@ from suite import UNIT_TESTS, Suite, what_failed
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPLAINED = Path(__file__).resolve().with_name("explained.txt")
-FASTER_LINKER = ["-fuse-ld=gold"] if shutil.which("ld.gold") else []
 # A token that is replaced, and by what. Binary operators stand between blanks (clang-format sees to
 # it), which tells them from template brackets, pointers and references.
 _SWAPS = {
@@ -160,7 +158,7 @@ class Build:
             links = [line for line in listed.stdout.splitlines() if f" -o bin/{program} " in line]
             # "... && COMMAND && ...": what follows discovers the tests.
             command = next(part for part in links[-1].split(" && ") if f"-o bin/{program}" in part)
-            self.links[program] = self._without_launcher(command) + FASTER_LINKER
+            self.links[program] = self._without_launcher(command)
 
     @staticmethod
     def _without_launcher(command):

@@ -1,6 +1,8 @@
 /// \file
 /// What the reports of deadlock and livelock must name.
 #include <algorithm>
+#include <cstdint>
+#include <string>
 
 #include "tests/simulator/units/synchronisation.hpp"
 
@@ -246,6 +248,67 @@ TEST(Deadlock, EightRolesFitOnAScreen) {
   const Report report = expect_deadlock(body, 256, {"8 warps of k wait in 8 roles"});
   const std::string text = report.format();
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 40) << text;
+}
+
+TEST(Deadlock, OfManyRolesEightAreShown) {
+  // Ten warps, each at a wait of its own on the one barrier.
+  std::string body = with_barrier(1, "  shr.u32 %r11, %r0, 5;\n");
+  for (int k = 0; k < 10; ++k) {
+    const std::string n = std::to_string(k);
+    body += "  setp.ne.u32 %p4, %r11, " + n + ";\n  @%p4 bra NEXT" + n + ";\nWAIT" + n +
+            ":\n  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n  @!%p1 bra WAIT" + n +
+            ";\nNEXT" + n + ":\n";
+  }
+  const Report report = expect_deadlock(
+      body, 320, {"10 warps of k wait in 10 roles", "[8] warp 7 at", "and 2 more waiting roles"});
+  EXPECT_EQ(report.format().find("[9] warp 8"), std::string::npos) << report.format();
+}
+
+TEST(Deadlock, ArrivalsOfOneInstructionAreCountedPhaseByPhase) {
+  // Thread 0 goes four times around and arrives for 3 each time. Of a barrier for 6 that is two
+  // phases, each of 6; of one for 20 it is 12 of the first phase.
+  const auto body = [](int count) {
+    return with_barrier(count,
+                        "  @%p3 bra WAIT;\n  @!%p2 bra END;\n  mov.u32 %r5, 0;\n"
+                        "AGAIN:\n  mbarrier.arrive.shared::cta.b64 _, [bar], 3;\n"
+                        "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p4, %r5, 4;\n  @%p4 bra AGAIN;\n"
+                        "  bra END;\n"
+                        "WAIT:\n  nanosleep.u32 5000;\n"
+                        "FOREVER:\n"
+                        "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                        "  @!%p1 bra FOREVER;\nEND:\n");
+  };
+  expect_deadlock(body(20), 64,
+                  {"in phase 0: pending 8 of 20 arrivals",
+                   "12 arrivals by warp 0 at test.ptx:", "8 arrivals of 20 missing in phase 0"});
+  expect_fault(FaultKind::deadlock,
+               {"it is in phase 2: pending 6 of 6 arrivals", "in this phase: nobody",
+                "earlier phases had 6 arrivals at test.ptx:", "by warp 0 (last in phase 1)"},
+               [&] { run_body(body(6), 64, 4, hardware_settings()); });
+}
+
+TEST(Deadlock, EachWaitIsShownSinceItsOwnBeginning) {
+  // Warp 1 waits for the first barrier, which warp 0 completes after 20 us, then for the second. A
+  // loop around try_wait is one wait.
+  const Report report = expect_deadlock(
+      with_barrier(1,
+                   "  @%p2 mbarrier.init.shared::cta.b64 [bar+8], 1;\n"
+                   "  bar.sync 0;\n  @%p3 bra WAIT;\n"
+                   "  nanosleep.u32 20000;\n"
+                   "  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar];\n"
+                   "  bra END;\n"
+                   "WAIT:\n"
+                   "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n"
+                   "  @!%p1 bra WAIT;\n"
+                   "AGAIN:\n"
+                   "  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar+8], 0, 1000;\n"
+                   "  @!%p1 bra AGAIN;\nEND:\n"),
+      64, {"waits for phase 0 (parity 0) of mbarrier bar+8", ", since cycle "});
+  const std::string text = report.format();
+  const uint64_t since = std::stoull(text.substr(text.find(", since cycle ") + 14));
+  // 20 us at 1.965 GHz; two waits' worth of the limit of 1000 ns is no longer the same wait.
+  EXPECT_GT(since, 39'000u) << text;
+  EXPECT_LT(since, 41'000u) << text;
 }
 
 TEST(Deadlock, SameReportInEveryRun) {

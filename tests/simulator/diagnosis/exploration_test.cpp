@@ -274,6 +274,30 @@ TEST(Exploration, WhatACopyDoesLaterIsAStepOfItsOwn) {
                [&] { explore_body(body, 64); });
 }
 
+TEST(Exploration, LanesThatMeetHandOnWhatTheyHaveDone) {
+  // The init by lane 0 comes before what lane 1 does behind a __syncwarp, though lane 1 has done
+  // nothing before; its wait comes before what lane 2 does behind another one.
+  const auto lane = [](int number) {
+    return "  setp.eq.u32 %p2, %r0, " + std::to_string(number) + ";\n";
+  };
+  const std::string meet = "  bar.warp.sync -1;\n";
+  const std::string arrive = "  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar];\n";
+  const std::string text = explore_body(
+      lane(0) + "  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;\n" + meet + lane(1) + arrive +
+          "  @!%p2 bra MEET;\n" + wait_for("W", "bar", 0) + "MEET:\n" + meet + lane(2) + arrive +
+          meet + lane(1) + "  @!%p2 bra LEAVE;\n" + wait_for("V", "bar", 1) + "LEAVE:\n",
+      32);
+  EXPECT_NE(text.find("every order ends"), text.npos) << text;
+  // Without the second __syncwarp lane 2 may be early.
+  expect_fault(FaultKind::contract, {"in an order that this run has not taken"}, [&] {
+    explore_body(lane(0) + "  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;\n" + meet + lane(1) +
+                     arrive + "  @!%p2 bra LATER;\n" + wait_for("W", "bar", 0) +
+                     wait_for("V", "bar", 1) + "  bra LEAVE;\nLATER:\n  nanosleep.u32 20000;\n" +
+                     lane(2) + arrive + "LEAVE:\n",
+                 32);
+  });
+}
+
 TEST(Exploration, ABarrierUsedBeforeItsInitIsFound) {
   const std::string body =
       "  setp.eq.u32 %p2, %r0, 0;\n  setp.ge.u32 %p3, %r0, 32;\n  @%p3 bra SECOND;\n"

@@ -300,6 +300,45 @@ TEST(RaceShadow, FindsTheFirstRaceThatAListOfAllAccessesFinds) {
   EXPECT_GT(silent, 20);
 }
 
+/// Of more readers than a block keeps the first give way: a write races with each of the others.
+TEST(RaceShadow, KeepsTheLastTwentyReadersOfABlock) {
+  constexpr uint32_t kReaders = 30, kKept = 20;
+  for (uint32_t unknown = 0; unknown < kReaders; ++unknown) {
+    Threads threads(1, kReaders + 1);
+    AccessorTable accessors;
+    ByteShadow shadow(accessors);
+    const auto touch_of = [&](uint32_t warp, bool writes) {
+      Accessor accessor;
+      accessor.agent = warp;
+      accessor.warp = static_cast<uint16_t>(warp);
+      accessor.writes = writes;
+      Touch touch;
+      touch.number = accessors.number(accessor);
+      touch.accessor = &accessors[touch.number];
+      touch.clock = threads.now(origin_of(warp, 1));
+      touch.warp = warp;
+      touch.lanes = 1;
+      return touch;
+    };
+    View all_but_one;
+    for (uint32_t warp = 0; warp < kReaders; ++warp) {
+      View nothing;
+      Touch touch = touch_of(warp, false);
+      touch.view = &nothing;
+      shadow.check_and_add(8, 4, touch, [](const Conflict&) { ADD_FAILURE(); });
+      if (warp != unknown) all_but_one.generic.learn_lanes(warp, 1, touch.clock);
+    }
+    Touch write = touch_of(kReaders, true);
+    write.view = &all_but_one;
+    std::vector<uint32_t> found;
+    shadow.check(8, 4, write, [&](const Conflict& conflict) {
+      found.push_back(accessors[conflict.earlier.number()].agent);
+    });
+    EXPECT_EQ(found, unknown < kReaders - kKept ? std::vector<uint32_t>{}
+                                                : std::vector<uint32_t>{unknown});
+  }
+}
+
 TEST(RaceShadow, TakesAtMostTwelveBytesForEachByteInUse) {
   Threads threads(1, kWarps);
   AccessorTable accessors;

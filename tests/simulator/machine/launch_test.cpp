@@ -1,6 +1,8 @@
 /// \file
 /// Launches: what is refused, and that results do not depend on host threads.
 #include <algorithm>
+#include <numeric>
+#include <set>
 
 #include "tests/simulator/harness.hpp"
 
@@ -218,6 +220,70 @@ TEST(Launch, MoreCtasThanFitRunInTurn) {
   const std::string text = entry("", "nanosleep.u32 1000; ret;");
   const Cycle single = runner.run(text, one).cycles;
   EXPECT_EQ(runner.run(text, three).cycles, 3 * single);
+}
+
+/// The order in which the warps of a CTA come to the same instruction, having begun together.
+std::vector<uint32_t> order_of_warps(uint64_t seed) {
+  constexpr uint32_t kWarps = 16;
+  Runner runner(test_settings(seed));
+  const auto out = runner.buffer(std::vector<uint32_t>(kWarps + 1));  // behind them the count
+  runner.run(entry(".param .u64 out",
+                   ".reg .pred %p0;\n.reg .b32 %r<4>;\n.reg .b64 %d<3>;\n"
+                   "ld.param.u64 %d0, [out];\nmov.u32 %r0, %warpid;\n"
+                   "mov.u32 %r1, %laneid;\nsetp.eq.u32 %p0, %r1, 0;\n"
+                   "@%p0 atom.global.add.u32 %r2, [%d0+64], 1;\n"
+                   "mul.wide.u32 %d1, %r2, 4;\nadd.u64 %d0, %d0, %d1;\n"
+                   "@%p0 st.global.u32 [%d0], %r0;\nret;"),
+             threads(kWarps * 32), out);
+  return {out.data(), out.data() + kWarps};
+}
+
+TEST(Launch, SeedsShuffleWhatHappensAtOnce) {
+  std::vector<uint32_t> ascending(16);
+  std::iota(ascending.begin(), ascending.end(), 0u);
+  // Without a seed one after the other; with which they begin is left open.
+  std::vector<uint32_t> unshuffled = order_of_warps(0);
+  std::rotate(unshuffled.begin(), std::find(unshuffled.begin(), unshuffled.end(), 0u),
+              unshuffled.end());
+  EXPECT_EQ(unshuffled, ascending);
+  std::set<std::vector<uint32_t>> orders;
+  for (const uint64_t seed : {1, 2, 3, 4}) {
+    std::vector<uint32_t> order = order_of_warps(seed);
+    EXPECT_EQ(order, order_of_warps(seed));
+    std::rotate(order.begin(), std::find(order.begin(), order.end(), 0u), order.end());
+    orders.insert(order);
+    std::sort(order.begin(), order.end());
+    EXPECT_EQ(order, ascending);
+  }
+  orders.insert(ascending);
+  EXPECT_EQ(orders.size(), 5u);
+}
+
+TEST(Launch, AFaultOfOneClusterIsTheReportWhileAnotherWaitsForIt) {
+  // CTA 1 is at fault; CTA 0 looks at a word that CTA 1 would have written behind that, and
+  // changes nothing meanwhile.
+  Settings settings = test_settings();
+  settings.livelock_cycles = 20'000;
+  Runner runner(settings);
+  const auto out = runner.buffer(std::vector<uint32_t>(4));
+  expect_fault(FaultKind::contract, {"out of bounds", "CTA (1,0,0)"}, [&] {
+    runner.run(entry(".param .u64 out",
+                     ".reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %d<3>;\n"
+                     "ld.param.u64 %d0, [out];\nmov.u32 %r0, %ctaid.x;\n"
+                     "setp.eq.u32 %p0, %r0, 1;\n@%p0 bra WRITER;\n"
+                     "LOOK:\nld.acquire.gpu.global.u32 %r1, [%d0];\n"
+                     "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra LOOK;\nret;\n"
+                     "WRITER:\nst.global.u32 [%d0+4096], 1;\n"
+                     "st.release.gpu.global.u32 [%d0], 1;\nret;"),
+               grid(2, 1), out);
+  });
+}
+
+TEST(Launch, AddressSpaceThatCannotBeReservedIsSaid) {
+  Settings settings = test_settings();
+  settings.memory_bytes = size_t{1} << 60;
+  expect_fault(FaultCode::address_space_reservation, {"cannot reserve 1073741824 GB"},
+               [&] { Runner runner(settings); });
 }
 
 }  // namespace

@@ -134,8 +134,8 @@ TEST(Lexer, KnowsSpecialRegisters) {
         "%dynamic_smem_size", "%lanemask_lt", "%is_explicit_cluster"}) {
     EXPECT_TRUE(is_special_register(name)) << name;
   }
-  for (const char* name : {"%r1", "%tid.q", "%laneid.x", "%envreg32", "%envreg", "%pm8", "%pm_64",
-                           "%envreg01", "tid.x", "%SP", "%tidx"}) {
+  for (const char* name : {"%r1", "%tid.q", "%laneid.x", "%envreg32", "%envreg", "%pm8", "%pm8_64",
+                           "%pm_64", "%envreg01", "tid.x", "%SP", "%tidx"}) {
     EXPECT_FALSE(is_special_register(name)) << name;
   }
 }
@@ -146,8 +146,8 @@ TEST(Lexer, TellsOpcodesBySpelling) {
         "cp.async.cg.shared.global", "mbarrier.try_wait.parity.shared::cta.b64"}) {
     EXPECT_TRUE(looks_like_opcode(word)) << word;
   }
-  for (const char* word :
-       {"", "%r1", "$L__BB0_1", "_", "Add.s32", "add..s32", "add.", "add:x", "1a"}) {
+  for (const char* word : {"", "%r1", "$L__BB0_1", "_", "Add.s32", "add..s32", "add.", "add:x",
+                           "1a", "add::", "add::x:", "add:::x"}) {
     EXPECT_FALSE(looks_like_opcode(word)) << word;
   }
 }

@@ -355,6 +355,10 @@ TEST(Names, LongTemplateArgumentsGiveWay) {
   std::string many = "_Z6kernelI";
   for (int i = 0; i < 60; ++i) many += "Li7E";
   EXPECT_EQ(readable_name(many + "Evi"), "kernel<...>");
+  // Operators are no brackets; what stands behind them may be.
+  const std::string long_list = "I" + std::string(130, 'f') + "E";
+  EXPECT_EQ(readable_name("_ZN1SltI5tuple" + long_list + "EEvT_"), "S::operator< <tuple<...>>");
+  EXPECT_EQ(readable_name("_ZN1SptI5tuple" + long_list + "EEvT_"), "S::operator-><tuple<...>>");
   // A variable of a function keeps its name.
   EXPECT_EQ(readable_name("_ZZ6kernelILi1EEvvE4slot"), "kernel<1>()::slot");
 }
@@ -365,18 +369,30 @@ TEST(Locations, FallBackToTheTextsLine) {
 }
 
 TEST(Types, KnowTheirNamesAndSizes) {
-  for (const char* name :
-       {"pred", "b8", "u16", "s32", "f64", "b128", "e4m3x2", "ue8m0x2", "bf16x2"}) {
-    EXPECT_STREQ(type_name(type_from_name(name)), name);
+  struct Known {
+    const char* name;
+    size_t bytes;
+    char kind;  ///< b: untyped bits, u, s: integers, f: floating point (PTX ISA, "Types")
+  };
+  // A pair of 8-bit elements is 16 bits, a pair of 4-bit elements 8; 6-bit ones are padded to 8.
+  constexpr Known kKnown[] = {
+      {"pred", 0, 'b'},   {"b8", 1, 'b'},     {"b16", 2, 'b'},     {"b32", 4, 'b'},
+      {"b64", 8, 'b'},    {"b128", 16, 'b'},  {"u8", 1, 'u'},      {"u16", 2, 'u'},
+      {"u32", 4, 'u'},    {"u64", 8, 'u'},    {"s8", 1, 's'},      {"s16", 2, 's'},
+      {"s32", 4, 's'},    {"s64", 8, 's'},    {"f16", 2, 'f'},     {"f16x2", 4, 'f'},
+      {"bf16", 2, 'f'},   {"bf16x2", 4, 'f'}, {"tf32", 4, 'f'},    {"f32", 4, 'f'},
+      {"f64", 8, 'f'},    {"e4m3x2", 2, 'f'}, {"e5m2x2", 2, 'f'},  {"e2m3x2", 2, 'f'},
+      {"e3m2x2", 2, 'f'}, {"e2m1x2", 1, 'f'}, {"ue8m0x2", 2, 'f'}, {"u16x2", 4, 'u'},
+      {"s16x2", 4, 's'},  {"f32x2", 8, 'f'}};
+  for (const Known& known : kKnown) {
+    const ScalarType type = type_from_name(known.name);
+    EXPECT_STREQ(type_name(type), known.name);
+    EXPECT_EQ(size_bytes(type), known.bytes) << known.name;
+    EXPECT_EQ(is_signed(type), known.kind == 's') << known.name;
+    EXPECT_EQ(is_float(type), known.kind == 'f') << known.name;
   }
   EXPECT_EQ(type_from_name("u7"), ScalarType::none);
   EXPECT_EQ(type_from_name("none"), ScalarType::none);
-  EXPECT_EQ(size_bytes(ScalarType::b128), 16u);
-  EXPECT_EQ(size_bytes(ScalarType::pred), 0u);
-  EXPECT_EQ(size_bytes(ScalarType::e2m1x2), 1u);
-  EXPECT_TRUE(is_signed(ScalarType::s16));
-  EXPECT_FALSE(is_signed(ScalarType::u16));
-  EXPECT_TRUE(is_float(ScalarType::bf16));
 }
 
 }  // namespace

@@ -149,6 +149,34 @@ TEST(ParseErrors, InTheHeader) {
   }
 }
 
+TEST(ParseErrors, NewerVersionsAreRefused) {
+  const auto read = [](const std::string& version) {
+    (void)parse(".version " + version + "\n.target sm_100a\n.address_size 64\n", "m");
+  };
+  for (const char* version : {"10.0", "11.3"}) {
+    try {
+      read(version);
+      ADD_FAILURE() << version;
+    } catch (const SimulationError& error) {
+      EXPECT_EQ(error.report().kind(), FaultKind::unsupported);
+      EXPECT_NE(error.report().what.find("PTX " + std::string(version)), std::string::npos);
+    }
+  }
+  for (const char* version : {"8.0", "9.9"}) EXPECT_NO_THROW(read(version)) << version;
+}
+
+TEST(ParseErrors, OfALongLineThePartAroundTheFaultIsShown) {
+  // 160 bytes: 80 before the fault, which is the second name, and 80 from there on.
+  const std::string before(200, 'x'), after(300, 'y');
+  EXPECT_EQ(report_of(".global .u32 " + before + " " + after + ";\n").where,
+            "test.ptx:4: `" + before.substr(0, 79) + " " + after.substr(0, 80) + "`");
+  // Where less is left before or behind it, less is shown.
+  EXPECT_EQ(report_of(".global .u32 a " + after + ";\n").where,
+            "test.ptx:4: `" + (".global .u32 a " + after).substr(0, 160) + "`");
+  EXPECT_EQ(report_of(".global .u32 " + before + " b;\n").where,
+            "test.ptx:4: `" + before.substr(0, 79) + " b;`");
+}
+
 TEST(ParseErrors, ShowTheOffendingLineAndNothingUnprintable) {
   const Report report = report_of(".visible .entry k()\n{\n\tfoo.bar\t%x, \xc3\xa4;\n}\n");
   EXPECT_EQ(report.where, "test.ptx:6: `foo.bar %x, ??;`");

@@ -237,6 +237,15 @@ TEST(Levels, ACopyIntoACtaThatHasEnded) {
   }
 }
 
+TEST(Levels, AMulticastToACtaThatHasEnded) {
+  const std::string body =
+      "  setp.eq.u32 %p1, %r3, 1;\n  @%p1 ret;\n  nanosleep.u32 4000;\n  mov.u16 %rs1, 3;\n"
+      "  @%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%r1], [%rd3], 16, [%r2], %rs1;\n  nanosleep.u32 4000;\n";
+  expect_isa_fault({"CTA rank 1", "has exited", "keep all CTAs of the cluster alive"},
+                   [&] { run_copies(body, 2, test_settings()); });
+}
+
 TEST(Levels, ANonBulkCopyIntoACtaThatHasEnded) {
   const std::string body = "  cp.async.ca.shared.global [%r1], [%rd3], 16;\n";
   const Report report =

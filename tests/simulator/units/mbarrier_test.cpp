@@ -302,6 +302,22 @@ TEST(MbarrierWait, LanesWithDifferentBarriersGetTheirOwnResults) {
   EXPECT_EQ(run_body(body, 32, 32), expected);
 }
 
+TEST(MbarrierWait, LanesThatTestDifferentBarriersDoNotWait) {
+  // No phase ever completes; test_wait answers, try_wait waits for its limit.
+  const std::string body =
+      "  setp.eq.u32 %p2, %r0, 0;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [bar+8], 1;\n"
+      "  bar.sync 0;\n"
+      "  and.b32 %r5, %r0, 1;\n  shl.b32 %r5, %r5, 3;\n  add.u32 %r5, %r1, %r5;\n"
+      "  mov.u64 %rd5, %clock64;\n"
+      "  mbarrier.test_wait.parity.shared::cta.b64 %p1, [%r5], 0;\n"
+      "  mov.u64 %rd6, %clock64;\n  sub.u64 %rd6, %rd6, %rd5;\n  cvt.u32.u64 %r6, %rd6;\n"
+      "  selp.u32 %r6, 0xffff, %r6, %p1;\n" +
+      store_by_thread("%r6");
+  for (const uint32_t cycles : run_body(body, 32, 32)) EXPECT_LT(cycles, 200u);
+}
+
 TEST(MbarrierWait, LanesWithDifferentBarriersSuspendUntilOneCompletes) {
   const std::string body =
       "  setp.eq.u32 %p2, %r0, 0;\n"

@@ -147,6 +147,25 @@ TEST(Move, GenericAddressesNameTheirSpace) {
     for (size_t a = 0; a < 5; ++a)
       EXPECT_EQ(in_space(spaces[s], addresses[a]), s == a ? 1u : 0u)
           << spaces[s] << ": " << addresses[a];
+  // Between the windows everything is global, whether or not something has been allocated there.
+  for (const std::string& space : spaces)
+    EXPECT_EQ(in_space(space, "mov.u64 %l1, 0x500000000000;"), space == "global" ? 1u : 0u)
+        << space;
+}
+
+TEST(Move, LocalAddressesToGenericAndBack) {
+  const auto back = run_grid(
+      ".local .align 8 .b8 first[16], depot[16];\n"
+      "mov.u64 %l0, depot; cvta.local.u64 %l1, %l0; setp.ne.u64 %p1, %l0, %l1;\n"
+      "cvta.to.local.u64 %l2, %l1; setp.eq.and.u64 %p1, %l2, %l0, %p1; selp.u32 %d, 1, 0, %p1;",
+      threads(32), 32);
+  EXPECT_EQ(back[0], 1u);
+}
+
+TEST(Move, APredicateFromASpecialRegister) {
+  const std::string body = "mov.pred %p1, %is_explicit_cluster; selp.u32 %d, 1, 0, %p1;";
+  EXPECT_EQ(run_grid(body, threads(32), 32), std::vector<U32>(32, 0));
+  EXPECT_EQ(run_grid(body, grid(2, 32, 2), 64), std::vector<U32>(64, 1));
 }
 
 TEST(Move, Refusals) {

@@ -174,6 +174,19 @@ TEST(PackedConversion, ScalesArePowersOfTwo) {
     EXPECT_EQ(up[i], expect_up[i] << 8 | 127) << a[i];
     EXPECT_EQ(finite[i], 127 << 8 | expect_finite[i]) << a[i];
   }
+  // Whatever lies above a power of two is rounded up, its last bit too; below half of the smallest
+  // normal number nothing is.
+  const std::vector<float> near{0x1.000002p0f,    0x1.fffffep0f,    0x1.000002p-126f, 0x1p-126f,
+                                0x1.fffffcp-127f, 0x1.000004p-127f, 0x1.fffff8p-128f, 0x1p-149f,
+                                0x1.fffffep127f,  0x1p127f};
+  const std::vector<U32> expect_near_down{127, 127, 1, 1, 0, 0, 0, 0, 254, 254};
+  const std::vector<U32> expect_near_up{128, 128, 2, 1, 1, 1, 0, 0, 255, 254};
+  const auto near_down = evaluate<U16>("cvt.rz.ue8m0x2.f32 %d, %a, 1.0;", near);
+  const auto near_up = evaluate<U16>("cvt.rp.ue8m0x2.f32 %d, %a, 1.0;", near);
+  for (size_t i = 0; i < near.size(); ++i) {
+    EXPECT_EQ(near_down[i] >> 8, expect_near_down[i]) << near[i];
+    EXPECT_EQ(near_up[i] >> 8, expect_near_up[i]) << near[i];
+  }
   EXPECT_EQ(evaluate<U16>("cvt.rp.ue8m0x2.bf16x2 %d, %a;", std::vector<U32>{0x3fc03f80})[0],
             128 << 8 | 127);
   std::vector<U16> codes;

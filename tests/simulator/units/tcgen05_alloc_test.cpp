@@ -193,6 +193,17 @@ TEST(Tcgen05AllocFaults, ColumnCounts) {
         "  @%p1 bra DONE;\n" + alloc("slot", columns) + "DONE:\n");
 }
 
+TEST(Tcgen05AllocFaults, TheAddressGoesToTheOwnCta) {
+  expect_contract({"writes its address into another CTA's shared memory"},
+                  "  .reg .b64 %g;\n  .reg .b32 %peer;\n  mov.u32 %peer, %cluster_ctarank;\n"
+                  "  xor.b32 %peer, %peer, 1;\n"
+                  "  mov.u64 %g, slot;\n  cvta.shared.u64 %g, %g;\n"
+                  "  mapa.u64 %g, %g, %peer;\n  @%p1 bra DONE;\n"
+                  "  tcgen05.alloc.cta_group::1.sync.aligned.b32 [%g], 32;\nDONE:\n"
+                  "  barrier.cluster.arrive.aligned;\n  barrier.cluster.wait.aligned;\n",
+                  grid(2, 64, 2));
+}
+
 TEST(Tcgen05AllocFaults, LeakAtExit) {
   expect_contract({"CUDA_ERROR_TENSOR_MEMORY_LEAK", "columns 0-63", "warp 0"},
                   "  @%p1 bra DONE;\n" + alloc("slot", 64) + "DONE:\n");

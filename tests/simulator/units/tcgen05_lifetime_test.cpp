@@ -144,6 +144,27 @@ TEST(Tcgen05Lifetime, OtherColumnsMayBeInUse) {
            dealloc()}));
 }
 
+TEST(Tcgen05Lifetime, NeighbouringColumnsMayBeInUse) {
+  // The second allocation is columns 64 to 95. A copy into 60 to 63 is none of its columns, one
+  // into 64 to 67 none of the first's; columns 63 and 64 belong to one each.
+  const std::string second =
+      "  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [image+1020], 32;\n"
+      "  ld.shared.b32 %r3, [image+1020];\n";
+  const auto copy_to = [](int column) {
+    return "  add.u32 %r4, %tmem, " + std::to_string(column) +
+           ";\n  @%lane0 tcgen05.cp.cta_group::1.32x128b.warpx4 [%r4], %desc;\n";
+  };
+  const std::string free_second = "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 32;\n";
+  EXPECT_NO_THROW(run({second + copy_to(60) + kCommit + free_second + kWait + dealloc()}));
+  EXPECT_NO_THROW(run({second + copy_to(64) + kCommit + dealloc() + kWait + free_second}));
+  for (const int column : {61, 63})
+    expect_fault(FaultKind::contract, {"deallocates columns 64-95", "tcgen05.cp"}, [&] {
+      run({second + copy_to(column) + kCommit + free_second + kWait + dealloc()});
+    });
+  expect_fault(FaultKind::contract, {"deallocates columns 0-63", "tcgen05.cp"},
+               [&] { run({second + copy_to(63) + kCommit + dealloc() + kWait + free_second}); });
+}
+
 TEST(Tcgen05Lifetime, CommitByAllLanes) {
   const std::string commit =
       "  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%bar];\n";

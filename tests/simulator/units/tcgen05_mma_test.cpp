@@ -237,6 +237,67 @@ TEST(Tcgen05Mma, LeavesDisabledLanesAsTheyAre) {
     }
 }
 
+/// One MMA of a sequence: D's first column, whether it adds to what is there, the lanes that stay
+/// as they are, by which power of two D is divided before.
+struct Link {
+  uint32_t column = 0;
+  bool adds = true;
+  bool leaves_lanes = false;
+  uint32_t shift = 0;
+};
+
+TEST(Tcgen05Mma, EachMmaOfASequenceDoesItsOwn) {
+  constexpr uint32_t kN = 16, kColumns = 2 * kN, kDisabled = 0x80ff0001;
+  const std::vector<Link> sequences[] = {
+      {{0}, {kN}},
+      {{0}, {0}, {kN}, {0}},
+      {{0, true, true}, {0}},
+      {{0}, {0, true, true}, {0}},
+      {{0, true, true}, {0, true, true}, {kN}},
+      {{0}, {0, false}, {0}},
+      {{0, false}, {0, false, true}, {0}},
+      {{0}, {0, true, false, 2}, {0}},
+      {{0, true, false, 1}, {0}, {kN, true, false, 3}, {kN}},
+      {{0}, {8}, {0}},  // D of the second overlaps that of the first
+  };
+  std::mt19937 random(9);
+  const auto [a, b, image] = random_operands(random, {kBf16, false, Pattern::b32, 128, 16, 0, {}},
+                                             {kBf16, false, Pattern::b32, kN, 16, 8192, {}});
+  for (size_t s = 0; s < std::size(sequences); ++s) {
+    MmaProgram program;
+    program.columns = kColumns;
+    program.issue = "  mov.b32 %r2, " + std::to_string(kDisabled) +
+                    ";\n  setp.ne.u32 %p5, 0, 0;\n  setp.eq.u32 %p6, 0, 0;\n";
+    for (const Link& link : sequences[s])
+      program.issue += "  add.u32 %r3, %tmem, " + std::to_string(link.column) +
+                       ";\n  tcgen05.mma.cta_group::1.kind::f16 [%r3], %a, %b, %idesc, " +
+                       (link.leaves_lanes ? "{%r2, %r2, %r2, %r2}, " : "") +
+                       (link.adds ? "%p6" : "%p5") +
+                       (link.shift != 0 ? ", " + std::to_string(link.shift) : "") + ";\n";
+    const auto before = random_tensor_memory(1, kColumns, random);
+    const auto after = run_mma(program, image, before, a.descriptor(), b.descriptor(),
+                               instruction_descriptor(kBf16, kBf16, 1, 128, kN), true);
+    for (uint32_t row = 0; row < 128; ++row) {
+      std::vector<double> expected(kColumns);
+      for (uint32_t column = 0; column < kColumns; ++column)
+        expected[column] = std::bit_cast<float>(before[column * kTmemLanes + row]);
+      for (const Link& link : sequences[s]) {
+        if (link.leaves_lanes && (kDisabled >> row % 32 & 1u) != 0) continue;
+        for (uint32_t column = 0; column < kN; ++column) {
+          double sum =
+              link.adds ? std::ldexp(expected[link.column + column], -static_cast<int>(link.shift))
+                        : 0;
+          for (uint32_t i = 0; i < 16; ++i) sum += a.value(row, i) * b.value(column, i);
+          expected[link.column + column] = sum;
+        }
+      }
+      for (uint32_t column = 0; column < kColumns; ++column)
+        ASSERT_NEAR(std::bit_cast<float>(after[column * kTmemLanes + row]), expected[column], 2e-3)
+            << "sequence " << s << ", row " << row << ", column " << column;
+    }
+  }
+}
+
 TEST(Tcgen05Mma, ScalesInputDByAPowerOfTwoAndNegatesProducts) {
   std::mt19937 random(6);
   constexpr uint32_t kN = 16;

@@ -3,6 +3,7 @@
 /// ("Tensors").
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -353,6 +354,85 @@ TEST(TensorBox, InterleaveMovesOneSliceOfChannels) {
   a.element_strides = {2, 1, 1};
   EXPECT_EQ(loaded_chunks(a, {0, 1, 1}, 9),
             (std::vector<int>{320, 322, 324, 326, 328, 330, 332, 334, 576}));
+}
+
+/// Boxes of an interleaved map whose pixels are `step` apart: 16 bytes of every pixel of one slice
+/// of channels, in two rows.
+TEST(TensorBox, InterleavedBoxesTakeEveryNthPixelInsideOfTheTensor) {
+  constexpr uint32_t kPixels = 32, kSlices = 8, kRows = 3, kSliceBytes = 1024, kRowBytes = 4096;
+  struct Place {
+    uint32_t step;
+    int32_t pixel, slice, row;
+  };
+  for (const Place& p : {Place{2, 0, 1, 1}, Place{2, 20, 0, 0}, Place{2, 28, 1, 1},
+                         Place{3, 30, 3, 2}, Place{3, 2, 2, 1}, Place{4, 31, 0, 2}}) {
+    Case c;
+    c.map.interleave = TensorMapInterleave::bytes16;
+    c.map.type = TensorMapType::u32;
+    c.map.extents = {kPixels, kSlices, kRows};
+    c.map.strides = {kSliceBytes, kRowBytes};
+    c.map.box = {16, 2, 2};
+    c.map.element_strides = {p.step, 1, 1};
+    c.coordinates = {p.pixel, p.slice, p.row};
+    c.global.resize(size_t{kRows} * kRowBytes);
+    std::mt19937 random(p.step);
+    for (std::byte& byte : c.global) byte = static_cast<std::byte>(random());
+    const TensorBox box = box_of(c);
+    // What lies in shared memory, chunk by chunk, and where in the tensor; -1: outside.
+    std::vector<int64_t> places;
+    const uint32_t columns = (16 + p.step - 1) / p.step;
+    for (int32_t row = p.row; row < p.row + 2; ++row)
+      for (uint32_t i = 0; i < columns; ++i) {
+        const uint32_t x = static_cast<uint32_t>(p.pixel) + i * p.step;
+        const bool inside = x < kPixels && row < int32_t{kRows};
+        places.push_back(inside ? row * int64_t{kRowBytes} + p.slice * int64_t{kSliceBytes} + x * 16
+                                : -1);
+      }
+    std::vector<std::byte> shared(places.size() * 16 + 64);
+    for (std::byte& byte : shared) byte = static_cast<std::byte>(random());
+    std::vector<std::byte> staged;
+    box.read_shared(shared.data(), 0, staged);
+
+    const std::vector<std::byte> before = c.global;
+    std::vector<std::byte> stored = before, added = before;
+    std::vector<bool> touched(before.size(), false);
+    for (size_t k = 0; k < places.size(); ++k) {
+      if (places[k] < 0) continue;
+      const auto at = static_cast<size_t>(places[k]);
+      std::copy_n(shared.begin() + static_cast<std::ptrdiff_t>(16 * k), 16,
+                  stored.begin() + places[k]);
+      for (size_t i = 0; i < 16; ++i) touched[at + i] = true;
+      for (size_t i = 0; i < 16; i += sizeof(uint32_t)) {
+        uint32_t sum = 0, term = 0;
+        std::memcpy(&sum, &before[at + i], sizeof sum);
+        std::memcpy(&term, &shared[16 * k + i], sizeof term);
+        sum += term;
+        std::memcpy(&added[at + i], &sum, sizeof sum);
+      }
+    }
+    std::vector<bool> listed(before.size(), false);
+    for (const TensorBox::Range& range : box.global_rows())
+      for (uint64_t i = 0; i < range.size_bytes; ++i)
+        listed.at(range.address - c.map.address + i) = true;
+    EXPECT_EQ(listed, touched) << "pixel " << p.pixel << ", step " << p.step;
+
+    std::vector<std::byte> loaded(shared.size(), std::byte{0xee});
+    box.load({loaded.data()}, 0);
+    for (size_t k = 0; k < places.size(); ++k)
+      for (size_t i = 0; i < 16; ++i)
+        ASSERT_EQ(loaded[16 * k + i],
+                  places[k] < 0 ? std::byte{} : before[static_cast<size_t>(places[k]) + i])
+            << "chunk " << k << ", pixel " << p.pixel << ", step " << p.step;
+    for (size_t i = 16 * places.size(); i < loaded.size(); ++i)
+      ASSERT_EQ(loaded[i], std::byte{0xee});
+
+    box.store(staged);
+    EXPECT_EQ(c.global, stored) << "pixel " << p.pixel << ", step " << p.step;
+    c.global = before;
+    ASSERT_EQ(reinterpret_cast<uint64_t>(c.global.data()), c.map.address);
+    box.reduce(staged, Reduction::add);
+    EXPECT_EQ(c.global, added) << "pixel " << p.pixel << ", step " << p.step;
+  }
 }
 
 TEST(TensorBox, InterleaveOf32BytesWithItsSwizzle) {

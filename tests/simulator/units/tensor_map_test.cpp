@@ -103,6 +103,34 @@ const Condition kConditions[] = {
     {"Box256", [](A& a) { a.box[1] = 256; }, nullptr},
     {"Box257", [](A& a) { a.box[1] = 257; }, "boxDim[1] is 257"},
     {"BoxAboveExtent", [](A& a) { a.box[2] = 16; }, nullptr},
+    // 228 KiB are 233472 bytes: 256 * 228 * 2 elements of two bytes fit, 120 * 139 * 7 do not.
+    {"BoxOfTheSharedMemory",
+     [](A& a) {
+       a.swizzle = TensorMapSwizzle::none;
+       a.box = {256, 228, 2};
+     },
+     nullptr},
+    {"BoxALittleAboveSharedMemory",
+     [](A& a) {
+       a.swizzle = TensorMapSwizzle::none;
+       a.box = {120, 139, 7};
+     },
+     "more than the shared memory"},
+    // Without interleaving the innermost elementStride is not used; those of other dimensions are.
+    {"BoxWithAnInnerStrideAboveSharedMemory",
+     [](A& a) {
+       a.swizzle = TensorMapSwizzle::none;
+       a.element_strides = {2, 1, 1};
+       a.box = {256, 229, 2};
+     },
+     "more than the shared memory"},
+    {"BoxWithAnOuterStride",
+     [](A& a) {
+       a.swizzle = TensorMapSwizzle::none;
+       a.element_strides = {1, 2, 1};
+       a.box = {256, 229, 2};
+     },
+     nullptr},
     {"BoxAboveSharedMemory",
      [](A& a) {
        a.box = {256, 255, 2};

@@ -229,6 +229,80 @@ TEST(Wgmma, DescriptorsThatAreNoneAndOperandsOutside) {
   expect_refused({.a_bits = "0x0000000800403000"}, {"out of bounds: A of 64 rows"});
 }
 
+/// What decoding an instruction is refused with; "" where it is taken. %f, %h, %p, %r, %rd are
+/// there.
+std::string refusal(const std::string& instruction) {
+  Device device(hopper_settings(), all_units());
+  std::string text = entry("",
+                           ".reg .f32 %f<8>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n"
+                           ".reg .pred %p<4>;\nwgmma.fence.sync.aligned;\n" +
+                               instruction +
+                               ";\nwgmma.commit_group.sync.aligned;\n"
+                               "wgmma.wait_group.sync.aligned 0;\nret;");
+  text.replace(text.find("sm_100a"), 7, "sm_90a");
+  try {
+    (void)device.kernel(device.load(text, "test.ptx"), "k");
+  } catch (const SimulationError& error) {
+    return error.report().what;
+  }
+  return "";
+}
+
+TEST(Wgmma, OperandsThatAFormTakes) {
+  struct Row {
+    const char* instruction;  ///< behind "wgmma.mma_async."
+    const char* refusal;      ///< a part; "": it is taken
+  };
+  constexpr const char* kHalf = "sync.aligned.m64n8k16.f32.f16.f16 ";
+  constexpr const char* kBytes = "sync.aligned.m64n8k32.f32.e4m3.e5m2 ";
+  constexpr const char* kSparse = "sp.sync.aligned.m64n8k32.f32.bf16.bf16 ";
+  constexpr const char* kSparseBytes = "sp.sync.aligned.m64n8k64.f32.e4m3.e4m3 ";
+  constexpr const char* kIntegers = "sync.aligned.m64n8k32.s32.s8.u8 ";
+  const struct {
+    const char* opcode;
+    std::vector<Row> rows;
+  } tables[] = {
+      {kHalf,
+       {{"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, -1, 1, 0", ""},
+        {"{%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, %rd1, %p1, 1, 1, 1", ""},
+        {"{%f0,%f1,%f2}, %rd0, %rd1, %p1, 1, 1, 0, 0", "has 3 registers of D; N = 8 takes 4"},
+        {"{%f0,%f1,%f2,%f3,%f4}, %rd0, %rd1, %p1, 1, 1, 0, 0", "has 5 registers of D"},
+        {"{%f0,%f1,%f2,%f3}, {%r0,%r1,%r2}, %rd1, %p1, 1, 1, 0", "not of four registers"},
+        {"{%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, %rd1, %p1, 1, 1, 0, 0", "does not take"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 0, 1, 0, 0", "imm-scale-a 0; allowed are 1 and -1"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, 2, 0, 0", "imm-scale-b 2"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, 1, 2, 0", "imm-trans-a 2"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, 1, 0, -1", "imm-trans-b -1"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, 1, 0", "too few"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, 1, 0, 0, 0", "does not take"}}},
+      {kBytes,
+       {{"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, 1", ""},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1, 1, 0, 0", "does not take"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %p1, 1", "too few"}}},
+      {kSparse,
+       {{"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %r4, 0, %p1, 1, 1, 0, 0", ""},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %r4, 1, %p1, 1, 1, 0, 0", ""},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %r4, 2, %p1, 1, 1, 0, 0",
+         "selector 2; allowed are 0 to 1"},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %r4, -1, %p1, 1, 1, 0, 0", "selector -1"}}},
+      {kSparseBytes,
+       {{"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %r4, 0, %p1, 1, 1", ""},
+        {"{%f0,%f1,%f2,%f3}, %rd0, %rd1, %r4, 1, %p1, 1, 1", "selector 1; allowed are 0 to 0"}}},
+      {kIntegers,
+       {{"{%r0,%r1,%r2,%r3}, %rd0, %rd1, %p1", ""},
+        {"{%r0,%r1,%r2,%r3}, %rd0, %rd1, %p1, 1, 1", "does not take"}}}};
+  for (const auto& table : tables)
+    for (const Row& row : table.rows) {
+      const std::string got =
+          refusal("wgmma.mma_async." + std::string(table.opcode) + row.instruction);
+      if (*row.refusal == '\0')
+        EXPECT_EQ(got, "") << table.opcode << row.instruction;
+      else
+        EXPECT_NE(got.find(row.refusal), std::string::npos)
+            << table.opcode << row.instruction << ": " << got;
+    }
+}
+
 TEST(Wgmma, IsNotOnABlackwell) {
   expect_fault(FaultKind::unsupported, {"sm_90a", "b200"}, [] { run({}, test_settings()); });
 }

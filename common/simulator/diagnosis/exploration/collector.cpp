@@ -37,7 +37,14 @@ Step& Collector::act(Action action, uint32_t object, int64_t amount, const Origi
 }
 
 void Collector::join(const Origin& origin) {
-  if (last_of(origin).size() > 1) act(Action::join, 0, 0, origin);
+  const WarpSteps& warp = warps_[{origin.cta_rank, origin.warp}];
+  const uint32_t first = warp.last[static_cast<size_t>(lowest_lane(origin.lanes))];
+  // A lane that has done nothing yet comes behind what the others have done.
+  for (const int lane : lanes_of(origin.lanes))
+    if (warp.last[static_cast<size_t>(lane)] != first) {
+      act(Action::join, 0, 0, origin);
+      return;
+    }
 }
 
 uint32_t Collector::object_of(uint16_t cta_rank, uint32_t offset_bytes) const {
