@@ -255,6 +255,69 @@ TEST(Exploration, AnOrderThatTheRunDoesNotTakeIsShown) {
       [&] { explore_body(kTwoPhasesAhead, 96); });
 }
 
+TEST(Exploration, TheTableHoldsEveryStepOfTheOrderWithTheBarrierBehindIt) {
+  const Report report =
+      expect_fault(FaultKind::contract, {}, [&] { explore_body(kTwoPhasesAhead, 96); });
+  // Header, ten steps, header, the step that is too late.
+  ASSERT_EQ(report.details.size(), 13u) << report.format();
+  std::vector<std::string> rows;
+  for (size_t i = 1; i <= 10; ++i) {
+    const std::string& row = report.details[i];
+    EXPECT_EQ(std::stoul(row.substr(0, 5)), i) << row;
+    rows.push_back(row.substr(7));
+  }
+  const auto row = [](int warp, int line, const std::string& deed) {
+    std::string text = "warp " + std::to_string(warp), place = "test.ptx:" + std::to_string(line);
+    text.resize(28, ' ');
+    place.resize(22, ' ');
+    return text + "  " + place + "  " + deed;
+  };
+  const std::string ready = "; phase 0, pending 1 of 1, tx-count 0";
+  EXPECT_EQ(rows[8], row(0, 25, "1 arrival on mbarrier bar; phase 1, pending 1 of 1, tx-count 0"));
+  EXPECT_EQ(rows[9], row(1, 29, "1 arrival on mbarrier bar; phase 2, pending 1 of 1, tx-count 0"));
+  std::vector<std::string> expected = {
+      row(0, 16, "initialises mbarrier bar for 1 arrival" + ready),
+      row(0, 17, "initialises mbarrier bar+8 for 1 arrival" + ready)};
+  for (const int warp : {0, 1, 2}) {
+    expected.push_back(row(warp, 18, "32 arrivals on named barrier 0, phase 0"));
+    expected.push_back(row(warp, 18, "waits for named barrier 0, phase 0"));
+  }
+  std::sort(expected.begin(), expected.end());
+  std::sort(rows.begin(), rows.begin() + 8);
+  rows.resize(8);
+  EXPECT_EQ(rows, expected);
+  EXPECT_EQ(report.details[12],
+            "  warp 2 at test.ptx:33: waits for phase 0 (parity 0) of mbarrier bar");
+}
+
+TEST(Exploration, OfALongOrderTheLastFortyStepsAreShown) {
+  // One lane goes through 60 phases of a barrier of its own before two warps arrive on another one
+  // without knowing of each other.
+  const std::string body =
+      "  setp.eq.u32 %p2, %r0, 0;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [bar], 1;\n"
+      "  @%p2 mbarrier.init.shared::cta.b64 [bar+8], 1;\n  bar.sync 0;\n"
+      "  setp.ge.u32 %p3, %r0, 32;\n  @%p3 bra OTHER;\n"
+      "  setp.ne.u32 %p4, %r0, 0;\n  @%p4 bra END;\n  mov.u32 %r5, 0;\n"
+      "AGAIN:\n  mbarrier.arrive.shared::cta.b64 _, [bar+8];\n  and.b32 %r6, %r5, 1;\n"
+      "POLL:\n  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar+8], %r6;\n  @!%p1 bra POLL;\n"
+      "  add.u32 %r5, %r5, 1;\n  setp.lt.u32 %p5, %r5, 60;\n  @%p5 bra AGAIN;\n"
+      "  mbarrier.arrive.shared::cta.b64 _, [bar];\n  nanosleep.u32 20000;\n" +
+      wait_for("F0", "bar", 0) + wait_for("F1", "bar", 1) +
+      "  bra END;\nOTHER:\n  setp.ne.u32 %p4, %r0, 32;\n  @%p4 bra END;\n"
+      "  nanosleep.u32 200000;\n  mbarrier.arrive.shared::cta.b64 _, [bar];\nEND:\n";
+  const Report report = expect_fault(FaultKind::contract, {"too late, or too early"},
+                                     [&] { explore_body(body, 64); });
+  const auto end = std::find(report.details.begin(), report.details.end(),
+                             "which is too late, or too early, for:");
+  const auto shown = static_cast<size_t>(end - report.details.begin()) - 2;
+  EXPECT_EQ(shown, 40u) << report.format();
+  ASSERT_GT(report.details.size(), 41u);
+  const size_t first = std::stoul(report.details[2]);
+  EXPECT_EQ(report.details[1], "  ... " + std::to_string(first - 1) + " steps before these");
+  EXPECT_EQ(std::stoul(report.details[41]), first + 39);
+}
+
 TEST(Exploration, WhatACopyDoesLaterIsAStepOfItsOwn) {
   // Warp 1 arrives once in each of two phases; that the first is complete only warp 2 knows. In the
   // run the copy's bytes, which the first phase waits for, come before the second arrival.

@@ -60,8 +60,9 @@ TEST(Lexer, ReadsFloatingPointLiterals) {
 }
 
 TEST(Lexer, RefusesMalformedLiterals) {
-  for (const char* text : {"12abc;", "0x;", "0b2;", "089;", "0f3F80;", "0f3F8000000;", "0d12;",
-                           "0fGG800000;", "18446744073709551616;", "1e999;", "1.5x;", "0x1G;"}) {
+  for (const char* text :
+       {"12abc;", "0x;", "0b2;", "089;", "08;", "09;", "0f3F80;", "0f3F8000000;", "0d12;",
+        "0fGG800000;", "18446744073709551616;", "1e999;", "1.5x;", "0x1G;"}) {
     const Source source(text, "test");
     Lexer lexer(source);
     EXPECT_THROW((void)lexer.next(), SimulationError) << text;

@@ -79,6 +79,39 @@ TEST(Operands, ConstantExpressions) {
   }
 }
 
+// Every operator in front of every other: operators bind as those of C++ do (PTX ISA, "Operator
+// precedence"), whose compiler computes what is expected.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wparentheses"
+#pragma GCC diagnostic ignored "-Wbool-compare"
+#pragma GCC diagnostic ignored "-Wint-in-bool-context"
+#define BW_OPERATORS(USE, FIRST)                                                              \
+  USE(FIRST, ||)                                                                              \
+  USE(FIRST, &&) USE(FIRST, |) USE(FIRST, ^) USE(FIRST, &) USE(FIRST, ==) USE(FIRST, !=)      \
+      USE(FIRST, <) USE(FIRST, <=) USE(FIRST, >) USE(FIRST, >=) USE(FIRST, <<) USE(FIRST, >>) \
+          USE(FIRST, +) USE(FIRST, -) USE(FIRST, *) USE(FIRST, /) USE(FIRST, %)
+#define BW_CASES(A, B, C, FIRST, SECOND)    \
+  {#A " " #FIRST " " #B " " #SECOND " " #C, \
+   static_cast<int64_t>(int64_t{A} FIRST int64_t{B} SECOND int64_t{C})},
+#define BW_CASE(FIRST, SECOND) BW_CASES(9, 3, 2, FIRST, SECOND) BW_CASES(6, 6, 1, FIRST, SECOND)
+#define BW_BEFORE(FIRST) BW_OPERATORS(BW_CASE, FIRST)
+
+TEST(Operands, OperatorsBindAsInC) {
+  const std::pair<const char*, int64_t> cases[] = {
+      BW_BEFORE(||) BW_BEFORE(&&) BW_BEFORE(|) BW_BEFORE(^) BW_BEFORE(&) BW_BEFORE(==) BW_BEFORE(!=)
+          BW_BEFORE(<) BW_BEFORE(<=) BW_BEFORE(>) BW_BEFORE(>=) BW_BEFORE(<<) BW_BEFORE(>>)
+              BW_BEFORE(+) BW_BEFORE(-) BW_BEFORE(*) BW_BEFORE(/) BW_BEFORE(%)};
+  for (const auto& [text, value] : cases) {
+    const Instruction mov = first_instruction(std::string("mov.b64 %rd1, ") + text + ";");
+    EXPECT_EQ(static_cast<int64_t>(mov.operands[1].value), value) << text;
+  }
+}
+#undef BW_BEFORE
+#undef BW_CASE
+#undef BW_CASES
+#undef BW_OPERATORS
+#pragma GCC diagnostic pop
+
 TEST(Operands, SpecialRegistersAndSymbols) {
   const Instruction mov = first_instruction("mov.u32 %r1, %tid.x;");
   EXPECT_EQ(mov.operands[1].kind, Kind::special);
