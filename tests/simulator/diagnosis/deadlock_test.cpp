@@ -43,6 +43,8 @@ TEST(Deadlock, MissingArriveNamesBarrierPhaseAndCounts) {
                        "in phase 0: pending 1 of 2 arrivals, tx-count 0",
                        "1 arrival by warp 0 at test.ptx:", "1 arrival of 2 missing in phase 0"});
   EXPECT_NE(report.where.find("CTA (0,0,0)"), std::string::npos) << report.where;
+  // Nothing is said of bytes where there are none.
+  EXPECT_EQ(report.format().find("bytes"), std::string::npos) << report.format();
 }
 
 TEST(Deadlock, WithoutChecksNobodyKnowsWhoArrived) {

@@ -387,6 +387,16 @@ TEST(Exploration, ClustersThatAreAlikeAreExploredOnce) {
   EXPECT_NE(unlike.find("exploration: 1 cluster with "), unlike.npos) << unlike;
 }
 
+TEST(Exploration, ClustersWhoseWarpsDifferAreNotAlike) {
+  // In CTA 0 thread 0 arrives, in CTA 1 thread 32, by the same instruction.
+  const std::string text = explore_body(kTwoBarriers +
+                                            "  mov.u32 %r7, %ctaid.x;\n  shl.b32 %r7, %r7, 5;\n"
+                                            "  setp.eq.u32 %p6, %r7, %r0;\n"
+                                            "  @%p6 mbarrier.arrive.shared::cta.b64 _, [bar];\n",
+                                        64, 1000, 2);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+}
+
 TEST(Exploration, TheBoundOfStatesIsSaid) {
   EXPECT_NE(explore_body(kTwoBarriers, 64, 2).find("not proven, nothing found in 2 states"),
             std::string::npos);

@@ -164,5 +164,46 @@ TEST(Divergence, PartOfTheLastWarpIsMissing) {
   for (uint32_t t = 0; t < 64; ++t) EXPECT_EQ(out[t], t < 40 ? 40u : 9u) << t;
 }
 
+TEST(Divergence, LanesThatLeaveInsideABranchAreNotWaitedFor) {
+  // Of the lanes below 16, two branches deep, those below 4 leave; the others come together.
+  Runner runner;
+  const auto out = runner.buffer(std::vector<uint32_t>(32, 7));
+  runner.run(entry(".param .u64 out",
+                   ".reg .pred %p<4>;\n.reg .b32 %r<4>;\n.reg .b64 %d<3>;\n"
+                   "ld.param.u64 %d0, [out];\nmov.u32 %r0, %tid.x;\n"
+                   "mul.wide.u32 %d1, %r0, 4;\nadd.u64 %d0, %d0, %d1;\nmov.u32 %r2, 0;\n"
+                   "setp.ge.u32 %p0, %r0, 16;\n@%p0 bra JOIN;\n"
+                   "setp.ge.u32 %p1, %r0, 8;\n@%p1 bra INNER;\n"
+                   "setp.lt.u32 %p2, %r0, 4;\n@%p2 ret;\nmov.u32 %r2, 100;\n"
+                   "INNER:\nadd.u32 %r2, %r2, 1;\n"
+                   "JOIN:\nactivemask.b32 %r1;\nadd.u32 %r1, %r1, %r2;\n"
+                   "st.global.u32 [%d0], %r1;\nret;"),
+             threads(32), out);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const uint32_t extra = lane < 8 ? 101 : lane < 16 ? 1 : 0;
+    EXPECT_EQ(out[lane], lane < 4 ? 7u : 0xfffffff0u + extra) << lane;
+  }
+}
+
+TEST(Divergence, ThoseWhoMeetGoOnWhenTheLastHasCome) {
+  // One half sleeps for 10 us: behind the meeting no lane's clock is earlier.
+  for (const char* const sleeps : {"ge", "lt"}) {
+    Runner runner;
+    const auto out = runner.buffer(std::vector<uint64_t>(32));
+    runner.run(entry(".param .u64 out",
+                     ".reg .pred %p<2>;\n.reg .b32 %r<2>;\n.reg .b64 %d<5>;\n"
+                     "ld.param.u64 %d0, [out];\nmov.u32 %r0, %tid.x;\n"
+                     "mul.wide.u32 %d1, %r0, 8;\nadd.u64 %d0, %d0, %d1;\n"
+                     "mov.u64 %d2, %clock64;\nsetp." +
+                         std::string(sleeps) +
+                         ".u32 %p0, %r0, 16;\n@%p0 bra SLEEP;\nbra JOIN;\n"
+                         "SLEEP:\nnanosleep.u32 10000;\n"
+                         "JOIN:\nbar.warp.sync -1;\nmov.u64 %d3, %clock64;\n"
+                         "sub.u64 %d3, %d3, %d2;\nst.global.u64 [%d0], %d3;\nret;"),
+               threads(32), out);
+    for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_GE(out[lane], 19'000u) << lane;
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -60,6 +60,49 @@ TEST(Atomic, ExchangeOf128Bits) {
   EXPECT_EQ(old, (Wide{7, 8}));
 }
 
+TEST(Atomic, EachLaneHasItsOwn128Bits) {
+  // Lane i puts {i + 1, i + 100} where {i, i + 50} stands, if it is i it compares with; odd lanes
+  // compare with something else.
+  Runner runner;
+  std::vector<uint64_t> words, expected;
+  for (uint64_t lane = 0; lane < 32; ++lane) {
+    words.insert(words.end(), {lane, lane + 50});
+    if (lane % 2 == 0)
+      expected.insert(expected.end(), {lane + 1, lane + 100});
+    else
+      expected.insert(expected.end(), {lane, lane + 50});
+  }
+  const auto memory = runner.buffer(words);
+  const auto old = runner.buffer(std::vector<uint64_t>(64));
+  runner.run(entry(".param .u64 memory, .param .u64 old",
+                   "  .reg .b128 %q<3>;\n  .reg .b32 %r<3>;\n  .reg .b64 %d<10>;\n"
+                   "  ld.param.u64 %d0, [memory];\n  ld.param.u64 %d1, [old];\n"
+                   "  mov.u32 %r0, %tid.x;\n  mul.wide.u32 %d2, %r0, 16;\n"
+                   "  add.u64 %d0, %d0, %d2;\n  add.u64 %d1, %d1, %d2;\n"
+                   "  cvt.u64.u32 %d3, %r0;\n  add.u64 %d4, %d3, 50;\n"
+                   "  and.b64 %d5, %d3, 1;\n  add.u64 %d4, %d4, %d5;\n"
+                   "  add.u64 %d6, %d3, 1;\n  add.u64 %d7, %d3, 100;\n"
+                   "  mov.b128 %q0, {%d3, %d4};\n  mov.b128 %q1, {%d6, %d7};\n"
+                   "  atom.global.cas.b128 %q2, [%d0], %q0, %q1;\n"
+                   "  st.global.b128 [%d1], %q2;\n  ret;\n"),
+             threads(32), memory, old);
+  EXPECT_EQ(memory.values(), expected);
+  EXPECT_EQ(old.values(), words);
+}
+
+TEST(Atomic, AddsDoubles) {
+  Runner runner;
+  const auto sum = runner.buffer(std::vector<double>{0.5, 0.0});
+  runner.run(entry(".param .u64 sum",
+                   "  .reg .b64 %d<3>;\n  .reg .f64 %f<3>;\n  .reg .b32 %r0;\n"
+                   "  ld.param.u64 %d0, [sum];\n  mov.u32 %r0, %tid.x;\n"
+                   "  cvt.rn.f64.u32 %f0, %r0;\n  red.global.add.f64 [%d0], %f0;\n"
+                   "  atom.global.add.f64 %f1, [%d0+8], 0d3FD0000000000000;\n  ret;\n"),
+             threads(32), sum);
+  EXPECT_EQ(sum[0], 0.5 + 31 * 32 / 2);
+  EXPECT_EQ(sum[1], 32 * 0.25);
+}
+
 /// One thread goes around `turns` times with `loop`, in a kernel that must get on every 2000
 /// cycles.
 void spin(const std::string& loop, uint32_t turns) {

@@ -20,6 +20,7 @@
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/memory/atomic_operation.hpp"
+#include "common/simulator/units/memory/cache_policy.hpp"
 #include "common/simulator/units/synchronisation/release_times.hpp"
 
 namespace bw::sim {
@@ -156,9 +157,7 @@ void bind(Binder& binder, bool has_result) {
   if (detail.operation.function == nullptr)
     binder.refuse("combines an operation and a type that the PTX ISA does not define", "");
   const size_t first = has_result ? 1 : 0;
-  const size_t policy = binder.modifiers.get("policy").empty() ? 0 : 1;
-  const size_t count = first + (detail.has_compare ? 3 : 2) + policy;
-  binder.expect_count(count, count);
+  expect_count_and_policy(binder, first + (detail.has_compare ? 3 : 2));
   binder.address(binder.ptx_operand(first));
   const auto check_count = [&](size_t elements) {
     if (elements != detail.count)

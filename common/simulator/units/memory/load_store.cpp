@@ -18,6 +18,7 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/memory/access_times.hpp"
+#include "common/simulator/units/memory/cache_policy.hpp"
 #include "common/simulator/units/synchronisation/release_times.hpp"
 
 namespace bw::sim {
@@ -423,14 +424,8 @@ AccessDetail access_of(Binder& binder, const ptx::Operand& address) {
   return detail;
 }
 
-/// Two operands, and with `.L2::cache_hint` a cache policy.
-void expect_operands(const Binder& binder) {
-  const size_t count = binder.modifiers.get("policy").empty() ? 2 : 3;
-  binder.expect_count(count, count);
-}
-
 void bind_load(Binder& binder) {
-  expect_operands(binder);
+  expect_count_and_policy(binder, 2);
   const ptx::Operand& address = binder.ptx_operand(1);
   const AccessDetail detail = binder.detail(access_of(binder, address));
   binder.address(address);
@@ -446,7 +441,7 @@ void bind_load(Binder& binder) {
 }
 
 void bind_store(Binder& binder) {
-  expect_operands(binder);
+  expect_count_and_policy(binder, 2);
   const ptx::Operand& address = binder.ptx_operand(0);
   const AccessDetail detail = binder.detail(access_of(binder, address));
   binder.address(address);
