@@ -64,6 +64,12 @@ TEST(UndefinedLanes, EveryUseIsAFault) {
   expect_use("redux.sync.add.u32", kShuffle + "redux.sync.add.u32 %r2, %r1, 0xffff;");
   expect_use("bra", kShuffle + "setp.eq.u32 %p1, %r1, 3; @%p1 bra DONE;");
   expect_use("mov.b32", kShuffle + "setp.eq.u32 %p1, %r1, 3; @%p1 mov.b32 %d, 1;");
+  // Of one lane alone, the first.
+  expect_use(
+      "mov.b32",
+      "setp.eq.u32 %p3, %t, 0; selp.u32 %r3, 20, %t, %p3;\n"
+      "shfl.sync.down.b32 %r1, %t, 0, 31, 0xffff; @%p3 shfl.sync.down.b32 %r2, %t, 20, 31, 1;\n"
+      "mov.b32 %r1, 5; @%p3 mov.b32 %r1, %r2; setp.eq.u32 %p1, %r1, 3; @%p1 mov.b32 %d, 1;");
   // Which lane a shuffle reads.
   expect_use("shfl.sync.idx.b32", kShuffle + "shfl.sync.idx.b32 %r2, %t, %r1, 31, 0xffff;");
   expect_use("add.cc.u32", kShuffle + "add.cc.u32 %r2, %r1, 1;");
