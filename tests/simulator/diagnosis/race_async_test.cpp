@@ -398,5 +398,37 @@ OTHERS:
   EXPECT_NO_THROW(run_races(kernel("nanosleep.u32 5000;"), 64, 1, hardware));
 }
 
+TEST(RaceAsync, TheInitHasToBeKnownToEachLane) {
+  // Lane 0 of warp 1 learns of the init through a flag and arrives; its other lanes have learnt
+  // nothing until they meet.
+  const auto kernel = [](const std::string& meet) {
+    return R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %t, 32;
+  setp.eq.u32 %p2, %t, 33;
+  add.u32 %r0, %d, 64;
+  @%p0 st.relaxed.cta.shared.u32 [%r0], 0;
+  bar.sync 0;
+  @%p0 mbarrier.init.shared::cta.b64 [bar], 2;
+  @%p0 st.release.cta.shared.u32 [%r0], 1;
+  @!%p1 bra LEARNT;
+POLL:
+  ld.acquire.cta.shared.u32 %r1, [%r0];
+  setp.eq.u32 %p3, %r1, 0;
+  @%p3 bra POLL;
+  mbarrier.arrive.shared::cta.b64 _, [bar];
+LEARNT:
+)" + meet + R"(
+  setp.lt.u32 %p4, %t, 32;
+  @%p4 bra END;
+  nanosleep.u32 4000;
+  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar];
+END:
+)";
+  };
+  expect_no_race(kernel("bar.warp.sync -1;"), 64);
+  expect_race({"no synchronisation stands between the init and this use"}, kernel(""), 64);
+}
+
 }  // namespace
 }  // namespace bw::sim::test
