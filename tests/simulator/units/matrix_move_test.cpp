@@ -199,11 +199,11 @@ TEST(MatrixMove, Faults) {
                      tile());
   });
   // A shared address is one, whatever lies there; a generic one may be anything.
-  for (const std::string& wrong : {"mov.u32 %row, 0x20000;\n", "mov.u32 %row, 16;\n"})
-    for (const std::string& move : {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%row];",
-                                    "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%r0};"})
+  for (const char* const wrong : {"mov.u32 %row, 0x20000;\n", "mov.u32 %row, 16;\n"})
+    for (const char* const move : {"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%row];",
+                                   "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%row], {%r0};"})
       expect_fault(FaultKind::contract, {"shared memory access", "out of bounds"},
-                   [&] { (void)run_kernel(kFill + wrong + move, tile()); });
+                   [&] { (void)run_kernel(std::string(kFill) + wrong + move, tile()); });
   expect_fault(FaultKind::contract, {"does not lie in shared memory"}, [] {
     (void)run_kernel(std::string(kFill) + "ldmatrix.sync.aligned.m8n8.x1.b16 {%r0}, [%in];",
                      tile());
