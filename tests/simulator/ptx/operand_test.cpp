@@ -85,11 +85,14 @@ TEST(Operands, ConstantExpressions) {
 #pragma GCC diagnostic ignored "-Wparentheses"
 #pragma GCC diagnostic ignored "-Wbool-compare"
 #pragma GCC diagnostic ignored "-Wint-in-bool-context"
-#define BW_OPERATORS(USE, FIRST)                                                              \
-  USE(FIRST, ||)                                                                              \
-  USE(FIRST, &&) USE(FIRST, |) USE(FIRST, ^) USE(FIRST, &) USE(FIRST, ==) USE(FIRST, !=)      \
-      USE(FIRST, <) USE(FIRST, <=) USE(FIRST, >) USE(FIRST, >=) USE(FIRST, <<) USE(FIRST, >>) \
-          USE(FIRST, +) USE(FIRST, -) USE(FIRST, *) USE(FIRST, /) USE(FIRST, %)
+#define BW_OPERATORS(USE, FIRST)                                                             \
+  USE(FIRST, ||)                                                                             \
+  USE(FIRST, &&)                                                                             \
+  USE(FIRST, |)                                                                              \
+  USE(FIRST, ^)                                                                              \
+  USE(FIRST, &) USE(FIRST, ==) USE(FIRST, !=) USE(FIRST, <) USE(FIRST, <=) USE(FIRST, >)     \
+      USE(FIRST, >=) USE(FIRST, <<) USE(FIRST, >>) USE(FIRST, +) USE(FIRST, -) USE(FIRST, *) \
+          USE(FIRST, /) USE(FIRST, %)
 #define BW_CASES(A, B, C, FIRST, SECOND)    \
   {#A " " #FIRST " " #B " " #SECOND " " #C, \
    static_cast<int64_t>(int64_t{A} FIRST int64_t{B} SECOND int64_t{C})},
