@@ -85,19 +85,18 @@ TEST(Operands, ConstantExpressions) {
 #pragma GCC diagnostic ignored "-Wparentheses"
 #pragma GCC diagnostic ignored "-Wbool-compare"
 #pragma GCC diagnostic ignored "-Wint-in-bool-context"
-#define BW_OPERATORS(USE, FIRST)                                                             \
-  USE(FIRST, ||)                                                                             \
-  USE(FIRST, &&)                                                                             \
-  USE(FIRST, |)                                                                              \
-  USE(FIRST, ^)                                                                              \
-  USE(FIRST, &) USE(FIRST, ==) USE(FIRST, !=) USE(FIRST, <) USE(FIRST, <=) USE(FIRST, >)     \
-      USE(FIRST, >=) USE(FIRST, <<) USE(FIRST, >>) USE(FIRST, +) USE(FIRST, -) USE(FIRST, *) \
-          USE(FIRST, /) USE(FIRST, %)
+// clang-format off
+#define BW_OPERATORS(USE, FIRST)                                                          \
+  USE(FIRST, ||) USE(FIRST, &&) USE(FIRST, |)  USE(FIRST, ^)  USE(FIRST, &)               \
+  USE(FIRST, ==) USE(FIRST, !=) USE(FIRST, <)  USE(FIRST, <=) USE(FIRST, >) USE(FIRST, >=) \
+  USE(FIRST, <<) USE(FIRST, >>) USE(FIRST, +)  USE(FIRST, -)                              \
+  USE(FIRST, *)  USE(FIRST, /)  USE(FIRST, %)
 #define BW_CASES(A, B, C, FIRST, SECOND)    \
   {#A " " #FIRST " " #B " " #SECOND " " #C, \
    static_cast<int64_t>(int64_t{A} FIRST int64_t{B} SECOND int64_t{C})},
 #define BW_CASE(FIRST, SECOND) BW_CASES(9, 3, 2, FIRST, SECOND) BW_CASES(6, 6, 1, FIRST, SECOND)
 #define BW_BEFORE(FIRST) BW_OPERATORS(BW_CASE, FIRST)
+// clang-format on
 
 TEST(Operands, OperatorsBindAsInC) {
   const std::pair<const char*, int64_t> cases[] = {
