@@ -40,12 +40,28 @@ TEST(BankPasses, LanesAtOneWordAreServedTogether) {
   EXPECT_EQ(passes(2, 2), 1u) << "two lanes a word";
 }
 
-TEST(BankPasses, WideAccessesTakeAHalfOrAQuarterOfTheWarpAtATime) {
+TEST(BankPasses, WideAccessesTakeAPassForEach128Bytes) {
   EXPECT_EQ(passes(8, 8), 2u);
   EXPECT_EQ(passes(16, 16), 4u);
   EXPECT_EQ(passes(16, 32), 8u) << "rows of 32 bytes, as measured on an H100";
   EXPECT_EQ(passes(16, 128), 32u);
   EXPECT_EQ(passes(16, 128 + 16), 4u) << "padded rows";
+}
+
+TEST(BankPasses, WideUnitsThatSeveralLanesAskForCountOnce) {
+  static const std::vector<std::byte> window(kWindowBytes);
+  const auto of_units = [](int different) {
+    std::array<const std::byte*, kWarpLanes> own{};
+    for (size_t lane = 0; lane < own.size(); ++lane)
+      own[lane] = window.data() + 16 * (lane % static_cast<size_t>(different));
+    return access_times::bank_passes({.active = kAllLanes, .bytes = 16, .own = own.data()},
+                                     window.data());
+  };
+  EXPECT_EQ(of_units(1), 1u);
+  EXPECT_EQ(of_units(2), 1u);
+  EXPECT_EQ(of_units(8), 1u);
+  EXPECT_EQ(of_units(16), 2u);
+  EXPECT_EQ(of_units(32), 4u);
 }
 
 TEST(BankPasses, OnlyActiveLanesCount) {

@@ -25,33 +25,28 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
     return std::max(lanes.bytes * kWarpLanes / kSharedPassBytes, 1u);
   if (lanes.base != nullptr && same_place == SamePlace::together) return 1;
   // A bank serves one word a pass, and an access of several words meets its banks together: what
-  // counts is the most different units that fall on one group of banks.
+  // counts is the most different units that fall on one group of banks. Lanes that ask for the same
+  // unit are served together wherever they stand in the warp.
   const uint32_t groups = std::max(kSharedPassBytes / unit, 1u);
-  const int lanes_per_phase = static_cast<int>(groups);
+  std::array<int8_t, kMostGroups> last_of_group;
+  std::array<int8_t, kWarpLanes> before;
+  std::array<uint8_t, kMostGroups> depth{};
+  std::array<uint32_t, kWarpLanes> units;
+  last_of_group.fill(-1);
   uint32_t passes = 0;
-  for (int first = 0; first < kWarpLanes; first += lanes_per_phase) {
-    std::array<int8_t, kMostGroups> last_of_group;
-    std::array<int8_t, kWarpLanes> before;
-    std::array<uint8_t, kMostGroups> depth{};
-    std::array<uint32_t, kWarpLanes> units;
-    last_of_group.fill(-1);
-    uint32_t most = 0;
-    for (int lane = first; lane < std::min(first + lanes_per_phase, kWarpLanes); ++lane) {
-      if ((lanes.active & lane_bit(lane)) == 0) continue;
-      const auto index = static_cast<size_t>(lane);
-      units[index] = static_cast<uint32_t>(lanes.at(lane) - window) / unit;
-      const uint32_t group = units[index] % groups;
-      if constexpr (same_place == SamePlace::together) {
-        int other = last_of_group[group];
-        while (other >= 0 && units[static_cast<size_t>(other)] != units[index])
-          other = before[static_cast<size_t>(other)];
-        if (other >= 0) continue;
-      }
-      before[index] = last_of_group[group];
-      last_of_group[group] = static_cast<int8_t>(lane);
-      most = std::max(most, uint32_t{++depth[group]});
+  for (const int lane : lanes_of(lanes.active)) {
+    const auto index = static_cast<size_t>(lane);
+    units[index] = static_cast<uint32_t>(lanes.at(lane) - window) / unit;
+    const uint32_t group = units[index] % groups;
+    if constexpr (same_place == SamePlace::together) {
+      int other = last_of_group[group];
+      while (other >= 0 && units[static_cast<size_t>(other)] != units[index])
+        other = before[static_cast<size_t>(other)];
+      if (other >= 0) continue;
     }
-    passes += most;
+    before[index] = last_of_group[group];
+    last_of_group[group] = static_cast<int8_t>(lane);
+    passes = std::max(passes, uint32_t{++depth[group]});
   }
   return passes;
 }
@@ -230,7 +225,11 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     const LineList lines(lanes);
     const Cycle through = pass(strand, memory, lines.size());
     const uint32_t bytes = lines.bytes();
-    const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
+    Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
+    // What is not whole sectors is read, changed and written: sectors have one check code.
+    const auto written = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
+    if (written < bytes)
+      extra = std::max(extra, touch_l2(strand, lines, bytes, L2Path::thread_load));
     const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
     wait_for_queue(strand, memory.to_l2.take(through - 1 + extra, busy));
   }

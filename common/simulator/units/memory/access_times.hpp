@@ -48,8 +48,8 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
                          const LanePlaces& destinations);
 
 /// Cycles for which an access occupies shared memory: in each pass of 128 bytes every bank serves
-/// one word (accesses of 8 bytes go in halves of the warp, of 16 bytes in quarters). `window`: the
-/// beginning of the shared memory in which all lanes lie.
+/// one word, to all lanes that ask for it. `window`: the beginning of the shared memory in which
+/// all lanes lie.
 [[nodiscard]] uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window);
 
 }  // namespace bw::sim::access_times
