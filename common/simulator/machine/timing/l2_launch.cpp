@@ -13,9 +13,9 @@ namespace bw::sim {
 namespace {
 
 /// The time of which BandwidthShare::load speaks.
-constexpr double kLoadCycles = 2048;
+constexpr double kLoadCycles = 4096;
 /// A higher load is not told: the backlog then says how long to wait.
-constexpr double kHighestLoad = 0.95;
+constexpr double kHighestLoad = 0.7;
 /// Clusters of a launch of several waves that see the same of those before them: not fewer, so that
 /// host threads need not wait for each other.
 constexpr uint64_t kSmallestBatch = 32;
@@ -251,7 +251,10 @@ void L2Launch::merge_in_order() {
     seen_.emplace(next_merged_ / batch_ + 1, std::make_shared<const L2LineMap>(cache_.lines()));
     sees_more = true;
   }
-  if (sees_more) merged_.notify_all();
+  if (!sees_more) return;
+  // Whoever has not started yet belongs to a later batch than those that have all ended.
+  seen_.erase(seen_.begin(), seen_.lower_bound(next_merged_ / batch_));
+  merged_.notify_all();
 }
 
 void L2Launch::give_up() {
