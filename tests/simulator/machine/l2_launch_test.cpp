@@ -88,6 +88,21 @@ TEST_F(L2LaunchTest, WhatIsLargerThanTheCacheDrivesOutTheOldest) {
   EXPECT_EQ(cache_.dirty_bytes(), 20 * kMegabyte);
 }
 
+TEST_F(L2LaunchTest, WhatSmsReadTakesTwiceItsSize) {
+  // The cache's 50 megabytes hold 20 of them, but not 30.
+  const auto reads = [&](uint64_t bytes) {
+    L2Launch one = launch(1, 1);
+    const auto cluster = start(one, 0);
+    const uint64_t bytes_missed = missed(*cluster, data_, bytes);
+    one.finish(0, cluster->view);
+    return bytes_missed;
+  };
+  reads(20 * kMegabyte);
+  EXPECT_EQ(reads(20 * kMegabyte), 0u);
+  reads(30 * kMegabyte);
+  EXPECT_GT(reads(30 * kMegabyte), 0u);
+}
+
 TEST_F(L2LaunchTest, AWaveSeesTheWavesBeforeIt) {
   constexpr uint64_t kResident = 64;
   L2Launch waves = launch(3 * kResident, kResident);

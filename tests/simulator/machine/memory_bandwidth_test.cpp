@@ -18,12 +18,11 @@ constexpr uint32_t kBoxBytes = 4096;
 
 /// One thread a CTA keeps `slots` boxes under way until it has had `boxes` of its own.
 std::string ring() {
-  return entry(
-      ".param .u64 data, .param .u64 times, .param .u32 slots, .param .u32 boxes",
-      R"(.shared .align 8 .b64 bars[16];
+  return entry(".param .u64 data, .param .u64 times, .param .u32 slot_count, .param .u32 boxes",
+               R"(.shared .align 8 .b64 bars[16];
 .reg .u64 p, t0, t1, q; .reg .u32 c, bar, tile, i, n, slots, s, parity, left, end;
 .reg .pred more, done;
-ld.param.u64 p, [data]; ld.param.u32 slots, [slots]; ld.param.u32 n, [boxes];
+ld.param.u64 p, [data]; ld.param.u32 slots, [slot_count]; ld.param.u32 n, [boxes];
 mov.u32 c, %ctaid.x; mul.lo.u32 i, c, n; mad.wide.u32 p, i, 4096, p;
 mov.u32 bar, bars; mov.u32 s, 0;
 init:
@@ -55,7 +54,7 @@ mov.u64 t1, %clock64; sub.u64 t1, t1, t0;
 ld.param.u64 q, [times]; mad.wide.u32 q, c, 8, q; st.global.u64 [q], t1;
 ret;
 )",
-      ".extern .shared .align 128 .b8 tiles[];");
+               ".extern .shared .align 128 .b8 tiles[];");
 }
 
 /// TB/s of all SMs, by their own clocks.
@@ -75,13 +74,12 @@ double terabytes_per_second(uint32_t slots) {
   runner.run(ring(), configuration, data, times, slots, boxes);
   std::vector<uint64_t> cycles = times.values();
   std::nth_element(cycles.begin(), cycles.begin() + sms / 2, cycles.end());
-  const double seconds =
-      settings.nanoseconds_of(static_cast<double>(cycles[sms / 2])) * 1e-9;
+  const double seconds = settings.nanoseconds_of(static_cast<double>(cycles[sms / 2])) * 1e-9;
   return static_cast<double>(bytes) / seconds * 1e-12;
 }
 
-// SemiAnalysis, microbench-blackwell, tma2d_tput_results.csv (May 2026): TB/s of a B200 by kilobytes
-// under way in each SM.
+// SemiAnalysis, microbench-blackwell, tma2d_tput_results.csv (May 2026): TB/s of a B200 by
+// kilobytes under way in each SM.
 TEST(MemoryBandwidth, OfAB200ByBytesUnderWay) {
   constexpr double kTolerance = 0.05;
   EXPECT_NEAR(terabytes_per_second(1), 1.15, kTolerance * 1.15);

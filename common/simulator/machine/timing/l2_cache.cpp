@@ -11,7 +11,7 @@ uint32_t L2Lines::count() const {
   return sum;
 }
 
-void L2Cache::use(uint64_t page, const L2Lines& lines) {
+void L2Cache::use(uint64_t page, const L2Lines& lines, uint32_t copies) {
   const auto [found, is_new] = pages_.try_emplace(page);
   if (is_new) {
     order_.push_front(page);
@@ -19,12 +19,13 @@ void L2Cache::use(uint64_t page, const L2Lines& lines) {
   } else {
     order_.splice(order_.begin(), order_, found->second.place);
   }
-  used_bytes_ -= found->second.lines.count() * kL2LineBytes;
+  used_bytes_ -= bytes_of(found->second);
   found->second.lines.add(lines);
-  used_bytes_ += found->second.lines.count() * kL2LineBytes;
+  found->second.copies = std::max(found->second.copies, copies);
+  used_bytes_ += bytes_of(found->second);
   while (used_bytes_ > capacity_bytes_) {
     const auto oldest = pages_.find(order_.back());
-    used_bytes_ -= oldest->second.lines.count() * kL2LineBytes;
+    used_bytes_ -= bytes_of(oldest->second);
     pages_.erase(oldest);
     order_.pop_back();
   }

@@ -40,8 +40,8 @@ class L2Cache {
   L2Cache(uint64_t capacity_bytes, uint64_t dirty_limit_bytes)
       : capacity_bytes_(capacity_bytes), dirty_limit_bytes_(dirty_limit_bytes) {}
 
-  /// Lines of a page were used.
-  void use(uint64_t page, const L2Lines& lines);
+  /// Lines of a page were used. From now on the page's lines are held so many times.
+  void use(uint64_t page, const L2Lines& lines, uint32_t copies = 1);
   /// The host, or a copy between two places, has written there.
   void write(uint64_t address, uint64_t bytes);
   /// So many bytes of lines were written, others were brought in and may have driven out what was
@@ -52,7 +52,7 @@ class L2Cache {
   [[nodiscard]] L2LineMap lines() const;
   /// Lines of a page that it holds, or nullptr.
   [[nodiscard]] const L2Lines* find(uint64_t page) const;
-  /// Bytes that it holds.
+  /// Bytes that are taken.
   [[nodiscard]] uint64_t used_bytes() const { return used_bytes_; }
   /// Bytes that it can hold.
   [[nodiscard]] uint64_t capacity_bytes() const { return capacity_bytes_; }
@@ -68,8 +68,12 @@ class L2Cache {
  private:
   struct Page {
     L2Lines lines;
+    uint32_t copies = 1;
     std::list<uint64_t>::iterator place;  ///< in the order of use
   };
+  static uint64_t bytes_of(const Page& page) {
+    return uint64_t{page.lines.count()} * kL2LineBytes * page.copies;
+  }
 
   uint64_t capacity_bytes_;
   uint64_t dirty_limit_bytes_;

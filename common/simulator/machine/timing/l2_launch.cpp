@@ -12,6 +12,9 @@
 namespace bw::sim {
 namespace {
 
+/// How often the cache holds what SMs read: each of its halves what the SMs beside it use (NVIDIA,
+/// A100 whitepaper, 2020; taken to be so since).
+constexpr uint32_t kReadCopies = 2;
 /// The time of which BandwidthShare::load speaks.
 constexpr double kLoadCycles = 4096;
 /// A higher load is not told: the backlog then says how long to wait.
@@ -22,15 +25,23 @@ constexpr uint64_t kSmallestBatch = 32;
 /// Lockstep: how fast the part of what clusters miss that is brought in only once is learnt.
 constexpr double kLearning = 0.25;
 
-double path_weight(const TimingTable& times, L2Path path) {
+/// Sectors of the cache's lines: what is written of one in part is read, changed and written.
+constexpr uint64_t kSectorBytes = 32;
+
+/// An access to `pieces` pieces of memory in bytes that TMA reads.
+double read_bytes(const TimingTable& times, L2Path path, uint64_t bytes, uint64_t pieces) {
+  const auto moved = static_cast<double>(bytes);
   switch (path) {
     case L2Path::tma_load:
-      return 1;
+      return moved;
     case L2Path::thread_load:
-      return times.l2_thread_read_weight;
+      return moved * times.l2_thread_read_weight;
     default:
-      return times.l2_write_weight;
+      break;
   }
+  if (bytes / pieces % kSectorBytes == 0) return moved * times.l2_write_weight;
+  return static_cast<double>(align_up(bytes / pieces, kSectorBytes) * pieces) *
+         (times.l2_write_weight + times.l2_thread_read_weight);
 }
 
 /// Bits `first` to `last` of a word.
@@ -42,19 +53,25 @@ uint64_t bytes_of(const L2Lines& lines) { return lines.count() * kL2LineBytes; }
 
 }  // namespace
 
+void BandwidthShare::advance(Cycle at) {
+  if (at <= last_) return;
+  const auto passed = static_cast<double>(at - last_);
+  backlog_ = std::max(0.0, backlog_ - passed);
+  recent_ *= std::max(0.0, 1 - passed / kLoadCycles);
+  last_ = at;
+}
+
 double BandwidthShare::take(Cycle at, double busy) {
-  if (at > last_) {
-    const auto passed = static_cast<double>(at - last_);
-    backlog_ = std::max(0.0, backlog_ - passed);
-    recent_ *= std::max(0.0, 1 - passed / kLoadCycles);
-    last_ = at;
-  }
+  advance(at);
   backlog_ += busy;
   recent_ += busy;
   return backlog_;
 }
 
-double BandwidthShare::load() const { return std::min(recent_ / kLoadCycles, kHighestLoad); }
+double BandwidthShare::load(Cycle at) {
+  advance(at);
+  return std::min(recent_ / kLoadCycles, kHighestLoad);
+}
 
 L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, const DeviceMemory& memory,
                    Shape shape)
@@ -176,7 +193,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   touch.hit_bytes = bytes - touch.miss_bytes;
   state.hit_bytes += touch.hit_bytes;
   state.miss_bytes += touch.miss_bytes;
-  const double l2_bytes = static_cast<double>(bytes) * path_weight(times_, path);
+  const double l2_bytes = read_bytes(times_, path, bytes, rows);
   state.demand->add(Resource::l2_bytes, 0, at, static_cast<float>(l2_bytes));
   const auto credit = static_cast<double>(times_.bandwidth_credit);
   double extra = std::max(0.0, state.l2.take(at, l2_bytes * l2_cycles_per_byte_) - credit);
@@ -185,7 +202,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
     const double moved = 1 + dirty_share_;
     state.demand->add(Resource::hbm_bytes, 0, at,
                       static_cast<float>(static_cast<double>(missed_lines * kL2LineBytes) * moved));
-    const double load = state.hbm.load();
+    const double load = state.hbm.load(at);
     const double backlog = state.hbm.take(at, own_bytes * own_part_ * moved * hbm_cycles_per_byte_);
     const double queue = times_.hbm_load_delay * load / std::pow(1 - load, times_.hbm_load_power);
     extra = std::max(extra, static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency) +
@@ -206,7 +223,9 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
     wave.asked_bytes += bytes_of(page->new_brought);
     brought += bytes_of(fresh);
     written += bytes_of(page->new_written);
-    cache_.use(page->number, page->new_used);
+    // What SMs only write lies in the half of the cache that its memory belongs to.
+    const bool is_read = page->new_used.count() != page->new_written.count();
+    cache_.use(page->number, page->new_used, is_read ? kReadCopies : 1);
     page->new_used = page->new_brought = page->new_written = {};
     page->is_new = false;
   }

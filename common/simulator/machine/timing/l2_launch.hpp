@@ -37,10 +37,12 @@ class BandwidthShare {
   /// `busy` cycles of the share are asked for at a time; in how many cycles all that was asked for
   /// is done.
   double take(Cycle at, double busy);
-  /// How much of the time before the last call the share was busy, 0 to 1: recent times count most.
-  [[nodiscard]] double load() const;
+  /// How much of the time before `at` the share was busy, 0 to 1: recent times count most.
+  [[nodiscard]] double load(Cycle at);
 
  private:
+  void advance(Cycle at);
+
   Cycle last_ = 0;
   double backlog_ = 0;
   double recent_ = 0;
