@@ -8,6 +8,7 @@ import argparse
 import difflib
 import errno
 import os
+import re
 import signal
 import sys
 
@@ -90,6 +91,7 @@ examples:
   ./workbook run 4 --sim --schedules 50            under 50 seeds, up to the first that fails
   ./workbook run 4 --sim --seed 17                 that schedule again, to the same event
   ./workbook run 4 --sim --seed 17 --until 2000    and stop there, with what every role waits for
+  ./workbook run 4 --sim --seed 17 --until-event 0.3.1250    before that event of a report or a log
   ./workbook run 4 --sim --explore -- --m 128 --n 128 --k 512    every order of its synchronisation
 
 What follows `--` goes to the chapter's program, whose exit status is the command's. After
@@ -245,6 +247,9 @@ def _parser():
                      help="the seed of the simulator's schedule (with --schedules: the first one)")
     run.add_argument("--until", metavar="CYCLE", type=_number(1, 2**60),
                      help="end each launch at this simulated cycle and say what every role does there")
+    run.add_argument("--until-event", metavar="EVENT", type=_event,
+                     help="stop before this event, LAUNCH.CLUSTER.NUMBER as reports of a seed and the "
+                          "event log name it, and say what every role does there")
     run.add_argument("--explore", metavar="STATES", type=_number(1, schedules.MOST_STATES), nargs="?",
                      const=schedules.STATES,
                      help="also try every order of the synchronisation, up to so many states "
@@ -345,6 +350,14 @@ def _number(least, most):
             raise argparse.ArgumentTypeError(f"'{text}' is no number from {least} to {most}")
         return int(text)
     return read
+
+
+def _event(text):
+    """LAUNCH.CLUSTER.NUMBER, as an argument."""
+    if not re.fullmatch(r"\d{1,19}\.\d{1,19}\.[1-9]\d{0,18}", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is no event; one reads LAUNCH.CLUSTER.NUMBER, as "
+                                         "in 0.3.1250")
+    return text
 
 
 def _positive(text):

@@ -14,6 +14,8 @@ _PREPROCESSOR_ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+
 _HEAD = re.compile(r"simulator: (?P<kind>[A-Za-z][A-Za-z ]*) (?P<code>BW-[A-Z]\d\d): (?P<what>.*)$")
 # Lines of source in a report, each with its number or the caret under the one before.
 SOURCE = re.compile(r" +\d* \| ")
+# How a schedule is run again to the report's event.
+AGAIN = "  again: "
 _NOTE = re.compile(r"\b(?:at line |)(?P<line>\d+)(?: of | in )\"?(?P<file>[^\"\n]+?)\"?$")
 
 
@@ -116,8 +118,9 @@ def parse(errors, reader_file):
         return None
     end = next((index for index in range(start + 1, len(lines))
                 if not lines[index].startswith(" ")), len(lines))
-    # Who asks has the reader's line of source already.
-    body = [_with_path(line, reader_file) for line in lines[start:end] if not SOURCE.match(line)]
+    # Who asks has the reader's line of source already, and a check chooses the schedule itself.
+    body = [_with_path(line, reader_file) for line in lines[start:end]
+            if not SOURCE.match(line) and not line.startswith(AGAIN)]
     head = _HEAD.match(body[0])
     rule = next((line.strip()[len("rule:"):].strip() for line in body
                  if line.startswith("  rule:")), "")

@@ -1,5 +1,6 @@
 """`./workbook run NN --schedules N`: a program's run under many seeds, and how to run one again."""
 
+import re
 import shlex
 
 from .errors import WorkbookError
@@ -9,6 +10,7 @@ MOST_SCHEDULES = 1_000_000
 MOST_STATES = 1_000_000_000
 STATES = 1_000_000  # that --explore looks at, unless it is given another number
 LARGEST_SEED = 2**64 - 1
+_EVENT = re.compile(r"BW_SIM_UNTIL_EVENT=(\d+\.\d+\.\d+)")
 
 
 def settings(arguments):
@@ -18,6 +20,8 @@ def settings(arguments):
         chosen["BW_SIM_SEED"] = str(arguments.seed)
     if arguments.until is not None:
         chosen["BW_SIM_CYCLE_LIMIT"] = str(arguments.until)
+    if arguments.until_event is not None:
+        chosen["BW_SIM_UNTIL_EVENT"] = arguments.until_event
     if arguments.explore is not None:
         chosen["BW_SIM_EXPLORE"] = str(arguments.explore)
     return chosen
@@ -26,16 +30,20 @@ def settings(arguments):
 def require_simulator(arguments, on_gpu):
     """Refuses options that only a simulated run can follow."""
     given = [name for name, value in (("--schedules", arguments.schedules), ("--seed", arguments.seed),
-                                      ("--until", arguments.until), ("--explore", arguments.explore))
+                                      ("--until", arguments.until),
+                                      ("--until-event", arguments.until_event),
+                                      ("--explore", arguments.explore))
              if value is not None]
     if given and on_gpu:
         raise WorkbookError(f"{given[0]} chooses among the simulator's schedules; a GPU has its own. "
                             "Add --sim.", exit_code=2)
 
 
-def again(arguments, seed):
-    """The command that runs one schedule again, to the same event."""
+def again(arguments, seed, event=None):
+    """The command that runs one schedule again: to its end, or to an event."""
     words = ["./workbook", "run", arguments.chapter, "--sim", "--seed", str(seed)]
+    if event is not None:
+        words += ["--until-event", event]
     if arguments.explore is not None:
         words += ["--explore", str(arguments.explore)]
     if arguments.rest:
@@ -75,6 +83,9 @@ def run(console, command, arguments, env, cwd=None):
     print(output, end="" if output.endswith("\n") else "\n", flush=True)
     console.say(f"Seed {seed} fails (exit status {status}), number {number} of {count}. Again: "
                 + again(arguments, seed))
+    event = _EVENT.search(output)
+    if event:
+        console.say("What every role did right before that: " + again(arguments, seed, event.group(1)))
     return status if status > 0 else 128 - status
 
 

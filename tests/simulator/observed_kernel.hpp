@@ -12,10 +12,10 @@ namespace bw::sim::test {
 inline constexpr uint32_t kObservedCopyBytes = 64;
 inline constexpr uint32_t kObservedColumns = 64;
 
-/// Warp 0 loads 64 bytes of `in` (full), stores them to its CTA's part of `out`, runs one MMA
-/// (done), moves a column of Tensor Memory to registers and back, and copies 32 words with
-/// cp.async; warp 1 waits for the load. Both meet at the CTA's barrier at the start and at the
-/// cluster's at the end.
+/// Thread 0 zeroes the MMA's operands. Warp 0 loads 64 bytes of `in` (full), stores them to its
+/// CTA's part of `out`, runs one MMA (done), moves a column of Tensor Memory to registers and back,
+/// and copies 32 words with cp.async; warp 1 waits for the load. Both meet at the CTA's barrier at
+/// the start and at the cluster's at the end.
 inline std::string observed_kernel() {
   return entry(".param .u64 out, .param .u64 in", R"(
   .reg .pred %p<8>;
@@ -32,6 +32,7 @@ inline std::string observed_kernel() {
   mov.u32 %r3, tile;
   setp.eq.u32 %p0, %r0, 0;
   setp.ge.u32 %p1, %r0, 32;
+  @%p0 st.bulk.weak.shared::cta [%r3], 16384, 0;
   @%p0 mbarrier.init.shared::cta.b64 [full], 1;
   @%p0 mbarrier.init.shared::cta.b64 [done], 1;
   fence.mbarrier_init.release.cluster;

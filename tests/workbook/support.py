@@ -45,11 +45,14 @@ _PROGRAM = """\
 #include <string>
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) std::printf("option %s\\n", argv[i]);
-  for (const char* const name : {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_EXPLORE"})
+  for (const char* const name : {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_UNTIL_EVENT", "BW_SIM_EXPLORE"})
     if (const char* const value = std::getenv(name)) {
       std::printf("%s %s\\n", name, value);
       for (int i = 1; i < argc; ++i)
-        if (argv[i] == "seed=" + std::string(value)) return 70;
+        if (argv[i] == "seed=" + std::string(value)) {
+          std::printf("again: with BW_SIM_SEED=%s BW_SIM_UNTIL_EVENT=0.3.1250 a run ...\\n", value);
+          return 70;
+        }
     }
   return argc > 1 ? std::atoi(argv[1]) : 0;
 }

@@ -45,9 +45,12 @@ class Run(CheckoutTest):
         root = self.checkout()
         result = self.run_workbook(root, "run", "5", "--sim", "--schedules", "9", "--", "0", "seed=4")
         self.assertEqual(result.returncode, 70, result.stderr)
-        self.assertEqual(result.stdout, "option 0\noption seed=4\nBW_SIM_SEED 4\n")
+        self.assertEqual(result.stdout, "option 0\noption seed=4\nBW_SIM_SEED 4\nagain: with "
+                                        "BW_SIM_SEED=4 BW_SIM_UNTIL_EVENT=0.3.1250 a run ...\n")
         self.assertIn("Seed 4 fails (exit status 70), number 5 of 9. Again: "
                       "./workbook run 5 --sim --seed 4 -- 0 seed=4", result.stderr)
+        self.assertIn("What every role did right before that: ./workbook run 5 --sim --seed 4 "
+                      "--until-event 0.3.1250 -- 0 seed=4", result.stderr)
         again = self.run_workbook(root, "run", "5", "--sim", "--seed", "4", "--", "0", "seed=4")
         self.assertEqual((again.returncode, again.stdout), (70, result.stdout))
         later = self.run_workbook(root, "run", "5", "--sim", "--schedules", "9", "--seed", "5", "--",
@@ -62,8 +65,15 @@ class Run(CheckoutTest):
         self.assertEqual(result.stdout, "option 0\nBW_SIM_SEED 7\nBW_SIM_CYCLE_LIMIT 300\n"
                                         "BW_SIM_EXPLORE 1000000\n")
 
+        result = self.run_workbook(root, "run", "5", "--sim", "--until-event", "0.3.1250", "--", "0")
+        self.assertEqual(result.stdout, "option 0\nBW_SIM_UNTIL_EVENT 0.3.1250\n")
+
     def test_bad_schedules_are_refused(self):
         root = self.checkout()
+        for event in ("12", "0.1", "0.1.0", "0.1.x", "-1.0.1"):
+            result = self.run_workbook(root, "run", "5", "--sim", f"--until-event={event}")
+            self.assertEqual(result.returncode, 2, event)
+            self.assertIn("is no event", result.stderr)
         for option, value in (("--schedules", "0"), ("--schedules", "many"), ("--seed", "-1"),
                               ("--until", "0"), ("--explore", "x")):
             result = self.run_workbook(root, "run", "5", "--sim", option, value)

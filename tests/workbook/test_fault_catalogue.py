@@ -125,6 +125,27 @@ class Catalogue(unittest.TestCase):
         self.assertIn("[41](../docs/pitfalls.md#pitfall-41)", page)
 
 
+class TheCatalogue(unittest.TestCase):
+    def test_its_size(self):
+        cases = faults.load_all(support.ROOT)
+        broken = [case for case in cases if not case.is_right]
+        self.assertGreaterEqual(len(broken), 80)
+        self.assertGreaterEqual(len(cases) - len(broken), 40)
+        self.assertEqual([case.name for case in cases if case.not_found], [])
+        # Every pitfall that makes a wrong program stands there in two variants or more.
+        pitfalls = [number for case in broken for number in case.pitfalls]
+        self.assertEqual([number for number in set(pitfalls) if pitfalls.count(number) < 2], [])
+
+    def test_two_codes_have_a_reason(self):
+        text = CASE.replace('"BW-R03"', '"BW-R03 or BW-R04"')
+        with tempfile.TemporaryDirectory(prefix="faults ") as folder:
+            path = Path(folder) / "tests/simulator/faults/chapter_01.toml"
+            path.parent.mkdir(parents=True)
+            path.write_text(text, encoding="utf-8")
+            with self.assertRaisesRegex(WorkbookError, "why_both"):
+                faults.load_all(folder)
+
+
 if __name__ == "__main__":
     support.skip_without_toml()
     unittest.main()

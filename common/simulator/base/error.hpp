@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/simulator/base/event_number.hpp"
 #include "common/simulator/base/fault_code.hpp"
 
 namespace bw::sim {
@@ -57,6 +58,11 @@ struct Report {
   /// The lines of source that it is about, the one where it happened first. The report names the
   /// others below its details, unless a detail begins with their role and a colon or a blank.
   std::vector<ReportPlace> places = {};
+  /// The event at which the run stood, where it was one of a kernel.
+  std::optional<EventNumber> event = {};
+  /// The seed of the schedule, where somebody has chosen one: the report then says how to run it
+  /// again.
+  std::optional<uint64_t> seed = {};
   /// Whether the run goes on although the code is one of an error.
   bool is_tolerated = false;
 

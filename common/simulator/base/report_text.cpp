@@ -4,6 +4,8 @@
 #include <fstream>
 #include <string_view>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/text_wrap.hpp"
 
 namespace bw::sim {
@@ -111,6 +113,11 @@ std::string present(const Report& report, const Presentation& how) {
     labelled("level: ",
              "isa, the PTX ISA's words; with BW_SIM_STRICTNESS=hardware the simulator accepts "
              "this, as hardware does");
+  // A schedule that somebody has chosen, or has come upon, is one to look at again.
+  if (report.event && report.seed)
+    labelled("again: ", fmt::format("this is event {} of the schedule; with BW_SIM_SEED={} "
+                                    "BW_SIM_UNTIL_EVENT={} a run stops before it",
+                                    report.event->text(), *report.seed, report.event->text()));
   return text.take();
 }
 

@@ -71,9 +71,10 @@ std::string report_json(const Report& report, uint64_t count) {
       .add("fix", report.fix)
       .add("hardware_accepts", report.hardware_accepts)
       .add("count", count)
-      .add_raw("places", places.json())
-      .add("text", report.format());
-  return fields.object();
+      .add_raw("places", places.json());
+  if (report.event) fields.add("event", report.event->text());
+  if (report.seed) fields.add("seed", *report.seed);
+  return fields.add("text", report.format()).object();
 }
 
 ReportFile* ReportFile::instance() {

@@ -155,6 +155,8 @@ void describe(Cluster& cluster, const std::vector<Role>& roles, Report& report) 
     report.details.push_back("and " + counted(roles.size() - kMostRoles, "more waiting role"));
   for (size_t k = 0; k < causes.size() && k < kMostCauses; ++k)
     report.fix += (k == 0 ? "" : ". ") + causes[k];
+  report.event = cluster.event();
+  report.seed = cluster.settings().chosen_seed();
   const Dim3 index = cluster.cta(0).index;
   report.where =
       fmt::format("{} in {}, {}CTA ({},{},{}), cycle {}",
@@ -209,6 +211,18 @@ Report cycle_limit_report(Cluster& cluster, const Strand& running) {
   describe(cluster, roles, report);
   report.fix = "look for the loop that this place belongs to, and for what would end it";
   point_at(running, cluster, report);
+  return report;
+}
+
+Report stopped_report(Cluster& cluster) {
+  const std::vector<Role> roles = collect_roles(cluster);
+  Report report{.code = FaultCode::cycle_limit};
+  report.what = fmt::format("{} stands before event {}, as BW_SIM_UNTIL_EVENT asks",
+                            cluster.kernel().name(), cluster.settings().until_event->text());
+  report.rule = "a schedule that is run again stops where it is told to";
+  describe(cluster, roles, report);
+  report.fix = "look at what each role does here; another number, or none, lets it go on";
+  if (!report.places.empty()) report.places.front().role.clear();  // it is where the report begins
   return report;
 }
 

@@ -21,4 +21,7 @@ namespace bw::sim {
 /// strands that run.
 [[nodiscard]] Report cycle_limit_report(Cluster& cluster, const Strand& running);
 
+/// The report for a launch that has stopped before Settings::until_event: what every role does.
+[[nodiscard]] Report stopped_report(Cluster& cluster);
+
 }  // namespace bw::sim

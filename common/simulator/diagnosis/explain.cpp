@@ -32,9 +32,10 @@ LaunchResult explained(LaunchResult result) {
   const auto report_of = [&] {
     switch (result.status) {
       case RunStatus::livelock:
-        return livelock_report(cluster, cluster.running());
+        return livelock_report(cluster, *cluster.running());
       case RunStatus::cycle_limit:
-        return cycle_limit_report(cluster, cluster.running());
+        return cluster.running() != nullptr ? cycle_limit_report(cluster, *cluster.running())
+                                            : stopped_report(cluster);
       default:
         return deadlock_report(cluster);
     }

@@ -63,10 +63,9 @@ Fault exited_cta(const Cta& cta, Access access) {
           .hardware_accepts = access != Access::read};
 }
 
-}  // namespace
-
-SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
-                           size_t alignment_bytes, Access access) {
+/// Without a look at whether the CTA has exited.
+SharedPlace find_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
+                        size_t alignment_bytes) {
   const Strand& strand = site.strand;
   if (space == AddressSpace::generic && space_of_generic(address) != AddressSpace::shared_cluster) {
     site.fault({.code = FaultCode::not_shared_address,
@@ -118,10 +117,24 @@ SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t addres
          .fix = "check the index, the stage count and the dynamic shared memory size of the launch",
          .section = kNotFromPtxIsa});
   }
-  if (cta->exited && (access == Access::read || cluster.at_isa_level()))
-    site.fault(exited_cta(*cta, access));
-  if (access == Access::write) note_written(site, *cta, offset, bytes);
   return {cta, offset};
+}
+
+}  // namespace
+
+SharedPlace resolve_shared(const Site& site, AddressSpace space, uint64_t address, size_t bytes,
+                           size_t alignment_bytes, Access access) {
+  const SharedPlace place = find_shared(site, space, address, bytes, alignment_bytes);
+  if (place.cta->exited && (access == Access::read || site.strand.cluster->at_isa_level()))
+    site.fault(exited_cta(*place.cta, access));
+  if (access == Access::write) note_written(site, *place.cta, place.offset_bytes, bytes);
+  return place;
+}
+
+SharedPlace resolve_mbarrier(const Site& site, AddressSpace space, uint64_t address, size_t bytes) {
+  const SharedPlace place = find_shared(site, space, address, bytes, bytes);
+  note_written(site, *place.cta, place.offset_bytes, bytes);
+  return place;
 }
 
 void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t bytes) {
@@ -173,6 +186,18 @@ void require_written(const Site& site, const Cta& cta, uint32_t offset_bytes, si
     return;
   site.fault_at_isa(FaultCode::shared_never_written,
                     [&] { return unwritten_shared(cta, offset_bytes, bytes, use, site.strand); });
+}
+
+void warn_of_unwritten_row(const Site& site, const std::byte* row, size_t bytes) {
+  const Cta& cta = *site.strand.cta;
+  if (!cta.contents.is_tracked() || row < cta.shared.data() ||
+      row >= cta.shared.data() + cta.shared.size())
+    return;
+  const auto offset = static_cast<uint32_t>(row - cta.shared.data());
+  if (cta.contents.is_written(offset, bytes)) return;
+  site.warn(FaultCode::shared_never_written, [&] {
+    return unwritten_shared(cta, offset, bytes, "this reads a row with", site.strand);
+  });
 }
 
 namespace {

@@ -79,6 +79,11 @@ struct SharedPlace {
                                          size_t bytes, size_t alignment_bytes,
                                          Access access = Access::write);
 
+/// The same of an mbarrier of `bytes` bytes. Whether its CTA has exited is left to the unit that
+/// operates on it, now or when the operation arrives there.
+[[nodiscard]] SharedPlace resolve_mbarrier(const Site& site, AddressSpace space, uint64_t address,
+                                           size_t bytes);
+
 /// Notes that the site writes (or has ordered to be written) bytes of a CTA's shared memory;
 /// resolve_shared does so for Access::write.
 void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t bytes);
@@ -92,6 +97,11 @@ void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t byte
 /// A fault at the level isa, a warning at the other, where nothing has written some of these bytes.
 void require_written(const Site& site, const Cta& cta, uint32_t offset_bytes, size_t bytes,
                      const std::string& use);
+
+/// A warning where nothing has written some bytes of a row of a matrix at `row`, in the shared
+/// memory of the site's CTA: rows that only pad a matrix come to nothing, so reading them is no
+/// fault.
+void warn_of_unwritten_row(const Site& site, const std::byte* row, size_t bytes);
 
 /// Host pointer to global memory; checks bounds and writability. Throws SimulationError{contract},
 /// placed at the site.

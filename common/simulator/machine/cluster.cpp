@@ -6,6 +6,8 @@
 #include <optional>
 #include <type_traits>
 
+#include <fmt/core.h>
+
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
@@ -38,6 +40,19 @@ uint64_t mix(uint64_t seed, uint64_t value) {
   return z ^ (z >> 31);
 }
 
+/// The last event that a cluster may come to.
+uint64_t last_event(const Grid& grid, const Settings& settings, uint64_t cluster) {
+  const std::optional<EventNumber>& until = settings.until_event;
+  const bool stops = until && until->launch == grid.number() && until->cluster == cluster;
+  return stops ? until->event - 1 : ~uint64_t{0};
+}
+
+/// Whether a race may be the reason: somebody uses what was not there yet.
+bool may_follow_from_a_race(FaultCode code) {
+  return code == FaultCode::shared_never_written || code == FaultCode::tmem_never_written ||
+         code == FaultCode::mbarrier_not_initialised;
+}
+
 }  // namespace
 
 Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
@@ -48,6 +63,7 @@ Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
       now_(start),
       progress_time_(start),
       last_change_(start),
+      last_event_(last_event(grid, grid.device().settings(), index)),
       random_(mix(grid.device().settings().seed, index)),
       times_(grid.device().settings().times()) {
   const Dim3 shape = grid.configuration().cluster;
@@ -138,6 +154,7 @@ void Cluster::wake(Strand& strand, Cycle time) {
   if (strand.time_limit.time != kNever) queue_.cancel_time_limit(strand.time_limit);
   strand.time_limit = {};
   make_ready(strand, std::max(time, strand.time) + perturbation(kWakePerturbation));
+  if (strand.wait.kind != WaitKind::sleep) strand.warp->heard = strand.time;
   tell_woken(strand);
 }
 
@@ -180,8 +197,49 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   }
 }
 
+EventNumber Cluster::event() const { return {grid_.number(), index_, statistics_.events}; }
+
+bool Cluster::keep_fault(const Report& report) {
+  // Long enough for a warp that has begun late, or waits for a copy.
+  constexpr Cycle kCyclesBehindFault = 20'000;
+  if (kept_fault_) return true;
+  if (settings().checks != Checks::races || !may_follow_from_a_race(report.code)) return false;
+  kept_fault_.emplace(report);
+  kept_until_ = now_ + kCyclesBehindFault;
+  return true;
+}
+
 RunStatus Cluster::run(Cycle limit) {
+  const RunStatus status = run_events(limit);
+  if (kept_fault_ && (status != RunStatus::reached_limit || queue_.next_time() >= kept_until_))
+    throw SimulationError(*kept_fault_);
+  if (status == RunStatus::finished && last_event_ != ~uint64_t{0})
+    throw SimulationError(Report{
+        .code = FaultCode::setting_invalid,
+        .what =
+            fmt::format("BW_SIM_UNTIL_EVENT is {}, but cluster {} of launch {} ends with "
+                        "its event {}",
+                        settings().until_event->text(), index_, grid_.number(), statistics_.events),
+        .fix = "give an event of this program, with these settings and this seed"});
+  return status;
+}
+
+void Cluster::run_turn(Strand& strand, Cycle limit) {
   const bool runs_observed = observed(EventKind::run);
+  const bool marked = strand.warp->undefined != nullptr;
+  try {
+    if (runs_observed)
+      marked ? run_strand<true, true>(strand, limit) : run_strand<true, false>(strand, limit);
+    else
+      marked ? run_strand<false, true>(strand, limit) : run_strand<false, false>(strand, limit);
+  } catch (const SimulationError& error) {
+    if (!keep_fault(error.report())) throw;
+    strand.suspended = true;  // for ever
+    strand.wait = {};
+  }
+}
+
+RunStatus Cluster::run_events(Cycle limit) {
   while (true) {
     if (queue_.empty()) {
       if (!ordered_operations_.empty() || sm_waits_ != 0) return RunStatus::reached_limit;
@@ -189,14 +247,22 @@ RunStatus Cluster::run(Cycle limit) {
       return RunStatus::deadlock;
     }
     const Cycle next = queue_.next_time();
-    if (next >= limit) return RunStatus::reached_limit;
+    if (next >= std::min(limit, kept_until_)) return RunStatus::reached_limit;
+    if (statistics_.events >= last_event_) {
+      running_ = nullptr;
+      return RunStatus::cycle_limit;
+    }
     if (only_waits_are_left() && ++timeouts_since_progress_ > kFruitlessRounds * (live_warps_ + 1))
       return RunStatus::deadlock;
     const Event event = queue_.pop();
     now_ = std::max(now_, event.at.time);
     ++statistics_.events;
     if (event.strand == nullptr) {
-      queue_.take_action(event)(now_);
+      try {
+        queue_.take_action(event)(now_);
+      } catch (const SimulationError& error) {
+        if (!keep_fault(error.report())) throw;
+      }
       note_progress();
       continue;
     }
@@ -213,11 +279,7 @@ RunStatus Cluster::run(Cycle limit) {
       running_ = &strand;
       return *stop;
     }
-    const bool marked = strand.warp->undefined != nullptr;
-    if (runs_observed)
-      marked ? run_strand<true, true>(strand, limit) : run_strand<true, false>(strand, limit);
-    else
-      marked ? run_strand<false, true>(strand, limit) : run_strand<false, false>(strand, limit);
+    run_turn(strand, std::min(limit, kept_until_));
   }
   statistics_.cycles = std::max(statistics_.cycles, now_ - start_);
   return RunStatus::finished;

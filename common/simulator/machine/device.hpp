@@ -85,6 +85,8 @@ class Device {
   [[nodiscard]] std::vector<Warning>& warnings() { return warnings_; }
   /// What the last launch that ended took.
   [[nodiscard]] const LaunchResult& last_launch() const { return last_launch_; }
+  /// The number of a launch that begins now, from 0.
+  [[nodiscard]] uint64_t next_launch() { return launches_++; }
   /// Simulated time since the device came up, in cycles; launches advance it.
   [[nodiscard]] Cycle clock() const { return clock_; }
   /// With a timing model: the next launch finds an idle device that has yet to be told of it, as
@@ -105,6 +107,7 @@ class Device {
   std::map<std::pair<const LoadedModule*, std::string>, std::unique_ptr<Kernel>> kernels_;
   LaunchResult last_launch_;
   std::vector<Warning> warnings_;
+  uint64_t launches_ = 0;
   Cycle clock_ = 0;
   bool is_idle_ = true;
   std::optional<L2Cache> l2_cache_;

@@ -79,10 +79,14 @@ Report Site::report(Fault fault) const {
                 .fix = std::move(fault.fix),
                 .device_error = fault.device_error,
                 .hardware_accepts = fault.hardware_accepts,
-                .places = std::move(places)};
+                .places = std::move(places),
+                .event = strand.cluster->event(),
+                .seed = strand.cluster->settings().chosen_seed()};
 }
 
 void Site::fault(Fault fault) const { throw SimulationError(report(std::move(fault))); }
+
+bool Site::keeps(const Report& report) const { return strand.cluster->keep_fault(report); }
 
 bool Site::is_at_isa_level() const { return strand.cluster->at_isa_level(); }
 

@@ -169,15 +169,21 @@ struct Site {
   }
 
   /// A rule that only the level `isa` holds programs to: there its fault, at `hardware` a warning.
+  /// It returns where the run goes on (see Cluster::keep_fault too).
   template <class Make>
   void fault_at_isa(FaultCode code, Make&& make) const {
-    if (is_at_isa_level()) fault(make());
+    if (is_at_isa_level()) {
+      Report broken = report(make());
+      if (keeps(broken)) return;
+      throw SimulationError(std::move(broken));
+    }
     warn(code, std::forward<Make>(make));
   }
 
  private:
   [[nodiscard]] Warnings& warnings() const;
   [[nodiscard]] bool is_at_isa_level() const;
+  [[nodiscard]] bool keeps(const Report& report) const;
 };
 
 /// What a warp has done with its time, as far as the timing model counts it.
@@ -190,12 +196,15 @@ struct WarpTimes {
 
 /// A warp: its registers and its strands.
 struct Warp {
-  uint32_t index = 0;                ///< in the CTA
-  Cta* cta = nullptr;                ///< its CTA
-  LaneMask live = 0;                 ///< lanes that have not exited
-  LaneMask carry = 0;                ///< the condition code's carry flag CC.CF of each lane
-  std::vector<std::byte> registers;  ///< of all lanes, register by register
-  std::vector<std::byte> local;      ///< 32 x local bytes per thread, lane-major
+  uint32_t index = 0;  ///< in the CTA
+  Cta* cta = nullptr;  ///< its CTA
+  LaneMask live = 0;   ///< lanes that have not exited
+  LaneMask carry = 0;  ///< the condition code's carry flag CC.CF of each lane
+  /// When it has last learned of other threads: a wait has passed, or it has read something that
+  /// orders. What came to pass later it cannot know.
+  Cycle heard = 0;
+  std::vector<std::byte> registers;                    ///< of all lanes, register by register
+  std::vector<std::byte> local;                        ///< 32 x local bytes per thread, lane-major
   std::vector<std::unique_ptr<Strand>> strands;        ///< pool; dead ones are reused
   std::vector<std::unique_ptr<Reconvergence>> frames;  ///< where strands meet again
   std::vector<Reconvergence*> free_frames;             ///< to be used again
@@ -250,10 +259,17 @@ class Cluster {
   /// until it is stuck; says which. A stuck cluster stays as it stands, for who explains it. Throws
   /// SimulationError for faults.
   RunStatus run(Cycle limit);
-  /// After a livelock or at the launch's limit of cycles: one of the strands that run.
-  [[nodiscard]] const Strand& running() const { return *running_; }
+  /// After a livelock or at the launch's limit of cycles: one of the strands that run. Null where
+  /// it has stopped before an event.
+  [[nodiscard]] const Strand* running() const { return running_; }
   /// Makes a cluster that run() has left as a livelock able to run on.
   void go_on();
+  /// The event that happens now, or happened last.
+  [[nodiscard]] EventNumber event() const;
+  /// At the level `races` some faults may follow from a race that is found when others go on: the
+  /// first is kept, and thrown when the cluster ends or has gone on for a while. Returns whether
+  /// this one is kept, or another one is.
+  bool keep_fault(const Report& report);
   /// Simulated time since the last change of state that others could see, for a cluster that has
   /// been left as a livelock and as long as nothing changes; else 0.
   [[nodiscard]] Cycle fruitless_cycles() const {
@@ -377,6 +393,10 @@ class Cluster {
   /// Lanes of a frame have exited: completes the frames that waited only for them.
   void finish_frames(Warp& warp, Reconvergence* innermost, LaneMask exited, Cycle time);
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time);
+  /// Takes events from the queue until there is a reason to stop.
+  RunStatus run_events(Cycle limit);
+  /// The strand's turn.
+  void run_turn(Strand& strand, Cycle limit);
   /// Why a strand must not go on at `time`: it has spun too long or come to the limit of cycles.
   [[nodiscard]] std::optional<RunStatus> stops_at(Cycle time);
   /// No event is pending but time limits of waits that only another thread could fulfil.
@@ -400,6 +420,9 @@ class Cluster {
   Cycle progress_time_ = 0;  ///< when a livelock was last ruled out
   Cycle last_change_ = 0;
   uint64_t timeouts_since_progress_ = 0;
+  uint64_t last_event_;                        ///< the last event before which it must not stop
+  std::optional<SimulationError> kept_fault_;  ///< see keep_fault()
+  Cycle kept_until_ = kNever;                  ///< when it is thrown at the latest
   uint32_t live_warps_ = 0;
   int64_t sm_waits_ = 0;
   std::mt19937_64 random_;

@@ -116,7 +116,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
     : device_(device),
       kernel_(kernel),
       configuration_(configuration),
-      parameters_address_(parameters_address) {
+      parameters_address_(parameters_address),
+      number_(device.next_launch()) {
   const LaunchConfiguration& c = configuration_;
   check_shape(kernel, c);
   const size_t shared_bytes =

@@ -81,6 +81,8 @@ class Grid {
   [[nodiscard]] Device& device() { return device_; }
   /// The kernel.
   [[nodiscard]] const Kernel& kernel() const { return kernel_; }
+  /// Its number among the launches of the device, from 0.
+  [[nodiscard]] uint64_t number() const { return number_; }
   /// What was asked for.
   [[nodiscard]] const LaunchConfiguration& configuration() const { return configuration_; }
   /// Along x, y and z.
@@ -131,6 +133,7 @@ class Grid {
   const Kernel& kernel_;
   LaunchConfiguration configuration_;
   uint64_t parameters_address_;
+  uint64_t number_;
   Dim3 clusters_;
   uint32_t ctas_per_sm_ = 0;
   uint64_t resident_clusters_ = 0;

@@ -20,6 +20,11 @@ enum class MemoryOrder : uint8_t {
   mmio,         ///< .mmio: as relaxed with the scope of the system
 };
 
+/// Whether an access is strong by what is written: atomics are, without an order of their own.
+[[nodiscard]] constexpr bool is_strong(MemoryOrder order) {
+  return order != MemoryOrder::unspecified && order != MemoryOrder::weak;
+}
+
 /// As written; ordered from narrow to wide.
 enum class MemoryScope : uint8_t { unspecified, cta, cluster, gpu, sys };
 

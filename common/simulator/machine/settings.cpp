@@ -31,6 +31,15 @@ uint64_t read_number(const char* name, uint64_t fallback, uint64_t least, uint64
   return value;
 }
 
+std::optional<EventNumber> read_event(const char* name) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  const std::optional<EventNumber> number = EventNumber::parse(text);
+  if (!number)
+    refuse(name, text, "LAUNCH.CLUSTER.EVENT, as a report or the event log has it: 0.3.1250");
+  return number;
+}
+
 constexpr SummationModel kSummationModels[] = {SummationModel::machine, SummationModel::sequential,
                                                SummationModel::hopper, SummationModel::none};
 
@@ -112,6 +121,8 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   constexpr uint64_t kMostCycles = 1ull << 60;
   Settings settings;
   settings.seed = read_number("BW_SIM_SEED", settings.seed, 0, ~0ull);
+  const char* const seed = std::getenv("BW_SIM_SEED");
+  settings.seed_is_chosen = seed != nullptr && *seed != '\0';
   settings.host_threads =
       static_cast<uint32_t>(read_number("BW_SIM_THREADS", settings.host_threads, 0, kMostThreads));
   settings.pin_threads = read_number("BW_SIM_PIN_THREADS", 0, 0, 1) != 0;
@@ -130,6 +141,7 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   settings.livelock_cycles =
       read_number("BW_SIM_LIVELOCK_CYCLES", settings.livelock_cycles, 1000, kMostCycles);
   settings.cycle_limit = read_number("BW_SIM_CYCLE_LIMIT", settings.cycle_limit, 0, kMostCycles);
+  settings.until_event = read_event("BW_SIM_UNTIL_EVENT");
   settings.print_statistics = read_number("BW_SIM_STATS", 0, 0, 1) != 0;
   settings.checks = read_checks("BW_SIM_CHECKS", settings.checks);
   read_memory_checks("BW_SIM_MEMORY_CHECKS", settings);

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "common/simulator/base/event_number.hpp"
 #include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
 
@@ -38,9 +40,10 @@ enum class SummationModel : uint8_t {
 
 /// Of a launch, from the environment.
 struct Settings {
-  uint64_t seed = 0;          ///< 0: fixed order and latencies; else perturbs both (BW_SIM_SEED)
-  uint32_t host_threads = 0;  ///< 0: one per core (BW_SIM_THREADS)
-  bool pin_threads = false;   ///< a core for each host thread (BW_SIM_PIN_THREADS=1)
+  uint64_t seed = 0;            ///< 0: fixed order and latencies; else perturbs both (BW_SIM_SEED)
+  bool seed_is_chosen = false;  ///< BW_SIM_SEED is set: reports say how to run the schedule again
+  uint32_t host_threads = 0;    ///< 0: one per core (BW_SIM_THREADS)
+  bool pin_threads = false;     ///< a core for each host thread (BW_SIM_PIN_THREADS=1)
   const MachineDescription* machine = machines().data();  ///< BW_SIM_MACHINE
   uint32_t sm_count = machine->sm_count;                  ///< BW_SIM_SMS
   size_t memory_bytes = size_t{64} << 30;   ///< address space of device memory (BW_SIM_MEMORY_GB)
@@ -56,12 +59,18 @@ struct Settings {
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
   /// Simulated cycles after which a launch that goes on is ended; 0: never (BW_SIM_CYCLE_LIMIT).
   uint64_t cycle_limit = 0;
+  /// The event before which the run stops, as at the limit of cycles (BW_SIM_UNTIL_EVENT).
+  std::optional<EventNumber> until_event;
   std::string focus;  ///< base name of the file whose lines reports shall name (BW_SIM_FOCUS)
   bool print_statistics = false;  ///< BW_SIM_STATS=1: a line per launch on stderr
 
   /// Simulated cycles in that many nanoseconds, and the other way round.
   [[nodiscard]] double cycles_of(double nanoseconds) const {
     return nanoseconds * machine->clock_ghz;
+  }
+  /// The seed, where it was chosen.
+  [[nodiscard]] std::optional<uint64_t> chosen_seed() const {
+    return seed_is_chosen ? std::optional(seed) : std::nullopt;
   }
   /// At the machine's clock.
   [[nodiscard]] double nanoseconds_of(double cycles) const { return cycles / machine->clock_ghz; }

@@ -41,6 +41,10 @@ class SharedContents {
   void write(uint32_t offset, size_t bytes, const Writer& writer) noexcept;
   /// Whether all of these bytes have been written.
   [[nodiscard]] bool is_written(uint32_t offset, size_t bytes) const noexcept;
+  /// A bit for each of the 16 bytes at an offset that is a multiple of 16, the lowest one first.
+  [[nodiscard]] uint32_t written_chunk(uint32_t offset) const noexcept {
+    return static_cast<uint32_t>(words_[offset / 64] >> offset % 64) & 0xffffu;
+  }
   /// The first run of bytes among these that nothing has written; there is one.
   [[nodiscard]] Range first_unwritten(uint32_t offset, size_t bytes) const noexcept;
   /// The written bytes nearest to an offset; nothing when there are none.

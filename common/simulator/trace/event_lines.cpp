@@ -171,6 +171,7 @@ std::string EventLines::fields_of(const Row& row) const {
   const Kind& kind = kind_of(row.kind);
   Fields line;
   line.add("event", kind.event).add("cycle", row.cycle).add("cluster", recording_.cluster);
+  line.add("number", recording_.values[row.first_value - 1]);
   line.add_raw("cta", extents(recording_.ctas[row.cta_rank])).add("rank", row.cta_rank);
   if (row.instruction != Row::kNone)
     line.add("warp", row.warp).add("lanes", row.lanes).add_all(places_.fields_of(row.instruction));

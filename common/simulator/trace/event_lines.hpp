@@ -26,7 +26,7 @@ namespace bw::sim::trace {
 /// The rows of a recording, one text each, in their order.
 class EventLines {
  public:
-  /// Of one cluster.
+  /// Of one cluster whose rows are numbered (Recorder::number_rows).
   EventLines(const ClusterRecording& recording, const Kernel& kernel, Places& places);
   /// Of a row, as JSON.
   [[nodiscard]] std::string fields_of(const Row& row) const;

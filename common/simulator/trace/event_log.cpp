@@ -73,13 +73,15 @@ void EventLog::on_launch(Grid& grid) { write(launch_fields(grid, launches_)); }
 
 std::unique_ptr<Observer> EventLog::observe(Cluster& cluster) {
   // The cluster may be gone when it ends; its kernel is not.
-  return std::make_unique<Recorder>(
+  auto recorder = std::make_unique<Recorder>(
       cluster, kinds_, window_,
       [this, &kernel = cluster.kernel()](const ClusterRecording& recording) {
         Places places(kernel);
         const EventLines lines(recording, kernel, places);
         for (const Row& row : recording.rows) write(lines.fields_of(row));
       });
+  recorder->number_rows();
+  return recorder;
 }
 
 void EventLog::on_launch_end(const LaunchResult& result) {

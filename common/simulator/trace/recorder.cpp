@@ -58,7 +58,11 @@ int64_t number(auto value) { return static_cast<int64_t>(value); }
 
 Recorder::Recorder(const Cluster& cluster, const RowKinds& kinds, const RecordingWindow& window,
                    Sink sink)
-    : kinds_(kinds), window_(window), sink_(std::move(sink)), places_(cluster.kernel()) {
+    : cluster_(cluster),
+      kinds_(kinds),
+      window_(window),
+      sink_(std::move(sink)),
+      places_(cluster.kernel()) {
   recording_.cluster = cluster.index();
   recording_.rows.reserve(std::min(kReservedRows, window.most_rows));
   recording_.values.reserve(kReservedValues);
@@ -88,6 +92,7 @@ bool Recorder::add(RowKind kind, Cycle cycle, const Origin& origin,
   row.kind = kind;
   row.cta_rank = origin.cta_rank;
   row.barrier = barrier;
+  if (numbers_rows_) put(cluster_.event().event);
   row.first_value = static_cast<uint32_t>(recording_.values.size());
   if (origin.instruction != nullptr) {
     row.instruction = origin.instruction->source_index;

@@ -29,6 +29,8 @@ class Recorder final : public Observer {
 
   /// Writes rows of one cluster.
   Recorder(const Cluster& cluster, const RowKinds& kinds, const RecordingWindow& window, Sink sink);
+  /// Puts the number of its event (EventNumber::event) before the values of each row.
+  void number_rows() { numbers_rows_ = true; }
 
   [[nodiscard]] EventKinds wants() const override;
   /// A CTA starts or ends.
@@ -84,8 +86,10 @@ class Recorder final : public Observer {
   /// row is then made longer.
   bool continues_last_run(const RunEvent& event);
 
+  const Cluster& cluster_;  ///< gone when it has ended
   const RowKinds& kinds_;
   const RecordingWindow& window_;
+  bool numbers_rows_ = false;
   Sink sink_;
   ClusterRecording recording_;
   Places places_;

@@ -7,6 +7,7 @@
 #include "common/simulator/units/control/register_pool.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
+#include "common/simulator/units/copies/tensor_map_watch.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
 #include "common/simulator/units/memory/sm_memory.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
@@ -51,12 +52,13 @@ struct CtaUnits final : CtaUnitState {
 /// The units that the CTAs of a cluster share.
 struct ClusterUnits final : ClusterUnitState {
   /// For a cluster.
-  explicit ClusterUnits(Cluster& cluster) : cluster_barrier(cluster) {}
+  explicit ClusterUnits(Cluster& cluster) : cluster_barrier(cluster), tensor_maps(cluster) {}
 
   void on_lanes_exit(Warp& warp, LaneMask lanes, Cycle now) override;
   void check_at_exit(Cta& cta) override;
 
   ClusterBarrier cluster_barrier;  ///< of the cluster
+  TensorMapWatch tensor_maps;      ///< that its copies use
 };
 
 // The factory below makes the state of every CTA and cluster, so its type is known.

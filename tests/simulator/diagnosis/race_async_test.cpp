@@ -249,8 +249,9 @@ OUT:
 }
 
 TEST(RaceAsync, AStAsyncIsThereWhenItsBarrierWasWaitedFor) {
-  const auto kernel = [](const std::string& end) {
+  const auto kernel = [](const std::string& opcode, const std::string& end) {
     return R"(
+  st.shared.u32 [%d], %t;
   mbarrier.init.shared::cta.b64 [bar], 1;
   fence.mbarrier_init.release.cluster;
   barrier.cluster.arrive;
@@ -260,7 +261,8 @@ TEST(RaceAsync, AStAsyncIsThereWhenItsBarrierWasWaitedFor) {
   mapa.shared::cluster.u32 %r3, %r2, 1;
   mapa.shared::cluster.u32 %r4, %d, 1;
   @!%p0 bra WAIT;
-  st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r4], %t, [%r3];
+)" + opcode +
+           R"( [%r4], %t, [%r3];
   bra END;
 WAIT:
   mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 4;
@@ -271,8 +273,15 @@ END:
 )";
   };
   const std::string read = "  ld.shared.u32 %r5, [%d];\n";
-  expect_no_race(kernel(wait("FULL", 0) + read), 1, 2);
-  expect_race({"st.async", "load"}, kernel(read + wait("FULL", 0)), 1, 2);
+  for (const auto& [name, opcode] :
+       {std::pair{std::string("st.async"),
+                  std::string("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32")},
+        std::pair{std::string("red.async"),
+                  std::string("red.async.relaxed.cluster.shared::cluster"
+                              ".mbarrier::complete_tx::bytes.add.u32")}}) {
+    expect_no_race(kernel(opcode, wait("FULL", 0) + read), 1, 2);
+    expect_race({name, "load"}, kernel(opcode, read + wait("FULL", 0)), 1, 2);
+  }
 }
 
 /// Thread 0 asks for another cluster twice; warp 1 reads the answers.

@@ -300,6 +300,15 @@ TEST(TensorRaces, PairsThatStayInOrder) {
                           end});
 }
 
+TEST(TensorRaces, AShiftStaysBehindTheMmaAndIsWaitedFor) {
+  const std::string shift = "  @%thread0 tcgen05.shift.cta_group::1.down [%tmem];  // shift\n";
+  expect_silence({.body = mma("first") + shift + commit() + wait("full", 0, "wait full") + kAfter +
+                          load("read") + kWaitLoad});
+  expect_race({.body = mma("first") + commit() + wait("full", 0, "wait full") + kAfter + shift +
+                       load("read") + kWaitLoad + commit("commit 2") + wait("full", 1, "wait 2")},
+              FaultCode::race_tensor_memory, "shift", "read", {"tcgen05.commit"});
+}
+
 TEST(TensorRaces, PairsThatDoNot) {
   const std::string end = commit() + wait("full", 0, "wait full") + kAfter;
   const Program other_shape{.body = mma("first") + mma("second", "%off", "%wide") + end};

@@ -250,7 +250,7 @@ __global__ void copy_not_waited_for(const __grid_constant__ FaultArguments args)
 }
 
 // fault: Only the issuing thread waits for the copy; nothing tells the other threads.
-// expect BW-R04 or BW-R01 at races, "warp [0-3]", "tensor"
+// expect BW-R04 at races, "warp [0-3]", "tensor"
 __global__ void one_thread_waits_for_the_copy(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   __shared__ SharedMemBarrier full;
@@ -266,6 +266,7 @@ __global__ void one_thread_waits_for_the_copy(const __grid_constant__ FaultArgum
     load_box(box, args.in_map, full, 0);  // (1)
     full.wait(0);
   }
+  if (warp() != 0) __nanosleep(2000);  // they come behind the copy in time, and in no other way
   args.out[thread()] = box[thread()];  // (2)
 }
 
@@ -625,7 +626,7 @@ __global__ void box_at_64_bytes(const __grid_constant__ FaultArguments args) {
 }
 
 // fault 32: DeepGEMM 343. The tensor map in global memory is changed while a copy still reads it.
-// expect BW-R15 at races, "tensor copy"
+// expect BW-T10 at contract, "under way", "the copy"
 __global__ void map_changed_under_the_copy(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   __shared__ SharedMemBarrier full;
@@ -642,7 +643,7 @@ __global__ void map_changed_under_the_copy(const __grid_constant__ FaultArgument
 }
 
 // fault 32: CUTLASS 2162. The map is changed, and used without a fence of the tensormap proxy.
-// expect BW-R15 at races, "tensor"
+// expect BW-T10 at contract, "changed here"
 __global__ void map_used_without_its_fence(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   __shared__ SharedMemBarrier full;
@@ -650,6 +651,32 @@ __global__ void map_used_without_its_fence(const __grid_constant__ FaultArgument
     full.init(1);
     ptx::fence_mbarrier_init();
     replace_address(args.map, args.in);  // (1)
+    full.arrive_and_expect_bytes(kBoxBytes);
+    load_box(box, *args.map, full, 0);  // (2)
+  }
+  __syncthreads();
+  full.wait(0);
+  args.out[thread()] = box[thread()];
+}
+
+// fault 32: Another thread acquires the map than the one that copies, and nothing orders the two.
+// expect BW-R15 at races, "tensor copy"
+__global__ void map_acquired_by_another_thread(const __grid_constant__ FaultArguments args) {
+  __shared__ alignas(128) uint32_t box[kBoxWords];
+  __shared__ SharedMemBarrier full;
+  if (thread() == 0) {
+    full.init(1);
+    ptx::fence_mbarrier_init();
+    replace_address(args.map, args.in);  // (1)
+    asm volatile("fence.proxy.tensormap::generic.release.gpu;" ::: "memory");
+  }
+  __syncthreads();
+  if (thread() == 32) {
+    asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" ::"l"(args.map)
+                 : "memory");
+  }
+  if (thread() == 0) {
+    __nanosleep(2000);
     full.arrive_and_expect_bytes(kBoxBytes);
     load_box(box, *args.map, full, 0);  // (2)
   }
@@ -718,6 +745,7 @@ FaultTable async_copy_kernels() {
       BW_FAULT(box_at_64_bytes, .threads = 128),
       BW_FAULT(map_changed_under_the_copy, .threads = 128),
       BW_FAULT(map_used_without_its_fence, .threads = 128),
+      BW_FAULT(map_acquired_by_another_thread, .threads = 128),
       BW_FAULT(map_used_behind_its_fence, .threads = 128),
   };
   return kKernels;

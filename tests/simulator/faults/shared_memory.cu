@@ -293,15 +293,31 @@ __global__ void syncthreads_before_an_arrival(const __grid_constant__ FaultArgum
 }
 
 // fault 37: flashinfer 4533. Two pairs of warps meet at the same named barrier at the same time.
-// expect BW-N06 at races, "barrier 1"
-// seeds 0
+// expect BW-N06 at contract, "barrier 1", "phase before"
 __global__ void one_barrier_for_two_pairs(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t words[128];
   words[thread()] = args.in[thread()];
+  __syncthreads();
   if (warp() == 0) __nanosleep(400);
   if (warp() < 2) {
     ptx::bar_sync<1, 64>();  // (1)
   } else {
+    ptx::bar_sync<1, 64>();  // (2)
+  }
+  args.out[thread() ^ 32] = words[thread() ^ 32];
+}
+
+// fault 37: The same, but the second pair has met at another barrier since: that orders it behind
+// nothing of the first pair, which no rule of a single instruction can tell.
+// expect BW-N06 at races, "barrier 1"
+__global__ void one_barrier_for_two_pairs_that_meet(const __grid_constant__ FaultArguments args) {
+  __shared__ uint32_t words[128];
+  words[thread()] = args.in[thread()];
+  if (warp() < 2) {
+    ptx::bar_sync<1, 64>();  // (1)
+  } else {
+    __nanosleep(2000);
+    ptx::bar_sync<2, 64>();
     ptx::bar_sync<1, 64>();  // (2)
   }
   args.out[thread() ^ 32] = words[thread() ^ 32];
@@ -464,6 +480,7 @@ FaultTable shared_memory_kernels() {
       BW_FAULT(syncthreads_in_a_role),
       BW_FAULT(syncthreads_before_an_arrival),
       BW_FAULT(one_barrier_for_two_pairs, .threads = 128),
+      BW_FAULT(one_barrier_for_two_pairs_that_meet, .threads = 128),
       BW_FAULT(one_barrier_for_two_purposes, .threads = 96),
       BW_FAULT(one_barrier_one_after_the_other, .threads = 96),
       BW_FAULT(two_barriers_for_two_pairs, .threads = 128),

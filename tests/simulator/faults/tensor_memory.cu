@@ -530,7 +530,7 @@ __global__ void second_cta_waits_for_columns(const __grid_constant__ FaultArgume
 
 // fault 44: The first CTA keeps its columns until the second one has told it something, which
 // waits for columns.
-// expect BW-H02 or BW-H03 at contract, "warp 0"
+// expect BW-H03 at contract, "warp 0"
 // setting BW_SIM_SMS=1
 __global__ void columns_held_for_the_second_cta(const __grid_constant__ FaultArguments args) {
   __shared__ uint32_t slot;

@@ -68,6 +68,58 @@ TEST(NamedBarrier, CountedBarrierLeavesOtherWarpsAlone) {
   for (size_t thread = 0; thread < 128; ++thread) EXPECT_EQ(out[thread], thread / 64 + 1);
 }
 
+/// Warps below `split` run `lower`, the others `upper`.
+std::string branches(int split, const std::string& lower, const std::string& upper) {
+  return "  shr.u32 %r7, %r0, 5;\n  setp.lt.u32 %p3, %r7, " + std::to_string(split) +
+         ";\n  @%p3 bra LOWER;\n" + upper + "  bra END;\nLOWER:\n" + lower + "END:\n";
+}
+
+TEST(NamedBarrier, TwoGroupsOfWarpsWithOneNumber) {
+  const std::string later = "  nanosleep.u32 3000;\n";
+  const auto body = [&](const std::string& between) {
+    return branches(2, "  bar.sync 1, 64;\n", later + between + "  bar.sync 1, 64;\n");
+  };
+  const Report report =
+      expect_fault(FaultKind::contract,
+                   {"arrives at barrier 1 and has learned nothing of other warps since phase 0",
+                    "arrived in the phase before: warp 0 at test.ptx:", "barriers of their own"},
+                   [&] { run_body(body(""), 128, 1); });
+  EXPECT_EQ(report.code, FaultCode::barrier_shared);
+  // What a warp reads by strong operations, and where it waits, may have told it.
+  for (const std::string heard :
+       {"  ld.volatile.shared.u32 %r5, [data];\n", "  ld.acquire.gpu.global.u32 %r5, [%rd0];\n",
+        "  atom.shared.add.u32 %r5, [data], 0;\n", "  bar.sync 2, 64;\n"})
+    EXPECT_NO_THROW(
+        run_body("  mov.u32 %r5, 0;\n  st.shared.u32 [data], %r5;\n" + body(heard), 128, 1))
+        << heard;
+  Settings off = test_settings();
+  off.checks = Checks::off;
+  EXPECT_NO_THROW(run_body(body(""), 128, 1, off));
+}
+
+TEST(NamedBarrier, AThirdWarpTakesAnothersPlace) {
+  // Warps 0 and 1 are meant to meet; warp 2 completes the phase in the place of warp 1.
+  expect_fault(FaultKind::contract, {"warp 1 arrives at barrier 1", "phase before: warp 2"}, [] {
+    run_body(branches(1, "  bar.sync 1, 64;\n",
+                      "  setp.eq.u32 %p2, %r7, 1;\n  @%p2 nanosleep.u32 3000;\n"
+                      "  bar.arrive 1, 64;\n"),
+             96, 1);
+  });
+}
+
+TEST(NamedBarrier, WhoHasWaitedKnowsThePhase) {
+  std::string rounds;
+  for (int i = 0; i < 3; ++i) rounds += "  bar.sync 1, 128;\n";
+  EXPECT_NO_THROW(run_body(rounds, 128, 1));
+  // A producer that only arrives learns of each phase by the other barrier.
+  std::string producer, consumer;
+  for (int i = 0; i < 3; ++i) {
+    producer += "  bar.arrive 1, 64;\n  bar.sync 2, 64;\n";
+    consumer += "  bar.sync 1, 64;\n  bar.arrive 2, 64;\n";
+  }
+  EXPECT_NO_THROW(run_body(branches(1, producer, consumer), 64, 1));
+}
+
 TEST(NamedBarrier, ReductionsCombineAllThreads) {
   const std::string body =
       "  setp.lt.u32 %p2, %r0, 40;\n"

@@ -20,7 +20,9 @@ struct Parts {
   std::string between = "";  ///< from commit to wait
   std::string commit = "wgmma.commit_group.sync.aligned;";
   std::string wait = "wgmma.wait_group.sync.aligned 0;";
-  std::string guard = "";  ///< around all of wgmma
+  std::string guard = "";      ///< around all of wgmma
+  std::string a_end = "2048";  ///< bytes of A that are written
+  std::string b_store = "@%p0 st.shared.u32 [%r4], 0x40004000;";
 };
 
 /// D = A * B for m64n8k16, f16 to f32: every element of A is 1, of B 2, so that D is 32. Thread t
@@ -43,11 +45,11 @@ FILL:
   add.u32 %r4, %r4, %r3;
   st.shared.u32 [%r4], 0x3c003c00;
   add.u32 %r3, %r3, 512;
-  setp.lt.u32 %p0, %r3, 2048;
+  setp.lt.u32 %p0, %r3, A_END;
   @%p0 bra FILL;
   setp.lt.u32 %p0, %r0, 64;
   mad.lo.u32 %r4, %r0, 4, %r2;
-  @%p0 st.shared.u32 [%r4], 0x40004000;
+  B_STORE
   fence.proxy.async;
   bar.sync 0;
   shr.u32 %r1, %r1, 4;
@@ -79,6 +81,8 @@ LEAVE:
     text.replace(text.find(name), name.size(), by);
   };
   replace("A_BITS", parts.a_bits);
+  replace("A_END", parts.a_end);
+  replace("B_STORE", parts.b_store);
   replace("BEFORE_FENCE", parts.before_fence);
   replace("FENCE", parts.fence);
   replace("GUARD", parts.guard);
@@ -111,6 +115,17 @@ void expect_refused(const Parts& parts, const std::vector<std::string>& words) {
 TEST(Wgmma, MultipliesAndWaits) {
   for (const uint64_t seed : {0u, 1u, 2u})
     EXPECT_EQ(run({}, hopper_settings(Strictness::isa, seed)), std::vector<float>(kThreads, 32));
+}
+
+TEST(Wgmma, OperandsThatNothingHasWritten) {
+  const Parts no_b{.b_store = ""};
+  const Report report =
+      expect_fault(FaultCode::shared_never_written, {"this multiplies B, of which no row is whole"},
+                   [&] { run(no_b); });
+  EXPECT_TRUE(report.hardware_accepts);
+  EXPECT_NO_THROW(run(no_b, hopper_settings(Strictness::hardware)));
+  // Rows that may only pad the matrix are a warning.
+  EXPECT_NO_THROW(run({.a_end = "1024"}));
 }
 
 TEST(Wgmma, TwoWarpgroupsWorkOnTheirOwn) {

@@ -10,6 +10,7 @@
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/limits.hpp"
+#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim::races {
 
@@ -167,10 +168,14 @@ void Detector::on_access(const AccessEvent& event) {
     ranks |= 1u << rank % kMaxClusterNonPortable;
   }
   const MemoryOrder order = event.origin.instruction->order;
-  const bool is_strong =
-      event.atomic || (order != MemoryOrder::unspecified && order != MemoryOrder::weak);
+  const bool is_strong = event.atomic || sim::is_strong(order);
   const bool writes = event.access != sim::Access::read;
-  const char* const unit = event.atomic ? "atomic" : writes ? "store" : "load";
+  const bool is_of_mbarrier =
+      cluster_.kernel().row(*event.origin.instruction).base.starts_with("mbarrier.");
+  const char* const unit = is_of_mbarrier ? kMbarrierUnit
+                           : event.atomic ? "atomic"
+                           : writes       ? "store"
+                                          : "load";
   for (const int rank : lanes_of(ranks)) {
     const Origin origin = with_lanes(event.origin, by_rank[static_cast<size_t>(rank)]);
     Accessor accessor;

@@ -88,7 +88,12 @@ class Detector final : public Observer {
   template <class Make>
   void add_finding(Missing missing, const Instruction* earlier, const Instruction* later,
                    Make&& make) {
-    findings_.add(missing, earlier, later, std::forward<Make>(make));
+    findings_.add(missing, earlier, later, [&] {
+      Finding finding = make();
+      finding.event = cluster_.event();
+      finding.seed = cluster_.settings().chosen_seed();
+      return finding;
+    });
   }
   /// What is missing between two accesses, of which the later one knows `touch.view`.
   [[nodiscard]] Missing missing_between(const Conflict& conflict, const Touch& touch);

@@ -30,7 +30,7 @@ void Detector::use(Barrier& barrier, const Origin& origin, uint16_t cta_rank,
     if (unknown == 0 || is_own) return;
     all = false;
     report(Missing::init_order, *init.accessor, init.lanes,
-           *thread_touch(with_lanes(origin, lanes), true, "mbarrier operation").accessor, lanes,
+           *thread_touch(with_lanes(origin, lanes), true, kMbarrierUnit).accessor, lanes,
            mbarrier_name(cta_rank, offset_bytes));
   });
   barrier.ordered[warp] = all;
@@ -64,9 +64,8 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
     case Operation::init:
     case Operation::invalidate: {
       // To other accesses both are stores.
-      Touch touch =
-          thread_touch(event.origin, true,
-                       event.operation == Operation::init ? "mbarrier.init" : "mbarrier.inval");
+      Touch touch = thread_touch(event.origin, true,
+                                 event.operation == Operation::init ? kInitUnit : "mbarrier.inval");
       threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
         touch.lanes = lanes;
         touch.view = &group.view;

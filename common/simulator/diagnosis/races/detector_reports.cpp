@@ -42,6 +42,9 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
   });
   if (std::string_view(earlier.unit) == kAllocUnit || std::string_view(later.unit) == kAllocUnit)
     return Missing::address_word;
+  // The init comes behind a use that met no object.
+  if (std::string_view(earlier.unit) == kMbarrierUnit && std::string_view(later.unit) == kInitUnit)
+    return Missing::init_order;
   if (too_narrow) return Missing::wider_scope;
   if (relaxed) return Missing::release_acquire;
   if (earlier.is_async) return earlier.writes ? Missing::completion : Missing::source_free;
@@ -79,6 +82,10 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
   std::string edge, fix;
   if (missing == Missing::address_word && std::string_view(touch.accessor->unit) == kAllocUnit)
     fix = "put a barrier (__syncthreads) behind {second} and before {first}";
+  if (missing == Missing::init_order)
+    fix =
+        "put a barrier of the CTA (or of the cluster) behind {second}, and let all that use the "
+        "mbarrier pass it first";
   if (missing == Missing::warp_order && earlier.agent != touch.warp) {
     edge = kOneLaneEdge;
     fix = kOneLaneFix;
@@ -93,7 +100,7 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
 void Detector::report(Missing missing, const Accessor& earlier, LaneMask earlier_lanes,
                       const Accessor& later, LaneMask later_lanes, std::string memory,
                       bool hardware_accepts, std::string edge, std::string fix) {
-  findings_.add(missing, earlier.instruction, later.instruction, [&] {
+  add_finding(missing, earlier.instruction, later.instruction, [&] {
     Finding finding;
     finding.missing = missing;
     finding.earlier = describe_side(cluster_, earlier, earlier_lanes);

@@ -259,6 +259,8 @@ Report report_of(const Findings& findings) {
   report.rule = fmt::format("{} (PTX ISA, \"{}\")", kind.rule, kind.section);
   report.fix = with_lines(first.fix.empty() ? kind.fix : first.fix, first);
   report.hardware_accepts = first.hardware_accepts;
+  report.event = first.event;
+  report.seed = first.seed;
   // A copy of the host has no line.
   if (!first.later.source.path.empty()) report.places.push_back(first.later.source);
   if (!first.earlier.source.path.empty()) {

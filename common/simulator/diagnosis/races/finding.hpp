@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -57,6 +58,8 @@ struct Finding {
   bool hardware_accepts = false;     ///< whether only the level isa reports it
   std::string edge;                  ///< what is missing, where the kind does not say it
   std::string fix;                   ///< what to do, where the kind does not say it
+  std::optional<EventNumber> event;  ///< of the later access, where its cluster knows it
+  std::optional<uint64_t> seed;      ///< of the schedule, where it was chosen
 };
 
 /// The races of a cluster, or of a launch: the first of each pair of lines, and how many there

@@ -10,14 +10,6 @@
 #include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim::races {
-namespace {
-
-bool is_written_strong(MemoryOrder order) {
-  return order != MemoryOrder::unspecified && order != MemoryOrder::weak;
-}
-
-}  // namespace
-
 GlobalRaces::GlobalRaces(Detector& detector, std::shared_ptr<LaunchRaces> launch)
     : detector_(detector),
       launch_(std::move(launch)),
@@ -65,7 +57,7 @@ GlobalRaces::Strength GlobalRaces::strength_of(const AccessEvent& event) const {
   const Instruction& instruction = *event.origin.instruction;
   const MemoryOrder order = instruction.order;
   Strength strength;
-  strength.is_strong = event.atomic || is_written_strong(order);
+  strength.is_strong = event.atomic || is_strong(order);
   if (!strength.is_strong) return strength;
   strength.acquires = order == MemoryOrder::acquire || order == MemoryOrder::acq_rel;
   strength.releases = order == MemoryOrder::release || order == MemoryOrder::acq_rel;

@@ -144,6 +144,7 @@ Flow send_to_global(Strand& strand, const Instruction& instruction, LaneMask act
     std::byte* const memory =
         resolve(site, AddressSpace::global, address, form.element_bytes, form.element_bytes,
                 form.reduces ? Access::read_write : Access::write);
+    units_of(*strand.cluster).tensor_maps.write(site, address, form.element_bytes);
     const Message message = message_of(strand, instruction, lane, form);
     const auto arrive = [memory, message, &form, site, address](Cycle) {
       deliver(form, message, memory, true);

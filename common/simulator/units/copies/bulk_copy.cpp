@@ -130,6 +130,8 @@ Flow store_to_global(Strand& strand, const Instruction& instruction, LaneMask ac
     std::byte* const destination =
         resolve(site, AddressSpace::global, form.destination.of(strand, instruction, lane), bytes,
                 kBulkAlignmentBytes, form.reduces ? Access::read_write : Access::write);
+    units_of(*strand.cluster)
+        .tensor_maps.write(site, reinterpret_cast<uint64_t>(destination), bytes);
     const SharedPlace source =
         resolve_shared(site, AddressSpace::shared_cta, form.source.of(strand, instruction, lane),
                        bytes, kBulkAlignmentBytes, Access::read);
@@ -196,6 +198,8 @@ Flow wait_group(Strand& strand, const Instruction& instruction, LaneMask active)
   const auto stage = static_cast<AsyncGroups::Stage>(instruction.flags);
   const auto allowed = static_cast<uint32_t>(instruction.immediate);
   const Flow flow = units_of(strand).bulk_groups.wait(strand, active, allowed, stage);
+  if (flow == Flow::next && allowed == 0)
+    units_of(*strand.cluster).tensor_maps.end_reading(strand, active);
   return tell_group_wait(strand, instruction, GroupEvent::Unit::bulk, allowed, stage, flow);
 }
 

@@ -317,6 +317,8 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     auto box = std::make_shared<const TensorBox>(read_box(strand, instruction, lane, map, form));
     check_global(strand, instruction, lane, *box, Access::read);
     TmaLoad load({strand, instruction, lane_bit(lane)});
+    load.tensor_map = form.map.of(strand, instruction, lane);
+    units_of(*strand.cluster).tensor_maps.begin_copy(load.site, load.tensor_map);
     const uint32_t offset = resolve_target(
         form.target, box->shared_bytes(), kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
     load.rows = rows_of(strand, *box, L2Path::tma_load);
@@ -325,7 +327,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     };
     describe_load(load, CopyUnit::tensor, CopyDirection::load, global_ranges(*box), offset,
                   box->shared_bytes());
-    describe_box(load.description.get(), strand, *box, form.map.of(strand, instruction, lane),
+    describe_box(load.description.get(), strand, *box, load.tensor_map,
                  &CopyDescription::source_rows);
     units_of(strand).tma.load(std::move(load), strand.time);
   });
@@ -348,6 +350,8 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     if (source.cta->contents.is_tracked() && box->lies_inside())
       require_written(site, *source.cta, source.offset_bytes, box->shared_bytes(), "this copies");
     TmaStore store(site);
+    store.tensor_map = form.map.of(strand, instruction, lane);
+    units_of(*strand.cluster).tensor_maps.begin_copy(site, store.tensor_map);
     store.bytes = box->transfer_bytes();
     store.rows = rows_of(strand, *box, L2Path::tma_store);
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
@@ -365,7 +369,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     describe_store(store, CopyUnit::tensor,
                    form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
                    box->shared_bytes(), global_ranges(*box));
-    describe_box(store.description.get(), strand, *box, form.map.of(strand, instruction, lane),
+    describe_box(store.description.get(), strand, *box, store.tensor_map,
                  &CopyDescription::destination_rows);
     units_of(strand).tma.store(std::move(store), strand.time);
   });

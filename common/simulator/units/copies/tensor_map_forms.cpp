@@ -17,6 +17,7 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -54,6 +55,8 @@ Flow replace(Strand& strand, const Instruction& instruction, LaneMask active) {
                           "that the field can have",
                   .fix = "copy a map that was encoded on the host to this place first, and check "
                          "the value"});
+    if (space_of_generic(address) == AddressSpace::global && form.space != AddressSpace::shared_cta)
+      units_of(*strand.cluster).tensor_maps.change(site, address);
     LaneAddresses addresses{};
     addresses[static_cast<size_t>(lane)] = address;
     tell_access(strand, instruction, lane_bit(lane), form.space, Access::read_write, false,
@@ -84,6 +87,9 @@ Flow copy_and_fence(Strand& strand, const Instruction& instruction, LaneMask act
   std::memcpy(resolve(site, AddressSpace::global, destination, kTensorMapBytes, kCopyAlignmentBytes,
                       Access::write),
               from, kTensorMapBytes);
+  TensorMapWatch& maps = units_of(*strand.cluster).tensor_maps;
+  maps.change(site, destination);
+  maps.fence(destination);
   LaneAddresses addresses{};
   addresses[static_cast<size_t>(lane)] = source;
   tell_access(strand, instruction, lane_bit(lane), AddressSpace::shared_cta, Access::read, false,

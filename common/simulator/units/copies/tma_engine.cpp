@@ -58,6 +58,11 @@ void tell(const std::unique_ptr<CopyDescription>& copy, CopyEvent::Stage stage, 
       CopyEvent{stage, site.strand.origin(site.instruction, site.lanes), now, *copy});
 }
 
+/// A copy through a tensor map is complete.
+void end_map(uint64_t map, const Site& site) {
+  if (map != 0) units_of(*site.strand.cluster).tensor_maps.end_copy(site, map);
+}
+
 }  // namespace
 
 Cycle TmaEngine::load_latency(const TmaLoad& load, Cycle now) {
@@ -133,6 +138,7 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
       windows.push_back(cta->shared.data());
     }
     done.move(windows);
+    end_map(done.tensor_map, done.site);
     tell(done.description, CopyEvent::Stage::landed, done.site, at);
     done.destinations.front()->cluster->note_progress();
     for (const TmaLoad::Signal& signal : done.signals) {
@@ -163,6 +169,7 @@ void TmaEngine::store(TmaStore store, Cycle now) {
     units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::read, read_time);
     Action write = [in_flight, cta](Cycle write_time) {
       in_flight->store.write(in_flight->staged);
+      end_map(in_flight->store.tensor_map, in_flight->store.site);
       tell(in_flight->store.description, CopyEvent::Stage::landed, in_flight->store.site,
            write_time);
       units_of(*cta).bulk_groups.finish(in_flight->store.ticket, AsyncGroups::Stage::write,

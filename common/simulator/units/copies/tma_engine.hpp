@@ -46,6 +46,7 @@ struct TmaLoad {
   std::vector<Signal> signals;     ///< which barriers it tells
   /// Moves the data; gets each destination's shared memory.
   std::function<void(const std::vector<std::byte*>& windows)> move;
+  uint64_t tensor_map = 0;                       ///< of a tensor copy: the map's address
   std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
 };
 
@@ -63,6 +64,7 @@ struct TmaStore {
   std::function<void(const std::byte* window, std::vector<std::byte>& staged)> read;
   /// Writes them to global memory.
   std::function<void(const std::vector<std::byte>& staged)> write;
+  uint64_t tensor_map = 0;                       ///< of a tensor copy: the map's address
   std::unique_ptr<CopyDescription> description;  ///< for observers; null when nobody wants it
 };
 

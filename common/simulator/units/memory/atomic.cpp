@@ -22,6 +22,7 @@
 #include "common/simulator/units/memory/atomic_operation.hpp"
 #include "common/simulator/units/memory/cache_policy.hpp"
 #include "common/simulator/units/synchronisation/release_times.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -64,6 +65,9 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
         detail.space == AddressSpace::global || (detail.space == AddressSpace::generic &&
                                                  space_of_generic(address) == AddressSpace::global);
     all_in_global &= in_global;
+    if (in_global)
+      units_of(*strand.cluster)
+          .tensor_maps.write({strand, instruction, lane_bit(lane)}, address, bytes);
     const AtomicOperation operation =
         in_global ? in_global_memory(detail.operation) : detail.operation;
     for (int element = 0; element < detail.count; ++element) {
@@ -102,6 +106,7 @@ void perform(Strand& strand, const Instruction& instruction, LaneMask active) {
                          detail.has_result);
   tell_access(strand, instruction, active, detail.space, Access::read_write, true, bytes,
               addresses);
+  strand.warp->heard = strand.time;
   // Trying in vain to take a lock changes nothing.
   if (changes) strand.cluster->note_progress();
 }

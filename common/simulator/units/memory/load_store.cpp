@@ -20,6 +20,7 @@
 #include "common/simulator/units/memory/access_times.hpp"
 #include "common/simulator/units/memory/cache_policy.hpp"
 #include "common/simulator/units/synchronisation/release_times.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -115,6 +116,15 @@ void check_contents(Strand& strand, const Instruction& instruction, LaneMask act
   if (out.unwritten != 0) out.cta = cta;
 }
 
+/// Tells the tensor maps of the cluster's copies of a write.
+void check_maps(const Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,
+                const LaneAddresses& addresses) {
+  TensorMapWatch& maps = units_of(*strand.cluster).tensor_maps;
+  if (maps.is_empty()) return;
+  for (const int lane : lanes_of(active))
+    maps.write({strand, instruction, lane_bit(lane)}, addresses[static_cast<size_t>(lane)], bytes);
+}
+
 /// One bounds check for the whole warp where all lanes fall into one CTA's memory or one
 /// allocation; otherwise lane by lane. The space of the addresses, generic if they have several.
 AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
@@ -184,6 +194,8 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   if (first != nullptr && space != AddressSpace::global && space != AddressSpace::constant &&
       space != AddressSpace::param)
     check_contents(strand, instruction, active, bytes, access, out);
+  if (access == Access::write && (space == AddressSpace::global || space == AddressSpace::generic))
+    check_maps(strand, instruction, active, bytes, addresses);
   tell_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
   return space;
 }
@@ -311,6 +323,7 @@ Flow execute_load(Strand& strand, const Instruction& instruction, LaneMask activ
         });
     return strand.block(WaitKind::global_order, 0, 0);
   }
+  if (is_strong(instruction.order)) strand.warp->heard = strand.time;
   LanePointers from;
   const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::read, from);
   note_arrival(strand, space, active, detail, from);
@@ -332,6 +345,7 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
   all.base = const_cast<std::byte*>(from);
   transfer_in(strand, instruction, active, detail, all);
   note_arrival(strand, detail.space, active, detail, all);
+  if (is_strong(instruction.order)) strand.warp->heard = strand.time;
   if (strand.cluster->observed(EventKind::access)) {
     LaneAddresses addresses;
     addresses.fill(address);

@@ -72,14 +72,7 @@ std::byte* row_memory(Strand& strand, const Instruction& instruction, const Oper
          .fix = "pass an address of shared memory"});
   const Site site{strand, instruction, lane_bit(lane)};
   std::byte* const row = resolve(site, space, at, kRowBytes, kRowBytes, access);
-  // Rows that only pad a matrix come to nothing, so reading them is no fault.
-  const Cta& cta = *strand.cta;
-  const auto offset = static_cast<uint32_t>(row - cta.shared.data());
-  if (access == Access::read && row >= cta.shared.data() && offset < cta.shared.size() &&
-      cta.contents.is_tracked() && !cta.contents.is_written(offset, kRowBytes))
-    site.warn(FaultCode::shared_never_written, [&] {
-      return unwritten_shared(cta, offset, kRowBytes, "this reads a row with", strand);
-    });
+  if (access == Access::read) warn_of_unwritten_row(site, row, kRowBytes);
   return row;
 }
 

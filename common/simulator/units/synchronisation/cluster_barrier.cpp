@@ -81,6 +81,7 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
     return flow;
   }
   state.outstanding &= ~lanes;
+  strand.warp->heard = strand.time;
   if (cluster_.observed(EventKind::order)) {
     OrderEvent event{.operation = OrderEvent::Operation::cluster_barrier_pass,
                      .origin = strand.origin(instruction, lanes),

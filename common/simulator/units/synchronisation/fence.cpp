@@ -10,6 +10,7 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/release_times.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -75,6 +76,7 @@ Flow tensormap_acquire(Strand& strand, const Instruction& instruction, LaneMask 
     }
     static_cast<void>(
         resolve_global({strand, instruction, kAllLanes}, address, kTensorMapBytes, Access::read));
+    units_of(*strand.cluster).tensor_maps.fence(address);
     if (lane == lowest_lane(active)) first = address;
   }
   tell(strand, instruction, first);

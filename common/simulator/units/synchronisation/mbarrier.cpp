@@ -14,6 +14,7 @@
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/limits.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/units/memory/access_events.hpp"
 
 namespace bw::sim {
 namespace {
@@ -156,6 +157,13 @@ Mbarrier& MbarrierUnit::require(uint32_t offset_bytes, const Strand& strand,
   }
   Mbarrier* const barrier = find(offset_bytes);
   if (barrier == nullptr) {
+    // For who looks whether an init comes later: the use is an access to the object's bytes.
+    if (&cta_ == strand.cta) {
+      LaneAddresses addresses{};
+      addresses.fill(offset_bytes);
+      tell_access(strand, instruction, strand.executing, AddressSpace::shared_cta,
+                  Access::read_write, true, kMbarrierBytes, addresses);
+    }
     std::vector<std::string> details;
     for (const Mbarrier* other : objects()) {
       constexpr size_t kMostListed = 8;

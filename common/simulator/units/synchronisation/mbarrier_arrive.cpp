@@ -22,8 +22,8 @@ constexpr uint32_t kStateBytes = 8;
 SharedPlace place_of(Strand& strand, const Instruction& instruction, const Operand& base,
                      int lane) {
   const uint64_t address = lane_address(strand, base, instruction.immediate, lane);
-  return resolve_shared({strand, instruction, lane_bit(lane)}, address_space(instruction.flags),
-                        address, kMbarrierBytes, kMbarrierBytes);
+  return resolve_mbarrier({strand, instruction, lane_bit(lane)}, address_space(instruction.flags),
+                          address, kMbarrierBytes);
 }
 
 /// Forms that only exist for the executing CTA's memory.

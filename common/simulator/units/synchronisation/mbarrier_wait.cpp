@@ -72,7 +72,10 @@ bool is_complete(Strand& strand, const Instruction& instruction, Mbarrier& barri
     }
   }
   const bool complete = behind != 0;
-  if (complete) barrier.observed_phase = barrier.phase;
+  if (complete) {
+    barrier.observed_phase = barrier.phase;
+    strand.warp->heard = strand.time;
+  }
   units_of(strand).mbarriers.tell_test(barrier, static_cast<int64_t>(barrier.phase) - behind,
                                        complete, (instruction.flags & kTry) != 0, strand,
                                        instruction, lanes);

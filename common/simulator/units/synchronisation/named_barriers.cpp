@@ -35,6 +35,23 @@ void write_result(const NamedBarrier& barrier, const Strand& strand, const Opera
   }
 }
 
+/// A line for each warp that has arrived.
+std::vector<std::string> arrivals(const Cluster& cluster,
+                                  const std::vector<NamedBarrier::Arrival>& warps,
+                                  const char* role) {
+  std::vector<std::string> lines;
+  constexpr size_t kMostListed = 8;
+  for (size_t warp = 0; warp < warps.size(); ++warp) {
+    const NamedBarrier::Arrival& arrival = warps[warp];
+    if (arrival.lanes == 0 || lines.size() == kMostListed) continue;
+    const Kernel& kernel = cluster.kernel();
+    lines.push_back(
+        fmt::format("{}: warp {} at {}", role, warp,
+                    kernel.module().ptx().describe_location(kernel.source(*arrival.instruction))));
+  }
+  return lines;
+}
+
 constexpr bool is_reduction(BarrierOperation operation) {
   return operation != BarrierOperation::sync && operation != BarrierOperation::arrive;
 }
@@ -72,20 +89,9 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
     }
   }
   const NamedBarrier& barrier = barriers_[request.id];
+  check_knows_last_phase(site, barrier);
   if (!barrier.active) return;
-  const auto participants = [&] {
-    std::vector<std::string> lines;
-    constexpr size_t kMostListed = 8;
-    for (size_t warp = 0; warp < barrier.warps.size(); ++warp) {
-      const NamedBarrier::Arrival& arrival = barrier.warps[warp];
-      if (arrival.lanes == 0 || lines.size() == kMostListed) continue;
-      const Kernel& kernel = cta_.cluster->kernel();
-      lines.push_back(fmt::format(
-          "arrived: warp {} at {}", warp,
-          kernel.module().ptx().describe_location(kernel.source(*arrival.instruction))));
-    }
-    return lines;
-  };
+  const auto participants = [&] { return arrivals(*cta_.cluster, barrier.warps, "arrived"); };
   const uint32_t expected = request.has_count ? request.threads : cta_threads;
   if (expected != barrier.threads) {
     site.fault({.code = FaultCode::barrier_counts_differ,
@@ -123,6 +129,26 @@ void NamedBarriers::check(const Strand& strand, const Instruction& instruction, 
              "using it again",
          .details = participants()});
   }
+}
+
+void NamedBarriers::check_knows_last_phase(const Site& site, const NamedBarrier& barrier) const {
+  const Warp& warp = *site.strand.warp;
+  if (barrier.phase == 0 || warp.heard >= barrier.completed_at) return;
+  if (site.strand.cluster->settings().checks != Checks::contract)
+    return;  // or the detector says it
+  if (warp.index < barrier.last_warps.size() && barrier.last_warps[warp.index].waits) return;
+  site.fault(
+      {.code = FaultCode::barrier_shared,
+       .what =
+           fmt::format("warp {} arrives at {} and has learned nothing of other warps since "
+                       "phase {} was completed by others: this arrival could as well have "
+                       "fallen into that phase",
+                       warp.index, barrier_name(static_cast<uint32_t>(&barrier - barriers_.data())),
+                       barrier.phase - 1),
+       .rule = "a barrier is used again by threads that know its last phase to be complete",
+       .fix = "give the two groups of warps barriers of their own (__syncthreads takes barrier "
+              "0), or order this arrival behind the completion of the phase before",
+       .details = arrivals(*cta_.cluster, barrier.last_warps, "arrived in the phase before")});
 }
 
 void NamedBarriers::warp_arrived(NamedBarrier& barrier, NamedBarrier::Arrival& arrival) {
@@ -169,6 +195,8 @@ void NamedBarriers::complete(NamedBarrier& barrier, const Origin& last, Cycle no
       cta_.cluster->wake(*waiter.strand, release);
   }
   barrier.waiters.clear();
+  barrier.completed_at = now;
+  std::swap(barrier.last_warps, barrier.warps);
   barrier.warps.assign(cta_.warps.size(), {});
   barrier.active = false;
   barrier.whole_cta = false;
@@ -198,6 +226,7 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
   NamedBarrier::Arrival& arrival = barrier.warps[warp.index];
   arrival.lanes |= lanes;
   arrival.instruction = &instruction;
+  arrival.waits = arrival.waits || request.operation != BarrierOperation::arrive;
   barrier.votes += static_cast<uint32_t>(std::popcount(request.predicate & lanes));
   barrier.voters += static_cast<uint32_t>(std::popcount(lanes));
   cta_.cluster->note_progress();
@@ -212,6 +241,7 @@ Flow NamedBarriers::execute(Strand& strand, const Instruction& instruction, Lane
     complete(barrier, origin, strand.time);
     if (times != nullptr && request.operation != BarrierOperation::arrive) strand.time = release;
     if (request.result != nullptr) write_result(finished, strand, *request.result, lanes);
+    if (arrival.waits) strand.warp->heard = strand.time;
     return Flow::next;
   }
   if (request.operation == BarrierOperation::arrive) return Flow::next;

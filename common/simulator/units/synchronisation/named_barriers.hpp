@@ -34,6 +34,7 @@ struct NamedBarrier {
     LaneMask lanes = 0;                        ///< lanes that have executed the instruction
     bool complete = false;                     ///< the warp counts as arrived
     const Instruction* instruction = nullptr;  ///< what was executed
+    bool waits = false;                        ///< and whether it waits for the completion
   };
   /// A strand that sleeps, and what wakes it.
   struct Waiter {
@@ -51,7 +52,9 @@ struct NamedBarrier {
   uint32_t votes = 0;                                   ///< threads whose predicate was true
   uint32_t voters = 0;                                  ///< threads whose predicate holds
   uint64_t phase = 0;                                   ///< completed phases
+  Cycle completed_at = 0;                               ///< when the last one was
   std::vector<Arrival> warps;                           ///< per warp of the CTA
+  std::vector<Arrival> last_warps;                      ///< the same of the last complete phase
   std::vector<Waiter> waiters;                          ///< strands that wait for it
 };
 
@@ -67,7 +70,8 @@ class NamedBarriers {
   /// the strand until the barrier completes; results of reductions are in the registers by then.
   /// Throws SimulationError{contract} for an id above 15, a thread count that is 0, no multiple of
   /// 32, larger than the CTA or unlike that of the barrier's other participants, a second arrival
-  /// of a warp before the barrier has completed, and a reduction mixed with sync or arrive.
+  /// of a warp before the barrier has completed, a reduction mixed with sync or arrive, and an
+  /// arrival of a warp that cannot know of the completion of the phase before.
   Flow execute(Strand& strand, const Instruction& instruction, LaneMask lanes,
                const BarrierRequest& request);
   /// Lanes of `warp` have exited (already removed from warp.live).
@@ -79,6 +83,9 @@ class NamedBarriers {
  private:
   void check(const Strand& strand, const Instruction& instruction, LaneMask lanes,
              const BarrierRequest& request) const;
+  /// Who arrives in a phase knows that the one before is complete. That a warp has learned nothing
+  /// since then is certain; whether what it has learned tells that, the race detector knows.
+  void check_knows_last_phase(const Site& site, const NamedBarrier& barrier) const;
   void warp_arrived(NamedBarrier& barrier, NamedBarrier::Arrival& arrival);
   [[nodiscard]] bool is_complete(const NamedBarrier& barrier) const;
   /// `last`: who has arrived or exited last.

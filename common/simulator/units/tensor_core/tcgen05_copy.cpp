@@ -9,6 +9,7 @@
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/tensor_core/operand_contents.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
@@ -74,6 +75,9 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
            .rule = "the matrix lies in the CTA's shared memory",
            .fix = "check start address and offsets (in bytes >> 4)",
            .section = "Shared memory descriptor"});
+    require_rows_written({strand, i, thread}, cta.rank, static_cast<uint32_t>(group),
+                         {"a matrix", copy.source, Major::k, copy.rows, 1, copy.row_bytes},
+                         "this copies");
     const uint32_t columns = copy.row_bytes / sizeof(uint32_t);
     for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
       TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;

@@ -12,6 +12,7 @@
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/tensor_core/block_scaling.hpp"
+#include "common/simulator/units/tensor_core/operand_contents.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "common/simulator/units/tensor_core/sparse_metadata.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -296,12 +297,32 @@ void check_tensor_memory(Strand& strand, const Instruction& i, LaneMask thread,
   memory.mark_written(0, TensorMemory::kLanes, mma.d.column, columns);
 }
 
+/// Shared memory of all CTAs of the group that the operation reads.
+void check_shared_memory(const Strand& strand, const Instruction& i, LaneMask thread,
+                         const MmaOperation& mma) {
+  const Site site{strand, i, thread};
+  const auto group = static_cast<uint32_t>(mma.group);
+  const MmaShape& shape = mma.shape;
+  constexpr const char* kUse = "this multiplies";
+  if (!mma.a_in_tensor_memory)
+    require_rows_written(
+        site, strand.cta->rank, group,
+        {"A", mma.a, shape.a_major, shape.m / group, container_bytes(shape.a_format), kMmaKBytes},
+        kUse);
+  const uint32_t shift = mma.zero_columns != nullptr ? mma.zero_columns->shift : 0;
+  require_rows_written(site, strand.cta->rank, group,
+                       {"B", mma.b, shape.b_major, shape.n / group + shift,
+                        container_bytes(shape.b_format), shape.b_k_bytes()},
+                       kUse);
+}
+
 Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   Cta& cta = *strand.cta;
   require_issuer(strand, i, active, form.mma.group);
   for (const int lane : lanes_of(active)) {
     MmaOperation mma = Issue(strand, i, form, lane).operation();
+    check_shared_memory(strand, i, lane_bit(lane), mma);
     for (uint32_t member = 0; member < static_cast<uint32_t>(form.mma.group); ++member)
       check_tensor_memory(strand, i, lane_bit(lane), mma,
                           units_of(strand.cluster->cta(cta.rank + member)).tensor_memory);

@@ -161,6 +161,7 @@ void for_each_element(Strand& strand, const Instruction& i, LaneMask active,
     std::byte* const memory =
         resolve({strand, i, active}, transfer.space, base + line * stride * bits / kBitsPerByte,
                 bytes, alignment, access);
+    if (access == Access::read) warn_of_unwritten_row({strand, i, active}, memory, bytes);
     for (uint32_t place = 0; place < inner; ++place) {
       const uint32_t element =
           transfer.column_major ? place * fragment.columns + line : line * fragment.columns + place;

@@ -22,6 +22,7 @@
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/footprint.hpp"
+#include "common/simulator/units/tensor_core/operand_contents.hpp"
 #include "common/simulator/units/tensor_core/wgmma/wgmma_descriptor.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -186,6 +187,24 @@ std::vector<MemoryRange> shared_reads(const Strand& strand, const WgmmaOperation
   return reads;
 }
 
+/// One of the four warps looks at what all of them multiply.
+void check_contents(const Strand& strand, const Instruction& i, LaneMask active,
+                    const WgmmaOperation& operation) {
+  if (strand.warp->index % kWarpgroupWarps != 0) return;
+  const WgmmaForm& form = *operation.form;
+  const Site site{strand, i, active};
+  constexpr const char* kUse = "this multiplies";
+  if (!form.a_in_registers)
+    require_rows_written(
+        site, strand.cta->rank, 1,
+        {"A", operation.a, form.a_major, kWgmmaRows, container_bytes(form.a_format), kMmaKBytes},
+        kUse);
+  require_rows_written(
+      site, strand.cta->rank, 1,
+      {"B", operation.b, form.b_major, form.n, container_bytes(form.b_format), form.b_row_bytes()},
+      kUse);
+}
+
 Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   const WgmmaForm& form = *static_cast<const WgmmaForm*>(i.detail);
   require_warpgroup(strand, i, active);
@@ -210,6 +229,7 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   if (accumulate != 0 && accumulate != active)
     require_uniform(strand, i, active, i.operands[form.scale_d_operand], "scale-d");
   operation.accumulate = accumulate != 0;
+  check_contents(strand, i, active, operation);
   tell_order(strand, i, OrderEvent::Operation::wgmma_issue, shared_reads(strand, operation));
   units_of(strand).wgmma.issue(strand, i, active, std::move(operation));
   return Flow::next;
