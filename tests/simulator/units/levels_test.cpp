@@ -279,7 +279,8 @@ TEST(Levels, AnArrivalOnACtaThatHasEnded) {
   const std::string too_late = two_ranks("  nanosleep.u32 2000;\n" + arrive, "");
   expect_isa_fault({"CTA rank 0", "had exited", "put a cluster barrier before the exit"},
                    [&] { run_pair(under_way, test_settings()); });
-  expect_isa_fault({"CTA rank 0, which has exited"}, [&] { run_pair(too_late, test_settings()); });
+  expect_isa_fault({"of CTA rank 0 took effect after that CTA had exited"},
+                   [&] { run_pair(too_late, test_settings()); });
   for (const std::string& body : {under_way, too_late})
     EXPECT_EQ(count_of(run_pair(body, hardware_settings()).warnings), 1u);
 }

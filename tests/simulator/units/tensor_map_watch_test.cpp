@@ -49,7 +49,8 @@ TEST(TensorMapWatch, AMapIsChangedUnderALoad) {
 }
 
 TEST(TensorMapWatch, AMapIsChangedUnderAStore) {
-  expect_t10({"while a copy that reads it is under way"}, kPutMap + kStore + kReplace);
+  expect_t10({"while a copy that reads it is under way"},
+             kPutMap + kStore + kReplace + "  cp.async.bulk.wait_group 0;\n");
   EXPECT_NO_THROW(run(kPutMap + kStore + "  cp.async.bulk.wait_group 0;\n" + kReplace + kFences));
 }
 

@@ -125,7 +125,7 @@ TEST(Wgmma, OperandsThatNothingHasWritten) {
   EXPECT_TRUE(report.hardware_accepts);
   EXPECT_NO_THROW(run(no_b, hopper_settings(Strictness::hardware)));
   // Rows that may only pad the matrix are a warning.
-  EXPECT_NO_THROW(run({.a_end = "1024"}));
+  EXPECT_NO_THROW(run({.a_end = "1536"}));
 }
 
 TEST(Wgmma, TwoWarpgroupsWorkOnTheirOwn) {

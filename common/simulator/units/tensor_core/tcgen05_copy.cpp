@@ -75,15 +75,15 @@ Flow execute_copy(Strand& strand, const Instruction& i, LaneMask active) {
            .rule = "the matrix lies in the CTA's shared memory",
            .fix = "check start address and offsets (in bytes >> 4)",
            .section = "Shared memory descriptor"});
-    require_rows_written({strand, i, thread}, cta.rank, static_cast<uint32_t>(group),
-                         {"a matrix", copy.source, Major::k, copy.rows, 1, copy.row_bytes},
-                         "this copies");
     const uint32_t columns = copy.row_bytes / sizeof(uint32_t);
     for (uint32_t member = 0; member < static_cast<uint32_t>(group); ++member) {
       TensorMemory& memory = units_of(strand.cluster->cta(cta.rank + member)).tensor_memory;
       memory.require_allocated(strand, i, thread, copy.destination.column, columns);
       memory.mark_written(0, TensorMemory::kLanes, copy.destination.column, columns);
     }
+    require_rows_written({strand, i, thread}, cta.rank, static_cast<uint32_t>(group),
+                         {"a matrix", copy.source, Major::k, copy.rows, 1, copy.row_bytes},
+                         "this copies");
     units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)), copy);
   }
   return Flow::next;

@@ -322,10 +322,10 @@ Flow execute_mma(Strand& strand, const Instruction& i, LaneMask active) {
   require_issuer(strand, i, active, form.mma.group);
   for (const int lane : lanes_of(active)) {
     MmaOperation mma = Issue(strand, i, form, lane).operation();
-    check_shared_memory(strand, i, lane_bit(lane), mma);
     for (uint32_t member = 0; member < static_cast<uint32_t>(form.mma.group); ++member)
       check_tensor_memory(strand, i, lane_bit(lane), mma,
                           units_of(strand.cluster->cta(cta.rank + member)).tensor_memory);
+    check_shared_memory(strand, i, lane_bit(lane), mma);
     units_of(cta).tensor_core.enqueue(strand.time, strand.origin(i, lane_bit(lane)),
                                       std::move(mma));
     if (const TimingTable* const times = strand.cluster->times())
