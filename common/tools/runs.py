@@ -92,7 +92,9 @@ def _execute(root, tools, confined, run, seed, seconds, readable, settings):
     bounds = confinement.Bounds(seconds, MOST_MEMORY_BYTES)
     if confined.confines:
         settings = {**settings, "BW_SIM_MEMORY_GB": str(CONFINED_MEMORY_GB)}
-    env = clean_environment(tools, BW_SIM_SEED=str(seed), BW_SIM_STATS="1", **settings)
+    if seed:  # a seed that is chosen is named in reports
+        settings = dict(settings, BW_SIM_SEED=str(seed))
+    env = clean_environment(tools, BW_SIM_STATS="1", **settings)
     words = command(root, run)
     ended = limited.run(confined.command(words, bounds, readable=(Path(words[0]).parent, *readable)),
                         confined.seconds(bounds), env=confined.environment(env), cwd=root,

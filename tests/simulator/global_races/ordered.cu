@@ -238,7 +238,7 @@ __global__ void change_map(CUtensorMap* map, float* other, float* result) {
   const auto load = [&](int copy) {
     const uint32_t barrier = ptx::shared_address(&full[copy]);
     ptx::mbarrier_arrive_expect_tx(barrier, sizeof box[0]);
-    // expect: map_in_flight_racy map_unfenced_racy BW-R15
+    // expect: map_in_flight_racy map_unfenced_racy BW-T10
     asm volatile(
         "cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {0, "
         "0}], [%2];" ::"r"(ptx::shared_address(box[copy])),
@@ -251,7 +251,7 @@ __global__ void change_map(CUtensorMap* map, float* other, float* result) {
   };
   load(0);
   if constexpr (change != MapChange::in_flight) wait(0);
-  // expect: map_in_flight_racy map_unfenced_racy BW-R15
+  // expect: map_in_flight_racy map_unfenced_racy BW-T10
   asm volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;" ::"l"(map),
                "l"(other)
                : "memory");

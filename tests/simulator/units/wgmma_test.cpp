@@ -124,7 +124,7 @@ TEST(Wgmma, OperandsThatNothingHasWritten) {
                    [&] { run(no_b); });
   EXPECT_TRUE(report.hardware_accepts);
   EXPECT_NO_THROW(run(no_b, hopper_settings(Strictness::hardware)));
-  // Rows that may only pad the matrix are a warning.
+  // Rows may only pad the matrix.
   EXPECT_NO_THROW(run({.a_end = "1536"}));
 }
 

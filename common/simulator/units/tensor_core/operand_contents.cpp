@@ -60,6 +60,23 @@ void look_mn_major(const SharedOperand& operand, const Cta& cta, Found& found) {
   }
 }
 
+/// Whether one of the parts of a tile that lie before the operand begins with a written row.
+bool follows_written_rows(const SharedOperand& operand, const Cta& cta) {
+  constexpr int kMostPartsBefore = 3;  // a tile of 256 rows
+  constexpr uint32_t kRowsOfStride = 8;
+  const uint32_t span = operand.rows / kRowsOfStride * operand.matrix.stride_bytes;
+  SharedOperand before = operand;
+  before.rows = 1;
+  for (int part = 0; operand.major == Major::k && part < kMostPartsBefore; ++part) {
+    if (before.matrix.start_bytes < span) return false;
+    before.matrix.start_bytes -= span;
+    Found found;
+    look_k_major(before, cta, found);
+    if (found.is_all()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
@@ -73,21 +90,13 @@ void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
     else
       look_mn_major(operand, cta, found);
   }
-  if (found.is_all()) return;
-  const auto fault = [&] {
-    const uint32_t rows = operand.rows * ctas;
-    const std::string which =
-        found.whole_rows == 0
-            ? std::string("of which no row is whole")
-            : fmt::format("of which {} of {} rows are not whole", rows - found.whole_rows, rows);
-    return unwritten_shared(*found.cta, found.offset_bytes, kChunkBytes,
-                            fmt::format("{} {}, {}: it reads", use, operand.name, which),
-                            site.strand);
-  };
-  if (found.whole_rows == 0)
-    site.fault_at_isa(FaultCode::shared_never_written, fault);
-  else
-    site.warn(FaultCode::shared_never_written, fault);
+  if (found.is_all() || found.whole_rows != 0) return;
+  if (operand.may_follow && follows_written_rows(operand, *found.cta)) return;
+  site.fault_at_isa(FaultCode::shared_never_written, [&] {
+    return unwritten_shared(
+        *found.cta, found.offset_bytes, kChunkBytes,
+        fmt::format("{} {}, of which no row is whole: it reads", use, operand.name), site.strand);
+  });
 }
 
 }  // namespace bw::sim

@@ -197,7 +197,8 @@ void check_contents(const Strand& strand, const Instruction& i, LaneMask active,
   if (!form.a_in_registers)
     require_rows_written(
         site, strand.cta->rank, 1,
-        {"A", operation.a, form.a_major, kWgmmaRows, container_bytes(form.a_format), kMmaKBytes},
+        {"A", operation.a, form.a_major, kWgmmaRows, container_bytes(form.a_format), kMmaKBytes,
+         /*may_follow=*/true},
         kUse);
   require_rows_written(
       site, strand.cta->rank, 1,
