@@ -21,18 +21,30 @@ class Error : public std::runtime_error {
 /// and owns nothing, so that whoever checks something pays for no message.
 class MessagePart {
  public:
+  /// Of text.
   MessagePart(std::string_view text)
       : kind_(Kind::kText), value_{.text = text.data()}, length_(text.size()) {}
+  /// Of text.
   MessagePart(const char* text) : MessagePart(std::string_view(text)) {}
+  /// Of text.
   MessagePart(const std::string& text) : MessagePart(std::string_view(text)) {}
+  /// Of one letter.
   MessagePart(char letter) : kind_(Kind::kLetter), value_{.integer = letter} {}
+  /// Of a number.
   MessagePart(int number) : MessagePart(static_cast<long long>(number)) {}
+  /// Of a number.
   MessagePart(long number) : MessagePart(static_cast<long long>(number)) {}
+  /// Of a number.
   MessagePart(long long number) : kind_(Kind::kInteger), value_{.integer = number} {}
+  /// Of a number.
   MessagePart(unsigned number) : MessagePart(static_cast<unsigned long long>(number)) {}
+  /// Of a number.
   MessagePart(unsigned long number) : MessagePart(static_cast<unsigned long long>(number)) {}
+  /// Of a number.
   MessagePart(unsigned long long number) : kind_(Kind::kNatural), value_{.natural = number} {}
+  /// Of a number, as a stream prints it.
   MessagePart(double number) : kind_(Kind::kReal), value_{.real = number} {}
+  /// Of an address.
   MessagePart(const void* address)
       : kind_(Kind::kAddress), value_{.natural = reinterpret_cast<uintptr_t>(address)} {}
 

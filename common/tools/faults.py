@@ -81,7 +81,8 @@ def load_all(root):
 
 _KEYS = {"name": str, "pitfalls": list, "idea": str, "expect": str, "level": str, "at": list,
          "by": list, "program": str, "options": list, "settings": dict, "slow": bool,
-         "not_found": str, "why_both": str, "seeds": list, "patch": str, "exercise": str, "wrong": str, "sources": list}
+         "not_found": str, "why_both": str, "seeds": list, "patch": str, "exercise": str, "wrong": str,
+         "sources": list}
 _NEEDED = ("name", "idea")
 
 

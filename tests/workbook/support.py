@@ -45,7 +45,8 @@ _PROGRAM = """\
 #include <string>
 int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) std::printf("option %s\\n", argv[i]);
-  for (const char* const name : {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_UNTIL_EVENT", "BW_SIM_EXPLORE"})
+  for (const char* const name : {"BW_SIM_SEED", "BW_SIM_CYCLE_LIMIT", "BW_SIM_UNTIL_EVENT",
+                                 "BW_SIM_EXPLORE"})
     if (const char* const value = std::getenv(name)) {
       std::printf("%s %s\\n", name, value);
       for (int i = 1; i < argc; ++i)

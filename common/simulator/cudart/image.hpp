@@ -32,12 +32,13 @@ void add_targets(const Image& image, std::vector<PtxTarget>& targets);
 [[nodiscard]] std::string link_input_ptx(const void* data, size_t bytes, bool is_text,
                                          const MachineDescription& machine,
                                          const std::string& name);
-/// What cuLinkComplete gives out and cuModuleLoadData takes: the modules, one behind the other,
-/// each behind a comment with its name. Throws SimulationError where they can't be linked.
+/// A module that the driver's linker gets.
 struct LinkInput {
   std::string name;  ///< as the program calls it
   std::string ptx;   ///< its text
 };
+/// What cuLinkComplete gives out and cuModuleLoadData takes: the modules, one behind the other,
+/// each behind a comment with its name. Throws SimulationError where they can't be linked.
 [[nodiscard]] std::string linked_text(const std::vector<LinkInput>& inputs);
 
 /// What nvcc puts around a fat binary, in the section .nvFatBinSegment.

@@ -115,6 +115,9 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
         result.wall_seconds,
         static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6,
         summation_name(settings_.resolved_summation()));
+    if (settings_.times() != nullptr)
+      fmt::print(stderr, ", L2 hits {} bytes, misses {}", result.l2_hit_bytes,
+                 result.l2_miss_bytes);
     for (const Warning& warning : result.warnings)
       fmt::print(stderr, ", {} {}", row_of(warning.report.code).id, counted(warning.count, "time"));
     fmt::print(stderr, "\n");

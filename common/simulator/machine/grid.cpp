@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <iterator>
+#include <limits>
 #include <mutex>
 #include <queue>
 #include <string>
@@ -362,11 +363,15 @@ void Grid::run_independent(LaunchResult& result) {
 
 LaunchCapacity Grid::capacity() const {
   const TimingTable& times = *device_.settings().times();
+  // Who has waited for its share while it ran is not slowed down once more behind the run.
+  constexpr float kNoLimit = std::numeric_limits<float>::infinity();
+  const bool has_waited = l2_->shares();
   return {.places = resident_clusters_,
           .ctas_per_cluster = static_cast<uint32_t>(configuration_.cluster.volume()),
           .sms = device_.settings().sm_count,
-          .a_cycle = {SmTimes::kSchedulers, 1, 1, static_cast<float>(times.l2_bytes_per_cycle),
-                      static_cast<float>(times.hbm_bytes_per_cycle)},
+          .a_cycle = {SmTimes::kSchedulers, 1, 1,
+                      has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
+                      has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
           .turnover = times.cta_turnover};
 }
 

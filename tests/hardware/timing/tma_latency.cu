@@ -26,6 +26,14 @@ __device__ uint32_t aligned_tile() {
   return (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+/// Writes what copies will store; by the one thread that issues them.
+__device__ void fill_shared_memory() {
+  extern __shared__ uint8_t raw[];
+  for (uint32_t i = 0; i < (kMostBytes + kAlignment) / sizeof(uint32_t); ++i)
+    reinterpret_cast<uint32_t*>(raw)[i] = i;
+  ptx::fence_proxy_async_shared();
+}
+
 /// A ring of one stage, one thread. The same boxes every pass: the second finds them in L2.
 template <class Copy>
 __device__ void time_loads(Span* spans, uint32_t bytes, Copy copy) {
@@ -72,6 +80,7 @@ template <Until until>
 __global__ void tensor_stores(Span* spans, const __grid_constant__ CUtensorMap map,
                               int32_t rows_per_box) {
   const uint32_t tile = aligned_tile();
+  fill_shared_memory();
   int64_t begin = 0, end = 0;
 #pragma unroll 1
   for (int pass = 0; pass < 2; ++pass) {

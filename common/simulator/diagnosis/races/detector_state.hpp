@@ -74,18 +74,20 @@ struct Detector::Barrier {
 
 /// Everything that synchronises, and who is under way.
 struct Detector::State {
-  std::unordered_map<uint64_t, Barrier> barriers;  ///< by CTA and offset
-  std::unordered_map<uint64_t, NamedBarrierState> named_barriers;
-  Handover cluster_pending, cluster_done;
-  std::unordered_map<uint64_t, Handover> sent;        ///< arrivals on their way
-  std::unordered_map<uint64_t, Signalling> agents;    ///< commits and requests, by operation
-  std::unordered_map<uint64_t, View> cp_async_views;  ///< of cp.async.mbarrier.arrive
-  std::unordered_map<uint64_t, CopyAgents> copies;
+  std::unordered_map<uint64_t, Barrier> barriers;                  ///< by CTA and offset
+  std::unordered_map<uint64_t, NamedBarrierState> named_barriers;  ///< by CTA and number
+  Handover cluster_pending;                              ///< to the cluster barrier's current phase
+  Handover cluster_done;                                 ///< to the phase before
+  std::unordered_map<uint64_t, Handover> sent;           ///< arrivals on their way
+  std::unordered_map<uint64_t, Signalling> agents;       ///< commits and requests, by operation
+  std::unordered_map<uint64_t, View> cp_async_views;     ///< of cp.async.mbarrier.arrive
+  std::unordered_map<uint64_t, CopyAgents> copies;       ///< by operation
   std::unordered_map<uint64_t, OrderedGroups> bulk;      ///< by thread
   std::unordered_map<uint64_t, OrderedGroups> cp_async;  ///< by thread
   std::unordered_map<uint64_t, OrderedGroups> wgmma;     ///< by warp
   std::unordered_map<uint64_t, Handover> variables;      ///< for strong accesses, by CTA and offset
 
+  /// The mbarrier at an offset of a CTA's shared memory; null where none was initialised.
   Barrier* barrier(uint16_t cta_rank, uint32_t offset_bytes) {
     const auto found = barriers.find(key_of(cta_rank, offset_bytes));
     return found == barriers.end() ? nullptr : &found->second;

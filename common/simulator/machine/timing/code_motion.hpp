@@ -8,10 +8,10 @@
 
 namespace bw::sim {
 
-inline constexpr uint8_t kSharedSpace = 1;
-inline constexpr uint8_t kGlobalSpace = 2;
-inline constexpr uint8_t kLocalSpace = 4;
-inline constexpr uint8_t kAllSpaces = kSharedSpace | kGlobalSpace | kLocalSpace;
+inline constexpr uint8_t kSharedSpace = 1;  ///< shared memory
+inline constexpr uint8_t kGlobalSpace = 2;  ///< device memory
+inline constexpr uint8_t kLocalSpace = 4;   ///< the thread's own memory
+inline constexpr uint8_t kAllSpaces = kSharedSpace | kGlobalSpace | kLocalSpace;  ///< any of them
 
 /// How an instruction is bound to its place, beyond the registers that it reads and writes.
 struct Motion {

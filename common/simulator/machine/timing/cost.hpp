@@ -30,11 +30,11 @@ enum class Pipe : uint8_t {
   system,      ///< special registers
   branch,      ///< jumps
 };
-inline constexpr size_t kPipeCount = 13;
+inline constexpr size_t kPipeCount = 13;  ///< how many there are
 
 /// The cost of one form.
 struct Cost {
-  Pipe pipe = Pipe::alu;
+  Pipe pipe = Pipe::alu;      ///< what executes it
   uint8_t instructions = 1;   ///< issue slots
   uint8_t on_pipe = 1;        ///< how many of them the pipe executes
   uint16_t extra_cycles = 0;  ///< latency beyond the pipe's, where they wait for each other
@@ -43,6 +43,7 @@ struct Cost {
 /// A form's cost: the same for all modifiers and operands, or a function of them.
 class CostOf {
  public:
+  /// Gives the cost by modifiers and operands.
   using Function = Cost (*)(const Modifiers&, const ptx::Instruction&);
   /// As the form's effect says: one instruction of the alu, or one that is handed to a unit.
   constexpr CostOf() = default;
@@ -72,6 +73,7 @@ struct PipeTimes {
 /// Of a machine.
 [[nodiscard]] PipeTimes pipe_times(const TimingTable& times, Pipe pipe);
 
+/// Of what the compiler removes.
 inline constexpr Cost kNoCost = {.pipe = Pipe::none, .instructions = 0, .on_pipe = 0};
 
 }  // namespace bw::sim

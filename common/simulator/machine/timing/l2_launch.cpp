@@ -56,16 +56,33 @@ uint64_t bytes_of(const L2Lines& lines) { return lines.count() * kL2LineBytes; }
 void BandwidthShare::advance(Cycle at) {
   if (at <= last_) return;
   const auto passed = static_cast<double>(at - last_);
-  backlog_ = std::max(0.0, backlog_ - passed);
+  double left = passed;
+  // Paths with something to do have equal parts, until the shortest has none.
+  while (left > 0) {
+    double least = 0;
+    int waiting = 0;
+    for (const double one : backlogs_) {
+      if (one <= 0) continue;
+      least = waiting == 0 ? one : std::min(least, one);
+      ++waiting;
+    }
+    if (waiting == 0) break;
+    const double each = std::min(least, left / waiting);
+    for (double& one : backlogs_) one = one <= each ? 0 : one - each;
+    left -= each * waiting;
+  }
   recent_ *= std::max(0.0, 1 - passed / kLoadCycles);
   last_ = at;
 }
 
-double BandwidthShare::take(Cycle at, double busy) {
+double BandwidthShare::take(Cycle at, double busy, L2Path path) {
   advance(at);
-  backlog_ += busy;
+  double& own = backlogs_[static_cast<size_t>(path)];
+  own += busy;
   recent_ += busy;
-  return backlog_;
+  double done = 0;  // of each other path no more is served until then
+  for (const double one : backlogs_) done += std::min(one, own);
+  return done;
 }
 
 double BandwidthShare::load(Cycle at) {
@@ -196,14 +213,15 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   const double l2_bytes = read_bytes(times_, path, bytes, rows);
   state.demand->add(Resource::l2_bytes, 0, at, static_cast<float>(l2_bytes));
   const auto credit = static_cast<double>(times_.bandwidth_credit);
-  double extra = std::max(0.0, state.l2.take(at, l2_bytes * l2_cycles_per_byte_) - credit);
+  double extra = std::max(0.0, state.l2.take(at, l2_bytes * l2_cycles_per_byte_, path) - credit);
   if (missed_lines != 0) {
     // What is brought in drives out what was written and has to be written back.
     const double moved = 1 + dirty_share_;
     state.demand->add(Resource::hbm_bytes, 0, at,
                       static_cast<float>(static_cast<double>(missed_lines * kL2LineBytes) * moved));
     const double load = state.hbm.load(at);
-    const double backlog = state.hbm.take(at, own_bytes * own_part_ * moved * hbm_cycles_per_byte_);
+    const double backlog =
+        state.hbm.take(at, own_bytes * own_part_ * moved * hbm_cycles_per_byte_, path);
     const double queue = times_.hbm_load_delay * load / std::pow(1 - load, times_.hbm_load_power);
     extra = std::max(extra, static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency) +
                                 std::max(queue, backlog - credit));

@@ -31,12 +31,13 @@ namespace bw::sim {
 class DeviceMemory;
 struct TimingTable;
 
-/// A cluster's part of a bandwidth: a bucket that runs empty at the rate that the cluster may have.
+/// A cluster's part of a bandwidth: buckets, one for each path, that run empty at the rate that the
+/// cluster may have. Paths with something to do have equal parts of it: a thread's load does not
+/// wait for all copies that were issued ahead.
 class BandwidthShare {
  public:
-  /// `busy` cycles of the share are asked for at a time; in how many cycles all that was asked for
-  /// is done.
-  double take(Cycle at, double busy);
+  /// `busy` cycles of the share are asked for at a time; in how many cycles that is done.
+  double take(Cycle at, double busy, L2Path path);
   /// How much of the time before `at` the share was busy, 0 to 1: recent times count most.
   [[nodiscard]] double load(Cycle at);
 
@@ -44,7 +45,7 @@ class BandwidthShare {
   void advance(Cycle at);
 
   Cycle last_ = 0;
-  double backlog_ = 0;
+  std::array<double, kL2Paths> backlogs_{};
   double recent_ = 0;
 };
 
@@ -99,6 +100,9 @@ class L2Launch {
   /// `cache` is what the device's cache holds; the launch changes it. Both outlive it.
   L2Launch(const TimingTable& times, L2Cache& cache, const DeviceMemory& memory, Shape shape);
 
+  /// Whether clusters wait for their shares of the bandwidth while they run (a launch of one wave,
+  /// or one in lockstep); else their demand is added up behind the run.
+  [[nodiscard]] bool shares() const { return shares_; }
   /// Whether the first cluster has to have run before others start: what it has brought in tells
   /// which part of the memory each of them brings in.
   [[nodiscard]] bool wants_a_pilot() const {

@@ -2,6 +2,7 @@
 /// \file
 /// What a cluster finds in the L2 cache, and how long it waits for the chip's bandwidth.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -20,6 +21,7 @@ enum class L2Path : uint8_t {
   thread_load,  ///< a load that the first-level cache does not serve
   thread_store  ///< a store or an atomic of threads
 };
+inline constexpr size_t kL2Paths = 4;  ///< how many there are
 
 /// What an access met.
 struct L2Touch {

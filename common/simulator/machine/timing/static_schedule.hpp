@@ -21,10 +21,10 @@ struct TimingTable;
 
 /// The times of one instruction; see the members of Instruction of the same names.
 struct IssueTimes {
-  uint16_t cycles = 0;
-  uint16_t issue_slots = 0;
-  uint8_t skip_cycles = 0;
-  uint8_t awaits = 0;
+  uint16_t cycles = 0;       ///< until the next instruction
+  uint16_t issue_slots = 0;  ///< of the stretch that ends here
+  uint8_t skip_cycles = 0;   ///< when its guard is false, or its branch not taken
+  uint8_t awaits = 0;        ///< loads that have to be there
 };
 
 /// Moves the function's instructions into the order of issue and gives their times, one for each in

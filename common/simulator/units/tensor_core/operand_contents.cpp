@@ -1,10 +1,12 @@
 #include "common/simulator/units/tensor_core/operand_contents.hpp"
 
 #include <string>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -60,6 +62,21 @@ void look_mn_major(const SharedOperand& operand, const Cta& cta, Found& found) {
   }
 }
 
+/// Says exactly where a K-major operand lies; 0 for one that it can't say it of.
+uint64_t key_of(const SharedOperand& operand) {
+  const MatrixDescriptor& matrix = operand.matrix;
+  if (operand.major != Major::k || matrix.base_offset != 0) return 0;
+  uint64_t key = 1;
+  const auto add = [&](uint64_t value, int bits) { key = key << bits | value; };
+  add(matrix.start_bytes, 18);
+  add(matrix.stride_bytes / kChunkBytes, 14);
+  add(matrix.leading_bytes / kChunkBytes, 14);
+  add(static_cast<uint64_t>(matrix.swizzle), 3);
+  add(operand.rows, 9);
+  add(operand.k_bytes / kChunkBytes, 4);
+  return key;
+}
+
 /// Whether one of the parts of a tile that lie before the operand begins with a written row.
 bool follows_written_rows(const SharedOperand& operand, const Cta& cta) {
   constexpr int kMostPartsBefore = 3;  // a tile of 256 rows
@@ -79,16 +96,37 @@ bool follows_written_rows(const SharedOperand& operand, const Cta& cta) {
 
 }  // namespace
 
+bool WholeOperands::has(const SharedOperand& operand) const {
+  const uint64_t key = key_of(operand);
+  return key != 0 && keys_.contains(key);
+}
+
+void WholeOperands::add(const SharedOperand& operand) {
+  if (const uint64_t key = key_of(operand); key != 0) keys_.insert(key);
+}
+
 void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
                           const SharedOperand& operand, const char* use) {
   Found found;
   for (uint32_t rank = first_rank; rank < first_rank + ctas; ++rank) {
     const Cta& cta = site.strand.cluster->cta(rank);
     if (!cta.contents.is_tracked()) return;
+    WholeOperands& known = units_of(cta).whole_operands;
+    if (known.has(operand)) {
+      found.whole_rows += operand.rows;
+      continue;
+    }
+    Found own;
     if (operand.major == Major::k)
-      look_k_major(operand, cta, found);
+      look_k_major(operand, cta, own);
     else
-      look_mn_major(operand, cta, found);
+      look_mn_major(operand, cta, own);
+    if (own.is_all()) known.add(operand);
+    found.whole_rows += own.whole_rows;
+    if (found.is_all()) {
+      found.cta = own.cta;
+      found.offset_bytes = own.offset_bytes;
+    }
   }
   if (found.is_all() || found.whole_rows != 0) return;
   if (operand.may_follow && follows_written_rows(operand, *found.cta)) return;
