@@ -4,13 +4,13 @@
 #include <string>
 
 #include "common/device/bulk_copy.cuh"
+#include "common/device/fence.cuh"
 #include "common/device/mbarrier.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
 #include "common/device/tma_store.cuh"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
-#include "tests/hardware/timing/fill_shared_memory.cuh"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
@@ -24,6 +24,14 @@ constexpr uint32_t kMostBytes = 64 * 1024;
 __device__ uint32_t aligned_tile() {
   extern __shared__ uint8_t raw[];
   return (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+/// Writes what copies will store; by the one thread that issues them.
+__device__ void fill_shared_memory() {
+  extern __shared__ uint8_t raw[];
+  for (uint32_t i = 0; i < (kMostBytes + kAlignment) / sizeof(uint32_t); ++i)
+    reinterpret_cast<uint32_t*>(raw)[i] = i;
+  ptx::fence_proxy_async_shared();
 }
 
 /// A ring of one stage, one thread. The same boxes every pass: the second finds them in L2.
@@ -71,9 +79,8 @@ enum class Until { read, written };
 template <Until until>
 __global__ void tensor_stores(Span* spans, const __grid_constant__ CUtensorMap map,
                               int32_t rows_per_box) {
-  extern __shared__ uint8_t raw[];
-  fill_shared_memory(raw, kMostBytes + kAlignment);  // all that the launch gives
   const uint32_t tile = aligned_tile();
+  fill_shared_memory();
   int64_t begin = 0, end = 0;
 #pragma unroll 1
   for (int pass = 0; pass < 2; ++pass) {

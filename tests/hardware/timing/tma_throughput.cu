@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/device/cluster.cuh"
+#include "common/device/fence.cuh"
 #include "common/device/mbarrier.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
@@ -13,7 +14,6 @@
 #include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
-#include "tests/hardware/timing/fill_shared_memory.cuh"
 #include "tests/hardware/timing/l2_flush.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
@@ -173,7 +173,10 @@ __global__ void store_ring(Span* spans, const __grid_constant__ CUtensorMap map,
                            uint32_t box_bytes, int32_t box_rows, uint32_t all_boxes) {
   extern __shared__ uint8_t raw[];
   const uint32_t tiles = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
-  fill_shared_memory(raw, groups * box_bytes + kAlignment);
+  for (uint32_t i = threadIdx.x; i < (groups * box_bytes + kAlignment) / 4; i += blockDim.x) {
+    reinterpret_cast<uint32_t*>(raw)[i] = i;
+  }
+  ptx::fence_proxy_async_shared();
   __syncthreads();
   const int64_t begin = cycle();
   if (threadIdx.x == 0) {
