@@ -9,10 +9,12 @@
 namespace bw::sim::test {
 namespace {
 
-/// A file of source that goes with the test.
+/// A file of source that goes with the test. Each test has its own: CTest runs them side by side.
 class SourceFile {
  public:
-  explicit SourceFile(const std::string& text) : path_(testing::TempDir() + "report_text_test.cu") {
+  explicit SourceFile(const std::string& text)
+      : path_(testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() +
+              ".cu") {
     std::ofstream(path_) << text;
   }
   ~SourceFile() { std::remove(path_.c_str()); }
