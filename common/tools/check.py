@@ -104,8 +104,8 @@ def _run_code(root, exercise, tools, own, folder, progress):
         failed = _over_budget(exercise, own, figures)
         if failed:
             return failed
-    return _unseen_fault(exercise, own) or _verdict(
-        exercise, PASSED, found=exercise.expected, figures=_worst_figures(exercise, figures))
+    return _verdict(exercise, PASSED, found=exercise.expected,
+                    figures=_worst_figures(exercise, figures))
 
 
 def composed_file(root, chosen):
@@ -164,23 +164,11 @@ def _failed_run(exercise, own, run, seed, result):
                     report=report.shown if report else ())
 
 
-def _unseen_fault(exercise, own):
-    """The verdict for lines that run well and break a rule which the machine doesn't check, or
-    None."""
-    wrong, line = _recognised(exercise, own, "", unseen=True)
-    if wrong is None:
-        return None
-    return _verdict(exercise, FAILED, explanation=wrong.message, wrong=wrong.name,
-                    place=_place(exercise, own, line) if line else _first_place(exercise, own),
-                    found="The result is right here. The simulator doesn't check the rule that "
-                    "your lines break; a GPU needs it.")
-
-
-def _recognised(exercise, own, output, needs_output=False, unseen=False):
+def _recognised(exercise, own, output, needs_output=False):
     """(the known wrong answer that this is, the reader's line that shows it), or (None, None)."""
     code = regions.without_comments(own.text)
     for wrong in exercise.wrong:
-        if wrong.unseen != unseen or needs_output and not wrong.output:
+        if needs_output and not wrong.output:
             continue
         in_code = re.search(wrong.code, code, re.M) if wrong.code else None
         if wrong.code and not in_code:

@@ -54,7 +54,6 @@ class Wrong:
     message: str
     output: str = ""          # recognised by the run's output,
     code: str = ""            # by the reader's lines (without comments), or by both
-    unseen: bool = False      # breaks a rule that the machine doesn't check: its runs are right
 
 
 @dataclass(frozen=True)
@@ -355,15 +354,11 @@ def _wrong(reader, kind):
     answer = reader.take("answer", dict if kind in (PREDICT, FIND) else str)
     message = reader.take("message", str)
     output = code = ""
-    unseen = False
     if kind in (WRITE, IMPROVE):
-        unseen = reader.take("unseen", bool, False, required=False)
         when = _Reader(reader.take("when", dict), f"{reader._where}, when")
         output, code = when.pattern("output"), when.pattern("code")
         if not output and not code:
             when.fail("`output`, `code` or both have to say how this answer is recognised.")
-        if unseen and (output or not code):
-            when.fail("An `unseen` answer runs like a right one: `code` alone can tell it.")
         when.end()
     elif kind == FIND:
         part = _Reader(answer, f"{reader._where}, answer")
@@ -373,7 +368,7 @@ def _wrong(reader, kind):
         if not answer:
             reader.fail("`answer` has to hold `line_text`, `cause` or both.")
     reader.end()
-    return Wrong(name, answer, message, output, code, unseen)
+    return Wrong(name, answer, message, output, code)
 
 
 def main():

@@ -82,10 +82,6 @@ class Loading(SmallRepository):
         self.assertEqual(self.exercise(1).checks, exercises.RACES)
         self.refused(1, 'checks = "races"', 'checks = "everything"', "checks", "everything", "races")
 
-    def test_an_unseen_answer_that_only_a_run_could_tell(self):
-        self.refused(1, 'answer = "stage = stage;"', 'unseen = true\nanswer = "stage = stage;"',
-                     "unseen", "code")
-
     def test_a_bad_pattern(self):
         self.refused(1, "stage \\+ 2", "stage (", "regular expression")
 
