@@ -51,6 +51,10 @@ _SITE = re.compile(
     r"|(?<![\w.'])(?P<number>0[xX][0-9a-fA-F']+|\d[\d']*)(?P<suffix>[uUlL]*)(?![\w.'])"
     r"|(?<=[(&| ])(?P<not>!)(?=[\w(*])"
     r"|(?P<step>\+\+|--)")
+# What the sanitized runs of the tests would notice ends a mutant too: a place outside of an array, a
+# shift by too much, an overflow. These need no library of the sanitizer.
+_WATCHED = ("-D_GLIBCXX_ASSERTIONS", "-fsanitize=undefined", "-fno-sanitize=enum,vptr",
+            "-fsanitize-undefined-trap-on-error")
 # Lines whose numbers and operators are no behaviour of the simulator.
 _SKIPPED = re.compile(r"^\s*(#|//|static_assert|template|using |namespace|case .*:$)"
                       r"|operator[<>=!+\-*/&|]|\.section =|\bnoexcept\b")
@@ -171,7 +175,7 @@ class Build:
         words = list(words)
         words[words.index("-o") + 1] = str(into)
         words[words.index("-c") + 1] = str(source)
-        words += ["-w", f"-ffile-prefix-map={source.parent}=."]
+        words += ["-w", f"-ffile-prefix-map={source.parent}=.", *_WATCHED]
         return subprocess.run(words, cwd=directory, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL).returncode == 0
 
@@ -217,7 +221,7 @@ class Judge:
                 return mutant, "invalid", ""
             if hashlib.sha256(changed.read_bytes()).hexdigest() == self.hash_of(mutant.path, folder):
                 return mutant, "equivalent", ""
-            programs = folder / "programs"
+            programs = folder / "bin"
             programs.mkdir()
             for test in self.suite.of_layer(mutant.layer):
                 for program in test.programs:

@@ -29,21 +29,32 @@ NUMBERS = ("hardware_conformance", "hardware_conformance_hopper", "hardware_expe
            "simulator.programs.cooperative_reduction", "simulator.programs.debug_build",
            "simulator.programs.stream_k", "simulator.programs.histogram", "01_mbarrier_pipeline.Bits")
 # Faults and their reports; right programs that stay silent.
-REPORTS = ("simulator.codes", "simulator.faults.kernels", "simulator.global_races", "fuzz.pipeline",
-           "fuzz.machine")
+REPORTS = ("simulator.codes", "simulator.kept_reports", "simulator.faults.kernels",
+           "simulator.global_races", "fuzz.pipeline", "fuzz.machine")
+# When things happen, and which.
+EVENTS = ("simulator.kept_times", "simulator.kept_events", "hardware_timing.PublishedLawsOfB200")
 CTEST = {
-    "base": REPORTS,
+    "base": REPORTS + ("simulator.reports",),
     "ptx": ("fuzz.lexer", "fuzz.parser", "hardware_conformance", "simulator.programs.debug_build")
-    + REPORTS,
-    "machine": NUMBERS + REPORTS,
-    "units": NUMBERS + REPORTS,
+    + EVENTS + REPORTS,
+    "machine": EVENTS + NUMBERS + REPORTS,
+    "units": EVENTS + NUMBERS + REPORTS,
     "diagnosis": REPORTS + ("simulator.reports", "chapter_exploration"),
-    "trace": (),
+    "trace": ("simulator.kept_events", "timeline.model", "simulator.reports"),
 }
 # Programs of tests whose command names the folder that holds them.
+CHAPTERS = ("01_mbarrier_pipeline", "02_tmem_lifecycle", "03_warp_contexts", "04_per_k_contexts",
+            "05_blockwise_fp8_gemm", "06_hopper_fp8_gemm")
+FAULTS = ("simulator_faults", "simulator_faults_hopper")
 IN_FOLDER = {
-    "simulator.faults.kernels": ("simulator_faults", "simulator_faults_hopper"),
+    "simulator.faults.kernels": FAULTS,
+    "simulator.kept_reports": FAULTS,
+    "simulator.kept_times": ("timing_bench", "blackwell_timing_bench"),
+    "simulator.kept_events": CHAPTERS + (
+        "lab_05_multicast", "lab_05_launch_control", "lab_05_dependent_launch", "lab_05_tma_store",
+        "program_attention", "program_histogram", "program_cooperative_reduction", "program_stream_k"),
     "chapter_exploration": ("01_mbarrier_pipeline", "04_per_k_contexts", "05_blockwise_fp8_gemm"),
+    "timeline.model": CHAPTERS + ("bound_by",),
 }
 LEAST_SECONDS = 15.0  # a test may take, and
 TIME_FACTOR = 4.0     # so many times what it takes without a change
@@ -91,8 +102,9 @@ class Test:
 
 
 def _elsewhere(word, built, folder):
-    if word == str(built):
-        return str(folder)
+    """What a word of a command is, if the programs of `built` lie in `folder`: both are called bin."""
+    if word in (str(built), str(built.parent)):
+        return str(folder if word == str(built) else folder.parent)
     return str(folder / Path(word).name) if os.path.dirname(word) == str(built) else word
 
 

@@ -1,0 +1,229 @@
+"""What the simulator says today, down to the last number, beside what it said when somebody last looked:
+
+    kept_test.py times BIN      the numbers of the timing benches, with and without the timing model
+    kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
+    kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
+    kept_test.py --write BIN    writes all of them anew
+
+BIN is the folder of the built programs. None of these numbers is right because it stands here: other
+tests compare with hardware, with float64 and with the PTX ISA. These find the change that nobody meant.
+"""
+
+import difflib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+ROOT = FOLDER.parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "workbook"))
+import support  # noqa: E402  (finds common/)
+from tools import faults  # noqa: E402
+
+SECONDS = 100.0
+MOST_SHOWN = 60
+WORKERS = 2
+BENCHES = {
+    "timing_bench": ("latency,issue,shared_memory,barrier,tma_latency,tma_throughput,wgmma,memory,"
+                     "launch", {"BW_SIM_MACHINE": "h100"}),
+    "blackwell_timing_bench": ("latency,barrier,mbarrier,tma_latency,wide_tma_loads,tensor_core", {}),
+}
+TIMINGS = ("simple", "model")
+# Programs with options that make them quick.
+PROGRAMS = {
+    "01_mbarrier_pipeline": ("--rows", "128"),
+    "02_tmem_lifecycle": ("--cta-group", "2"),
+    "03_warp_contexts": ("--m", "256", "--n", "128", "--k", "512"),
+    "04_per_k_contexts": ("--m", "128", "--n", "256", "--k", "512"),
+    "05_blockwise_fp8_gemm": ("--m", "512", "--n", "512", "--k", "256", "--config",
+                              "cta2_128x128_8x2"),
+    "06_hopper_fp8_gemm": ("--m", "256", "--n", "256", "--k", "256", "--launches", "1"),
+    "lab_05_multicast": (), "lab_05_launch_control": (), "lab_05_dependent_launch": (),
+    "lab_05_tma_store": (), "program_attention": (), "program_histogram": (),
+    "program_cooperative_reduction": (), "program_stream_k": (),
+}
+# One run of these is enough: they have many events.
+LONG = ("lab_05_launch_control", "lab_05_dependent_launch")
+# Of an event: who and where, of which sums say nothing.
+NO_AMOUNTS = {"number", "line", "launch", "seed", "parity", "done", "try", "waits"}
+_PLACE = re.compile(r"[\w.]+\.(?:cuh|cu|hpp|h):\d+")
+# What depends on costs is kept with the times.
+_TIME = re.compile(r"cycle \d+|\d+ cycles|event [\d.]+|BW_SIM_UNTIL_EVENT=[\d.]+")
+_SOURCE = re.compile(r"^ +(?:\d+ \| |\| +\^).*$", re.M)
+_NUMBER = re.compile(r"(?<![\w.])(?:0x[0-9a-f]+|\d+(?:\.\d+)?)(?![\w])")
+
+
+class Failure(Exception):
+    """A program did not end as it should."""
+
+
+def run(program, options, **settings):
+    env = {name: value for name, value in os.environ.items() if not name.startswith("BW_SIM_")}
+    env.update({"BW_SIM_TIMING": "simple", "BW_SIM_THREADS": "1", **settings})
+    return subprocess.run([str(program), *options], env=env, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, universal_newlines=True, timeout=SECONDS,
+                          check=False)
+
+
+def run_well(program, options, **settings):
+    ended = run(program, options, **settings)
+    if ended.returncode != 0:
+        raise Failure(f"{program.name} ends with status {ended.returncode}:\n{ended.stdout[-3000:]}")
+
+
+def in_turn(function, arguments):
+    with ThreadPoolExecutor(WORKERS) as pool:
+        return [line for lines in pool.map(lambda one: function(*one), arguments) for line in lines]
+
+
+# ---- times ---------------------------------------------------------------------------------------
+
+def times_of(bench, timing):
+    groups, settings = BENCHES[bench.name]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "times.csv"
+        run_well(bench, ("--groups", groups, "--write", str(path)), BW_SIM_TIMING=timing,
+                 BW_SIM_STRICTNESS="hardware", **settings)
+        rows = path.read_text(encoding="utf-8").splitlines()[3:]
+    return [f"{timing} {bench.name} {row}" for row in rows]
+
+
+def times(programs):
+    return in_turn(times_of, [(programs / name, timing) for name in BENCHES for timing in TIMINGS])
+
+
+# ---- events --------------------------------------------------------------------------------------
+
+def read_events(program, **settings):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "events"
+        run_well(program, PROGRAMS[program.name], BW_SIM_EVENTS=str(path), **settings)
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def amounts(event):
+    """(name, number) of what can be added up."""
+    for name, value in event.items():
+        if name in NO_AMOUNTS:
+            continue
+        values = value if isinstance(value, list) else [value]
+        for one in values:
+            if isinstance(one, dict):
+                yield from ((f"{name}.{inner}", number) for inner, number in amounts(one))
+            elif isinstance(one, (int, float)) and not isinstance(one, bool):
+                yield name, one
+
+
+def summary(events):
+    """A line for each kind of event and instruction: how many, and the sum of each of their numbers."""
+    counts, sums = defaultdict(int), defaultdict(lambda: defaultdict(int))
+    for event in events:
+        kind = " ".join(str(event[name]) for name in ("event", "opcode", "kind", "why") if name in event)
+        kind += "".join(f" {name}" for name in ("done", "waits", "try") if event.get(name))
+        counts[kind] += 1
+        for name, number in amounts(event):
+            sums[kind][name] += number
+    for kind in sorted(counts):
+        parts = ", ".join(f"{name} {number}" for name, number in sorted(sums[kind].items()))
+        yield f"{counts[kind]} {kind}: {parts}"
+
+
+def total(events):
+    """A line for each kind of event: how many, and when."""
+    counts, cycles = defaultdict(int), defaultdict(int)
+    for event in events:
+        counts[event["event"]] += 1
+        cycles[event["event"]] += event.get("cycle", 0)
+    return ", ".join(f"{counts[kind]} {kind} {cycles[kind]}" for kind in sorted(counts))
+
+
+def events_of(program):
+    name = program.name
+    lines = [f"{name} {line}" for line in summary(read_events(program, BW_SIM_TIMING="simple"))]
+    if name not in LONG:
+        for title, settings in (("seed 3", {"BW_SIM_SEED": "3"}), ("model", {"BW_SIM_TIMING": "model"})):
+            lines.append(f"{name}, {title}: {total(read_events(program, **settings))}")
+    return lines
+
+
+def events(programs):
+    return in_turn(events_of, [(programs / name,) for name in PROGRAMS])
+
+
+# ---- reports -------------------------------------------------------------------------------------
+
+def figures(report):
+    """The numbers of a report's text, but lines of sources and what costs decide."""
+    text = _SOURCE.sub("", _PLACE.sub("", report["text"]))
+    return " ".join(_NUMBER.findall(_TIME.sub("", text)))
+
+
+def place_line(place):
+    shown = [f"{name} {place[name]}" for name in ("function", "opcode", "cta", "rank", "warp")
+             if name in place]
+    lanes = f", lanes {place['lanes']:#x}" if "lanes" in place else ""
+    role = place["role"] or "at"
+    return f"  {role}: {Path(place['file']).name}, {', '.join(shown)}{lanes}"
+
+
+def reports_of(case, programs):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.json"
+        run(programs / case.program, case.options, BW_SIM_REPORT=str(path),
+            BW_SIM_CHECKS=case.level, BW_SIM_SEED=str(case.seeds[0] if case.seeds else 0),
+            BW_SIM_CYCLE_LIMIT="5000000", BW_SIM_LIVELOCK_CYCLES="500000", BW_SIM_MEMORY_GB="2",
+            **dict(case.settings))
+        written = json.loads(path.read_text(encoding="utf-8"))
+    lines = []
+    for report in written["errors"] + written["warnings"]:
+        accepts = ", hardware accepts" if report["hardware_accepts"] else ""
+        lines.append(f"{case.name}: {report['code']} {report['severity']}, {report['count']} times"
+                     f"{accepts}; {len(report['details'])} details")
+        lines += [place_line(place) for place in report["places"]]
+        lines.append(f"  figures {figures(report)}")
+    return lines
+
+
+def reports(programs):
+    support.skip_without_toml()
+    cases = [case for case in faults.load_all(ROOT) if not case.chapter and not case.is_right]
+    return in_turn(reports_of, [(case, programs) for case in cases])
+
+
+# --------------------------------------------------------------------------------------------------
+
+SUBJECTS = {"times": times, "events": events, "reports": reports}
+
+
+def main(arguments):
+    try:
+        if arguments[0] == "--write":
+            for subject, lines_of in SUBJECTS.items():
+                lines = lines_of(Path(arguments[1]))
+                (FOLDER / f"{subject}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            return 0
+        subject, programs = arguments
+        lines = SUBJECTS[subject](Path(programs))
+    except (Failure, subprocess.TimeoutExpired) as error:
+        print(error, file=sys.stderr)
+        return 1
+    kept = (FOLDER / f"{subject}.txt").read_text(encoding="utf-8").splitlines()
+    differs = [line for line in difflib.unified_diff(kept, lines, "kept", "now", n=0, lineterm="")
+               if not line.startswith("@@")]
+    if not differs:
+        print(f"{len(kept)} lines are as they were")
+        return 0
+    print("\n".join(differs[:MOST_SHOWN]))
+    print(f"{len(differs)} lines differ. If that was meant, python3 {Path(__file__).resolve()} --write "
+          f"{programs} keeps what is said now.")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
