@@ -54,7 +54,7 @@ struct Settings {
   /// At its end the program is told of device memory that it has not freed (...=leaks).
   bool checks_leaks = false;
   SummationModel summation = SummationModel::machine;  ///< BW_SIM_ACCUMULATION
-  TimingModel timing = TimingModel::simple;            ///< BW_SIM_TIMING=simple|model
+  TimingModel timing = TimingModel::model;             ///< BW_SIM_TIMING=simple|model
   /// Simulated cycles without any change of state after which spinning threads are a livelock.
   uint64_t livelock_cycles = 100'000'000;  ///< BW_SIM_LIVELOCK_CYCLES
   /// Simulated cycles after which a launch that goes on is ended; 0: never (BW_SIM_CYCLE_LIMIT).
