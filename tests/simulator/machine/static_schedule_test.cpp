@@ -217,6 +217,14 @@ TEST(StaticSchedule, WhatAnInstructionReadsIsNotOverwrittenBefore) {
   EXPECT_EQ(s.lines(), (Numbers{0, 1, 2, 3, 4, 5}));
 }
 
+TEST(StaticSchedule, ADestinationMayBeNamedTwice) {
+  const Scheduled s = schedule_of(
+      "ld.shared.v2.f32 {%f1, %f1}, [%r0];\n"
+      "add.f32 %f2, %f1, %f0;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 1, 2}));
+}
+
 TEST(StaticSchedule, WhatPtxasRemovesCostsNothing) {
   const Scheduled s = schedule_of(
       "ld.param.u64 %rd1, [p];\n"

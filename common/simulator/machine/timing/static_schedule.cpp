@@ -409,7 +409,9 @@ class Scheduler {
   void write(uint32_t reg, uint32_t i, uint32_t first) {
     touch(reg);
     const uint32_t node = i - first;
-    if (last_write_[reg] != kNone) edges_.push_back({last_write_[reg], node, 0});
+    // An instruction may name a destination twice.
+    if (last_write_[reg] != kNone && last_write_[reg] != node)
+      edges_.push_back({last_write_[reg], node, 0});
     for (uint32_t r = first_read_[reg]; r != kNone; r = readers_[r].next)
       if (readers_[r].node != node) edges_.push_back({readers_[r].node, node, 0});
     last_write_[reg] = node;
