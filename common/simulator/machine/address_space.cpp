@@ -139,9 +139,12 @@ SharedPlace resolve_mbarrier(const Site& site, AddressSpace space, uint64_t addr
 
 void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t bytes) {
   if (!cta.contents.is_tracked()) return;
-  cta.contents.write(offset_bytes, bytes,
-                     {&site.instruction, static_cast<uint16_t>(site.strand.cta->rank),
-                      static_cast<uint16_t>(site.strand.warp->index)});
+  cta.contents.write(offset_bytes, bytes, writer_at(site));
+}
+
+SharedContents::Writer writer_at(const Site& site) {
+  return {&site.instruction, static_cast<uint16_t>(site.strand.cta->rank),
+          static_cast<uint16_t>(site.strand.warp->index)};
 }
 
 Fault unwritten_shared(const Cta& cta, uint32_t offset_bytes, size_t bytes, const std::string& use,

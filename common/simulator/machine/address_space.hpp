@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/machine/shared_contents.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -87,6 +88,8 @@ struct SharedPlace {
 /// Notes that the site writes (or has ordered to be written) bytes of a CTA's shared memory;
 /// resolve_shared does so for Access::write.
 void note_written(const Site& site, Cta& cta, uint32_t offset_bytes, size_t bytes);
+/// What such a note says of the site, for who makes many of them.
+[[nodiscard]] SharedContents::Writer writer_at(const Site& site);
 
 /// The fault of reading bytes of shared memory of which nothing has written some. `use`: what needs
 /// them, "this reads"; `load`: what has read them, where that is another instruction.

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -43,7 +42,7 @@ struct Event {
 };
 
 /// A binary heap of events, earliest first; the time limits of waits, most of which are cancelled,
-/// stand apart.
+/// stand apart in a sorted vector: new ones belong near its end, and there are few.
 class EventQueue {
  public:
   /// Whether nothing is left.
@@ -51,7 +50,7 @@ class EventQueue {
   /// When the next thing happens.
   [[nodiscard]] Cycle next_time() const {
     const Cycle next = heap_.empty() ? kNever : heap_.front().at.time;
-    return time_limits_.empty() ? next : std::min(next, time_limits_.begin()->at.time);
+    return time_limits_.empty() ? next : std::min(next, time_limits_.front().at.time);
   }
   /// Asynchronous actions still to come.
   [[nodiscard]] size_t actions_in_flight() const { return actions_in_flight_; }
@@ -65,9 +64,14 @@ class EventQueue {
   }
 
   /// `strand` shall run at the limit of its wait, unless that is cancelled before.
-  void push_time_limit(EventTime at, Strand* strand) { time_limits_.insert({at, strand, true, 0}); }
+  void push_time_limit(EventTime at, Strand* strand) {
+    time_limits_.insert(first_limit_at(at), {at, strand, true, 0});
+  }
   /// Takes a time limit back.
-  void cancel_time_limit(EventTime at) { time_limits_.erase({at, nullptr, true, 0}); }
+  void cancel_time_limit(EventTime at) {
+    const auto found = first_limit_at(at);
+    if (found != time_limits_.end() && found->at == at) time_limits_.erase(found);
+  }
 
   /// Calls an action at that time.
   void push_action(EventTime at, Action action) {
@@ -86,8 +90,11 @@ class EventQueue {
 
   /// Takes the next thing.
   Event pop() {
-    if (!time_limits_.empty() && (heap_.empty() || *time_limits_.begin() < heap_.front()))
-      return time_limits_.extract(time_limits_.begin()).value();
+    if (!time_limits_.empty() && (heap_.empty() || time_limits_.front() < heap_.front())) {
+      const Event limit = time_limits_.front();
+      time_limits_.erase(time_limits_.begin());
+      return limit;
+    }
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
     const Event event = heap_.back();
     heap_.pop_back();
@@ -110,8 +117,15 @@ class EventQueue {
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
   }
 
+  /// The first limit that isn't before that time.
+  [[nodiscard]] std::vector<Event>::iterator first_limit_at(EventTime at) {
+    return std::lower_bound(
+        time_limits_.begin(), time_limits_.end(), at,
+        [](const Event& limit, const EventTime& time) { return limit.at < time; });
+  }
+
   std::vector<Event> heap_;
-  std::set<Event> time_limits_;
+  std::vector<Event> time_limits_;  ///< ascending
   std::vector<Action> actions_;
   std::vector<uint32_t> free_slots_;
   size_t actions_in_flight_ = 0;

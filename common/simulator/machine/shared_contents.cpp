@@ -10,7 +10,7 @@ void SharedContents::reset(size_t bytes) {
   writers_.assign((bytes + kBlockBytes - 1) / kBlockBytes, {});
 }
 
-void SharedContents::write(uint32_t offset, size_t bytes, const Writer& writer) noexcept {
+void SharedContents::write_words(uint32_t offset, size_t bytes, const Writer& writer) noexcept {
   if (bytes == 0) return;
   for_words(offset, bytes, [&](size_t word, uint64_t mask) {
     words_[word] |= mask;
@@ -20,9 +20,18 @@ void SharedContents::write(uint32_t offset, size_t bytes, const Writer& writer) 
   for (size_t block = offset / kBlockBytes; block <= last; ++block) writers_[block] = writer;
 }
 
-bool SharedContents::is_written(uint32_t offset, size_t bytes) const noexcept {
-  return for_words(offset, bytes,
-                   [&](size_t word, uint64_t mask) { return (words_[word] & mask) == mask; });
+bool SharedContents::are_words_written(uint32_t offset, size_t bytes) const noexcept {
+  if (bytes == 0) return true;
+  // Whole words, and parts of words at both ends.
+  const size_t first = words_for(offset), end = (offset + bytes) / kWordBits;
+  const auto part = [&](size_t from, size_t to) {
+    return from == to || is_written(static_cast<uint32_t>(from), to - from);
+  };
+  // Without a way out of the loop, so that the compiler makes a vector loop of it.
+  uint64_t whole = ~uint64_t{0};
+  for (size_t word = first; word < end; ++word) whole &= words_[word];
+  return whole == ~uint64_t{0} && part(offset, first * kWordBits) &&
+         part(end * kWordBits, offset + bytes);
 }
 
 SharedContents::Range SharedContents::first_unwritten(uint32_t offset,

@@ -14,7 +14,6 @@
 #include "common/simulator/units/synchronisation/mbarrier.hpp"
 #include "common/simulator/units/synchronisation/named_barriers.hpp"
 #include "common/simulator/units/synchronisation/warp_sync.hpp"
-#include "common/simulator/units/tensor_core/operand_contents.hpp"
 #include "common/simulator/units/tensor_core/tensor_core.hpp"
 #include "common/simulator/units/tensor_core/tensor_memory.hpp"
 #include "common/simulator/units/tensor_core/wgmma/wgmma_unit.hpp"
@@ -48,7 +47,6 @@ struct CtaUnits final : CtaUnitState {
   BulkGroups bulk_groups;         ///< of its threads
   CpAsyncGroups cp_async_groups;  ///< of its threads
   RegisterPool registers;         ///< of its warps
-  WholeOperands whole_operands;   ///< of MMAs, in its shared memory
 };
 
 /// The units that the CTAs of a cluster share.

@@ -2,7 +2,10 @@
 /// Shared memory that nothing has written: what is tracked, what is a fault, and what is none.
 #include "common/simulator/machine/shared_contents.hpp"
 
+#include <algorithm>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "tests/simulator/harness.hpp"
 
@@ -24,6 +27,35 @@ TEST(SharedContents, KnowsEachByte) {
   const SharedContents::Range missing = contents.first_unwritten(62, 20);
   EXPECT_EQ(missing.first, 70u);
   EXPECT_EQ(missing.last, 81u);
+}
+
+TEST(SharedContents, AgreesWithAFlagForEachByte) {
+  constexpr uint32_t kBytes = 700;
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    SharedContents contents;
+    contents.reset(kBytes);
+    std::vector<bool> written(kBytes, false);
+    for (int step = 0; step < 20; ++step) {
+      const uint32_t offset = random() % kBytes;
+      const uint32_t most = std::min(kBytes - offset, step % 2 == 0 ? 16u : 300u);
+      const uint32_t bytes = random() % (most + 1);
+      contents.write(offset, bytes, {nullptr, 0, static_cast<uint16_t>(step)});
+      std::fill_n(written.begin() + offset, bytes, true);
+      if (bytes != 0) {
+        const auto near = contents.nearest(offset);
+        ASSERT_TRUE(near.has_value());
+        ASSERT_EQ(near->writer.warp, step);
+      }
+      for (int question = 0; question < 50; ++question) {
+        const uint32_t first = random() % kBytes;
+        const uint32_t count = random() % (kBytes - first + 1);
+        const bool all = std::find(written.begin() + first, written.begin() + first + count,
+                                   false) == written.begin() + first + count;
+        ASSERT_EQ(contents.is_written(first, count), all) << first << ", " << count;
+      }
+    }
+  }
 }
 
 TEST(SharedContents, FindsTheNearestBytesAndTheirWriter) {

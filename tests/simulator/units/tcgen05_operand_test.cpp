@@ -147,5 +147,36 @@ TEST(MatrixBounds, AMatrixMayReachTheLastByteAndNoFurther) {
   EXPECT_FALSE(fits(kReserved - 16, kShared));
 }
 
+TEST(MatrixBounds, AllChunksLieInTheLinesOfAMatrix) {
+  std::mt19937 random(5);
+  const auto below = [&](uint32_t bound) { return random() % bound; };
+  constexpr SharedSwizzle kSwizzles[] = {SharedSwizzle::none, SharedSwizzle::k32b,
+                                         SharedSwizzle::k64b, SharedSwizzle::k128b,
+                                         SharedSwizzle::k128b_atom32};
+  for (int round = 0; round < 2000; ++round) {
+    MatrixDescriptor descriptor;
+    descriptor.start_bytes = below(4096) * kChunkBytes;
+    descriptor.leading_bytes = below(512) * kChunkBytes;
+    descriptor.stride_bytes = below(512) * kChunkBytes;
+    descriptor.base_offset = below(8);
+    descriptor.swizzle = kSwizzles[below(5)];
+    const Major major = below(2) == 0 ? Major::k : Major::mn;
+    const uint32_t element_bytes = 1u << below(3);
+    const uint32_t rows = 16 * (1 + below(16)), k_bytes = 16u << below(4);
+    const uint32_t k_elements = k_bytes / element_bytes;
+    const SharedLines lines = lines_of(descriptor, major, rows, k_elements, element_bytes);
+    const bool k_major = major == Major::k;
+    const uint32_t outer = k_major ? rows : rows * element_bytes / kChunkBytes;
+    const uint32_t inner = k_major ? k_bytes / kChunkBytes : k_elements;
+    for (uint32_t i = 0; i < outer; ++i)
+      for (uint32_t j = 0; j < inner; ++j) {
+        const uint32_t chunk =
+            k_major ? descriptor.k_major_chunk(i, j) : descriptor.mn_major_chunk(i, j);
+        ASSERT_GE(chunk, lines.first_bytes) << round;
+        ASSERT_LE(chunk + kChunkBytes, lines.end_bytes) << round;
+      }
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -102,9 +102,9 @@ void check_contents(Strand& strand, const Instruction& instruction, LaneMask act
   };
   const bool one_behind_the_other = out.base != nullptr && out.stride_bytes == bytes;
   if (access == Access::write) {
-    const Site site{strand, instruction, active};
-    if (one_behind_the_other) return note_written(site, *cta, offset_of(0), bytes * kWarpLanes);
-    for (const int lane : lanes_of(active)) note_written(site, *cta, offset_of(lane), bytes);
+    const SharedContents::Writer writer = writer_at({strand, instruction, active});
+    if (one_behind_the_other) return cta->contents.write(offset_of(0), bytes * kWarpLanes, writer);
+    for (const int lane : lanes_of(active)) cta->contents.write(offset_of(lane), bytes, writer);
     return;
   }
   if (one_behind_the_other && cta->contents.is_written(offset_of(0), bytes * kWarpLanes)) return;

@@ -29,10 +29,11 @@ MatrixDescriptor decode_matrix_descriptor(uint64_t bits) {
 }
 
 std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
-  const std::string name = "the shared-memory descriptor " + hex_word(bits) + " has ";
+  // Told to nobody mostly: the text is made where it is needed.
+  const auto given = [bits] { return "the shared-memory descriptor " + hex_word(bits) + " has "; };
   if (bits_of(bits, 14, 2) != 0 || bits_of(bits, 30, 2) != 0)
     return Fault{.code = FaultCode::matrix_descriptor,
-                 .what = name + "reserved bits set (14, 15, 30 and 31 must be 0)",
+                 .what = given() + "reserved bits set (14, 15, 30 and 31 must be 0)",
                  .rule = kRule,
                  .fix =
                      "encode addresses and offsets as (bytes & 0x3ffff) >> 4 before they "
@@ -41,14 +42,14 @@ std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
   if (bits_of(bits, 46, 3) != 1)
     return Fault{
         .code = FaultCode::matrix_descriptor,
-        .what = fmt::format("{}the fixed constant {} in bits 46 to 48, where sm_100 needs 1", name,
-                            bits_of(bits, 46, 3)),
+        .what = fmt::format("{}the fixed constant {} in bits 46 to 48, where sm_100 needs 1",
+                            given(), bits_of(bits, 46, 3)),
         .rule = kRule,
         .fix = "set bit 46 and clear bits 47 and 48",
         .section = kSection};
   if (bits_of(bits, 52, 1) != 0)
     return Fault{.code = FaultCode::matrix_descriptor,
-                 .what = name +
+                 .what = given() +
                          "bit 52 set (leading offset as an absolute address), which "
                          "sm_100a does not have",
                  .rule = kRule,
@@ -56,7 +57,7 @@ std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
                  .section = kSection};
   if (bits_of(bits, 53, 8) != 0)
     return Fault{.code = FaultCode::matrix_descriptor,
-                 .what = name + "the fixed constant in bits 53 to 60 not 0",
+                 .what = given() + "the fixed constant in bits 53 to 60 not 0",
                  .rule = kRule,
                  .fix = "clear bits 53 to 60",
                  .section = kSection};
@@ -64,22 +65,33 @@ std::optional<Fault> check_matrix_descriptor(uint64_t bits) {
   if (swizzle == 3 || swizzle == 5 || swizzle == 7)
     return Fault{.code = FaultCode::matrix_descriptor,
                  .what = fmt::format("{}the swizzle mode {} in bits 61 to 63, which is invalid",
-                                     name, swizzle),
+                                     given(), swizzle),
                  .rule = kRule,
                  .fix = "use 0 (none), 1 (128B with 32B atom), 2 (128B), 4 (64B) or 6 (32B)",
                  .section = kSection};
   return std::nullopt;
 }
 
-bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, uint32_t rows,
-                      uint32_t k_elements, uint32_t element_bytes, size_t shared_bytes,
-                      uint32_t reserved_bytes) {
+namespace {
+
+/// Chunks of a matrix: across M or N of a K-major one, along K of the other, and the reverse.
+struct Extent {
+  uint32_t outer = 0, inner = 0;
+};
+
+constexpr Extent extent_of(Major major, uint32_t rows, uint32_t k_elements,
+                           uint32_t element_bytes) {
+  if (major == Major::k) return {rows, k_elements * element_bytes / kChunkBytes};
+  return {rows * element_bytes / kChunkBytes, k_elements};
+}
+
+}  // namespace
+
+SharedLines lines_of(const MatrixDescriptor& descriptor, Major major, uint32_t rows,
+                     uint32_t k_elements, uint32_t element_bytes) {
   const bool k_major = major == Major::k;
-  const uint32_t outer = k_major ? rows : rows * element_bytes / kChunkBytes;
-  const uint32_t inner = k_major ? k_elements * element_bytes / kChunkBytes : k_elements;
-  if (descriptor.start_bytes < reserved_bytes) return false;
-  // The largest offset belongs to the largest indices; a swizzle moves chunks within a 128-byte
-  // line.
+  const auto [outer, inner] = extent_of(major, rows, k_elements, element_bytes);
+  // The largest offset belongs to the largest indices; a swizzle moves chunks within a line.
   constexpr uint32_t kLineBytes = 128;
   const bool plain = descriptor.swizzle == SharedSwizzle::none;
   const uint32_t pieces = plain ? 1 : descriptor.width_bytes() / kChunkBytes;
@@ -91,13 +103,24 @@ bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, uint32_t 
   const uint64_t offsets =
       stride_is_along ? columns * descriptor.stride_bytes + groups * descriptor.leading_bytes
                       : leading + groups * descriptor.stride_bytes;
+  const uint32_t along = k_major ? std::max(pieces, inner) : pieces;
   const uint64_t last = descriptor.start_bytes + offsets + 7 * descriptor.width_bytes() +
-                        (plain ? 0 : descriptor.width_bytes() - kChunkBytes);
-  if (last / kLineBytes * kLineBytes + kLineBytes <= shared_bytes) return true;
+                        (plain ? 0 : (along - 1) * kChunkBytes);
+  return {descriptor.start_bytes / kLineBytes * kLineBytes,
+          last / kLineBytes * kLineBytes + kLineBytes};
+}
+
+bool matrix_in_bounds(const MatrixDescriptor& descriptor, Major major, uint32_t rows,
+                      uint32_t k_elements, uint32_t element_bytes, size_t shared_bytes,
+                      uint32_t reserved_bytes) {
+  if (descriptor.start_bytes < reserved_bytes) return false;
+  if (lines_of(descriptor, major, rows, k_elements, element_bytes).end_bytes <= shared_bytes)
+    return true;
+  const auto [outer, inner] = extent_of(major, rows, k_elements, element_bytes);
   for (uint32_t i = 0; i < outer; ++i)
     for (uint32_t j = 0; j < inner; ++j) {
       const uint32_t address =
-          k_major ? descriptor.k_major_chunk(i, j) : descriptor.mn_major_chunk(i, j);
+          major == Major::k ? descriptor.k_major_chunk(i, j) : descriptor.mn_major_chunk(i, j);
       if (address < reserved_bytes || address + size_t{kChunkBytes} > shared_bytes) return false;
     }
   return true;

@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
 namespace {
@@ -62,19 +61,14 @@ void look_mn_major(const SharedOperand& operand, const Cta& cta, Found& found) {
   }
 }
 
-/// Says exactly where a K-major operand lies; 0 for one that it can't say it of.
-uint64_t key_of(const SharedOperand& operand) {
-  const MatrixDescriptor& matrix = operand.matrix;
-  if (operand.major != Major::k || matrix.base_offset != 0) return 0;
-  uint64_t key = 1;
-  const auto add = [&](uint64_t value, int bits) { key = key << bits | value; };
-  add(matrix.start_bytes, 18);
-  add(matrix.stride_bytes / kChunkBytes, 14);
-  add(matrix.leading_bytes / kChunkBytes, 14);
-  add(static_cast<uint64_t>(matrix.swizzle), 3);
-  add(operand.rows, 9);
-  add(operand.k_bytes / kChunkBytes, 4);
-  return key;
+/// Whether all bytes of the lines in which the operand lies were written: true of most operands,
+/// and quickly seen.
+bool are_lines_written(const SharedOperand& operand, const Cta& cta) {
+  const SharedLines lines =
+      lines_of(operand.matrix, operand.major, operand.rows, operand.k_bytes / operand.element_bytes,
+               operand.element_bytes);
+  return lines.end_bytes <= cta.shared.size() &&
+         cta.contents.is_written(lines.first_bytes, lines.end_bytes - lines.first_bytes);
 }
 
 /// Whether one of the parts of a tile that lie before the operand begins with a written row.
@@ -96,23 +90,13 @@ bool follows_written_rows(const SharedOperand& operand, const Cta& cta) {
 
 }  // namespace
 
-bool WholeOperands::has(const SharedOperand& operand) const {
-  const uint64_t key = key_of(operand);
-  return key != 0 && keys_.contains(key);
-}
-
-void WholeOperands::add(const SharedOperand& operand) {
-  if (const uint64_t key = key_of(operand); key != 0) keys_.insert(key);
-}
-
 void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
                           const SharedOperand& operand, const char* use) {
   Found found;
   for (uint32_t rank = first_rank; rank < first_rank + ctas; ++rank) {
     const Cta& cta = site.strand.cluster->cta(rank);
     if (!cta.contents.is_tracked()) return;
-    WholeOperands& known = units_of(cta).whole_operands;
-    if (known.has(operand)) {
+    if (are_lines_written(operand, cta)) {
       found.whole_rows += operand.rows;
       continue;
     }
@@ -121,7 +105,6 @@ void require_rows_written(const Site& site, uint32_t first_rank, uint32_t ctas,
       look_k_major(operand, cta, own);
     else
       look_mn_major(operand, cta, own);
-    if (own.is_all()) known.add(operand);
     found.whole_rows += own.whole_rows;
     if (found.is_all()) {
       found.cta = own.cta;

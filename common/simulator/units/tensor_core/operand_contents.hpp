@@ -3,7 +3,6 @@
 /// Whether the operands of an MMA lie in shared memory that something has written.
 
 #include <cstdint>
-#include <unordered_set>
 
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/units/tensor_core/matrix_descriptor.hpp"
@@ -20,19 +19,6 @@ struct SharedOperand {
   uint32_t k_bytes = 0;        ///< of a row
   /// It may be the part of a tile that lies behind another warpgroup's part.
   bool may_follow = false;
-};
-
-/// Operands that were found written as a whole. What is written stays so, and the same stages are
-/// multiplied again and again.
-class WholeOperands {
- public:
-  /// Whether it is known to be whole.
-  [[nodiscard]] bool has(const SharedOperand& operand) const;
-  /// It is whole.
-  void add(const SharedOperand& operand);
-
- private:
-  std::unordered_set<uint64_t> keys_;
 };
 
 /// Looks at the operand in the CTAs `first_rank` to `first_rank + ctas - 1`. What is computed from

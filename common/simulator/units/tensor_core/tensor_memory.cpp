@@ -21,12 +21,6 @@ constexpr uint32_t kRegisterPattern = 0x7fb00000u;
 constexpr uint32_t kRegisterPatternMask = 0x000fffffu;
 constexpr uint32_t kAllocationUnit = 32;
 
-/// The bits of `count` columns from `first`; both in range.
-std::bitset<TensorMemory::kColumns> columns_mask(uint32_t first, uint32_t count) {
-  using Mask = std::bitset<TensorMemory::kColumns>;
-  return (~Mask{} >> (TensorMemory::kColumns - count)) << first;
-}
-
 }  // namespace
 
 TensorMemory::TensorMemory(Cta& cta)
@@ -38,8 +32,8 @@ TensorMemory::~TensorMemory() {
   if (sm_ != nullptr) std::erase(sm_->members, this);
 }
 
-std::bitset<TensorMemory::kColumns> TensorMemory::taken() const {
-  std::bitset<kColumns> taken = allocated_;
+ColumnSet TensorMemory::taken() const {
+  ColumnSet taken = allocated_;
   if (sm_ == nullptr) return taken;
   // The CTAs of one cluster lie on different SMs of the GPU, also where this machine has too few.
   for (const TensorMemory* const other : sm_->members)
@@ -110,10 +104,7 @@ std::string TensorMemory::allocated_columns() const {
 
 void TensorMemory::require_allocated(const Strand& strand, const Instruction& instruction,
                                      LaneMask lanes, uint32_t first, uint32_t count) const {
-  if (first + count <= kColumns) {
-    const std::bitset<kColumns> wanted = columns_mask(first, count);
-    if ((allocated_ & wanted) == wanted) return;
-  }
+  if (first + count <= kColumns && allocated_.has_all(first, count)) return;
   for (uint32_t column = first; column < first + count; ++column) {
     if (column < kColumns && allocated_[column]) continue;
     Site{strand, instruction, lanes}.fault(
@@ -135,9 +126,8 @@ void TensorMemory::require_written(const Strand& strand, const Instruction& inst
                                    LaneMask lanes, uint32_t first_lane, uint32_t lane_count,
                                    uint32_t first, uint32_t count) const {
   const uint32_t last_quarter = (first_lane + lane_count - 1) / kWarpLanes;
-  const std::bitset<kColumns> wanted = columns_mask(first, count);
   for (uint32_t quarter = first_lane / kWarpLanes; quarter <= last_quarter; ++quarter) {
-    if ((written_[quarter] & wanted) == wanted) continue;
+    if (written_[quarter].has_all(first, count)) continue;
     for (uint32_t column = first; column < first + count; ++column) {
       if (written_[quarter][column]) continue;
       const auto fault = [&] {
@@ -164,25 +154,24 @@ void TensorMemory::require_written(const Strand& strand, const Instruction& inst
 void TensorMemory::mark_written(uint32_t first_lane, uint32_t lane_count, uint32_t first,
                                 uint32_t count) {
   const uint32_t last_quarter = (first_lane + lane_count - 1) / kWarpLanes;
-  const std::bitset<kColumns> columns = columns_mask(first, count);
   for (uint32_t quarter = first_lane / kWarpLanes; quarter <= last_quarter; ++quarter)
-    written_[quarter] |= columns;
+    written_[quarter].add(first, count);
 }
 
 uint32_t TensorMemory::find_free(uint32_t count, const TensorMemory* other) const {
-  std::bitset<kColumns> taken_here = taken();
+  ColumnSet taken_here = taken();
   if (other != nullptr) taken_here |= other->taken();
   for (uint32_t first = 0; first + count <= kColumns; first += kAllocationUnit)
-    if ((taken_here & columns_mask(first, count)).none()) return first;
+    if (taken_here.has_none(first, count)) return first;
   return kColumns;
 }
 
 void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
-  if (words_.empty()) words_.assign(size_t{kColumns} * kLanes, kMemoryPoison);
-  for (uint32_t column = first; column < first + request.columns; ++column) {
-    allocated_.set(column);
-    for (auto& quarter : written_) quarter.reset(column);
-  }
+  if (words_ == nullptr)
+    words_ = std::make_unique_for_overwrite<uint32_t[]>(size_t{kColumns} * kLanes);
+  std::fill_n(column(first), size_t{request.columns} * kLanes, kMemoryPoison);
+  allocated_.add(first, request.columns);
+  for (ColumnSet& quarter : written_) quarter.remove(first, request.columns);
   ranges_.push_back({first, request.columns, request.instruction, request.strand->warp->index});
   std::memcpy(cta_.shared.data() + request.shared_offset, &first, sizeof first);
   cta_.cluster->note_progress();
@@ -282,8 +271,7 @@ void TensorMemory::deallocate(Strand& strand, const Instruction& instruction, La
          .rule = "dealloc names the address and the number of columns of an allocation",
          .fix = "pass the address that tcgen05.alloc wrote and the same number of columns, once"});
   require_unused(strand, instruction, lanes, *range);
-  for (uint32_t column = range->first; column < range->first + range->count; ++column)
-    allocated_.reset(column);
+  allocated_.remove(range->first, range->count);
   ranges_.erase(range);
   tell_tensor_memory(strand, instruction,
                      {.operation = TensorMemoryEvent::Operation::dealloc,

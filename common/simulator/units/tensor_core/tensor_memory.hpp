@@ -7,11 +7,12 @@
 /// holds, and blocks while there are none.
 
 #include <array>
-#include <bitset>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "common/simulator/base/bit_words.hpp"
 #include "common/simulator/machine/execution.hpp"
 
 namespace bw::sim {
@@ -28,11 +29,54 @@ struct TensorAddress {
 
 struct SmTensorMemory;
 
+/// A set of columns of Tensor Memory, which mostly follow each other.
+class ColumnSet {
+ public:
+  static constexpr uint32_t kColumns = 512;  ///< of an SM
+
+  /// Whether it has a column.
+  [[nodiscard]] bool operator[](uint32_t column) const {
+    return (words_[column / kWordBits] >> column % kWordBits & 1) != 0;
+  }
+  /// Whether it has all of `count` columns from `first` on.
+  [[nodiscard]] bool has_all(uint32_t first, uint32_t count) const {
+    return for_words(first, count,
+                     [&](size_t word, uint64_t mask) { return (words_[word] & mask) == mask; });
+  }
+  /// Whether it has none of them.
+  [[nodiscard]] bool has_none(uint32_t first, uint32_t count) const {
+    return for_words(first, count,
+                     [&](size_t word, uint64_t mask) { return (words_[word] & mask) == 0; });
+  }
+  /// Adds these columns.
+  void add(uint32_t first, uint32_t count) {
+    for_words(first, count, [&](size_t word, uint64_t mask) {
+      words_[word] |= mask;
+      return true;
+    });
+  }
+  /// Takes these columns away.
+  void remove(uint32_t first, uint32_t count) {
+    for_words(first, count, [&](size_t word, uint64_t mask) {
+      words_[word] &= ~mask;
+      return true;
+    });
+  }
+  /// Adds those of another set.
+  ColumnSet& operator|=(const ColumnSet& other) {
+    for (size_t word = 0; word < words_.size(); ++word) words_[word] |= other.words_[word];
+    return *this;
+  }
+
+ private:
+  std::array<uint64_t, words_for(kColumns)> words_{};
+};
+
 /// Tensor memory of a CTA.
 class TensorMemory {
  public:
   static constexpr uint32_t kLanes = 128;                     ///< of all columns
-  static constexpr uint32_t kColumns = 512;                   ///< of an SM
+  static constexpr uint32_t kColumns = ColumnSet::kColumns;   ///< of an SM
   static constexpr uint32_t kQuarters = kLanes / kWarpLanes;  ///< of the lanes
 
   /// For a CTA.
@@ -144,7 +188,7 @@ class TensorMemory {
 
   [[nodiscard]] TensorMemory& peer();
   /// The columns that no allocation may take: this CTA's, and those of other clusters on its SM.
-  [[nodiscard]] std::bitset<kColumns> taken() const;
+  [[nodiscard]] ColumnSet taken() const;
   /// Nothing under way uses the columns.
   void require_unused(const Strand& strand, const Instruction& instruction, LaneMask lanes,
                       const Range& range) const;
@@ -159,10 +203,10 @@ class TensorMemory {
   bool serve(Cycle now, const Strand* current);
 
   Cta& cta_;
-  SmTensorMemory* sm_;  ///< null: no other CTA lies on the SM
-  std::vector<uint32_t> words_;
-  std::bitset<kColumns> allocated_;
-  std::array<std::bitset<kColumns>, kQuarters> written_;
+  SmTensorMemory* sm_;                 ///< null: no other CTA lies on the SM
+  std::unique_ptr<uint32_t[]> words_;  ///< of columns that were allocated; of others nothing
+  ColumnSet allocated_;
+  std::array<ColumnSet, kQuarters> written_;
   std::vector<Range> ranges_;
   std::vector<Request> requests_;
   std::vector<WarpState> warps_;
