@@ -19,6 +19,7 @@
 #include "common/simulator/diagnosis/unwritten_memory.hpp"
 #include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/trace/recording_file.hpp"
+#include "common/simulator/trace/statistics_file.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::cudart {
@@ -90,9 +91,11 @@ Device& Runtime::device() {
       }
       auto log = trace::EventLog::from_environment();
       auto file = trace::RecordingFile::from_environment();
-      records_launches_ = log != nullptr || file != nullptr;
+      auto statistics = trace::StatisticsFile::from_environment();
+      records_launches_ = log != nullptr || file != nullptr || statistics != nullptr;
       if (log) device_->observe(std::move(log));
       if (file) device_->observe(std::move(file));
+      if (statistics) device_->observe(std::move(statistics));
       if (auto exploration = exploration::ExplorationWatch::from_environment())
         device_->observe(std::move(exploration));
     } catch (const SimulationError& error) {

@@ -70,6 +70,8 @@ Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
   const auto size = static_cast<uint32_t>(shape.volume());
   units_ = grid.device().units().make_for(*this);
   for (const auto& observer : grid.device().observers()) observers_.add(observer->observe(*this));
+  if (times_ != nullptr)
+    issue_times_ = kernel().module().schedule_of(kernel().function())->times.data();
   if (L2Launch* const l2 = grid.l2()) {
     demand_.begin(size, start);
     l2_.begin(*l2, demand_, index);
@@ -188,6 +190,7 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   cta.live_threads -= count;
   units_->on_lanes_exit(warp, lanes, time);
   if (warp.live != 0) return;
+  warp.times.ended = time;
   --cta.live_warps;
   --live_warps_;
   if (cta.live_warps == 0) {
@@ -282,6 +285,7 @@ RunStatus Cluster::run_events(Cycle limit) {
     run_turn(strand, std::min(limit, kept_until_));
   }
   statistics_.cycles = std::max(statistics_.cycles, now_ - start_);
+  observers_.tell_finish(*this);
   return RunStatus::finished;
 }
 
@@ -376,13 +380,15 @@ void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
   await(kAwaitsGlobal, strand.global_arrives, counted.global_stalls);
 }
 
-void Cluster::take_issue_slots(Strand& strand, uint32_t slots) {
+void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
+  const uint32_t slots = instruction.issue_slots;
   Warp& warp = *strand.warp;
   SmTimes& sm = *strand.cta->sm_times;
   IssueCalendar& calendar = sm.schedulers[warp.index % SmTimes::kSchedulers];
   calendar.forget_before(now_);
   demand_.use(Resource::issue_slots, strand.cta->rank, strand.slots_from, slots);
   warp.times.issue_slots += slots;
+  warp.times.issued += issue_times_[instruction.source_index].issued;
   const Cycle last = calendar.reserve(strand.slots_from, slots);
   if (last > strand.time) {
     warp.times.issue_stalls += last - strand.time;
@@ -395,6 +401,7 @@ template <bool observed, bool marked>
 void Cluster::run_strand(Strand& strand, Cycle limit) {
   const Instruction* const code = kernel().code().data();
   const auto code_size = static_cast<uint32_t>(kernel().code().size());
+  Warp& warp = *strand.warp;  // the strand may be gone at the end
   uint64_t executed = 0;
   Cycle bound = std::min(queue_.next_time(), limit);
   std::conditional_t<observed, RunRecorder, NoRecorder> recorder(*this);
@@ -420,7 +427,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       if (active == 0) {
         ++strand.pc;
         strand.time += instruction.skip_cycles;
-        if (instruction.issue_slots != 0) take_issue_slots(strand, instruction.issue_slots);
+        if (instruction.issue_slots != 0) take_issue_slots(strand, instruction);
         continue;
       }
     }
@@ -442,7 +449,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       break;
     }
     if (instruction.issue_slots != 0) {
-      take_issue_slots(strand, instruction.issue_slots);
+      take_issue_slots(strand, instruction);
       if (strand.time > bound && strand.time - bound > kLongestLead) {
         make_ready(strand, strand.time);
         break;
@@ -451,6 +458,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     if (in_time_order) bound = std::min(queue_.next_time(), limit);
   }
   statistics_.warp_instructions += executed;
+  warp.times.instructions += executed;
 }
 
 }  // namespace bw::sim

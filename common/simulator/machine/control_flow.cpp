@@ -114,7 +114,14 @@ Flow Cluster::exit_lanes(Strand& strand, LaneMask lanes) {
   Reconvergence* const frame = strand.frame;
   const Cycle time = strand.time;
   const bool ends = strand.mask == 0;
-  if (ends) strand.alive = false;
+  if (ends) {
+    strand.alive = false;
+    // Nobody waits for the slots of the last stretch any more.
+    if (issue_times_ != nullptr && strand.pc < kernel().code().size()) {
+      warp.times.issue_slots += kernel().code()[strand.pc].issue_slots;
+      warp.times.issued += issue_times_[strand.pc].issued;
+    }
+  }
   // Frames of lanes that still run keep those lanes in `expected`, so only frames without them
   // complete.
   if (frame != nullptr) {

@@ -116,8 +116,7 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
         static_cast<double>(result.warp_instructions) / result.wall_seconds * 1e-6,
         summation_name(settings_.resolved_summation()));
     if (settings_.times() != nullptr)
-      fmt::print(stderr, ", L2 hits {} bytes, misses {}", result.l2_hit_bytes,
-                 result.l2_miss_bytes);
+      fmt::print(stderr, ", L2 hits {} bytes, misses {}", result.l2.hits(), result.l2.misses());
     for (const Warning& warning : result.warnings)
       fmt::print(stderr, ", {} {}", row_of(warning.report.code).id, counted(warning.count, "time"));
     fmt::print(stderr, "\n");

@@ -42,6 +42,7 @@ class DeviceMemory;
 class Grid;
 class Kernel;
 struct Cta;
+struct IssueTimes;
 struct Warp;
 
 /// Why a suspended strand runs again.
@@ -186,12 +187,18 @@ struct Site {
   [[nodiscard]] bool keeps(const Report& report) const;
 };
 
-/// What a warp has done with its time, as far as the timing model counts it.
+/// What a warp has done with its time; slots, and stalls for them and for queues, only with a
+/// timing model.
 struct WarpTimes {
-  uint64_t issue_slots = 0;  ///< taken from its scheduler
-  Cycle issue_stalls = 0;    ///< cycles waited for issue slots
-  Cycle shared_stalls = 0;   ///< for values from shared memory
-  Cycle global_stalls = 0;   ///< for values from device memory
+  uint64_t instructions = 0;      ///< executed, of the PTX text
+  uint64_t issued = 0;            ///< machine instructions, as the schedule counts them
+  uint64_t issue_slots = 0;       ///< taken from its scheduler: more where a pipe is busy longer
+  Cycle issue_stalls = 0;         ///< cycles waited for issue slots
+  Cycle shared_stalls = 0;        ///< for values from shared memory
+  Cycle global_stalls = 0;        ///< for values from device memory
+  Cycle shared_queue_stalls = 0;  ///< for a place in the queue of accesses to shared memory
+  Cycle global_queue_stalls = 0;  ///< the same of accesses to device memory
+  Cycle ended = 0;                ///< when its last lane has exited
 };
 
 /// A warp: its registers and its strands.
@@ -209,7 +216,7 @@ struct Warp {
   std::vector<std::unique_ptr<Reconvergence>> frames;  ///< where strands meet again
   std::vector<Reconvergence*> free_frames;             ///< to be used again
   std::unique_ptr<UndefinedLanes> undefined;  ///< null: every value that was read is defined
-  WarpTimes times;                            ///< with a timing model
+  WarpTimes times;                            ///< what it did so far
 
   /// A strand of this warp.
   Strand* new_strand();
@@ -385,8 +392,9 @@ class Cluster {
   void make_ready(Strand& strand, Cycle time);
   /// The strand awaits what it has loaded (kAwaits*).
   void await_loads(Strand& strand, uint8_t awaits) const;
-  /// The strand has its issue slots since Strand::slots_from from its scheduler.
-  void take_issue_slots(Strand& strand, uint32_t slots);
+  /// The strand has its issue slots since Strand::slots_from, up to this instruction, from its
+  /// scheduler.
+  void take_issue_slots(Strand& strand, const Instruction& instruction);
   void tell_woken(const Strand& strand) const;
   /// The strand has come to its reconvergence point. True: its lanes are together and it goes on.
   bool rejoin(Strand& strand);
@@ -431,6 +439,7 @@ class Cluster {
   ClusterStatistics statistics_;
   Warnings warnings_;
   const TimingTable* times_;
+  const IssueTimes* issue_times_ = nullptr;  ///< of the kernel's instructions, with a timing model
   Demand demand_;
   L2View l2_;
 };

@@ -94,14 +94,14 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
 }
 
 /// The time of clusters that do not see each other and feel nothing of each other: the next one
-/// takes the place that becomes free first.
-Cycle time_of_waves(const std::vector<Cycle>& durations, uint64_t places) {
+/// takes the place that becomes free first, `turnover` later.
+Cycle time_of_waves(const std::vector<Cycle>& durations, uint64_t places, Cycle turnover = 0) {
   Cycle last = 0;
   std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>> free_at;
   for (const Cycle duration : durations) {
     Cycle start = 0;
     if (free_at.size() == places) {
-      start = free_at.top();
+      start = free_at.top() + turnover;
       free_at.pop();
     }
     free_at.push(start + duration);
@@ -228,8 +228,9 @@ LaunchResult Grid::run() {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (result.status == RunStatus::waiting) return result;
   if (l2_ != nullptr) {
-    result.l2_hit_bytes = l2_->hit_bytes();
-    result.l2_miss_bytes = l2_->miss_bytes();
+    result.l2 = l2_->traffic();
+    result.memory_read_bytes = l2_->memory_read_bytes();
+    result.memory_written_bytes = l2_->memory_written_bytes();
   }
   endings_ = nullptr;
   hand_on_warnings();
@@ -301,7 +302,7 @@ void Grid::run_alone(LaunchResult& result) {
     return;
   }
   end(result.status);
-  result.cycles = cluster.statistics().cycles;
+  result.cycles = result.alone_cycles = cluster.statistics().cycles;
   result.warp_instructions = cluster.statistics().warp_instructions;
   if (is_stuck(result.status)) {
     stuck_ = std::move(running_.front());
@@ -357,8 +358,10 @@ void Grid::run_independent(LaunchResult& result) {
   if (fault) std::rethrow_exception(fault);
   if (stuck_) return;
   result.warp_instructions = instructions;
-  result.cycles =
-      l2_ == nullptr ? time_of_waves(durations, resident_clusters_) : corrected_time(profiles);
+  const TimingTable* const times = device_.settings().times();
+  const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
+  result.alone_cycles = time_of_waves(durations, resident_clusters_, turnover);
+  result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
 }
 
 LaunchCapacity Grid::capacity() const {
@@ -531,6 +534,7 @@ void Grid::run_lockstep(LaunchResult& result) {
     }
   }
   if (first_fault) std::rethrow_exception(first_fault);
+  result.alone_cycles = result.cycles;
   if (lockstep_time_) result.cycles += lockstep_time_->missing();
 }
 

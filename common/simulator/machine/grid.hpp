@@ -49,8 +49,11 @@ struct LaunchResult {
   uint64_t clusters = 0;           ///< along x, y and z
   std::vector<Warning> warnings;   ///< what it let pass, by cluster
   double wall_seconds = 0;         ///< time on the host
-  uint64_t l2_hit_bytes = 0;       ///< with a timing model: of accesses to device memory
-  uint64_t l2_miss_bytes = 0;      ///< with a timing model: likewise
+  // With a timing model:
+  Cycle alone_cycles = 0;             ///< `cycles`, had no CTA slowed down another behind the run
+  L2Traffic l2;                       ///< accesses to device memory
+  uint64_t memory_read_bytes = 0;     ///< that the L2 cache did not have
+  uint64_t memory_written_bytes = 0;  ///< that it has written back
   /// Of a launch that ends by a fault, while its observers are told of the end: the fault.
   const Report* fault = nullptr;
   std::shared_ptr<Grid> stuck;  ///< the grid, where it can't go on

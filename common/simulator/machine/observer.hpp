@@ -413,6 +413,10 @@ class Observer {
   /// Something ordered threads.
   virtual void on_order(const OrderEvent&) {}
 
+  /// Every thread of the cluster has exited and nothing is in flight; it is still there. Called by
+  /// the host thread that has run it, before on_end, and not for a cluster that ends otherwise.
+  virtual void on_finish(const Cluster&) {}
+
   /// The cluster has ended (its object may be gone). Called for one cluster after the other, by
   /// ascending index, whatever host threads ran them: the place to hand results on without locks.
   /// Where clusters cannot see each other and one has failed, those after it count as not run.
@@ -464,6 +468,11 @@ class ObserverList {
     for (const Entry& entry : entries_)
       if (auto* const found = dynamic_cast<Type*>(entry.observer.get())) return found;
     return nullptr;
+  }
+
+  /// Says that the cluster has finished.
+  void tell_finish(const Cluster& cluster) const {
+    for (const Entry& entry : entries_) entry.observer->on_finish(cluster);
   }
 
   /// Says how the cluster ended.

@@ -112,9 +112,15 @@ void add_field(Fields& fields, const Field& field, Values& values,
 }  // namespace
 
 std::string launch_fields(Grid& grid, uint64_t number) {
+  Fields fields;
+  fields.add("event", "launch").add("launch", number).add_all(configuration_fields(grid));
+  return fields.text();
+}
+
+std::string configuration_fields(Grid& grid) {
   const LaunchConfiguration& configuration = grid.configuration();
   Fields fields;
-  fields.add("event", "launch").add("launch", number).add("kernel", grid.kernel().name());
+  fields.add("kernel", grid.kernel().name());
   fields.add_raw("grid", extents(configuration.grid))
       .add_raw("block", extents(configuration.block))
       .add_raw("cluster_shape", extents(configuration.cluster));
@@ -126,10 +132,13 @@ std::string launch_fields(Grid& grid, uint64_t number) {
 
 std::string launch_end_fields(const LaunchResult& result, uint64_t number) {
   Fields fields;
-  fields.add("event", "launch_end")
-      .add("launch", number)
-      .add("cycles", result.cycles)
-      .add("status", status_name(result.status));
+  fields.add("event", "launch_end").add("launch", number).add_all(result_fields(result));
+  return fields.text();
+}
+
+std::string result_fields(const LaunchResult& result) {
+  Fields fields;
+  fields.add("cycles", result.cycles).add("status", status_name(result.status));
   return fields.text();
 }
 

@@ -15,8 +15,12 @@ namespace bw::sim::trace {
 /// `"event":"launch"` and what is known when a launch begins, without braces; `number` counts the
 /// launches of the process.
 [[nodiscard]] std::string launch_fields(Grid& grid, uint64_t number);
+/// Of them, what was launched and how.
+[[nodiscard]] std::string configuration_fields(Grid& grid);
 /// `"event":"launch_end"` and how it ended.
 [[nodiscard]] std::string launch_end_fields(const LaunchResult& result, uint64_t number);
+/// Of them, how it ended: `"cycles"` and `"status"`.
+[[nodiscard]] std::string result_fields(const LaunchResult& result);
 
 /// The fields of the barriers of a recording, one text each: rank, offset, symbol, place of the
 /// init, and its number among the barriers of its CTA that the same line initialised.

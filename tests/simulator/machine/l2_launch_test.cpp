@@ -214,7 +214,7 @@ TEST(LaunchTimeOnThreads, CyclesDoNotDependOnTheHostsThreads) {
     std::vector<uint64_t> numbers;
     for (int i = 0; i < 2; ++i) {
       const LaunchResult result = runner.run(readers(), configuration, data);
-      numbers.insert(numbers.end(), {result.cycles, result.l2_hit_bytes, result.l2_miss_bytes});
+      numbers.insert(numbers.end(), {result.cycles, result.l2.hits(), result.l2.misses()});
     }
     return numbers;
   };

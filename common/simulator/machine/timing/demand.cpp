@@ -40,6 +40,15 @@ void Demand::begin(uint32_t ctas, Cycle start) {
   start_ = start;
 }
 
+std::array<double, kResources> Demand::totals(uint32_t cta_rank) const {
+  std::array<double, kResources> sums{};
+  if (cta_rank >= ctas_.size()) return sums;
+  for (const Amounts& amounts : ctas_[cta_rank])
+    for (size_t resource = 0; resource < kResources; ++resource)
+      sums[resource] += amounts[resource];
+  return sums;
+}
+
 DemandProfile Demand::profile(Cycle duration) const {
   DemandProfile result{.duration = duration, .interval = kInterval, .intervals = ctas_};
   const size_t count = std::max<size_t>(1, ceil_div(duration, kInterval));

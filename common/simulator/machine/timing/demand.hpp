@@ -57,6 +57,9 @@ class Demand {
     intervals[interval][static_cast<size_t>(resource)] += amount;
   }
 
+  /// All of each resource that a CTA has used so far.
+  [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
+
   /// What was counted of a cluster that took so long. What an interval holds too much of a CTA's
   /// own units is in the following ones: a unit does not do more in an interval than it can.
   [[nodiscard]] DemandProfile profile(Cycle duration) const;

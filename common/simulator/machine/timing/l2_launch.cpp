@@ -208,8 +208,8 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   L2Touch touch;
   touch.miss_bytes = std::min(bytes, missed_lines * kL2LineBytes);
   touch.hit_bytes = bytes - touch.miss_bytes;
-  state.hit_bytes += touch.hit_bytes;
-  state.miss_bytes += touch.miss_bytes;
+  state.traffic.hit_bytes[static_cast<size_t>(path)] += touch.hit_bytes;
+  state.traffic.miss_bytes[static_cast<size_t>(path)] += touch.miss_bytes;
   const double l2_bytes = read_bytes(times_, path, bytes, rows);
   state.demand->add(Resource::l2_bytes, 0, at, static_cast<float>(l2_bytes));
   const auto credit = static_cast<double>(times_.bandwidth_credit);
@@ -249,9 +249,15 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
   }
   state.new_pages.clear();
   wave.brought_bytes += brought;
-  hit_bytes_ += std::exchange(state.hit_bytes, 0);
-  miss_bytes_ += std::exchange(state.miss_bytes, 0);
-  return cache_.change_dirty(written, brought);
+  const L2Traffic traffic = std::exchange(state.traffic, {});
+  for (size_t path = 0; path < kL2Paths; ++path) {
+    traffic_.hit_bytes[path] += traffic.hit_bytes[path];
+    traffic_.miss_bytes[path] += traffic.miss_bytes[path];
+  }
+  const uint64_t written_back = cache_.change_dirty(written, brought);
+  memory_read_bytes_ += brought;
+  memory_written_bytes_ += written_back;
+  return written_back;
 }
 
 void L2Launch::learn_from_pilot(const L2ClusterState& state) {

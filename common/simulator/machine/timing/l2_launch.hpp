@@ -82,8 +82,7 @@ struct L2ClusterState {
   std::vector<Brought> allocations;               ///< that it has used
   BandwidthShare l2;                              ///< its share of the cache's bandwidth
   BandwidthShare hbm;                             ///< its share of the memory's bandwidth
-  uint64_t hit_bytes = 0;                         ///< of all its accesses
-  uint64_t miss_bytes = 0;                        ///< likewise
+  L2Traffic traffic;                              ///< of all its accesses
 };
 
 /// The cache and the memory as the clusters of one launch share them.
@@ -127,10 +126,12 @@ class L2Launch {
   /// written back itself, as far as others of its wave have not.
   void correct(uint64_t cluster, DemandProfile& profile) const;
 
-  /// Bytes of all accesses that were in the cache, and that were not.
-  [[nodiscard]] uint64_t hit_bytes() const { return hit_bytes_; }
-  /// See hit_bytes.
-  [[nodiscard]] uint64_t miss_bytes() const { return miss_bytes_; }
+  /// What accesses have met.
+  [[nodiscard]] const L2Traffic& traffic() const { return traffic_; }
+  /// Bytes that came from the memory, those that several clusters missed at a time counted once.
+  [[nodiscard]] uint64_t memory_read_bytes() const { return memory_read_bytes_; }
+  /// Bytes that were written back to it.
+  [[nodiscard]] uint64_t memory_written_bytes() const { return memory_written_bytes_; }
 
  private:
   struct Wave {
@@ -167,8 +168,9 @@ class L2Launch {
   std::map<uint64_t, std::shared_ptr<const L2LineMap>> seen_;  ///< by the batch that may see it
   std::vector<Wave> waves_;
   std::vector<uint64_t> written_back_bytes_;  ///< by cluster
-  uint64_t hit_bytes_ = 0;
-  uint64_t miss_bytes_ = 0;
+  L2Traffic traffic_;
+  uint64_t memory_read_bytes_ = 0;
+  uint64_t memory_written_bytes_ = 0;
 };
 
 }  // namespace bw::sim

@@ -2,9 +2,11 @@
 /// \file
 /// What a cluster finds in the L2 cache, and how long it waits for the chip's bandwidth.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 
 #include "common/simulator/machine/types.hpp"
 
@@ -22,6 +24,21 @@ enum class L2Path : uint8_t {
   thread_store  ///< a store or an atomic of threads
 };
 inline constexpr size_t kL2Paths = 4;  ///< how many there are
+
+/// Bytes of accesses by path: those that were in the L2 cache, and those that were not.
+struct L2Traffic {
+  std::array<uint64_t, kL2Paths> hit_bytes{};   ///< by L2Path
+  std::array<uint64_t, kL2Paths> miss_bytes{};  ///< likewise
+
+  /// Of all paths.
+  [[nodiscard]] uint64_t hits() const {
+    return std::accumulate(hit_bytes.begin(), hit_bytes.end(), uint64_t{0});
+  }
+  /// Of all paths.
+  [[nodiscard]] uint64_t misses() const {
+    return std::accumulate(miss_bytes.begin(), miss_bytes.end(), uint64_t{0});
+  }
+};
 
 /// What an access met.
 struct L2Touch {

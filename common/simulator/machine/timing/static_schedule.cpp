@@ -742,6 +742,7 @@ class Scheduler {
           (nodes_[i + 1].motion.is_fixed && !(has_branch && i + 2 == block.last));
       if (ends_region) {
         out.issue_slots = static_cast<uint16_t>(std::max(slots, most_used(busy)));
+        out.issued = static_cast<uint16_t>(slots);
         slots = 0;
         busy = {};
       }

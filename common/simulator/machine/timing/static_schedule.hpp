@@ -23,8 +23,9 @@ struct TimingTable;
 struct IssueTimes {
   uint16_t cycles = 0;       ///< until the next instruction
   uint16_t issue_slots = 0;  ///< of the stretch that ends here
-  uint8_t skip_cycles = 0;   ///< when its guard is false, or its branch not taken
-  uint8_t awaits = 0;        ///< loads that have to be there
+  uint16_t issued = 0;  ///< machine instructions of that stretch; its slots: pipes are busy longer
+  uint8_t skip_cycles = 0;  ///< when its guard is false, or its branch not taken
+  uint8_t awaits = 0;       ///< loads that have to be there
 };
 
 /// Moves the function's instructions into the order of issue and gives their times, one for each in

@@ -62,17 +62,27 @@ const Cta& cta_of(const Strand& strand, const std::byte* place) {
   return *strand.cta;
 }
 
-/// An access waits in the queue of the SM, a warp only for a place there.
-void wait_for_queue(Strand& strand, Cycle begin) {
+/// An access waits in the queue of the SM, a warp only for a place there; `stalls` counts that.
+void wait_for_queue(Strand& strand, Cycle begin, Cycle WarpTimes::*stalls) {
   const Cycle depth = strand.cluster->times()->access_queue_cycles;
-  if (begin > strand.time + depth) strand.time = begin - depth;
+  if (begin <= strand.time + depth) return;
+  strand.warp->times.*stalls += begin - depth - strand.time;
+  strand.time = begin - depth;
 }
 
 /// Passes of an access from the strand's time on: when the last of them is through.
-Cycle pass(Strand& strand, SmMemory& memory, uint32_t passes) {
+Cycle pass(Strand& strand, SmMemory& memory, uint32_t passes, Cycle WarpTimes::*stalls) {
   const Cycle through = memory.pass(strand.time, passes);
-  wait_for_queue(strand, through - passes);
+  wait_for_queue(strand, through - passes, stalls);
   return through;
+}
+
+/// The same of lanes' accesses to shared memory, which are counted.
+Cycle pass_shared(Strand& strand, SmMemory& memory, uint32_t passes, const LanePlaces& lanes,
+                  Access access) {
+  const uint32_t bytes = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
+  memory.traffic.count_shared(access, bytes, passes);
+  return pass(strand, memory, passes, &WarpTimes::shared_queue_stalls);
 }
 
 /// A line of device memory and which of its sectors are meant.
@@ -161,14 +171,16 @@ Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
   const TimingTable& times = *strand.cluster->times();
   SmMemory& memory = units_of(strand).sm_memory;
   LineList lines(lanes);
-  const Cycle through = pass(strand, memory, lines.size());
+  const Cycle through = pass(strand, memory, lines.size(), &WarpTimes::global_queue_stalls);
   Cycle arrives = through - 1 + times.l1_load_latency;
+  uint32_t hit_bytes = 0;
   if (place == Place::global) {
     for (Sectors& sectors : lines) {
       L1Cache::Line& line = memory.l1().use(sectors.line);
       const auto misses = static_cast<uint8_t>(sectors.mask & ~line.sectors);
       // What is on its way already is waited for.
       if (misses != sectors.mask) {
+        hit_bytes += bytes_of(static_cast<uint8_t>(sectors.mask & ~misses));
         arrives = std::max(arrives, line.ready);
         lines.is_run = false;
       }
@@ -177,6 +189,8 @@ Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
     }
   }
   const uint32_t bytes = lines.bytes();
+  memory.traffic.l1_hit_bytes += hit_bytes;
+  memory.traffic.l1_miss_bytes += bytes;
   if (bytes == 0) return arrives;
   const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_load);
   const Cycle busy = ceil_div(bytes, times.from_l2_bytes_per_cycle);
@@ -200,7 +214,8 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
     case Place::shared: {
       const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
       const uint32_t passes = bank_passes(lanes, cta.shared.data());
-      const Cycle through = pass(strand, units_of(cta).sm_memory, passes);
+      const Cycle through =
+          pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::read);
       const Cycle latency =
           &cta == strand.cta ? times.shared_load_latency : times.remote_load_latency;
       strand.value_arrives(kAwaitsShared, through - 1 + latency);
@@ -219,11 +234,12 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
   const TimingTable& times = *strand.cluster->times();
   if (place == Place::shared) {
     const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
-    pass(strand, units_of(cta).sm_memory, bank_passes(lanes, cta.shared.data()));
+    const uint32_t passes = bank_passes(lanes, cta.shared.data());
+    pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::write);
   } else if (place != Place::thread_own) {
     SmMemory& memory = units_of(strand).sm_memory;
     const LineList lines(lanes);
-    const Cycle through = pass(strand, memory, lines.size());
+    const Cycle through = pass(strand, memory, lines.size(), &WarpTimes::global_queue_stalls);
     const uint32_t bytes = lines.bytes();
     Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
     // What is not whole sectors is read, changed and written: sectors have one check code.
@@ -231,20 +247,22 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     if (written < bytes)
       extra = std::max(extra, touch_l2(strand, lines, bytes, L2Path::thread_load));
     const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
-    wait_for_queue(strand, memory.to_l2.take(through - 1 + extra, busy));
+    wait_for_queue(strand, memory.to_l2.take(through - 1 + extra, busy),
+                   &WarpTimes::global_queue_stalls);
   }
 }
 
 void load_matrix(Strand& strand, const LanePlaces& rows) {
   const TimingTable& times = *strand.cluster->times();
   const uint32_t passes = bank_passes(rows, strand.cta->shared.data());
-  const Cycle through = pass(strand, units_of(strand).sm_memory, passes);
+  const Cycle through = pass_shared(strand, units_of(strand).sm_memory, passes, rows, Access::read);
   const Cycle arrives = through - 1 + times.shared_load_latency + times.matrix_load_extra;
   strand.value_arrives(kAwaitsShared, arrives);
 }
 
 void store_matrix(Strand& strand, const LanePlaces& rows) {
-  pass(strand, units_of(strand).sm_memory, bank_passes(rows, strand.cta->shared.data()));
+  const uint32_t passes = bank_passes(rows, strand.cta->shared.data());
+  pass_shared(strand, units_of(strand).sm_memory, passes, rows, Access::write);
 }
 
 void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_result) {
@@ -252,7 +270,8 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
   if (place == Place::shared) {
     const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
     const uint32_t passes = passes_of<SamePlace::one_by_one>(lanes, cta.shared.data());
-    const Cycle through = pass(strand, units_of(cta).sm_memory, passes);
+    const Cycle through =
+        pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::write);
     const Cycle latency =
         &cta == strand.cta ? times.shared_atomic_latency : times.remote_load_latency;
     if (has_result) strand.value_arrives(kAwaitsShared, through - 1 + latency);
@@ -260,12 +279,12 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
   }
   SmMemory& memory = units_of(strand).sm_memory;
   const LineList lines(lanes);
-  const Cycle through = pass(strand, memory, lines.size());
+  const Cycle through = pass(strand, memory, lines.size(), &WarpTimes::global_queue_stalls);
   const uint32_t bytes = lines.bytes();
   const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
   const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
   const Cycle begin = memory.to_l2.take(through - 1, busy);
-  wait_for_queue(strand, begin);
+  wait_for_queue(strand, begin, &WarpTimes::global_queue_stalls);
   if (has_result)
     strand.value_arrives(kAwaitsGlobal, begin + busy - 1 + times.global_atomic_latency + extra);
 }

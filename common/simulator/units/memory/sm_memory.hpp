@@ -4,6 +4,7 @@
 /// first-level cache, which lies in the same memory) with its 128 bytes a cycle, and the ways from
 /// and to the L2 cache. Only with a timing model.
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -15,6 +16,24 @@ namespace bw::sim {
 
 /// Bytes that shared memory moves in a cycle: 32 banks of 4 bytes.
 inline constexpr uint32_t kSharedPassBytes = 128;
+
+/// What the threads of CTAs have moved through an SM's memory; counted with a timing model.
+struct SmTraffic {
+  uint64_t shared_read_bytes = 0;       ///< from shared memory, by lane
+  uint64_t shared_written_bytes = 0;    ///< to it, by lane; atomics
+  uint64_t shared_passes = 0;           ///< cycles that it was occupied for both
+  uint64_t shared_conflict_passes = 0;  ///< of them, because lanes met in a bank
+  uint64_t l1_hit_bytes = 0;            ///< sectors of device memory that the first level had
+  uint64_t l1_miss_bytes = 0;           ///< sectors that it asked the L2 cache for
+
+  /// An access of lanes that move `bytes` together.
+  void count_shared(Access access, uint32_t bytes, uint32_t passes) {
+    (access == Access::read ? shared_read_bytes : shared_written_bytes) += bytes;
+    shared_passes += passes;
+    const uint32_t least = std::max((bytes + kSharedPassBytes - 1) / kSharedPassBytes, 1u);
+    shared_conflict_passes += passes - std::min(passes, least);
+  }
+};
 
 /// What the CTA's threads, copies and MMAs find in their SM.
 class SmMemory {
@@ -41,6 +60,7 @@ class SmMemory {
   Server multicast;  ///< what comes by copies to several CTAs
   /// Loads and stores of tensor memory: each quarter of its lanes has a way of its own.
   std::array<Server, 4> tensor_memory;
+  SmTraffic traffic;  ///< so far; what other CTAs' threads have moved here too
 
  private:
   /// What this CTA may have of the first-level cache, which all CTAs on the SM share.
