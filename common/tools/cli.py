@@ -128,9 +128,13 @@ examples:
   ./workbook profile 5
   ./workbook profile 5 -- --m 4096 --n 4096 --k 4096
   ./workbook profile 5 --sim -- --k 2048
+  ./workbook profile 6 --against "--config 128x128_1x1" -- --config 128x256_2x1
+  ./workbook profile 5 --save before.json; ./workbook profile 5 --against before.json
 
-On a GPU that runs the chapter: its profile.sh, with Nsight Compute. Else the simulator's shares: who
-issues, who waits for what, and what limits the run. What follows `--` goes to the program.""",
+On a GPU that runs the chapter: its profile.sh, with Nsight Compute. Else, or with one of the options
+below, the simulator: the same rows, then who issues, who waits for what, how full the rings are, and
+what limits the run. It runs with the timing model, unless --timing or BW_SIM_TIMING says otherwise.
+What follows `--` goes to the program. docs/concepts/profile.md explains the rows.""",
     "test": """\
 examples:
   ./workbook test                  every test but the slow ones
@@ -276,6 +280,19 @@ def _parser():
     profile.add_argument("chapter", metavar="NN", help="a chapter: 5, 05 or 05_blockwise_fp8_gemm")
     profile.add_argument("--sim", dest="machine", action="store_const", const="sim",
                          help="in the simulator even if there is a GPU")
+    profile.add_argument("--against", metavar="OPTIONS|FILE",
+                         help="options of a second run of the same shape, or a profile that --save has "
+                              "written: both, and their ratio")
+    profile.add_argument("--launch", metavar="N", type=int,
+                         help="show the Nth launch of the program (default: the last)")
+    profile.add_argument("--timing", choices=("simple", "model"),
+                         help="how simulated time passes (default: model)")
+    profile.add_argument("--machine", metavar="NAME", dest="gpu",
+                         help="the GPU to simulate: b200, h100, h200 (default: one that runs the "
+                              "program's code)")
+    profile.add_argument("--save", metavar="FILE", help="write the profile, for --against")
+    profile.add_argument("--json", action="store_true",
+                         help="print JSON; what the program prints goes to standard error")
 
     test = add("test", "Build everything and run the tests.", commands.do_test)
     test.add_argument("chapter", metavar="NN", nargs="?", help="only this chapter's tests")

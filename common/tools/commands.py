@@ -171,9 +171,12 @@ def do_timeline(root, console, arguments):
 def do_profile(root, console, arguments):
     """The chapter's profile.sh on a GPU that runs it, else a profile of a simulated run."""
     chapter = chapters.find_program(root, arguments.chapter)
-    if arguments.machine == "sim" or not any(map(chapter.runs_on, machine.find_gpus())):
-        from .timeline import command
-        return command.simulated_profile(root, console, arguments)
+    of_simulator = any(value is not None for value in (
+        arguments.timing, arguments.gpu, arguments.launch, arguments.against, arguments.save))
+    if (arguments.machine == "sim" or of_simulator or arguments.json
+            or not any(map(chapter.runs_on, machine.find_gpus()))):
+        from .timeline import profile_command
+        return profile_command.do_profile(root, console, arguments)
     script = root / "solutions" / chapter.name / "profile.sh"
     if not script.is_file():
         raise WorkbookError(f"Chapter {chapter.number} has no profile.sh.")

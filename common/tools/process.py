@@ -61,13 +61,15 @@ def run_logged(command, step, env=None, cwd=None, log_path=None):
     return child.returncode, "".join(lines)
 
 
-def run_in_foreground(command, env=None, cwd=None):
+def run_in_foreground(command, env=None, cwd=None, stdout=None):
     """Runs a program on our standard streams and returns its exit status (128+n for signal n).
+
+    `stdout`: where its standard output goes instead of ours.
 
     It shares our process group, so the terminal's Ctrl-C reaches it directly; it gets time to end.
     """
     try:
-        child = subprocess.Popen(command, env=env, cwd=cwd)
+        child = subprocess.Popen(command, env=env, cwd=cwd, stdout=stdout)
     except OSError as error:
         raise WorkbookError(f"`{command[0]}` could not be started: {error.strerror}.") from error
     try:

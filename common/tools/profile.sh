@@ -8,29 +8,17 @@
 #   KERNELS       regular expression: the names of the kernels to look at
 #   DEFAULTS      array: the program's options where the caller gives none
 #   SECTIONS      array: sections of the report (`ncu --list-sections`)
-#   METRICS       array of "<column>|<metric>|<what it says>": the table; METRIC_* are at hand
-# and calls profile_main "$@".
+# and calls profile_main "$@". The table's rows stand in profile_metrics.txt; `./workbook profile`
+# prints the same ones in the simulator.
 set -euo pipefail
-
-METRIC_TIME="time|gpu__time_duration.sum|from the kernel's start to its end"
-METRIC_CYCLES="cycles|sm__cycles_elapsed.max|the same in cycles of the SMs' clock"
-METRIC_TENSOR="tensor|sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed|share of \
-that time in which the tensor cores multiply"
-METRIC_ISSUE="issue|smsp__issue_active.avg.pct_of_peak_sustained_active|share of an SM's cycles in \
-which a warp issues an instruction"
-METRIC_LOAD_STALL="load wait|smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active.\
-ratio|warps that wait for loads from global memory, for each instruction issued"
-METRIC_DRAM="DRAM|dram__throughput.avg.pct_of_peak_sustained_elapsed|share of the memory's \
-bandwidth in use"
-METRIC_L2_HITS="L2 hits|lts__t_sector_hit_rate.pct|share of the L2 cache's accesses that it serves \
-without DRAM"
-METRIC_CONFLICTS="conflicts|l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum|cycles that loads and \
-stores lose to bank conflicts in shared memory"
-METRIC_LOCAL="local|l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum|bytes read from local memory: \
-spilled registers, so it should be 0"
 
 PROFILE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 PROFILE_MOST_LAUNCHES=16
+PROFILE_LAUNCHES_A_TABLE=4
+METRICS=()
+while IFS= read -r PROFILE_ROW; do
+  [[ $PROFILE_ROW == \#* ]] || METRICS+=("$PROFILE_ROW")
+done <"$PROFILE_ROOT/common/tools/profile_metrics.txt"
 
 profile_number() { echo $((10#${CHAPTER%%_*})); }
 
@@ -64,7 +52,7 @@ profile_legend() {
   local row column metric meaning
   for row in "${METRICS[@]}"; do
     IFS='|' read -r column metric meaning <<<"$row"
-    printf '  %-10s %s\n%13s(%s)\n' "$column" "$meaning" "" "$metric"
+    printf '  %-14s %s\n%17s(%s)\n' "$column" "$meaning" "" "$metric"
   done
 }
 
@@ -127,16 +115,18 @@ and \`cmake --build build/gpu --target ${CHAPTER}_gpu\`, or run \`./workbook run
 
 # Prints those of METRICS that this ncu knows for this GPU; says on standard error what it leaves out.
 profile_known_metrics() {
-  local row column metric meaning known
+  local row column metric meaning known unknown=""
   known=$("$PROFILE_NCU" --query-metrics 2>/dev/null | awk '{ print $1 }') || known=""
   for row in "${METRICS[@]}"; do
     IFS='|' read -r column metric meaning <<<"$row"
     if [[ -z $known || $'\n'$known$'\n' == *$'\n'"${metric%%.*}"$'\n'* ]]; then
       echo "$row"
     else
-      echo "profile.sh: $metric is left out: this ncu does not know it for this GPU." >&2
+      unknown+="${unknown:+, }$metric"
     fi
   done
+  [[ -z $unknown ]] ||
+    echo "profile.sh: left out, because this ncu does not know it for this GPU: $unknown." >&2
 }
 
 # Runs the program under ncu; its output goes to our standard output.
@@ -170,16 +160,28 @@ above."
   fi
 }
 
-# A line for each launch in the report, a column for each metric.
+# A column for each launch in the report, a line for each metric.
 profile_table() {
   local report=$1 rows=$2
   "$PROFILE_NCU" --import "$report" --page raw --csv --print-units base |
-    awk -v rows="$rows" '
+    awk -v rows="$rows" -v width="$PROFILE_LAUNCHES_A_TABLE" '
       function fields(line, out) { gsub(/^"|"$/, "", line); return split(line, out, /","/) }
       function number(text) {
         gsub(/,/, "", text)
         if (text !~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/) return text
         return text + 0 >= 1000 || text ~ /^[0-9]+$/ ? sprintf("%.0f", text) : sprintf("%.2f", text)
+      }
+      function print_table(first, last,   i, launch) {
+        if (first > 1) print ""
+        printf "%-16s", "launch"
+        for (launch = first; launch <= last; ++launch) printf "%14s", launch
+        print ""
+        for (i = 1; i <= columns; ++i) {
+          printf "%-16s", label[i]
+          for (launch = first; launch <= last; ++launch)
+            printf "%14s", metric[i] in at ? number(cell[launch, at[metric[i]]]) : "-"
+          printf "  %-7s%s\n", (metric[i] in at ? unit[at[metric[i]]] : ""), metric[i]
+        }
       }
       BEGIN {
         columns = split(rows, row, "\n")
@@ -193,18 +195,18 @@ profile_table() {
       !count { next }
       !units++ { fields($0, unit); next }
       {
-        if (!launches++) {
-          for (i = 1; i <= columns; ++i) printf "%12s", label[i]
-          print "  kernel"
-          for (i = 1; i <= columns; ++i) printf "%12s", unit[at[metric[i]]]
-          print ""
-        }
+        ++launches
         fields($0, value)
-        for (i = 1; i <= columns; ++i)
-          printf "%12s", metric[i] in at ? number(value[at[metric[i]]]) : "-"
-        print "  " value[at["Kernel Name"]]
+        for (i = 1; i <= count; ++i) cell[launches, i] = value[i]
       }
-      END { if (!launches) exit 1 }' ||
+      END {
+        if (!launches) exit 1
+        for (launch = 1; launch <= launches; ++launch)
+          print "launch " launch "  " cell[launch, at["Kernel Name"]]
+        print ""
+        for (first = 1; first <= launches; first += width)
+          print_table(first, first + width - 1 < launches ? first + width - 1 : launches)
+      }' ||
     profile_fail "The report $report was written, but ncu could not print it as a table; open it \
 with ncu-ui."
 }
@@ -240,9 +242,7 @@ program follow after --." 2 ;;
   echo "program  $program $*"
   profile_record "$report" "$metrics" "$program" "$@"
   echo
-  profile_legend
-  echo
   profile_table "$report" "$rows"
   echo
-  echo "report   $report (open it with ncu-ui)"
+  echo "report   $report (open it with ncu-ui; --help says what the rows mean)"
 }

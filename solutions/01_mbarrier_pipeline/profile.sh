@@ -7,6 +7,4 @@ NEEDS="9.0 10.0"
 KERNELS="column_sums_kernel"
 DEFAULTS=(--produce tensor --runs 1)
 SECTIONS=(SpeedOfLight MemoryWorkloadAnalysis WarpStateStats Occupancy LaunchStats)
-METRICS=("$METRIC_TIME" "$METRIC_CYCLES" "$METRIC_ISSUE" "$METRIC_LOAD_STALL" "$METRIC_DRAM"
-         "$METRIC_L2_HITS" "$METRIC_CONFLICTS")
 profile_main "$@"

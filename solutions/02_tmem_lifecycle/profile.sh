@@ -7,5 +7,4 @@ NEEDS="10.0"
 KERNELS="tmem_lifecycle_kernel"
 DEFAULTS=(--cta-group 1)
 SECTIONS=(SpeedOfLight ComputeWorkloadAnalysis WarpStateStats LaunchStats)
-METRICS=("$METRIC_TIME" "$METRIC_CYCLES" "$METRIC_TENSOR" "$METRIC_CONFLICTS" "$METRIC_LOCAL")
 profile_main "$@"

@@ -8,6 +8,4 @@ NEEDS="10.0"
 KERNELS="fp8_gemm_kernel"
 DEFAULTS=(--m 4096 --n 4096 --k 4096)
 SECTIONS=(SpeedOfLight ComputeWorkloadAnalysis MemoryWorkloadAnalysis WarpStateStats LaunchStats)
-METRICS=("$METRIC_TIME" "$METRIC_CYCLES" "$METRIC_TENSOR" "$METRIC_ISSUE" "$METRIC_DRAM"
-         "$METRIC_L2_HITS" "$METRIC_LOCAL")
 profile_main "$@"

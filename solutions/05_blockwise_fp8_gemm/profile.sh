@@ -8,6 +8,4 @@ KERNELS="blockwise_fp8_gemm"
 DEFAULTS=(--m 4096 --n 4096 --k 7168 --beta 0.5)
 SECTIONS=(SpeedOfLight ComputeWorkloadAnalysis MemoryWorkloadAnalysis WarpStateStats SourceCounters
           LaunchStats)
-METRICS=("$METRIC_TIME" "$METRIC_CYCLES" "$METRIC_TENSOR" "$METRIC_ISSUE" "$METRIC_DRAM"
-         "$METRIC_L2_HITS" "$METRIC_LOCAL")
 profile_main "$@"

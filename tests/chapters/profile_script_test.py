@@ -10,7 +10,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "workbook"))
+sys.path.insert(0, str(ROOT / "common"))
 from support import write_script  # noqa: E402
+from tools.timeline import metrics  # noqa: E402
 
 HOPPER = "0, NVIDIA H200, 9.0"
 BLACKWELL = "0, NVIDIA B200, 10.0"
@@ -109,11 +111,11 @@ class Profiling(ProfileScript):
                       "regex:column_sums_kernel "):
             self.assertIn(words, profiled)
         self.assertIn("NVIDIA H200, compute capability 9.0", result.stdout)
-        self.assertRegex(result.stdout, r"(?m)^ +time +cycles +kernel$")
-        self.assertRegex(result.stdout, r"(?m)^ +ns +cycle$")
-        self.assertRegex(result.stdout,
-                         r"(?m)^ +12346 +9876  first_kernel<4, Copy>\(Arguments\)$")
-        self.assertRegex(result.stdout, r"(?m)^ +0\.12 +1  second_kernel$")
+        self.assertRegex(result.stdout, r"(?m)^launch 1  first_kernel<4, Copy>\(Arguments\)$")
+        self.assertRegex(result.stdout, r"(?m)^launch 2  second_kernel$")
+        self.assertRegex(result.stdout, r"(?m)^launch +1 +2$")
+        self.assertRegex(result.stdout, r"(?m)^time +12346 +0\.12  ns +gpu__time_duration\.sum$")
+        self.assertRegex(result.stdout, r"(?m)^cycles +9876 +1  cycle +sm__cycles_elapsed\.max$")
         self.assertIn(f"report   {self.report}", result.stdout)
         self.assertTrue(self.report.parent.is_dir())
 
@@ -129,7 +131,28 @@ class Profiling(ProfileScript):
         result = self.profile_program("01")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("--metrics gpu__time_duration.sum ", self.record.read_text())
-        self.assertIn("sm__cycles_elapsed.max is left out", result.stderr)
+        self.assertRegex(result.stderr, r"left out, because .*: sm__cycles_elapsed\.max, ")
+        self.assertNotRegex(result.stdout, r"(?m)^cycles")
+
+    def test_the_rows_are_those_of_the_simulators_table(self):
+        self.put_gpu(HOPPER)
+        rows = metrics.rows()
+        self.put_ncu(known=" ".join(row.metric.split(".")[0] for row in rows))
+        self.assertEqual(self.profile_program("01").returncode, 0)
+        asked = re.search(r"--metrics (\S+) ", self.record.read_text()).group(1).split(",")
+        self.assertEqual(asked, [row.metric for row in rows])
+
+    def test_many_launches_stand_in_several_tables(self):
+        self.put_gpu(HOPPER)
+        self.put_ncu()
+        path = self.tools / "ncu"
+        more = "".join(f"""    echo '"{i}","kernel_{i}","{i}","{10 * i}"'\n""" for i in range(2, 6))
+        path.write_text(path.read_text().replace(" ;;\n  *)", "\n" + more + " ;;\n  *)"))
+        result = self.profile_program("01")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"(?m)^launch +1 +2 +3 +4$")
+        self.assertRegex(result.stdout, r"(?m)^launch +5 +6$")
+        self.assertRegex(result.stdout, r"(?m)^cycles +40 +50  cycle")
 
     def test_a_gpu_that_is_not_the_first_is_chosen(self):
         self.put_gpu("0, NVIDIA H200, 9.0\\n1, NVIDIA B200, 10.0")

@@ -2,7 +2,9 @@
 
 import contextlib
 import io
+import json
 import os
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -14,7 +16,8 @@ from support import BUILD, CHAPTERS, QUICK, ROOT, last, main, run
 from tools.console import Console
 from tools.errors import WorkbookError
 from tools.setup import Tools
-from tools.timeline import command, critical, profile
+from tools.timeline import command, critical, metrics, profile, profile_command, statistics
+from tools.timeline.model import FULL, READING
 
 
 class Limits(unittest.TestCase):
@@ -33,6 +36,20 @@ class Limits(unittest.TestCase):
         first, sentence, _ = self.limit_of("loads")
         self.assertEqual(first[0], critical.LOADS)
         self.assertTrue(sentence.startswith("Copies into shared memory limit this run"), sentence)
+
+    def test_rings_are_full_before_a_slow_reader_and_empty_before_a_slow_writer(self):
+        filled = {}
+        for kind in ("tensor-core", "loads"):
+            _, models = last("bound_by", kind)
+            rings = {ring.ring: ring for ring in statistics.occupancies(models[0], (FULL, READING))}
+            filled[kind] = rings["input"]
+        self.assertEqual((filled["tensor-core"].stages, filled["loads"].stages), (4, 1))
+        self.assertGreater(filled["tensor-core"].mean, 3)
+        self.assertLess(filled["tensor-core"].empty, 0.1)
+        self.assertGreater(filled["loads"].empty, 0.5)
+        # Of a ring of one stage it is all or nothing.
+        self.assertEqual(filled["loads"].mean, filled["loads"].full)
+        self.assertAlmostEqual(filled["loads"].full + filled["loads"].empty, 1)
 
     def test_the_epilogue(self):
         first, sentence, _ = self.limit_of("epilogue")
@@ -59,13 +76,14 @@ class Limits(unittest.TestCase):
             self.assertEqual(role.issuing + role.data + sum(role.waiting.values()), role.cycles)
 
 
-class Commands(unittest.TestCase):
-    """`timeline NN` and `profile NN` of every chapter that the simulator runs."""
+class Calls(unittest.TestCase):
+    """Calls the commands with the programs of the build."""
 
     def call(self, function, number, **arguments):
         arguments = SimpleNamespace(**dict(dict(
             chapter=str(number), rest=list(QUICK.get(number, ())), against=None, cluster=None,
-            cycles=None, launch=None, output=None, open=False), **arguments))
+            cycles=None, launch=None, output=None, open=False, timing=None, gpu=None, save=None,
+            json=False), **arguments))
         tools = Tools("cmake", "ctest", None, dict(os.environ))
         output = io.StringIO()
         console = Console(io.StringIO())
@@ -74,6 +92,10 @@ class Commands(unittest.TestCase):
                 mock.patch("tools.build.program", lambda _r, _c, name: BUILD / "bin" / name), \
                 contextlib.redirect_stdout(output):
             return function(ROOT, console, arguments), output.getvalue()
+
+
+class Timelines(Calls):
+    """`timeline NN` of every chapter that the simulator runs."""
 
     def test_timeline(self):
         for one in CHAPTERS:
@@ -85,14 +107,6 @@ class Commands(unittest.TestCase):
                     self.assertIn(str(path), output)
                     self.assertGreater(path.stat().st_size, 1000)
                 self.assertEqual([path.name for path in Path(folder).glob("recording*")], [])
-
-    def test_profile(self):
-        for one in CHAPTERS:
-            with self.subTest(chapter=one.number):
-                status, output = self.call(command.simulated_profile, one.number)
-                self.assertEqual(status, 0)
-                self.assertIn("issuing", output)
-                self.assertRegex(output, r"limits? this run")
 
     def test_two_configurations(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -124,6 +138,113 @@ class Commands(unittest.TestCase):
                     (dict(cluster="7"), "nothing to draw")):
                 with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):
                     self.call(command.do_timeline, 2, output=folder, **arguments)
+
+
+class Profiles(Calls):
+    """`profile NN` in the simulator."""
+
+    def profile(self, number, **arguments):
+        return self.call(profile_command.do_profile, number, **arguments)
+
+    def json_of(self, number, **arguments):
+        """What --json prints; the program's own lines go elsewhere."""
+        status, output = self.profile(number, json=True, **arguments)
+        self.assertEqual(status, 0)
+        return json.loads(output)
+
+    def test_every_chapter_has_all_rows_and_names_what_limits_it(self):
+        for one in CHAPTERS:
+            with self.subTest(chapter=one.number):
+                status, output = self.profile(one.number)
+                self.assertEqual(status, 0)
+                found = re.findall(r"(?m)^.{16} *(\S+)  .*?(\w+__\S+)$", output)
+                self.assertEqual([metric for _, metric in found],
+                                 [row.metric for row in metrics.rows()])
+                known = {metric: value for value, metric in found if value != "-"}
+                self.assertGreater(float(known["sm__cycles_elapsed.max"]), 0)
+                self.assertGreater(float(known["smsp__inst_executed.sum"]), 0)
+                self.assertRegex(output, r"limits? this run")
+                self.assertRegex(output, r"Of the units .* the busiest: [\d.]+ %")
+
+    def test_parts_of_a_roles_time_are_all_of_it(self):
+        for timing in ("simple", "model"):
+            for number in (1, 3):
+                found = self.json_of(number, timing=timing)
+                self.assertEqual(found["statistics"]["timing"], timing)
+                self.assertGreater(len(found["roles"]), 1)
+                for role in found["roles"]:
+                    parts = role["issued"] + sum(role["stalls"].values()) + sum(role["waits"].values())
+                    self.assertEqual(parts, role["cycles"], role)
+
+    def test_bytes_are_those_of_the_matrix(self):
+        # 128 rows of 1024 floats, once.
+        found = self.json_of(1, rest=["--rows", "128", "--stages", "2", "--runs", "1"])
+        read = found["metrics"]["l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum"]
+        self.assertEqual(read, 128 * 1024 * 4)
+        # The host has just written it: all of it lies in the L2 cache.
+        self.assertEqual(found["metrics"]["lts__t_sector_hit_rate.pct"], 100)
+        self.assertEqual(found["metrics"]["dram__bytes_read.sum"], 0)
+        self.assertEqual(found["shape"], {"rows": "128", "columns": "1024"})
+
+    def test_without_the_model_rows_that_need_it_are_left_open(self):
+        _, output = self.profile(3, timing="simple")
+        self.assertRegex(output, r"(?m)^tensor +-  ")
+        self.assertRegex(output, r"(?m)^cycles +\d+  ")
+        self.assertIn("only the timing model knows it", output)
+
+    def test_another_configuration_stands_beside_it(self):
+        shape = ["--m", "256", "--n", "128", "--k", "512"]
+        _, output = self.profile(3, rest=[*shape, "--accumulators", "1"],
+                                 against=" ".join([*shape, "--accumulators", "2"]))
+        one, other, ratio = map(float, re.search(
+            r"(?m)^cycles +(\d+) +(\d+) +([\d.]+)  cycle", output).groups())
+        self.assertAlmostEqual(ratio, other / one, delta=0.006)
+        self.assertEqual(len(re.findall(r"(?m)^role ", output)), 2)
+        self.assertIn("run 2     --m 256 --n 128 --k 512 --accumulators 2", output)
+
+    def test_a_saved_profile_stands_beside_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "before.json"
+            self.profile(2, save=str(path))
+            _, output = self.profile(2, against=str(path))
+            self.assertRegex(output, r"(?m)^cycles +(\d+) +\1 +1\.00  cycle")
+
+    def test_what_can_not_be_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "before.json"
+            self.profile(2, save=str(path))
+            saved = json.loads(path.read_text(encoding="utf-8"))
+
+            def put(name, **changes):
+                changed = Path(folder) / name
+                changed.write_text(json.dumps(dict(saved, **changes)), encoding="utf-8")
+                return str(changed)
+
+            other = put("other.json", program="03_warp_contexts")
+            old = put("old.json", profile=0)
+            counted = put("counted.json", statistics=dict(saved["statistics"], statistics=7))
+            broken = Path(folder) / "broken"
+            broken.write_text("{", encoding="utf-8")
+            for arguments, words in (
+                    (dict(against="--n 128"), "another shape: --n 128, and this one has --n 64"),
+                    (dict(against=other), "a profile of 03_warp_contexts, not of 02_tmem"),
+                    (dict(against=old), "saved by another version of the workbook .profile 0"),
+                    (dict(against=counted), "statistics 7; this one has 1 and 1"),
+                    (dict(against=str(broken)), "this is no profile"),
+                    (dict(against=str(Path(folder) / "none.json")), "there is no such file"),
+                    (dict(against="--n '64"), "quotation marks"),
+                    (dict(against=str(path), timing="simple"), "timing model, and this one has simple"),
+                    (dict(gpu="b300"), "knows no such machine. Name one of b200, h100, h200"),
+                    (dict(launch=7), "name one from 1 to 1"),
+                    (dict(rest=["--help"]), "no kernel"),
+                    (dict(save=str(Path(folder) / "none" / "s.json")), "can't be written")):
+                with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):
+                    self.profile(2, **arguments)
+
+    def test_a_machine_is_chosen(self):
+        found = self.json_of(1, gpu="h100", rest=["--rows", "128", "--stages", "1", "--runs", "1"])
+        self.assertEqual(found["statistics"]["machine"], "h100")
+        self.assertEqual(found["statistics"]["sms"], 132)
 
 
 if __name__ == "__main__":

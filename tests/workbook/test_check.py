@@ -263,7 +263,8 @@ class Profile(Reader):
         folder = self.root / "solutions" / "06_hopper_fp8_gemm"
         write_script(folder / "profile.sh", "exit 7\n")
         chapter = SimpleNamespace(number=6, name=folder.name, runs_on=lambda gpu: True)
-        arguments = SimpleNamespace(chapter="6", machine=None, rest=["--m", "64"])
+        arguments = SimpleNamespace(chapter="6", machine=None, rest=["--m", "64"], timing=None, gpu=None,
+                                    launch=None, against=None, save=None, json=False)
         with mock.patch.object(commands.chapters, "find_program", return_value=chapter), \
                 mock.patch.object(commands.machine, "find_gpus", return_value=["a GPU"]), \
                 mock.patch.object(commands, "prepare"), \
@@ -273,6 +274,10 @@ class Profile(Reader):
             (folder / "profile.sh").unlink()
             with self.assertRaisesRegex(WorkbookError, "no profile.sh"):
                 commands.do_profile(self.root, None, arguments)
+            # Only the simulator compares.
+            arguments.against = "--m 64"
+            with mock.patch("tools.timeline.profile_command.do_profile", return_value=5):
+                self.assertEqual(commands.do_profile(self.root, None, arguments), 5)
 
     def test_without_a_gpu_the_simulator_profiles(self):
         # This checkout's program is none that a simulator could record.

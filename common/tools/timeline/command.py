@@ -1,5 +1,4 @@
-"""`./workbook timeline` and, without a GPU, `./workbook profile`: runs a program in the simulator,
-records it, and shows the recording."""
+"""`./workbook timeline`: runs a program in the simulator, records it, and shows the recording."""
 
 import contextlib
 import os
@@ -24,17 +23,17 @@ def do_timeline(root, console, arguments):
     if Path(arguments.chapter).is_file():
         return _draw_file(root, console, arguments)
     chapter, window = chapters.find_program(root, arguments.chapter), _window(arguments)
-    with _program(root, console, chapter, "timeline") as (tools, settings):
+    with program(root, console, chapter, "timeline") as (tools, settings):
         settings = dict(settings, **window)
         made, status = [], 0
         folder = _folder(root, arguments)
         configurations = [arguments.rest]
         if arguments.against is not None:
-            configurations.append(_words(arguments.against))
+            configurations.append(words(arguments.against))
         for options in configurations:
             launches, ended = _record(root, chapter.name, options, tools, settings, folder)
             status = status or ended
-            launch = _chosen(launches, arguments.launch)
+            launch = chosen(launches, arguments.launch)
             made.append((_label(options), launch, builder.build(launch, root)))
     _write(root, console, made, f"Chapter {chapter.number}: {chapter.title}", folder / chapter.name,
            arguments.open, status)
@@ -47,7 +46,7 @@ def _draw_file(root, console, arguments):
         raise WorkbookError(f"{arguments.chapter} is a recording: it can't be given options, another "
                             "configuration or a window any more.", exit_code=2)
     path = Path(arguments.chapter)
-    launch = _chosen(recording.read(path), arguments.launch)
+    launch = chosen(recording.read(path), arguments.launch)
     _write(root, console, [("", launch, builder.build(launch, root))], launch.kernel,
            _folder(root, arguments) / path.stem, arguments.open, 0)
     return 0
@@ -84,29 +83,8 @@ def _write(root, console, made, title, base, may_open, status):
         _open(html, console)
 
 
-def simulated_profile(root, console, arguments):
-    """Prints the profile of the chapter's program in the simulator."""
-    chapter = chapters.find_program(root, arguments.chapter)
-    with _program(root, console, chapter, "profile") as (tools, settings):
-        folder = root / "build" / "profile"
-        folder.mkdir(parents=True, exist_ok=True)
-        launches, status = _record(root, chapter.name, arguments.rest, tools, settings, folder)
-    launch = _chosen(launches, None)
-    models = builder.build(launch, root)
-    if not models:
-        raise WorkbookError(" ".join(launch.notes()))
-    print(f"\nkernel    {launch.kernel}")
-    print(f"cluster   {models[0].index} of {launch.begin['clusters']}, "
-          f"{models[0].end - models[0].begin:,} simulated cycles")
-    for note in launch.notes():
-        print(f"note      {note}")
-    measured = profile.measure(models[0])
-    print("\n" + "\n".join(profile.table(measured)) + "\n\n" + profile.limit(measured))
-    return status
-
-
 @contextlib.contextmanager
-def _program(root, console, chapter, what):
+def program(root, console, chapter, what):
     """(tools, settings) while the chapter's program is ready, with the reader's lines if wanted."""
     from ..reader import environment, progress
     own = progress.load(root).use == progress.MINE
@@ -140,7 +118,8 @@ def _window(arguments):
     return window
 
 
-def _words(text):
+def words(text):
+    """The words of an option's value, as a shell would split them."""
     try:
         return shlex.split(text)
     except ValueError as error:
@@ -152,14 +131,14 @@ def _label(options):
     return " ".join(options) or "default options"
 
 
-def _record(root, program, options, tools, settings, folder):
+def _record(root, name, options, tools, settings, folder):
     """([Launch], exit status) of a run; the file is removed."""
     path = folder / f"recording-{os.getpid()}.bin"
     env = runs.clean_environment(tools, BW_SIM_RECORDING=str(path), **settings)
     if "BW_SIM_SEED" in os.environ:
         env["BW_SIM_SEED"] = os.environ["BW_SIM_SEED"]
     try:
-        status = run_in_foreground([str(build.program(root, build.SIM, program)), *options], env=env,
+        status = run_in_foreground([str(build.program(root, build.SIM, name)), *options], env=env,
                                    cwd=root)
         sys.stdout.flush()
         if not path.is_file():
@@ -171,7 +150,7 @@ def _record(root, program, options, tools, settings, folder):
             path.unlink()
 
 
-def _chosen(launches, number):
+def chosen(launches, number):
     """A launch by its number from 1; the last one where none is given."""
     if number is None:
         return launches[-1]

@@ -170,12 +170,16 @@ class ClusterModel:
             return "data it has loaded"
         if segment.barrier is not None:
             return self.barrier_family(segment.barrier)
-        return {"named_barrier": f"barrier {segment.object}" if segment.object else "__syncthreads",
+        return self.wait_phrase(segment.reason, segment.object)
+
+    @staticmethod
+    def wait_phrase(kind, number=None):
+        """The same of a kind of wait; `number` of a named barrier."""
+        return {"named_barrier": f"barrier {number}" if number else "__syncthreads",
                 "cluster_barrier": "the cluster's barrier",
                 "warp_sync": "lanes of its warp", "reconvergence": "lanes of its warp",
                 "bulk_group": "its bulk stores", "cp_async_group": "its cp.async copies",
                 "wgmma_group": "its wgmma", "register_pool": "registers",
                 "tcgen05_alloc": "tensor memory to allocate",
                 "tcgen05_wait": "its tensor memory accesses",
-                "global_order": "global memory", "sleep": "sleep"}.get(segment.reason,
-                                                                       segment.reason)
+                "global_order": "global memory", "sleep": "sleep"}.get(kind, kind)

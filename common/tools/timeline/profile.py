@@ -5,7 +5,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from . import critical
-from .model import DATA, EMPTY, FULL, READING, RUN, STAGE_STATES
+from .model import DATA, RUN, STAGE_STATES
 
 
 @dataclass
@@ -81,12 +81,12 @@ def _add(shares, segments, model, end):
             shares.waiting[model.reason_of(segment)] += length
 
 
-def _percent(part, whole):
+def percent(part, whole):
     share = 100 * part / whole if whole else 0
     return f"{share:.0f} %" if share >= 0.95 or not part else f"{share:.1f} %"
 
 
-def _list_of_warps(warps):
+def list_of_warps(warps):
     if len(warps) > 1 and warps[-1] - warps[0] == len(warps) - 1:
         return f"{warps[0]}-{warps[-1]}"
     return ",".join(map(str, warps))
@@ -106,22 +106,40 @@ _COPIES = {critical.LOADS: "copies into shared memory",
 
 
 def limit(profile):
-    """One sentence: what limits the run."""
-    if not profile.chain:
-        return "The run did not end, so nothing can be said about what limits it."
-    total = sum(profile.chain.values())
+    """One sentence: what limits the run, with its share."""
+    return limits(profile.chain)[1]
+
+
+def limits(chain, sharing=None):
+    """(share of what limits the run, or None, one sentence).
+
+    `chain`: critical.shares of a cluster; `sharing`: (share of the launch's time by which CTAs slow
+    each other down, the unit that is busiest, its share of the time), or None."""
+    if not chain:
+        return None, "The run did not end, so nothing can be said about what limits it."
+    total = sum(chain.values())
 
     def words(entry):
         kind, who = entry
         return _WORDS.get(kind) or (f"The role {who} limits", f"instructions and loads of {who}")
 
-    (first, cycles), *rest = profile.chain.items()
-    sentence = (f"{words(first)[0]} this run: {_percent(cycles, total)} of the longest chain of steps "
+    (first, cycles), *rest = chain.items()
+    slowed, unit, busy = sharing or (0.0, "", 0.0)
+    share = (1 - slowed) * cycles / total
+    if slowed > share:
+        name = f"{unit[0].upper()}{unit[1:]}"
+        return slowed, (f"{name} limit{'' if unit.endswith(('cores', 'slots')) else 's'} this run: in "
+                        f"{percent(slowed, 1)} of the time CTAs wait because they share what there "
+                        f"is, and this is the busiest ({percent(busy, 100)} of what it can do).")
+    sentence = (f"{words(first)[0]} this run: {percent(cycles, total)} of the longest chain of steps "
                 f"that wait for each other are {words(first)[1]}")
     if rest:
         what = words(rest[0][0])[1].replace("such copies", _COPIES.get(rest[0][0][0], ""))
-        sentence += f"; next come {what} ({_percent(rest[0][1], total)})"
-    return sentence + "."
+        sentence += f"; next come {what} ({percent(rest[0][1], total)})"
+    if slowed >= 0.01:
+        sentence += (f". Beyond this chain, CTAs wait in {percent(slowed, 1)} of the time because they "
+                     "share what there is")
+    return share, sentence + "."
 
 
 def table(profile):
@@ -131,19 +149,19 @@ def table(profile):
     lines.append(f"{'role':<{width}}{'warps':<7}{'issuing':>8}{'data':>7}{'waiting':>9}  for")
     for role in profile.roles:
         waiting = sum(role.waiting.values())
-        lines.append(f"{role.name:<{width}}{_list_of_warps(role.warps):<7}"
-                     f"{_percent(role.issuing, role.cycles):>8}{_percent(role.data, role.cycles):>7}"
-                     f"{_percent(waiting, role.cycles):>9}  " + _reasons(role))
+        lines.append(f"{role.name:<{width}}{list_of_warps(role.warps):<7}"
+                     f"{percent(role.issuing, role.cycles):>8}{percent(role.data, role.cycles):>7}"
+                     f"{percent(waiting, role.cycles):>9}  " + _reasons(role))
     if profile.tensor_busy:
         busy = sum(profile.tensor_busy.values())
         lines.append(f"{'tensor core':<{width}}{'':<7}"
-                     f"{_percent(busy, profile.cycles * len(profile.tensor_busy)):>8}"
+                     f"{percent(busy, profile.cycles * len(profile.tensor_busy)):>8}"
                      "   of the cycles an MMA is under way")
     if profile.rings or profile.bytes:
         lines.append("")
     for name, states in profile.rings.items():
         total = sum(states.values())
-        parts = ", ".join(f"{state} {_percent(states.get(state, 0), total)}"
+        parts = ", ".join(f"{state} {percent(states.get(state, 0), total)}"
                           for state in STAGE_STATES)
         lines.append(f"{'stages of ' + name:<{width + 10}}{parts}")
     for path, count in profile.bytes.items():
@@ -153,16 +171,6 @@ def table(profile):
 
 def _reasons(role):
     ordered = sorted(role.waiting.items(), key=lambda entry: -entry[1])
-    shown = [f"{reason} {_percent(cycles, role.cycles)}" for reason, cycles in ordered
+    shown = [f"{reason} {percent(cycles, role.cycles)}" for reason, cycles in ordered
              if cycles * 200 >= role.cycles]
     return ", ".join(shown)
-
-
-def occupied(states):
-    """The share of a ring's stages that hold data."""
-    total = sum(states.values())
-    return (states.get(FULL, 0) + states.get(READING, 0)) / total if total else 0.0
-
-
-def is_idle(states):
-    return set(states) <= {EMPTY}
