@@ -35,6 +35,11 @@ constexpr std::string_view kVariables =
     ".shared .align 1024 .b8 area[8192];\n.shared .align 8 .b64 bar[4];\n"
     ".shared .align 4 .b32 tmem;\n";
 
+/// Gives Tensor Memory back.
+constexpr const char* kEnding =
+    "  bar.sync 0;\n  setp.ge.u32 %p1, %r0, 32;\n  @%p1 bra END;\n"
+    "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 64;\nEND:\n";
+
 std::string with_entry(const std::string& body) {
   return fmt::format(
       ".version 9.0\n.target sm_100a\n.address_size 64\n{}"
@@ -246,6 +251,14 @@ std::string instruction_of(Shape shape, Choices& choices) {
   return text + ";";
 }
 
+std::string one_instruction_kernel(const std::string& before, const std::string& instruction,
+                                   const std::string& behind) {
+  const bool with_tensor_memory = instruction.starts_with("tcgen05.");
+  Choices first({});
+  return with_entry(beginning(first, with_tensor_memory) + before + "  " + instruction + "\n" +
+                    behind + (with_tensor_memory ? kEnding : ""));
+}
+
 Task random_kernel(Choices& choices) {
   Task task;
   static constexpr std::array<uint32_t, 4> kThreads = {32, 64, 128, 40};
@@ -288,10 +301,7 @@ Task random_kernel(Choices& choices) {
     const std::string instruction = instruction_of(choices.one_of(shapes()), choices);
     if (decodes(instruction)) body += guard + instruction + "\n";
   }
-  if (with_tensor_memory)
-    body +=
-        "  bar.sync 0;\n  setp.ge.u32 %p1, %r0, 32;\n  @%p1 bra END;\n"
-        "  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r3, 64;\nEND:\n";
+  if (with_tensor_memory) body += kEnding;
   task.text = with_entry(body);
   return task;
 }

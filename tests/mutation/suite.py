@@ -31,6 +31,8 @@ NUMBERS = ("hardware_conformance", "hardware_conformance_hopper", "hardware_expe
 # Faults and their reports; right programs that stay silent.
 REPORTS = ("simulator.codes", "simulator.kept_reports", "simulator.faults.kernels",
            "simulator.global_races", "fuzz.pipeline", "fuzz.machine")
+# What every instruction form does: quick, so it comes before the unit tests.
+FORMS = {"ptx", "machine", "units"}
 # When things happen, and which.
 EVENTS = ("simulator.kept_times", "simulator.kept_events", "hardware_timing.PublishedLawsOfB200")
 CTEST = {
@@ -49,6 +51,7 @@ FAULTS = ("simulator_faults", "simulator_faults_hopper")
 IN_FOLDER = {
     "simulator.faults.kernels": FAULTS,
     "simulator.kept_reports": FAULTS,
+    "simulator.kept_forms": ("instruction_outcomes",),
     "simulator.kept_times": ("timing_bench", "blackwell_timing_bench"),
     "simulator.kept_events": CHAPTERS + (
         "lab_05_multicast", "lab_05_launch_control", "lab_05_dependent_launch", "lab_05_tma_store",
@@ -56,8 +59,10 @@ IN_FOLDER = {
     "chapter_exploration": ("01_mbarrier_pipeline", "04_per_k_contexts", "05_blockwise_fp8_gemm"),
     "timeline.model": CHAPTERS + ("bound_by",),
 }
-LEAST_SECONDS = 15.0  # a test may take, and
-TIME_FACTOR = 4.0     # so many times what it takes without a change
+_SLOW = " (slow ones)"  # the unit tests of a program that come last
+SLOW_UNIT_TEST_MS = 100
+LEAST_SECONDS = 8.0  # a test may take, and
+TIME_FACTOR = 4.0    # so many times what it takes without a change
 MOST_SECONDS = 600.0  # without a change
 
 
@@ -78,19 +83,20 @@ class Test:
     passes: list      # one of these patterns says that it has passed, whatever its status
     programs: tuple   # that it runs
     seconds: float = 0.0
-    left_out: tuple = ()  # unit tests that fail without a change
+    left_out: tuple = ()  # unit tests that fail without a change, or run apart
+    only: tuple = ()      # unit tests that run
 
     @property
     def is_unit_test(self):
-        return self.name.startswith("simulator_") and "." not in self.name
+        return self.name.startswith("simulator_") and "." not in self.name.split(_SLOW)[0]
 
     def run(self, built, folder, seconds, to_the_end=False):
         """Runs it, up to the first failure, with programs of `folder` in place of those of `built`."""
         command = [_elsewhere(word, built, folder) for word in self.command]
         if self.is_unit_test and not to_the_end:
-            command.append("--gtest_fail_fast")
-        if self.left_out:
-            command.append("--gtest_filter=-" + ":".join(self.left_out))
+            command += ["--gtest_fail_fast", "--gtest_brief=1"]
+        if self.left_out or self.only:
+            command.append("--gtest_filter=" + ":".join(self.only) + "-" + ":".join(self.left_out))
         status, output = run_command(command, {**os.environ, **self.environment}, self.folder, seconds)
         if status is None:
             return Ended("hung", f"it has not ended after {seconds:.0f} s")
@@ -137,11 +143,10 @@ class Suite:
         self.tests = {}
         for layer in UNIT_TESTS:
             name = f"simulator_{layer}_test"
-            self._add(Test(name, [str(self.built / name), "--gtest_brief=1"], {},
-                           root, [], (name,)))
+            self._add(Test(name, [str(self.built / name)], {}, root, [], (name,)))
         listed = subprocess.run(["ctest", "--show-only=json-v1"], cwd=folder, check=True,
                                 stdout=subprocess.PIPE, universal_newlines=True)
-        wanted = {name for names in CTEST.values() for name in names}
+        wanted = {name for names in CTEST.values() for name in names} | {"simulator.kept_forms"}
         for entry in json.loads(listed.stdout)["tests"]:
             if entry["name"] not in wanted or "command" not in entry:
                 continue
@@ -172,7 +177,9 @@ class Suite:
 
     def of_layer(self, layer):
         """The tests that run on a mutant of that layer, those of its own first."""
-        names = [f"simulator_{one}_test" for one in UNIT_TESTS[layer]] + list(CTEST[layer])
+        units = [f"simulator_{one}_test" for one in UNIT_TESTS[layer]]
+        names = (["simulator.kept_forms"] if layer in FORMS else []) + units + list(CTEST[layer])
+        names += [name + _SLOW for name in units]
         return [self.tests[name] for name in names if name in self.tests]
 
     def measure(self, workers, say):
@@ -181,6 +188,8 @@ class Suite:
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             for test, ended in pool.map(self._without_change, list(self.tests.values())):
                 if not ended.how:
+                    if test.is_unit_test:
+                        self._split(test, ended.output)
                     continue
                 failed = test.is_unit_test and sorted(set(
                     re.findall(r"^\[  FAILED  \] (\w+\.\w+(?:/\w+)?)", ended.output, re.M)))
@@ -197,6 +206,18 @@ class Suite:
         ended = test.run(self.built, self.built, MOST_SECONDS, to_the_end=True)
         test.seconds = time.time() - begin
         return test, ended
+
+    def _split(self, test, output):
+        """Makes a test of its own of the unit tests that take long."""
+        times = re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)", output, re.M)
+        slow = {name: int(time) / 1000 for name, time in times if int(time) > SLOW_UNIT_TEST_MS}
+        if not slow:
+            return
+        test.left_out = tuple(slow)
+        apart = Test(test.name + _SLOW, test.command, {}, test.folder, [], test.programs,
+                     sum(slow.values()), (), tuple(slow))
+        test.seconds = max(test.seconds - apart.seconds, 0.0)
+        self.tests[apart.name] = apart
 
     def limit(self, test):
         """Seconds that a test may take on a mutant."""

@@ -86,6 +86,20 @@ TEST(Present, ShowsEachPlaceBelowTheLineThatNamesIt) {
             "accepts this, as hardware does");
 }
 
+TEST(ReportPlaces, SayWhereAndWho) {
+  ReportPlace place{.path = "/src/a.cu", .line = 7, .function = "f", .opcode = "ld"};
+  EXPECT_EQ(place.describe(), "a.cu:7 in f: `ld`");
+  place.cta = {{4, 5, 6}};
+  place.cta_rank = 1;
+  place.warp = 3;
+  place.lanes = 1u << 9;
+  EXPECT_EQ(place.describe(), "a.cu:7 in f: `ld`, CTA (4,5,6) rank 1, warp 3, lane 9");
+  place.lanes = 0x30;
+  EXPECT_EQ(place.describe(), "a.cu:7 in f: `ld`, CTA (4,5,6) rank 1, warp 3, lanes 0x00000030");
+  place.lanes = ~0u;
+  EXPECT_EQ(place.describe(), "a.cu:7 in f: `ld`, CTA (4,5,6) rank 1, warp 3");
+}
+
 TEST(Present, NamesPlacesThatNoDetailNames) {
   Report report{.code = FaultCode::tmem_load_not_awaited, .what = "early"};
   report.places = {{.path = "/src/a.cu", .line = 7},

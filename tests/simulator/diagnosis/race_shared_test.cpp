@@ -43,6 +43,58 @@ TEST(RaceShared, ARelaxedClusterBarrierOrdersNothing) {
                  64);
 }
 
+/// Warp 0 stores four matrices of 8 rows of 16 bytes, a row each lane; warp 1 reads a word of one.
+TEST(RaceShared, MatricesAreWrittenRowByRow) {
+  const auto kernel = [](int first_byte) {
+    return R"(
+  setp.eq.u32 %p0, %warp, 0;
+  mad.lo.u32 %r0, %lane, 32, %d;
+  @%p0 stmatrix.sync.aligned.m8n8.x4.shared.b16 [%r0], {%t, %t, %t, %t};
+  add.u32 %r2, %d, )" +
+           std::to_string(first_byte) +
+           R"(;
+  @!%p0 st.shared.u32 [%r2], %t;
+)";
+  };
+  for (const int written : {0, 12, 32, 31 * 32 + 12})
+    expect_race({"stmatrix", "st.shared.u32"}, kernel(written), 64);
+  for (const int between : {16, 28, 32 * 32}) expect_no_race(kernel(between), 64);
+}
+
+/// The same for loads, which race with a store.
+TEST(RaceShared, MatricesAreReadRowByRow) {
+  const auto kernel = [](int first_byte) {
+    return R"(
+  mad.lo.u32 %r0, %t, 16, %d;
+  st.shared.v4.u32 [%r0], {%t, %t, %t, %t};
+  bar.sync 0;
+  setp.eq.u32 %p0, %warp, 0;
+  mad.lo.u32 %r0, %lane, 32, %d;
+  @%p0 ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r4, %r5}, [%r0];
+  add.u32 %r2, %d, )" +
+           std::to_string(first_byte) +
+           R"(;
+  @!%p0 st.shared.u32 [%r2], %t;
+)";
+  };
+  for (const int read : {0, 12, 15 * 32 + 12})
+    expect_race({"ldmatrix", "st.shared.u32"}, kernel(read), 64);
+  for (const int unread : {16, 16 * 32}) expect_no_race(kernel(unread), 64);
+}
+
+/// Half of a warp has handed something on, so its lanes do not know the same.
+TEST(RaceShared, LanesThatKnowDifferentThingsMayWriteOnePlace) {
+  for (const char* const place : {"st.shared.u32 [%d], %t;", "st.global.u32 [%out], %t;"})
+    expect_no_race(std::string(R"(
+  setp.lt.u32 %p0, %lane, 16;
+  setp.eq.u32 %p1, %lane, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [bar], 16;
+  bar.warp.sync 0xffffffff;
+  @%p0 mbarrier.arrive.shared::cta.b64 _, [bar];
+  )") + place + "\n",
+                   32);
+}
+
 /// The readers of what was written overwrite it.
 TEST(RaceShared, ReadThenWrittenWithoutABarrier) {
   expect_race({"store", "has read"}, R"(

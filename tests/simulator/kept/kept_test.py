@@ -2,6 +2,7 @@
 
     kept_test.py times BIN      the numbers of the timing benches, with and without the timing model
     kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
+    kept_test.py forms BIN      what each instruction form does to values by chance, and how long it takes
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
     kept_test.py --write BIN    writes all of them anew
 
@@ -156,6 +157,16 @@ def events(programs):
     return in_turn(events_of, [(programs / name,) for name in PROGRAMS])
 
 
+# ---- forms ---------------------------------------------------------------------------------------
+
+def forms(programs):
+    ended = run(programs / "instruction_outcomes", ())
+    if ended.returncode != 0:
+        raise Failure(f"instruction_outcomes ends with status {ended.returncode}:\n"
+                      f"{ended.stdout[-3000:]}")
+    return ended.stdout.splitlines()
+
+
 # ---- reports -------------------------------------------------------------------------------------
 
 def figures(report):
@@ -198,7 +209,7 @@ def reports(programs):
 
 # --------------------------------------------------------------------------------------------------
 
-SUBJECTS = {"times": times, "events": events, "reports": reports}
+SUBJECTS = {"times": times, "events": events, "forms": forms, "reports": reports}
 
 
 def main(arguments):

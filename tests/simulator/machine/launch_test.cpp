@@ -53,6 +53,9 @@ TEST(Launch, RegistersThatALaunchBoundLeavesAreRoundedDown) {
   const auto values = runner.buffer(std::vector<uint32_t>(kLiveRegisters));
   runner.run(entry(parameter, body, "", ".maxntid 384, 1, 1 .minnctapersm 1"), threads(384),
              values);
+  LaunchConfiguration block = threads(384);
+  block.block = {96, 2, 2};
+  runner.run(entry(parameter, body, "", ".maxntid 96, 2, 2 .minnctapersm 1"), block, values);
   expect_fault(FaultKind::launch, {"no CTA of this kernel fits on an SM", "384 threads"},
                [&] { runner.run(entry(parameter, body), threads(384), values); });
 }

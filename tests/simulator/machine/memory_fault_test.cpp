@@ -30,6 +30,26 @@ TEST(MemoryFault, WideAccessAcrossTheEnd) {
   });
 }
 
+TEST(MemoryFault, HostMemoryIsReachedAsLongAsItIsAdopted) {
+  Runner runner;
+  DeviceMemory& memory = runner.device().memory();
+  alignas(16) uint32_t words[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const auto address = reinterpret_cast<uint64_t>(words);
+  const std::string text = access("ld.global.u32 %r1, [%d1+28];\nst.global.u32 [%d1], %r1;");
+  EXPECT_TRUE(memory.adopt(address, sizeof words, "host words"));
+  for (const uint64_t overlapping : {address - 4, address, address + 28})
+    EXPECT_FALSE(memory.adopt(overlapping, 8, "again"));
+  runner.run(text, threads(1), address);
+  EXPECT_EQ(words[0], 8u);
+  EXPECT_TRUE(memory.forget(address));
+  EXPECT_FALSE(memory.forget(address));
+  expect_fault(FaultKind::contract, {"not device memory"},
+               [&] { runner.run(text, threads(1), address); });
+  const auto buffer = runner.buffer(std::vector<uint32_t>(4));
+  EXPECT_FALSE(memory.forget(buffer.address())) << "that was allocated, not adopted";
+  EXPECT_FALSE(memory.adopt(buffer.address(), 4, "the device's own"));
+}
+
 TEST(MemoryFault, HostPointer) {
   Runner runner;
   expect_fault(FaultKind::contract, {"not device memory", "cudaMalloc"}, [&] {

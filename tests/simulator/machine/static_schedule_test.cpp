@@ -287,5 +287,13 @@ TEST(StaticSchedule, ALoadedValueIsAwaitedInALaterBlock) {
   EXPECT_EQ(s.awaits(), (Numbers{0, 0, kAwaitsShared, 0, 0, 0}));
 }
 
+TEST(StaticSchedule, AVectorMayNameARegisterTwice) {
+  const Scheduled s = schedule_of(
+      "ld.shared.v2.f32 {%f1, %f1}, [%r0];\n"
+      "add.f32 %f2, %f1, %f1;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -162,6 +162,8 @@ TEST(ParseErrors, NewerVersionsAreRefused) {
       EXPECT_NE(error.report().what.find("PTX " + std::string(version)), std::string::npos);
     }
   }
+  for (const char* version : {"9.1e0", "9.0e", "9.", ".9", "9.0000"})
+    EXPECT_THROW(read(version), SimulationError) << version;
   for (const char* version : {"8.0", "9.9"}) EXPECT_NO_THROW(read(version)) << version;
 }
 

@@ -113,34 +113,45 @@ void for_runs(LaneMask lanes, const std::array<uint32_t, kWarpLanes>& offsets, u
 
 }  // namespace
 
-void Detector::touch_lanes(uint32_t cta_rank, const Touch& touch,
+void Detector::touch_lanes(const Origin& origin, uint32_t cta_rank, Touch& touch,
                            const std::array<uint32_t, kWarpLanes>& offsets, uint32_t bytes) {
   ByteShadow& shadow = shared_[cta_rank];
   const auto found = [&](const Conflict& conflict) { report(conflict, touch, cta_rank); };
   const auto visit = [&]<bool checks, bool adds>(std::bool_constant<checks>,
                                                  std::bool_constant<adds>) {
-    for_runs(touch.lanes, offsets, bytes, [&](int first, int count, uint32_t stride) {
-      const uint64_t address = offsets[static_cast<size_t>(first)];
-      if (stride != 0) {
-        shadow.run<checks, adds>(address, stride, first, count, touch, found);
-        return;
-      }
-      Touch same = touch;
-      same.lanes = (count == kWarpLanes ? kAllLanes : (LaneMask{1} << count) - 1) << first;
-      if constexpr (checks && adds)
-        shadow.check_and_add(address, bytes, same, found);
-      else if constexpr (checks)
-        shadow.check(address, bytes, same, found);
-      else
-        shadow.add(address, bytes, same);
+    threads_.for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
+      touch.lanes = lanes;
+      touch.view = &group.view;
+      for_runs(lanes, offsets, bytes, [&](int first, int count, uint32_t stride) {
+        const uint64_t address = offsets[static_cast<size_t>(first)];
+        if (stride != 0) {
+          shadow.run<checks, adds>(address, stride, first, count, touch, found);
+          return;
+        }
+        Touch same = touch;
+        same.lanes = (count == kWarpLanes ? kAllLanes : (LaneMask{1} << count) - 1) << first;
+        if constexpr (checks && adds)
+          shadow.check_and_add(address, bytes, same, found);
+        else if constexpr (checks)
+          shadow.check(address, bytes, same, found);
+        else
+          shadow.add(address, bytes, same);
+      });
     });
   };
   constexpr std::true_type kYes;
   constexpr std::false_type kNo;
-  int runs = 0;
-  if (touch.accessor->writes)
-    for_runs(touch.lanes, offsets, bytes, [&](int, int, uint32_t) { ++runs; });
-  if (runs <= 1) return visit(kYes, kYes);
+  bool may_meet = false;  // two lanes at one place
+  if (touch.accessor->writes) {
+    int runs = 0, groups = 0;
+    for_runs(origin.lanes, offsets, bytes, [&](int, int, uint32_t stride) {
+      ++runs;
+      may_meet = stride == 0;
+    });
+    threads_.for_groups(origin, [&](LaneMask, const LaneGroup&) { ++groups; });
+    may_meet = runs > 1 || (may_meet && groups > 1);
+  }
+  if (!may_meet) return visit(kYes, kYes);
   // Lanes of one instruction that write one place do not race: one of them wins (this project's
   // reading), so all are checked before any is remembered.
   visit(kYes, kNo);
@@ -191,11 +202,7 @@ void Detector::on_access(const AccessEvent& event) {
         accessor.is_volatile && !writes && polls_.contains(cluster_.kernel(), *origin.instruction);
     accessor.unit = unit;
     Touch touch = touch_of(accessor, origin, threads_.now(origin));
-    threads_.for_groups(origin, [&](LaneMask lanes, const LaneGroup& group) {
-      touch.lanes = lanes;
-      touch.view = &group.view;
-      touch_lanes(static_cast<uint32_t>(rank), touch, offsets, event.bytes);
-    });
+    touch_lanes(origin, static_cast<uint32_t>(rank), touch, offsets, event.bytes);
     if (is_strong) synchronise(event, static_cast<uint32_t>(rank), origin.lanes, offsets);
   }
 }

@@ -124,8 +124,9 @@ class Detector final : public Observer {
   [[nodiscard]] Touch touch_of(const Accessor& accessor, const Origin& origin, Clock clock);
   [[nodiscard]] std::string shared_name(uint32_t cta_rank, uint64_t offset_bytes) const;
   [[nodiscard]] std::string mbarrier_name(uint32_t cta_rank, uint32_t offset_bytes) const;
-  /// Lanes of one group access the shared memory of one CTA, each at its offset.
-  void touch_lanes(uint32_t cta_rank, const Touch& touch,
+  /// The origin's lanes access the shared memory of one CTA, each at its offset. Sets the lanes and
+  /// the view of `touch`.
+  void touch_lanes(const Origin& origin, uint32_t cta_rank, Touch& touch,
                    const std::array<uint32_t, kWarpLanes>& offsets, uint32_t bytes);
   /// What strong accesses to variables in shared memory order.
   void synchronise(const AccessEvent& event, uint32_t cta_rank, LaneMask lanes,

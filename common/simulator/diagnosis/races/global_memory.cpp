@@ -131,7 +131,10 @@ void GlobalRaces::check(const AccessEvent& event, LaneMask lanes, const Strength
     runs_.push_back({address, lane, 1, 0});
   }
   // Lanes of one instruction do not race with each other: all are checked before any is noted.
-  const bool in_one_pass = !accessor.writes || runs_.size() == 1;
+  int groups = 0;
+  detector_.threads().for_groups(origin, [&](LaneMask, const LaneGroup&) { ++groups; });
+  const bool in_one_pass =
+      !accessor.writes || (runs_.size() == 1 && (runs_[0].lanes == 0 || groups == 1));
   detector_.threads().for_groups(origin, [&](LaneMask of_group, const LaneGroup& group) {
     touch.view = &group.view;
     touch.lanes = of_group;
