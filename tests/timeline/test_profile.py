@@ -186,6 +186,11 @@ class Profiles(Calls):
         self.assertEqual(found["metrics"]["dram__bytes_read.sum"], 0)
         self.assertEqual(found["shape"], {"rows": "128", "columns": "1024"})
 
+    def test_bytes_by_path_are_printed(self):
+        _, output = self.profile(1, rest=["--rows", "128", "--stages", "2", "--runs", "1"])
+        self.assertRegex(output, r"(?m)^global to shared memory, tensor copies +524,288  in \d+$")
+        self.assertRegex(output, r"(?m)^shared memory to threads +\d")
+
     def test_without_the_model_rows_that_need_it_are_left_open(self):
         _, output = self.profile(3, timing="simple")
         self.assertRegex(output, r"(?m)^tensor +-  ")

@@ -90,7 +90,7 @@ class Rows(unittest.TestCase):
         self.assertEqual(units["lts__t_sector_hit_rate.pct"], "%")
         self.assertEqual(units["gpu__time_duration.sum"], "ns")
         self.assertEqual(units["dram__bytes_read.sum"], "byte")
-        self.assertEqual(units[stalled("wait")], "")
+        self.assertEqual(units[stalled("wait")], "inst")
 
     def test_the_busiest_unit(self):
         # Two of four SMs have a CTA.

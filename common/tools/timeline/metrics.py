@@ -27,7 +27,7 @@ class Row:
         name = self.metric
         if "pct" in name.rsplit(".", 2)[-1]:
             return "%"
-        for part, unit in (("time_duration", "ns"), (".ratio", ""), ("cycles_elapsed", "cycle"),
+        for part, unit in (("time_duration", "ns"), (".ratio", "inst"), ("cycles_elapsed", "cycle"),
                            ("bank_conflicts", ""), ("inst_executed", "inst"), ("sectors", "sector"),
                            ("bytes", "byte")):
             if part in name:

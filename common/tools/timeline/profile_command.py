@@ -215,8 +215,8 @@ def _lines(found):
     if any(one["statistics"]["timing"] == "simple" for one in found):
         lines.append("-: only the timing model knows it (--timing model).")
     for number, one in enumerate(found, 1):
-        lines += ["", *([f"run {number}"] if len(found) > 1 else []), *_roles(one), *_rings(one), "",
-                  *_sentences(one)]
+        lines += ["", *([f"run {number}"] if len(found) > 1 else []), *_roles(one), *_rings(one),
+                  *_bytes(one["statistics"]), "", *_sentences(one)]
     return [line.rstrip() for line in lines]
 
 
@@ -314,6 +314,27 @@ def _rings(one):
         lines.append(f"{ring['ring']:<24}{ring['stages']:>7}{ring['mean']:>8.1f}"
                      f"{profile.percent(ring['full'], 1):>12}{profile.percent(ring['empty'], 1):>13}")
     return lines
+
+
+_UNITS = {"tensor": "tensor copies", "bulk": "bulk copies", "cp_async": "cp.async"}
+_DIRECTIONS = {"load": "global to shared memory", "store": "shared to global memory",
+               "reduce": "shared to global memory, added there",
+               "shared": "shared memory to another CTA's"}
+
+
+def _bytes(record):
+    """Bytes by path, as far as the table has no row for them."""
+    paths = [(f"{_DIRECTIONS[copy['direction']]}, {_UNITS[copy['unit']]}", copy["written_bytes"],
+              f"in {copy['copies']:,}") for copy in record["copies"]]
+    paths += [("tensor memory to threads", record["tensor_memory_read_bytes"], ""),
+              ("threads to tensor memory", record["tensor_memory_written_bytes"], "")]
+    threads = record.get("threads_shared_memory", {})
+    paths += [("shared memory to threads", threads.get("read_bytes", 0), ""),
+              ("threads to shared memory", threads.get("written_bytes", 0), "")]
+    paths = [path for path in paths if path[1]]
+    width = max([len(name) for name, _, _ in paths] + [4]) + 2
+    lines = [f"{name:<{width}}{count:>16,}  {more}" for name, count, more in paths]
+    return ["", f"{'path':<{width}}{'bytes':>16}", *lines] if lines else []
 
 
 def _sentences(one):
