@@ -371,13 +371,14 @@ struct NoRecorder {
 
 void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
   WarpTimes& counted = strand.warp->times;
-  const auto await = [&](uint8_t from, Cycle arrives, Cycle& stalls) {
-    if ((awaits & from) == 0 || arrives <= strand.time) return;
-    stalls += arrives - strand.time;
+  for (uint32_t bits = awaits; bits != 0; bits &= bits - 1) {
+    const auto scoreboard = static_cast<uint32_t>(std::countr_zero(bits));
+    const Cycle arrives = strand.arrives[scoreboard];
+    if (arrives <= strand.time) continue;
+    const bool from_device = (strand.from_device >> scoreboard & 1) != 0;
+    (from_device ? counted.global_stalls : counted.shared_stalls) += arrives - strand.time;
     strand.time = arrives;
-  };
-  await(kAwaitsShared, strand.shared_arrives, counted.shared_stalls);
-  await(kAwaitsGlobal, strand.global_arrives, counted.global_stalls);
+  }
 }
 
 void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {

@@ -47,8 +47,8 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     Strand* const other = warp.new_strand();
     other->mask = taken;
     other->pc = instruction.target;
-    other->shared_arrives = strand.shared_arrives;
-    other->global_arrives = strand.global_arrives;
+    other->arrives = strand.arrives;
+    other->from_device = strand.from_device;
     set_frame(*other, strand.frame);
     make_ready(*other, strand.time + instruction.cycles);
     other->slots_from = other->time;

@@ -23,7 +23,7 @@ inline constexpr uint16_t kMmaIssue = 11;        ///< an MMA
 inline constexpr uint16_t kFence = 10;           ///< a fence
 
 // Latencies.
-inline constexpr Cycle kSharedLoad = 24;              ///< see Strand::shared_arrives
+inline constexpr Cycle kSharedLoad = 24;              ///< see Strand::arrives
 inline constexpr Cycle kGlobalLoad = 301;             ///< L2 hit; likewise
 inline constexpr Cycle kGlobalAtomic = 700;           ///< until the old value is there
 inline constexpr Cycle kRemoteArrive = 200;           ///< shared::cluster round trip, estimate

@@ -8,6 +8,7 @@
 /// their warp.
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -94,10 +95,10 @@ struct Strand : LaneRegisters {
   LaneMask executing = 0;            ///< lanes for which the current instruction executes
   uint32_t reconvergence_point = 0;  ///< frame's point or kNoReconvergence
   Cycle time = 0;                    ///< "now" for the instruction that executes
-  /// When the last of the values loaded so far arrives. Loads overlap, with each other and with
-  /// waits; instructions that await them (Instruction::awaits) do not start before.
-  Cycle shared_arrives = 0;        ///< from shared memory
-  Cycle global_arrives = 0;        ///< from device memory
+  /// By scoreboard: when the last of the values that it counts arrives. Loads overlap, with each
+  /// other and with waits; instructions that await them (Instruction::awaits) do not start before.
+  std::array<Cycle, kScoreboards> arrives{};
+  uint8_t from_device = 0;         ///< scoreboards (bits) whose last value comes from device memory
   Warp* warp = nullptr;            ///< its warp
   Cta* cta = nullptr;              ///< its CTA
   Cluster* cluster = nullptr;      ///< its cluster
@@ -113,10 +114,13 @@ struct Strand : LaneRegisters {
   /// yet.
   Cycle slots_from = 0;
 
-  /// What the instruction at hand loads is there at `at`; `from` is one of kAwaits*.
-  void value_arrives(uint8_t from, Cycle at) {
-    Cycle& last = from == kAwaitsShared ? shared_arrives : global_arrives;
-    last = std::max(last, at);
+  /// What the instruction at hand loads is there at `at`; `scoreboard` counts it.
+  void value_arrives(LoadedFrom from, uint8_t scoreboard, Cycle at) {
+    if (at <= arrives[scoreboard]) return;
+    arrives[scoreboard] = at;
+    const auto bit = static_cast<uint8_t>(1u << scoreboard);
+    from_device = static_cast<uint8_t>(from == LoadedFrom::device_memory ? from_device | bit
+                                                                         : from_device & ~bit);
   }
   /// Whether this execution follows a suspension of the same instruction.
   [[nodiscard]] bool resumed() const { return wake != Wake::none; }

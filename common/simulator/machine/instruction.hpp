@@ -95,9 +95,20 @@ enum class Marks : uint8_t {
   return effect == Effect::lane || effect == Effect::warp;
 }
 
-inline constexpr uint8_t kAwaitsShared = 1;  ///< loads from shared memory
-inline constexpr uint8_t kAwaitsGlobal = 2;  ///< loads from device memory
-inline constexpr uint8_t kAwaitsLoads = kAwaitsShared | kAwaitsGlobal;  ///< both
+/// Where a value comes from that arrives later than its load is issued.
+enum class LoadedFrom : uint8_t {
+  nothing,        ///< it is no load
+  shared_memory,  ///< of a CTA of the cluster
+  device_memory,  ///< or a cache of it
+};
+/// A warp waits for its loads by counters, as many as the machine has. Each load is counted by one;
+/// an instruction that awaits one waits for all loads that it counts.
+inline constexpr uint32_t kScoreboards = 6;
+/// Without a timing model there are two: of loads from shared memory (0) and from device memory (1).
+inline constexpr uint8_t kAwaitsLoads = 0b11;
+[[nodiscard]] constexpr uint8_t plain_scoreboard(LoadedFrom from) {
+  return from == LoadedFrom::device_memory ? 1 : 0;
+}
 
 /// A decoded instruction.
 struct Instruction {
@@ -116,10 +127,11 @@ struct Instruction {
   bool has_guard = false;           ///< whether a predicate guards it
   bool guard_negated = false;       ///< whether the guard is negated
   Effect effect = Effect::lane;     ///< who else sees what it does
-  /// Which loads of the strand have to be there before it starts (kAwaits*): see
-  /// Strand::shared_arrives. Without a timing model these are stores and atomics; with one, what
-  /// uses a loaded value first.
+  /// Scoreboards (a bit each) whose loads have to be there before it starts: see Strand::arrives.
+  /// Without a timing model these are all loads, for stores and atomics; with one, those of what it
+  /// uses.
   uint8_t awaits = 0;
+  uint8_t scoreboard = 0;   ///< of a load, with a timing model: what counts it
   uint8_t skip_cycles = 1;  ///< issue cost where the guard lets no lane execute it
   /// Issue slots of the stretch of instructions that ends here, to be had from the scheduler; 0
   /// elsewhere, and without a timing model.

@@ -65,6 +65,7 @@ void KernelBuilder::take_times(const std::vector<IssueTimes>& times) {
     instruction.skip_cycles = times[index].skip_cycles;
     instruction.issue_slots = times[index].issue_slots;
     instruction.awaits = times[index].awaits;
+    instruction.scoreboard = times[index].scoreboard;
   }
 }
 

@@ -9,13 +9,15 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 10> kGroups{{
+  static constexpr std::array<Group, 11> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
       {"shared_memory", "cycles an access, by width and bank conflicts", true,
        measure_shared_memory},
       {"barrier", "named barriers, mbarriers, cluster barriers", true, measure_barriers},
+      {"pipeline", "what warps do around their copies: fences, arrivals, copies by lanes", true,
+       measure_pipeline},
       {"tma_latency", "one copy at a time, by bytes and width", true, measure_tma_latency},
       {"tma_throughput", "copies in flight, by width, SMs and multicast", true,
        measure_tma_throughput},

@@ -149,6 +149,8 @@ void add(Results& results, const char* name, Launch launch, double steps = kStep
 void measure_latency(Results& results) {
   uint32_t* const none = nullptr;
   add(results, "fma", [&](Span* s) { chain<FusedMultiplyAdd><<<1, 32>>>(s, 1, none); });
+  add(results, "mma_16x8x16_half",
+      [&](Span* s) { chain<MatrixMultiplyAdd><<<1, 32>>>(s, 1, none); });
   add(results, "mad", [&](Span* s) { chain<IntegerMultiplyAdd><<<1, 32>>>(s, 1, none); });
   add(results, "add_and_xor", [&](Span* s) { chain<AddAndXor><<<1, 32>>>(s, 1, none); });
   add(results, "fma_half2", [&](Span* s) { chain<PackedHalfMultiplyAdd><<<1, 32>>>(s, 1, none); });

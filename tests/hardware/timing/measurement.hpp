@@ -43,6 +43,7 @@ void measure_latency(Results& results);         ///< dependent chains of one war
 void measure_issue(Results& results);           ///< independent instructions by warps of an SM
 void measure_shared_memory(Results& results);   ///< widths and bank conflicts
 void measure_barriers(Results& results);        ///< named, mbarrier, cluster
+void measure_pipeline(Results& results);        ///< what warps do around their copies
 void measure_tma_latency(Results& results);     ///< one copy at a time
 void measure_wide_tma_loads(Results& results);  ///< one copy of wide rows, or of 64 KB
 void measure_tma_throughput(Results& results);  ///< copies in flight, box widths, SMs, multicast

@@ -48,6 +48,41 @@ __global__ void write_words(Span* spans, uint4* destination, uint32_t words, uin
   write_span(spans, begin, end);
 }
 
+constexpr uint32_t kRowBytes = 512;    // a warp's: 16 of each lane
+constexpr uint32_t kRowsTogether = 8;  // that are waited for together
+constexpr uint32_t kRounds = 32;
+
+/// One warp a CTA: eight rows of 512 bytes, `pitch_bytes` from one to the next, and none of the next
+/// eight before these are there. CTA c begins at byte 512 c.
+__global__ void read_rows(Span* spans, const uint8_t* source, uint64_t pitch_bytes, int passes,
+                          uint32_t* sink) {
+  uint32_t sum = 0;
+  int64_t begin = 0, end = 0;
+#pragma unroll 1
+  for (int pass = 0; pass < passes; ++pass) {
+    const uint8_t* place = source + blockIdx.x * kRowBytes + threadIdx.x * sizeof(uint4);
+    begin = cycle();
+#pragma unroll 1
+    for (uint32_t round = 0; round < kRounds; ++round) {
+      uint4 values[kRowsTogether];
+#pragma unroll
+      for (uint4& value : values) {
+        asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
+                     : "l"(place)
+                     : "memory");
+        place += pitch_bytes;
+      }
+#pragma unroll
+      for (const uint4& value : values) sum |= value.x | value.y | value.z | value.w;
+      place += sum;  // zeros lie there
+    }
+    end = cycle();
+  }
+  write_span(spans, begin, end);
+  keep(sum, sink);
+}
+
 }  // namespace
 
 void measure_memory(Results& results) {
@@ -90,6 +125,23 @@ void measure_memory(Results& results) {
             read_words<<<sms, threads>>>(s, words.data(), kWordsPerCta, all, nullptr);
           }));
     }
+    words.fill_bytes(0);
+    constexpr uint64_t kWidePitch = 8192;
+    const auto add_rows = [&](const char* name, int passes, uint64_t pitch_bytes, uint32_t ctas) {
+      const double cycles = least_cycles(ctas, 1, [&](Span* s) {
+        flush.run();
+        read_rows<<<ctas, 32>>>(s, reinterpret_cast<const uint8_t*>(words.data()), pitch_bytes,
+                                passes, nullptr);
+      });
+      results.add(std::string("memory.") + name,
+                  "pitch=" + std::to_string(pitch_bytes) + " sms=" + std::to_string(ctas), "cycles",
+                  cycles / kRounds);
+    };
+    for (const uint64_t pitch_bytes : {uint64_t{kRowBytes}, kWidePitch})
+      for (const uint32_t ctas : {1u, 16u}) {
+        add_rows("rounds_of_8_rows_l2", 2, pitch_bytes, ctas);
+        add_rows("rounds_of_8_rows_hbm", 1, pitch_bytes, ctas);
+      }
   }
 }
 

@@ -82,9 +82,9 @@ Motion motion_of(const RowMatch& match, std::string_view opcode) {
     if (!loads || is_ordered) motion.writes = spaces;
     motion.is_plain_access = row.base == "ld" || row.base == "st";
     if (!stores && (spaces & kSharedSpace) != 0 && spaces != kAllSpaces)
-      motion.arrives = kAwaitsShared;
+      motion.loads_from = LoadedFrom::shared_memory;
     else if (!stores && (spaces & kGlobalSpace) != 0)
-      motion.arrives = kAwaitsGlobal;
+      motion.loads_from = LoadedFrom::device_memory;
     return motion;
   }
   if (meets || !runs_ahead(row.effect(match.modifiers))) motion.reads = motion.writes = kAllSpaces;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim {
@@ -25,8 +26,8 @@ struct Motion {
   /// An access whose address is its base register plus a constant: one of another place of the same
   /// base does not touch it.
   bool is_plain_access = false;
-  /// The destinations of a load arrive when the memory answers: kAwaits* of who needs them first.
-  uint8_t arrives = 0;
+  /// Of a load: its destinations arrive when the memory answers.
+  LoadedFrom loads_from = LoadedFrom::nothing;
 };
 
 /// Of an instruction that matched a row.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <functional>
 #include <limits>
@@ -27,6 +28,7 @@ namespace bw::sim {
 namespace {
 
 constexpr uint32_t kNone = 0xffffffffu;
+constexpr uint8_t kNoScoreboard = 0xff;
 /// Longest stretch that is ordered at once: registers would be used up long before.
 constexpr uint32_t kLongestRegion = 512;
 /// ptxas predicates a body of as many instructions instead of branching around it.
@@ -90,6 +92,7 @@ class Scheduler {
     result_.resize(count);
     ready_.assign(pseudo_registers_end(), {});
     loaded_.assign(pseudo_registers_end(), 0);
+    scoreboards_.assign(count, kNoScoreboard);
     late_.resize(graph_.blocks.size());
     awaited_.resize(graph_.blocks.size());
     // The second time with what comes back along the edges of loops.
@@ -184,9 +187,14 @@ class Scheduler {
   }
 
   [[nodiscard]] uint32_t planned_latency(const Node& node) const {
-    if (node.motion.arrives == kAwaitsShared)
-      return static_cast<uint32_t>(times_.shared_load_latency);
-    if (node.motion.arrives == kAwaitsGlobal) return static_cast<uint32_t>(times_.l2_load_latency);
+    switch (node.motion.loads_from) {
+      case LoadedFrom::shared_memory:
+        return times_.planned_shared_latency;
+      case LoadedFrom::device_memory:
+        return static_cast<uint32_t>(times_.l2_load_latency);
+      case LoadedFrom::nothing:
+        break;
+    }
     return node.latency;
   }
 
@@ -548,13 +556,13 @@ class Scheduler {
         Value& value = values_[value_uses_[u].value];
         if (--value.readers == 0 && value.is_loaded) loaded -= value.weight;
       }
-      if (nodes_[first + n].motion.arrives == 0) return;
+      if (nodes_[first + n].motion.loads_from == LoadedFrom::nothing) return;
       loaded += registers_of(n);
       for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
         values_[value_writes_[w].value].is_loaded = values_[value_writes_[w].value].readers != 0;
     };
     const auto is_too_much = [&](uint32_t n) {
-      return nodes_[first + n].motion.arrives != 0 && loaded != 0 &&
+      return nodes_[first + n].motion.loads_from != LoadedFrom::nothing && loaded != 0 &&
              loaded + registers_of(n) > most_loaded;
     };
     held_.clear();
@@ -704,8 +712,11 @@ class Scheduler {
       const bool is_branch = is_last && has_branch;
       const bool is_predicated = is_branch && block_ends_[b].is_predicated;
       Operands operands = look_at(node, is_branch && !is_predicated);
+      out.scoreboard = scoreboards_[i];
       out.awaits = operands.awaits;
       if (operands.awaits != 0) forget_loads(operands.awaits);
+      if (node.motion.loads_from != LoadedFrom::nothing && scoreboards_[i] == kNoScoreboard)
+        out.scoreboard = scoreboards_[i] = choose_scoreboard(node.motion.loads_from);
       uint32_t at = is_predicated ? std::max(time, operands.at) : time;
       if (is_predicated) time = at;
       if (node.cost.instructions != 0 && !is_predicated) {
@@ -726,11 +737,11 @@ class Scheduler {
         entry_wait_ = at;
       const bool is_free = node.cost.instructions == 0;
       for (const uint32_t reg : written_by(node)) {
-        if (node.motion.arrives != 0) {
+        if (node.motion.loads_from != LoadedFrom::nothing) {
           set_ready(reg, at + 1, at, Pipe::none);
-          load(reg, node.motion.arrives);
+          load(reg, scoreboard_bit(i));
         } else {
-          if (loaded_[reg] != 0 && !is_free) loaded_[reg] = 0;
+          if (!is_free) loaded_[reg] = 0;
           set_ready(reg, is_free ? operands.at : at + node.latency, is_free ? operands.issued : at,
                     operands.pipe);
         }
@@ -814,7 +825,8 @@ class Scheduler {
       if (ready_[reg].at > end) late_[b].push_back({reg, ready_[reg].at - end, ready_[reg].pipe});
     awaited_[b].clear();
     for (const uint32_t reg : loads_) {
-      if (loaded_[reg] != 0) awaited_[b].push_back({reg, loaded_[reg]});
+      if (loaded_[reg] != 0 && is_needed_behind(reg, graph_.blocks[b]))
+        awaited_[b].push_back({reg, loaded_[reg]});
       loaded_[reg] = 0;
     }
     loads_.clear();
@@ -822,15 +834,41 @@ class Scheduler {
 
   // ---- Loads whose values nothing has awaited yet
 
-  void load(uint32_t reg, uint8_t from) {
+  void load(uint32_t reg, uint8_t scoreboards) {
     loads_.push_back(reg);
-    loaded_[reg] |= from;
+    loaded_[reg] |= scoreboards;
+  }
+  [[nodiscard]] uint8_t scoreboard_bit(uint32_t i) const {
+    return static_cast<uint8_t>(1u << scoreboards_[i]);
+  }
+  /// One that counts nothing, as ptxas does; where there is none, the one that counts the load
+  /// before, since they arrive one after the other.
+  [[nodiscard]] uint8_t choose_scoreboard(LoadedFrom from) {
+    uint32_t used = 0;
+    for (const uint32_t reg : loads_) used |= loaded_[reg];
+    auto chosen = static_cast<uint8_t>(std::countr_one(used));
+    if (chosen >= kScoreboards) {
+      const uint8_t of_its_kind = last_of_kind_[static_cast<size_t>(from)];
+      chosen = of_its_kind != kNoScoreboard ? of_its_kind : last_scoreboard_;
+    }
+    last_scoreboard_ = last_of_kind_[static_cast<size_t>(from)] = chosen;
+    return chosen;
+  }
+  /// Whether a block behind this one may read the register.
+  [[nodiscard]] bool is_needed_behind(uint32_t reg, const ptx::BasicBlock& block) const {
+    return std::any_of(block.successors.begin(), block.successors.end(), [&](uint32_t successor) {
+      const uint32_t first = graph_.blocks[successor].first;
+      return std::any_of(segments_[reg].begin(), segments_[reg].end(),
+                         [=](const ptx::LiveSegment& segment) {
+                           return segment.first <= first && segment.last > first;
+                         });
+    });
   }
   void enter_loads(const ptx::BasicBlock& block) {
     for (const uint32_t predecessor : block.predecessors)
       for (const auto& [reg, from] : awaited_[predecessor]) load(reg, from);
   }
-  /// Who awaits one awaits all of them: a strand knows when the last one arrives.
+  /// Who awaits a scoreboard awaits all loads that it counts.
   void forget_loads(uint8_t awaited) {
     for (const uint32_t reg : loads_) loaded_[reg] = static_cast<uint8_t>(loaded_[reg] & ~awaited);
     loads_.erase(std::remove_if(loads_.begin(), loads_.end(),
@@ -868,8 +906,11 @@ class Scheduler {
   uint32_t entry_wait_ = 0;
   std::vector<Ready> ready_;             ///< by register
   std::vector<uint32_t> set_;            ///< registers that are set in `ready_`
-  std::vector<uint8_t> loaded_;          ///< by register: kAwaits* of what it was loaded from
+  std::vector<uint8_t> loaded_;          ///< by register: scoreboards (bits) that count its load
   std::vector<uint32_t> loads_;          ///< registers that are set there
+  std::vector<uint8_t> scoreboards_;     ///< by instruction
+  uint8_t last_scoreboard_ = 0;          ///< that was chosen
+  std::array<uint8_t, 3> last_of_kind_{kNoScoreboard, kNoScoreboard, kNoScoreboard};
   std::vector<std::vector<Late>> late_;  ///< behind each block
   std::vector<std::vector<std::pair<uint32_t, uint8_t>>> awaited_;  ///< likewise
 };

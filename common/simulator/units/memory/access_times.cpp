@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/memory/sm_memory.hpp"
 #include "common/simulator/units/units.hpp"
 
@@ -49,6 +50,12 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
     passes = std::max(passes, uint32_t{++depth[group]});
   }
   return passes;
+}
+
+/// What the instruction at hand loads is there at `at`.
+void value_arrives(Strand& strand, LoadedFrom from, Cycle at) {
+  const Instruction& instruction = strand.cluster->kernel().code()[strand.pc];
+  strand.value_arrives(from, instruction.scoreboard, at);
 }
 
 /// The CTA in whose shared memory a place lies: mostly the own one.
@@ -218,12 +225,12 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
           pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::read);
       const Cycle latency =
           &cta == strand.cta ? times.shared_load_latency : times.remote_load_latency;
-      strand.value_arrives(kAwaitsShared, through - 1 + latency);
+      value_arrives(strand, LoadedFrom::shared_memory, through - 1 + latency);
       return;
     }
     case Place::global:
     case Place::global_l2:
-      strand.value_arrives(kAwaitsGlobal, fetch(strand, place, lanes));
+      value_arrives(strand, LoadedFrom::device_memory, fetch(strand, place, lanes));
       return;
     case Place::thread_own:
       return;
@@ -257,7 +264,7 @@ void load_matrix(Strand& strand, const LanePlaces& rows) {
   const uint32_t passes = bank_passes(rows, strand.cta->shared.data());
   const Cycle through = pass_shared(strand, units_of(strand).sm_memory, passes, rows, Access::read);
   const Cycle arrives = through - 1 + times.shared_load_latency + times.matrix_load_extra;
-  strand.value_arrives(kAwaitsShared, arrives);
+  value_arrives(strand, LoadedFrom::shared_memory, arrives);
 }
 
 void store_matrix(Strand& strand, const LanePlaces& rows) {
@@ -274,7 +281,7 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
         pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::write);
     const Cycle latency =
         &cta == strand.cta ? times.shared_atomic_latency : times.remote_load_latency;
-    if (has_result) strand.value_arrives(kAwaitsShared, through - 1 + latency);
+    if (has_result) value_arrives(strand, LoadedFrom::shared_memory, through - 1 + latency);
     return;
   }
   SmMemory& memory = units_of(strand).sm_memory;
@@ -286,7 +293,8 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
   const Cycle begin = memory.to_l2.take(through - 1, busy);
   wait_for_queue(strand, begin, &WarpTimes::global_queue_stalls);
   if (has_result)
-    strand.value_arrives(kAwaitsGlobal, begin + busy - 1 + times.global_atomic_latency + extra);
+    value_arrives(strand, LoadedFrom::device_memory,
+                  begin + busy - 1 + times.global_atomic_latency + extra);
 }
 
 Cycle copy(Strand& strand, Place place, const LanePlaces& sources, const LanePlaces& destinations) {

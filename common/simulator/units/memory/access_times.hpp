@@ -33,7 +33,7 @@ enum class Place : uint8_t {
   thread_own,  ///< constants, parameters, local memory: in the nearest cache
 };
 
-/// A load: notes when its values arrive (Strand::shared_arrives, global_arrives).
+/// A load: notes when its values arrive (Strand::arrives).
 void load(Strand& strand, Place place, const LanePlaces& lanes);
 /// A store; nobody waits for it.
 void store(Strand& strand, Place place, const LanePlaces& lanes);

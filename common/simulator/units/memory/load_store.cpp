@@ -218,6 +218,10 @@ access_times::LanePlaces places_of(const LanePointers& pointers, LaneMask active
           .own = pointers.own};
 }
 
+void note_plain_arrival(Strand& strand, LoadedFrom from, Cycle latency) {
+  strand.value_arrives(from, plain_scoreboard(from), strand.time + latency);
+}
+
 /// Notes when the values of a load that is issued now arrive. Parameters, constants and the
 /// thread's own memory are taken to be in the nearest cache.
 void note_arrival(Strand& strand, AddressSpace space, LaneMask active, const AccessDetail& detail,
@@ -225,9 +229,9 @@ void note_arrival(Strand& strand, AddressSpace space, LaneMask active, const Acc
   if (strand.cluster->times() != nullptr)
     access_times::load(strand, place_of(space, detail), places_of(from, active, detail));
   else if (space == AddressSpace::shared_cta || space == AddressSpace::shared_cluster)
-    strand.shared_arrives = std::max(strand.shared_arrives, strand.time + costs::kSharedLoad);
+    note_plain_arrival(strand, LoadedFrom::shared_memory, costs::kSharedLoad);
   else if (space == AddressSpace::global || space == AddressSpace::generic)
-    strand.global_arrives = std::max(strand.global_arrives, strand.time + costs::kGlobalLoad);
+    note_plain_arrival(strand, LoadedFrom::device_memory, costs::kGlobalLoad);
 }
 
 /// Element `element` of each lane into registers as wide as it.

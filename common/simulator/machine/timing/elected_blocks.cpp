@@ -1,0 +1,134 @@
+#include "common/simulator/machine/timing/elected_blocks.hpp"
+
+#include <string_view>
+
+#include "common/simulator/ptx/register_usage.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// What a value says of its lane.
+enum class Says : uint8_t {
+  nothing,
+  elected_if_set,    ///< where it is true (or 1), the lane is the elected one
+  elected_if_clear,  ///< where it is false (or 0)
+};
+
+Says opposite(Says says) {
+  switch (says) {
+    case Says::elected_if_set:
+      return Says::elected_if_clear;
+    case Says::elected_if_clear:
+      return Says::elected_if_set;
+    case Says::nothing:
+      break;
+  }
+  return Says::nothing;
+}
+
+class Elections {
+ public:
+  Elections(const ptx::Function& function, const ptx::FlowGraph& graph)
+      : function_(function), graph_(graph), says_(function.registers.size(), Says::nothing) {
+    find_values();
+  }
+
+  /// A block is taken to be elected until a way is found on which it is not.
+  std::vector<uint8_t> run() {
+    std::vector<uint8_t> elected(graph_.blocks.size(), 1);
+    if (elected.empty()) return elected;
+    elected[0] = 0;
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (uint32_t b = 1; b < graph_.blocks.size(); ++b) {
+        if (elected[b] == 0) continue;
+        const std::vector<uint32_t>& before = graph_.blocks[b].predecessors;
+        bool is_elected = !before.empty();
+        for (const uint32_t predecessor : before)
+          is_elected = is_elected && (elected[predecessor] != 0 || elects(predecessor, b));
+        if (is_elected) continue;
+        elected[b] = 0;
+        has_changed = true;
+      }
+    }
+    return elected;
+  }
+
+ private:
+  /// In the order of the text: a value's source stands before it, where each has one.
+  void find_values() {
+    std::vector<uint32_t> writes(function_.registers.size(), 0);
+    for (const ptx::Instruction& instruction : function_.instructions)
+      ptx::visit_written_registers(instruction, [&](uint32_t reg) { ++writes[reg]; });
+    for (const ptx::Instruction& instruction : function_.instructions) {
+      if (instruction.has_guard) continue;
+      const Says says = said_by(instruction);
+      if (says == Says::nothing) continue;
+      ptx::visit_written_registers(instruction, [&](uint32_t reg) {
+        const bool is_lane_number = instruction.opcode == "elect.sync" &&
+                                    function_.registers[reg].type != ptx::Type::pred;
+        if (writes[reg] == 1 && !is_lane_number) says_[reg] = says;
+      });
+    }
+  }
+
+  [[nodiscard]] Says of(const ptx::Operand& operand) const {
+    if (operand.kind != ptx::Operand::Kind::reg) return Says::nothing;
+    return operand.negated ? opposite(says_[operand.reg]) : says_[operand.reg];
+  }
+
+  [[nodiscard]] static bool is_constant(const ptx::Operand& operand, uint64_t value) {
+    return operand.kind == ptx::Operand::Kind::integer && operand.value == value;
+  }
+
+  [[nodiscard]] Says said_by(const ptx::Instruction& instruction) const {
+    const std::string_view opcode = instruction.opcode;
+    const std::vector<ptx::Operand>& operands = instruction.operands;
+    if (opcode == "elect.sync") return Says::elected_if_set;
+    if (operands.size() == 2 && opcode == "not.pred") return opposite(of(operands[1]));
+    if (operands.size() == 2 && opcode == "mov.pred") return of(operands[1]);
+    if (operands.size() == 4 && opcode.starts_with("selp.") && opcode.ends_with("32")) {
+      if (is_constant(operands[1], 1) && is_constant(operands[2], 0)) return of(operands[3]);
+      if (is_constant(operands[1], 0) && is_constant(operands[2], 1))
+        return opposite(of(operands[3]));
+    }
+    if (operands.size() == 3 && is_constant(operands[2], 0)) {
+      if (opcode.starts_with("setp.ne.")) return of(operands[1]);
+      if (opcode.starts_with("setp.eq.")) return opposite(of(operands[1]));
+    }
+    if (operands.size() == 3 && opcode == "and.pred")
+      for (size_t k = 1; k <= 2; ++k)
+        if (of(operands[k]) == Says::elected_if_set) return Says::elected_if_set;
+    if (operands.size() == 3 && opcode == "or.pred")
+      for (size_t k = 1; k <= 2; ++k)
+        if (of(operands[k]) == Says::elected_if_clear) return Says::elected_if_clear;
+    return Says::nothing;
+  }
+
+  /// Whether only an elected lane goes from `from` to `to`.
+  [[nodiscard]] bool elects(uint32_t from, uint32_t to) const {
+    const ptx::Instruction& last = function_.instructions[graph_.blocks[from].last - 1];
+    if (!last.has_guard || !last.opcode.starts_with("bra") || last.operands.size() != 1 ||
+        last.operands[0].kind != ptx::Operand::Kind::label)
+      return false;
+    const uint64_t target = last.operands[0].value;
+    if (target >= graph_.block_of.size()) return false;
+    const bool is_target = graph_.block_of[target] == to;
+    const bool is_next = from + 1 == to;
+    if (is_target == is_next) return false;
+    const bool is_set = is_target != last.guard_negated;
+    return says_[last.guard] == (is_set ? Says::elected_if_set : Says::elected_if_clear);
+  }
+
+  const ptx::Function& function_;
+  const ptx::FlowGraph& graph_;
+  std::vector<Says> says_;  ///< by register
+};
+
+}  // namespace
+
+std::vector<uint8_t> elected_blocks(const ptx::Function& function, const ptx::FlowGraph& graph) {
+  return Elections(function, graph).run();
+}
+
+}  // namespace bw::sim
