@@ -53,9 +53,6 @@ void add(Results& results, const char* name, double instructions_per_step) {
 
 void measure_issue(Results& results) {
   add<FusedMultiplyAdd>(results, "fma", 1);
-  add<FusedMultiplyAddOfThree>(results, "fma_of_three", 1);
-  add<FusedMultiplyAddPair>(results, "fma_8_chains", 2);
-  add<FloatAdd>(results, "add_float", 1);
   add<MatrixMultiplyAdd>(results, "mma_16x8x16_half", 1);
   add<IntegerMultiplyAdd>(results, "mad", 1);
   add<AddAndXor>(results, "add_and_xor", 2);

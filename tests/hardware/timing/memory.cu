@@ -52,8 +52,8 @@ constexpr uint32_t kRowBytes = 512;    // a warp's: 16 of each lane
 constexpr uint32_t kRowsTogether = 8;  // that are waited for together
 constexpr uint32_t kRounds = 32;
 
-/// One warp a CTA: eight rows of 512 bytes, `pitch_bytes` from one to the next, and none of the next
-/// eight before these are there. CTA c begins at byte 512 c.
+/// One warp a CTA: eight rows of 512 bytes, `pitch_bytes` from one to the next, and none of the
+/// next eight before these are there. CTA c begins at byte 512 c.
 __global__ void read_rows(Span* spans, const uint8_t* source, uint64_t pitch_bytes, int passes,
                           uint32_t* sink) {
   uint32_t sum = 0;

@@ -18,36 +18,6 @@ struct FusedMultiplyAdd {
   __device__ uint32_t result() const { return __float_as_uint(x); }
 };
 
-/// Three registers, of which two lie in one bank.
-struct FusedMultiplyAddOfThree {
-  float x;
-  float a, b;
-  __device__ explicit FusedMultiplyAddOfThree(uint32_t seed)
-      : x(static_cast<float>(seed + threadIdx.x)), a(x + 1), b(x + 2) {}
-  __device__ void step() { asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(x) : "f"(a), "f"(b)); }
-  __device__ uint32_t result() const { return __float_as_uint(x); }
-};
-
-/// Two independent chains.
-struct FusedMultiplyAddPair {
-  FusedMultiplyAdd first, second;
-  __device__ explicit FusedMultiplyAddPair(uint32_t seed) : first(seed), second(seed + 5) {}
-  __device__ void step() {
-    first.step();
-    second.step();
-  }
-  __device__ uint32_t result() const { return first.result() ^ second.result(); }
-};
-
-struct FloatAdd {
-  float x;
-  float a;
-  __device__ explicit FloatAdd(uint32_t seed)
-      : x(static_cast<float>(seed + threadIdx.x)), a(x + 1) {}
-  __device__ void step() { asm volatile("add.rn.f32 %0, %0, %1;" : "+f"(x) : "f"(a)); }
-  __device__ uint32_t result() const { return __float_as_uint(x); }
-};
-
 /// D = A B + D, 16 by 8 by 16 of f16 with sums in f32: a chain through D.
 struct MatrixMultiplyAdd {
   float d[4];

@@ -368,9 +368,8 @@ void measure_pipeline(Results& results) {
   add_rounds("proxy_fence", "warps=4",
              least_cycles(1, 4, [](Span* s) { proxy_fences<<<1, 128>>>(s); }));
   add_rounds("cta_fence", "", least_cycles(1, 1, [](Span* s) { cta_fences<<<1, 32>>>(s); }));
-  add_rounds("load_and_proxy_fence", "", least_cycles(1, 1, [&](Span* s) {
-               loads_and_proxy_fences<<<1, 32>>>(s, none);
-             }));
+  add_rounds("load_and_proxy_fence", "",
+             least_cycles(1, 1, [&](Span* s) { loads_and_proxy_fences<<<1, 32>>>(s, none); }));
   add_rounds("arrive_twice", "all lanes",
              least_cycles(1, 1, [](Span* s) { pairs_of_arrivals<<<1, 32>>>(s); }));
   add_rounds("arrive_twice", "lane 0",
@@ -403,9 +402,8 @@ void measure_pipeline(Results& results) {
   source.fill_bytes(0);
   const auto add_tile = [&](auto kernel, const char* name, const char* parameter) {
     allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kTileBytes);
-    add(name, parameter, "cycles", least_cycles(1, 1, [&](Span* s) {
-          kernel<<<1, 32, kTileBytes>>>(s, source.data());
-        }));
+    add(name, parameter, "cycles",
+        least_cycles(1, 1, [&](Span* s) { kernel<<<1, 32, kTileBytes>>>(s, source.data()); }));
   };
   add_tile(tile_copies<Asks::lanes, false>, "ask_for_32_rows", "lanes");
   add_tile(tile_copies<Asks::one_thread, false>, "ask_for_32_rows", "one thread");
@@ -458,9 +456,8 @@ void measure_pipeline(Results& results) {
   add("copies_beside_loads", "", "bytes/cycle",
       1.0 * kManyCopies * kTileBytes /
           beside(loads_beside_copies<Reads::throughput>, kManyCopies, kConsumerWarps));
-  add_rounds("async_store_ping_pong_ctas", "", least_cycles(2, 1, [](Span* s) {
-               launch_clusters(async_stores, 2, 2, 1, 0, s);
-             }));
+  add_rounds("async_store_ping_pong_ctas", "",
+             least_cycles(2, 1, [](Span* s) { launch_clusters(async_stores, 2, 2, 1, 0, s); }));
   add("move_registers", "", "cycles",
       least_cycles(1, 12, [](Span* s) { move_registers<<<1, 384>>>(s); }));
 }

@@ -7,30 +7,30 @@ namespace bw::sim {
 PipeTimes pipe_times(const TimingTable& times, Pipe pipe) {
   switch (pipe) {
     case Pipe::none:
-      return {0, 0};
+      return {0, 0, 0};
     case Pipe::alu:
     case Pipe::add:
-      return {times.alu_latency, times.alu_interval};
+      return {times.alu_latency, times.alu_interval, times.alu_interval};
     case Pipe::fma:
-      return {times.fma_latency, times.fma_interval};
+      return {times.fma_latency, times.fma_interval, times.fma_interval};
     case Pipe::multiply:
-      return {times.multiply_latency, times.multiply_interval};
+      return {times.multiply_latency, times.multiply_interval, times.multiply_interval};
     case Pipe::half:
-      return {times.half_latency, times.half_interval};
+      return {times.half_latency, times.half_interval, times.half_interval};
     case Pipe::wide:
-      return {times.wide_latency, times.wide_interval};
+      return {times.wide_latency, times.wide_interval, times.wide_interval};
     case Pipe::special:
-      return {times.special_latency, times.special_interval};
+      return {times.special_latency, times.special_interval, times.special_interval};
     case Pipe::exchange:
-      return {times.exchange_latency, times.load_store_interval};
+      return {times.exchange_latency, times.load_store_interval, times.load_store_interval};
     case Pipe::load_store:
-      return {1, times.load_store_interval};
+      return {1, times.load_store_interval, times.load_store_interval};
     case Pipe::tensor:
-      return {times.mma_latency, times.mma_interval};
+      return {times.mma_latency, times.mma_interval, times.mma_busy};
     case Pipe::system:
-      return {times.special_register_latency, 1};
+      return {times.special_register_latency, 1, 1};
     case Pipe::branch:
-      return {1, 1};
+      return {1, 1, 1};
   }
   return {};
 }

@@ -66,7 +66,7 @@ class Elections {
       if (says == Says::nothing) continue;
       ptx::visit_written_registers(instruction, [&](uint32_t reg) {
         const bool is_lane_number = instruction.opcode == "elect.sync" &&
-                                    function_.registers[reg].type != ptx::Type::pred;
+                                    function_.registers[reg].type != ptx::ScalarType::pred;
         if (writes[reg] == 1 && !is_lane_number) says_[reg] = says;
       });
     }

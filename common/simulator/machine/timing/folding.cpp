@@ -76,7 +76,8 @@ class Folding {
         forms_(instructions_.size()),
         writer_(function.registers.size(), kNowhere),
         writes_(function.registers.size(), 0),
-        reads_(function.registers.size(), 0) {
+        reads_(function.registers.size(), 0),
+        has_three_(instructions_.size(), false) {
     for (uint32_t i = 0; i < instructions_.size(); ++i) {
       forms_[i] = form_of(instructions_[i].opcode);
       ptx::visit_written_registers(instructions_[i], [&](uint32_t reg) {
@@ -113,6 +114,17 @@ class Folding {
     return kNowhere;
   }
 
+  /// IADD3 and LOP3 have three operands: a source that is one already stays.
+  [[nodiscard]] uint32_t source_of_two(const ptx::Instruction& user, Form form) const {
+    for (size_t k = 1; k < user.operands.size(); ++k) {
+      const uint32_t source = only_source(user.operands[k]);
+      if (source != kNowhere && costs_[source].instructions != 0 && forms_[source] == form &&
+          !has_three_[source])
+        return source;
+    }
+    return kNowhere;
+  }
+
   bool take(uint32_t source) {
     if (source == kNowhere) return false;
     costs_[source] = kNoCost;
@@ -142,10 +154,10 @@ class Folding {
         if (take(source_of(user, {Form::product_32})))
           costs_[i] = {.pipe = Pipe::multiply};
         else if (!take(constant_shift(user, Form::shift_32)))
-          take(source_of(user, {Form::add_32}));
+          has_three_[i] = take(source_of_two(user, Form::add_32));
         return;
       case Form::logic_32:
-        take(source_of(user, {Form::logic_32}));
+        has_three_[i] = take(source_of_two(user, Form::logic_32));
         return;
       case Form::logic_predicate:
         costs_[i] = kNoCost;
@@ -182,6 +194,7 @@ class Folding {
   std::vector<Cost>& costs_;
   std::vector<Form> forms_;
   std::vector<uint32_t> writer_, writes_, reads_;
+  std::vector<bool> has_three_;  ///< instructions that have taken another one
 };
 
 }  // namespace

@@ -17,8 +17,10 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/timing/code_motion.hpp"
 #include "common/simulator/machine/timing/cost.hpp"
+#include "common/simulator/machine/timing/elected_blocks.hpp"
 #include "common/simulator/machine/timing/folding.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/ptx/control_flow.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 #include "common/simulator/ptx/liveness.hpp"
 #include "common/simulator/ptx/pending_reads.hpp"
@@ -38,6 +40,8 @@ constexpr uint32_t kFullOccupancyRegisters = 32;
 /// Where what lives across blocks leaves fewer than these, it takes as many more than the order of
 /// the text needs.
 constexpr uint32_t kSpareRegisters = 8;
+/// The stack's, which ptxas keeps always.
+constexpr uint32_t kStackRegisters = 1;
 
 /// What the opcode alone says, found once for each opcode of a function.
 struct OpcodeFacts {
@@ -51,6 +55,9 @@ struct Node {
   Motion motion;
   uint32_t latency = 0;   ///< until its result can be used; of loads: as ptxas would plan for
   uint32_t interval = 0;  ///< how long it keeps its pipe
+  uint32_t busy = 0;      ///< how long other warps cannot have it
+  uint32_t prepare = 0;   ///< of a copy: what its operands take on their way to the engine
+  uint32_t hold = 0;      ///< of a copy: what the warp waits behind it
   /// Its registers, in Scheduler::registers_: what it reads, then what it writes. Under a guard it
   /// also reads what it writes: some lanes keep the old value.
   uint32_t reads = 0, writes = 0, end = 0;
@@ -81,6 +88,7 @@ class Scheduler {
   std::vector<IssueTimes> run() {
     const size_t count = function_.instructions.size();
     find_costs();
+    find_copies();
     find_block_ends();
     find_pressure();
     order_.resize(count);
@@ -138,9 +146,34 @@ class Scheduler {
       node.cost = costs[i];
       const PipeTimes& pipe = pipes_[static_cast<size_t>(node.cost.pipe)];
       node.interval = pipe.interval * node.cost.on_pipe;
+      node.busy = pipe.busy * node.cost.on_pipe;
       if (node.cost.instructions != 0)
         node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
     }
+  }
+
+  /// The copy engine's operands stand in registers that a whole warp computes with. Of a lane that
+  /// elect.sync has chosen ptxas knows that it is alone; any other code might be executed by
+  /// several lanes, which a loop serves one after the other.
+  void find_copies() {
+    const std::vector<ptx::Instruction>& instructions = function_.instructions;
+    std::vector<uint8_t> elected;
+    for (const ptx::BasicBlock& block : graph_.blocks)
+      for (uint32_t i = block.first; i < block.last; ++i) {
+        if (!is_copy(instructions[i].opcode)) continue;
+        if (elected.empty()) elected = elected_blocks(function_, graph_);
+        const Cycle takes = elected[graph_.block_of[i]] != 0 ? times_.tma_elected_cycles
+                                                             : times_.tma_prepare_cycles;
+        nodes_[i].prepare = static_cast<uint32_t>(times_.tma_operand_cycles);
+        nodes_[i].hold = static_cast<uint32_t>(takes - times_.tma_operand_cycles);
+      }
+  }
+  [[nodiscard]] static bool is_copy(std::string_view opcode) {
+    if (!opcode.starts_with("cp.async.bulk") && !opcode.starts_with("cp.reduce.async.bulk"))
+      return false;
+    for (const std::string_view other : {".commit_group", ".wait_group"})
+      if (opcode.find(other) != std::string_view::npos) return false;
+    return true;
   }
 
   /// Who reads what a tcgen05.ld may still write breaks a rule: the report names the first of them
@@ -231,26 +264,53 @@ class Scheduler {
                           : *std::max_element(pressure_.begin(), pressure_.end()) + kSpareRegisters;
   }
 
-  /// Registers whose values differ between the threads of a warp. The others come from the constant
-  /// bank or lie in uniform registers, of which there are enough.
+  /// Registers whose values differ between the threads of a warp, or that are computed where not
+  /// all of them come together. The others come from the constant bank or lie in uniform registers,
+  /// of which there are enough.
   [[nodiscard]] std::vector<uint8_t> varying_registers() const {
     std::vector<uint8_t> varies(pseudo_registers_end(), 0);
+    std::vector<uint8_t> diverges(graph_.blocks.size(), 0);
+    const std::vector<uint32_t> meeting = ptx::reconvergence_points(function_);
     for (bool has_changed = true; has_changed;) {
       has_changed = false;
-      for (size_t i = 0; i < nodes_.size(); ++i) {
-        const Node& node = nodes_[i];
-        const std::span<const uint32_t> reads = read_by(node);
-        if (!gives_each_its_own(function_.instructions[i], node) &&
-            std::none_of(reads.begin(), reads.end(),
-                         [&](uint32_t reg) { return varies[reg] != 0; }))
-          continue;
-        for (const uint32_t reg : written_by(node)) {
-          has_changed |= varies[reg] == 0;
-          varies[reg] = 1;
+      for (uint32_t b = 0; b < graph_.blocks.size(); ++b)
+        for (uint32_t i = graph_.blocks[b].first; i < graph_.blocks[b].last; ++i) {
+          const Node& node = nodes_[i];
+          const ptx::Instruction& instruction = function_.instructions[i];
+          const std::span<const uint32_t> reads = read_by(node);
+          const bool reads_varying = std::any_of(reads.begin(), reads.end(),
+                                                 [&](uint32_t reg) { return varies[reg] != 0; });
+          if (reads_varying && ptx::transfer_of(instruction.opcode) == ptx::Transfer::branch)
+            has_changed |= diverge(b, meeting[i], diverges);
+          if (!reads_varying && !gives_each_its_own(instruction, node) &&
+              (diverges[b] == 0 || node.cost.instructions == 0))
+            continue;
+          for (const uint32_t reg : written_by(node)) {
+            has_changed |= varies[reg] == 0;
+            varies[reg] = 1;
+          }
         }
-      }
     }
     return varies;
+  }
+
+  /// Marks the blocks between a branch at the end of block `from`, which lanes take differently,
+  /// and the instruction where they meet again; whether one is new.
+  bool diverge(uint32_t from, uint32_t meeting, std::vector<uint8_t>& diverges) const {
+    bool is_new = false;
+    std::vector<uint32_t> open = graph_.blocks[from].successors;
+    std::vector<uint8_t> seen(graph_.blocks.size(), 0);
+    while (!open.empty()) {
+      const uint32_t block = open.back();
+      open.pop_back();
+      if (seen[block] != 0 || graph_.blocks[block].first == meeting) continue;
+      seen[block] = 1;
+      is_new |= diverges[block] == 0;
+      diverges[block] = 1;
+      const std::vector<uint32_t>& next = graph_.blocks[block].successors;
+      open.insert(open.end(), next.begin(), next.end());
+    }
+    return is_new;
   }
 
   /// Whether the threads of a warp get different values from the same operands.
@@ -519,6 +579,28 @@ class Scheduler {
     }
   }
 
+  /// By node, of the first load in the text that needs it: the registers of this and all loads
+  /// before it; 0 where none does.
+  template <class RegistersOf>
+  void find_load_registers(uint32_t first, uint32_t count, const RegistersOf& registers_of) {
+    load_registers_.assign(count, 0);
+    uint32_t sum = 0;
+    for (uint32_t n = 0; n < count; ++n)
+      if (nodes_[first + n].motion.loads_from != LoadedFrom::nothing)
+        load_registers_[n] = sum += registers_of(n);
+    for (uint32_t n = count; n-- > 0;) {
+      if (nodes_[first + n].motion.loads_from != LoadedFrom::nothing) continue;
+      uint32_t least = 0;
+      bool is_only_for_loads = edge_begin_[n] != edge_begin_[n + 1];
+      for (uint32_t e = edge_begin_[n]; e < edge_begin_[n + 1]; ++e) {
+        const uint32_t needed = load_registers_[sorted_edges_[e].to];
+        is_only_for_loads = is_only_for_loads && needed != 0;
+        least = least == 0 ? needed : std::min(least, needed);
+      }
+      if (is_only_for_loads) load_registers_[n] = least;
+    }
+  }
+
   using Candidate = std::pair<uint32_t, uint32_t>;  // key, node
 
   void list_schedule(uint32_t first, uint32_t count) {
@@ -530,9 +612,10 @@ class Scheduler {
     const auto offer = [&](uint32_t n) { later.push({earliest_[n], n}); };
     uint32_t place = first;
     uint32_t time = 0;
-    // Registers that loads have been issued for and that are not used yet.
-    uint32_t loaded = 0;
-    const uint32_t others = std::min(pressure_[first], pressure_[first + count]);
+    // Registers of loads: of those that have been issued and are not used yet, and of all that have
+    // been issued.
+    uint32_t loaded = 0, issued = 0;
+    const uint32_t others = std::min(pressure_[first], pressure_[first + count]) + kStackRegisters;
     const uint32_t most_loaded =
         std::max(kSpareRegisters, register_limit_ - std::min(register_limit_, others));
     size_t next_use = 0, next_write = 0;
@@ -551,6 +634,7 @@ class Scheduler {
           sum += values_[value_writes_[w].value].weight;
       return sum;
     };
+    find_load_registers(first, count, registers_of);
     const auto count_registers = [&](uint32_t n) {
       for (uint32_t u = use_begin_[n]; u < use_begin_[n + 1]; ++u) {
         Value& value = values_[value_uses_[u].value];
@@ -558,12 +642,14 @@ class Scheduler {
       }
       if (nodes_[first + n].motion.loads_from == LoadedFrom::nothing) return;
       loaded += registers_of(n);
+      issued += registers_of(n);
       for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
         values_[value_writes_[w].value].is_loaded = values_[value_writes_[w].value].readers != 0;
     };
+    // A load, and what computes its address alone, waits until it and all before it have registers.
     const auto is_too_much = [&](uint32_t n) {
-      return nodes_[first + n].motion.loads_from != LoadedFrom::nothing && loaded != 0 &&
-             loaded + registers_of(n) > most_loaded;
+      return load_registers_[n] != 0 && load_registers_[n] > issued && issued != 0 &&
+             loaded + load_registers_[n] - issued > most_loaded;
     };
     held_.clear();
     std::vector<uint32_t>& freed = scratch_;
@@ -606,7 +692,7 @@ class Scheduler {
         later.pop();
         ready[unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
       }
-      // Loads that were held back come again when registers are free.
+      // What was held back comes again when registers are free.
       std::erase_if(held_, [&](uint32_t n) {
         if (is_too_much(n)) return false;
         ready[unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
@@ -724,11 +810,11 @@ class Scheduler {
         const size_t unit = pipe != kAdd                          ? pipe
                             : free_at[kAlu] <= free_at[kMultiply] ? kAlu
                                                                   : kMultiply;
-        at = std::max({time, operands.at, free_at[unit]});
+        at = std::max({time, operands.at, free_at[unit]}) + node.prepare;
         free_at[unit] = at + node.interval;
-        busy[static_cast<size_t>(node.cost.pipe)] += node.interval;
+        busy[static_cast<size_t>(node.cost.pipe)] += node.busy;
         slots += node.cost.instructions;
-        time = at + node.cost.instructions;
+        time = at + node.cost.instructions + node.hold;
         operands.pipe = node.cost.pipe;
       }
       if (previous != kNone)
@@ -898,20 +984,21 @@ class Scheduler {
   std::vector<Value> values_;
   std::vector<ValueUse> value_uses_, value_writes_;
   std::vector<uint32_t> use_begin_, write_begin_;  ///< by node, in those
-  std::vector<uint32_t> held_;                     ///< loads that wait for registers
+  std::vector<uint32_t> load_registers_;           ///< by node, see find_load_registers
+  std::vector<uint32_t> held_;                     ///< nodes that wait for registers
   std::vector<uint32_t> last_write_, first_read_;  ///< by register
   // Of the block at hand.
   std::vector<IssueTimes> result_;
   uint32_t stamp_ = 0;
   uint32_t entry_wait_ = 0;
-  std::vector<Ready> ready_;             ///< by register
-  std::vector<uint32_t> set_;            ///< registers that are set in `ready_`
-  std::vector<uint8_t> loaded_;          ///< by register: scoreboards (bits) that count its load
-  std::vector<uint32_t> loads_;          ///< registers that are set there
-  std::vector<uint8_t> scoreboards_;     ///< by instruction
-  uint8_t last_scoreboard_ = 0;          ///< that was chosen
+  std::vector<Ready> ready_;          ///< by register
+  std::vector<uint32_t> set_;         ///< registers that are set in `ready_`
+  std::vector<uint8_t> loaded_;       ///< by register: scoreboards (bits) that count its load
+  std::vector<uint32_t> loads_;       ///< registers that are set there
+  std::vector<uint8_t> scoreboards_;  ///< by instruction
+  uint8_t last_scoreboard_ = 0;       ///< that was chosen
   std::array<uint8_t, 3> last_of_kind_{kNoScoreboard, kNoScoreboard, kNoScoreboard};
-  std::vector<std::vector<Late>> late_;  ///< behind each block
+  std::vector<std::vector<Late>> late_;                             ///< behind each block
   std::vector<std::vector<std::pair<uint32_t, uint8_t>>> awaited_;  ///< likewise
 };
 

@@ -99,17 +99,14 @@ void describe_store(TmaStore& store, CopyUnit unit, CopyDirection direction, uin
                     uint32_t shared_bytes, std::vector<MemoryRange> destinations);
 
 /// Calls body(lane) for each active lane. The engine is given one copy after the other: each lane's
-/// is issued kTmaIssue cycles after the one before. With a timing model a copy that not the whole
-/// warp issues as one takes its time before: the engine's operands stand in registers that only a
-/// whole warp computes with, and are brought there lane by lane.
+/// is issued kTmaIssue cycles after the one before. With a timing model that takes as long as its
+/// operands are on their way; the first lane's time is part of the schedule.
 template <class Body>
 void issue_each_lane(Strand& strand, LaneMask active, Body&& body) {
   const TimingTable* const times = strand.cluster->times();
-  const bool is_whole = active == strand.warp->live && std::has_single_bit(active);
-  const Cycle prepare = times != nullptr && !is_whole ? times->tma_prepare_cycles : 0;
+  const Cycle next = times != nullptr ? times->tma_prepare_cycles : costs::kTmaIssue;
   for (const int lane : lanes_of(active)) {
-    strand.time += prepare;
-    if (times == nullptr && lane != lowest_lane(active)) strand.time += costs::kTmaIssue;
+    if (lane != lowest_lane(active)) strand.time += next;
     body(lane);
   }
 }

@@ -117,7 +117,8 @@ Cycle TmaEngine::modelled_store_latency(const TmaStore& store, Cycle now) {
   SmMemory& memory = units_of(cta_).sm_memory;
   const Cycle begin = memory.to_l2.take(stores_.take(now, busy), busy);
   const Cycle read = memory.pass(begin, ceil_div(store.bytes, kSharedPassBytes));
-  return std::max(begin + busy + times.tma_store_cycles + store.rows.extra, read) - now;
+  const Cycle moving = busy - times.tma_box_cycles;
+  return std::max(begin + moving + times.tma_store_cycles + store.rows.extra, read) - now;
 }
 
 void TmaEngine::load(TmaLoad load, Cycle now) {
