@@ -6,6 +6,8 @@ namespace bw::sim {
 namespace {
 
 constexpr size_t kMostContributions = 32;
+/// Of most barriers: room for them is made at once.
+constexpr size_t kUsualContributions = 8;
 
 void contribute(BarrierRecord& record, const MbarrierEvent& event, const Actor& actor) {
   Contribution* oldest = nullptr;
@@ -20,6 +22,7 @@ void contribute(BarrierRecord& record, const MbarrierEvent& event, const Actor& 
     if (oldest == nullptr || known.phase < oldest->phase) oldest = &known;
   }
   const Contribution added{event.operation, actor, event.phase, event.amount};
+  if (record.contributions.empty()) record.contributions.reserve(kUsualContributions);
   if (record.contributions.size() < kMostContributions)
     record.contributions.push_back(added);
   else

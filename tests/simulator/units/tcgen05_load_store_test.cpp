@@ -123,10 +123,12 @@ void check_shape(const Shape& shape, int repetitions, int warp, bool packed, int
     const int base = shape.name == "16x32bx2" && c.column >= kSplit ? kSplit : 0;
     return base + (c.column - base) * 2;
   };
-  {  // Load.
+  // The wait follows at once, or in another basic block: then the data wait for it.
+  for (const char* const between : {"", "  bra.uni WAIT;\nWAIT:\n"}) {
     const Result result =
         run(moved + "  tcgen05.ld.sync.aligned." + suffix + (packed ? ".pack::16b" : "") + ".b32 " +
-                registers(count) + ", [%v]" + split + ";\n  tcgen05.wait::ld.sync.aligned;\n",
+                registers(count) + ", [%v]" + split + ";\n" + between +
+                "  tcgen05.wait::ld.sync.aligned;\n",
             warp, columns, count);
     for (int r = 0; r < count; ++r)
       for (int t = 0; t < 32; ++t) {

@@ -10,6 +10,10 @@ constexpr uint32_t kChunkBytes = 16;
 constexpr uint32_t kPackedElements = 16;  // of a padded type in a chunk
 constexpr uint32_t kLineShift = 7;        // a line of all 32 banks is 128 bytes
 constexpr uint32_t kFullRowBytes = 128;
+/// Rows lie far apart in global memory, where the host's processor does not foresee them: one that
+/// comes so many rows later is asked for.
+constexpr uint64_t kRowsAhead = 8;
+constexpr uint64_t kHostLineBytes = 64;
 constexpr uint16_t kNanFill = 0x7ff7;  // "OOB-NaN", in each 16 bits of any type (seen on Hopper)
 
 /// Copies one row between `linear` and shared memory; `address` is where the row would start in
@@ -229,9 +233,9 @@ void TensorBox::for_each_row(Row&& row) const {
 
 bool TensorBox::lies_inside() const {
   if (pitch_bytes_ != row_bytes_) return false;
-  uint64_t bytes = 0;
-  for (const Range& row : global_rows()) bytes += row.size_bytes;
-  return bytes == transfer_bytes();
+  uint64_t rows = 0;
+  for_each_row([&](uint64_t, bool inside) { rows += inside; });
+  return rows * (valid_end_ - valid_begin_) == transfer_bytes();
 }
 
 std::optional<TensorBox::Range> TensorBox::global_range() const {
@@ -368,6 +372,9 @@ void TensorBox::load(const std::vector<std::byte*>& windows, uint32_t shared_off
   std::vector<std::byte> padded(pads ? shared_row_bytes_ : 0);
   uint32_t address = shared_offset;
   for_each_row([&](uint64_t global, bool inside) {
+    const uint64_t ahead = global + kRowsAhead * map_.stride_bytes[1];
+    for (uint64_t at = 0; at < row_bytes_; at += kHostLineBytes)
+      __builtin_prefetch(reinterpret_cast<const void*>(ahead + at));
     std::byte* row = fill.data();
     if (inside && whole_rows) {
       row = reinterpret_cast<std::byte*>(global);  // only read

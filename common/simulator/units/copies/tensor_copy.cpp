@@ -280,8 +280,10 @@ void check_global(Strand& strand, const Instruction& instruction, int lane, cons
        .section = "Tensors"});
 }
 
-/// What of global memory the box touches: one range, or none where it lies outside of the tensor.
-std::vector<MemoryRange> global_ranges(const TensorBox& box) {
+/// What of global memory the box touches, for observers of copies: one range, or none where it lies
+/// outside of the tensor.
+std::vector<MemoryRange> global_ranges(const Strand& strand, const TensorBox& box) {
+  if (!strand.cluster->observed(EventKind::copy)) return {};
   const std::optional<TensorBox::Range> range = box.global_range();
   if (!range) return {};
   return {{AddressSpace::global, 0, range->address, range->size_bytes}};
@@ -325,7 +327,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
-    describe_load(load, CopyUnit::tensor, CopyDirection::load, global_ranges(*box), offset,
+    describe_load(load, CopyUnit::tensor, CopyDirection::load, global_ranges(strand, *box), offset,
                   box->shared_bytes());
     describe_box(load.description.get(), strand, *box, load.tensor_map,
                  &CopyDescription::source_rows);
@@ -368,7 +370,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     };
     describe_store(store, CopyUnit::tensor,
                    form.reduces ? CopyDirection::reduce : CopyDirection::store, source.offset_bytes,
-                   box->shared_bytes(), global_ranges(*box));
+                   box->shared_bytes(), global_ranges(strand, *box));
     describe_box(store.description.get(), strand, *box, store.tensor_map,
                  &CopyDescription::destination_rows);
     units_of(strand).tma.store(std::move(store), strand.time);

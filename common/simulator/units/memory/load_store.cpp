@@ -84,33 +84,41 @@ struct LanePointers {
   }
 };
 
+/// From the first to the last byte that the lanes access, all of which lie in one CTA's memory or
+/// one allocation.
+struct Span {
+  const std::byte* first = nullptr;
+  size_t bytes = 0;
+};
+
 /// Tells the contents of shared memory of a write, or asks them what a load reads of what nothing
-/// has written. All lanes' places lie in the memory of one CTA.
+/// has written.
 void check_contents(Strand& strand, const Instruction& instruction, LaneMask active, size_t bytes,
-                    Access access, LanePointers& out) {
-  const std::byte* const any = out.at(lowest_lane(active));
+                    Access access, const Span& span, LanePointers& out) {
   Cta* cta = strand.cta;
   const auto holds = [&](const Cta& candidate) {
-    return any >= candidate.shared.data() &&
-           any < candidate.shared.data() + candidate.shared.size();
+    return span.first >= candidate.shared.data() &&
+           span.first < candidate.shared.data() + candidate.shared.size();
   };
   for (uint32_t rank = 0; !holds(*cta) && rank < strand.cluster->size(); ++rank)
     cta = &strand.cluster->cta(rank);
   if (!cta->contents.is_tracked() || !holds(*cta)) return;
+  const auto offset = static_cast<uint32_t>(span.first - cta->shared.data());
   const auto offset_of = [&](int lane) {
     return static_cast<uint32_t>(out.at(lane) - cta->shared.data());
   };
-  const bool one_behind_the_other = out.base != nullptr && out.stride_bytes == bytes;
   if (access == Access::write) {
     const SharedContents::Writer writer = writer_at({strand, instruction, active});
-    if (one_behind_the_other) return cta->contents.write(offset_of(0), bytes * kWarpLanes, writer);
+    if (out.base != nullptr) return cta->contents.write(offset, span.bytes, writer);
     for (const int lane : lanes_of(active)) cta->contents.write(offset_of(lane), bytes, writer);
     return;
   }
-  if (one_behind_the_other && cta->contents.is_written(offset_of(0), bytes * kWarpLanes)) return;
+  // Mostly the lanes read a small piece of what was written as a whole.
+  constexpr size_t kSmallBytes = 8192;
+  if (span.bytes <= kSmallBytes && cta->contents.is_written(offset, span.bytes)) return;
   for (const int lane : lanes_of(active)) {
-    const uint32_t offset = offset_of(lane);
-    if (offset >= kReservedSharedBytes && !cta->contents.is_written(offset, bytes))
+    const uint32_t place = offset_of(lane);
+    if (place >= kReservedSharedBytes && !cta->contents.is_written(place, bytes))
       out.unwritten |= lane_bit(lane);
   }
   if (out.unwritten != 0) out.cta = cta;
@@ -161,8 +169,8 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
   const bool one_range =
       greatest - least < (1ull << kSharedRankShift) && (low_bits & (bytes - 1)) == 0;
   std::byte* first = nullptr;
+  const auto span = static_cast<size_t>(greatest - least) + bytes;
   if (one_range && space != AddressSpace::generic && space != AddressSpace::local) {
-    const auto span = static_cast<size_t>(greatest - least) + bytes;
     // Lanes may be far apart in different allocations; then only the lane-by-lane check is right.
     const bool global = space != AddressSpace::shared_cta && space != AddressSpace::shared_cluster;
     const Allocation* allocation = global ? strand.cluster->memory().find(least) : nullptr;
@@ -183,17 +191,19 @@ AddressSpace resolve_lanes(Strand& strand, const Instruction& instruction, LaneM
       out.stride_bytes = difference == 0 ? bytes : 0;
     }
   }
-  if (out.base == nullptr) {
-    for (const int lane : lanes_of(active)) {
-      const uint64_t address = addresses[static_cast<size_t>(lane)];
-      out.own[lane] = first != nullptr ? first + (address - least)
-                                       : resolve({strand, instruction, lane_bit(lane)},
-                                                 detail.space, address, bytes, bytes, access);
-    }
+  if (out.base == nullptr && first != nullptr) {
+    // Of the other lanes as well, whom nobody asks: so it is a vector loop.
+    const uint64_t origin = reinterpret_cast<uintptr_t>(first) - least;
+    for (size_t lane = 0; lane < kWarpLanes; ++lane)
+      out.own[lane] = reinterpret_cast<std::byte*>(origin + addresses[lane]);
+  } else if (out.base == nullptr) {
+    for (const int lane : lanes_of(active))
+      out.own[lane] = resolve({strand, instruction, lane_bit(lane)}, detail.space,
+                              addresses[static_cast<size_t>(lane)], bytes, bytes, access);
   }
   if (first != nullptr && space != AddressSpace::global && space != AddressSpace::constant &&
       space != AddressSpace::param)
-    check_contents(strand, instruction, active, bytes, access, out);
+    check_contents(strand, instruction, active, bytes, access, {first, span}, out);
   if (access == Access::write && (space == AddressSpace::global || space == AddressSpace::generic))
     check_maps(strand, instruction, active, bytes, addresses);
   tell_access(strand, instruction, active, detail.space, access, false, bytes, addresses);
@@ -262,10 +272,65 @@ void store_elements(const T* lanes, LaneMask active, const LanePointers& to, siz
   }
 }
 
+/// The elements of a vector as they lie in memory, lane by lane.
+template <class T, size_t count>
+using LaneVectors = T[kWarpLanes][count];
+
+/// All `count` elements of each lane into registers as wide as they: one piece of memory a lane.
+template <class T, size_t count>
+void load_vectors(const Strand& strand, const Operand* data, LaneMask active,
+                  const LanePointers& from) {
+  LaneVectors<T, count> vectors;
+  if (from.base != nullptr && from.stride_bytes == sizeof vectors[0]) {
+    std::memcpy(vectors, from.base, sizeof vectors);
+  } else {
+    for (const int lane : lanes_of(active))
+      std::memcpy(vectors[lane], from.at(lane), sizeof vectors[0]);
+  }
+  for (size_t element = 0; element < count; ++element) {
+    T* const lanes = strand.lanes<T>(data[element]);
+    for_lanes(active,
+              [&vectors, lanes, element](int lane) { lanes[lane] = vectors[lane][element]; });
+  }
+}
+
+/// The reverse; lanes of one address write in ascending order.
+template <class T, size_t count>
+void store_vectors(const Strand& strand, const Operand* data, LaneMask active,
+                   const LanePointers& to) {
+  LaneVectors<T, count> vectors;
+  for (size_t element = 0; element < count; ++element) {
+    const T* const lanes = strand.lanes<T>(data[element]);
+    for (size_t lane = 0; lane < kWarpLanes; ++lane) vectors[lane][element] = lanes[lane];
+  }
+  if (to.base != nullptr && to.stride_bytes == sizeof vectors[0]) {
+    std::memcpy(to.base, vectors, sizeof vectors);
+  } else {
+    for (const int lane : lanes_of(active))
+      std::memcpy(to.at(lane), vectors[lane], sizeof vectors[0]);
+  }
+}
+
+/// Whether an access is of `count` elements in registers as wide as they, `bytes` bytes.
+bool is_vector(const Instruction& instruction, const AccessDetail& detail, uint32_t count,
+               uint32_t bytes) {
+  const Operand* const data = instruction.operands + kData;
+  return detail.count == count && detail.element_bytes == bytes &&
+         std::all_of(data, data + count,
+                     [=](const Operand& operand) { return operand.bytes == bytes; });
+}
+
 void transfer_in(Strand& strand, const Instruction& instruction, LaneMask active,
                  const AccessDetail& detail, const LanePointers& from) {
+  const Operand* const data = instruction.operands + kData;
+  if (is_vector(instruction, detail, 4, sizeof(uint32_t)))
+    return load_vectors<uint32_t, 4>(strand, data, active, from);
+  if (is_vector(instruction, detail, 2, sizeof(uint32_t)))
+    return load_vectors<uint32_t, 2>(strand, data, active, from);
+  if (is_vector(instruction, detail, 2, sizeof(uint64_t)))
+    return load_vectors<uint64_t, 2>(strand, data, active, from);
   for (int element = 0; element < detail.count; ++element) {
-    const Operand& operand = instruction.operands[kData + element];
+    const Operand& operand = data[element];
     const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
     const bool as_wide = detail.element_bytes == operand.bytes;
     if (as_wide && operand.bytes == 4) {
@@ -356,20 +421,23 @@ Flow execute_uniform_load(Strand& strand, const Instruction& instruction, LaneMa
     tell_access(strand, instruction, active, detail.space, Access::read, false, bytes, addresses);
   }
   if (detail.space == AddressSpace::shared_cta) {
-    check_contents(strand, instruction, active, bytes, Access::read, all);
+    check_contents(strand, instruction, active, bytes, Access::read, {from, bytes}, all);
     if (all.unwritten != 0) return mark_unwritten(strand, instruction, detail, active, all);
   }
   return Flow::next;
 }
 
-void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
-                 const AccessDetail& detail) {
-  LanePointers to;
-  const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::write, to);
-  if (strand.cluster->times() != nullptr)
-    access_times::store(strand, place_of(space, detail), places_of(to, active, detail));
+void transfer_out(Strand& strand, const Instruction& instruction, LaneMask active,
+                  const AccessDetail& detail, const LanePointers& to) {
+  const Operand* const data = instruction.operands + kData;
+  if (is_vector(instruction, detail, 4, sizeof(uint32_t)))
+    return store_vectors<uint32_t, 4>(strand, data, active, to);
+  if (is_vector(instruction, detail, 2, sizeof(uint32_t)))
+    return store_vectors<uint32_t, 2>(strand, data, active, to);
+  if (is_vector(instruction, detail, 2, sizeof(uint64_t)))
+    return store_vectors<uint64_t, 2>(strand, data, active, to);
   for (int element = 0; element < detail.count; ++element) {
-    const Operand& operand = instruction.operands[kData + element];
+    const Operand& operand = data[element];
     const size_t offset = size_t{detail.element_bytes} * static_cast<size_t>(element);
     const bool as_wide = detail.element_bytes == operand.bytes;
     if (as_wide && operand.bytes == 4) {
@@ -383,6 +451,15 @@ void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active
         load_from_register(strand, operand, lane, to.at(lane) + offset, detail);
     }
   }
+}
+
+void store_lanes(Strand& strand, const Instruction& instruction, LaneMask active,
+                 const AccessDetail& detail) {
+  LanePointers to;
+  const AddressSpace space = resolve_lanes(strand, instruction, active, detail, Access::write, to);
+  if (strand.cluster->times() != nullptr)
+    access_times::store(strand, place_of(space, detail), places_of(to, active, detail));
+  transfer_out(strand, instruction, active, detail, to);
   strand.cluster->note_progress();
 }
 

@@ -12,8 +12,10 @@ namespace {
 class Sequential final : public Accumulation {
  public:
   void multiply(const RowTile& tile, const TileFormats&) const override {
-    multiply_row_block(tile.a, tile.b, tile.b_stride, tile.d, tile.d_stride, tile.n, tile.k,
-                       tile.accumulate);
+    multiply_row_blocks({&tile, 1});
+  }
+  void multiply_together(std::span<const RowTile> tiles, const TileFormats&) const override {
+    multiply_row_blocks(tiles);
   }
 };
 

@@ -138,11 +138,7 @@ Shapes shapes(uint32_t m, uint32_t n, const MmaForm& form) {
 /// Faults of one descriptor, each with its fields' place.
 class Check {
  public:
-  Check(uint32_t bits, const MmaForm& form)
-      : bits_(bits),
-        form_(form),
-        name_(std::string("the instruction descriptor of kind::") + kind_name(form.kind) +
-              " has ") {}
+  Check(uint32_t bits, const MmaForm& form) : bits_(bits), form_(form) {}
 
   [[nodiscard]] std::optional<Fault> run() const {
     if (auto problem = sparsity()) return problem;
@@ -154,9 +150,12 @@ class Check {
   }
 
  private:
+  [[nodiscard]] std::string name() const {
+    return std::string("the instruction descriptor of kind::") + kind_name(form_.kind) + " has ";
+  }
   [[nodiscard]] Fault fault(const std::string& what, std::string fix) const {
     return {.code = FaultCode::instruction_descriptor,
-            .what = name_ + what,
+            .what = name() + what,
             .rule = kRule,
             .fix = std::move(fix),
             .section = kSection};
@@ -262,15 +261,15 @@ class Check {
       if (major == Major::mn && narrow(format))
         return Fault{
             .code = FaultCode::matrix_layout,
-            .what = fmt::format("{}the transpose bit of {} set, whose elements have {} bits", name_,
-                                matrix, format == MmaFormat::e2m1 ? 4 : 6),
+            .what = fmt::format("{}the transpose bit of {} set, whose elements have {} bits",
+                                name(), matrix, format == MmaFormat::e2m1 ? 4 : 6),
             .rule = "only elements of 8, 16 and 32 bits can be transposed",
             .fix = "clear the transpose bit and lay the matrix out with K contiguous",
             .section = "Valid Combinations of Type-Size, Major-ness and Swizzling"};
     const uint32_t unit = form_.group == 1 ? 16 : 32;
     if (shape.b_major == Major::mn && container_bytes(shape.b_format) == 1 && shape.n % unit != 0)
       return Fault{.code = FaultCode::mma_shape,
-                   .what = fmt::format("{}N = {} with an 8-bit transposed B", name_, shape.n),
+                   .what = fmt::format("{}N = {} with an 8-bit transposed B", name(), shape.n),
                    .rule = "an 8-bit transposed B needs N in steps of 16 (cta_group::2: of 32)",
                    .fix = fmt::format("use an N that is a multiple of {}", unit),
                    .section = "Transpose and Negate operations"};
@@ -283,8 +282,8 @@ class Check {
     if (known.allowed) return std::nullopt;
     return Fault{
         .code = FaultCode::mma_shape,
-        .what = fmt::format("{}M = {}, N = {}, a shape that {}{}cta_group::{} does not have", name_,
-                            shape.m, shape.n, form_.weight_stationary ? ".ws with " : "",
+        .what = fmt::format("{}M = {}, N = {}, a shape that {}{}cta_group::{} does not have",
+                            name(), shape.m, shape.n, form_.weight_stationary ? ".ws with " : "",
                             form_.sparse ? ".sp with " : "", form_.group),
         .rule = "the shape is one that the kind has",
         .fix = std::string("use ") + known.which,
@@ -293,7 +292,6 @@ class Check {
 
   uint32_t bits_;
   const MmaForm& form_;
-  std::string name_;
 };
 
 }  // namespace

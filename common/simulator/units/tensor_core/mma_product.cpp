@@ -1,6 +1,7 @@
 #include "common/simulator/units/tensor_core/mma_product.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -306,14 +307,22 @@ void multiply(const Accumulation& model, const Product& product, const float* b,
   const bool row_by_row =
       product.shape.sparse &&
       !std::all_of(b, b + n * product.k, [](float value) { return std::isfinite(value); });
+  const bool in_place = is_plain(mma) && !row_by_row;
+  std::array<RowTile, kMostJointTiles> tiles;  // that wait to be multiplied together
+  size_t count = 0;
   for (uint32_t index = 0; index < product.path.row_blocks; ++index) {
     const uint32_t lane = product.path.lane(mma.d.lane, index, group);
     uint32_t* const d = units_of(cta).tensor_memory.column(mma.d.column) + lane;
     const Block block{workspace.a.data() + index * product.k * kRowBlock, b, index, row_by_row};
-    if (is_plain(mma)) {
-      multiply_block(model, product, block,
-                     {block.a, b, product.k, reinterpret_cast<float*>(d), kLanes, n, product.k,
-                      mma.accumulate});
+    const RowTile tile{block.a, b, product.k, reinterpret_cast<float*>(d),
+                       kLanes,  n, product.k, mma.accumulate};
+    if (in_place) {
+      tiles[count++] = tile;
+      if (count < tiles.size() && index + 1 < product.path.row_blocks) continue;
+      model.multiply_together({tiles.data(), count}, product.formats());
+      count = 0;
+    } else if (is_plain(mma)) {
+      multiply_sparse_rows(model, product, block, tile);
     } else {
       constexpr uint32_t kWordsPerCta = kLanes / 32;
       const uint32_t word = mma.disabled_lanes[member * kWordsPerCta + lane / 32];

@@ -2,10 +2,14 @@
 /// tcgen05.ld, tcgen05.st, tcgen05.wait: between Tensor Memory and the registers of a warp.
 ///
 /// A load takes its data when it issues and delivers at wait::ld (TensorMemory::WarpState says
-/// how); a store takes its registers when it issues and writes Tensor Memory when it completes.
+/// how), or at once where nothing could tell the difference; a store takes its registers when it
+/// issues and writes Tensor Memory when it completes.
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -14,6 +18,8 @@
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_read.hpp"
+#include "common/simulator/ptx/flow_graph.hpp"
+#include "common/simulator/ptx/register_usage.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/tcgen05_forms.hpp"
@@ -191,6 +197,80 @@ void note(TensorMemory::WarpState& state, const Instruction& i, const Form& form
     state.transfers.push_back({&i, address.column + form.split, form.columns, is_load, done});
 }
 
+/// Instruction::flags of a load whose destinations nothing reads or writes before a wait::ld that
+/// follows without a branch: whether they are written now or there makes no difference.
+constexpr uint8_t kUntouched = 1;
+
+/// Where registers lie in a warp's file.
+class RegisterPlaces {
+ public:
+  explicit RegisterPlaces(const KernelBuilder& builder) : builder_(builder) {}
+
+  /// Adds one; false where it lies in one that was added before.
+  bool add(uint32_t reg) {
+    if (touches(reg)) return false;
+    const auto [first, end] = place_of(reg);
+    places_[first] = end;
+    return true;
+  }
+  /// Whether it shares bytes with one that was added.
+  [[nodiscard]] bool touches(uint32_t reg) const {
+    const auto [first, end] = place_of(reg);
+    const auto behind = places_.lower_bound(end);  // the first that begins behind it
+    return behind != places_.begin() && std::prev(behind)->second > first;
+  }
+
+ private:
+  [[nodiscard]] std::pair<size_t, size_t> place_of(uint32_t reg) const {
+    const Operand operand = builder_.register_operand(reg);
+    const size_t bytes = operand.bytes == 0 ? sizeof(LaneMask) : size_t{operand.bytes} * kWarpLanes;
+    return {operand.offset_bytes, operand.offset_bytes + bytes};
+  }
+
+  const KernelBuilder& builder_;
+  std::map<size_t, size_t> places_;  ///< by the first byte: the end
+};
+
+/// Whether the load at `index` is kUntouched; `end`: of its basic block.
+bool is_untouched(const KernelBuilder& builder, uint32_t index, uint32_t end) {
+  const std::vector<ptx::Instruction>& instructions = builder.function().instructions;
+  RegisterPlaces destinations(builder);
+  bool untouched = true;
+  ptx::visit_written_registers(instructions[index],
+                               [&](uint32_t reg) { untouched &= destinations.add(reg); });
+  const auto visit = [&](uint32_t reg) { untouched &= !destinations.touches(reg); };
+  for (uint32_t next = index + 1; untouched && next < end; ++next) {
+    const ptx::Instruction& instruction = instructions[next];
+    if (!instruction.has_guard && instruction.opcode.starts_with("tcgen05.wait::ld")) return true;
+    ptx::visit_read_registers(instruction, visit);
+    ptx::visit_written_registers(instruction, visit);
+  }
+  return false;
+}
+
+void find_untouched(KernelBuilder& builder) {
+  const std::vector<ptx::Instruction>& instructions = builder.function().instructions;
+  for (const ptx::BasicBlock& block : ptx::FlowGraph(builder.function()).blocks)
+    for (uint32_t index = block.first; index < block.last; ++index)
+      if (instructions[index].opcode.starts_with("tcgen05.ld.") &&
+          is_untouched(builder, index, block.last))
+        builder.decoded(index).flags |= kUntouched;
+}
+
+/// Takes a load's data, and fills its destinations with a pattern.
+void capture(TensorMemory& memory, TensorMemory::WarpState& state, const Strand& strand,
+             const Instruction& i, TensorAddress address) {
+  const Form& form = *static_cast<const Form*>(i.detail);
+  const size_t first = state.data.size();
+  state.data.resize(first + size_t{form.registers} * kWarpLanes);
+  const uint32_t pattern = memory.next_pattern();
+  for (uint32_t r = 0; r < form.registers; ++r) {
+    gather(memory, form, address, r, state.data.data() + first + size_t{r} * kWarpLanes);
+    std::fill_n(strand.lanes<uint32_t>(i.operands[r]), kWarpLanes, pattern);
+    state.loads.push_back({&i.operands[r], pattern, &i});
+  }
+}
+
 Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
   const Form& form = *static_cast<const Form*>(i.detail);
   const TensorAddress address = checked_address(strand, i, active, form);
@@ -202,13 +282,11 @@ Flow execute_load(Strand& strand, const Instruction& i, LaneMask active) {
     memory.require_written(strand, i, active, address.lane, form.lanes(),
                            address.column + form.split, form.columns);
   TensorMemory::WarpState& state = memory.warp_state(strand.warp->index);
-  const size_t first = state.data.size();
-  state.data.resize(first + size_t{form.registers} * kWarpLanes);
-  const uint32_t pattern = memory.next_pattern();
-  for (uint32_t r = 0; r < form.registers; ++r) {
-    gather(memory, form, address, r, state.data.data() + first + size_t{r} * kWarpLanes);
-    std::fill_n(strand.lanes<uint32_t>(i.operands[r]), kWarpLanes, pattern);
-    state.loads.push_back({&i.operands[r], pattern, &i});
+  if ((i.flags & kUntouched) != 0 && active == strand.warp->live) {
+    for (uint32_t r = 0; r < form.registers; ++r)
+      gather(memory, form, address, r, strand.lanes<uint32_t>(i.operands[r]));
+  } else {
+    capture(memory, state, strand, i, address);
   }
   state.loads_done = std::max(state.loads_done, transfer_end(strand, form, true));
   note(state, i, form, address, true, state.loads_done);
@@ -358,6 +436,7 @@ void bind_transfer(Binder& binder, bool is_load) {
 void bind_load(Binder& binder) {
   bind_transfer(binder, true);
   binder.builder().check_late_reads(execute_late_read);
+  binder.builder().when_decoded(find_untouched);
   binder.out.execute = execute_load;
 }
 void bind_store(Binder& binder) {

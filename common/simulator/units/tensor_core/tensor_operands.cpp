@@ -30,10 +30,11 @@ void fetch_k_major(const std::byte* shared, const MatrixDescriptor& descriptor,
                  out + row * stride + chunk * step);
 }
 
-/// The swizzled K-major case that production kernels use: address bits 7 to 9 come from the row
-/// alone.
-void fetch_k_major_128b(const std::byte* shared, const MatrixDescriptor& descriptor, uint32_t rows,
+/// The swizzled K-major case that production kernels use: address bits 7 to 9
+/// come from the row alone.
+void fetch_k_major_128b(const std::byte* shared, MatrixDescriptor descriptor, uint32_t rows,
                         std::byte* out, size_t stride) {
+  descriptor.swizzle = SharedSwizzle::k128b;  // so that the compiler knows it too
   for (uint32_t row = 0; row < rows; ++row) {
     const uint32_t address =
         descriptor.start_bytes + row / 8 * descriptor.stride_bytes + row % 8 * 128;
@@ -74,8 +75,8 @@ void fetch_shared_rows(const std::byte* shared, const MatrixDescriptor& descript
 void fetch_tensor_memory_rows(TensorMemory& memory, uint32_t lane, uint32_t column,
                               ElementLayout layout, std::byte* out, size_t row_stride_bytes) {
   constexpr uint32_t kColumns = kMmaKBytes / sizeof(uint32_t);
-  // 4-bit codes stand in bits 2 to 5 of their byte, 6-bit codes in bits 0 to 5 (PTX ISA, "Packing
-  // formats").
+  // 4-bit codes stand in bits 2 to 5 of their byte, 6-bit codes in bits 0 to 5
+  // (PTX ISA, "Packing formats").
   const unsigned bits = element_bits(layout.format), shift = bits == 4 ? 2 : 0;
   const uint32_t code_mask = ((1u << (is_padded(layout) ? bits : 8)) - 1) * 0x01010101u;
   for (uint32_t c = 0; c < kColumns; ++c) {
