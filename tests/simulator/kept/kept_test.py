@@ -1,10 +1,11 @@
 """What the simulator says today, down to the last number, beside what it said when somebody last looked:
 
-    kept_test.py times BIN      the numbers of the timing benches, with and without the timing model
+    kept_test.py times BIN      the numbers of the timing benches, with constant times
     kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
     kept_test.py forms BIN      what each instruction form does to values by chance, and how long it takes
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
-    kept_test.py --write BIN    writes all of them anew
+    kept_test.py model BIN      the times of benches, programs and forms with the timing model
+    kept_test.py --write BIN [SUBJECT]...   writes them anew
 
 BIN is the folder of the built programs. None of these numbers is right because it stands here: other
 tests compare with hardware, with float64 and with the PTX ISA. These find the change that nobody meant.
@@ -35,7 +36,6 @@ BENCHES = {
                      "launch", {"BW_SIM_MACHINE": "h100"}),
     "blackwell_timing_bench": ("latency,barrier,mbarrier,tma_latency,wide_tma_loads,tensor_core", {}),
 }
-TIMINGS = ("simple", "model")
 # Programs with options that make them quick.
 PROGRAMS = {
     "01_mbarrier_pipeline": ("--rows", "128"),
@@ -51,6 +51,7 @@ PROGRAMS = {
 }
 # One run of these is enough: they have many events.
 LONG = ("lab_05_launch_control", "lab_05_dependent_launch")
+SEED = "3"
 # Of an event: who and where, of which sums say nothing.
 NO_AMOUNTS = {"number", "line", "launch", "seed", "parity", "done", "try", "waits"}
 _PLACE = re.compile(r"[\w.]+\.(?:cuh|cu|hpp|h):\d+")
@@ -95,8 +96,8 @@ def times_of(bench, timing):
     return [f"{timing} {bench.name} {row}" for row in rows]
 
 
-def times(programs):
-    return in_turn(times_of, [(programs / name, timing) for name in BENCHES for timing in TIMINGS])
+def times(programs, timing="simple"):
+    return in_turn(times_of, [(programs / name, timing) for name in BENCHES])
 
 
 # ---- events --------------------------------------------------------------------------------------
@@ -146,10 +147,9 @@ def total(events):
 
 def events_of(program):
     name = program.name
-    lines = [f"{name} {line}" for line in summary(read_events(program, BW_SIM_TIMING="simple"))]
+    lines = [f"{name} {line}" for line in summary(read_events(program))]
     if name not in LONG:
-        for title, settings in (("seed 3", {"BW_SIM_SEED": "3"}), ("model", {"BW_SIM_TIMING": "model"})):
-            lines.append(f"{name}, {title}: {total(read_events(program, **settings))}")
+        lines.append(f"{name}, seed {SEED}: {total(read_events(program, BW_SIM_SEED=SEED))}")
     return lines
 
 
@@ -159,12 +159,29 @@ def events(programs):
 
 # ---- forms ---------------------------------------------------------------------------------------
 
-def forms(programs):
+def all_of_forms(programs):
     ended = run(programs / "instruction_outcomes", ())
     if ended.returncode != 0:
         raise Failure(f"instruction_outcomes ends with status {ended.returncode}:\n"
                       f"{ended.stdout[-3000:]}")
     return ended.stdout.splitlines()
+
+
+def forms(programs):
+    return [re.sub(r" and \d+ cycles", " cycles", line) for line in all_of_forms(programs)]
+
+
+# ---- the timing model ----------------------------------------------------------------------------
+
+def totals_of(program):
+    return [f"{program.name}: {total(read_events(program, BW_SIM_TIMING='model'))}"]
+
+
+def model(programs):
+    events_lines = in_turn(totals_of, [(programs / name,) for name in PROGRAMS if name not in LONG])
+    forms_lines = [re.sub(r": .* and (\d+) cycles, \w+$", r": \1 cycles", line)
+                   for line in all_of_forms(programs)]
+    return times(programs, "model") + events_lines + forms_lines
 
 
 # ---- reports -------------------------------------------------------------------------------------
@@ -209,14 +226,14 @@ def reports(programs):
 
 # --------------------------------------------------------------------------------------------------
 
-SUBJECTS = {"times": times, "events": events, "forms": forms, "reports": reports}
+SUBJECTS = {"times": times, "events": events, "forms": forms, "reports": reports, "model": model}
 
 
 def main(arguments):
     try:
         if arguments[0] == "--write":
-            for subject, lines_of in SUBJECTS.items():
-                lines = lines_of(Path(arguments[1]))
+            for subject in arguments[2:] or SUBJECTS:
+                lines = SUBJECTS[subject](Path(arguments[1]))
                 (FOLDER / f"{subject}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
             return 0
         subject, programs = arguments
