@@ -42,7 +42,7 @@ CTEST = {
     + EVENTS + REPORTS,
     "machine": EVENTS + NUMBERS + REPORTS,
     "units": EVENTS + NUMBERS + REPORTS,
-    "diagnosis": REPORTS + ("simulator.reports", "chapter_exploration"),
+    "diagnosis": REPORTS + ("simulator.kept_orders", "simulator.reports", "chapter_exploration"),
     "trace": ("simulator.kept_events", "timeline.model", "simulator.reports"),
 }
 # Programs of tests whose command names the folder that holds them.
@@ -53,7 +53,8 @@ LABS = ("lab_05_multicast", "lab_05_launch_control", "lab_05_dependent_launch", 
 FAULTS = ("simulator_faults", "simulator_faults_hopper")
 IN_FOLDER = {
     "simulator.faults.kernels": FAULTS,
-    "simulator.kept_reports": FAULTS,
+    "simulator.kept_reports": FAULTS + ("global_races",),
+    "simulator.kept_orders": FAULTS,
     "simulator.kept_forms": ("instruction_outcomes",),
     "simulator.kept_times": ("timing_bench", "blackwell_timing_bench"),
     "simulator.kept_events": CHAPTERS + LABS,
