@@ -34,28 +34,32 @@ REPORTS = ("simulator.codes", "simulator.kept_reports", "simulator.faults.kernel
 # What every instruction form does: quick, so it comes before the unit tests.
 FORMS = {"ptx", "machine", "units"}
 # When things happen, and which.
-EVENTS = ("simulator.kept_times", "simulator.kept_events", "hardware_timing.PublishedLawsOfB200")
+EVENTS = ("simulator.kept_times", "simulator.kept_model", "simulator.kept_events",
+          "hardware_timing.PublishedLawsOfB200")
 CTEST = {
     "base": REPORTS + ("simulator.reports",),
     "ptx": ("fuzz.lexer", "fuzz.parser", "hardware_conformance", "simulator.programs.debug_build")
     + EVENTS + REPORTS,
     "machine": EVENTS + NUMBERS + REPORTS,
     "units": EVENTS + NUMBERS + REPORTS,
-    "diagnosis": REPORTS + ("simulator.reports", "chapter_exploration"),
+    "diagnosis": REPORTS + ("simulator.kept_orders", "simulator.reports", "chapter_exploration"),
     "trace": ("simulator.kept_events", "timeline.model", "simulator.reports"),
 }
 # Programs of tests whose command names the folder that holds them.
 CHAPTERS = ("01_mbarrier_pipeline", "02_tmem_lifecycle", "03_warp_contexts", "04_per_k_contexts",
             "05_blockwise_fp8_gemm", "06_hopper_fp8_gemm")
+LABS = ("lab_05_multicast", "lab_05_launch_control", "lab_05_dependent_launch", "lab_05_tma_store",
+        "program_attention", "program_histogram", "program_cooperative_reduction", "program_stream_k")
 FAULTS = ("simulator_faults", "simulator_faults_hopper")
 IN_FOLDER = {
     "simulator.faults.kernels": FAULTS,
-    "simulator.kept_reports": FAULTS,
+    "simulator.kept_reports": FAULTS + ("global_races",),
+    "simulator.kept_orders": FAULTS,
     "simulator.kept_forms": ("instruction_outcomes",),
     "simulator.kept_times": ("timing_bench", "blackwell_timing_bench"),
-    "simulator.kept_events": CHAPTERS + (
-        "lab_05_multicast", "lab_05_launch_control", "lab_05_dependent_launch", "lab_05_tma_store",
-        "program_attention", "program_histogram", "program_cooperative_reduction", "program_stream_k"),
+    "simulator.kept_events": CHAPTERS + LABS,
+    "simulator.kept_model": CHAPTERS + LABS + ("timing_bench", "blackwell_timing_bench",
+                                               "instruction_outcomes"),
     "chapter_exploration": ("01_mbarrier_pipeline", "04_per_k_contexts", "05_blockwise_fp8_gemm"),
     "timeline.model": CHAPTERS + ("bound_by",),
 }

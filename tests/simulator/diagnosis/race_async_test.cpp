@@ -407,6 +407,102 @@ OTHERS:
   EXPECT_NO_THROW(run_races(kernel("nanosleep.u32 5000;"), 64, 1, hardware));
 }
 
+/// Thread 0 of two warps of CTA 0 sends to one word of CTA 1's.
+TEST(RaceAsync, ReductionsToOnePlaceAreNoRace) {
+  const auto kernel = [](const std::string& opcode) {
+    return R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %lane, 0;
+  @%p0 st.shared.u32 [%d], 0;
+  @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
+  fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+  setp.eq.u32 %p2, %rank, 0;
+  mov.u32 %r2, bar;
+  mapa.shared::cluster.u32 %r3, %r2, 1;
+  mapa.shared::cluster.u32 %r4, %d, 1;
+  @!%p2 bra WAIT;
+  @%p1 )" + opcode +
+           R"( [%r4], %warp, [%r3];
+  bra END;
+WAIT:
+  @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 8;
+)" + wait("FULL", 0) +
+           R"(
+  ld.shared.u32 %r5, [%d];
+END:
+  barrier.cluster.arrive;
+  barrier.cluster.wait;
+)";
+  };
+  expect_no_race(kernel("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes"
+                        ".add.u32"),
+                 64, 2);
+  expect_race({"st.async"},
+              kernel("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32"), 64, 2);
+}
+
+TEST(RaceAsync, BulkReductionsToOnePlaceAreNoRace) {
+  const auto kernel = [](const std::string& copy) {
+    return R"(
+  setp.eq.u32 %p1, %lane, 0;
+  mad.lo.u32 %r0, %t, 4, %d;
+  st.shared.u32 [%r0], %t;
+  fence.proxy.async.shared::cta;
+  bar.sync 0;
+  @!%p1 bra END;
+  )" + copy +
+           R"( [%out], [data], 128;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+END:
+)";
+  };
+  expect_no_race(kernel("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32"), 64);
+  expect_race({"bulk store"}, kernel("cp.async.bulk.global.shared::cta.bulk_group"), 64);
+}
+
+/// Thread 0 multiplies operands of zeros (m64n8k16 of f16); thread 64 then overwrites a word of A.
+TEST(RaceAsync, AnMmaReadsUntilItsCommitWasWaitedFor) {
+  const auto kernel = [](const std::string& before_store) {
+    return R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %warp, 0;
+  setp.eq.u32 %p2, %t, 64;
+  setp.ne.u32 %p3, 0, 0;
+  mov.u32 %r5, 0;
+  mad.lo.u32 %r0, %t, 32, %d;
+  st.shared.v4.u32 [%r0], {%r5, %r5, %r5, %r5};
+  st.shared.v4.u32 [%r0+16], {%r5, %r5, %r5, %r5};
+  @%p0 mbarrier.init.shared::cta.b64 [bar], 1;
+  fence.mbarrier_init.release.cluster;
+  fence.proxy.async.shared::cta;
+  shr.u32 %r3, %d, 4;
+  cvt.u64.u32 %rd1, %r3;
+  or.b64 %rd1, %rd1, 0x0000401000080000;
+  add.u64 %rd2, %rd1, 128;
+  @%p1 tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [word], 32;
+  tcgen05.fence::before_thread_sync;
+  bar.sync 0;
+  tcgen05.fence::after_thread_sync;
+  ld.shared.u32 %r1, [word];
+  @%p0 tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, 0x04020010, %p3;
+  @%p0 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];
+)" + before_store +
+           R"(
+  @%p2 st.shared.u32 [%d], %t;
+)" + wait("LAST", 0) +
+           R"(
+  tcgen05.fence::after_thread_sync;
+  bar.sync 0;
+  @%p1 tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 32;
+)";
+  };
+  expect_no_race(kernel(wait("FULL", 0)), 128);
+  expect_race({"tcgen05.mma", "store"}, kernel("  bar.sync 1;\n"), 128);
+}
+
 TEST(RaceAsync, TheInitHasToBeKnownToEachLane) {
   // Lane 0 of warp 1 learns of the init through a flag and arrives; its other lanes have learnt
   // nothing until they meet.

@@ -1,10 +1,12 @@
 """What the simulator says today, down to the last number, beside what it said when somebody last looked:
 
-    kept_test.py times BIN      the numbers of the timing benches, with and without the timing model
+    kept_test.py times BIN      the numbers of the timing benches, with constant times
     kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
     kept_test.py forms BIN      what each instruction form does to values by chance, and how long it takes
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
-    kept_test.py --write BIN    writes all of them anew
+    kept_test.py orders BIN     what other orders of the catalogue's kernels' synchronisation lead to
+    kept_test.py model BIN      the times of benches, programs and forms with the timing model
+    kept_test.py --write BIN [SUBJECT]...   writes them anew
 
 BIN is the folder of the built programs. None of these numbers is right because it stands here: other
 tests compare with hardware, with float64 and with the PTX ISA. These find the change that nobody meant.
@@ -35,7 +37,6 @@ BENCHES = {
                      "launch", {"BW_SIM_MACHINE": "h100"}),
     "blackwell_timing_bench": ("latency,barrier,mbarrier,tma_latency,wide_tma_loads,tensor_core", {}),
 }
-TIMINGS = ("simple", "model")
 # Programs with options that make them quick.
 PROGRAMS = {
     "01_mbarrier_pipeline": ("--rows", "128"),
@@ -49,13 +50,16 @@ PROGRAMS = {
     "lab_05_tma_store": (), "program_attention": (), "program_histogram": (),
     "program_cooperative_reduction": (), "program_stream_k": (),
 }
+MOST_STATES = "3000"
 # One run of these is enough: they have many events.
 LONG = ("lab_05_launch_control", "lab_05_dependent_launch")
+SEED = "3"
 # Of an event: who and where, of which sums say nothing.
 NO_AMOUNTS = {"number", "line", "launch", "seed", "parity", "done", "try", "waits"}
 _PLACE = re.compile(r"[\w.]+\.(?:cuh|cu|hpp|h):\d+")
 # What depends on costs is kept with the times.
-_TIME = re.compile(r"cycle \d+|\d+ cycles|event [\d.]+|BW_SIM_UNTIL_EVENT=[\d.]+")
+# Addresses of host memory are the machine's.
+_TIME = re.compile(r"0x[0-9a-f]{9,}|cycle \d+|\d+ cycles|event [\d.]+|BW_SIM_UNTIL_EVENT=[\d.]+")
 _SOURCE = re.compile(r"^ +(?:\d+ \| |\| +\^).*$", re.M)
 _NUMBER = re.compile(r"(?<![\w.])(?:0x[0-9a-f]+|\d+(?:\.\d+)?)(?![\w])")
 
@@ -95,8 +99,8 @@ def times_of(bench, timing):
     return [f"{timing} {bench.name} {row}" for row in rows]
 
 
-def times(programs):
-    return in_turn(times_of, [(programs / name, timing) for name in BENCHES for timing in TIMINGS])
+def times(programs, timing="simple"):
+    return in_turn(times_of, [(programs / name, timing) for name in BENCHES])
 
 
 # ---- events --------------------------------------------------------------------------------------
@@ -146,10 +150,9 @@ def total(events):
 
 def events_of(program):
     name = program.name
-    lines = [f"{name} {line}" for line in summary(read_events(program, BW_SIM_TIMING="simple"))]
+    lines = [f"{name} {line}" for line in summary(read_events(program))]
     if name not in LONG:
-        for title, settings in (("seed 3", {"BW_SIM_SEED": "3"}), ("model", {"BW_SIM_TIMING": "model"})):
-            lines.append(f"{name}, {title}: {total(read_events(program, **settings))}")
+        lines.append(f"{name}, seed {SEED}: {total(read_events(program, BW_SIM_SEED=SEED))}")
     return lines
 
 
@@ -159,12 +162,29 @@ def events(programs):
 
 # ---- forms ---------------------------------------------------------------------------------------
 
-def forms(programs):
+def all_of_forms(programs):
     ended = run(programs / "instruction_outcomes", ())
     if ended.returncode != 0:
         raise Failure(f"instruction_outcomes ends with status {ended.returncode}:\n"
                       f"{ended.stdout[-3000:]}")
     return ended.stdout.splitlines()
+
+
+def forms(programs):
+    return [re.sub(r" and \d+ cycles", " cycles", line) for line in all_of_forms(programs)]
+
+
+# ---- the timing model ----------------------------------------------------------------------------
+
+def totals_of(program):
+    return [f"{program.name}: {total(read_events(program, BW_SIM_TIMING='model'))}"]
+
+
+def model(programs):
+    events_lines = in_turn(totals_of, [(programs / name,) for name in PROGRAMS if name not in LONG])
+    forms_lines = [re.sub(r": .* and (\d+) cycles, \w+$", r": \1 cycles", line)
+                   for line in all_of_forms(programs)]
+    return times(programs, "model") + events_lines + forms_lines
 
 
 # ---- reports -------------------------------------------------------------------------------------
@@ -183,40 +203,76 @@ def place_line(place):
     return f"  {role}: {Path(place['file']).name}, {', '.join(shown)}{lanes}"
 
 
-def reports_of(case, programs):
+def run_reported(program, options, **settings):
+    """(what it printed, its reports)."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.json"
-        run(programs / case.program, case.options, BW_SIM_REPORT=str(path),
-            BW_SIM_CHECKS=case.level, BW_SIM_SEED=str(case.seeds[0] if case.seeds else 0),
-            BW_SIM_CYCLE_LIMIT="5000000", BW_SIM_LIVELOCK_CYCLES="500000", BW_SIM_MEMORY_GB="2",
-            **dict(case.settings))
-        written = json.loads(path.read_text(encoding="utf-8"))
+        ended = run(program, options, BW_SIM_REPORT=str(path), BW_SIM_CYCLE_LIMIT="5000000",
+                    BW_SIM_LIVELOCK_CYCLES="500000", BW_SIM_MEMORY_GB="2", **settings)
+        return ended.stdout, json.loads(path.read_text(encoding="utf-8"))
+
+
+def run_case(case, programs, **settings):
+    return run_reported(programs / case.program, case.options, **dict(case.settings), **settings)
+
+
+def report_lines(name, written):
     lines = []
     for report in written["errors"] + written["warnings"]:
         accepts = ", hardware accepts" if report["hardware_accepts"] else ""
-        lines.append(f"{case.name}: {report['code']} {report['severity']}, {report['count']} times"
+        lines.append(f"{name}: {report['code']} {report['severity']}, {report['count']} times"
                      f"{accepts}; {len(report['details'])} details")
         lines += [place_line(place) for place in report["places"]]
         lines.append(f"  figures {figures(report)}")
     return lines
 
 
-def reports(programs):
+def reports_of(case, programs):
+    seed = str(case.seeds[0] if case.seeds else 0)
+    return report_lines(case.name,
+                        run_case(case, programs, BW_SIM_CHECKS=case.level, BW_SIM_SEED=seed)[1])
+
+
+def global_reports_of(program, name, setting):
+    settings = dict([setting.split("=")]) if setting else {}
+    return report_lines(name, run_reported(program, (name,), BW_SIM_CHECKS="races", **settings)[1])
+
+
+def small_kernels():
     support.skip_without_toml()
-    cases = [case for case in faults.load_all(ROOT) if not case.chapter and not case.is_right]
-    return in_turn(reports_of, [(case, programs) for case in cases])
+    return [case for case in faults.load_all(ROOT) if not case.chapter]
+
+
+def reports(programs):
+    wrong = [(case, programs) for case in small_kernels() if not case.is_right]
+    program = programs / "global_races"
+    listed = [line.split(" ", 1) for line in run(program, ()).stdout.splitlines()]
+    return in_turn(reports_of, wrong) + in_turn(
+        global_reports_of, [(program, name, setting) for name, setting in listed])
+
+
+def orders_of(case, programs):
+    printed, written = run_case(case, programs, BW_SIM_EXPLORE=MOST_STATES, BW_SIM_CHECKS="contract")
+    lines = [f"{case.name}: {_TIME.sub('', line)}" for line in printed.splitlines()
+             if ": exploration: " in line]
+    return lines + report_lines(case.name, written)
+
+
+def orders(programs):
+    return in_turn(orders_of, [(case, programs) for case in small_kernels()])
 
 
 # --------------------------------------------------------------------------------------------------
 
-SUBJECTS = {"times": times, "events": events, "forms": forms, "reports": reports}
+SUBJECTS = {"times": times, "events": events, "forms": forms, "reports": reports, "orders": orders,
+            "model": model}
 
 
 def main(arguments):
     try:
         if arguments[0] == "--write":
-            for subject, lines_of in SUBJECTS.items():
-                lines = lines_of(Path(arguments[1]))
+            for subject in arguments[2:] or SUBJECTS:
+                lines = SUBJECTS[subject](Path(arguments[1]))
                 (FOLDER / f"{subject}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
             return 0
         subject, programs = arguments

@@ -48,6 +48,29 @@ TEST(Timing, LoadsOverlap) {
   EXPECT_LT(eight, one + costs::kGlobalLoad);
 }
 
+/// Cycles of two loads of one word, of which the second needs the first, with the timing model.
+Cycle cycles_of_two_loads(const std::string& opcode) {
+  Settings settings = test_settings();
+  settings.timing = TimingModel::model;
+  Runner runner(settings);
+  auto data = runner.buffer(std::vector<uint32_t>(4096, 1));
+  const std::string text =
+      entry(".param .u64 data",
+            ".reg .u64 p, q; .reg .u32 r<4>;\nld.param.u64 p, [data];\n" + opcode +
+                " r0, [p];\nand.b32 r1, r0, 0;\ncvt.u64.u32 q, r1;\nadd.u64 q, q, p;\n" + opcode +
+                " r2, [q];\nst.global.u32 [p+512], r2;\nret;\n");
+  return runner.run(text, threads(1), data).cycles;
+}
+
+TEST(Timing, TheFirstLevelCacheServesWeakLoadsAlone) {
+  const Cycle plain = cycles_of_two_loads("ld.global.u32");
+  for (const char* const weak : {"ld.weak.global.u32", "ld.global.ca.u32", "ld.global.nc.u32"})
+    EXPECT_EQ(cycles_of_two_loads(weak), plain) << weak;
+  for (const char* const second_level :
+       {"ld.global.cg.u32", "ld.global.cv.u32", "ld.relaxed.gpu.global.u32"})
+    EXPECT_GT(cycles_of_two_loads(second_level), plain + 100) << second_level;
+}
+
 /// The first `lanes` lanes of a warp copy 16 bytes each.
 std::string bulk_copies(int lanes) {
   return entry(".param .u64 data",

@@ -108,5 +108,14 @@ TEST(OperandContents, RowsThatMayOnlyPadAreFine) {
   EXPECT_TRUE(run({128, 15}, kMma).warnings.empty());
 }
 
+/// The same with M contiguous in A: a chunk holds eight rows at one k.
+TEST(OperandContents, RowsOfATransposedMatrixAreFoundInItsChunks) {
+  const std::string transposed =
+      "  @%first tcgen05.mma.cta_group::1.kind::f16 [%tmem], %a, %b, 0x04028010, %p1;";
+  EXPECT_TRUE(run({}, transposed).warnings.empty());
+  EXPECT_TRUE(run({64, 16}, transposed).warnings.empty());
+  expect_m13({"this multiplies A, of which no row is whole"}, {0, 16}, transposed);
+}
+
 }  // namespace
 }  // namespace bw::sim::test
