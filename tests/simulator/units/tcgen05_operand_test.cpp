@@ -1,6 +1,7 @@
 /// \file
 /// Parts of the tensor core model on their own: element formats, unpacking, the chain of the
 /// product.
+#include <array>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -78,30 +79,45 @@ TEST(Tcgen05Operands, Tf32IgnoresTheLow13Bits) {
 TEST(Tcgen05Operands, ProductIsOneChainOfFusedMultiplyAddsWhateverItsWidth) {
   std::mt19937 random(2);
   std::normal_distribution<float> normal;
-  constexpr size_t kK = 37, kLdb = 40, kLdd = 20;
+  // Blocks of rows may be multiplied two by two: of three, one is left.
+  constexpr size_t kBlocks = 3, kRows = kBlocks * kRowBlock;
+  constexpr size_t kK = 37, kLdb = 40, kLdd = kRows + 4;
   for (const size_t n :
        {size_t{1}, size_t{2}, size_t{3}, size_t{5}, size_t{7}, size_t{13}, size_t{32}}) {
-    std::vector<float> a(kK * kRowBlock), b(n * kLdb), d(n * kLdd);
+    std::vector<float> a(kBlocks * kK * kRowBlock), b(n * kLdb), d(n * kLdd);
     for (auto* matrix : {&a, &b, &d})
       for (float& value : *matrix) value = normal(random);
+    const auto multiply = [&](std::vector<float>& to, size_t first, size_t k, bool accumulate) {
+      std::array<RowTile, kBlocks> tiles;
+      for (size_t block = 0; block < kBlocks; ++block)
+        tiles[block] = {.a = a.data() + (block * kK + first) * kRowBlock,
+                        .b = b.data() + first,
+                        .b_stride = kLdb,
+                        .d = to.data() + block * kRowBlock,
+                        .d_stride = kLdd,
+                        .n = n,
+                        .k = k,
+                        .accumulate = accumulate};
+      multiply_row_blocks(tiles);
+    };
     std::vector<float> whole = d, split = d, fresh = d;
-    multiply_row_block(a.data(), b.data(), kLdb, whole.data(), kLdd, n, kK, true);
-    multiply_row_block(a.data(), b.data(), kLdb, split.data(), kLdd, n, 5, true);
-    multiply_row_block(a.data() + 5 * kRowBlock, b.data() + 5, kLdb, split.data(), kLdd, n, kK - 5,
-                       true);
-    multiply_row_block(a.data(), b.data(), kLdb, fresh.data(), kLdd, n, kK, false);
+    multiply(whole, 0, kK, true);
+    multiply(split, 0, 5, true);
+    multiply(split, 5, kK - 5, true);
+    multiply(fresh, 0, kK, false);
     EXPECT_EQ(whole, split);
     for (size_t column = 0; column < n; ++column)
       for (size_t row = 0; row < kLdd; ++row) {
         const size_t place = column * kLdd + row;
-        if (row >= kRowBlock) {
+        if (row >= kRows) {
           ASSERT_EQ(whole[place], d[place]);
           continue;
         }
+        const float* const of_row = a.data() + row / kRowBlock * kK * kRowBlock + row % kRowBlock;
         float sum = d[place], from_zero = 0;
         for (size_t i = 0; i < kK; ++i) {
-          sum = std::fma(a[i * kRowBlock + row], b[column * kLdb + i], sum);
-          from_zero = std::fma(a[i * kRowBlock + row], b[column * kLdb + i], from_zero);
+          sum = std::fma(of_row[i * kRowBlock], b[column * kLdb + i], sum);
+          from_zero = std::fma(of_row[i * kRowBlock], b[column * kLdb + i], from_zero);
         }
         ASSERT_EQ(whole[place], sum);
         ASSERT_EQ(fresh[place], from_zero);
