@@ -460,7 +460,7 @@ END:
 )";
   };
   expect_no_race(kernel("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32"), 64);
-  expect_race({"bulk store"}, kernel("cp.async.bulk.global.shared::cta.bulk_group"), 64);
+  expect_race({"bulk copy"}, kernel("cp.async.bulk.global.shared::cta.bulk_group"), 64);
 }
 
 /// Thread 0 multiplies operands of zeros (m64n8k16 of f16); thread 64 then overwrites a word of A.
