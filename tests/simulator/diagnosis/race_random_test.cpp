@@ -4,9 +4,11 @@
 /// accesses say which pairs of them race.
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <random>
+#include <regex>
 #include <set>
 #include <string>
 #include <utility>
@@ -76,9 +78,14 @@ ZERO:
     return text;
   }
 
-  /// The pairs of steps of which two threads race, each with who: (step, warp, lane), twice.
-  using Access = std::array<uint32_t, 3>;
-  [[nodiscard]] std::set<std::pair<Access, Access>> races() const {
+  using Access = std::array<uint32_t, 3>;  ///< step, warp, lane
+  /// Two accesses of a byte that nothing orders, the earlier step first.
+  struct Race {
+    Access first, second;
+    uint32_t byte;
+    auto operator<=>(const Race&) const = default;
+  };
+  [[nodiscard]] std::set<Race> races() const {
     struct Past {
       Access access;
       uint32_t thread, epoch;
@@ -86,7 +93,7 @@ ZERO:
     };
     std::vector<Clock> known(kThreads, Clock{});
     std::map<std::pair<bool, uint32_t>, std::vector<Past>> bytes;
-    std::set<std::pair<Access, Access>> found;
+    std::set<Race> found;
     for (uint32_t t = 0; t < kThreads; ++t) known[t][t] = 1;
     for (uint32_t index = 0; index < steps_.size(); ++index) {
       const Step& step = steps_[index];
@@ -100,11 +107,12 @@ ZERO:
         const bool writes = step.kind != Step::Kind::load;
         const bool is_atomic = step.kind == Step::Kind::atomic;
         for (uint32_t b = 0; b < step.bytes; ++b) {
-          std::vector<Past>& pasts = bytes[{step.is_global, step.offset + lane * step.stride + b}];
+          const uint32_t byte = step.offset + lane * step.stride + b;
+          std::vector<Past>& pasts = bytes[{step.is_global, byte}];
           for (const Past& past : pasts)
             if (past.access[0] != index && past.thread != thread && (past.writes || writes) &&
                 !(past.is_atomic && is_atomic) && known[thread][past.thread] < past.epoch)
-              found.insert({past.access, {index, step.warp, lane}});
+              found.insert({past.access, {index, step.warp, lane}, byte});
           pasts.push_back(
               {{index, step.warp, lane}, thread, known[thread][thread], writes, is_atomic});
         }
@@ -287,6 +295,16 @@ bool is_one_of(const ReportPlace& place, const std::map<uint32_t, uint32_t>& ste
          (place.lanes >> access[2] & 1) != 0;
 }
 
+/// The bytes that a report is about: from the first one up to, not including, the second number.
+std::pair<uint32_t, uint32_t> bytes_of(const std::string& what) {
+  static const std::regex shared("(\\d+) bytes? of shared memory at data(?:\\+(\\d+))?,"),
+      global("global memory, (\\d+) bytes? at 0x[0-9a-f]+ \\(byte (\\d+) of test buffer\\)");
+  std::smatch match;
+  if (!std::regex_search(what, match, shared) && !std::regex_search(what, match, global)) return {};
+  const auto first = match[2].matched ? static_cast<uint32_t>(std::stoul(match[2].str())) : 0;
+  return {first, first + static_cast<uint32_t>(std::stoul(match[1].str()))};
+}
+
 TEST(RaceRandom, VerdictsAndCulpritsAreThoseOfTheReference) {
   constexpr uint32_t kPrograms = 400;
   uint32_t racing = 0;
@@ -304,11 +322,13 @@ TEST(RaceRandom, VerdictsAndCulpritsAreThoseOfTheReference) {
     } catch (const SimulationError& error) {
       const Report& report = error.report();
       ASSERT_GE(report.places.size(), 2u) << error.what();
-      const auto is_reported = [&](const auto& race) {
-        return (is_one_of(report.places[0], steps, race.second) &&
-                is_one_of(report.places[1], steps, race.first)) ||
-               (is_one_of(report.places[0], steps, race.first) &&
-                is_one_of(report.places[1], steps, race.second));
+      const auto [begin, end] = bytes_of(report.what);
+      EXPECT_LT(begin, end) << report.what;
+      const auto is_reported = [&, begin = begin](const Program::Race& race) {
+        return race.byte == begin && ((is_one_of(report.places[0], steps, race.second) &&
+                                       is_one_of(report.places[1], steps, race.first)) ||
+                                      (is_one_of(report.places[0], steps, race.first) &&
+                                       is_one_of(report.places[1], steps, race.second)));
       };
       EXPECT_TRUE(std::any_of(races.begin(), races.end(), is_reported))
           << "program " << seed << ", " << races.size() << " races\n"

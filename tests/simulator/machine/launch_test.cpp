@@ -36,6 +36,87 @@ TEST(Launch, RefusesWhatDoesNotFit) {
                [&] { runner.run(entry(".param .u32 n", "ret;"), threads(32)); });
 }
 
+/// Whether a launch of an empty kernel is taken.
+bool is_taken(Runner& runner, const std::string& kernel, const LaunchConfiguration& configuration) {
+  try {
+    runner.run(kernel, configuration);
+  } catch (const SimulationError& error) {
+    EXPECT_EQ(error.report().kind(), FaultKind::launch) << error.what();
+    return false;
+  }
+  return true;
+}
+
+TEST(Launch, BlocksAreTakenUpToTheirBounds) {
+  Runner runner;
+  constexpr uint32_t kExtents[] = {1, 3, 15, 16, 17, 64, 65, 1024, 1025};
+  for (const uint32_t x : kExtents)
+    for (const uint32_t y : kExtents)
+      for (const uint32_t z : kExtents) {
+        LaunchConfiguration one = threads(1);
+        one.block = {x, y, z};
+        EXPECT_EQ(is_taken(runner, kEmpty, one),
+                  x <= 1024 && y <= 1024 && z <= 64 && x * y * z <= 1024)
+            << x << ", " << y << ", " << z;
+      }
+  struct Bound {
+    const char* directive;
+    uint32_t threads;
+  };
+  for (const Bound& bound : {Bound{".maxntid 48", 48}, Bound{".maxntid 48, 2", 96},
+                             Bound{".maxntid 16, 2, 3", 96}, Bound{".maxntid 16, 1, 3", 48}})
+    for (const uint32_t count : {bound.threads - 1, bound.threads, bound.threads + 1})
+      EXPECT_EQ(is_taken(runner, entry("", "ret;", "", bound.directive), threads(count)),
+                count <= bound.threads)
+          << bound.directive << ", " << count;
+}
+
+TEST(Launch, ClustersAreTakenUpToTheirBounds) {
+  Runner runner;
+  for (uint32_t x = 0; x <= 5; ++x)
+    for (uint32_t y = 1; y <= 3; ++y)
+      for (uint32_t z = 1; z <= 3; ++z)
+        for (const bool non_portable : {false, true}) {
+          LaunchConfiguration one = threads(32);
+          one.cluster = {x, y, z};
+          one.non_portable_cluster = non_portable;
+          one.grid = {2 * std::max(x, 1u), y, 2 * z};
+          const bool fits = x != 0 && x * y * z <= (non_portable ? 16u : 8u);
+          EXPECT_EQ(is_taken(runner, kEmpty, one), fits) << x << ", " << y << ", " << z;
+          if (!fits) continue;
+          // One CTA more in an extent that the cluster does not divide.
+          for (uint32_t Dim3::*extent : {&Dim3::x, &Dim3::y, &Dim3::z}) {
+            LaunchConfiguration more = one;
+            ++(more.grid.*extent);
+            EXPECT_EQ(is_taken(runner, kEmpty, more), one.cluster.*extent == 1);
+          }
+        }
+  const std::string required = entry("", "ret;", "", ".explicitcluster .reqnctapercluster 2, 1, 2");
+  const std::string row = entry("", "ret;", "", ".explicitcluster .reqnctapercluster 2");
+  for (const Dim3 cluster : {Dim3{2, 1, 2}, Dim3{2, 2, 1}, Dim3{2, 1, 1}, Dim3{1, 2, 2}}) {
+    LaunchConfiguration one = threads(32);
+    one.grid = one.cluster = cluster;
+    EXPECT_EQ(is_taken(runner, required, one), (cluster == Dim3{2, 1, 2}));
+    EXPECT_EQ(is_taken(runner, row, one), (cluster == Dim3{2, 1, 1}));
+  }
+}
+
+TEST(Launch, SharedMemoryIsTakenUpToItsBound) {
+  Runner runner;
+  constexpr size_t kMostBytes = 227 * 1024, kStatic = 1024;
+  const std::string with_static =
+      entry("", "st.shared.u8 [table], 1;\nret;", ".shared .align 16 .b8 table[1024];\n");
+  for (const size_t bytes : {kMostBytes - 1, kMostBytes, kMostBytes + 1}) {
+    LaunchConfiguration one = threads(32);
+    one.dynamic_shared_bytes = bytes;
+    EXPECT_EQ(is_taken(runner, kEmpty, one), bytes <= kMostBytes) << bytes;
+    one.dynamic_shared_bytes = bytes - kStatic;
+    EXPECT_EQ(is_taken(runner, with_static, one), bytes <= kMostBytes) << bytes;
+    one.dynamic_shared_limit_bytes = bytes - kStatic - 1;
+    EXPECT_FALSE(is_taken(runner, with_static, one)) << bytes;
+  }
+}
+
 // 384 threads may have 170 registers each, and registers are given out in eights.
 TEST(Launch, RegistersThatALaunchBoundLeavesAreRoundedDown) {
   constexpr uint32_t kLiveRegisters = 190;
