@@ -12,7 +12,7 @@ from tools.timeline.model import EMPTY, FILLING, FULL, READING, Ring, StageTrack
 def record(**changes):
     """Two CTAs on two SMs for 1000 cycles: a warp each, which issues 100 times."""
     found = {
-        "statistics": 1, "timing": "model", "status": "finished", "cycles": 1000,
+        "statistics": 1, "timing": "model", "status": "finished", "cycles": 1000, "nanoseconds": 500,
         "alone_cycles": 1000, "clock_ghz": 2.0, "sms": 4, "clusters": 2, "cluster_shape": [1, 1, 1],
         "resident_clusters": 4, "ctas_per_sm": 1, "ctas": 2, "cta_cycles": 2000,
         "warps": [{"rank": 0, "warp": 0, "warps": 2, "cycles": 2000, "instructions": 300,
@@ -73,6 +73,14 @@ class Rows(unittest.TestCase):
                 ("dram__throughput.avg.pct_of_peak_sustained_elapsed", 50),
                 ("dram__bytes_read.sum", 448), ("dram__bytes_write.sum", 52)):
             self.assertAlmostEqual(values[metric], value, msg=metric)
+
+    def test_l2_with_a_bandwidth_for_each_direction(self):
+        found = record()
+        for part, (read, written) in (("used", (640, 900)), ("capacity_per_cycle", (2, 1))):
+            del found[part]["l2_bytes"]
+            found[part].update(l2_read_bytes=read, l2_written_bytes=written)
+        values = metrics.values(found)
+        self.assertAlmostEqual(values["lts__throughput.avg.pct_of_peak_sustained_elapsed"], 90)
 
     def test_ctas_of_one_sm_share_its_cycles(self):
         values = metrics.values(record(sms=1))

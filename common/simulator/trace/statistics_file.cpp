@@ -176,7 +176,8 @@ void StatisticsFile::on_launch_end(const LaunchResult& result) {
       .add("timing", times == nullptr ? "simple" : "model");
   record.add("launch", launches_++)
       .add_all(configuration_fields(*grid_))
-      .add_all(result_fields(result));
+      .add_all(result_fields(result))
+      .add("nanoseconds", settings.nanoseconds_of(static_cast<double>(result.cycles)));
   record.add("resident_clusters", grid_->resident_clusters())
       .add("ctas_per_sm", grid_->ctas_per_sm())
       .add("ctas", sums_.ctas)

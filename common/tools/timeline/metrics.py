@@ -93,6 +93,13 @@ class Counted:
         """The share of a bandwidth of the chip that was in use, in %."""
         return _percent(amount, self.record["capacity_per_cycle"][resource] * self.cycles)
 
+    def l2_share(self):
+        """The share of the L2 cache's bandwidth that was in use, in %: of the direction that is used
+        most, where reads and writes have a bandwidth each."""
+        capacity = self.record["capacity_per_cycle"]
+        return max((self.chip(resource, self.record["used"][resource]) or 0.0)
+                   for resource in capacity if resource.startswith("l2_"))
+
     @property
     def memory_bytes(self):
         return self.record["memory"]["read_bytes"] + self.record["memory"]["written_bytes"]
@@ -116,7 +123,7 @@ def _copied(counted, directions):
 _ALWAYS = {
     "l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum": lambda c: _copied(c, ("load",)),
     "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum": lambda c: _copied(c, ("store",)),
-    "gpu__time_duration.sum": lambda c: c.cycles / c.record["clock_ghz"],
+    "gpu__time_duration.sum": lambda c: c.record["nanoseconds"],
     "sm__cycles_elapsed.max": lambda c: c.cycles,
     "sm__warps_active.avg.pct_of_peak_sustained_active":
         lambda c: _percent(c.warp_cycles * c.ctas_of_an_sm,
@@ -150,8 +157,7 @@ _MODELLED = {
                            c.record["l1"]["hit_bytes"] + c.record["l1"]["miss_bytes"]),
     "l1tex__m_xbar2l1tex_read_bytes_mem_lg_op_ld.sum": lambda c: c.l2_bytes("thread_load"),
     "l1tex__m_l1tex2xbar_write_bytes_mem_lg_op_st.sum": lambda c: c.l2_bytes("thread_store"),
-    "lts__throughput.avg.pct_of_peak_sustained_elapsed":
-        lambda c: c.chip("l2_bytes", c.record["used"]["l2_bytes"]),
+    "lts__throughput.avg.pct_of_peak_sustained_elapsed": lambda c: c.l2_share(),
     "lts__t_sector_hit_rate.pct": lambda c: _percent(c.l2_bytes(misses=False), c.l2_bytes()),
     "lts__t_sectors_op_read.sum": lambda c: c.l2_bytes("tma_load", "thread_load") // SECTOR_BYTES,
     "lts__t_sectors_op_write.sum": lambda c: c.l2_bytes("tma_store", "thread_store") // SECTOR_BYTES,
@@ -188,6 +194,6 @@ def units(record):
     found = [("the tensor cores", counted.busy("tensor_cycles", cycles)),
              ("the SMs' shared memory", counted.busy("shared_memory_cycles", cycles)),
              ("the schedulers' issue slots", counted.busy("issue_slots", slots * cycles)),
-             ("the L2 cache's bandwidth", counted.chip("l2_bytes", record["used"]["l2_bytes"])),
+             ("the L2 cache's bandwidth", counted.l2_share()),
              ("the memory's bandwidth", counted.chip("hbm_bytes", counted.memory_bytes))]
     return sorted(((name, share or 0.0) for name, share in found), key=lambda unit: -unit[1])

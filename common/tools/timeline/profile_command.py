@@ -213,7 +213,7 @@ def _lines(found):
         lines += [*_head(one["statistics"], one["launches"]), ""]
     lines += _table(found)
     if any(one["statistics"]["timing"] == "simple" for one in found):
-        lines.append("-: only the timing model knows it (--timing model).")
+        lines.append("-: not counted; most of these rows need the timing model (--timing model).")
     for number, one in enumerate(found, 1):
         lines += ["", *([f"run {number}"] if len(found) > 1 else []), *_roles(one), *_rings(one),
                   *_bytes(one["statistics"]), "", *_sentences(one)]
