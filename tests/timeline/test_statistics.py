@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from support import main
 
-from tools.timeline import critical, metrics, profile, statistics
+from tools.timeline import critical, metrics, profile, profile_command, statistics
 from tools.timeline.model import EMPTY, FILLING, FULL, READING, Ring, StageTrack
 
 
@@ -148,6 +148,20 @@ class Roles(unittest.TestCase):
         model.barriers = []
         (found,) = statistics.by_role(record(), model)
         self.assertIn("full (kernel.cu:7)", found.waits)
+
+
+class Printed(unittest.TestCase):
+    def test_a_launch_that_did_not_finish(self):
+        stuck = record(status="deadlock", kernel="k", machine="b200", block=[64, 1, 1], launch=1,
+                       warps=[], ctas=0, cta_cycles=0, alone_cycles=0,
+                       tensor_memory_read_bytes=0, tensor_memory_written_bytes=0)
+        _, sentence = profile.limits({})
+        found = {"statistics": stuck, "launches": 3, "options": [], "metrics": metrics.values(stuck),
+                 "roles": [], "rings": [], "units": [], "bottleneck": {"sentence": sentence}}
+        text = "\n".join(profile_command.lines([found]))
+        self.assertIn("did not finish (deadlock)", text)
+        self.assertIn("launch    2 of 3: 2 CTAs of 64 threads", text)
+        self.assertIn("The run did not end", text)
 
 
 class Sentences(unittest.TestCase):

@@ -42,7 +42,7 @@ def do_profile(root, console, arguments):
     if arguments.json:
         print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
     else:
-        print("\n" + "\n".join(_lines(found)))
+        print("\n" + "\n".join(lines(found)))
     return found[0]["exit_status"] or (found[1]["exit_status"] if saved is None and found[1:] else 0)
 
 
@@ -204,20 +204,20 @@ def _width():
     return max(shutil.get_terminal_size().columns, _NARROWEST)
 
 
-def _lines(found):
+def lines(found):
     """One or two profiles for a terminal."""
-    lines = []
+    printed = []
     for number, one in enumerate(found, 1):
         if len(found) > 1:
-            lines += [f"run {number}     {' '.join(one['options']) or 'default options'}"]
-        lines += [*_head(one["statistics"], one["launches"]), ""]
-    lines += _table(found)
+            printed += [f"run {number}     {' '.join(one['options']) or 'default options'}"]
+        printed += [*_head(one["statistics"], one["launches"]), ""]
+    printed += _table(found)
     if any(one["statistics"]["timing"] == "simple" for one in found):
-        lines.append("-: not counted; most of these rows need the timing model (--timing model).")
+        printed.append("-: not counted; most of these rows need the timing model (--timing model).")
     for number, one in enumerate(found, 1):
-        lines += ["", *([f"run {number}"] if len(found) > 1 else []), *_roles(one), *_rings(one),
-                  *_bytes(one["statistics"]), "", *_sentences(one)]
-    return [line.rstrip() for line in lines]
+        printed += ["", *([f"run {number}"] if len(found) > 1 else []), *_roles(one), *_rings(one),
+                    *_bytes(one["statistics"]), "", *_sentences(one)]
+    return [line.rstrip() for line in printed]
 
 
 def _head(record, launches):

@@ -274,6 +274,28 @@ TEST(Statistics, ChangeNoCycles) {
   EXPECT_EQ(cycles(true), cycles(false));
 }
 
+TEST(Statistics, ALaunchThatIsStuckHasALineWithoutCounts) {
+  const TraceFile file("statistics.jsonl");
+  {
+    Runner runner(settings_of(TimingModel::model));
+    runner.device().observe(std::make_unique<trace::StatisticsFile>(file.path()));
+    auto data = runner.buffer(std::vector<uint32_t>(32, 1));
+    const std::string text = entry(".param .u64 data", R"(
+  .shared .align 8 .b64 bar; .reg .pred done;
+  mbarrier.init.shared.b64 [bar], 1;
+WAIT:
+  mbarrier.try_wait.parity.shared.b64 done, [bar], 0;
+  @!done bra WAIT;
+  ret;
+)");
+    expect_fault(FaultKind::deadlock, {}, [&] { runner.run(text, threads(1), data); });
+  }
+  const std::string record = file.content();
+  EXPECT_NE(record.find("\"status\":\"deadlock\""), std::string::npos) << record;
+  EXPECT_EQ(number(record, {"ctas"}), 0u);
+  EXPECT_NE(record.find("\"warps\":[]"), std::string::npos) << record;
+}
+
 TEST(Statistics, AFileThatCantBeWrittenIsAFault) {
   expect_fault(FaultCode::output_file, {"/no/such/folder/s.jsonl", "BW_SIM_STATISTICS"},
                [] { trace::StatisticsFile("/no/such/folder/s.jsonl"); });
