@@ -246,6 +246,18 @@ class Profiles(Calls):
                 with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):
                     self.profile(2, **arguments)
 
+    def test_counts_are_those_of_an_h100(self):
+        # profile.sh of chapter 1 with these options, 2026-11-22, Nsight Compute 2025.3.
+        metric = self.json_of(1, gpu="h100", rest=["--stages", "4", "--runs", "1"])["metrics"]
+        for name, counted in (("l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum", 4194304),
+                              ("l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum", 0),
+                              ("l1tex__m_l1tex2xbar_write_bytes_mem_lg_op_st.sum", 4352),
+                              ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 0)):
+            self.assertEqual(metric[name], counted, name)
+        for name, counted in (("smsp__inst_executed.sum", 139672),
+                              ("sm__warps_active.avg.pct_of_peak_sustained_active", 7.69)):
+            self.assertAlmostEqual(metric[name], counted, delta=0.1 * counted, msg=name)
+
     def test_a_machine_is_chosen(self):
         found = self.json_of(1, gpu="h100", rest=["--rows", "128", "--stages", "1", "--runs", "1"])
         self.assertEqual(found["statistics"]["machine"], "h100")

@@ -9,6 +9,7 @@ from .sources import Sources
 
 # Behind a run that got stuck, this share of its length is drawn.
 _MARGIN = 20
+_WARPGROUP = 4  # warps
 _STUCK = ("deadlock", "livelock", "cycle_limit")
 
 
@@ -166,6 +167,13 @@ class _Groups:
                 return None
             by = done[at][1]
             return Completion(by.cycle, "warp", by.rank, by.warp, by.instruction)
+        if segment.reason == "wgmma_group":  # all warps of a warpgroup wait for its MMAs
+            mmas = [mma for mma in self._model.ctas[event.rank].mmas
+                    if mma.warp // _WARPGROUP == event.warp // _WARPGROUP
+                    and segment.begin <= mma.end <= event.cycle]
+            if mmas:
+                return Completion(mmas[-1].end, "mma", event.rank, mmas[-1].warp,
+                                  mmas[-1].instruction)
         if segment.reason in ("bulk_group", "cp_async_group"):
             ended = [copy for copy in self._copies[(event.rank, event.warp)]
                      if copy.issued <= event.cycle

@@ -97,20 +97,21 @@ class _Walk:
         return steps, done.rank, done.warp, cycle
 
     def _through_tensor_core(self, steps, done, cycle):
-        mmas = [mma for mma in self._model.ctas[done.rank].mmas
-                if mma.end <= cycle and mma.warp == done.warp]
+        mmas = [mma for mma in self._model.ctas[done.rank].mmas if mma.end <= cycle]
+        while mmas and mmas[-1].warp != done.warp:
+            mmas.pop()
         if not mmas:
             return steps, done.rank, done.warp, cycle
         steps.append(Step(HAND_OVER, "commit", mmas[-1].end, cycle, done.rank))
-        time = mmas[-1].end
-        for mma in reversed(mmas):
+        time, issuer = mmas[-1].end, done.warp
+        for mma in reversed(mmas):  # in the tensor core's queue, whoever has issued them
             if mma.end < time:
                 break
             steps.append(Step(TENSOR_CORE, mma.text, mma.begin, time, done.rank))
-            time = mma.begin
+            time, issuer = mma.begin, mma.warp
             if mma.begin <= mma.issued:
                 break
-        return steps, done.rank, done.warp, time
+        return steps, done.rank, issuer, time
 
     def _run(self, begin, end, rank, warp, who):
         """A run, split into what synchronises and what works."""
