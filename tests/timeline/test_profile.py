@@ -76,6 +76,32 @@ class Limits(unittest.TestCase):
             self.assertEqual(role.issuing + role.data + sum(role.waiting.values()), role.cycles)
 
 
+class Stalls(unittest.TestCase):
+    """Waits are counted under the reasons under which an H100 counts them."""
+
+    # stall_reasons_gpu, Nsight Compute 2025.3, 2026-11-22: share of the stalls in %.
+    H100 = {"wgmma_wait": ("barrier", 79), "mbarrier_wait": ("long_scoreboard", 47),
+            "bulk_wait": ("long_scoreboard", 90), "cp_async_wait": ("long_scoreboard", 97),
+            "named_barrier_wait": ("barrier", 75), "cluster_barrier_wait": ("barrier", 73),
+            "sleep_wait": ("sleeping", 100)}
+
+    def test_reasons(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "statistics.jsonl"
+            _, ended = run("stall_reasons", BW_SIM_STATISTICS=str(path), BW_SIM_TIMING="model",
+                           BW_SIM_MACHINE="h100")
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            records = statistics.read(path)
+        self.assertEqual(len(records), len(self.H100))
+        for record in records:
+            name = record["kernel"].split("::")[-1]
+            stalls = {re.search("stalled_(\\w+)_per", metric).group(1): value
+                      for metric, value in metrics.values(record).items() if "stalled" in metric}
+            reason, percent = self.H100[name]
+            share = 100 * stalls[reason] / (1 + sum(stalls.values()))  # 1: the one that issues
+            self.assertAlmostEqual(share, percent, delta=20, msg=f"{name} {stalls}")
+
+
 class Calls(unittest.TestCase):
     """Calls the commands with the programs of the build."""
 

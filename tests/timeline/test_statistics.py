@@ -60,7 +60,7 @@ class Rows(unittest.TestCase):
                 (stalled("wait"), 2), (stalled("math_pipe_throttle"), 0.1),
                 (stalled("not_selected"), 0), (stalled("short_scoreboard"), 0.4),
                 (stalled("long_scoreboard"), 4), (stalled("mio_throttle"), 0.2),
-                (stalled("lg_throttle"), 0.3), (stalled("barrier"), 2), (stalled("gmma"), 0),
+                (stalled("lg_throttle"), 0.3), (stalled("barrier"), 2),
                 ("l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed", 10),
                 ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", 31),
                 ("l1tex__t_sector_hit_rate.pct", 75),

@@ -129,7 +129,8 @@ _ALWAYS = {
         lambda c: _percent(c.warp_cycles * c.ctas_of_an_sm,
                            WARPS_OF_AN_SM * c.record["cta_cycles"]),
 }
-# Known with the timing model only.
+# Known with the timing model only. Which waits a GPU counts under which reason was measured on an H100
+# (tests/timeline/stall_reasons.cu).
 _MODELLED = {
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed":
         lambda c: c.busy("tensor_cycles", c.elapsed),
@@ -145,8 +146,8 @@ _MODELLED = {
                             "global_order"),
     _STALLED.format("mio_throttle"): lambda c: c.stalled("shared_queue"),
     _STALLED.format("lg_throttle"): lambda c: c.stalled("global_queue"),
-    _STALLED.format("barrier"): lambda c: c.stalled("named_barrier", "cluster_barrier"),
-    _STALLED.format("gmma"): lambda c: c.stalled("wgmma_group"),
+    _STALLED.format("barrier"):
+        lambda c: c.stalled("named_barrier", "cluster_barrier", "wgmma_group"),
     _STALLED.format("sleeping"): lambda c: c.stalled("sleep"),
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed":
         lambda c: _percent(c.record["threads_shared_memory"]["passes"], c.elapsed),
