@@ -15,7 +15,6 @@ constexpr int kRounds = 200;
 constexpr int kWarpThreads = 32;
 constexpr int kWarpgroupThreads = 128;
 constexpr int kTileBytes = 16384;
-constexpr int kCopyBytes = 1024;
 constexpr uint32_t kSleepNanoseconds = 2000;
 
 __device__ __forceinline__ uint32_t shared_address(const void* pointer) {
@@ -76,12 +75,14 @@ __global__ void mbarrier_wait(float*) {
 
 /// A thread waits for its bulk stores.
 __global__ void bulk_wait(float* out) {
-  __shared__ __align__(128) uint32_t tile[kCopyBytes / sizeof(uint32_t)];
-  for (uint32_t& word : tile) word = 0;
+  __shared__ __align__(128) uint32_t tile[kTileBytes / sizeof(uint32_t)];
+  for (uint32_t i = threadIdx.x; i < kTileBytes / sizeof(uint32_t); i += blockDim.x) tile[i] = 0;
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  __syncwarp();
+  if (threadIdx.x != 0) return;
   for (int round = 0; round < kRounds; ++round) {
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(out),
-                 "r"(shared_address(tile)), "n"(kCopyBytes)
+                 "r"(shared_address(tile)), "n"(kTileBytes)
                  : "memory");
     asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
   }
@@ -124,13 +125,13 @@ __global__ void sleep_wait(float*) {
 
 int main() {
   float* memory = nullptr;
-  constexpr size_t kBytes = 4096;
+  constexpr size_t kBytes = bw::kTileBytes;
   cudaMalloc(&memory, kBytes);
   cudaMemset(memory, 0, kBytes);
   bw::wgmma_wait<<<1, bw::kWarpgroupThreads>>>(memory);
   cudaMemset(memory, 0, kBytes);
   bw::mbarrier_wait<<<1, 2 * bw::kWarpThreads>>>(memory);
-  bw::bulk_wait<<<1, 1>>>(memory);
+  bw::bulk_wait<<<1, bw::kWarpThreads>>>(memory);
   bw::cp_async_wait<<<1, bw::kWarpThreads>>>(memory);
   bw::named_barrier_wait<<<1, bw::kWarpgroupThreads>>>(memory);
   bw::cluster_barrier_wait<<<2, bw::kWarpgroupThreads>>>(memory);

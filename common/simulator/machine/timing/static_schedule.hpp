@@ -24,9 +24,9 @@ struct IssueTimes {
   uint16_t cycles = 0;       ///< until the next instruction
   uint16_t issue_slots = 0;  ///< of the stretch that ends here
   uint16_t issued = 0;  ///< machine instructions of that stretch; its slots: pipes are busy longer
-  uint8_t skip_cycles = 0;   ///< when its guard is false, or its branch not taken
-  uint8_t awaits = 0;        ///< scoreboards (bits) whose loads have to be there
-  uint8_t scoreboard = 0;    ///< of a load: what counts it
+  uint8_t skip_cycles = 0;  ///< when its guard is false, or its branch not taken
+  uint8_t awaits = 0;       ///< scoreboards (bits) whose loads have to be there
+  uint8_t scoreboard = 0;   ///< of a load: what counts it
 };
 
 /// Moves the function's instructions into the order of issue and gives their times, one for each in
