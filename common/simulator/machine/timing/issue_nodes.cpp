@@ -1,0 +1,162 @@
+#include "common/simulator/machine/timing/issue_nodes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/timing/elected_blocks.hpp"
+#include "common/simulator/machine/timing/folding.hpp"
+#include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/ptx/pending_reads.hpp"
+#include "common/simulator/ptx/register_usage.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// What the opcode alone says, found once for each opcode of a function.
+struct OpcodeFacts {
+  std::optional<RowMatch> match;
+  Motion motion;
+};
+
+bool is_copy(std::string_view opcode) {
+  if (!opcode.starts_with("cp.async.bulk") && !opcode.starts_with("cp.reduce.async.bulk"))
+    return false;
+  for (const std::string_view other : {".commit_group", ".wait_group"})
+    if (opcode.find(other) != std::string_view::npos) return false;
+  return true;
+}
+
+bool reads_time(const ptx::Instruction& instruction) {
+  return instruction.operands.size() == 2 &&
+         instruction.operands[1].kind == ptx::Operand::Kind::special &&
+         (instruction.operands[1].text.starts_with("%clock") ||
+          instruction.operands[1].text.starts_with("%globaltimer"));
+}
+
+Cost cost_of(const RowMatch& match, const ptx::Instruction& instruction) {
+  const OpcodeRow& row = *match.row;
+  if (row.cost.is_given()) return row.cost(match.modifiers, instruction);
+  if (ptx::transfer_of(instruction.opcode) != ptx::Transfer::none) return {.pipe = Pipe::branch};
+  return {.pipe = runs_ahead(row.effect(match.modifiers)) ? Pipe::alu : Pipe::load_store};
+}
+
+}  // namespace
+
+IssueNodes::IssueNodes(ptx::Function& function, const TimingTable& times)
+    : function_(function), times_(times), graph_(function) {
+  for (size_t pipe = 0; pipe < kPipeCount; ++pipe)
+    pipes_[pipe] = pipe_times(times, static_cast<Pipe>(pipe));
+  find_costs();
+  find_copies();
+}
+
+void IssueNodes::find_costs() {
+  const std::vector<ptx::Instruction>& instructions = function_.instructions;
+  std::unordered_map<std::string_view, OpcodeFacts> facts;
+  std::vector<Cost> costs(instructions.size());
+  nodes_.resize(instructions.size());
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    const ptx::Instruction& instruction = instructions[i];
+    auto [found, is_new] = facts.try_emplace(instruction.opcode);
+    OpcodeFacts& known = found->second;
+    if (is_new) {
+      known.match = find_row(instruction.opcode);
+      if (known.match)
+        known.motion = motion_of(*known.match, instruction.opcode);
+      else
+        known.motion.is_fixed = true;
+    }
+    nodes_[i].motion = known.motion;
+    nodes_[i].motion.is_fixed |= reads_time(instruction);
+    if (known.match) costs[i] = cost_of(*known.match, instruction);
+    list_registers(instruction, nodes_[i]);
+  }
+  hold_late_reads();
+  fold_costs(function_, costs);
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    Node& node = nodes_[i];
+    node.cost = costs[i];
+    const PipeTimes& pipe = pipes_[static_cast<size_t>(node.cost.pipe)];
+    node.interval = pipe.interval * node.cost.on_pipe;
+    node.busy = pipe.busy * node.cost.on_pipe;
+    if (node.cost.instructions != 0)
+      node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
+  }
+}
+
+/// The copy engine's operands stand in registers that a whole warp computes with. Of a lane that
+/// elect.sync has chosen ptxas knows that it is alone; any other code might be executed by
+/// several lanes, which a loop serves one after the other.
+void IssueNodes::find_copies() {
+  const std::vector<ptx::Instruction>& instructions = function_.instructions;
+  std::vector<uint8_t> elected;
+  for (const ptx::BasicBlock& block : graph_.blocks)
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      if (!is_copy(instructions[i].opcode)) continue;
+      if (elected.empty()) elected = elected_blocks(function_, graph_);
+      const Cycle takes =
+          elected[graph_.block_of[i]] != 0 ? times_.tma_elected_cycles : times_.tma_prepare_cycles;
+      nodes_[i].prepare = static_cast<uint32_t>(times_.tma_operand_cycles);
+      nodes_[i].hold = static_cast<uint32_t>(takes - times_.tma_operand_cycles);
+    }
+}
+
+/// Who reads what a tcgen05.ld may still write breaks a rule: the report names the first of them
+/// in the text.
+void IssueNodes::hold_late_reads() {
+  const std::vector<ptx::Instruction>& instructions = function_.instructions;
+  if (std::none_of(instructions.begin(), instructions.end(), [](const auto& instruction) {
+        return instruction.opcode.starts_with("tcgen05.ld");
+      }))
+    return;
+  for (const ptx::PendingRead& read : ptx::reads_of_pending_registers(function_))
+    nodes_[read.instruction].motion.is_fixed = true;
+}
+
+void IssueNodes::list_registers(const ptx::Instruction& instruction, Node& node) {
+  const auto add = [&](uint32_t reg) { registers_.push_back(reg); };
+  node.reads = static_cast<uint32_t>(registers_.size());
+  ptx::visit_read_registers(instruction, add);
+  if (instruction.has_guard) ptx::visit_written_registers(instruction, add);
+  node.writes = static_cast<uint32_t>(registers_.size());
+  ptx::visit_written_registers(instruction, add);
+  node.end = static_cast<uint32_t>(registers_.size());
+}
+
+uint32_t IssueNodes::planned_latency(const Node& node) const {
+  switch (node.motion.loads_from) {
+    case LoadedFrom::shared_memory:
+      return times_.planned_shared_latency;
+    case LoadedFrom::device_memory:
+      return static_cast<uint32_t>(times_.l2_load_latency);
+    case LoadedFrom::nothing:
+      break;
+  }
+  return node.latency;
+}
+
+uint32_t IssueNodes::crossing(Pipe from, Pipe to) const {
+  const auto is_arithmetic = [](Pipe pipe) {
+    return pipe == Pipe::alu || pipe == Pipe::add || pipe == Pipe::fma || pipe == Pipe::multiply;
+  };
+  return from != to && is_arithmetic(from) && is_arithmetic(to) ? times_.other_pipe_cycles : 0;
+}
+
+void IssueNodes::reorder(const std::vector<uint32_t>& order) {
+  std::vector<ptx::Instruction> moved;
+  std::vector<Node> moved_nodes;
+  moved.reserve(order.size());
+  moved_nodes.reserve(order.size());
+  for (const uint32_t index : order) {
+    moved.push_back(std::move(function_.instructions[index]));
+    moved_nodes.push_back(nodes_[index]);
+  }
+  function_.instructions = std::move(moved);
+  nodes_ = std::move(moved_nodes);
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,95 @@
+#pragma once
+/// \file
+/// A function's instructions as the static schedule sees them: what each costs, what it is bound
+/// to, which registers it reads and writes.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/simulator/machine/timing/code_motion.hpp"
+#include "common/simulator/machine/timing/cost.hpp"
+#include "common/simulator/ptx/ast.hpp"
+#include "common/simulator/ptx/flow_graph.hpp"
+
+namespace bw::sim {
+
+struct TimingTable;
+
+/// No register, instruction or block.
+inline constexpr uint32_t kNoIndex = 0xffffffffu;
+
+/// An instruction as the scheduler sees it.
+struct Node {
+  Cost cost;
+  Motion motion;
+  uint32_t latency = 0;   ///< until its result can be used; of loads: as ptxas would plan for
+  uint32_t interval = 0;  ///< how long it keeps its pipe
+  uint32_t busy = 0;      ///< how long other warps cannot have it
+  uint32_t prepare = 0;   ///< of a copy: what its operands take on their way to the engine
+  uint32_t hold = 0;      ///< of a copy: what the warp waits behind it
+  /// Its registers, in IssueNodes: what it reads, then what it writes. Under a guard it
+  /// also reads what it writes: some lanes keep the old value.
+  uint32_t reads = 0, writes = 0, end = 0;
+};
+
+/// The nodes of a function.
+class IssueNodes {
+ public:
+  /// In the order of the text.
+  IssueNodes(ptx::Function& function, const TimingTable& times);
+
+  /// The function.
+  [[nodiscard]] const ptx::Function& function() const { return function_; }
+  /// The machine's times.
+  [[nodiscard]] const TimingTable& times() const { return times_; }
+  /// Its blocks; an order of issue leaves them where they are.
+  [[nodiscard]] const ptx::FlowGraph& graph() const { return graph_; }
+  /// By instruction.
+  [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
+  /// The registers that it reads.
+  [[nodiscard]] std::span<const uint32_t> read_by(const Node& node) const {
+    return {registers_.data() + node.reads, registers_.data() + node.writes};
+  }
+  /// The registers that it writes.
+  [[nodiscard]] std::span<const uint32_t> written_by(const Node& node) const {
+    return {registers_.data() + node.writes, registers_.data() + node.end};
+  }
+  /// Stands for CC.CF.
+  [[nodiscard]] uint32_t carry_register() const {
+    return static_cast<uint32_t>(function_.registers.size());
+  }
+  /// Orders what lanes do together.
+  [[nodiscard]] uint32_t collective_register() const { return carry_register() + 1; }
+  /// Registers are less than this.
+  [[nodiscard]] uint32_t registers_end() const { return carry_register() + 2; }
+
+  /// Until a node's result can be used, as ptxas plans.
+  [[nodiscard]] uint32_t planned_latency(const Node& node) const;
+  /// More cycles where another pipe uses a result of arithmetic.
+  [[nodiscard]] uint32_t crossing(Pipe from, Pipe to) const;
+  /// What issues for a pipe: shuffles are issued as loads.
+  [[nodiscard]] static size_t unit_of(Pipe pipe) {
+    return static_cast<size_t>(pipe == Pipe::exchange ? Pipe::load_store : pipe);
+  }
+
+  /// Moves instructions and nodes: `order` holds the old index of each place.
+  void reorder(const std::vector<uint32_t>& order);
+
+ private:
+  void find_costs();
+  void find_copies();
+  void hold_late_reads();
+  void list_registers(const ptx::Instruction& instruction, Node& node);
+
+  ptx::Function& function_;
+  const TimingTable& times_;
+  ptx::FlowGraph graph_;
+  std::array<PipeTimes, kPipeCount> pipes_;
+  std::vector<Node> nodes_;
+  std::vector<uint32_t> registers_;  ///< of all nodes
+};
+
+}  // namespace bw::sim

@@ -1,0 +1,418 @@
+#include "common/simulator/machine/timing/issue_order.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <string_view>
+#include <utility>
+
+#include "common/simulator/machine/timing/timing_table.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// Longest stretch that is ordered at once: registers would be used up long before.
+constexpr uint32_t kLongestRegion = 512;
+
+class IssueOrder {
+ public:
+  IssueOrder(const IssueNodes& in, const RegisterPressure& pressure)
+      : in_(in),
+        function_(in.function()),
+        times_(in.times()),
+        nodes_(in.nodes()),
+        pressure_(pressure),
+        order_(in.nodes().size()),
+        value_of_(in.registers_end(), kNoIndex),
+        last_write_(in.registers_end(), kNoIndex),
+        first_read_(in.registers_end(), kNoIndex) {}
+
+  std::vector<uint32_t> run() {
+    for (const ptx::BasicBlock& block : in_.graph().blocks) order_block(block);
+    return std::move(order_);
+  }
+
+ private:
+  struct Edge {
+    uint32_t from = 0, to = 0;
+    uint32_t cycles = 0;
+  };
+  /// A list of readers of a register since its last write.
+  struct Reader {
+    uint32_t node = 0, next = kNoIndex;
+  };
+  /// A value of a register, and how many nodes have not read it yet.
+  struct Value {
+    uint32_t weight = 0, readers = 0;
+    bool is_loaded = false;
+  };
+  /// A node that reads or writes a value.
+  struct ValueUse {
+    uint32_t node = 0, value = 0;
+  };
+  /// An access to memory in the region.
+  struct Access {
+    uint32_t node = 0;
+    uint8_t reads = 0, writes = 0;
+    uint32_t base = kNoIndex;  ///< register of a plain access, and its value's number
+    uint32_t version = 0;
+    int64_t offset = 0, bytes = 0;
+  };
+
+  void order_block(const ptx::BasicBlock& block) {
+    const bool has_branch =
+        ptx::transfer_of(function_.instructions[block.last - 1].opcode) != ptx::Transfer::none;
+    const uint32_t end = has_branch ? block.last - 1 : block.last;
+    if (has_branch) order_[end] = end;
+    for (uint32_t first = block.first; first < end;) {
+      if (nodes_[first].motion.is_fixed) {
+        order_[first] = first;
+        ++first;
+        continue;
+      }
+      uint32_t last = first + 1;
+      while (last < end && last - first < kLongestRegion && !nodes_[last].motion.is_fixed) ++last;
+      order_region(first, last, last == block.last - 1 && has_branch);
+      first = last;
+    }
+  }
+
+  /// Orders instructions [first, last); the block's branch follows if `before_branch`.
+  void order_region(uint32_t first, uint32_t last, bool before_branch) {
+    const uint32_t count = last - first;
+    if (count == 1) {
+      order_[first] = first;
+      return;
+    }
+    edges_.clear();
+    readers_.clear();
+    accesses_.clear();
+    touched_.clear();
+    values_.clear();
+    value_uses_.clear();
+    value_writes_.clear();
+    for (uint32_t i = first; i < last; ++i) add_dependences(i, first);
+    for (const uint32_t reg : touched_) {
+      // Somebody behind the region reads it.
+      if (pressure_.is_live_at(reg, last)) ++values_[value_of_[reg]].readers;
+      last_write_[reg] = first_read_[reg] = value_of_[reg] = kNoIndex;
+    }
+    sort_edges(count);
+    find_priorities(
+        first, count,
+        before_branch
+            ? function_.instructions[last].has_guard ? function_.instructions[last].guard : kNoIndex
+            : kNoIndex);
+    list_schedule(first, count);
+  }
+
+  void touch(uint32_t reg) {
+    if (last_write_[reg] == kNoIndex && first_read_[reg] == kNoIndex) touched_.push_back(reg);
+  }
+
+  void read(uint32_t reg, uint32_t i, uint32_t first) {
+    touch(reg);
+    if (value_of_[reg] == kNoIndex) new_value(reg);
+    ++values_[value_of_[reg]].readers;
+    value_uses_.push_back({i - first, value_of_[reg]});
+    if (last_write_[reg] != kNoIndex) {
+      const Node& writer = nodes_[first + last_write_[reg]];
+      edges_.push_back(
+          {last_write_[reg], i - first,
+           in_.planned_latency(writer) + in_.crossing(writer.cost.pipe, nodes_[i].cost.pipe)});
+    }
+    readers_.push_back({i - first, first_read_[reg]});
+    first_read_[reg] = static_cast<uint32_t>(readers_.size() - 1);
+  }
+
+  void write(uint32_t reg, uint32_t i, uint32_t first) {
+    touch(reg);
+    const uint32_t node = i - first;
+    // An instruction may name a destination twice.
+    if (last_write_[reg] != kNoIndex && last_write_[reg] != node)
+      edges_.push_back({last_write_[reg], node, 0});
+    for (uint32_t r = first_read_[reg]; r != kNoIndex; r = readers_[r].next)
+      if (readers_[r].node != node) edges_.push_back({readers_[r].node, node, 0});
+    last_write_[reg] = node;
+    first_read_[reg] = kNoIndex;
+    new_value(reg);
+    value_writes_.push_back({node, value_of_[reg]});
+  }
+
+  void new_value(uint32_t reg) {
+    value_of_[reg] = static_cast<uint32_t>(values_.size());
+    values_.push_back({.weight = pressure_.weight[reg]});
+  }
+
+  void add_dependences(uint32_t i, uint32_t first) {
+    const Motion& motion = nodes_[i].motion;
+    for (const uint32_t reg : in_.read_by(nodes_[i])) read(reg, i, first);
+    if (motion.uses_carry) write(in_.carry_register(), i, first);
+    if (motion.is_collective) write(in_.collective_register(), i, first);
+    if ((motion.reads | motion.writes) != 0) add_access(i, first);
+    for (const uint32_t reg : in_.written_by(nodes_[i])) write(reg, i, first);
+  }
+
+  void add_access(uint32_t i, uint32_t first) {
+    Access access{
+        .node = i - first, .reads = nodes_[i].motion.reads, .writes = nodes_[i].motion.writes};
+    if (nodes_[i].motion.is_plain_access) find_place(i, access);
+    for (const Access& other : accesses_) {
+      const bool conflict = (other.writes & (access.reads | access.writes)) != 0 ||
+                            (other.reads & access.writes) != 0;
+      if (conflict && !are_apart(other, access)) edges_.push_back({other.node, access.node, 0});
+    }
+    accesses_.push_back(access);
+  }
+
+  void find_place(uint32_t i, Access& access) const {
+    for (const ptx::Operand& operand : function_.instructions[i].operands) {
+      if (operand.kind != ptx::Operand::Kind::address || operand.elements.empty()) continue;
+      const ptx::Operand& base = operand.elements[0];
+      if (base.kind != ptx::Operand::Kind::reg) return;
+      access.base = base.reg;
+      access.version = last_write_[base.reg];
+      access.offset = static_cast<int64_t>(operand.value);
+      access.bytes = access_bytes(function_.instructions[i].opcode);
+      return;
+    }
+  }
+
+  [[nodiscard]] static int64_t access_bytes(std::string_view opcode) {
+    const size_t dot = opcode.rfind('.');
+    const auto bytes = static_cast<int64_t>(ptx::size_bytes(
+        ptx::type_from_name(dot == std::string_view::npos ? opcode : opcode.substr(dot + 1))));
+    for (const auto& [name, elements] : {std::pair{".v2.", 2}, {".v4.", 4}, {".v8.", 8}})
+      if (opcode.find(name) != std::string_view::npos) return bytes * elements;
+    return bytes;
+  }
+
+  [[nodiscard]] static bool are_apart(const Access& a, const Access& b) {
+    if (a.base == kNoIndex || a.base != b.base || a.version != b.version) return false;
+    return a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
+  }
+
+  /// Edges by their source: those of node n are [edge_begin_[n], edge_begin_[n + 1]).
+  void sort_edges(uint32_t count) {
+    edge_begin_.assign(count + 1, 0);
+    waits_for_.assign(count, 0);
+    for (const Edge& edge : edges_) {
+      ++edge_begin_[edge.from + 1];
+      ++waits_for_[edge.to];
+    }
+    for (uint32_t n = 0; n < count; ++n) edge_begin_[n + 1] += edge_begin_[n];
+    sorted_edges_.resize(edges_.size());
+    std::vector<uint32_t>& next = scratch_;
+    next.assign(edge_begin_.begin(), edge_begin_.end() - 1);
+    for (const Edge& edge : edges_) sorted_edges_[next[edge.from]++] = edge;
+  }
+
+  /// The longest way from each node to the region's end.
+  void find_priorities(uint32_t first, uint32_t count, uint32_t branch_guard) {
+    priority_.assign(count, 0);
+    for (uint32_t n = count; n-- > 0;) {
+      const Node& node = nodes_[first + n];
+      uint32_t longest = in_.planned_latency(node);
+      for (uint32_t e = edge_begin_[n]; e < edge_begin_[n + 1]; ++e)
+        longest = std::max(longest, sorted_edges_[e].cycles + priority_[sorted_edges_[e].to]);
+      if (branch_guard != kNoIndex)
+        for (const uint32_t reg : in_.written_by(node))
+          if (reg == branch_guard) longest = std::max(longest, times_.branch_predicate_cycles);
+      priority_[n] = longest;
+    }
+  }
+
+  /// By node, of the first load in the text that needs it: the registers of this and all loads
+  /// before it; 0 where none does.
+  template <class RegistersOf>
+  void find_load_registers(uint32_t first, uint32_t count, const RegistersOf& registers_of) {
+    load_registers_.assign(count, 0);
+    uint32_t sum = 0;
+    for (uint32_t n = 0; n < count; ++n)
+      if (nodes_[first + n].motion.loads_from != LoadedFrom::nothing)
+        load_registers_[n] = sum += registers_of(n);
+    for (uint32_t n = count; n-- > 0;) {
+      if (nodes_[first + n].motion.loads_from != LoadedFrom::nothing) continue;
+      uint32_t least = 0;
+      bool is_only_for_loads = edge_begin_[n] != edge_begin_[n + 1];
+      for (uint32_t e = edge_begin_[n]; e < edge_begin_[n + 1]; ++e) {
+        const uint32_t needed = load_registers_[sorted_edges_[e].to];
+        is_only_for_loads = is_only_for_loads && needed != 0;
+        least = least == 0 ? needed : std::min(least, needed);
+      }
+      if (is_only_for_loads) load_registers_[n] = least;
+    }
+  }
+
+  using Candidate = std::pair<uint32_t, uint32_t>;  // key, node
+
+  void list_schedule(uint32_t first, uint32_t count) {
+    earliest_.assign(count, 0);
+    std::array<uint32_t, kPipeCount> free_at{};
+    // By time, then by place; per pipe: longest way first, then by place.
+    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> later;
+    std::array<std::priority_queue<Candidate>, kPipeCount> ready;
+    const auto offer = [&](uint32_t n) { later.push({earliest_[n], n}); };
+    uint32_t place = first;
+    uint32_t time = 0;
+    // Registers of loads: of those that have been issued and are not used yet, and of all that have
+    // been issued.
+    uint32_t loaded = 0, issued = 0;
+    const uint32_t others =
+        std::min(pressure_.before[first], pressure_.before[first + count]) + kStackRegisters;
+    const uint32_t most_loaded =
+        std::max(kSpareRegisters, pressure_.limit - std::min(pressure_.limit, others));
+    size_t next_use = 0, next_write = 0;
+    use_begin_.assign(count + 1, 0);
+    write_begin_.assign(count + 1, 0);
+    for (uint32_t n = 0; n < count; ++n) {  // they lie in the order of the nodes
+      while (next_use < value_uses_.size() && value_uses_[next_use].node == n) ++next_use;
+      while (next_write < value_writes_.size() && value_writes_[next_write].node == n) ++next_write;
+      use_begin_[n + 1] = static_cast<uint32_t>(next_use);
+      write_begin_[n + 1] = static_cast<uint32_t>(next_write);
+    }
+    const auto registers_of = [&](uint32_t n) {
+      uint32_t sum = 0;
+      for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
+        if (values_[value_writes_[w].value].readers != 0)
+          sum += values_[value_writes_[w].value].weight;
+      return sum;
+    };
+    find_load_registers(first, count, registers_of);
+    const auto count_registers = [&](uint32_t n) {
+      for (uint32_t u = use_begin_[n]; u < use_begin_[n + 1]; ++u) {
+        Value& value = values_[value_uses_[u].value];
+        if (--value.readers == 0 && value.is_loaded) loaded -= value.weight;
+      }
+      if (nodes_[first + n].motion.loads_from == LoadedFrom::nothing) return;
+      loaded += registers_of(n);
+      issued += registers_of(n);
+      for (uint32_t w = write_begin_[n]; w < write_begin_[n + 1]; ++w)
+        values_[value_writes_[w].value].is_loaded = values_[value_writes_[w].value].readers != 0;
+    };
+    // A load, and what computes its address alone, waits until it and all before it have registers.
+    const auto is_too_much = [&](uint32_t n) {
+      return load_registers_[n] != 0 && load_registers_[n] > issued && issued != 0 &&
+             loaded + load_registers_[n] - issued > most_loaded;
+    };
+    held_.clear();
+    std::vector<uint32_t>& freed = scratch_;
+    // Emits a node at `at`; what costs nothing follows at once.
+    const auto emit = [&](uint32_t n, uint32_t at) {
+      freed.assign(1, n);
+      while (!freed.empty()) {
+        const uint32_t done = freed.back();
+        freed.pop_back();
+        order_[place++] = first + done;
+        count_registers(done);
+        const bool is_free = nodes_[first + done].cost.instructions == 0;
+        const uint32_t from = is_free ? earliest_[done] : at;
+        for (uint32_t e = edge_begin_[done]; e < edge_begin_[done + 1]; ++e) {
+          const Edge& edge = sorted_edges_[e];
+          earliest_[edge.to] = std::max(earliest_[edge.to], from + edge.cycles);
+          if (--waits_for_[edge.to] != 0) continue;
+          if (nodes_[first + edge.to].cost.instructions == 0)
+            freed.push_back(edge.to);
+          else
+            offer(edge.to);
+        }
+      }
+    };
+    roots_.clear();
+    for (uint32_t n = 0; n < count; ++n)
+      if (waits_for_[n] == 0) roots_.push_back(n);
+    for (const uint32_t n : roots_) {
+      if (nodes_[first + n].cost.instructions == 0)
+        emit(n, 0);
+      else
+        offer(n);
+    }
+    constexpr auto kAdd = static_cast<size_t>(Pipe::add);
+    constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
+    constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
+    while (place != first + count) {
+      while (!later.empty() && later.top().first <= time) {
+        const uint32_t n = later.top().second;
+        later.pop();
+        ready[IssueNodes::unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
+      }
+      // What was held back comes again when registers are free.
+      std::erase_if(held_, [&](uint32_t n) {
+        if (is_too_much(n)) return false;
+        ready[IssueNodes::unit_of(nodes_[first + n].cost.pipe)].push({priority_[n], ~n});
+        return true;
+      });
+      for (auto& queue : ready)
+        while (!queue.empty() && is_too_much(~queue.top().second)) {
+          held_.push_back(~queue.top().second);
+          queue.pop();
+        }
+      free_at[kAdd] = std::min(free_at[kAlu], free_at[kMultiply]);
+      size_t best = kPipeCount;
+      uint32_t next_time = later.empty() ? std::numeric_limits<uint32_t>::max() : later.top().first;
+      for (size_t pipe = 0; pipe < kPipeCount; ++pipe) {
+        if (ready[pipe].empty()) continue;
+        if (free_at[pipe] > time)
+          next_time = std::min(next_time, free_at[pipe]);
+        else if (best == kPipeCount || ready[pipe].top() > ready[best].top())
+          best = pipe;
+      }
+      if (best == kPipeCount && next_time == std::numeric_limits<uint32_t>::max()) {
+        // Nothing else can free registers: the first in the order of the text goes on.
+        const auto earliest = std::min_element(held_.begin(), held_.end());
+        const uint32_t n = *earliest;
+        held_.erase(earliest);
+        const size_t unit = IssueNodes::unit_of(nodes_[first + n].cost.pipe);
+        time = std::max(time, free_at[unit]);
+        free_at[unit] = time + nodes_[first + n].interval;
+        emit(n, time);
+        time += nodes_[first + n].cost.instructions;
+        continue;
+      }
+      if (best == kPipeCount) {
+        time = next_time;
+        continue;
+      }
+      const uint32_t n = ~ready[best].top().second;
+      ready[best].pop();
+      const Node& node = nodes_[first + n];
+      const size_t unit = best != kAdd                          ? best
+                          : free_at[kAlu] <= free_at[kMultiply] ? kAlu
+                                                                : kMultiply;
+      free_at[unit] = time + node.interval;
+      emit(n, time);
+      time += node.cost.instructions;
+    }
+  }
+
+  const IssueNodes& in_;
+  const ptx::Function& function_;
+  const TimingTable& times_;
+  const std::vector<Node>& nodes_;
+  const RegisterPressure& pressure_;
+  std::vector<uint32_t> order_;  ///< the old index of each place
+  // Of the region at hand; nodes are counted from its first instruction.
+  std::vector<Edge> edges_, sorted_edges_;
+  std::vector<uint32_t> edge_begin_, waits_for_, priority_, earliest_, scratch_, roots_;
+  std::vector<Reader> readers_;
+  std::vector<Access> accesses_;
+  std::vector<uint32_t> touched_;   ///< registers
+  std::vector<uint32_t> value_of_;  ///< by register
+  std::vector<Value> values_;
+  std::vector<ValueUse> value_uses_, value_writes_;
+  std::vector<uint32_t> use_begin_, write_begin_;  ///< by node, in those
+  std::vector<uint32_t> load_registers_;           ///< by node, see find_load_registers
+  std::vector<uint32_t> held_;                     ///< nodes that wait for registers
+  std::vector<uint32_t> last_write_, first_read_;  ///< by register
+};
+
+}  // namespace
+
+std::vector<uint32_t> issue_order(const IssueNodes& in, const RegisterPressure& pressure) {
+  return IssueOrder(in, pressure).run();
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,18 @@
+#pragma once
+/// \file
+/// The order in which ptxas would issue a function's instructions.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/simulator/machine/timing/issue_nodes.hpp"
+#include "common/simulator/machine/timing/register_pressure.hpp"
+
+namespace bw::sim {
+
+/// The old index of each place. Within stretches that nothing may be moved out of, a list
+/// scheduler: longest path first, in-order issue, loads as far ahead as registers reach.
+[[nodiscard]] std::vector<uint32_t> issue_order(const IssueNodes& in,
+                                                const RegisterPressure& pressure);
+
+}  // namespace bw::sim

@@ -1,0 +1,18 @@
+#pragma once
+/// \file
+/// When instructions issue that stand in the order of issue: distances, pipes, branches, and the
+/// scoreboards that count loads.
+
+#include <vector>
+
+#include "common/simulator/machine/timing/issue_nodes.hpp"
+#include "common/simulator/machine/timing/register_pressure.hpp"
+#include "common/simulator/machine/timing/static_schedule.hpp"
+
+namespace bw::sim {
+
+/// One for each node; `pressure` was found in the order of the text, which blocks keep.
+[[nodiscard]] std::vector<IssueTimes> issue_times(const IssueNodes& in,
+                                                  const RegisterPressure& pressure);
+
+}  // namespace bw::sim

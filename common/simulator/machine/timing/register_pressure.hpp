@@ -1,0 +1,32 @@
+#pragma once
+/// \file
+/// How many registers a thread's values take where, and how many ptxas would let them take.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/simulator/machine/timing/issue_nodes.hpp"
+#include "common/simulator/ptx/liveness.hpp"
+
+namespace bw::sim {
+
+/// Where what lives across blocks leaves fewer than these, ptxas takes as many more than the order
+/// of the text needs.
+inline constexpr uint32_t kSpareRegisters = 8;
+/// The stack's, which ptxas keeps always.
+inline constexpr uint32_t kStackRegisters = 1;
+
+/// Of a function, in the order of the text.
+struct RegisterPressure {
+  /// Finds it.
+  explicit RegisterPressure(const IssueNodes& in);
+  /// Whether a register holds a value that is needed where instruction `index` begins.
+  [[nodiscard]] bool is_live_at(uint32_t reg, uint32_t index) const;
+
+  std::vector<std::vector<ptx::LiveSegment>> segments;  ///< by register
+  std::vector<uint8_t> weight;                          ///< by register: how many of 32 bits
+  std::vector<uint32_t> before;                         ///< by instruction: 32-bit registers in use
+  uint32_t limit = 0;                                   ///< that ptxas would not go beyond
+};
+
+}  // namespace bw::sim
