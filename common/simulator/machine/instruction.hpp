@@ -140,6 +140,8 @@ struct Instruction {
   Marks marks = Marks::compute;                  ///< what it is counted as
   MemoryOrder order = MemoryOrder::unspecified;  ///< what its modifiers say
   MemoryScope scope = MemoryScope::unspecified;  ///< what its modifiers say
+  /// With a timing model: how many loads it loads for, 0 where another loads for it.
+  uint8_t merged = 1;
 };
 
 }  // namespace bw::sim

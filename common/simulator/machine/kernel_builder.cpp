@@ -66,6 +66,7 @@ void KernelBuilder::take_times(const std::vector<IssueTimes>& times) {
     instruction.issue_slots = times[index].issue_slots;
     instruction.awaits = times[index].awaits;
     instruction.scoreboard = times[index].scoreboard;
+    instruction.merged = times[index].merged;
   }
 }
 

@@ -280,7 +280,7 @@ TEST(StaticSchedule, SixScoreboardsCountLoads) {
   // them awaits all three, and the others nothing. Then the scoreboards are free again.
   std::string text;
   for (int i = 1; i <= 8; ++i)
-    text += "ld.shared.f32 %f" + std::to_string(i) + ", [%r0+" + std::to_string(4 * i) + "];\n";
+    text += "ld.shared.f32 %f" + std::to_string(i) + ", [%r0+" + std::to_string(128 * i) + "];\n";
   for (int i = 1; i <= 8; ++i) text += "add.f32 %f0, %f0, %f" + std::to_string(i) + ";\n";
   text += "bar.sync 0;\nld.shared.f32 %f1, [%r0];\nadd.f32 %f0, %f0, %f1;\nret;\n";
   TimingTable times = simple_times();
@@ -318,6 +318,63 @@ TEST(StaticSchedule, WhoElectsALaneSparesTheCopyALoop) {
   EXPECT_EQ(cycles_of_copy(elect + "setp.eq.s32 %p1, %r3, 0;\n"), 30 + 1 + 12);
   EXPECT_EQ(cycles_of_copy(elect + "setp.ne.s32 %p1, %r3, 0;\n"), 30 + 1 + 22)
       << "all but the elected lane";
+}
+
+/// Four loads of neighbours, with `between` behind the second; how many each loads for, in the
+/// order of the text.
+Numbers merged(const std::string& address, const std::string& between) {
+  std::string text = address;
+  for (int i = 1; i <= 4; ++i) {
+    text += "ld.shared.f32 %f" + std::to_string(i) + ", [%r1+" + std::to_string(4 * i - 4) + "];\n";
+    if (i == 2) text += between;
+  }
+  for (int i = 1; i <= 4; ++i) text += "add.f32 %f0, %f0, %f" + std::to_string(i) + ";\n";
+  const Scheduled s = schedule_of(text + "ret;\n");
+  std::vector<std::pair<uint32_t, uint32_t>> by_line;
+  for (size_t i = 0; i < s.times.size(); ++i)
+    if (s.opcodes()[i] == "ld.shared.f32") by_line.push_back({s.lines()[i], s.times[i].merged});
+  std::sort(by_line.begin(), by_line.end());
+  Numbers result;
+  for (const auto& [line, count] : by_line) result.push_back(count);
+  return result;
+}
+
+TEST(StaticSchedule, NeighboursInSharedMemoryAreOneLoad) {
+  EXPECT_EQ(merged("shl.b32 %r1, %r0, 4;\n", ""), (Numbers{4, 0, 0, 0}));
+  EXPECT_EQ(merged("mul.lo.u32 %r1, %r0, 24;\n", ""), (Numbers{2, 0, 2, 0}));
+  EXPECT_EQ(merged("shl.b32 %r1, %r0, 2;\n", ""), (Numbers{1, 1, 1, 1}));
+  EXPECT_EQ(merged("shl.b32 %r1, %r0, 4;\n", "st.shared.f32 [%r2], %f9;\n"), (Numbers{2, 0, 2, 0}));
+  EXPECT_EQ(merged("shl.b32 %r1, %r0, 4;\n", "add.u32 %r1, %r1, 16;\n"), (Numbers{2, 0, 2, 0}));
+  EXPECT_EQ(merged("shl.b32 %r1, %r0, 4;\n", "bar.sync 0;\n"), (Numbers{2, 0, 2, 0}));
+}
+
+TEST(StaticSchedule, AnInstructionHasThreeOperands) {
+  // a ^ b ^ c ^ d: two LOP3, which the alu takes every second cycle; and two IADD3 for four terms.
+  const Scheduled bits = schedule_of(
+      "xor.b32 %r1, %r10, %r11;\nxor.b32 %r2, %r1, %r12;\nxor.b32 %r3, %r2, %r13;\nret;\n");
+  EXPECT_EQ(bits.slots(), (Numbers{0, 0, 0, 4}));
+  EXPECT_EQ(bits.cycles(), (Numbers{0, 4, 1, 10}));
+  const Scheduled sums = schedule_of(
+      "add.u32 %r1, %r10, %r11;\nadd.u32 %r2, %r1, %r12;\nadd.u32 %r3, %r2, %r13;\nret;\n");
+  EXPECT_EQ(sums.slots(), (Numbers{0, 0, 0, 3}));
+}
+
+TEST(StaticSchedule, AddressesInSharedMemoryAreComputedAgainInOuterLoops) {
+  const auto slots_of_sum = [](const std::string& inside) {
+    const Scheduled s = schedule_of(
+        ".shared .b32 words[4];\n"
+        "outer:\n"
+        "mov.u32 %r1, words;\n"
+        "add.u32 %r2, %r2, %r1;\n"
+        "bar.sync 0;\n" +
+        inside + "@%p1 bra outer;\nret;\n");
+    return s.times[0].cycles;
+  };
+  EXPECT_EQ(slots_of_sum(""), 0);
+  EXPECT_EQ(slots_of_sum("inner:\n@%p2 bra inner;\n"), 24 + 4 + 1);
+  EXPECT_EQ(
+      slots_of_sum("inner:\nmbarrier.test_wait.shared.b64 %p2, [%r3], %rd1;\n@%p2 bra inner;\n"), 0)
+      << "a loop that waits is none";
 }
 
 TEST(StaticSchedule, ALoadedValueIsAwaitedInALaterBlock) {

@@ -107,7 +107,8 @@ class Folding {
                                    std::initializer_list<Form> forms) const {
     for (size_t k = 1; k < user.operands.size(); ++k) {
       const uint32_t source = only_source(user.operands[k]);
-      if (source != kNowhere && costs_[source].instructions != 0 &&
+      if (source != kNowhere && &instructions_[source] != &user &&
+          costs_[source].instructions != 0 &&
           std::find(forms.begin(), forms.end(), forms_[source]) != forms.end())
         return source;
     }
@@ -118,8 +119,8 @@ class Folding {
   [[nodiscard]] uint32_t source_of_two(const ptx::Instruction& user, Form form) const {
     for (size_t k = 1; k < user.operands.size(); ++k) {
       const uint32_t source = only_source(user.operands[k]);
-      if (source != kNowhere && costs_[source].instructions != 0 && forms_[source] == form &&
-          !has_three_[source])
+      if (source != kNowhere && &instructions_[source] != &user &&
+          costs_[source].instructions != 0 && forms_[source] == form && !has_three_[source])
         return source;
     }
     return kNowhere;

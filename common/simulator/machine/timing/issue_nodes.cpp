@@ -9,6 +9,8 @@
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/timing/elected_blocks.hpp"
 #include "common/simulator/machine/timing/folding.hpp"
+#include "common/simulator/machine/timing/loops.hpp"
+#include "common/simulator/machine/timing/merged_loads.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/ptx/pending_reads.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
@@ -44,6 +46,13 @@ Cost cost_of(const RowMatch& match, const ptx::Instruction& instruction) {
   return {.pipe = runs_ahead(row.effect(match.modifiers)) ? Pipe::alu : Pipe::load_store};
 }
 
+bool gives_shared_address(const ptx::Instruction& instruction) {
+  return instruction.operands.size() == 2 && instruction.opcode.starts_with("mov.") &&
+         instruction.operands[1].kind == ptx::Operand::Kind::variable &&
+         instruction.operands[1].variable != nullptr &&
+         instruction.operands[1].variable->space == ptx::StateSpace::shared;
+}
+
 }  // namespace
 
 IssueNodes::IssueNodes(ptx::Function& function, const TimingTable& times)
@@ -77,6 +86,8 @@ void IssueNodes::find_costs() {
   }
   hold_late_reads();
   fold_costs(function_, costs);
+  merge_loads(costs);
+  find_shared_addresses(costs);
   for (size_t i = 0; i < instructions.size(); ++i) {
     Node& node = nodes_[i];
     node.cost = costs[i];
@@ -85,6 +96,42 @@ void IssueNodes::find_costs() {
     node.busy = pipe.busy * node.cost.on_pipe;
     if (node.cost.instructions != 0)
       node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
+  }
+}
+
+/// Who loads for others takes the time of all; these are there when it is.
+void IssueNodes::merge_loads(std::vector<Cost>& costs) {
+  std::vector<uint8_t> ends_stretch(nodes_.size(), 0), writes(nodes_.size(), 0);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    ends_stretch[i] = nodes_[i].motion.is_fixed ? 1 : 0;
+    writes[i] = (nodes_[i].motion.writes & kSharedSpace) != 0 ? 1 : 0;
+  }
+  const std::vector<MergedLoad> merged = merged_loads(function_, graph_, ends_stretch, writes);
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (merged[i].count == 1) continue;
+    nodes_[i].merged_first = merged[i].first;
+    nodes_[i].merged = merged[i].count;
+    if (merged[i].count == 0) costs[i] = kNoCost;
+  }
+}
+
+/// The address of a variable in shared memory is computed from the CTA's place in its cluster, a
+/// special register. ptxas moves that out of a loop without loops in it; elsewhere it stays.
+void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
+  std::vector<uint8_t> in_outer_loop;
+  for (const ptx::BasicBlock& block : graph_.blocks) {
+    bool is_known = false;
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      const ptx::Instruction& instruction = function_.instructions[i];
+      if (!gives_shared_address(instruction)) continue;
+      if (in_outer_loop.empty()) in_outer_loop = blocks_of_outer_loops(function_, graph_);
+      if (in_outer_loop[graph_.block_of[i]] == 0) break;
+      if (!is_known)
+        costs[i] = {.pipe = Pipe::system,
+                    .instructions = 2,
+                    .extra_cycles = static_cast<uint16_t>(times_.alu_latency)};
+      is_known = true;
+    }
   }
 }
 

@@ -30,6 +30,10 @@ struct Node {
   uint32_t busy = 0;      ///< how long other warps cannot have it
   uint32_t prepare = 0;   ///< of a copy: what its operands take on their way to the engine
   uint32_t hold = 0;      ///< of a copy: what the warp waits behind it
+  /// Of loads that ptxas makes one of: their first one's place in the text; how many there are, of
+  /// the first one, and 0 of the others.
+  uint32_t merged_first = kNoIndex;
+  uint8_t merged = 1;
   /// Its registers, in IssueNodes: what it reads, then what it writes. Under a guard it
   /// also reads what it writes: some lanes keep the old value.
   uint32_t reads = 0, writes = 0, end = 0;
@@ -81,6 +85,8 @@ class IssueNodes {
  private:
   void find_costs();
   void find_copies();
+  void merge_loads(std::vector<Cost>& costs);
+  void find_shared_addresses(std::vector<Cost>& costs) const;
   void hold_late_reads();
   void list_registers(const ptx::Instruction& instruction, Node& node);
 

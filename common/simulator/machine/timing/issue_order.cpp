@@ -153,6 +153,9 @@ class IssueOrder {
     if (motion.uses_carry) write(in_.carry_register(), i, first);
     if (motion.is_collective) write(in_.collective_register(), i, first);
     if ((motion.reads | motion.writes) != 0) add_access(i, first);
+    // Behind the load that loads for it, which stands before it in the text.
+    if (nodes_[i].merged == 0 && nodes_[i].merged_first >= first)
+      edges_.push_back({nodes_[i].merged_first - first, i - first, 0});
     for (const uint32_t reg : in_.written_by(nodes_[i])) write(reg, i, first);
   }
 

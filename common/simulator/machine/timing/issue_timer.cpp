@@ -43,6 +43,7 @@ class IssueTimer {
         ready_(in.registers_end()),
         loaded_(in.registers_end(), 0),
         scoreboards_(nodes_.size(), kNoScoreboard),
+        scoreboard_of_merged_(nodes_.size(), 0),
         late_(graph_.blocks.size()),
         awaited_(graph_.blocks.size()) {}
 
@@ -145,11 +146,14 @@ class IssueTimer {
       const bool is_branch = is_last && has_branch;
       const bool is_predicated = is_branch && block_ends_[b].is_predicated;
       Operands operands = look_at(node, is_branch && !is_predicated);
-      out.scoreboard = scoreboards_[i];
       out.awaits = operands.awaits;
       if (operands.awaits != 0) forget_loads(operands.awaits);
       if (node.motion.loads_from != LoadedFrom::nothing && scoreboards_[i] == kNoScoreboard)
-        out.scoreboard = scoreboards_[i] = choose_scoreboard(node.motion.loads_from);
+        scoreboards_[i] = node.merged == 0 ? scoreboard_of_merged_[node.merged_first]
+                                           : choose_scoreboard(node.motion.loads_from);
+      if (node.merged > 1) scoreboard_of_merged_[node.merged_first] = scoreboards_[i];
+      out.scoreboard = scoreboards_[i];
+      out.merged = node.merged;
       uint32_t at = is_predicated ? std::max(time, operands.at) : time;
       if (is_predicated) time = at;
       if (node.cost.instructions != 0 && !is_predicated) {
@@ -325,7 +329,8 @@ class IssueTimer {
   std::vector<uint8_t> loaded_;       ///< by register: scoreboards (bits) that count its load
   std::vector<uint32_t> loads_;       ///< registers that are set there
   std::vector<uint8_t> scoreboards_;  ///< by instruction
-  uint8_t last_scoreboard_ = 0;       ///< that was chosen
+  std::vector<uint8_t> scoreboard_of_merged_;  ///< by Node::merged_first
+  uint8_t last_scoreboard_ = 0;                ///< that was chosen
   std::array<uint8_t, 3> last_of_kind_{kNoScoreboard, kNoScoreboard, kNoScoreboard};
   std::vector<std::vector<Late>> late_;                             ///< behind each block
   std::vector<std::vector<std::pair<uint32_t, uint8_t>>> awaited_;  ///< likewise

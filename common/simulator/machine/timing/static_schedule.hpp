@@ -27,6 +27,7 @@ struct IssueTimes {
   uint8_t skip_cycles = 0;  ///< when its guard is false, or its branch not taken
   uint8_t awaits = 0;       ///< scoreboards (bits) whose loads have to be there
   uint8_t scoreboard = 0;   ///< of a load: what counts it
+  uint8_t merged = 1;       ///< of loads that are made one: how many they are, 0 of the later ones
 };
 
 /// Moves the function's instructions into the order of issue and gives their times, one for each in

@@ -219,8 +219,12 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
   const TimingTable& times = *strand.cluster->times();
   switch (place) {
     case Place::shared: {
+      const uint8_t merged = strand.cluster->kernel().code()[strand.pc].merged;
+      if (merged == 0) return;
       const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
-      const uint32_t passes = bank_passes(lanes, cta.shared.data());
+      LanePlaces all = lanes;
+      all.bytes *= merged;
+      const uint32_t passes = bank_passes(all, cta.shared.data());
       const Cycle through =
           pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::read);
       const Cycle latency =

@@ -1,0 +1,53 @@
+#include "common/simulator/machine/timing/loops.hpp"
+
+#include <algorithm>
+
+namespace bw::sim {
+namespace {
+
+/// Blocks [first, last] in the order of the text.
+struct Loop {
+  uint32_t first = 0, last = 0;
+};
+
+bool waits(const ptx::Function& function, const ptx::BasicBlock& block) {
+  for (uint32_t i = block.first; i < block.last; ++i)
+    if (function.instructions[i].opcode.starts_with("mbarrier.t")) return true;
+  return false;
+}
+
+}  // namespace
+
+std::vector<uint8_t> blocks_of_outer_loops(const ptx::Function& function,
+                                           const ptx::FlowGraph& graph) {
+  std::vector<Loop> loops;
+  for (uint32_t b = 0; b < graph.blocks.size(); ++b)
+    for (const uint32_t to : graph.blocks[b].successors) {
+      if (to > b || (to == b && waits(function, graph.blocks[b]))) continue;
+      const auto same = std::find_if(loops.begin(), loops.end(),
+                                     [&](const Loop& loop) { return loop.first == to; });
+      if (same == loops.end())
+        loops.push_back({to, b});
+      else
+        same->last = b;
+    }
+  std::vector<uint8_t> result(graph.blocks.size(), 0);
+  for (uint32_t b = 0; b < graph.blocks.size(); ++b) {
+    const Loop* around = nullptr;
+    for (const Loop& loop : loops)
+      if (loop.first <= b && b <= loop.last &&
+          (around == nullptr || loop.last - loop.first < around->last - around->first))
+        around = &loop;
+    if (around == nullptr) continue;
+    result[b] = std::any_of(loops.begin(), loops.end(),
+                            [&](const Loop& loop) {
+                              return &loop != around && around->first <= loop.first &&
+                                     loop.last <= around->last;
+                            })
+                    ? 1
+                    : 0;
+  }
+  return result;
+}
+
+}  // namespace bw::sim

@@ -1,0 +1,18 @@
+#pragma once
+/// \file
+/// The loops of a function, as far as the static schedule asks for them.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/simulator/ptx/ast.hpp"
+#include "common/simulator/ptx/flow_graph.hpp"
+
+namespace bw::sim {
+
+/// By block: 1 where the innermost loop around it has a loop inside. A block that waits by going
+/// back to itself is no loop.
+[[nodiscard]] std::vector<uint8_t> blocks_of_outer_loops(const ptx::Function& function,
+                                                         const ptx::FlowGraph& graph);
+
+}  // namespace bw::sim

@@ -1,0 +1,210 @@
+#include "common/simulator/machine/timing/merged_loads.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <string_view>
+
+#include "common/simulator/ptx/register_usage.hpp"
+
+namespace bw::sim {
+namespace {
+
+/// Log2 of the widest access in bytes: more need not be known of an address.
+constexpr uint32_t kMostKnown = 4;
+constexpr uint64_t kWordBytes = 4;
+
+/// How many of the lowest bits of a constant are 0, as far as that is asked.
+uint32_t zeros_of(uint64_t value) {
+  return value == 0 ? kMostKnown
+                    : std::min(static_cast<uint32_t>(std::countr_zero(value)), kMostKnown);
+}
+
+/// Of each register: how many of its lowest bits are 0 for certain.
+class LowZeros {
+ public:
+  explicit LowZeros(const ptx::Function& function) : zeros_(function.registers.size(), 0) {
+    for (const ptx::Instruction& instruction : function.instructions)
+      ptx::visit_written_registers(instruction, [&](uint32_t reg) { zeros_[reg] = kMostKnown; });
+    // What is known of values that go round a loop can only become less.
+    for (bool has_changed = true; has_changed;) {
+      has_changed = false;
+      for (const ptx::Instruction& instruction : function.instructions) {
+        const uint32_t zeros = result_of(instruction);
+        ptx::visit_written_registers(instruction, [&](uint32_t reg) {
+          if (zeros >= zeros_[reg]) return;
+          zeros_[reg] = zeros;
+          has_changed = true;
+        });
+      }
+    }
+  }
+
+  [[nodiscard]] uint32_t of(const ptx::Operand& operand) const {
+    switch (operand.kind) {
+      case ptx::Operand::Kind::reg:
+        return zeros_[operand.reg];
+      case ptx::Operand::Kind::integer:
+        return zeros_of(operand.value);
+      case ptx::Operand::Kind::variable:
+        // ptxas lays variables of shared memory out, and aligns arrays.
+        return operand.variable != nullptr && operand.variable->space == ptx::StateSpace::shared
+                   ? zeros_of(operand.value)
+                   : 0;
+      default:
+        return 0;
+    }
+  }
+
+ private:
+  [[nodiscard]] uint32_t result_of(const ptx::Instruction& instruction) const {
+    const std::vector<ptx::Operand>& operands = instruction.operands;
+    const std::string_view opcode = instruction.opcode;
+    const auto is = [&](std::string_view base) {
+      return opcode.starts_with(base) && opcode.size() > base.size() && opcode[base.size()] == '.';
+    };
+    if (operands.size() == 2 && (is("mov") || is("cvt") || is("cvta"))) {
+      const bool is_integer = opcode.find(".f") == std::string_view::npos;
+      return is_integer ? of(operands[1]) : 0;
+    }
+    if (operands.size() == 3) {
+      const uint32_t a = of(operands[1]), b = of(operands[2]);
+      if (is("add") || is("sub") || is("or") || is("xor") || is("min") || is("max"))
+        return opcode.find(".f") == std::string_view::npos ? std::min(a, b) : 0;
+      if (is("and")) return std::max(a, b);
+      if (is("shl") && operands[2].kind == ptx::Operand::Kind::integer)
+        return std::min(
+            a + static_cast<uint32_t>(std::min<uint64_t>(operands[2].value, kMostKnown)),
+            kMostKnown);
+      if (opcode.starts_with("mul.lo.") || opcode.starts_with("mul.wide."))
+        return std::min(a + b, kMostKnown);
+    }
+    if (operands.size() == 4) {
+      const uint32_t a = of(operands[1]), b = of(operands[2]), c = of(operands[3]);
+      if (opcode.starts_with("mad.lo.") || opcode.starts_with("mad.wide."))
+        return std::min({a + b, c, kMostKnown});
+      if (is("selp")) return std::min(a, b);
+    }
+    return 0;
+  }
+
+  std::vector<uint32_t> zeros_;
+};
+
+/// A load of one word, or of two or four that text has made one already, from shared memory.
+struct Load {
+  uint32_t instruction = 0;
+  uint32_t base = 0;     ///< register
+  uint32_t version = 0;  ///< of the register's value
+  uint64_t offset = 0;
+  const ptx::Variable* variable = nullptr;  ///< in place of a register
+};
+
+bool is_word_load(const ptx::Instruction& instruction) {
+  return !instruction.has_guard && instruction.operands.size() == 2 &&
+         instruction.operands[0].kind == ptx::Operand::Kind::reg &&
+         (instruction.opcode == "ld.shared.f32" || instruction.opcode == "ld.shared.u32" ||
+          instruction.opcode == "ld.shared.s32" || instruction.opcode == "ld.shared.b32");
+}
+
+class Merging {
+ public:
+  Merging(const ptx::Function& function, std::vector<MergedLoad>& result)
+      : function_(function), zeros_(function), result_(result) {}
+
+  void add(uint32_t i, const std::vector<uint32_t>& versions) {
+    const ptx::Instruction& instruction = function_.instructions[i];
+    if (!is_word_load(instruction)) return;
+    const ptx::Operand& address = instruction.operands[1];
+    if (address.kind != ptx::Operand::Kind::address || address.elements.empty()) return;
+    const ptx::Operand& base = address.elements[0];
+    Load load{.instruction = i, .offset = address.value};
+    if (base.kind == ptx::Operand::Kind::reg) {
+      load.base = base.reg;
+      load.version = versions[base.reg];
+    } else if (base.kind == ptx::Operand::Kind::variable) {
+      load.variable = base.variable;
+      load.offset += base.value;
+    } else {
+      return;
+    }
+    loads_.push_back(load);
+  }
+
+  /// Merges what was added since the last time.
+  void merge() {
+    std::stable_sort(loads_.begin(), loads_.end(), [](const Load& a, const Load& b) {
+      if (a.variable != b.variable) return a.variable < b.variable;
+      if (a.base != b.base) return a.base < b.base;
+      if (a.version != b.version) return a.version < b.version;
+      return a.offset < b.offset;
+    });
+    for (size_t k = 0; k < loads_.size();) {
+      const size_t count = run_at(k);
+      if (count > 1) {
+        // The first in the text loads for all.
+        uint32_t first = loads_[k].instruction;
+        for (size_t j = k; j < k + count; ++j) first = std::min(first, loads_[j].instruction);
+        for (size_t j = k; j < k + count; ++j) result_[loads_[j].instruction] = {first, 0};
+        result_[first].count = static_cast<uint8_t>(count);
+      }
+      k += count;
+    }
+    loads_.clear();
+  }
+
+ private:
+  /// How many loads from the k-th on are one: 4, 2 or 1.
+  [[nodiscard]] size_t run_at(size_t k) const {
+    const Load& load = loads_[k];
+    const uint32_t base = load.variable != nullptr ? kMostKnown : zeros_.of(register_of(load));
+    const uint32_t known = std::min(base, zeros_of(load.offset));
+    for (const size_t count : {size_t{4}, size_t{2}}) {
+      const auto log2_bytes = static_cast<uint32_t>(std::countr_zero(count * kWordBytes));
+      if (known < log2_bytes || k + count > loads_.size()) continue;
+      bool is_run = true;
+      for (size_t j = 1; j < count; ++j) {
+        const Load& next = loads_[k + j];
+        is_run = is_run && next.variable == load.variable && next.base == load.base &&
+                 next.version == load.version && next.offset == load.offset + j * kWordBytes;
+      }
+      if (is_run) return count;
+    }
+    return 1;
+  }
+
+  [[nodiscard]] static ptx::Operand register_of(const Load& load) {
+    ptx::Operand operand;
+    operand.kind = ptx::Operand::Kind::reg;
+    operand.reg = load.base;
+    return operand;
+  }
+
+  const ptx::Function& function_;
+  LowZeros zeros_;
+  std::vector<MergedLoad>& result_;
+  std::vector<Load> loads_;  ///< of the stretch at hand
+};
+
+}  // namespace
+
+std::vector<MergedLoad> merged_loads(const ptx::Function& function, const ptx::FlowGraph& graph,
+                                     const std::vector<uint8_t>& ends_stretch,
+                                     const std::vector<uint8_t>& writes) {
+  std::vector<MergedLoad> result(function.instructions.size());
+  if (std::none_of(function.instructions.begin(), function.instructions.end(), is_word_load))
+    return result;
+  Merging merging(function, result);
+  std::vector<uint32_t> versions(function.registers.size(), 0);
+  for (const ptx::BasicBlock& block : graph.blocks) {
+    for (uint32_t i = block.first; i < block.last; ++i) {
+      if (ends_stretch[i] != 0 || writes[i] != 0) merging.merge();
+      merging.add(i, versions);
+      ptx::visit_written_registers(function.instructions[i],
+                                   [&](uint32_t reg) { ++versions[reg]; });
+    }
+    merging.merge();
+  }
+  return result;
+}
+
+}  // namespace bw::sim
