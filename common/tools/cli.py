@@ -131,9 +131,9 @@ examples:
   ./workbook profile 6 --against "--config 128x128_1x1" -- --config 128x256_2x1
   ./workbook profile 5 --save before.json; ./workbook profile 5 --against before.json
 
-On a GPU that runs the chapter: its profile.sh, with Nsight Compute. Else, or with one of the options
-below, the simulator: the same rows, then who issues, who waits for what, how full the rings are, and
-what limits the run. It runs with the timing model, unless --timing or BW_SIM_TIMING says otherwise.
+On a GPU that runs the chapter: its profile.sh, with Nsight Compute. Else, or with one of these
+options, the simulator: the same rows, then who issues, who waits for what, how full the rings are,
+and what limits the run. It runs with the timing model, unless --timing or BW_SIM_TIMING says otherwise.
 What follows `--` goes to the program. docs/concepts/profile.md explains the rows.""",
     "test": """\
 examples:

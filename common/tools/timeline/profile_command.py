@@ -30,19 +30,22 @@ def do_profile(root, console, arguments):
     saved = _saved(arguments.against) if arguments.against is not None else None
     with command.program(root, console, chapter, "profile") as (tools, settings):
         run = _Runs(root, chapter.name, tools, settings, arguments)
-        found = [run.profile(arguments.rest)]
+        others = command.words(arguments.against) if arguments.against and saved is None else None
+        # Before anything runs, which may take long.
         if saved is not None:
-            found.append(saved)
-        elif arguments.against is not None:
-            found.append(run.profile(command.words(arguments.against)))
-    if len(found) == 2:
-        _check_comparable(*found)
-    if arguments.save:
-        _save(Path(arguments.save), found[0], console)
+            _check_comparable(chapter.name, run.timing, saved)
+            _check_shape(run.shape(arguments.rest), saved["shape"])
+        elif others is not None:
+            _check_shape(run.shape(arguments.rest), run.shape(others))
+        found = [run.profile(arguments.rest)]
+        if arguments.against is not None:
+            found.append(run.profile(others or []) if saved is None else saved)
     if arguments.json:
         print(json.dumps(found[0] if len(found) == 1 else found, indent=1))
     else:
         print("\n" + "\n".join(lines(found)))
+    if arguments.save:
+        _save(Path(arguments.save), found[0], console)
     return found[0]["exit_status"] or (found[1]["exit_status"] if saved is None and found[1:] else 0)
 
 
@@ -65,8 +68,8 @@ class _Runs:
         self._path = str(build.program(root, build.SIM, name))
         self._launch, self._quiet = arguments.launch, arguments.json
         # The model unless something else was asked for: what a run waits for, it alone knows.
-        self._settings["BW_SIM_TIMING"] = (arguments.timing or os.environ.get("BW_SIM_TIMING")
-                                           or "model")
+        self.timing = arguments.timing or os.environ.get("BW_SIM_TIMING") or "model"
+        self._settings["BW_SIM_TIMING"] = self.timing
         machine = arguments.gpu or os.environ.get("BW_SIM_MACHINE")
         if machine:
             self._settings["BW_SIM_MACHINE"] = machine
@@ -75,15 +78,14 @@ class _Runs:
 
     def profile(self, options):
         """The profile of a run with these options, as it is saved."""
-        shape = self._shape(options)
         record, launches, model, status = self._record(options)
         chain = profile.critical.shares(profile.critical.walk(model))
         units = metrics.units(record)
         finished = record["status"] == "finished"
         share, sentence = profile.limits(chain if finished else {}, _sharing(record, units))
         return {
-            "profile": VERSION, "program": self._name, "options": list(options), "shape": shape,
-            "exit_status": status, "launches": launches, "statistics": record,
+            "profile": VERSION, "program": self._name, "options": list(options),
+            "shape": self.shape(options), "exit_status": status, "launches": launches, "statistics": record,
             "metrics": metrics.values(record),
             "roles": [asdict(role) for role in statistics.by_role(record, model)],
             "rings": [asdict(ring) for ring in statistics.occupancies(model, (FULL, READING))],
@@ -122,7 +124,7 @@ class _Runs:
             raise WorkbookError(" ".join(launch.notes()))
         return record, len(records), models[0], status
 
-    def _shape(self, options):
+    def shape(self, options):
         """{option: value} of what the program computes, with the defaults that its --help names."""
         _, text = process.capture([self._path, "--help"], env=runs.clean_environment(self._tools))
         shape = dict(re.findall(r"^  --(\w+) <[^>]*>\n.*\(default ([^)]*)\)$", text, re.M))
@@ -175,21 +177,25 @@ def _save(path, found, console):
     console.say(f"Saved: {path}")
 
 
-def _check_comparable(one, other):
-    """Refuses what says nothing side by side."""
-    if one["program"] != other["program"]:
-        raise WorkbookError(f"--against is a profile of {other['program']}, not of {one['program']}. "
-                            "Compare runs of one program.", exit_code=2)
-    if one["shape"] != other["shape"]:
+def _check_comparable(name, timing, saved):
+    """Refuses a saved profile that says nothing beside a run of this program with this timing."""
+    if saved["program"] != name:
+        raise WorkbookError(f"--against is a profile of {saved['program']}, not of {name}. Compare runs "
+                            "of one program.", exit_code=2)
+    before = saved["statistics"]["timing"]
+    if before != timing:
+        raise WorkbookError(f"--against is a run with the timing {before}, and this one has {timing}: "
+                            f"their cycles are not to be compared. --timing {before} makes them alike.",
+                            exit_code=2)
+
+
+def _check_shape(one, other):
+    """Refuses runs that compute something else."""
+    if one != other:
         raise WorkbookError(
-            f"--against is a run of another shape: {_shape_text(other['shape'])}, and this one has "
-            f"{_shape_text(one['shape'])}. Give both runs the same; --against names all options of "
-            "the second run.", exit_code=2)
-    timings = [found["statistics"]["timing"] for found in (one, other)]
-    if timings[0] != timings[1]:
-        raise WorkbookError(f"--against is a run with the timing {timings[1]}, and this one has "
-                            f"{timings[0]}: their cycles are not to be compared. --timing "
-                            f"{timings[1]} makes them alike.", exit_code=2)
+            f"--against is a run of another shape: {_shape_text(other)}, and this one has "
+            f"{_shape_text(one)}. Give both runs the same; --against names all options of the second "
+            "run.", exit_code=2)
 
 
 def _shape_text(shape):
