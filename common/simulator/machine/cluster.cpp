@@ -390,7 +390,7 @@ void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
   demand_.use(Resource::issue_slots, strand.cta->rank, strand.slots_from, slots);
   warp.times.issue_slots += slots;
   warp.times.issued += issue_times_[instruction.source_index].issued;
-  const Cycle last = calendar.reserve(strand.slots_from, slots);
+  const Cycle last = calendar.reserve(strand.slots_from, slots, warp.index / SmTimes::kSchedulers);
   if (last > strand.time) {
     warp.times.issue_stalls += last - strand.time;
     strand.time = last;

@@ -13,9 +13,9 @@
 
 namespace bw::sim {
 
-/// The issue slots of a scheduler. Warps run ahead of each other in simulated time, so slots are
-/// taken in any order of times: who asks first has them.
-class IssueCalendar {
+/// The slots of something that serves one a cycle. Who uses it runs ahead of others in simulated
+/// time, so slots are taken in any order of times: who asks first has them.
+class SlotCalendar {
  public:
   /// Takes `slots` from `from` on, one a cycle where they are free; when the last of them was had.
   Cycle reserve(Cycle from, uint32_t slots) {
@@ -61,6 +61,29 @@ class IssueCalendar {
 
   uint64_t first_ = 0;  ///< the earliest bucket that is kept
   std::vector<uint8_t> used_;
+};
+
+/// The issue slots of a scheduler. A warp asks for all of a region's at once, but a scheduler lets
+/// warps take turns: one that issues little does not wait until another one has issued much. Who
+/// asks for more is served in the order of asking.
+class IssueCalendar {
+ public:
+  /// Takes `slots` for a warp, by its number among the scheduler's; when the last of them was had.
+  Cycle reserve(Cycle from, uint32_t slots, uint32_t warp);
+  /// Nobody asks for slots before `now` any more.
+  void forget_before(Cycle now) { slots_.forget_before(now); }
+
+ private:
+  static constexpr uint32_t kWarps = 16;  ///< of a scheduler, at most
+
+  struct Booked {
+    Cycle until = 0;      ///< when the warp has had all that it has asked for
+    uint32_t credit = 0;  ///< slots that it may still have in turn
+    Cycle credited_at = 0;
+  };
+
+  SlotCalendar slots_;
+  std::array<Booked, kWarps> warps_{};
 };
 
 /// A unit that serves one after the other in the order in which it is asked.

@@ -250,15 +250,16 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
   } else if (place != Place::thread_own) {
     SmMemory& memory = units_of(strand).sm_memory;
     const LineList lines(lanes);
-    const Cycle through = pass(strand, memory, lines.size(), &WarpTimes::global_queue_stalls);
     const uint32_t bytes = lines.bytes();
     Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
     // What is not whole sectors is read, changed and written: sectors have one check code.
     const auto written = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
     if (written < bytes)
       extra = std::max(extra, touch_l2(strand, lines, bytes, L2Path::thread_load));
+    // What takes time where lanes write many lines are lookups and the way out, not the passes of
+    // the memory that the first-level cache shares with shared memory: they are few.
     const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
-    wait_for_queue(strand, memory.to_l2.take(through - 1 + extra, busy),
+    wait_for_queue(strand, memory.to_l2.take(strand.time + extra, busy),
                    &WarpTimes::global_queue_stalls);
   }
 }

@@ -67,7 +67,7 @@ class SmMemory {
   [[nodiscard]] size_t l1_bytes() const;
 
   Cta& cta_;
-  IssueCalendar passes_;
+  SlotCalendar passes_;
   L1Cache l1_;
 };
 
