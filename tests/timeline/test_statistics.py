@@ -36,8 +36,8 @@ def record(**changes):
                "thread_store": {"hit_bytes": 64, "miss_bytes": 0}},
         "memory": {"read_bytes": 448, "written_bytes": 52},
         "used": {"issue_slots": 220, "shared_memory_cycles": 1000, "tensor_cycles": 1600,
-                 "l2_bytes": 640, "hbm_bytes": 448},
-        "capacity_per_cycle": {"issue_slots": 4, "l2_bytes": 2, "hbm_bytes": 1},
+                 "l2_read_bytes": 640, "l2_written_bytes": 64, "hbm_bytes": 448},
+        "capacity_per_cycle": {"issue_slots": 4, "l2_read_bytes": 2, "l2_written_bytes": 1, "hbm_bytes": 1},
     }
     found.update(changes)
     return found

@@ -74,7 +74,7 @@ Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
     issue_times_ = kernel().module().schedule_of(kernel().function())->times.data();
   if (L2Launch* const l2 = grid.l2()) {
     demand_.begin(size, start);
-    l2_.begin(*l2, demand_, index);
+    l2_.begin(*l2, demand_, index, slot, start);
   }
   for (uint32_t rank = 0; rank < size; ++rank) build_cta(ctas_.emplace_back(), rank);
 }
@@ -90,8 +90,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   cta.index = {origin.x * configuration.cluster.x + offset.x,
                origin.y * configuration.cluster.y + offset.y,
                origin.z * configuration.cluster.z + offset.z};
-  cta.sm =
-      static_cast<uint32_t>((slot_ * configuration.cluster.volume() + rank) % settings().sm_count);
+  cta.sm = (grid_.first_sm(slot_) + rank) % settings().sm_count;
   cta.shared.assign(kernel().static_shared_bytes() + configuration.dynamic_shared_bytes,
                     std::byte{kSharedPoison});
   if (settings().checks != Checks::off) cta.contents.reset(cta.shared.size());

@@ -170,12 +170,13 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   patience_ = device.settings().livelock_cycles;
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
   if (const TimingTable* const times = device.settings().times()) {
-    l2_ = std::make_unique<L2Launch>(
-        *times, *device.l2_cache(), device.memory(),
-        L2Launch::Shape{.clusters = clusters_.volume(),
-                        .resident = resident_clusters_,
-                        .ctas_per_cluster = static_cast<uint32_t>(c.cluster.volume()),
-                        .lockstep = lockstep_});
+    places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()));
+    in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_);
+    l2_ = std::make_unique<L2Launch>(*times, *device.l2_cache(),
+                                     L2Launch::Shape{.clusters = clusters_.volume(),
+                                                     .resident = resident_clusters_,
+                                                     .in_steps = in_steps_,
+                                                     .places = places_});
     if (lockstep_ && resident_clusters_ * c.cluster.volume() > sms)
       lockstep_time_.emplace(capacity());
   }
@@ -190,6 +191,12 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
 
 Grid::~Grid() {
   if (workspace_address_ != 0) device_.memory().free(workspace_address_);
+}
+
+uint32_t Grid::first_sm(uint64_t slot) const {
+  if (!places_.empty()) return places_[slot % places_.size()].first_sm;
+  return static_cast<uint32_t>(slot * configuration_.cluster.volume() %
+                               device_.settings().sm_count);
 }
 
 bool Grid::take_pending_cluster(uint64_t& cluster_index) {
@@ -213,6 +220,8 @@ LaunchResult Grid::run() {
       run_lockstep(result);
     } else if (can_wait_) {
       run_alone(result);
+    } else if (in_steps_) {
+      run_together(result);
     } else {
       run_independent(result);
     }
@@ -349,7 +358,6 @@ void Grid::run_independent(LaunchResult& result) {
     stuck_ = is_stuck(status) ? std::move(cluster) : nullptr;
     if (l2_ != nullptr) l2_->give_up();
   };
-  if (l2_ != nullptr && l2_->wants_a_pilot()) run_one(next++);
   HostPool pool(host_threads(), device_.settings().pin_threads);
   pool.run([&](uint32_t) {
     for (uint64_t index = next++; index < count && index <= first_failed.load(); index = next++)
@@ -364,6 +372,69 @@ void Grid::run_independent(LaunchResult& result) {
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
 }
 
+void Grid::run_together(LaunchResult& result) {
+  // Short first, since nothing is known of the clusters' demand; later it changes little.
+  constexpr Cycle kFirstStep = 128;
+  constexpr Cycle kLongestStep = 4096;
+  const uint64_t count = clusters_.volume();
+  next_cluster_ = count;  // all start here; none is left for cluster launch control
+  std::vector<DemandProfile> profiles(count);
+  for (uint64_t index = 0; index < count; ++index)
+    running_.push_back(std::make_unique<Cluster>(*this, index, index, 0));
+  std::vector<std::exception_ptr> faults(count);
+  std::vector<RunStatus> status(count, RunStatus::reached_limit);
+  uint64_t first_failed = count;  // clusters after it need not run
+  const auto end = [&](std::unique_ptr<Cluster> cluster) {
+    const uint64_t index = cluster->index();
+    result.warp_instructions += cluster->statistics().warp_instructions;
+    endings_->finish(index, {std::move(cluster->output()), cluster->observers(), status[index]});
+    warnings_[index] = std::move(cluster->warnings().list());
+    if (status[index] == RunStatus::finished) {
+      const Cycle cycles = cluster->statistics().cycles;
+      result.alone_cycles = std::max(result.alone_cycles, cycles);
+      profiles[index] = cluster->demand().profile(cycles);
+      l2_->finish(index, cluster->l2());
+      return;
+    }
+    if (index >= first_failed) return;
+    first_failed = last_warning_ = index;
+    result.status = status[index];
+    stuck_ = is_stuck(status[index]) ? std::move(cluster) : nullptr;
+  };
+  HostPool pool(host_threads(), device_.settings().pin_threads);
+  Cycle limit = 0;
+  for (Cycle step = kFirstStep; !running_.empty(); step = std::min(2 * step, kLongestStep)) {
+    // Steps in which nothing happens are left out.
+    Cycle earliest = kNever;
+    for (const auto& cluster : running_)
+      earliest = std::min(earliest, cluster->queue().next_time());
+    limit = std::max(limit, earliest == kNever ? limit : earliest) + step;
+    std::atomic<size_t> next{0};
+    pool.run([&](uint32_t) {
+      for (size_t i = next++; i < running_.size(); i = next++) {
+        const uint64_t index = running_[i]->index();
+        try {
+          status[index] = running_[i]->run(limit);
+        } catch (...) {
+          faults[index] = std::current_exception();
+          status[index] = RunStatus::fault;
+        }
+      }
+    });
+    std::vector<L2View*> views;
+    for (const auto& cluster : running_) views.push_back(&cluster->l2());
+    l2_->step(views);
+    for (auto& cluster : running_)
+      if (status[cluster->index()] != RunStatus::reached_limit) end(std::move(cluster));
+    std::erase_if(running_, [&](const auto& cluster) {
+      return cluster == nullptr || cluster->index() > first_failed;
+    });
+  }
+  if (first_failed < count && faults[first_failed]) std::rethrow_exception(faults[first_failed]);
+  if (stuck_) return;
+  result.cycles = corrected_time(profiles);
+}
+
 LaunchCapacity Grid::capacity() const {
   const TimingTable& times = *device_.settings().times();
   // Who has waited for its share while it ran is not slowed down once more behind the run.
@@ -374,12 +445,14 @@ LaunchCapacity Grid::capacity() const {
           .sms = device_.settings().sm_count,
           .a_cycle = {SmTimes::kSchedulers, 1, 1,
                       has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
+                      has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
                       has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
           .turnover = times.cta_turnover};
 }
 
 Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) const {
-  for (uint64_t index = 0; index < profiles.size(); ++index) l2_->correct(index, profiles[index]);
+  for (uint64_t index = 0; !in_steps_ && index < profiles.size(); ++index)
+    l2_->correct(index, profiles[index]);
   return launch_time(profiles, capacity()).cycles;
 }
 

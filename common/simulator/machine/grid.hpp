@@ -11,6 +11,7 @@
 
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/limits.hpp"
+#include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/timing/launch_time.hpp"
 #include "common/simulator/machine/types.hpp"
@@ -101,6 +102,8 @@ class Grid {
   [[nodiscard]] SmUnitState* sm_state(uint32_t sm) {
     return sms_.empty() ? nullptr : sms_[sm].get();
   }
+  /// The first SM of the cluster in a place.
+  [[nodiscard]] uint32_t first_sm(uint64_t slot) const;
   /// Whether clusters advance in lockstep.
   [[nodiscard]] bool lockstep() const { return lockstep_; }
   /// Cycles without any change of state after which a cluster is left as a livelock.
@@ -127,6 +130,8 @@ class Grid {
   void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
   void run_lockstep(LaunchResult& result);
+  /// Independent clusters of one wave, with a timing model.
+  void run_together(LaunchResult& result);
   /// With a timing model: what clusters share.
   [[nodiscard]] LaunchCapacity capacity() const;
   /// What independent clusters took together, with a timing model.
@@ -141,17 +146,19 @@ class Grid {
   uint32_t ctas_per_sm_ = 0;
   uint64_t resident_clusters_ = 0;
   bool lockstep_ = false;
+  bool in_steps_ = false;  ///< with a timing model: clusters advance together
   bool can_wait_ = false;
   Cycle patience_ = 0;
   uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
   std::vector<std::unique_ptr<SmUnitState>> sms_;  ///< outlives the clusters
+  std::vector<Place> places_;                      ///< with a timing model
   std::unique_ptr<L2Launch> l2_;                   ///< outlives the clusters
   std::optional<LockstepTime> lockstep_time_;      ///< where several CTAs are on an SM
   std::vector<std::byte> parameters_;
   LaunchResult result_;  ///< of a launch that waits: so far
   std::unique_ptr<ClusterEndings> endings_;
-  std::vector<std::unique_ptr<Cluster>> running_;  ///< of run_alone and run_lockstep
+  std::vector<std::unique_ptr<Cluster>> running_;  ///< of those that don't run one by one
   size_t waiting_index_ = 0;                       ///< in running_
   Cycle now_ = 0;
   std::unique_ptr<Cluster> stuck_;

@@ -131,4 +131,34 @@ uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
   return sm_count / largest * in_gpc(largest) + in_gpc(sm_count % largest);
 }
 
+std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
+                             uint32_t cluster_ctas) {
+  constexpr uint32_t kPair = 2;
+  const uint32_t unit = std::max(kPair, cluster_ctas);
+  std::vector<uint32_t> left(machine.gpc_sms.begin(), machine.gpc_sms.end());
+  std::vector<Place> places;
+  uint32_t sms = 0;
+  while (sms < sm_count) {
+    std::vector<Place> round;
+    for (size_t gpc = 0; gpc < left.size() && sms < sm_count; ++gpc) {
+      if (left[gpc] < unit) continue;
+      left[gpc] -= unit;
+      round.push_back({sms, static_cast<uint32_t>(gpc)});
+      sms += unit;
+    }
+    // SMs that are left over, or that the machine doesn't have.
+    if (round.empty()) {
+      round.push_back({sms, static_cast<uint32_t>(machine.gpc_sms.size()) - 1});
+      sms += unit;
+    }
+    places.insert(places.end(), round.begin(), round.end());
+    for (Place& second : round) ++second.first_sm;
+    if (cluster_ctas == 1) places.insert(places.end(), round.begin(), round.end());
+  }
+  std::erase_if(places, [&](const Place& place) {
+    return place.first_sm + cluster_ctas > sm_count && place.first_sm != 0;
+  });
+  return places;
+}
+
 }  // namespace bw::sim

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bw::sim {
 
@@ -51,6 +52,16 @@ struct PtxTarget {
 /// better. With suffix 'a' it runs on its own architecture alone, with 'f' on its family (here: its
 /// own architecture), without one on its own and on every newer architecture.
 [[nodiscard]] uint32_t fitness(const MachineDescription& machine, const PtxTarget& target);
+
+/// A place of a cluster's CTAs on a machine.
+struct Place {
+  uint32_t first_sm = 0;  ///< the CTAs lie there and on the SMs behind it
+  uint32_t gpc = 0;       ///< whose SMs they are
+};
+/// Places in the order in which a launch fills them, one CTA an SM: as an H100 does, one in each
+/// GPC and again from the beginning. SMs with numbers 2n and 2n + 1 lie in one GPC.
+[[nodiscard]] std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
+                                           uint32_t cluster_ctas);
 
 /// How many clusters of `cluster_ctas` CTAs are resident at once on `sm_count` SMs that hold
 /// `ctas_per_sm` CTAs each. With the machine's own number of SMs by its GPCs; with another, by as

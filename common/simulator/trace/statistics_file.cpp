@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* kL2PathNames[] = {"tma_load", "tma_store", "thread_load", "thread_store"};
 static_assert(std::size(kL2PathNames) == kL2Paths);
-constexpr const char* kResourceNames[] = {"issue_slots", "shared_memory_cycles", "tensor_cycles",
-                                          "l2_bytes", "hbm_bytes"};
+constexpr const char* kResourceNames[] = {"issue_slots",   "shared_memory_cycles", "tensor_cycles",
+                                          "l2_read_bytes", "l2_written_bytes",     "hbm_bytes"};
 static_assert(std::size(kResourceNames) == kResources);
 
 /// The name that a row's field has for an enumerator.
@@ -123,7 +123,8 @@ void add_modelled(Fields& record, const TimingTable& times, const Sums& sums,
   for (size_t resource = 0; resource < kResources; ++resource)
     used.add(kResourceNames[resource], sums.used[resource]);
   capacity.add("issue_slots", SmTimes::kSchedulers)
-      .add("l2_bytes", times.l2_bytes_per_cycle)
+      .add("l2_read_bytes", times.l2_bytes_per_cycle)
+      .add("l2_written_bytes", times.l2_write_bytes_per_cycle)
       .add("hbm_bytes", times.hbm_bytes_per_cycle);
   record.add("alone_cycles", result.alone_cycles)
       .add_raw("threads_shared_memory", shared.object())

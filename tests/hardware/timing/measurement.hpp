@@ -49,6 +49,7 @@ void measure_wide_tma_loads(Results& results);  ///< one copy of wide rows, or o
 void measure_tma_throughput(Results& results);  ///< copies in flight, box widths, SMs, multicast
 void measure_wgmma(Results& results);           ///< latency and interval by type, shape, place of A
 void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
+void measure_sharing(Results& results);         ///< the same lines for several SMs, pauses, stores
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
 void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
 void measure_tensor_core(Results& results);     ///< tcgen05: MMAs, copies, tensor memory

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,12 +30,19 @@ class L2LaunchTest : public ::testing::Test {
   };
 
   L2Launch launch(uint64_t clusters, uint64_t resident) {
-    return {times_, cache_, memory_, {.clusters = clusters, .resident = resident}};
+    return {times_, cache_, {.clusters = clusters, .resident = resident}};
+  }
+  /// Of one wave: its clusters advance in steps.
+  static L2Launch::Shape steps(uint64_t clusters) {
+    return {.clusters = clusters,
+            .resident = clusters,
+            .in_steps = true,
+            .places = places_of(*find_machine("h100"), 132, 1)};
   }
   std::unique_ptr<RunningCluster> start(L2Launch& launch, uint64_t index) {
     auto cluster = std::make_unique<RunningCluster>();
     cluster->demand.begin(1, 0);
-    cluster->view.begin(launch, cluster->demand, index);
+    cluster->view.begin(launch, cluster->demand, index, index, 0);
     return cluster;
   }
   static uint64_t missed(RunningCluster& cluster, uint64_t address, uint64_t bytes) {
@@ -88,19 +95,28 @@ TEST_F(L2LaunchTest, WhatIsLargerThanTheCacheDrivesOutTheOldest) {
   EXPECT_EQ(cache_.dirty_bytes(), 20 * kMegabyte);
 }
 
-TEST_F(L2LaunchTest, WhatSmsReadTakesTwiceItsSize) {
-  // The cache's 50 megabytes hold 20 of them, but not 30.
-  const auto reads = [&](uint64_t bytes) {
-    L2Launch one = launch(1, 1);
-    const auto cluster = start(one, 0);
-    const uint64_t bytes_missed = missed(*cluster, data_, bytes);
-    one.finish(0, cluster->view);
-    return bytes_missed;
+TEST_F(L2LaunchTest, WhatIsReadFromBothSidesIsHeldTwice) {
+  // The cache's 50 megabytes hold 40 that one SM reads, but not 40 that SMs of both sides read.
+  const auto misses = [&](uint64_t bytes, std::vector<uint64_t> places) {
+    L2Cache fresh(50 * kMegabyte, 20 * kMegabyte);
+    uint64_t last = 0;
+    for (int run = 0; run < 3; ++run) {
+      last = 0;
+      for (const uint64_t place : places) {
+        L2Launch one(times_, fresh, {.places = places_of(*find_machine("h100"), 132, 1)});
+        RunningCluster cluster;
+        cluster.demand.begin(1, 0);
+        cluster.view.begin(one, cluster.demand, 0, place, 0);
+        last += missed(cluster, data_, bytes);
+        one.finish(0, cluster.view);
+      }
+    }
+    return last;
   };
-  reads(20 * kMegabyte);
-  EXPECT_EQ(reads(20 * kMegabyte), 0u);
-  reads(30 * kMegabyte);
-  EXPECT_GT(reads(30 * kMegabyte), 0u);
+  EXPECT_EQ(misses(40 * kMegabyte, {0}), 0u);
+  EXPECT_EQ(misses(40 * kMegabyte, {0, 2}), 0u);
+  EXPECT_GT(misses(40 * kMegabyte, {0, 1}), 0u);
+  EXPECT_EQ(misses(20 * kMegabyte, {0, 1}), 0u);
 }
 
 TEST_F(L2LaunchTest, AWaveSeesTheWavesBeforeIt) {
@@ -133,7 +149,7 @@ TEST_F(L2LaunchTest, TheOrderOfEndsDoesNotMatter) {
   constexpr uint64_t kClusters = 40;
   const auto ends = [&](bool backwards) {
     L2Cache fresh(50 * kMegabyte, 20 * kMegabyte);
-    L2Launch one(times_, fresh, memory_, {.clusters = kClusters, .resident = 20});
+    L2Launch one(times_, fresh, {.clusters = kClusters, .resident = 20});
     std::vector<std::unique_ptr<RunningCluster>> running;
     std::vector<uint64_t> misses;
     for (uint64_t i = 0; i < kClusters; ++i) {
@@ -168,25 +184,98 @@ TEST_F(L2LaunchTest, AClusterOfOneWaveHasItsShareOfTheBandwidth) {
   EXPECT_NEAR(cycles_of_a_megabyte(66), 1.0 * kMegabyte * 66 / times_.l2_bytes_per_cycle, 2);
 }
 
-TEST_F(L2LaunchTest, WhatOthersBringInNobodyWaitsForTwice) {
-  const uint64_t shared = memory_.allocate(kMegabyte, "shared");
-  const auto extra = [&](bool same) {
-    L2Cache fresh(50 * kMegabyte, 20 * kMegabyte);
-    L2Launch one(times_, fresh, memory_, {.clusters = 100, .resident = 100});
-    EXPECT_TRUE(one.wants_a_pilot());
-    Cycle last = 0;
-    for (const uint64_t i : {uint64_t{0}, uint64_t{1}}) {
-      const auto cluster = start(one, i);
-      const uint64_t address = same ? shared : data_ + i * kMegabyte;
-      last = cluster->view.touch(address, kMegabyte, 0, L2Path::tma_load).extra;
-      one.finish(i, cluster->view);
-    }
-    return static_cast<double>(last);
+/// How long the clusters of a launch in steps wait for the last of their boxes. Cluster i reads
+/// from box `first(i)` on, `delay(i)` cycles behind the first.
+Cycle wait_of(L2Launch& launch, uint64_t data, uint64_t clusters,
+              const std::function<uint64_t(uint64_t)>& first,
+              const std::function<Cycle(uint64_t)>& delay) {
+  constexpr uint64_t kBox = 16 * kKilobyte;
+  constexpr Cycle kStep = 4096;
+  std::vector<std::unique_ptr<Demand>> demands;
+  std::vector<std::unique_ptr<L2View>> views;
+  std::vector<L2View*> running;
+  for (uint64_t i = 0; i < clusters; ++i) {
+    demands.push_back(std::make_unique<Demand>());
+    demands.back()->begin(1, 0);
+    views.push_back(std::make_unique<L2View>());
+    views.back()->begin(launch, *demands.back(), i, i, 0);
+    running.push_back(views.back().get());
+  }
+  Cycle last = 0;
+  // As many boxes a step as the cache gives each of 132 clusters that have nothing in common.
+  for (uint64_t step = 0; step < 16; ++step) {
+    for (uint64_t i = 0; i < clusters; ++i)
+      for (uint64_t box = 0; box < 8; ++box)
+        last = views[i]
+                   ->touch(data + (first(i) + step * 8 + box) * kBox, kBox,
+                           step * kStep + box * kStep / 8 + delay(i), L2Path::tma_load)
+                   .extra;
+    launch.step(running);
+  }
+  for (uint64_t i = 0; i < clusters; ++i) launch.finish(i, *views[i]);
+  return last;
+}
+
+TEST_F(L2LaunchTest, SmsOfAGpcReadALineOnce) {
+  constexpr uint64_t kClusters = 128;
+  cache_.write(data_, 20 * kMegabyte);
+  const auto wait = [&](uint64_t members, uint64_t distance, Cycle skew) {
+    L2Launch one(times_, cache_, steps(kClusters));
+    return wait_of(
+        one, data_, kClusters,
+        // The next group reads a step later what this one reads now.
+        [&](uint64_t i) { return 8 * (i / (members * distance) * distance + i % distance); },
+        [&](uint64_t i) { return i / distance % members * skew; });
   };
-  const double unshared = 1.0 * kMegabyte * 100 / times_.hbm_bytes_per_cycle;
-  EXPECT_GT(extra(false), 0.9 * unshared);
-  // A hundredth of the time for the memory; the cache gives the whole to each of them.
-  EXPECT_LT(extra(true), 1.0 * kMegabyte * 100 / times_.l2_bytes_per_cycle + 1000);
+  // Places 8 apart lie in one GPC, those beside each other in different ones.
+  const Cycle alone = wait(1, 1, 0);
+  EXPECT_GT(alone, 1000u);
+  EXPECT_LT(wait(2, 8, 0), alone / 2);
+  EXPECT_LT(wait(2, 8, times_.l2_merge_cycles), alone / 2);
+  EXPECT_GT(wait(2, 8, times_.l2_merge_cycles + 10), alone / 10 * 9);
+}
+
+TEST_F(L2LaunchTest, WhatOthersBringInNobodyWaitsForTwice) {
+  constexpr uint64_t kClusters = 100;
+  const auto wait = [&](bool same) {
+    L2Cache fresh(50 * kMegabyte, 20 * kMegabyte);
+    L2Launch one(times_, fresh, steps(kClusters));
+    return wait_of(
+        one, data_, kClusters, [&](uint64_t i) { return same ? 0 : i * 128; },
+        [](uint64_t) { return Cycle{0}; });
+  };
+  const double bytes = 2.0 * kMegabyte * kClusters;
+  EXPECT_GT(static_cast<double>(wait(false)), 0.5 * bytes / times_.hbm_bytes_per_cycle);
+  EXPECT_LT(static_cast<double>(wait(true)), 0.2 * bytes / times_.hbm_bytes_per_cycle);
+}
+
+TEST_F(L2LaunchTest, WritesDoNotWaitForReads) {
+  constexpr uint64_t kBytes = 512 * kKilobyte;
+  const auto written = [&](bool reads) {
+    L2Launch one = launch(132, 132);
+    const auto cluster = start(one, 0);
+    if (reads) cluster->view.touch(data_ + kMegabyte, kBytes, 0, L2Path::tma_load);
+    const Cycle extra = cluster->view.touch(data_, kBytes, 0, L2Path::tma_store).extra;
+    one.finish(0, cluster->view);
+    return static_cast<double>(extra + times_.bandwidth_credit);
+  };
+  EXPECT_NEAR(written(false), 132.0 * kBytes / times_.l2_write_bytes_per_cycle, 2);
+  EXPECT_EQ(written(true), written(false));
+}
+
+TEST_F(L2LaunchTest, PiecesOfSectorsCostMore) {
+  const auto extra = [&](uint64_t row_bytes, uint64_t rows) {
+    L2Launch one = launch(132, 132);
+    const auto cluster = start(one, 0);
+    const L2Touch touch =
+        cluster->view.touch_rows(data_, row_bytes, kKilobyte, rows, 0, L2Path::thread_store);
+    one.finish(0, cluster->view);
+    return static_cast<double>(touch.extra + times_.bandwidth_credit);
+  };
+  const double a_byte = 132.0 / times_.l2_write_bytes_per_cycle;
+  EXPECT_NEAR(extra(32, 1024), 32 * 1024 * a_byte, 2);
+  EXPECT_NEAR(extra(16, 1024), times_.l2_least_partial_write * 1024.0 * a_byte, 2);
+  EXPECT_NEAR(extra(112, 1024), 128 * 1024 * a_byte, 2);
 }
 
 /// Threads that add up a part of `data`, two CTAs the same one.

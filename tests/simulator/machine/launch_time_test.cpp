@@ -15,7 +15,8 @@ namespace {
 constexpr Cycle kInterval = 512;
 constexpr auto kTensor = static_cast<size_t>(Resource::tensor_cycles);
 constexpr auto kSlots = static_cast<size_t>(Resource::issue_slots);
-constexpr auto kL2 = static_cast<size_t>(Resource::l2_bytes);
+constexpr auto kL2 = static_cast<size_t>(Resource::l2_read_bytes);
+constexpr auto kWrites = static_cast<size_t>(Resource::l2_written_bytes);
 constexpr auto kHbm = static_cast<size_t>(Resource::hbm_bytes);
 /// Steps of the simulation are 32 cycles or longer.
 constexpr double kStepError = 64;
@@ -36,7 +37,7 @@ DemandProfile steady(size_t resource, float a_cycle, size_t intervals = 16) {
 }
 
 LaunchCapacity machine(uint64_t places, uint32_t sms) {
-  return {.places = places, .ctas_per_cluster = 1, .sms = sms, .a_cycle = {4, 1, 1, 100, 50}};
+  return {.places = places, .ctas_per_cluster = 1, .sms = sms, .a_cycle = {4, 1, 1, 100, 60, 50}};
 }
 
 double cycles(const std::vector<DemandProfile>& clusters, const LaunchCapacity& capacity) {
@@ -48,8 +49,8 @@ TEST(LaunchTime, AClusterAloneTakesItsOwnTime) {
 }
 
 TEST(LaunchTime, TwoThatWantTheWholeMemoryTakeTwiceAsLong) {
-  for (const size_t resource : {kL2, kHbm}) {
-    const float all = resource == kL2 ? 100 : 50;
+  for (const size_t resource : {kL2, kWrites, kHbm}) {
+    const float all = resource == kL2 ? 100 : resource == kWrites ? 60 : 50;
     EXPECT_NEAR(cycles({steady(resource, all), steady(resource, all)}, machine(8, 8)),
                 2 * 16 * kInterval, kStepError);
   }

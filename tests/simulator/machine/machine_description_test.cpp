@@ -1,6 +1,8 @@
 /// \file
 /// Which machine runs what, and how many clusters it holds at once.
 #include <cstdlib>
+#include <map>
+#include <set>
 
 #include "common/simulator/machine/machine_description.hpp"
 #include "tests/simulator/harness.hpp"
@@ -49,6 +51,34 @@ TEST(Machine, AClusterStaysInItsGpc) {
   EXPECT_EQ(resident_clusters(b200, 8, 1, 4), 2u);
   EXPECT_EQ(resident_clusters(b200, 3, 1, 4), 0u);
   EXPECT_EQ(resident_clusters(b200, 2, 2, 4), 1u);
+}
+
+TEST(Machine, PlacesGoFromGpcToGpc) {
+  for (const MachineDescription& machine : machines()) {
+    for (const uint32_t ctas : {1u, 2u, 4u}) {
+      std::set<uint32_t> sms;
+      std::map<uint32_t, uint32_t> of_gpc;
+      const std::vector<Place> places = places_of(machine, machine.sm_count, ctas);
+      for (const Place& place : places) {
+        sms.insert(place.first_sm);
+        of_gpc[place.gpc] += ctas;
+      }
+      EXPECT_EQ(sms.size(), places.size());
+      EXPECT_GE(places.size() * ctas, machine.sm_count / ctas * ctas);
+      if (ctas == 1) {
+        for (const auto& [gpc, count] : of_gpc) EXPECT_EQ(count, machine.gpc_sms[gpc]);
+      }
+      for (uint32_t i = 0; i < machine.gpc_sms.size(); ++i) EXPECT_EQ(places[i].gpc, i);
+    }
+    // SMs 2n and 2n + 1 are neighbours.
+    std::map<uint32_t, uint32_t> gpcs;
+    for (const Place& place : places_of(machine, machine.sm_count, 1))
+      gpcs[place.first_sm] = place.gpc;
+    for (uint32_t sm = 0; sm < machine.sm_count; sm += 2) EXPECT_EQ(gpcs[sm], gpcs[sm + 1]) << sm;
+  }
+  // On another number of SMs each has a place too.
+  EXPECT_EQ(places_of(*find_machine("h100"), 3, 1).size(), 3u);
+  EXPECT_EQ(places_of(*find_machine("h100"), 200, 1).size(), 200u);
 }
 
 TEST(Machine, RefusesPtxOfAnotherArchitecture) {

@@ -17,10 +17,11 @@ enum class Resource : uint8_t {
   issue_slots,           ///< of an SM's four schedulers
   shared_memory_cycles,  ///< of an SM
   tensor_cycles,         ///< of an SM's tensor cores
-  l2_bytes,              ///< of the chip, as many as a read by TMA would take as long as
+  l2_read_bytes,         ///< of the chip, as many as a read by TMA would take as long as
+  l2_written_bytes,      ///< of the chip
   hbm_bytes,             ///< of the chip, read and written
 };
-inline constexpr size_t kResources = 5;    ///< how many there are
+inline constexpr size_t kResources = 6;    ///< how many there are
 inline constexpr size_t kSmResources = 3;  ///< the first of them belong to an SM
 
 /// Amounts of each resource.

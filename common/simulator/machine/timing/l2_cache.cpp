@@ -1,8 +1,5 @@
 #include "common/simulator/machine/timing/l2_cache.hpp"
 
-#include <algorithm>
-#include <bit>
-
 namespace bw::sim {
 
 uint32_t L2Lines::count() const {
@@ -11,7 +8,7 @@ uint32_t L2Lines::count() const {
   return sum;
 }
 
-void L2Cache::use(uint64_t page, const L2Lines& lines, uint32_t copies) {
+void L2Cache::use(uint64_t page, const L2Lines& lines, uint32_t side) {
   const auto [found, is_new] = pages_.try_emplace(page);
   if (is_new) {
     order_.push_front(page);
@@ -21,7 +18,7 @@ void L2Cache::use(uint64_t page, const L2Lines& lines, uint32_t copies) {
   }
   used_bytes_ -= bytes_of(found->second);
   found->second.lines.add(lines);
-  found->second.copies = std::max(found->second.copies, copies);
+  if (side != kNoSide) found->second.sides |= 1u << side;
   used_bytes_ += bytes_of(found->second);
   while (used_bytes_ > capacity_bytes_) {
     const auto oldest = pages_.find(order_.back());

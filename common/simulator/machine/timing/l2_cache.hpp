@@ -2,7 +2,9 @@
 /// \file
 /// What the L2 cache holds between launches: lines by pages, the least recently used pages leave.
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -14,6 +16,9 @@ namespace bw::sim {
 inline constexpr uint64_t kL2LineBytes = 128;  ///< what comes and goes together
 inline constexpr size_t kL2PageLines = 512;    ///< lines that are kept together
 inline constexpr uint64_t kL2PageBytes = kL2LineBytes * kL2PageLines;  ///< 64 KiB
+
+/// Of what nobody has read yet: it lies where its memory belongs to.
+inline constexpr uint32_t kNoSide = 32;
 
 /// A set of the lines of one page.
 struct L2Lines {
@@ -40,8 +45,9 @@ class L2Cache {
   L2Cache(uint64_t capacity_bytes, uint64_t dirty_limit_bytes)
       : capacity_bytes_(capacity_bytes), dirty_limit_bytes_(dirty_limit_bytes) {}
 
-  /// Lines of a page were used. From now on the page's lines are held so many times.
-  void use(uint64_t page, const L2Lines& lines, uint32_t copies = 1);
+  /// Lines of a page were used, by SMs of that side of the chip. The page's lines are held once for
+  /// each side from which they have been read.
+  void use(uint64_t page, const L2Lines& lines, uint32_t side = kNoSide);
   /// The host, or a copy between two places, has written there.
   void write(uint64_t address, uint64_t bytes);
   /// So many bytes of lines were written, others were brought in and may have driven out what was
@@ -68,11 +74,12 @@ class L2Cache {
  private:
   struct Page {
     L2Lines lines;
-    uint32_t copies = 1;
+    uint32_t sides = 0;                   ///< from which it was read, a bit each
     std::list<uint64_t>::iterator place;  ///< in the order of use
   };
   static uint64_t bytes_of(const Page& page) {
-    return uint64_t{page.lines.count()} * kL2LineBytes * page.copies;
+    const auto copies = static_cast<uint64_t>(std::max(1, std::popcount(page.sides)));
+    return page.lines.count() * kL2LineBytes * copies;
   }
 
   uint64_t capacity_bytes_;

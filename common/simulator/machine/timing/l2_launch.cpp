@@ -3,45 +3,39 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "common/simulator/base/bits.hpp"
-#include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
 
 namespace bw::sim {
 namespace {
 
-/// How often the cache holds what SMs read: each of its halves what the SMs beside it use (NVIDIA,
-/// A100 whitepaper, 2020; taken to be so since).
-constexpr uint32_t kReadCopies = 2;
-/// The time of which BandwidthShare::load speaks.
-constexpr double kLoadCycles = 4096;
-/// A higher load is not told: the backlog then says how long to wait.
-constexpr double kHighestLoad = 0.7;
 /// Clusters of a launch of several waves that see the same of those before them: not fewer, so that
 /// host threads need not wait for each other.
 constexpr uint64_t kSmallestBatch = 32;
-/// Lockstep: how fast the part of what clusters miss that is brought in only once is learnt.
-constexpr double kLearning = 0.25;
+/// What was counted before counts so much beside what is counted now.
+constexpr double kMemory = 0.5;
+/// Of the lines that threads read one in so many is a sample.
+constexpr uint64_t kSampledLines = 16;
 
-/// Sectors of the cache's lines: what is written of one in part is read, changed and written.
+/// Sectors of the cache's lines.
 constexpr uint64_t kSectorBytes = 32;
 
-/// An access to `pieces` pieces of memory in bytes that TMA reads.
-double read_bytes(const TimingTable& times, L2Path path, uint64_t bytes, uint64_t pieces) {
-  const auto moved = static_cast<double>(bytes);
-  switch (path) {
-    case L2Path::tma_load:
-      return moved;
-    case L2Path::thread_load:
-      return moved * times.l2_thread_read_weight;
-    default:
-      break;
-  }
-  if (bytes / pieces % kSectorBytes == 0) return moved * times.l2_write_weight;
-  return static_cast<double>(align_up(bytes / pieces, kSectorBytes) * pieces) *
-         (times.l2_write_weight + times.l2_thread_read_weight);
+/// What writing `pieces` pieces of memory costs, in bytes of whole sectors.
+double written_bytes(const TimingTable& times, uint64_t bytes, uint64_t pieces) {
+  const uint64_t piece = bytes / pieces;
+  if (piece % kSectorBytes == 0) return static_cast<double>(bytes);
+  return static_cast<double>(
+      std::max<uint64_t>(align_up(piece, kSectorBytes), times.l2_least_partial_write) * pieces);
+}
+
+/// A number that looks like chance (Steele, Lea and Flood's finalizer of SplitMix).
+constexpr uint64_t scatter(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
 }
 
 /// Bits `first` to `last` of a word.
@@ -71,7 +65,6 @@ void BandwidthShare::advance(Cycle at) {
     for (double& one : backlogs_) one = one <= each ? 0 : one - each;
     left -= each * waiting;
   }
-  recent_ *= std::max(0.0, 1 - passed / kLoadCycles);
   last_ = at;
 }
 
@@ -79,30 +72,55 @@ double BandwidthShare::take(Cycle at, double busy, L2Path path) {
   advance(at);
   double& own = backlogs_[static_cast<size_t>(path)];
   own += busy;
-  recent_ += busy;
   double done = 0;  // of each other path no more is served until then
   for (const double one : backlogs_) done += std::min(one, own);
   return done;
 }
 
-double BandwidthShare::load(Cycle at) {
-  advance(at);
-  return std::min(recent_ / kLoadCycles, kHighestLoad);
+double RecentLoad::add(Cycle at, double busy, double window) {
+  if (at > last_) {
+    busy_ *= std::max(0.0, 1 - static_cast<double>(at - last_) / window);
+    last_ = at;
+  }
+  const double before = busy_;
+  busy_ += busy;
+  return before / window;
 }
 
-L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, const DeviceMemory& memory,
-                   Shape shape)
+void MergedReads::count(const TimingTable& times) {
+  if (reads_.empty()) return;
+  std::sort(reads_.begin(), reads_.end(), [](const L2Read& a, const L2Read& b) {
+    return std::tie(a.key, a.gpc, a.at) < std::tie(b.key, b.gpc, b.at);
+  });
+  double asked = 0;
+  double distinct = 0;
+  const L2Read* first = nullptr;
+  for (const L2Read& read : reads_) {
+    asked += read.bytes;
+    if (first != nullptr && read.key == first->key && read.gpc == first->gpc &&
+        read.at <= first->at + times.l2_merge_cycles)
+      continue;
+    first = &read;
+    distinct += read.bytes;
+  }
+  reads_.clear();
+  asked_bytes_ = kMemory * asked_bytes_ + asked;
+  distinct_bytes_ = kMemory * distinct_bytes_ + distinct;
+  part_ = 1 - times.l2_merge_part * (1 - distinct_bytes_ / asked_bytes_);
+}
+
+L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
     : times_(times),
       cache_(cache),
-      memory_(memory),
-      shape_(shape),
-      batch_(std::max(shape.resident / 2, kSmallestBatch)),
-      shares_(shape.lockstep || shape.clusters <= shape.resident),
+      shape_(std::move(shape)),
+      batch_(std::max(shape_.resident / 2, kSmallestBatch)),
+      shares_(shape_.in_steps || shape_.clusters <= shape_.resident),
       dirty_share_(cache.dirty_share()),
-      waves_(ceil_div(shape.clusters, shape.resident)),
-      written_back_bytes_(shape.lockstep ? 0 : shape.clusters, 0) {
-  set_running(std::min(shape.clusters, shape.resident));
-  if (!shape.lockstep) {
+      waves_(ceil_div(shape_.clusters, shape_.resident)),
+      written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0) {
+  if (shape_.places.empty()) shape_.places.emplace_back();
+  set_running(std::min(shape_.clusters, shape_.resident));
+  if (!shape_.in_steps) {
     const auto before = std::make_shared<const L2LineMap>(cache.lines());
     // The first batches start when none has ended.
     seen_.emplace(0, before);
@@ -113,16 +131,20 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, const DeviceMemory&
 void L2Launch::set_running(uint64_t clusters) {
   if (!shares_) return;
   const auto running = static_cast<double>(clusters);
-  l2_cycles_per_byte_ = running / times_.l2_bytes_per_cycle;
+  read_cycles_per_byte_ = running / times_.l2_bytes_per_cycle;
+  write_cycles_per_byte_ = running / times_.l2_write_bytes_per_cycle;
   hbm_cycles_per_byte_ = running / times_.hbm_bytes_per_cycle;
 }
 
-std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, Demand& demand) {
+std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place, Cycle at,
+                                                Demand& demand) {
   auto state = std::make_unique<L2ClusterState>();
   state->launch = this;
   state->demand = &demand;
   state->cluster = cluster;
-  if (shape_.lockstep) return state;
+  state->gpc = shape_.places[place % shape_.places.size()].gpc;
+  state->start = at;
+  if (shape_.in_steps) return state;
   std::unique_lock lock(mutex_);
   const uint64_t batch = shares_ ? 0 : cluster / batch_;
   merged_.wait(lock, [&] { return gives_up_ || seen_.contains(batch); });
@@ -146,24 +168,25 @@ L2ClusterState::Page& L2Launch::page_of(L2ClusterState& state, uint64_t number) 
   if (page == nullptr) {
     page = &state.pages.emplace_back();
     page->number = number;
-    const Allocation* allocation = memory_.find((number + 1) * kL2PageBytes - 1);
-    if (allocation == nullptr) allocation = memory_.nearest_below((number + 1) * kL2PageBytes - 1);
-    const uint64_t address = allocation == nullptr ? 0 : allocation->address;
-    const auto known =
-        std::find_if(state.allocations.begin(), state.allocations.end(),
-                     [&](const L2ClusterState::Brought& one) { return one.address == address; });
-    page->allocation = static_cast<size_t>(known - state.allocations.begin());
-    if (known == state.allocations.end()) {
-      // The pilot waits for nothing: what the others bring in of what it needs is not known yet.
-      const bool is_pilot = wants_a_pilot() && state.cluster == 0;
-      const auto own = own_parts_.find(address);
-      state.allocations.push_back({address, allocation == nullptr ? 0 : allocation->size_bytes, 0,
-                                   own != own_parts_.end() ? own->second
-                                   : is_pilot              ? 0.0
-                                                           : 1.0});
-    }
   }
   return *(recent = page);
+}
+
+void L2Launch::note_read(L2ClusterState& state, uint64_t first, uint64_t row_bytes, uint64_t rows,
+                         Cycle at, L2Path path) const {
+  // A lone cluster has nobody to share with.
+  if (shape_.clusters == 1) return;
+  const Cycle when = shape_.in_steps ? at : at - std::min(at, state.start);
+  if (path == L2Path::tma_load) {
+    // Boxes of one matrix that begin at the same place and have as many rows are the same.
+    const uint64_t key = scatter(first) + row_bytes * rows;
+    state.copies.push_back({key, state.gpc, when, static_cast<double>(row_bytes * rows)});
+    return;
+  }
+  const uint64_t key = scatter(first / kL2LineBytes);
+  if (key % kSampledLines == 0)
+    state.loads.push_back(
+        {key, state.gpc, when, static_cast<double>(kL2LineBytes * kSampledLines)});
 }
 
 L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row_bytes,
@@ -171,8 +194,8 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   const bool writes = path == L2Path::tma_store || path == L2Path::thread_store;
   const uint64_t bytes = row_bytes * rows;
   if (bytes == 0) return {};
+  if (!writes) note_read(state, first, row_bytes, rows, at, path);
   uint64_t missed_lines = 0;
-  double own_bytes = 0;  // that the cluster has to bring in itself
   for (uint64_t row = 0; row < rows; ++row, first += pitch_bytes) {
     uint64_t line = first / kL2LineBytes;
     const uint64_t last_line = (first + row_bytes - 1) / kL2LineBytes;
@@ -198,11 +221,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
       const uint64_t missed = fresh & ~(others == nullptr ? 0 : others->words[word]);
       if (missed == 0) continue;
       page.new_brought.words[word] |= missed;
-      const auto lines = static_cast<uint64_t>(std::popcount(missed));
-      missed_lines += lines;
-      L2ClusterState::Brought& allocation = state.allocations[page.allocation];
-      allocation.brought_bytes += lines * kL2LineBytes;
-      own_bytes += static_cast<double>(lines * kL2LineBytes) * allocation.own_part;
+      missed_lines += static_cast<uint64_t>(std::popcount(missed));
     }
   }
   L2Touch touch;
@@ -210,21 +229,35 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   touch.hit_bytes = bytes - touch.miss_bytes;
   state.traffic.hit_bytes[static_cast<size_t>(path)] += touch.hit_bytes;
   state.traffic.miss_bytes[static_cast<size_t>(path)] += touch.miss_bytes;
-  const double l2_bytes = read_bytes(times_, path, bytes, rows);
-  state.demand->add(Resource::l2_bytes, 0, at, static_cast<float>(l2_bytes));
   const auto credit = static_cast<double>(times_.bandwidth_credit);
-  double extra = std::max(0.0, state.l2.take(at, l2_bytes * l2_cycles_per_byte_, path) - credit);
+  if (writes) {
+    const double l2_bytes = written_bytes(times_, bytes, rows);
+    state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(l2_bytes));
+    const double done = state.l2_writes.take(at, l2_bytes * write_cycles_per_byte_, path);
+    touch.extra = static_cast<Cycle>(std::max(0.0, done - credit));
+    return touch;
+  }
+  const bool by_threads = path == L2Path::thread_load;
+  const double l2_bytes = static_cast<double>(bytes) * (by_threads ? loads_ : copies_).part() *
+                          (by_threads ? times_.l2_thread_read_weight : 1);
+  state.demand->add(Resource::l2_read_bytes, 0, at, static_cast<float>(l2_bytes));
+  double extra =
+      std::max(0.0, state.l2_reads.take(at, l2_bytes * read_cycles_per_byte_, path) - credit);
   if (missed_lines != 0) {
     // What is brought in drives out what was written and has to be written back.
     const double moved = 1 + dirty_share_;
     state.demand->add(Resource::hbm_bytes, 0, at,
                       static_cast<float>(static_cast<double>(missed_lines * kL2LineBytes) * moved));
-    const double load = state.hbm.load(at);
-    const double backlog =
-        state.hbm.take(at, own_bytes * own_part_ * moved * hbm_cycles_per_byte_, path);
+    const double busy =
+        static_cast<double>(missed_lines * kL2LineBytes) * own_part_ * moved * hbm_cycles_per_byte_;
+    const double load =
+        std::min(state.hbm_load.add(at, busy, times_.hbm_load_window), times_.hbm_load_most);
+    const double backlog = state.hbm.take(at, busy, path);
     const double queue = times_.hbm_load_delay * load / std::pow(1 - load, times_.hbm_load_power);
-    extra = std::max(extra, static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency) +
-                                std::max(queue, backlog - credit));
+    const Cycle slowest = by_threads ? 0 : times_.hbm_box_delay;
+    extra = std::max(
+        extra, static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency + slowest) +
+                   std::max(queue, backlog - credit));
   }
   touch.extra = static_cast<Cycle>(extra);
   return touch;
@@ -241,9 +274,9 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
     wave.asked_bytes += bytes_of(page->new_brought);
     brought += bytes_of(fresh);
     written += bytes_of(page->new_written);
-    // What SMs only write lies in the half of the cache that its memory belongs to.
+    // What SMs only write lies on the side that its memory belongs to.
     const bool is_read = page->new_used.count() != page->new_written.count();
-    cache_.use(page->number, page->new_used, is_read ? kReadCopies : 1);
+    cache_.use(page->number, page->new_used, is_read ? state.gpc % times_.l2_sides : kNoSide);
     page->new_used = page->new_brought = page->new_written = {};
     page->is_new = false;
   }
@@ -260,24 +293,13 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
   return written_back;
 }
 
-void L2Launch::learn_from_pilot(const L2ClusterState& state) {
-  // Clusters of one program bring in alike: more than the whole of an allocation they cannot.
-  for (const L2ClusterState::Brought& one : state.allocations) {
-    if (one.brought_bytes == 0) continue;
-    const double all = static_cast<double>(one.brought_bytes) *
-                       static_cast<double>(std::min(shape_.clusters, shape_.resident));
-    own_parts_.emplace(one.address, std::min(1.0, static_cast<double>(one.size_bytes) / all));
-  }
-}
-
 void L2Launch::finish(uint64_t cluster, L2View& view) {
   std::unique_ptr<L2ClusterState> state = view.end();
-  if (shape_.lockstep) {
+  if (shape_.in_steps) {
     merge(*state, waves_.front());
     return;
   }
   const std::lock_guard lock(mutex_);
-  if (cluster == 0 && wants_a_pilot()) learn_from_pilot(*state);
   ended_.emplace(cluster, std::move(state));
   merge_in_order();
 }
@@ -286,9 +308,13 @@ void L2Launch::merge_in_order() {
   bool sees_more = false;
   for (auto first = ended_.begin(); first != ended_.end() && first->first == next_merged_;
        first = ended_.erase(first)) {
-    written_back_bytes_[next_merged_] =
-        merge(*first->second, waves_[next_merged_ / shape_.resident]);
+    Wave& wave = waves_[next_merged_ / shape_.resident];
+    written_back_bytes_[next_merged_] = merge(*first->second, wave);
+    wave.reads.add(first->second->copies);
+    wave.reads.add(first->second->loads);
     ++next_merged_;
+    if (next_merged_ % shape_.resident == 0 || next_merged_ == shape_.clusters)
+      wave.reads.count(times_);
     if (shares_ || next_merged_ % batch_ != 0) continue;
     // A batch that starts now sees all but the batch before it, which runs beside it.
     seen_.emplace(next_merged_ / batch_ + 1, std::make_shared<const L2LineMap>(cache_.lines()));
@@ -310,11 +336,20 @@ void L2Launch::give_up() {
 
 void L2Launch::step(const std::vector<L2View*>& running) {
   Wave wave;
-  for (L2View* const view : running) merge(*view->state(), wave);
+  for (L2View* const view : running) {
+    L2ClusterState& state = *view->state();
+    merge(state, wave);
+    copies_.add(state.copies);
+    loads_.add(state.loads);
+    state.copies.clear();
+    state.loads.clear();
+  }
+  copies_.count(times_);
+  loads_.count(times_);
   if (wave.asked_bytes != 0) {
-    const double part =
-        static_cast<double>(wave.brought_bytes) / static_cast<double>(wave.asked_bytes);
-    own_part_ += kLearning * (part - own_part_);
+    recently_asked_ = kMemory * recently_asked_ + static_cast<double>(wave.asked_bytes);
+    recently_brought_ = kMemory * recently_brought_ + static_cast<double>(wave.brought_bytes);
+    own_part_ = recently_brought_ / recently_asked_;
   }
   if (!running.empty()) set_running(running.size());
   ++step_;
@@ -325,11 +360,13 @@ void L2Launch::correct(uint64_t cluster, DemandProfile& profile) const {
   const float part = wave.asked_bytes == 0 ? 1
                                            : static_cast<float>(wave.brought_bytes) /
                                                  static_cast<float>(wave.asked_bytes);
+  const auto read = static_cast<float>(wave.reads.part());
   std::vector<Amounts>& intervals = profile.intervals.front();
   const uint64_t written_back = written_back_bytes_[cluster];
   const auto each =
       static_cast<float>(written_back) / static_cast<float>(std::max<size_t>(1, intervals.size()));
   for (Amounts& amounts : intervals) {
+    amounts[static_cast<size_t>(Resource::l2_read_bytes)] *= read;
     float& bytes = amounts[static_cast<size_t>(Resource::hbm_bytes)];
     bytes = bytes * part + each;
   }

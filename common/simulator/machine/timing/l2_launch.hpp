@@ -3,12 +3,14 @@
 /// The L2 cache and the memory during one launch: what each cluster finds there, and its share of
 /// the chip's bandwidth.
 ///
-/// Clusters that cannot see each other run on any host thread in any order, so none may depend on
-/// what another is just doing. A cluster finds in the cache what was there before the launch, what
-/// it has used itself and what clusters long before it have used. In a launch of one wave all
-/// clusters run the same program at the same time: each waits for its share of the bandwidth. In a
-/// launch of several waves they are out of step: their demand is added up behind the run
+/// Clusters run on any host thread in any order, so none may depend on what another is just doing.
+/// Those of a launch of one wave advance together, in steps: each waits for its share of the
+/// bandwidth, and between two steps the shares are found anew. In a launch of several waves a
+/// cluster finds in the cache what was there before the launch, what it has used itself and what
+/// clusters long before it have used; the demand of all of them is added up behind the run
 /// (launch_time.hpp).
+///
+/// Reads of one line by SMs of one GPC that come at about the same time reach the cache once.
 
 #include <array>
 #include <condition_variable>
@@ -21,6 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/timing/demand.hpp"
 #include "common/simulator/machine/timing/l2_cache.hpp"
 #include "common/simulator/machine/timing/l2_view.hpp"
@@ -28,7 +31,6 @@
 
 namespace bw::sim {
 
-class DeviceMemory;
 struct TimingTable;
 
 /// A cluster's part of a bandwidth: buckets, one for each path, that run empty at the rate that the
@@ -38,15 +40,51 @@ class BandwidthShare {
  public:
   /// `busy` cycles of the share are asked for at a time; in how many cycles that is done.
   double take(Cycle at, double busy, L2Path path);
-  /// How much of the time before `at` the share was busy, 0 to 1: recent times count most.
-  [[nodiscard]] double load(Cycle at);
 
  private:
   void advance(Cycle at);
 
   Cycle last_ = 0;
   std::array<double, kL2Paths> backlogs_{};
-  double recent_ = 0;
+};
+
+/// How busy something was recently.
+class RecentLoad {
+ public:
+  /// It is busy for `busy` cycles more. How much of the `window` cycles before it was, 0 to 1 where
+  /// it keeps up: recent times count most.
+  double add(Cycle at, double busy, double window);
+
+ private:
+  Cycle last_ = 0;
+  double busy_ = 0;
+};
+
+/// A read that others may make as well, at about the same time.
+struct L2Read {
+  uint64_t key = 0;  ///< of the lines: the same for reads of the same ones
+  uint32_t gpc = 0;  ///< of the SM
+  Cycle at = 0;      ///< when it was asked for
+  double bytes = 0;  ///< how many
+};
+
+/// What several SMs of a GPC read at about the same time.
+class MergedReads {
+ public:
+  /// Notes reads. Their order does not matter.
+  void add(const std::vector<L2Read>& reads) {
+    reads_.insert(reads_.end(), reads.begin(), reads.end());
+  }
+  /// Counts those that were noted since the last time. Older ones count less and less.
+  void count(const TimingTable& times);
+  /// What is left of a byte that is read, in the mean: less than 1 where reads were merged.
+  [[nodiscard]] double part() const { return part_; }
+
+ private:
+  std::vector<L2Read> reads_;
+  double asked_bytes_ = 0;
+  double distinct_bytes_ = 0;
+  double part_ = 1;
 };
 
 /// What one cluster has used and still waits for.
@@ -60,29 +98,26 @@ struct L2ClusterState {
     L2Lines new_written;                ///< of them, written
     const L2Lines* in_cache = nullptr;  ///< what others have left there
     uint64_t looked_up = 0;             ///< in which step `in_cache` was looked up
-    size_t allocation = 0;              ///< in `allocations`
     bool is_new = false;                ///< whether it is in `new_pages`
-  };
-  /// An allocation and what the cluster has had brought in of it.
-  struct Brought {
-    uint64_t address = 0;        ///< of the allocation
-    uint64_t size_bytes = 0;     ///< of it
-    uint64_t brought_bytes = 0;  ///< by this cluster
-    double own_part = 1;         ///< of what it misses: the rest is brought in by others
   };
 
   L2Launch* launch = nullptr;                     ///< whose cluster it is
   Demand* demand = nullptr;                       ///< what it asks for
   uint64_t cluster = 0;                           ///< its number
-  std::shared_ptr<const L2LineMap> before;        ///< the cache's lines; null in lockstep
+  uint32_t gpc = 0;                               ///< where it lies
+  Cycle start = 0;                                ///< when it has started
+  std::shared_ptr<const L2LineMap> before;        ///< the cache's lines; null in steps
   std::deque<Page> pages;                         ///< in the order of first use
   std::unordered_map<uint64_t, Page*> by_number;  ///< of them
   std::array<Page*, 64> recent{};                 ///< by the low bits of the number
   std::vector<Page*> new_pages;                   ///< with something not told to the launch yet
-  std::vector<Brought> allocations;               ///< that it has used
-  BandwidthShare l2;                              ///< its share of the cache's bandwidth
+  std::vector<L2Read> copies;                     ///< that it has read, not told to the launch yet
+  std::vector<L2Read> loads;                      ///< of its threads, likewise: samples
+  BandwidthShare l2_reads;                        ///< its share of the cache's bandwidth
+  BandwidthShare l2_writes;                       ///< likewise
   BandwidthShare hbm;                             ///< its share of the memory's bandwidth
   L2Traffic traffic;                              ///< of all its accesses
+  RecentLoad hbm_load;                            ///< of that
 };
 
 /// The cache and the memory as the clusters of one launch share them.
@@ -90,40 +125,35 @@ class L2Launch {
  public:
   /// What is known of the launch before it starts.
   struct Shape {
-    uint64_t clusters = 1;          ///< in all
-    uint64_t resident = 1;          ///< at once
-    uint32_t ctas_per_cluster = 1;  ///< of each
-    bool lockstep = false;          ///< they advance together and are told to `step`
+    uint64_t clusters = 1;           ///< in all
+    uint64_t resident = 1;           ///< at once
+    bool in_steps = false;           ///< they advance together and are told to `step`
+    std::vector<Place> places = {};  ///< that clusters take in turn; none: all in one GPC
   };
 
   /// `cache` is what the device's cache holds; the launch changes it. Both outlive it.
-  L2Launch(const TimingTable& times, L2Cache& cache, const DeviceMemory& memory, Shape shape);
+  L2Launch(const TimingTable& times, L2Cache& cache, Shape shape);
 
   /// Whether clusters wait for their shares of the bandwidth while they run (a launch of one wave,
-  /// or one in lockstep); else their demand is added up behind the run.
+  /// or one in steps); else their demand is added up behind the run.
   [[nodiscard]] bool shares() const { return shares_; }
-  /// Whether the first cluster has to have run before others start: what it has brought in tells
-  /// which part of the memory each of them brings in.
-  [[nodiscard]] bool wants_a_pilot() const {
-    return shares_ && !shape_.lockstep && shape_.clusters > 1;
-  }
 
-  /// A cluster starts. Waits, where there are several waves, for clusters long before it to end.
-  /// Any host thread.
-  std::unique_ptr<L2ClusterState> start(uint64_t cluster, Demand& demand);
+  /// A cluster starts in that place. Waits, where there are several waves, for clusters long before
+  /// it to end. Any host thread.
+  std::unique_ptr<L2ClusterState> start(uint64_t cluster, uint64_t place, Cycle at, Demand& demand);
   /// It has ended, in whatever way. Any host thread.
   void finish(uint64_t cluster, L2View& view);
   /// The launch has failed: nobody waits any more.
   void give_up();
-  /// Lockstep: between two steps, with the views of all clusters that run, in their order.
+  /// In steps: between two of them, with the views of all clusters that run, in their order.
   void step(const std::vector<L2View*>& running);
 
   /// An access of a cluster; see L2View::touch_rows.
   L2Touch touch_rows(L2ClusterState& state, uint64_t first, uint64_t row_bytes,
                      uint64_t pitch_bytes, uint64_t rows, Cycle at, L2Path path) const;
 
-  /// Behind the run: the memory's part of a cluster's demand becomes what it has brought in and
-  /// written back itself, as far as others of its wave have not.
+  /// Behind the run: a cluster's demand becomes what it has read, brought in and written back
+  /// itself, as far as others of its wave have not.
   void correct(uint64_t cluster, DemandProfile& profile) const;
 
   /// What accesses have met.
@@ -137,6 +167,7 @@ class L2Launch {
   struct Wave {
     uint64_t asked_bytes = 0;    ///< that its clusters did not find
     uint64_t brought_bytes = 0;  ///< of them, counted once
+    MergedReads reads;           ///< of its clusters
   };
 
   [[nodiscard]] const L2Lines* in_cache(L2ClusterState& state, L2ClusterState::Page& page) const;
@@ -144,21 +175,25 @@ class L2Launch {
   /// Tells the cache what a cluster has used since the last time. Bytes to be written back.
   uint64_t merge(L2ClusterState& state, Wave& wave);
   void merge_in_order();
-  void learn_from_pilot(const L2ClusterState& state);
   void set_running(uint64_t clusters);
+  void note_read(L2ClusterState& state, uint64_t first, uint64_t row_bytes, uint64_t rows, Cycle at,
+                 L2Path path) const;
 
   const TimingTable& times_;
   L2Cache& cache_;
-  const DeviceMemory& memory_;
   Shape shape_;
   uint64_t batch_ = 0;   ///< clusters that see the same of those before them
   bool shares_ = false;  ///< whether clusters wait for their share of the bandwidth
   double dirty_share_ = 0;
-  double l2_cycles_per_byte_ = 0;   ///< of a cluster's share; 0: it does not wait
-  double hbm_cycles_per_byte_ = 0;  ///< likewise
+  double read_cycles_per_byte_ = 0;   ///< of a cluster's share; 0: it does not wait
+  double write_cycles_per_byte_ = 0;  ///< likewise
+  double hbm_cycles_per_byte_ = 0;    ///< likewise
   uint64_t step_ = 1;
-  double own_part_ = 1;  ///< lockstep: of what clusters miss, what is brought in
-  std::unordered_map<uint64_t, double> own_parts_;  ///< by allocation, from the pilot
+  // In steps: of what clusters miss and what they read, the part that is brought in and read.
+  double own_part_ = 1;
+  double recently_asked_ = 0;
+  double recently_brought_ = 0;
+  MergedReads copies_, loads_;
 
   std::mutex mutex_;
   std::condition_variable merged_;

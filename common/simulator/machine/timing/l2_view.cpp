@@ -7,8 +7,8 @@ namespace bw::sim {
 L2View::L2View() = default;
 L2View::~L2View() = default;
 
-void L2View::begin(L2Launch& launch, Demand& demand, uint64_t cluster) {
-  state_ = launch.start(cluster, demand);
+void L2View::begin(L2Launch& launch, Demand& demand, uint64_t cluster, uint64_t place, Cycle at) {
+  state_ = launch.start(cluster, place, at, demand);
 }
 
 L2Touch L2View::touch_rows(uint64_t first, uint64_t row_bytes, uint64_t pitch_bytes, uint64_t rows,

@@ -57,8 +57,9 @@ class L2View {
   L2View(const L2View&) = delete;
   L2View& operator=(const L2View&) = delete;
 
-  /// For a cluster of a launch that starts; `demand` is told what it takes of the chip's bandwidth.
-  void begin(L2Launch& launch, Demand& demand, uint64_t cluster);
+  /// For a cluster of a launch that starts in a place of the machine; `demand` is told what it
+  /// takes of the chip's bandwidth.
+  void begin(L2Launch& launch, Demand& demand, uint64_t cluster, uint64_t place, Cycle at);
 
   /// An access to `bytes` bytes of device memory. Times may go back a little.
   L2Touch touch(uint64_t address, uint64_t bytes, Cycle at, L2Path path) {

@@ -153,7 +153,8 @@ class Simulation {
         for (size_t r = 0; r < kResources; ++r) rates_[i][r] += cta_rates_[cta][r];
       }
     }
-    slow_down_for(Resource::l2_bytes);
+    slow_down_for(Resource::l2_read_bytes);
+    slow_down_for(Resource::l2_written_bytes);
     slow_down_for(Resource::hbm_bytes);
   }
 

@@ -157,19 +157,27 @@ class LineList {
   uint32_t count_ = 0;
 };
 
-/// Asks the L2 cache for the sectors of all lines: what comes on top of its latency.
-Cycle touch_l2(Strand& strand, const LineList& lines, uint32_t bytes, L2Path path) {
+/// Bytes that a store which leaves sectors incomplete lacks of them: the L2 cache asks for no more.
+constexpr uint32_t kIncomplete = 1;
+
+/// Asks the L2 cache for the sectors of all lines: what comes on top of its latency. `is_partial`:
+/// a store that leaves sectors incomplete.
+Cycle touch_l2(Strand& strand, const LineList& lines, uint32_t bytes, L2Path path,
+               bool is_partial = false) {
   L2View& l2 = strand.cluster->l2();
   const auto first_byte = [](const Sectors& sectors) {
     return sectors.line * L1Cache::kLineBytes +
            static_cast<uint64_t>(std::countr_zero(sectors.mask)) * L1Cache::kSectorBytes;
   };
-  if (lines.is_run) return l2.touch(first_byte(*lines.begin()), bytes, strand.time, path).extra;
+  if (lines.is_run && !is_partial)
+    return l2.touch(first_byte(*lines.begin()), bytes, strand.time, path).extra;
   Cycle extra = 0;
   for (const Sectors& sectors : lines)
     if (sectors.mask != 0)
-      extra = std::max(
-          extra, l2.touch(first_byte(sectors), bytes_of(sectors.mask), strand.time, path).extra);
+      extra = std::max(extra, l2.touch(first_byte(sectors),
+                                       bytes_of(sectors.mask) - (is_partial ? kIncomplete : 0),
+                                       strand.time, path)
+                                  .extra);
   return extra;
 }
 
@@ -250,17 +258,27 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
   } else if (place != Place::thread_own) {
     SmMemory& memory = units_of(strand).sm_memory;
     const LineList lines(lanes);
-    const uint32_t bytes = lines.bytes();
-    Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store);
-    // What is not whole sectors is read, changed and written: sectors have one check code.
+    uint32_t bytes = lines.bytes();
     const auto written = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
-    if (written < bytes)
-      extra = std::max(extra, touch_l2(strand, lines, bytes, L2Path::thread_load));
+    const bool is_partial = written < bytes;
+    SmMemory::PartialStore* const before =
+        is_partial ? &memory.partial_store(strand.warp->index) : nullptr;
+    if (is_partial && before->first_line == lines.begin()->line && before->lines == lines.size() &&
+        before->missing_bytes >= written && strand.time <= before->open_until) {
+      before->missing_bytes -= written;
+      before->open_until = strand.time + times.store_merge_cycles;
+      return;
+    }
+    const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store, is_partial);
+    if (is_partial) bytes = std::max(bytes, lines.size() * times.l2_least_partial_write);
     // What takes time where lanes write many lines are lookups and the way out, not the passes of
     // the memory that the first-level cache shares with shared memory: they are few.
     const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
     wait_for_queue(strand, memory.to_l2.take(strand.time + extra, busy),
                    &WarpTimes::global_queue_stalls);
+    if (is_partial)
+      *before = {lines.begin()->line, lines.size(), lines.bytes() - written,
+                 strand.time + times.store_merge_cycles};
   }
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/timing/sm_times.hpp"
@@ -55,6 +56,20 @@ class SmMemory {
     return l1_;
   }
 
+  /// A store that left sectors of its lines incomplete. Those of the same warp that follow at once
+  /// and write more of the same lines go with it.
+  struct PartialStore {
+    uint64_t first_line = 0;     ///< of them
+    uint32_t lines = 0;          ///< how many
+    uint32_t missing_bytes = 0;  ///< of their sectors
+    Cycle open_until = 0;        ///< when what follows comes too late
+  };
+  /// The last one of a warp.
+  [[nodiscard]] PartialStore& partial_store(uint32_t warp) {
+    if (warp >= partial_stores_.size()) partial_stores_.resize(warp + 1);
+    return partial_stores_[warp];
+  }
+
   Server from_l2;    ///< what threads load
   Server to_l2;      ///< what threads and copies store
   Server multicast;  ///< what comes by copies to several CTAs
@@ -69,6 +84,7 @@ class SmMemory {
   Cta& cta_;
   SlotCalendar passes_;
   L1Cache l1_;
+  std::vector<PartialStore> partial_stores_;
 };
 
 }  // namespace bw::sim
