@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 12> kGroups{{
+  static constexpr std::array<Group, 14> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -25,6 +25,9 @@ std::span<const Group> groups() {
       {"memory", "loads and stores of threads, L2 and HBM", true, measure_memory},
       {"sharing", "bandwidth when SMs read the same lines, pause, or store", true, measure_sharing},
       {"launch", "launches, waves, the next CTA on an SM", true, measure_launch},
+      {"first_use", "code, tensor maps, pages and parameters that a launch uses first", true,
+       measure_first_use},
+      {"clock", "the SM's clock by what the SMs do", true, measure_clock},
       {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},
   }};
   return kGroups;

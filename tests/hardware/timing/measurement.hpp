@@ -51,6 +51,8 @@ void measure_wgmma(Results& results);           ///< latency and interval by typ
 void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
 void measure_sharing(Results& results);         ///< the same lines for several SMs, pauses, stores
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
+void measure_first_use(Results& results);       ///< code, maps and pages that are cold
+void measure_clock(Results& results);           ///< the SM's clock under load
 void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
 void measure_tensor_core(Results& results);     ///< tcgen05: MMAs, copies, tensor memory
 void measure_mbarrier(Results& results);        ///< an operation on an mbarrier, without a loop

@@ -34,6 +34,20 @@ class SlotCalendar {
     }
     return last;
   }
+  /// Takes `slots` between `from` and `to`, as many in each bucket as they allow; `to`, or when the
+  /// last of those was had that did not fit.
+  Cycle reserve_between(Cycle from, Cycle to, uint32_t slots) {
+    uint64_t bucket = std::max(from / kBucketCycles, first_);
+    for (const uint64_t end = to / kBucketCycles; bucket <= end && slots != 0; ++bucket) {
+      uint8_t& used = at(bucket);
+      const auto left = static_cast<uint32_t>(end - bucket) + 1;
+      const uint32_t taken =
+          std::min<uint32_t>((slots + left - 1) / left, uint32_t{kBucketCycles} - used);
+      used = static_cast<uint8_t>(used + taken);
+      slots -= taken;
+    }
+    return slots == 0 ? to : reserve(std::max(from, to), slots);
+  }
   /// Nobody asks for slots before `now` any more.
   void forget_before(Cycle now) {
     const uint64_t bucket = now / kBucketCycles;

@@ -80,7 +80,8 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
   const Cycle begin = loads_.take(now, busy);
   Cycle arrives = begin + busy;
   if (load.source != nullptr) {
-    units_of(*load.source).sm_memory.pass(begin, ceil_div(load.bytes, kSharedPassBytes));
+    units_of(*load.source)
+        .sm_memory.pass_between(begin, arrives, ceil_div(load.bytes, kSharedPassBytes));
     arrives += times.remote_arrive_cycles;
   } else {
     const auto short_cycles = static_cast<Cycle>(load.bytes / times.tma_short_load_bytes_per_cycle);
@@ -90,16 +91,13 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
                        begin + short_cycles + times.tma_short_load_cycles) +
               wide_rows * times.tma_wide_row_cycles + load.rows.extra;
   }
+  if (load.destinations.size() == 1) return arrives - now;
   Cycle written = arrives;
-  const Cycle passes = ceil_div(load.bytes, kSharedPassBytes);
+  const auto receiving = static_cast<Cycle>(load.bytes / times.multicast_bytes_per_cycle);
+  const Cycle from = arrives - std::min(arrives, receiving);
   for (const Cta* const cta : load.destinations) {
-    SmMemory& memory = units_of(*cta).sm_memory;
-    if (load.destinations.size() > 1) {
-      const auto receiving = static_cast<Cycle>(load.bytes / times.multicast_bytes_per_cycle);
-      const Cycle from = arrives - std::min(arrives, receiving);
-      written = std::max(written, memory.multicast.take(from, receiving) + receiving);
-    }
-    written = std::max(written, memory.pass(arrives - std::min(arrives, passes), passes));
+    Server& multicast = units_of(*cta).sm_memory.multicast;
+    written = std::max(written, multicast.take(from, receiving) + receiving);
   }
   return written - now;
 }
@@ -116,8 +114,9 @@ Cycle TmaEngine::modelled_store_latency(const TmaStore& store, Cycle now) {
                      moving_cycles(store.bytes, times.tma_store_bytes_per_cycle, store.rows, times);
   SmMemory& memory = units_of(cta_).sm_memory;
   const Cycle begin = memory.to_l2.take(stores_.take(now, busy), busy);
-  const Cycle read = memory.pass(begin, ceil_div(store.bytes, kSharedPassBytes));
   const Cycle moving = busy - times.tma_box_cycles;
+  const Cycle read =
+      memory.pass_between(begin, begin + moving, ceil_div(store.bytes, kSharedPassBytes));
   return std::max(begin + moving + times.tma_store_cycles + store.rows.extra, read) - now;
 }
 

@@ -50,6 +50,13 @@ class SmMemory {
     passes_.forget_before(cta_.cluster->now());
     return passes_.reserve(from, static_cast<uint32_t>(cycles));
   }
+  /// The same evenly between two times: what others do goes on meanwhile.
+  Cycle pass_between(Cycle from, Cycle to, uint64_t cycles) {
+    if (cycles == 0) return from;
+    cta_.cluster->demand().use(Resource::shared_memory_cycles, cta_.rank, from, cycles);
+    passes_.forget_before(cta_.cluster->now());
+    return passes_.reserve_between(from, to, static_cast<uint32_t>(cycles));
+  }
   /// The first-level cache; of the size that shared memory leaves.
   [[nodiscard]] L1Cache& l1() {
     if (!l1_.has_size()) l1_.set_size(l1_bytes());

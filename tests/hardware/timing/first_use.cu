@@ -1,0 +1,249 @@
+/// \file
+/// What a launch does for the first time: code that no cache of instructions holds yet, tensor maps
+/// and pages that the SM hasn't used, parameters in the constant bank.
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "common/device/fence.cuh"
+#include "common/device/mbarrier.cuh"
+#include "common/device/shared_address.cuh"
+#include "common/device/tma_load.cuh"
+#include "common/host/device_attribute.hpp"
+#include "tests/hardware/timing/clock.cuh"
+#include "tests/hardware/timing/cluster_launch.hpp"
+#include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/tma_boxes.hpp"
+
+namespace bw::timing {
+namespace {
+
+constexpr uint32_t kInstructionBytes = 16;
+
+/// Code without branches, run three times by each warp; its first warp writes each pass's cycles
+/// into the span of that pass.
+template <uint32_t kib>
+__global__ void straight_line(Span* spans, float a, float b, float* sink) {
+  constexpr int kChains = 8;
+  constexpr uint32_t kInstructions = kib * 1024 / kInstructionBytes;
+  static_assert(kInstructions % kChains == 0);
+  float sums[kChains];
+#pragma unroll
+  for (int i = 0; i < kChains; ++i) sums[i] = a * static_cast<float>(i);
+#pragma unroll 1
+  for (int pass = 0; pass < 3; ++pass) {
+    const int64_t begin = cycle();
+#pragma unroll
+    for (uint32_t i = 0; i < kInstructions; ++i) {
+      asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(sums[i % kChains]) : "f"(a), "f"(b));
+    }
+    const int64_t end = cycle();
+    if (threadIdx.x % 32 == 0) {
+      spans[(size_t{blockIdx.x} * (blockDim.x / 32) + threadIdx.x / 32) * 3 + pass] = {begin, end};
+    }
+  }
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kChains; ++i) sum += sums[i];
+  if (sink != nullptr) *sink = sum;
+}
+
+constexpr int kCopies = 8;
+constexpr uint32_t kBoxRows = 16;
+constexpr uint32_t kRowBytes = 128;
+constexpr uint32_t kBoxBytes = kBoxRows * kRowBytes;
+constexpr uint32_t kAlignment = 1024;
+
+struct Maps {
+  CUtensorMap near;        // of one matrix
+  CUtensorMap near_again;  // the same matrix, another map
+  CUtensorMap far;         // a matrix in other pages
+  CUtensorMap prefetched;  // the first matrix, a map that is prefetched
+};
+
+/// One thread: copies one after the other, each into its own span.
+__global__ void tensor_copies(Span* spans, const __grid_constant__ Maps maps) {
+  extern __shared__ uint8_t raw[];
+  __shared__ uint64_t barrier;
+  const uint32_t tile = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
+  const uint32_t full = ptx::shared_address(&barrier);
+  ptx::mbarrier_init(full, 1);
+  ptx::fence_mbarrier_init();
+  uint32_t parity = 0;
+  const auto copy = [&](int number, const CUtensorMap& map, int32_t box) {
+    const int64_t begin = cycle();
+    ptx::mbarrier_arrive_expect_tx(full, kBoxBytes);
+    ptx::tma_load_2d(tile, &map, full, 0, box * static_cast<int32_t>(kBoxRows));
+    while (!ptx::mbarrier_try_wait_parity(full, parity)) {
+    }
+    parity ^= 1;
+    spans[blockIdx.x * kCopies + number] = {begin, cycle()};
+  };
+  copy(0, maps.near, 0);
+  copy(1, maps.near, 1);
+  copy(2, maps.near_again, 2);
+  copy(3, maps.near, 3);
+  copy(4, maps.far, 4);
+  copy(5, maps.far, 5);
+  ptx::prefetch_tensormap(&maps.prefetched);
+  constexpr int64_t kLongEnough = 4000;
+  const int64_t begin = cycle();
+  while (cycle() - begin < kLongEnough) {
+  }
+  copy(6, maps.prefetched, 6);
+  copy(7, maps.near, 7);
+}
+
+constexpr int kLoads = 6;
+
+/// One thread: loads one after the other, each into its own span.
+__global__ void loads(Span* spans, const uint32_t* near, const uint32_t* far, uint32_t* sink) {
+  uint32_t sum = 0;
+  const auto load = [&](int number, const uint32_t* pointer) {
+    const int64_t begin = cycle();
+    uint32_t value;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(value) : "l"(pointer) : "memory");
+    asm volatile("add.u32 %0, %0, %1;" : "+r"(sum) : "r"(value));
+    spans[blockIdx.x * kLoads + number] = {begin, cycle() + static_cast<int64_t>(sum == 1)};
+  };
+  constexpr uint32_t kApart = 256;  // elements: 1 KiB
+  load(0, near);
+  load(1, near + kApart);
+  load(2, near + 2 * kApart);
+  load(3, far);
+  load(4, far + kApart);
+  load(5, near + 3 * kApart);
+  keep(sum, sink);
+}
+
+constexpr uint32_t kParameterWords = 900;
+constexpr int kReads = 4;
+
+struct Parameters {
+  std::array<uint32_t, kParameterWords> words;
+};
+
+/// One thread: reads of its parameters, one after the other.
+__global__ void parameter_reads(Span* spans, const __grid_constant__ Parameters parameters,
+                                uint32_t* sink) {
+  uint32_t sum = 0;
+  const auto read = [&](int number, uint32_t word) {
+    const int64_t begin = cycle();
+    const uint32_t place = word + static_cast<uint32_t>(static_cast<uint64_t>(begin) >> 63);
+    asm volatile("add.u32 %0, %0, %1;" : "+r"(sum) : "r"(parameters.words[place]));
+    spans[blockIdx.x * kReads + number] = {begin, cycle() + static_cast<int64_t>(sum == 1)};
+  };
+  read(0, 800);
+  read(1, 804);
+  read(2, 400);
+  read(3, 404);
+  keep(sum, sink);
+}
+
+/// Medians over the CTAs of each of `count` spans of a CTA, the least of some launches.
+std::vector<double> cycles_of_spans(size_t ctas, size_t count,
+                                    const std::function<void(Span*)>& launch) {
+  const int launches = is_simulated() ? 1 : 7;
+  std::vector<double> least(count, std::numeric_limits<double>::max());
+  DeviceBuffer<Span> spans(ctas * count);
+  for (int i = 0; i < launches; ++i) {
+    launch(spans.data());
+    check_cuda(cudaGetLastError(), "launch a measurement");
+    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
+    const std::vector<Span> all = spans.download();
+    for (size_t number = 0; number < count; ++number) {
+      std::vector<Span> of_number;
+      for (size_t cta = 0; cta < ctas; ++cta) of_number.push_back(all[cta * count + number]);
+      least[number] = std::min(least[number], median_cta_cycles(of_number, 1));
+    }
+  }
+  return least;
+}
+
+/// The passes over `kib` KiB of code: of each the time from the first warp's begin to the last
+/// one's end.
+template <uint32_t kib>
+void measure_code(Results& results, uint32_t warps, uint32_t ctas, bool behind_other_code) {
+  const int launches = is_simulated() ? 1 : 7;
+  constexpr uint32_t kOther = 256;
+  std::array<double, 3> least;
+  least.fill(std::numeric_limits<double>::max());
+  DeviceBuffer<Span> spans(size_t{ctas} * warps * 3);
+  DeviceBuffer<Span> others(size_t{ctas} * 3);
+  for (int i = 0; i < launches; ++i) {
+    if (behind_other_code) straight_line<kOther><<<ctas, 32>>>(others.data(), 1, 0, nullptr);
+    straight_line<kib><<<ctas, warps * 32>>>(spans.data(), 1, 0, nullptr);
+    check_cuda(cudaGetLastError(), "launch a measurement");
+    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
+    const std::vector<Span> all = spans.download();
+    for (size_t pass = 0; pass < least.size(); ++pass) {
+      std::vector<Span> of_pass;
+      for (size_t warp = 0; warp < size_t{ctas} * warps; ++warp) of_pass.push_back(all[warp * 3 + pass]);
+      least[pass] = std::min(least[pass], median_cta_cycles(of_pass, warps));
+    }
+  }
+  const std::string parameter = "kib=" + std::to_string(kib) + " warps=" + std::to_string(warps) +
+                                " ctas=" + std::to_string(ctas) +
+                                (behind_other_code ? "" : " launched_again");
+  results.add("first_use.code", parameter, "cycles", least[0]);
+  results.add("first_use.code_second_pass", parameter, "cycles", least[1]);
+}
+
+}  // namespace
+
+void measure_first_use(Results& results) {
+  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  measure_code<4>(results, 1, 1, true);
+  measure_code<16>(results, 1, 1, true);
+  measure_code<64>(results, 1, 1, true);
+  measure_code<16>(results, 1, 1, false);
+  measure_code<64>(results, 1, 1, false);
+  measure_code<16>(results, 4, 1, true);
+  measure_code<16>(results, 12, 1, true);
+  measure_code<16>(results, 1, sms, true);
+  measure_code<16>(results, 4, sms, true);
+  measure_code<16>(results, 1, sms, false);
+  measure_code<64>(results, 1, sms, true);
+
+  constexpr uint32_t kBoxes = 16;
+  const ByteMatrix near(kRowBytes, kBoxRows * kBoxes);
+  constexpr size_t kApart = size_t{64} << 20;
+  const DeviceBuffer<uint8_t> between(kApart);
+  const ByteMatrix far(kRowBytes, kBoxRows * kBoxes);
+  const CUtensorMap of_near = near.map(kRowBytes, kBoxRows);
+  const Maps maps{of_near, of_near, far.map(kRowBytes, kBoxRows), of_near};
+  static constexpr std::array<const char*, kCopies> kCopyNames{
+      "first", "same_map", "other_map", "same_map_again", "other_map_and_pages",
+      "same_map_and_pages", "prefetched_map", "first_map_at_last"};
+  static constexpr std::array<const char*, kLoads> kLoadNames{
+      "first", "same_page", "same_page_again", "other_page", "same_other_page", "first_page_at_last"};
+  static constexpr std::array<const char*, kReads> kReadNames{"first", "same_line", "other_line",
+                                                              "same_other_line"};
+  DeviceBuffer<uint32_t> near_words(4096), far_words(4096);
+  near_words.fill_bytes(0);
+  far_words.fill_bytes(0);
+  for (const uint32_t ctas : {1u, sms}) {
+    const std::string of_ctas = " ctas=" + std::to_string(ctas);
+    const auto copies = cycles_of_spans(ctas, kCopies, [&](Span* spans) {
+      launch_clusters(tensor_copies, ctas, 1, 1, kBoxBytes + kAlignment, spans, maps);
+    });
+    for (size_t i = 0; i < kCopies; ++i) {
+      results.add("first_use.tensor_copy", kCopyNames[i] + of_ctas, "cycles", copies[i]);
+    }
+    const auto of_loads = cycles_of_spans(ctas, kLoads, [&](Span* spans) {
+      loads<<<ctas, 1>>>(spans, near_words.data(), far_words.data() , nullptr);
+    });
+    for (size_t i = 0; i < kLoads; ++i) {
+      results.add("first_use.load", kLoadNames[i] + of_ctas, "cycles", of_loads[i]);
+    }
+    const auto reads = cycles_of_spans(ctas, kReads, [&](Span* spans) {
+      parameter_reads<<<ctas, 1>>>(spans, Parameters{}, nullptr);
+    });
+    for (size_t i = 0; i < kReads; ++i) {
+      results.add("first_use.parameter", kReadNames[i] + of_ctas, "cycles", reads[i]);
+    }
+  }
+}
+
+}  // namespace bw::timing
