@@ -100,7 +100,7 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
     result.stuck = grid;
     return result;
   }
-  clock_ += result.cycles;
+  clock_ += result.clock_cycles;
   if (const TimingTable* const times = settings_.times()) {
     clock_ += is_idle_ ? times->first_launch : times->next_launch;
     is_idle_ = false;

@@ -236,7 +236,10 @@ LaunchResult Grid::run() {
   result.wall_seconds +=
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (result.status == RunStatus::waiting) return result;
+  result.clock_cycles = result.cycles;
   if (l2_ != nullptr) {
+    result.clock_cycles = tensor_use_.stretched(result.cycles, device_.settings().sm_count,
+                                                *device_.settings().times());
     result.l2 = l2_->traffic();
     result.memory_read_bytes = l2_->memory_read_bytes();
     result.memory_written_bytes = l2_->memory_written_bytes();
@@ -317,6 +320,7 @@ void Grid::run_alone(LaunchResult& result) {
     stuck_ = std::move(running_.front());
   } else if (l2_ != nullptr) {
     l2_->finish(0, cluster.l2());
+    tensor_use_.add(cluster.demand(), result.cycles);
   }
   running_.clear();
 }
@@ -350,6 +354,8 @@ void Grid::run_independent(LaunchResult& result) {
     }
     const std::lock_guard lock(mutex);
     warnings_[index] = std::move(cluster->warnings().list());
+    if (l2_ != nullptr && status == RunStatus::finished)
+      tensor_use_.add(cluster->demand(), durations[index]);
     if (status == RunStatus::finished || index >= first_failed.load()) return;
     first_failed = index;
     last_warning_ = index;
@@ -568,7 +574,10 @@ void Grid::run_lockstep(LaunchResult& result) {
       result.warp_instructions += statistics.warp_instructions;
       result.cycles = std::max(result.cycles, running[i]->start() + statistics.cycles);
       end(*running[i], status[i]);
-      if (l2_ != nullptr) l2_->finish(running[i]->index(), running[i]->l2());
+      if (l2_ != nullptr) {
+        l2_->finish(running[i]->index(), running[i]->l2());
+        tensor_use_.add(running[i]->demand(), statistics.cycles);
+      }
       if (lockstep_time_)
         lockstep_time_->add(running[i]->demand().profile(statistics.cycles), running[i]->start(),
                             running[i]->slot());

@@ -14,6 +14,7 @@
 #include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/settings.hpp"
 #include "common/simulator/machine/timing/launch_time.hpp"
+#include "common/simulator/machine/timing/tensor_clock.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -51,6 +52,8 @@ struct LaunchResult {
   std::vector<Warning> warnings;   ///< what it let pass, by cluster
   double wall_seconds = 0;         ///< time on the host
   // With a timing model:
+  /// `cycles` in cycles of the machine's highest clock, below which it is while tensor cores work.
+  Cycle clock_cycles = 0;
   Cycle alone_cycles = 0;             ///< `cycles`, had no CTA slowed down another behind the run
   L2Traffic l2;                       ///< accesses to device memory
   uint64_t memory_read_bytes = 0;     ///< that the L2 cache did not have
@@ -154,6 +157,7 @@ class Grid {
   std::vector<std::unique_ptr<SmUnitState>> sms_;  ///< outlives the clusters
   std::vector<Place> places_;                      ///< with a timing model
   std::unique_ptr<L2Launch> l2_;                   ///< outlives the clusters
+  TensorUse tensor_use_;                           ///< by clusters that have ended
   std::optional<LockstepTime> lockstep_time_;      ///< where several CTAs are on an SM
   std::vector<std::byte> parameters_;
   LaunchResult result_;  ///< of a launch that waits: so far

@@ -49,6 +49,16 @@ std::array<double, kResources> Demand::totals(uint32_t cta_rank) const {
   return sums;
 }
 
+Demand::Use Demand::use_of(Resource resource, uint32_t cta_rank) const {
+  Use use;
+  for (const Amounts& amounts : ctas_[cta_rank]) {
+    const auto amount = static_cast<uint64_t>(amounts[static_cast<size_t>(resource)]);
+    use.amount += amount;
+    use.intervals += amount == 0 ? 0 : 1;
+  }
+  return use;
+}
+
 DemandProfile Demand::profile(Cycle duration) const {
   DemandProfile result{.duration = duration, .interval = kInterval, .intervals = ctas_};
   const size_t count = std::max<size_t>(1, ceil_div(duration, kInterval));

@@ -61,6 +61,16 @@ class Demand {
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
 
+  /// How many CTAs it counts.
+  [[nodiscard]] uint32_t ctas() const { return static_cast<uint32_t>(ctas_.size()); }
+  /// All that a CTA has used of one.
+  struct Use {
+    uint64_t amount = 0;     ///< how much
+    uint64_t intervals = 0;  ///< in how many intervals
+  };
+  /// Of a resource that is counted in whole numbers.
+  [[nodiscard]] Use use_of(Resource resource, uint32_t cta_rank) const;
+
   /// What was counted of a cluster that took so long. What an interval holds too much of a CTA's
   /// own units is in the following ones: a unit does not do more in an interval than it can.
   [[nodiscard]] DemandProfile profile(Cycle duration) const;
