@@ -97,7 +97,11 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   const auto threads = static_cast<uint32_t>(configuration.block.volume());
   const uint32_t warps = ceil_div(threads, kWarpLanes);
   cta.units = grid_.device().units().make_for(cta);
-  if (times_ != nullptr) cta.sm_times = std::make_unique<SmTimes>();
+  if (times_ != nullptr) {
+    cta.sm_times = std::make_unique<SmTimes>();
+    // Later clusters find the code where earlier ones have left it.
+    cta.sm_times->code.is_cold = index_ < grid_.resident_clusters();
+  }
   cta.live_threads = threads;
   cta.live_warps = warps;
   live_warps_ += warps;
@@ -380,6 +384,24 @@ void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
   }
 }
 
+namespace {
+
+/// For the code of the stretch that the strand has executed, as far as the SM had to fetch it:
+/// `issued` machine instructions that end with this one.
+void wait_for_code(Strand& strand, const Instruction& instruction, uint32_t issued) {
+  constexpr uint32_t kLineInstructions = 8;  // of 16 bytes, in a line of 128
+  const TimingTable& times = *strand.cluster->times();
+  const std::vector<Instruction>& code = strand.cluster->kernel().code();
+  const Cycle ready = strand.cta->sm_times->code.fetched(
+      static_cast<size_t>(&instruction - code.data()), code.size(), issued, strand.slots_from,
+      {.line_instructions = kLineInstructions,
+       .line_cycles = times.code_line_cycles,
+       .first_instructions = times.code_first_lines * kLineInstructions});
+  strand.time = std::max(strand.time, ready);
+}
+
+}  // namespace
+
 void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
   const uint32_t slots = instruction.issue_slots;
   Warp& warp = *strand.warp;
@@ -394,6 +416,8 @@ void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
     warp.times.issue_stalls += last - strand.time;
     strand.time = last;
   }
+  if (sm.code.is_cold)
+    wait_for_code(strand, instruction, issue_times_[instruction.source_index].issued);
   strand.slots_from = strand.time;
 }
 

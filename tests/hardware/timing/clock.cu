@@ -31,10 +31,10 @@ enum class Work { wait, fma, mma };
 
 /// What the CTAs below `busy` do; the others wait as long.
 struct Load {
-  uint32_t busy;     ///< CTAs
-  uint32_t blocks;   ///< of work
-  uint32_t pause;    ///< cycles behind each block
-  uint32_t data;     ///< bits that operands have at random
+  uint32_t busy;    ///< CTAs
+  uint32_t blocks;  ///< of work
+  uint32_t pause;   ///< cycles behind each block
+  uint32_t data;    ///< bits that operands have at random
 };
 
 /// A pseudo-random word.
@@ -52,7 +52,8 @@ __device__ void wait_cycles(int64_t cycles) {
 
 /// Two warpgroups. Each CTA's span is its first thread's.
 template <Work work>
-__global__ void __launch_bounds__(kThreads) use_sms(Span* spans, Load load, float one, float* sink) {
+__global__ void __launch_bounds__(kThreads)
+    use_sms(Span* spans, Load load, float one, float* sink) {
   extern __shared__ uint8_t raw[];
   const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
   for (uint32_t i = threadIdx.x; i < (kOperandBytes + kAlignment) / 4; i += blockDim.x) {
@@ -69,8 +70,8 @@ __global__ void __launch_bounds__(kThreads) use_sms(Span* spans, Load load, floa
     wait_cycles(load.blocks * (kCyclesOfBlock + load.pause));
   } else {
     const uint64_t b = wgmma_descriptor(wgmma_descriptor_low(base));
-    const uint64_t a = wgmma_descriptor(wgmma_descriptor_low(
-        base + kMmaN * kRowBytes + threadIdx.x / 128 * kMmaRows * kRowBytes));
+    const uint64_t a = wgmma_descriptor(
+        wgmma_descriptor_low(base + kMmaN * kRowBytes + threadIdx.x / 128 * kMmaRows * kRowBytes));
 #pragma unroll 1
     for (uint32_t i = 0; i < load.blocks; ++i) {
       if constexpr (work == Work::mma) {
@@ -152,7 +153,8 @@ void measure_clock(Results& results) {
   }
   if (is_simulated()) return;
   add("mma_for_long", of_sms(sms), gigahertz<Work::mma>({sms, 0, 0, kRandom}, kMany, kVeryMany));
-  add("mma_for_long", of_sms(sms / 4), gigahertz<Work::mma>({sms / 4, 0, 0, kRandom}, kMany, kVeryMany));
+  add("mma_for_long", of_sms(sms / 4),
+      gigahertz<Work::mma>({sms / 4, 0, 0, kRandom}, kMany, kVeryMany));
   add("mma_at_first", of_sms(sms), gigahertz<Work::mma>({sms, 0, 0, kRandom}, 1, 4));
   add("mma_at_first", of_sms(sms) + " more", gigahertz<Work::mma>({sms, 0, 0, kRandom}, 4, kFew));
   add("fma_for_long", of_sms(sms), gigahertz<Work::fma>({sms, 0, 0, 0}, kMany, kVeryMany));

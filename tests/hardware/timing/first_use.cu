@@ -179,7 +179,8 @@ void measure_code(Results& results, uint32_t warps, uint32_t ctas, bool behind_o
     const std::vector<Span> all = spans.download();
     for (size_t pass = 0; pass < least.size(); ++pass) {
       std::vector<Span> of_pass;
-      for (size_t warp = 0; warp < size_t{ctas} * warps; ++warp) of_pass.push_back(all[warp * 3 + pass]);
+      for (size_t warp = 0; warp < size_t{ctas} * warps; ++warp)
+        of_pass.push_back(all[warp * 3 + pass]);
       least[pass] = std::min(least[pass], median_cta_cycles(of_pass, warps));
     }
   }
@@ -213,11 +214,17 @@ void measure_first_use(Results& results) {
   const ByteMatrix far(kRowBytes, kBoxRows * kBoxes);
   const CUtensorMap of_near = near.map(kRowBytes, kBoxRows);
   const Maps maps{of_near, of_near, far.map(kRowBytes, kBoxRows), of_near};
-  static constexpr std::array<const char*, kCopies> kCopyNames{
-      "first", "same_map", "other_map", "same_map_again", "other_map_and_pages",
-      "same_map_and_pages", "prefetched_map", "first_map_at_last"};
+  static constexpr std::array<const char*, kCopies> kCopyNames{"first",
+                                                               "same_map",
+                                                               "other_map",
+                                                               "same_map_again",
+                                                               "other_map_and_pages",
+                                                               "same_map_and_pages",
+                                                               "prefetched_map",
+                                                               "first_map_at_last"};
   static constexpr std::array<const char*, kLoads> kLoadNames{
-      "first", "same_page", "same_page_again", "other_page", "same_other_page", "first_page_at_last"};
+      "first",      "same_page",       "same_page_again",
+      "other_page", "same_other_page", "first_page_at_last"};
   static constexpr std::array<const char*, kReads> kReadNames{"first", "same_line", "other_line",
                                                               "same_other_line"};
   DeviceBuffer<uint32_t> near_words(4096), far_words(4096);
@@ -232,7 +239,7 @@ void measure_first_use(Results& results) {
       results.add("first_use.tensor_copy", kCopyNames[i] + of_ctas, "cycles", copies[i]);
     }
     const auto of_loads = cycles_of_spans(ctas, kLoads, [&](Span* spans) {
-      loads<<<ctas, 1>>>(spans, near_words.data(), far_words.data() , nullptr);
+      loads<<<ctas, 1>>>(spans, near_words.data(), far_words.data(), nullptr);
     });
     for (size_t i = 0; i < kLoads; ++i) {
       results.add("first_use.load", kLoadNames[i] + of_ctas, "cycles", of_loads[i]);

@@ -51,7 +51,8 @@ __global__ void store_at_the_end(uint8_t* memory, uint32_t bytes) {
   while (cycle() - begin < kCycles) {
   }
   for (uint32_t done = 0; done < bytes; done += kPiece) {
-    ptx::bulk_store(memory + size_t{blockIdx.x} * bytes + done, ptx::shared_address(shared), kPiece);
+    ptx::bulk_store(memory + size_t{blockIdx.x} * bytes + done, ptx::shared_address(shared),
+                    kPiece);
   }
   ptx::bulk_commit_group();
   ptx::bulk_wait_group_read<0>();
@@ -119,7 +120,8 @@ void measure_launch(Results& results) {
   empty(1, 1, 32, kAllShared);
   empty(sms, 1, 384, kAllShared);
   empty(sms, 2, 384, kAllShared);
-  results.add("launch.empty_1600_bytes_of_parameters", "", "us", graph_microseconds([](cudaStream_t stream) {
+  results.add("launch.empty_1600_bytes_of_parameters", "", "us",
+              graph_microseconds([](cudaStream_t stream) {
                 spin_with_parameters<<<1, 32, 0, stream>>>(Parameters{});
               }));
   results.add("launch.empty_pair_without_and_with_shared_memory", "", "us",

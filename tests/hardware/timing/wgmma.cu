@@ -121,7 +121,8 @@ __global__ void __launch_bounds__(288)
     reinterpret_cast<uint32_t*>(raw)[i] = 0;
   }
   if (threadIdx.x == 0) {
-    for (uint32_t i = 0; i < kMostBoxes; ++i) ptx::mbarrier_init(ptx::shared_address(&barriers[i]), 1);
+    for (uint32_t i = 0; i < kMostBoxes; ++i)
+      ptx::mbarrier_init(ptx::shared_address(&barriers[i]), 1);
     ptx::fence_mbarrier_init();
     finished[0] = 0;
     finished[1] = 0;

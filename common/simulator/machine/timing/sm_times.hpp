@@ -116,10 +116,46 @@ class Server {
   Cycle free_ = 0;
 };
 
+/// The code that an SM has fetched since the launch: before, its caches of instructions hold that
+/// of other kernels. Lines come one after the other, while what is there already is executed.
+class CodeFetch {
+ public:
+  /// How the machine fetches.
+  struct Rate {
+    uint32_t line_instructions = 1;   ///< instructions of a line
+    double line_cycles = 0;           ///< from one line to the next
+    uint32_t first_instructions = 0;  ///< that are there when a launch begins
+  };
+
+  bool is_cold = false;  ///< whether anything is to be fetched
+
+  /// A warp has executed a stretch of so many instructions, the end of which is number `place` of
+  /// `places` of the kernel's, from a time on: when all of them had been fetched.
+  Cycle fetched(size_t place, size_t places, uint32_t instructions, Cycle from, const Rate& rate) {
+    if (ready_.size() != places) ready_.resize(places);
+    Cycle& ready = ready_[place];
+    if (ready != 0) return ready;
+    instructions_ += instructions;
+    const uint64_t missing =
+        instructions_ <= rate.first_instructions
+            ? 0
+            : std::min<uint64_t>(instructions, instructions_ - rate.first_instructions);
+    free_ = std::max(free_, static_cast<double>(from)) +
+            rate.line_cycles * static_cast<double>(missing) / rate.line_instructions;
+    return ready = std::max<Cycle>(missing == 0 ? from : static_cast<Cycle>(free_), 1);
+  }
+
+ private:
+  std::vector<Cycle> ready_;  ///< by the number of a stretch's last instruction; 0: not asked for
+  uint64_t instructions_ = 0;
+  double free_ = 0;
+};
+
 /// The SM on which a CTA lies, as far as the CTA's own warps and copies compete for it.
 struct SmTimes {
   static constexpr uint32_t kSchedulers = 4;          ///< warp w is served by number w % 4
   std::array<IssueCalendar, kSchedulers> schedulers;  ///< one instruction a cycle each
+  CodeFetch code;                                     ///< of the kernel
   Server shared_memory;                               ///< 128 bytes a cycle
   Server load_store;                                  ///< accesses of threads
 };

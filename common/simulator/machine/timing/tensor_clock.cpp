@@ -23,8 +23,7 @@ Cycle TensorUse::stretched(Cycle cycles, uint32_t sms, const TimingTable& times)
   const double working = static_cast<double>(busy_cycles_) / static_cast<double>(cta_cycles_);
   const double busy = static_cast<double>(tensor_cycles_) /
                       (static_cast<double>(sms) * static_cast<double>(cycles) * working);
-  const double clock =
-      times.tensor_clock_part - times.tensor_clock_drop * std::min(busy, 1.0);
+  const double clock = times.tensor_clock_part - times.tensor_clock_drop * std::min(busy, 1.0);
   return cycles + static_cast<Cycle>(static_cast<double>(cycles) * working * (1 / clock - 1));
 }
 
