@@ -400,6 +400,7 @@ void Grid::run_together(LaunchResult& result) {
       result.alone_cycles = std::max(result.alone_cycles, cycles);
       profiles[index] = cluster->demand().profile(cycles);
       l2_->finish(index, cluster->l2());
+      tensor_use_.add(cluster->demand(), cycles);
       return;
     }
     if (index >= first_failed) return;
