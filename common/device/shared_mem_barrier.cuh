@@ -37,6 +37,18 @@ struct alignas(8) SharedMemBarrier {
     }
   }
 
+  /// The same for "I have read it", which publishes nothing: the calling thread does not wait for
+  /// its earlier memory operations, as it does where it tells another CTA of what it has written.
+  template <int cta_group>
+  __device__ __forceinline__ void arrive_on_leader_as_reader() {
+    static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1 or 2");
+    if constexpr (cta_group == 1) {
+      arrive();
+    } else {
+      ptx::mbarrier_arrive_remote(ptx::leader_address(address()));
+    }
+  }
+
   /// One arrival together with the bytes that this phase's bulk copies will bring.
   __device__ __forceinline__ void arrive_and_expect_bytes(uint32_t bytes) {
     ptx::mbarrier_arrive_expect_tx(address(), bytes);

@@ -58,11 +58,8 @@ class WallTimer {
 /// The device's clock in Hz.
 double device_clock_hz();
 
-/// Prints the line that labs end with: the cycles of a launch that took `milliseconds`.
-void print_cycles(float milliseconds);
-
-/// Prints the time of work that took `milliseconds` on the device, with its rate when `flops`
-/// isn't 0.
+/// Prints the time of work that took `milliseconds` between two events on the device, launching it
+/// included, with its rate when `flops` isn't 0.
 void print_time(float milliseconds, double flops, double wall_seconds);
 
 /// Prints the error figures. `result` is the name of what was compared, such as "D".

@@ -30,15 +30,11 @@ bool is_simulated() {
 
 double device_clock_hz() { return device_attribute(cudaDevAttrClockRate) * 1e3; }
 
-void print_cycles(float milliseconds) {
-  std::printf("cycles   %.0f\n", milliseconds * 1e-3 * device_clock_hz());
-}
-
 void print_time(float milliseconds, double flops, double wall_seconds) {
   const double seconds = milliseconds * 1e-3;
   const double clock_hz = device_clock_hz();
-  std::printf("time     %.3f us on the device (%.0f cycles at %.2f GHz", seconds * 1e6,
-              seconds * clock_hz, clock_hz * 1e-9);
+  std::printf("time     %.3f us on the device, launch included (%.0f cycles at %.2f GHz",
+              seconds * 1e6, seconds * clock_hz, clock_hz * 1e-9);
   if (flops > 0 && seconds > 0) std::printf(", %.2f TFLOP/s", flops / seconds * 1e-12);
   std::printf("), wall %.3f s\n", wall_seconds);
 }

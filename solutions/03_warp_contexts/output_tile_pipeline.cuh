@@ -107,10 +107,12 @@ struct OutputTilePipeline {
   }
 
   /// Every epilogue thread, after the `wait_load` of its last read of the accumulator: one
-  /// arrival on empty[index], in cta_group 2 on the leader's.
+  /// arrival on empty[index], in cta_group 2 on the leader's. It publishes nothing: the fence
+  /// orders the reads of tensor memory, and the thread need not wait for anything else.
   static __device__ __forceinline__ void epilogue_arrive(const Stage& stage) {
     ptx::tcgen05_fence_before_thread_sync();
-    stage.pipeline->consumer_mbar(stage.index)->template arrive_on_leader<opc.cta_group>();
+    stage.pipeline->consumer_mbar(stage.index)
+        ->template arrive_on_leader_as_reader<opc.cta_group>();
   }
 
  private:

@@ -151,9 +151,10 @@ def _record(root, name, options, tools, settings, folder):
 
 
 def chosen(launches, number):
-    """A launch by its number from 1; the last one where none is given."""
+    """A launch by its number from 1; where none is given, the last one that took any time (the
+    empty one behind a lab's kernel doesn't)."""
     if number is None:
-        return launches[-1]
+        return next((launch for launch in reversed(launches) if launch.cycles), launches[-1])
     if not 1 <= number <= len(launches):
         raise WorkbookError(f"--launch {number}: the program launched {len(launches)} kernel"
                             f"{'s' if len(launches) > 1 else ''}; name one from 1 to "

@@ -65,15 +65,17 @@ __device__ __forceinline__ void meet_at_tensor_memory() {
 }
 
 /// A thread of warps 0 to 3, after the MMA: reads its row of D from tensor memory, writes it to
-/// `d`, and thread 0 the cycles since `begin`.
+/// `d`, and thread 0 the cycles from `begin` until its row was in registers: how rows get from
+/// there to global memory is chapter 5's subject, and would take longer than all the rest.
 __device__ __forceinline__ void write_d(const MmaLabArguments& args, TmemAddress d, int64_t begin) {
   float row[kLabColumns];
   d.load_32x32b(row);
   TmemAddress::wait_load(row);
+  const int64_t end = clock64();
   float* out = args.d + (blockIdx.x * kLabRows + threadIdx.x) * kLabColumns;
 #pragma unroll
   for (uint32_t column = 0; column < kLabColumns; ++column) out[column] = row[column];
-  if (threadIdx.x == 0) args.cycles[blockIdx.x] = clock64() - begin;
+  if (threadIdx.x == 0) args.cycles[blockIdx.x] = end - begin;
 }
 
 /// A kernel, its CTAs (a cluster of two is the kernel's own business) and its K.

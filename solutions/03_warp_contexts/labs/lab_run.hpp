@@ -8,18 +8,19 @@
 #include <string>
 
 #include "common/host/dense_gemm.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "solutions/03_warp_contexts/fp8_gemm_run.hpp"
 #include "solutions/03_warp_contexts/per_tensor_problem.hpp"
 
 namespace bw {
 
-/// Eight output tiles, one above the other, of four K blocks each.
+/// Eight output tiles, one above the other, of eight K blocks each.
 struct LabOptions : DenseGemmOptions {
   LabOptions() {
     m = 8 * Fp8GemmTile::kM;
     n = Fp8GemmTile::kN;
-    k = 4 * Fp8GemmTile::kK;
+    k = 8 * Fp8GemmTile::kK;
   }
   /// Tiles of D.
   int64_t tiles() const { return fp8_gemm_tiles(m, n); }

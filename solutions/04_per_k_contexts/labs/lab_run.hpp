@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/host/dense_gemm.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "solutions/04_per_k_contexts/blockwise_tile_run.hpp"
 

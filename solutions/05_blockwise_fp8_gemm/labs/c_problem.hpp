@@ -10,6 +10,7 @@
 #include "common/host/ceil_div.hpp"
 #include "common/host/dense_gemm.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "common/host/tensor_map.hpp"
 #include "common/host/timed_launch.hpp"

@@ -18,6 +18,7 @@
 #include "common/host/comparison.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/event_timer.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 
 namespace bw::lab {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/host/lab_cycles.hpp"
 #include "common/host/random_normal.hpp"
 #include "solutions/05_blockwise_fp8_gemm/labs/c_problem.hpp"
 

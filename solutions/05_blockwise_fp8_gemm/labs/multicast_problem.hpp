@@ -14,6 +14,7 @@
 #include "common/host/device_buffer.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "common/host/event_timer.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "common/host/tensor_map.hpp"
 

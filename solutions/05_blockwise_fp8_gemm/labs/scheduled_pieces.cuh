@@ -16,6 +16,7 @@
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/host/comparison.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "common/host/timed_launch.hpp"
 #include "solutions/05_blockwise_fp8_gemm/tile_raster.cuh"

@@ -8,6 +8,7 @@
 #include "common/host/ceil_div.hpp"
 #include "common/host/comparison.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "common/host/timed_launch.hpp"
 #include "solutions/06_hopper_fp8_gemm/fast_raster.cuh"

@@ -10,6 +10,7 @@
 
 #include "common/host/comparison.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "common/host/timed_launch.hpp"
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"

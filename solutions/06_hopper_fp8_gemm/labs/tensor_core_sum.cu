@@ -11,6 +11,7 @@
 
 #include "common/host/comparison.hpp"
 #include "common/host/device_buffer.hpp"
+#include "common/host/lab_cycles.hpp"
 #include "common/host/program.hpp"
 #include "common/host/tensor_core_sum.hpp"
 #include "common/host/timed_launch.hpp"
