@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 14> kGroups{{
+  static constexpr std::array<Group, 15> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -22,6 +22,7 @@ std::span<const Group> groups() {
       {"tma_throughput", "copies in flight, by width, SMs and multicast", true,
        measure_tma_throughput},
       {"wgmma", "latency and interval by N and place of A", true, measure_wgmma},
+      {"contention", "stores, MMAs and copies side by side on one SM", true, measure_contention},
       {"memory", "loads and stores of threads, L2 and HBM", true, measure_memory},
       {"sharing", "bandwidth when SMs read the same lines, pause, or store", true, measure_sharing},
       {"launch", "launches, waves, the next CTA on an SM", true, measure_launch},

@@ -271,8 +271,8 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     }
     const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_store, is_partial);
     if (is_partial) bytes = std::max(bytes, lines.size() * times.l2_least_partial_write);
-    // What takes time where lanes write many lines are lookups and the way out, not the passes of
-    // the memory that the first-level cache shares with shared memory: they are few.
+    // What takes time where lanes write many lines are lookups and the way out, not passes of the
+    // memory that the first-level cache shares with shared memory (contention.mmas).
     const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
     wait_for_queue(strand, memory.to_l2.take(strand.time + extra, busy),
                    &WarpTimes::global_queue_stalls);
