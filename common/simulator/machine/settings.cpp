@@ -146,7 +146,7 @@ Settings Settings::from_environment(const MachineDescription& fallback) {
   settings.checks = read_checks("BW_SIM_CHECKS", settings.checks);
   read_memory_checks("BW_SIM_MEMORY_CHECKS", settings);
   settings.summation = read_summation("BW_SIM_ACCUMULATION");
-  settings.timing = read_timing("BW_SIM_TIMING", TimingModel::simple);
+  settings.timing = read_timing("BW_SIM_TIMING", settings.timing);
   if (const char* text = std::getenv("BW_SIM_FOCUS"); text != nullptr) settings.focus = text;
   if (const char* text = std::getenv("BW_SIM_STRICTNESS"); text != nullptr && *text != '\0') {
     const std::string_view level = text;
