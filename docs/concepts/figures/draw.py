@@ -313,7 +313,7 @@ def trust():
             "the PTX ISA and published layouts alone",
             "amber",
         ),
-        ("cycles", "published measurements of others, constants", "red"),
+        ("cycles", "a model, held against an H100 only", "red"),
     )
     figure.text(16, 24, "what it says", "head").text(470, 24, "what that rests on", "head")
     for number, (text, ground, kind) in enumerate(rows):
