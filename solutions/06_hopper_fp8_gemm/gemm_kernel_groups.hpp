@@ -22,12 +22,16 @@ std::vector<GemmKernel> square_tiles();
 /// 128 x 64 likewise: up to some hundred rows.
 std::vector<GemmKernel> small_tiles();
 
+/// 64 x 64, by itself and with K split over two CTAs, and 64 x 256, the math warpgroups side by
+/// side: up to 128 rows.
+std::vector<GemmKernel> half_tiles();
+
 /// For several products in one launch (grouped_gemm.hpp), from the tile of the fewest rows on: 16 x
 /// 64 and 64 x 64 with B on wgmma's M side, then 128 x 64 and 128 x 256.
 std::vector<GemmKernel> grouped_tiles();
 
-/// 8 to 128 rows on wgmma's N side, 64 columns on its M side: few rows. Each tile by itself, and
-/// with K split over 2, 4 and 8 CTAs.
+/// 8 to 64 rows on wgmma's N side, 64 columns on its M side: few rows. Tiles by themselves, and
+/// with K split over 2, 3 or 4 CTAs.
 std::vector<GemmKernel> swap_ab_tiles();
 
 }  // namespace bw::hopper::detail

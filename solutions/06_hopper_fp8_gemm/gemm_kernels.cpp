@@ -10,6 +10,7 @@ std::string gemm_kernel_name(const GemmTraits& t) {
   std::string name = std::to_string(t.tile_m) + "x" + std::to_string(t.tile_n);
   if (t.swap_ab) name += "_swap";
   if (t.swap_ab && t.two_products) name += "2";
+  if (t.is_deep()) name += "_deep";
   if (t.split_k > 1) return name + "_split" + std::to_string(t.split_k);
   if (t.grouped) return name + "_grouped";
   if (t.swap_ab) return name;
@@ -23,7 +24,8 @@ const std::vector<GemmKernel>& gemm_kernels() {
                                 detail::wide_tile_single(),  detail::tall_tile(),
                                 detail::narrow_tile(),       detail::narrow_tile_stream_k(),
                                 detail::narrow_tile_single()};
-    for (auto* group : {detail::square_tiles, detail::small_tiles, detail::swap_ab_tiles}) {
+    for (auto* group :
+         {detail::square_tiles, detail::small_tiles, detail::half_tiles, detail::swap_ab_tiles}) {
       for (GemmKernel& kernel : group()) all.push_back(std::move(kernel));
     }
     return all;

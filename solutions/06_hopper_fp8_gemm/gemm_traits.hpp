@@ -52,6 +52,11 @@ struct GemmTraits {
     constexpr int kLoadWarpThreads = 32;
     return swap_ab ? kWarpgroupThreads + kLoadWarpThreads : kThreads;
   }
+  /// With swap_ab: a ring so deep that a few CTAs fill a multiprocessor.
+  constexpr bool is_deep() const {
+    constexpr int kDeepRing = 8;
+    return swap_ab && stages >= kDeepRing;
+  }
   /// CTAs of a cluster.
   constexpr int cluster_size() const { return cluster_m * cluster_n * split_k; }
   /// Rows of D that a cluster computes.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string_view>
 
 #include "common/host/ceil_div.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
@@ -55,8 +56,7 @@ double time_of_bytes(const GemmTraits& t, int64_t m, int64_t n, int64_t k) {
 /// Microseconds of a kernel with swap_ab: fixed, more if K is split, of a K block in one CTA, of a
 /// K block where the multiprocessor has other CTAs to turn to, of a CTA there.
 struct SwapAbTimes {
-  int rows;
-  bool two_products;
+  std::string_view name;  ///< of the configurations, without the split
   double fixed, split, block_alone, block_among, cta;
 };
 /// Microseconds of the others: fixed, of a K block, of a round.
@@ -65,29 +65,34 @@ struct PersistentTimes {
   double fixed, block, round;
 };
 
-// Fitted to the device times of 164 shapes (1 to 2048 rows on eleven matrices, and squares) on one
+// Fitted to the device times of 158 shapes (4 to 2048 rows on eleven matrices, and squares) on one
 // H100, 2026-11-22: each configuration's constants by themselves, its times weighted by how near
 // they are to the shape's best; then all together, by small steps that made the choice cost less.
-constexpr SwapAbTimes kSwapAbTimes[] = {
-    {8, false, 2.78, 0.00, 0.244, 0.179, 0.57},  {16, false, 4.05, 0.13, 0.228, 0.159, 0.53},
-    {32, false, 4.90, 0.67, 0.244, 0.107, 0.83}, {64, false, 4.97, 0.55, 0.390, 0.145, 0.76},
-    {64, true, 5.41, 0.25, 0.238, 0.145, 1.17},  {96, true, 6.61, 0.13, 0.307, 0.140, 1.07},
-    {128, false, 7.47, 0.65, 0.393, 0.164, 2.45}};
+constexpr SwapAbTimes kSwapAbTimes[] = {{"8x64_swap", 3.57, 0.00, 0.204, 0.152, 0.57},
+                                        {"16x64_swap", 4.14, 0.10, 0.271, 0.115, 0.60},
+                                        {"32x64_swap", 3.64, 0.63, 0.313, 0.144, 0.80},
+                                        {"32x64_swap2_deep", 4.47, 0.49, 0.178, 0.115, 1.72},
+                                        {"32x64_swap_deep", 3.64, 3.63, 0.276, 0.124, 1.02},
+                                        {"64x64_swap", 3.65, 0.43, 0.352, 0.197, 0.84},
+                                        {"64x64_swap2_deep", 3.78, 1.06, 0.271, 0.221, 1.02}};
 constexpr PersistentTimes kPersistentTimes[] = {
-    {"128x128_1x1", 5.85, 0.342, 1.67},         {"128x128_2x1", 5.00, 0.358, 1.97},
-    {"128x128_split2", 5.97, 0.364, 3.16},      {"128x192_1x1", 5.37, 0.646, 1.66},
-    {"128x192_2x1", 5.95, 0.552, 1.27},         {"128x192_2x1_streamk", 7.24, 0.552, 1.13},
-    {"128x256_1x1", 6.49, 0.837, 1.16},         {"128x256_2x1", 5.29, 0.723, 1.53},
-    {"128x256_2x1_streamk", 6.94, 0.729, 0.82}, {"128x64_1x1", 5.12, 0.265, 0.58},
-    {"128x64_2x1", 4.89, 0.283, 1.32},          {"128x64_split2", 3.81, 0.266, 2.40},
-    {"256x128_2x1", 6.16, 0.722, 0.56}};
+    {"128x128_1x1", 5.38, 0.332, 1.58},         {"128x128_2x1", 4.22, 0.363, 2.06},
+    {"128x128_split2", 5.69, 0.348, 2.15},      {"128x192_1x1", 5.02, 0.599, 1.59},
+    {"128x192_2x1", 5.23, 0.545, 1.09},         {"128x192_2x1_streamk", 6.57, 0.591, 1.12},
+    {"128x256_1x1", 6.69, 0.763, 1.65},         {"128x256_2x1", 6.34, 0.727, 1.64},
+    {"128x256_2x1_streamk", 8.19, 0.696, 1.05}, {"128x64_1x1", 4.35, 0.247, 1.05},
+    {"128x64_2x1", 3.76, 0.240, 1.21},          {"128x64_split2", 4.01, 0.233, 2.82},
+    {"256x128_2x1", 6.89, 0.756, 0.12},         {"64x256_1x1", 5.47, 0.298, 3.22},
+    {"64x64_1x1", 4.81, 0.192, 0.62},           {"64x64_split2", 5.51, 0.159, 1.84}};
 
 double time_with(const SwapAbTimes& times, const GemmTraits& t, int64_t m, int64_t n, int64_t k,
                  int multiprocessors) {
   // Where K is split, clusters don't fill the multiprocessors evenly: each halving costs as much.
   constexpr double kOfEachHalving = 0.05;
   const int64_t ctas = ceil_div(m, t.tile_m) * ceil_div(n, t.tile_n) * t.split_k;
-  const auto on_busiest = static_cast<double>(ceil_div(ctas, multiprocessors));
+  // Clusters of more than two CTAs leave some multiprocessors of a GPC to nobody.
+  const int filled = t.split_k > 2 ? multiprocessors * 7 / 8 : multiprocessors;
+  const auto on_busiest = static_cast<double>(ceil_div(ctas, filled));
   const double rounds = std::ceil(on_busiest / t.resident_ctas);
   const double blocks = static_cast<double>(ceil_div(k, kScaleBlock)) / t.split_k;
   const double work =
@@ -114,18 +119,29 @@ const GemmKernel& fastest(Predict&& predict) {
       [&](const GemmKernel& x, const GemmKernel& y) { return predict(x) < predict(y); });
 }
 
+/// Whether a configuration has this name, K split or not.
+bool is_of_kind(const GemmKernel& kernel, std::string_view name) {
+  const std::string_view all = kernel.name;
+  const std::string_view rest = all.substr(std::min(name.size(), all.size()));
+  return all.starts_with(name) && (rest.empty() || rest.starts_with("_split"));
+}
+
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Where there is no more than some rounds of work: by predicted time.
 const GemmKernel& choose_by_time(int64_t m, int64_t n, int64_t k, int multiprocessors,
                                  Workspace workspace) {
   constexpr int kMostTilesOfRows = 2;  // more of a narrow tile read B too often
+  // Fewer rows than half of a tile's waste it; up to 32 it doesn't matter.
+  constexpr int kAnyRows = 32, kHalfTileRows = 64;
+  const int64_t most_tile_rows = std::max<int64_t>(kAnyRows, 2 * round_up(m, 8));
   return fastest([&](const GemmKernel& kernel) {
     const GemmTraits& traits = kernel.traits;
     if (traits.stream_k && workspace == Workspace::kNone) return kNever;
+    const bool is_for_few_rows = traits.swap_ab || traits.tile_m == kHalfTileRows;
+    if (is_for_few_rows && traits.tile_m > most_tile_rows) return kNever;
     for (const SwapAbTimes& times : kSwapAbTimes) {
-      if (traits.swap_ab && traits.tile_m == times.rows &&
-          traits.two_products == times.two_products) {
+      if (is_of_kind(kernel, times.name)) {
         return m <= kMostTilesOfRows * traits.tile_m
                    ? time_with(times, traits, m, n, k, multiprocessors)
                    : kNever;
@@ -152,6 +168,8 @@ const GemmKernel& choose_for_many_rounds(int64_t m, int64_t n, int64_t k, bool h
   };
   const Candidate candidates[] = {
       {"128x256_2x1", 0.95},
+      {"128x256_1x1", 1.02},  // for an odd number of tiles of rows
+      {"128x192_1x1", 1.1},
       {"128x192_2x1", is_short && has_residual ? 0.87 : 1},
       {"256x128_2x1", is_short ? 0.9 : 1},
       // The wide tile's kernel for a divided last round is the faster one even where it divides

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <type_traits>
 
 #include "common/device/scale_block.cuh"
 #include "common/device/shared_mem_barrier.cuh"
@@ -11,6 +12,7 @@
 #include "solutions/01_mbarrier_pipeline/producer_consumer_pipeline.cuh"
 #include "solutions/04_per_k_contexts/input_tile_pipeline.cuh"
 #include "solutions/05_blockwise_fp8_gemm/cluster_layout.cuh"
+#include "solutions/06_hopper_fp8_gemm/b_scales.cuh"
 #include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"
 
 namespace bw::hopper {
@@ -61,6 +63,11 @@ struct GemmConfig {
   /// Groups of columns with a B-scale of their own.
   static constexpr int kScaleGroups = kWarpgroupColumns / kScaleColumns;
   static_assert(kScaleColumns % 8 == 0, "a B-scale begins at a multiple of 8 columns");
+  /// Where a warpgroup has the widest part of a tile, a K block takes long.
+  static constexpr bool kHasLongBlocks = kWarpgroupColumns == 256;
+  /// The B-scales' way from memory.
+  using BScales = std::conditional_t<kHasLongBlocks, BScalesAhead<kScaleGroups, traits.stream_k>,
+                                     BScalesInLanes<kScaleGroups>>;
 
   static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
                 "a cluster either shares operands or splits K, not both");

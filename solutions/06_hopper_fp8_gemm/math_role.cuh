@@ -128,20 +128,16 @@ class MathWarpgroup {
     return true;
   }
 
-  /// Points to the B-scales of the warpgroup's columns of a tile, and reads those of its first K
-  /// block, if it has one.
+  /// Begins with the B-scales of the warpgroup's columns of a tile.
   __device__ __forceinline__ void begin_part(const TilePart& part) {
     const int32_t column = part.column + GemmCta<Config>::warpgroup_column(warpgroup_);
-#pragma unroll
-    for (int group = 0; group < Config::kScaleGroups; ++group) {
+    const auto row_of = [&](uint32_t group) {
       uint32_t row =
           min((column + group * Config::kScaleColumns) / kScaleBlock, cta_.args.b_scales.rows - 1);
       if constexpr (Config::traits.grouped) row += part.group * cta_.args.groups.scale_rows;
-      b_scales_[group] = cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
-      // Else ptxas computes it at each K block.
-      if constexpr (Config::kStreamK) keep(b_scales_[group]);
-      next_b_[group] = part.first < part.end ? __ldg(b_scales_[group] + part.first) : 0.0f;
-    }
+      return cta_.args.b_scales.scales + row * cta_.args.b_scales.stride;
+    };
+    b_scales_.begin(row_of, part.first, part.end);
   }
 
   /// Adds K blocks `k_block` to `end` - 1.
@@ -164,18 +160,12 @@ class MathWarpgroup {
     scales.read_a(a_scales_ + index * Config::Payload::kAScalesBytes);
 #pragma unroll
     for (int group = 0; group < Config::kScaleGroups; ++group) {
-      scales.b[group] = uniform(next_b_[group]);
+      scales.b[group] = b_scales_.of_group(group);
     }
     const StageOperands operands{
         a_operand_ + index * (Config::Payload::kATileBytes / StageOperands::kUnit),
         b_operand_ + index * (Config::Payload::kBTileBytes / StageOperands::kUnit)};
-    const auto when_issued = [&] {
-      const uint32_t next = min(k_block + 1, end - 1);
-#pragma unroll
-      for (int group = 0; group < Config::kScaleGroups; ++group) {
-        next_b_[group] = __ldg(b_scales_[group] + next);
-      }
-    };
+    const auto when_issued = [&] { b_scales_.advance(k_block, end); };
     const auto when_read = [&] {
       release(ring.consumer_mbar(index));
       ring.consumer_step();
@@ -230,9 +220,8 @@ class MathWarpgroup {
   uint32_t a_operand_, b_operand_;  ///< descriptors' low words, of the first stage
   uint32_t a_scales_;               ///< address of this thread's first A-scale in the first stage
   typename Config::InputPipeline input_;
-  bool ready_ = false;                           ///< is the next stage known to be full?
-  const float* b_scales_[Config::kScaleGroups];  ///< of the tile, by K block
-  float next_b_[Config::kScaleGroups];           ///< B-scales of the next K block
+  bool ready_ = false;                 ///< is the next stage known to be full?
+  typename Config::BScales b_scales_;  ///< of the part's columns
 };
 
 }  // namespace bw::hopper

@@ -21,6 +21,8 @@ struct SwapAbConfig {
   static constexpr int kTileN = traits.tile_n;   ///< columns of a tile of D
   static constexpr int kTileK = kScaleBlock;     ///< elements of K in a block
   static constexpr int kStages = traits.stages;  ///< stages of the ring
+  /// Stages that are asked for before anything else: more would keep the others waiting.
+  static constexpr int kFirstStages = kStages < 4 ? kStages : 4;
   /// Threads of a CTA.
   static constexpr int kThreads = traits.threads();
   static constexpr int kRegisters = kTileM / 2;  ///< of a math thread's accumulator
@@ -46,8 +48,18 @@ struct SwapAbConfig {
   static constexpr int kVector = kRegisters >= 32 ? 4 : 2;
   static constexpr int kVectors = kRegisters / kVector;  ///< vectors of a thread's sums
   static constexpr int kMostSplit = 8;                   ///< larger clusters aren't portable
-  /// Whether a split is possible.
-  static constexpr bool divides(int split) { return split <= kMostSplit && kVectors % split == 0; }
+  /// Whether a split is possible: each CTA gets something.
+  static constexpr bool divides(int split) { return split <= kMostSplit && split <= kVectors; }
+  /// The first of the vectors that CTA `rank` of `split` gets.
+  static constexpr __host__ __device__ uint32_t first_vector(uint32_t rank, uint32_t split) {
+    return kVectors * rank / split;
+  }
+  /// How many they are.
+  static constexpr __host__ __device__ uint32_t vectors_of(uint32_t rank, uint32_t split) {
+    return first_vector(rank + 1, split) - first_vector(rank, split);
+  }
+  /// Bytes from one vector of a thread to its next.
+  static constexpr uint32_t kVectorStride = kWarpgroupThreads * kVector * sizeof(float);
 
   /// Rows of D on their way out: kTileN bf16, and 16 bytes that spread the rows over the banks.
   static constexpr uint32_t kRowBytes = kTileN * sizeof(uint16_t) + 16;
@@ -68,14 +80,14 @@ struct SwapAbConfig {
   };
   /// Of a tile's sums.
   static constexpr uint32_t kSumsBytes = kTileM * kTileN * sizeof(float);
-  /// Of the sums that a CTA gets from the others that split its tile's K.
-  static constexpr uint32_t incoming_bytes(uint32_t split) {
-    return kSumsBytes / split * (split - 1);
+  /// Of the sums that CTA `rank` gets from the others that split its tile's K.
+  static constexpr __host__ __device__ uint32_t incoming_bytes(uint32_t rank, uint32_t split) {
+    return vectors_of(rank, split) * kVectorStride * (split - 1);
   }
   /// Bytes of shared memory of a CTA; where K is split, what it gets from the others comes behind
   /// the rest: [rank, without its own][vectors][threads].
   static constexpr uint32_t shared_bytes(uint32_t split) {
-    return sizeof(SharedStorage) + incoming_bytes(split);
+    return sizeof(SharedStorage) + incoming_bytes(/*rank=*/split - 1, split);  // who gets the most
   }
   static constexpr uint32_t kSharedBytes = 228 * 1024;  ///< of a multiprocessor (sm_90)
   static constexpr uint32_t kSystemBytes = 1024;  ///< of it, for each CTA, belong to the system

@@ -60,8 +60,9 @@ class SwapAbTile {
   __device__ __forceinline__ void for_each_chunk(Body&& body) const {
     constexpr uint32_t kBytes = 16, kColumns = kBytes / sizeof(uint16_t), kFragmentTokens = 8;
     constexpr uint32_t kChunks = Config::kTileN / kColumns;
-    const uint32_t owned = Config::kRegisters / 2 / part_.split;
-    const uint32_t first_pair = part_.rank * owned;
+    constexpr uint32_t kPairs = Config::kVector / 2;  // of a vector
+    const uint32_t first_pair = Config::first_vector(part_.rank, part_.split) * kPairs;
+    const uint32_t owned = Config::vectors_of(part_.rank, part_.split) * kPairs;
 #pragma unroll
     for (uint32_t i = thread_; i < Config::kTileM * kChunks; i += kWarpgroupThreads) {
       const uint32_t token = i / kChunks, chunk = i % kChunks;
@@ -92,19 +93,16 @@ __device__ __forceinline__ void compute_tile(const HopperGemmArguments& args,
   const bool loads = warp == kWarpgroupWarps;
   SwapAbLoader<Config> loader(args, shared);
   SwapAbMath<Config> math(shared, threadIdx.x);
-  const bool elected = loads && ptx::elect_one();
-  if (elected) {
-    loader.init_barriers(part.split);
-    loader.load_first_round(part);
+  if (loads) {
+    loader.init_barriers(part.rank, part.split);
+    loader.load_first_stages(part);
   }
-  __syncwarp();
   // Nobody sends sums to a CTA that hasn't begun. (Relaxed: the fence after the initialisation of
   // the barriers is what orders it, PTX ISA, "fence.mbarrier_init".)
   ptx::cluster_arrive_relaxed();
   __syncthreads();
   if (loads) {
-    if (elected) loader.load_rest(part, part.first + Config::kStages);
-    __syncwarp();
+    loader.load_rest(part, part.first + Config::kFirstStages);
   } else {
     math.run(args, part);
   }
@@ -145,13 +143,10 @@ __device__ __forceinline__ void compute_group_tiles(const HopperGemmArguments& a
   };
   const bool loads = warp == kWarpgroupWarps;
   SwapAbLoader<Config> loader(args, shared);
-  const bool elected = loads && ptx::elect_one();
-  if (elected) loader.init_barriers(1);
-  __syncwarp();
+  if (loads) loader.init_barriers(/*rank=*/0, /*split=*/1);
   __syncthreads();
   if (loads) {
-    if (elected) for_each_part([&](const SwapAbPart& part) { loader.load_rest(part, part.first); });
-    __syncwarp();
+    for_each_part([&](const SwapAbPart& part) { loader.load_rest(part, part.first); });
   } else {
     SwapAbMath<Config> math(shared, threadIdx.x);
     for_each_part([&](const SwapAbPart& part) {

@@ -18,6 +18,7 @@
 #include "common/device/shared_load.cuh"
 #include "common/device/wgmma.cuh"
 #include "common/device/wgmma_descriptor.cuh"
+#include "solutions/06_hopper_fp8_gemm/b_scales.cuh"
 #include "solutions/06_hopper_fp8_gemm/swap_ab_config.cuh"
 #include "solutions/06_hopper_fp8_gemm/swap_ab_part.cuh"
 #include "solutions/06_hopper_fp8_gemm/value_hints.cuh"
@@ -47,9 +48,9 @@ class SwapAbMath {
 #pragma unroll
     for (float& value : sum_) value = 0.0f;
     if (part.first == part.end) return;
-    Walk walk{args.b_scales.scales + part.scale_row * args.b_scales.stride, 0, part.first,
-              part.end};
-    walk.next_b = __ldg(walk.b_scales + walk.k_block);
+    Walk walk{{}, part.first, part.end};
+    const float* const scales = args.b_scales.scales + part.scale_row * args.b_scales.stride;
+    walk.b_scales.begin([&](uint32_t) { return scales; }, part.first, part.end);
     if constexpr (Config::traits.two_products) {
       run_in_turn(walk);
     } else {
@@ -66,7 +67,6 @@ class SwapAbMath {
   /// r-th part of each thread's registers. They all have begun, and all warps of this one have read
   /// the ring.
   __device__ __forceinline__ void send(const SwapAbPart& part) const {
-    const uint32_t owned = Config::kVectors / part.split;
 #pragma unroll
     for (uint32_t vector = 0; vector < Config::kVectors; ++vector) {
       Vector value;
@@ -74,18 +74,18 @@ class SwapAbMath {
 #pragma unroll
       for (int i = 0; i < Config::kVector; ++i) values[i] = sum_[vector * Config::kVector + i];
       memcpy(&value, values, sizeof value);
-      *reinterpret_cast<Vector*>(outgoing() + vector * kVectorStride + thread_ * sizeof(Vector)) =
-          value;
+      *own_vector(vector) = value;
     }
     ptx::bar_sync<Config::kMathBarrier, kWarpgroupThreads>();
     const uint32_t owner = thread_;
     if (owner < part.split && owner != part.rank) {
       ptx::fence_proxy_async_shared();  // for the stores of all threads, behind the barrier
-      const uint32_t bytes = owned * kVectorStride;
+      const uint32_t bytes = Config::vectors_of(owner, part.split) * Config::kVectorStride;
+      const uint8_t* const sent =
+          outgoing() + Config::first_vector(owner, part.split) * Config::kVectorStride;
       ptx::bulk_copy_to_cta(
           ptx::map_to_cta(ptx::shared_address(incoming(part.rank, owner, bytes)), owner),
-          ptx::shared_address(outgoing() + owner * bytes), bytes,
-          ptx::map_to_cta(shared_.sums_arrived.address(), owner));
+          ptx::shared_address(sent), bytes, ptx::map_to_cta(shared_.sums_arrived.address(), owner));
     }
     __syncwarp();
   }
@@ -97,14 +97,15 @@ class SwapAbMath {
   /// place of D.
   __device__ __forceinline__ void add_and_stage(const HopperGemmArguments& args,
                                                 const SwapAbPart& part) const {
-    const uint32_t owned = Config::kVectors / part.split, bytes = owned * kVectorStride;
+    const uint32_t first = Config::first_vector(part.rank, part.split);
+    const uint32_t owned = Config::vectors_of(part.rank, part.split);
+    const uint32_t bytes = owned * Config::kVectorStride;
     for (uint32_t vector = 0; vector < owned; ++vector) {
       float total[Config::kVector];
       for (uint32_t source = 0; source < part.split; ++source) {
-        const uint8_t* const sums =
-            source == part.rank ? outgoing() + source * bytes : incoming(source, part.rank, bytes);
-        const auto value = *reinterpret_cast<const Vector*>(sums + vector * kVectorStride +
-                                                            thread_ * sizeof(Vector));
+        const Vector value = source == part.rank
+                                 ? *own_vector(first + vector)
+                                 : *vector_of(incoming(source, part.rank, bytes), vector);
         float values[Config::kVector];
         memcpy(values, &value, sizeof value);
 #pragma unroll
@@ -112,7 +113,7 @@ class SwapAbMath {
           total[i] = source == 0 ? values[i] : total[i] + values[i];
         }
       }
-      stage<Config::kVector>(args, total, (part.rank * owned + vector) * Config::kVector);
+      stage<Config::kVector>(args, total, (first + vector) * Config::kVector);
     }
   }
 
@@ -133,10 +134,9 @@ class SwapAbMath {
 
   /// Where the warpgroup is in its K blocks.
   struct Walk {
-    const float* b_scales;  ///< of the tile's columns, by K block
-    float next_b;           ///< B-scale of `k_block`
-    uint32_t k_block;       ///< the next to be promoted
-    uint32_t end;           ///< behind the last K block
+    BScalesInLanes<1> b_scales;  ///< of the tile's columns
+    uint32_t k_block;            ///< the next to be promoted
+    uint32_t end;                ///< behind the last K block
 
     __device__ __forceinline__ bool at_last() const { return k_block + 1 == end; }
   };
@@ -176,8 +176,8 @@ class SwapAbMath {
   template <int pending>
   __device__ __forceinline__ void finish(Walk& walk, Product& product) {
     const uint32_t stage = behind_.consumer_stage();
-    const float b_scale = walk.next_b;
-    walk.next_b = __ldg(walk.b_scales + min(walk.k_block + 1, walk.end - 1));
+    const float b_scale = walk.b_scales.of_group(0);
+    walk.b_scales.advance(walk.k_block, walk.end);
     if constexpr (pending == 0 && !Config::traits.two_products) {
       float2 a_scales[kFragments];
 #pragma unroll
@@ -235,8 +235,13 @@ class SwapAbMath {
   }
 
   using Vector = std::conditional_t<Config::kVector == 4, float4, float2>;
-  /// Bytes from one vector of a thread to its next.
-  static constexpr uint32_t kVectorStride = kWarpgroupThreads * sizeof(Vector);
+  /// Of this thread, among `vectors` of all of the warpgroup's.
+  __device__ __forceinline__ Vector* vector_of(uint8_t* vectors, uint32_t vector) const {
+    return reinterpret_cast<Vector*>(vectors + vector * Config::kVectorStride) + thread_;
+  }
+  __device__ __forceinline__ Vector* own_vector(uint32_t vector) const {
+    return vector_of(outgoing(), vector);
+  }
 
   /// Where this CTA's sums lie for the others, [vectors][threads], in the order of their owners:
   /// where the ring's A was.

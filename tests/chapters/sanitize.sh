@@ -8,6 +8,7 @@
 #   PASSED   extended regular expression: what the program prints when its results are right
 #   RUNS     array: the program's options, an element for each run
 #   TESTS    ON if the program is one of the tests, which need GoogleTest; else OFF
+#   PARTS    optional: processes that share a run side by side, as GoogleTest's shards
 # and calls sanitize_main "$@", whose arguments are the tools to use instead of all three.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -46,28 +47,45 @@ sanitize_run() {
     grep -Eq "(ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards)" "$log"
 }
 
+# sanitize_parts <sanitizer> <tool> <logs> <options>...: the same in PARTS processes, each with a log
+# in the folder <logs>. Names the logs of those that failed.
+sanitize_parts() {
+  local sanitizer=$1 tool=$2 logs=$3 part
+  shift 3
+  for ((part = 0; part < ${PARTS:-1}; ++part)); do
+    (
+      if ((${PARTS:-1} > 1)); then export GTEST_TOTAL_SHARDS=$PARTS GTEST_SHARD_INDEX=$part; fi
+      sanitize_run "$sanitizer" "$tool" "$logs/$part" "$@" || echo "$logs/$part"
+    ) &
+  done
+  wait
+}
+
 sanitize_main() {
-  local tools=("$@") failed=() sanitizer tool run began log words
+  local tools=("$@") failed=() wrong=() sanitizer tool run began logs log words
   if ((${#tools[@]} == 0)); then tools=(memcheck racecheck synccheck); fi
   sanitizer=$(sanitize_find_sanitizer) || exit
   sanitize_build
-  log=$(mktemp)
+  logs=$(mktemp -d)
   for tool in "${tools[@]}"; do
     for run in "${RUNS[@]}"; do
       began=$SECONDS
       read -ra words <<<"$run"
-      if sanitize_run "$sanitizer" "$tool" "$log" "${words[@]}"; then
+      mapfile -t wrong < <(sanitize_parts "$sanitizer" "$tool" "$logs" "${words[@]}")
+      if ((${#wrong[@]} == 0)); then
         echo "$tool, $run: no findings ($((SECONDS - began)) s)"
         continue
       fi
       failed+=("$tool, $run")
-      echo "$tool, $run: FAILED; its output begins with"
-      head -n 60 "$log"
-      echo "..."
-      tail -n 8 "$log"
+      for log in "${wrong[@]}"; do
+        echo "$tool, $run: FAILED; its output begins with"
+        head -n 60 "$log"
+        echo "..."
+        tail -n 8 "$log"
+      done
     done
   done
-  rm -f "$log"
+  rm -rf "$logs"
   if ((${#failed[@]} > 0)); then
     printf 'failed: %s\n' "${failed[@]}"
     exit 1

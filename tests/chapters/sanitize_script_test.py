@@ -12,7 +12,8 @@ sys.path.insert(0, str(ROOT / "tests" / "workbook"))
 from support import write_script  # noqa: E402
 
 PIPELINE, GEMM = "01_mbarrier_pipeline", "06_hopper_fp8_gemm"
-CLEAN = ("echo 'verified (260 elements)'; echo '[       OK ] Sanitized.All (1 ms)';"
+GEMM_PARTS = 8
+CLEAN = ("echo 'verified (260 elements)'; echo '[       OK ] Of/Sanitized.All (1 ms)';"
          "echo '========= ERROR SUMMARY: 0 errors'")
 
 
@@ -49,9 +50,22 @@ class SanitizeScript(unittest.TestCase):
         status, output, commands = self.sanitize(GEMM, CLEAN, "racecheck")
         self.assertEqual(status, 0, output)
         self.assertIn("-DBW_TESTS=ON", commands[0])
-        self.assertEqual(len(commands), 3)
-        self.assertIn("--tool racecheck", commands[2])
-        self.assertIn("--gtest_filter=Sanitized.*", commands[2])
+        runs = commands[2:]
+        self.assertEqual(len(runs), GEMM_PARTS)
+        for run in runs:
+            self.assertIn("--tool racecheck", run)
+            self.assertIn("--gtest_filter=Of/Sanitized*", run)
+
+    def test_parts_share_the_tests_and_one_that_fails_is_enough(self):
+        shares = f'echo "share $GTEST_SHARD_INDEX of $GTEST_TOTAL_SHARDS" >> {self.record}\n'
+        status, output, commands = self.sanitize(GEMM, shares + CLEAN, "memcheck")
+        self.assertEqual(status, 0, output)
+        self.assertEqual({line for line in commands if line.startswith("share")},
+                         {f"share {part} of {GEMM_PARTS}" for part in range(GEMM_PARTS)})
+        last = f'[ "$GTEST_SHARD_INDEX" != {GEMM_PARTS - 1} ] || exit 99\n'
+        status, output, _ = self.sanitize(GEMM, last + CLEAN, "memcheck")
+        self.assertEqual(status, 1, output)
+        self.assertEqual(output.count("FAILED; its output begins with"), 1)
 
     def test_findings_wrong_results_and_missing_summaries_fail(self):
         for run in (CLEAN.replace("0 errors", "3 errors"), CLEAN + "; exit 99",

@@ -3,6 +3,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -103,6 +104,15 @@ FatBinaryEntry read_entry(std::span<const std::byte> bytes, size_t& offset,
   return entry;
 }
 
+/// More than a payload can hold: a byte of LZ4 stands for at most 255 (LZ4 block format), the four
+/// bytes of a Zstandard block for at most 128 KiB (RFC 8878). So damage in a header costs no
+/// memory.
+uint64_t most_uncompressed_bytes(const FatBinaryEntry& entry) {
+  constexpr uint64_t kLz4Ratio = 255, kZstandardRatio = (128 << 10) / 4;
+  const bool is_lz4 = entry.compression == FatBinaryEntry::Compression::lz4;
+  return std::min(kMaxTextBytes, entry.payload.size() * (is_lz4 ? kLz4Ratio : kZstandardRatio));
+}
+
 size_t decompress(const FatBinaryEntry& entry, std::string& text) {
   if (entry.compression == FatBinaryEntry::Compression::zstandard) {
     const size_t size =
@@ -198,9 +208,10 @@ std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
   if (entry.compression == Compression::none) {
     text.assign(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
   } else {
-    if (entry.uncompressed_bytes == 0 || entry.uncompressed_bytes > kMaxTextBytes) {
-      fail_malformed(
-          name, fmt::format("{} states {} uncompressed bytes", image, entry.uncompressed_bytes));
+    if (entry.uncompressed_bytes == 0 ||
+        entry.uncompressed_bytes > most_uncompressed_bytes(entry)) {
+      fail_malformed(name, fmt::format("{} states {} uncompressed bytes, of {} compressed ones",
+                                       image, entry.uncompressed_bytes, entry.payload.size()));
     }
     text.resize(static_cast<size_t>(entry.uncompressed_bytes));
     if (decompress(entry, text) != text.size()) {

@@ -40,6 +40,8 @@ TEST_F(Graph, IsRecordedNotExecutedAndLaunchedAsOftenAsOneLikes) {
   EXPECT_EQ(word(), 0u);
   for (const cudaStream_t where : {stream.get(), kDefaultStream}) {
     words_.upload({0});
+    // Such a copy may return before its bytes have arrived, and `stream` waits for no other one.
+    check_cuda(cudaDeviceSynchronize(), "finish the copy");
     graph.launch(where);
     EXPECT_EQ(word(), kWord);
   }

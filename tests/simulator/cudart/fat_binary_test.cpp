@@ -141,6 +141,23 @@ TEST(FatBinary, ReportsDamagedCompression) {
   }
 }
 
+TEST(FatBinary, NoMoreIsMadeRoomForThanAPayloadCanHold) {
+  constexpr size_t kUncompressedBytes = 16 + 56, kLongest = size_t{1} << 22;
+  const auto decompress = [](const std::vector<std::byte>& bytes) {
+    const auto entries = read_fat_binary(bytes, "test");
+    return ptx_text(choose_ptx(entries, machines().front(), "test"), "test");
+  };
+  for (const Store store : {Store::lz4, Store::zstandard}) {
+    // Nothing is compressed better than one character again and again.
+    const std::string text(kLongest, 'x');
+    EXPECT_EQ(decompress(FatBinaryBuilder().ptx(text, 100, 'a', store).bytes()), text);
+    std::vector<std::byte> bytes = FatBinaryBuilder().ptx("abcdefgh", 100, 'a', store).bytes();
+    FatBinaryBuilder::put(bytes, kUncompressedBytes, uint64_t{1} << 30);
+    const std::string said = error_text(FaultKind::parse, [&] { (void)decompress(bytes); });
+    EXPECT_NE(said.find("states 1073741824 uncompressed bytes, of "), std::string::npos) << said;
+  }
+}
+
 TEST(FatBinary, ReportsAnUnknownCompressionAndAnEmptyImage) {
   std::vector<std::byte> bytes = FatBinaryBuilder().ptx("abcdefgh", 100, 'a').bytes();
   FatBinaryBuilder::put(bytes, 16 + 16, uint32_t{4});  // compressed, but no known flag

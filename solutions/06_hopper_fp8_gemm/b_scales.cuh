@@ -1,0 +1,91 @@
+#pragma once
+/// \file
+/// A warp's B-scales on the way from memory, K block after K block.
+
+#include <bit>
+#include <cstdint>
+
+#include "common/device/elect.cuh"
+#include "solutions/06_hopper_fp8_gemm/value_hints.cuh"
+
+namespace bw::hopper {
+
+/// The scales of `groups` groups of columns. A load for the next K block alone misses the L1 cache
+/// at every eighth, whose scales begin a new sector of 32 bytes. So the lanes of a warp hold those
+/// of several K blocks, one each, and load the ones behind them while these are used. The 32 lanes
+/// of a warp use it together.
+template <int groups>
+class BScalesInLanes {
+ public:
+  /// K blocks whose scales the lanes hold.
+  static constexpr uint32_t kBlocks = std::bit_floor(ptx::kWarpThreads / groups + 0u);
+  static_assert(kBlocks >= 1 && groups * kBlocks <= ptx::kWarpThreads, "a lane holds one scale");
+
+  /// Begins at K block `first` of those before `end`. `row_of(group)`: a group's scales, by K
+  /// block.
+  template <class RowOf>
+  __device__ __forceinline__ void begin(RowOf&& row_of, uint32_t first, uint32_t end) {
+    const uint32_t lane = threadIdx.x % ptx::kWarpThreads;
+    row_ = row_of(min(lane / kBlocks, groups - 1u));
+    place_ = first + lane % kBlocks;
+    step_ = 0;
+    current_ = load(end);
+    place_ += kBlocks;
+    next_ = load(end);
+  }
+  /// The scale of a group for the current K block, in every lane.
+  __device__ __forceinline__ float of_group(uint32_t group) const {
+    return __shfl_sync(ptx::kFullWarpMask, current_, group * kBlocks + step_);
+  }
+  /// On from K block `k_block` to the next of those before `end`.
+  __device__ __forceinline__ void advance(uint32_t /*k_block*/, uint32_t end) {
+    if (++step_ < kBlocks) return;
+    step_ = 0;
+    current_ = next_;
+    place_ += kBlocks;
+    next_ = load(end);
+  }
+
+ private:
+  __device__ __forceinline__ float load(uint32_t end) const {
+    return place_ < end ? __ldg(row_ + place_) : 0.0f;
+  }
+
+  const float* row_;    ///< the scales of the lane's group
+  uint32_t place_ = 0;  ///< K block of `next_`
+  uint32_t step_ = 0;   ///< K blocks from that of the first lane's `current_` on
+  float current_ = 0;   ///< of the lane's K block
+  float next_ = 0;      ///< of the one kBlocks behind
+};
+
+/// The same, every lane with the scale of the next K block: no shuffle by a variable lane. Where a
+/// K block takes long, that counts more. `keeps`: else ptxas computes the addresses at each K
+/// block.
+template <int groups, bool keeps>
+class BScalesAhead {
+ public:
+  /// As BScalesInLanes.
+  template <class RowOf>
+  __device__ __forceinline__ void begin(RowOf&& row_of, uint32_t first, uint32_t end) {
+#pragma unroll
+    for (int group = 0; group < groups; ++group) {
+      rows_[group] = row_of(group);
+      if constexpr (keeps) keep(rows_[group]);
+      next_[group] = first < end ? __ldg(rows_[group] + first) : 0.0f;
+    }
+  }
+  /// As BScalesInLanes.
+  __device__ __forceinline__ float of_group(uint32_t group) const { return uniform(next_[group]); }
+  /// As BScalesInLanes.
+  __device__ __forceinline__ void advance(uint32_t k_block, uint32_t end) {
+    const uint32_t next = min(k_block + 1, end - 1);
+#pragma unroll
+    for (int group = 0; group < groups; ++group) next_[group] = __ldg(rows_[group] + next);
+  }
+
+ private:
+  const float* rows_[groups];  ///< by K block
+  float next_[groups];         ///< of the next K block
+};
+
+}  // namespace bw::hopper
