@@ -122,7 +122,7 @@ class Blocks:
             result = self._run([match.group(1), *shlex.split(match.group(3))])
             if not result.verified:
                 raise WorkbookError(f"{match.group(1)} {match.group(3)} does not verify.")
-            cycles = result.metric("cycles")
+            cycles = result.kernel_cycles
             share = f"{cycles / before:.2f} x" if before else ""
             rows.append(f"| {match.group(2)} | {cycles:,.0f} | {share} |")
             before = cycles

@@ -64,6 +64,15 @@ class Metrics(unittest.TestCase):
         self.assertEqual(self.result("metric waits 3\n").metric("waits"), 3)
         self.assertIsNone(self.result("").metric("waits"))
 
+    def test_the_kernel_that_a_lab_times(self):
+        def cycles(output, *launches):
+            return runs.Result(0, output, "", 0.1, sum(launches), (),
+                               launch_cycles=launches).kernel_cycles
+
+        self.assertEqual(cycles("cycles   1200\n", 1300, 1250), 1200, "by the SM's clock")
+        self.assertEqual(cycles("cycles   1200\n", 5, 1100, 0), 1100, "by events, beside an empty one")
+        self.assertEqual(cycles("nothing\n", 30, 40), 70)
+
     def test_what_does_not_verify(self):
         self.assertTrue(self.result("").verified)
         self.assertFalse(runs.Result(1, "", "", 0.1, 0, ()).verified)
