@@ -8,6 +8,4 @@ KERNELS="hopper_fp8_gemm"
 DEFAULTS=(--m 4096 --n 4096 --k 7168 --beta 0 --launches 3)
 SECTIONS=(SpeedOfLight ComputeWorkloadAnalysis MemoryWorkloadAnalysis MemoryWorkloadAnalysis_Tables
           SchedulerStats WarpStateStats SourceCounters LaunchStats Occupancy)
-METRICS+=("FMA|sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active|share of an SM's cycles \
-in which the FP32 pipe works: the promotion")
 profile_main "$@"
