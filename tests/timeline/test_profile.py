@@ -21,8 +21,10 @@ from tools.timeline.model import FULL, READING
 
 
 class Limits(unittest.TestCase):
+    """With constant times: what limits these kernels is known of them."""
+
     def limit_of(self, kind):
-        _, models = last("bound_by", kind)
+        _, models = last("bound_by", kind, BW_SIM_TIMING="simple")
         measured = profile.measure(models[0])
         return next(iter(measured.chain)), profile.limit(measured), measured
 
@@ -40,7 +42,7 @@ class Limits(unittest.TestCase):
     def test_rings_are_full_before_a_slow_reader_and_empty_before_a_slow_writer(self):
         filled = {}
         for kind in ("tensor-core", "loads"):
-            _, models = last("bound_by", kind)
+            _, models = last("bound_by", kind, BW_SIM_TIMING="simple")
             rings = {ring.ring: ring for ring in statistics.occupancies(models[0], (FULL, READING))}
             filled[kind] = rings["input"]
         self.assertEqual((filled["tensor-core"].stages, filled["loads"].stages), (4, 1))

@@ -77,7 +77,7 @@ class Rows(unittest.TestCase):
     def test_l2_with_a_bandwidth_for_each_direction(self):
         found = record()
         for part, (read, written) in (("used", (640, 900)), ("capacity_per_cycle", (2, 1))):
-            del found[part]["l2_bytes"]
+            found[part].pop("l2_bytes", None)
             found[part].update(l2_read_bytes=read, l2_written_bytes=written)
         values = metrics.values(found)
         self.assertAlmostEqual(values["lts__throughput.avg.pct_of_peak_sustained_elapsed"], 90)

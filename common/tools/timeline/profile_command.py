@@ -118,7 +118,7 @@ class _Runs:
                 if path.is_file():
                     path.unlink()
         launch = command.chosen(launches, self._launch)
-        record = command.chosen(records, self._launch)
+        record = next(record for one, record in zip(launches, records) if one is launch)
         models = builder.build(launch, self._root)
         if not models:
             raise WorkbookError(" ".join(launch.notes()))
