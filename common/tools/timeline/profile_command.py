@@ -85,8 +85,8 @@ class _Runs:
         share, sentence = profile.limits(chain if finished else {}, _sharing(record, units))
         return {
             "profile": VERSION, "program": self._name, "options": list(options),
-            "shape": self.shape(options), "exit_status": status, "launches": launches, "statistics": record,
-            "metrics": metrics.values(record),
+            "shape": self.shape(options), "exit_status": status, "launches": launches,
+            "statistics": record, "metrics": metrics.values(record),
             "roles": [asdict(role) for role in statistics.by_role(record, model)],
             "rings": [asdict(ring) for ring in statistics.occupancies(model, (FULL, READING))],
             "units": [{"unit": unit, "busy_percent": busy} for unit, busy in units],
