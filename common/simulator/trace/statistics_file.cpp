@@ -178,7 +178,7 @@ void StatisticsFile::on_launch_end(const LaunchResult& result) {
   record.add("launch", launches_++)
       .add_all(configuration_fields(*grid_))
       .add_all(result_fields(result))
-      .add("nanoseconds", settings.nanoseconds_of(static_cast<double>(result.cycles)));
+      .add("nanoseconds", settings.nanoseconds_of(static_cast<double>(result.clock_cycles)));
   record.add("resident_clusters", grid_->resident_clusters())
       .add("ctas_per_sm", grid_->ctas_per_sm())
       .add("ctas", sums_.ctas)
