@@ -227,6 +227,8 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   L2Touch touch;
   touch.miss_bytes = std::min(bytes, missed_lines * kL2LineBytes);
   touch.hit_bytes = bytes - touch.miss_bytes;
+  // A sector of which only a part is written is counted as a whole one.
+  if (writes) touch.hit_bytes = align_up(row_bytes, kSectorBytes) * rows;
   state.traffic.hit_bytes[static_cast<size_t>(path)] += touch.hit_bytes;
   state.traffic.miss_bytes[static_cast<size_t>(path)] += touch.miss_bytes;
   const auto credit = static_cast<double>(times_.bandwidth_credit);
