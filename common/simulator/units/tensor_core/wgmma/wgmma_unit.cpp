@@ -94,8 +94,8 @@ Cycle WgmmaUnit::completion(const WgmmaOperation& operation) {
   const Cycle begin = std::max(operation.issued, tensor_free_);
   const Cycle multiplied = begin + wgmma_timing::tensor_cycles(form, *times);
   const Cycle passes = wgmma_timing::shared_passes(form);
-  const Cycle read = units_of(cta_).sm_memory.pass_between(
-      begin, std::max(multiplied, begin + passes), passes);
+  const Cycle read =
+      units_of(cta_).sm_memory.pass_between(begin, std::max(multiplied, begin + passes), passes);
   tensor_free_ = std::max(multiplied, read);
   cluster.demand().use(Resource::tensor_cycles, cta_.rank, begin, multiplied - begin);
   const Cycle delivery = wgmma_timing::delivery(form, *times);
