@@ -47,8 +47,10 @@ class BScalesInLanes {
   }
 
  private:
+  /// Behind the last K block the last one's, which nobody uses: a branch would part the lanes
+  /// before the warp's next wgmma.
   __device__ __forceinline__ float load(uint32_t end) const {
-    return place_ < end ? __ldg(row_ + place_) : 0.0f;
+    return __ldg(row_ + min(place_, max(end, 1u) - 1));
   }
 
   const float* row_;    ///< the scales of the lane's group

@@ -91,7 +91,7 @@ double time_with(const SwapAbTimes& times, const GemmTraits& t, int64_t m, int64
   constexpr double kOfEachHalving = 0.05;
   const int64_t ctas = ceil_div(m, t.tile_m) * ceil_div(n, t.tile_n) * t.split_k;
   // Clusters of more than two CTAs leave some multiprocessors of a GPC to nobody.
-  const int filled = t.split_k > 2 ? multiprocessors * 7 / 8 : multiprocessors;
+  const int filled = t.split_k > 2 ? std::max(1, multiprocessors * 7 / 8) : multiprocessors;
   const auto on_busiest = static_cast<double>(ceil_div(ctas, filled));
   const double rounds = std::ceil(on_busiest / t.resident_ctas);
   const double blocks = static_cast<double>(ceil_div(k, kScaleBlock)) / t.split_k;
