@@ -461,13 +461,13 @@ __global__ void ends_under_its_store(const __grid_constant__ FaultArguments args
 __global__ void ends_under_its_load(const __grid_constant__ FaultArguments args) {
   __shared__ alignas(128) uint32_t box[kBoxWords];
   __shared__ SharedMemBarrier full;
+  args.out[word()] = args.in[word()];
   if (thread() == 0) {
     full.init(1);
     ptx::fence_mbarrier_init();
     full.arrive_and_expect_bytes(kBoxBytes);
     load_box(box, args.in_map, full, 0);  // (1)
   }
-  args.out[word()] = args.in[word()];
 }
 
 // right 8: wait_group.read is enough before the end: only the source lies in the CTA.

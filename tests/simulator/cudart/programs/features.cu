@@ -163,16 +163,17 @@ int run_events() {
   cudaEvent_t events[3];
   for (cudaEvent_t& event : events) CUDA(cudaEventCreate(&event));
   CUDA(cudaEventRecord(events[0], stream));
-  spin<<<1, 1, 0, stream>>>(out, 100);
+  // Long enough that launching them, some microseconds, does not count.
+  spin<<<1, 1, 0, stream>>>(out, 1'000);
   CUDA(cudaEventRecord(events[1], stream));
-  spin<<<1, 1, 0, stream>>>(out, 1000);
+  spin<<<1, 1, 0, stream>>>(out, 10'000);
   CUDA(cudaEventRecord(events[2], stream));
   CUDA(cudaStreamSynchronize(stream));
   float small = 0, large = 0;
   CUDA(cudaEventElapsedTime(&small, events[0], events[1]));
   CUDA(cudaEventElapsedTime(&large, events[1], events[2]));
   CHECK(small > 0 && large > 5 * small && large < 20 * small);
-  CHECK(out[2] == 1000);
+  CHECK(out[2] == 10'000);
   for (cudaEvent_t& event : events) CUDA(cudaEventDestroy(event));
   CUDA(cudaStreamDestroy(stream));
   return 0;
