@@ -39,6 +39,8 @@ struct alignas(8) SharedMemBarrier {
 
   /// The same for "I have read it", which publishes nothing: the calling thread does not wait for
   /// its earlier memory operations, as it does where it tells another CTA of what it has written.
+  /// Reads of tensor memory are ordered by `tcgen05_fence_before_thread_sync` before it (PTX ISA,
+  /// "tcgen05 memory consistency model").
   template <int cta_group>
   __device__ __forceinline__ void arrive_on_leader_as_reader() {
     static_assert(cta_group == 1 || cta_group == 2, "cta_group is 1 or 2");
