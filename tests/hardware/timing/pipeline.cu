@@ -199,11 +199,9 @@ __global__ void tile_copies(Span* spans, const uint8_t* source) {
 constexpr uint32_t kSlots = 8;
 constexpr int kLoadRounds = 128;
 
-enum class Reads { nothing, throughput, latency };
-
 /// Four warps load from shared memory while a thread has copies of 16 KB brought, eight under way.
 /// Both go on for a fixed number of rounds: with copies so many that they outlast the loads.
-template <Reads reads>
+template <bool reads>
 __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t copies,
                                     uint32_t* sink) {
   extern __shared__ __align__(128) uint8_t tiles[];
@@ -216,7 +214,7 @@ __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t
   int64_t begin = cycle(), end = begin;
   uint32_t sum = 0;
   if (threadIdx.x < kConsumers) {
-    if constexpr (reads != Reads::nothing) {
+    if constexpr (reads) {
       const uint32_t address = destination + kSlots * kTileBytes + threadIdx.x * 4;
 #pragma unroll 1
       for (int pass = 0; pass < kPasses; ++pass) {
@@ -224,8 +222,8 @@ __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t
 #pragma unroll 1
         for (int i = 0; i < kLoadRounds; ++i) {
           uint32_t x[8];
-          uint32_t from = address;
-          if constexpr (reads == Reads::latency) from += sum & 4096;  // it is 0, which nobody knows
+          // The sum is 0, which nobody knows: else the loads would be moved out of the loop.
+          const uint32_t from = address + (sum & 4096);
 #pragma unroll
           for (int k = 0; k < 8; ++k)
             asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x[k]) : "r"(from + k * 512) : "memory");
@@ -257,41 +255,17 @@ __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t
   keep(sum, sink);
 }
 
-constexpr int kStoreRounds = 64;
+constexpr int kStoresPerRound = 8;
 
-/// Four warps load from shared memory; a fifth stores rows of 16 bytes, `pitch_bytes` from lane to
-/// lane, to device memory.
-__global__ void loads_beside_stores(Span* spans, uint8_t* destination, uint32_t pitch_bytes,
-                                    int rounds, int stores, uint32_t* sink) {
-  __shared__ uint32_t words[1024 + kConsumers];
-  for (uint32_t i = threadIdx.x; i < 1024 + kConsumers; i += blockDim.x) words[i] = 0;
-  __syncthreads();
-  int64_t begin = cycle(), end = begin;
-  uint32_t sum = 0;
-  if (threadIdx.x < kConsumers) {
-    const uint32_t address = ptx::shared_address(words) + threadIdx.x * 4;
-#pragma unroll 1
-    for (int i = 0; i < rounds; ++i) {
-      uint32_t x[8];
+/// Stores of rows of 16 bytes, `pitch_bytes` from lane to lane, to device memory.
+__global__ void row_stores(Span* spans, uint8_t* destination, uint32_t pitch_bytes) {
+  uint8_t* const place = destination + size_t{threadIdx.x} * pitch_bytes;
+  time_rounds(spans, [&](int i) {
 #pragma unroll
-      for (int k = 0; k < 8; ++k)
-        asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x[k]) : "r"(address + k * 512) : "memory");
-#pragma unroll
-      for (int k = 0; k < 8; ++k) sum ^= x[k];
-    }
-    end = cycle();
-  } else {
-    uint8_t* const place = destination + size_t{threadIdx.x % 32} * pitch_bytes;
-#pragma unroll 1
-    for (int i = 0; i < stores; ++i)
-#pragma unroll
-      for (int k = 0; k < 8; ++k)
-        asm volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(place + k * 16), "r"(i)
-                     : "memory");
-    end = cycle();
-  }
-  write_span(spans, begin, end);
-  keep(sum, sink);
+    for (int k = 0; k < kStoresPerRound; ++k)
+      asm volatile("st.global.v4.u32 [%0], {%1, %1, %1, %1};" ::"l"(place + k * 16), "r"(i)
+                   : "memory");
+  });
 }
 
 /// Three warpgroups; two take what the third gives.
@@ -408,7 +382,6 @@ void measure_pipeline(Results& results) {
   add_tile(tile_copies<Asks::lanes, false>, "ask_for_32_rows", "lanes");
   add_tile(tile_copies<Asks::one_thread, false>, "ask_for_32_rows", "one thread");
   add_tile(tile_copies<Asks::whole, false>, "ask_for_tile", "one thread");
-  add_tile(tile_copies<Asks::elected, false>, "ask_for_tile", "elected");
   add_tile(tile_copies<Asks::lanes, true>, "bring_32_rows", "lanes");
   add_tile(tile_copies<Asks::one_thread, true>, "bring_32_rows", "one thread");
   add_tile(tile_copies<Asks::whole, true>, "bring_tile", "one thread");
@@ -421,41 +394,21 @@ void measure_pipeline(Results& results) {
     });
   };
   constexpr uint32_t kManyCopies = 512;
-  constexpr double kLoads = 8.0 * kLoadRounds;
   add("copies_alone", "", "bytes/cycle",
       1.0 * kManyCopies * kTileBytes /
-          beside(loads_beside_copies<Reads::nothing>, kManyCopies, kConsumerWarps));
+          beside(loads_beside_copies<false>, kManyCopies, kConsumerWarps));
   for (const uint32_t copies : {0u, kManyCopies}) {
     const std::string parameter = copies == 0 ? "alone" : "beside copies";
-    add("loads_of_4_warps", parameter, "cycles/instruction",
-        beside(loads_beside_copies<Reads::throughput>, copies, 0) / kLoads);
     add("rounds_of_8_loads", parameter, "cycles",
-        beside(loads_beside_copies<Reads::latency>, copies, 0) / kLoadRounds);
+        beside(loads_beside_copies<true>, copies, 0) / kLoadRounds);
   }
   DeviceBuffer<uint8_t> destination(32 * 1024);
   for (const uint32_t pitch_bytes : {16u, 1024u}) {
-    const std::string parameter = "pitch=" + std::to_string(pitch_bytes);
-    const auto run = [&](int rounds, int stores, size_t warp) {
-      return cycles_of_warp(kRingWarps, warp, [&](Span* s) {
-        loads_beside_stores<<<1, kRingThreads>>>(s, destination.data(), pitch_bytes, rounds, stores,
-                                                 none);
-      });
-    };
-    constexpr int kManyStores = 512;
-    add("stores", parameter + " alone", "cycles/instruction",
-        run(0, kStoreRounds, kConsumerWarps) / (8.0 * kStoreRounds));
-    for (size_t warp = 0; warp < kConsumerWarps; ++warp) {
-      const std::string which = parameter + " warp=" + std::to_string(warp);
-      if (pitch_bytes == 16)
-        add("loads", "alone warp=" + std::to_string(warp), "cycles/instruction",
-            run(kLoadRounds, 0, warp) / kLoads);
-      add("loads_beside_stores", which, "cycles/instruction",
-          run(kLoadRounds, kManyStores, warp) / kLoads);
-    }
+    const double cycles = least_cycles(
+        1, 1, [&](Span* s) { row_stores<<<1, 32>>>(s, destination.data(), pitch_bytes); });
+    add("stores", "pitch=" + std::to_string(pitch_bytes), "cycles/instruction",
+        cycles / (1.0 * kStoresPerRound * kRounds));
   }
-  add("copies_beside_loads", "", "bytes/cycle",
-      1.0 * kManyCopies * kTileBytes /
-          beside(loads_beside_copies<Reads::throughput>, kManyCopies, kConsumerWarps));
   add_rounds("async_store_ping_pong_ctas", "",
              least_cycles(2, 1, [](Span* s) { launch_clusters(async_stores, 2, 2, 1, 0, s); }));
   add("move_registers", "", "cycles",
