@@ -104,9 +104,9 @@ enum class LoadedFrom : uint8_t {
 /// A warp waits for its loads by counters, as many as the machine has. Each load is counted by one;
 /// an instruction that awaits one waits for all loads that it counts.
 inline constexpr uint32_t kScoreboards = 6;
-/// Without a timing model there are two: of loads from shared memory (0) and from device memory
-/// (1).
+/// Without a timing model there are two: of loads from shared memory (0), from device memory (1).
 inline constexpr uint8_t kAwaitsLoads = 0b11;
+/// Which of the two counts a load.
 [[nodiscard]] constexpr uint8_t plain_scoreboard(LoadedFrom from) {
   return from == LoadedFrom::device_memory ? 1 : 0;
 }

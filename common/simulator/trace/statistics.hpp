@@ -33,17 +33,17 @@ struct Waits {
 
 /// Where the time of warps went: the parts add up to `cycles`.
 struct WarpSums {
-  uint64_t warps = 0;             ///< how many
-  Cycle cycles = 0;               ///< from the start of the CTA to the end of the warp
-  uint64_t instructions = 0;      ///< of the PTX text
-  uint64_t issued = 0;            ///< machine instructions, a cycle each
-  Cycle pipe_stalls = 0;          ///< a pipe was busy with the one before
-  Cycle issue_stalls = 0;         ///< another warp of the scheduler issued
-  Cycle shared_stalls = 0;        ///< a value from shared memory was not there
-  Cycle global_stalls = 0;        ///< a value from device memory was not there
-  Cycle shared_queue_stalls = 0;  ///< no place in the queue of accesses to shared memory
-  Cycle global_queue_stalls = 0;  ///< the same of accesses to device memory
-  std::map<WaitedFor, Waits> waits;
+  uint64_t warps = 0;                ///< how many
+  Cycle cycles = 0;                  ///< from the start of the CTA to the end of the warp
+  uint64_t instructions = 0;         ///< of the PTX text
+  uint64_t issued = 0;               ///< machine instructions, a cycle each
+  Cycle pipe_stalls = 0;             ///< a pipe was busy with the one before
+  Cycle issue_stalls = 0;            ///< another warp of the scheduler issued
+  Cycle shared_stalls = 0;           ///< a value from shared memory was not there
+  Cycle global_stalls = 0;           ///< a value from device memory was not there
+  Cycle shared_queue_stalls = 0;     ///< no place in the queue of accesses to shared memory
+  Cycle global_queue_stalls = 0;     ///< the same of accesses to device memory
+  std::map<WaitedFor, Waits> waits;  ///< by what they were for
   /// The rest: latencies of the instructions before, and of those that synchronise.
   Cycle fixed = 0;
 
@@ -69,7 +69,7 @@ struct Sums {
   Cycle cta_cycles = 0;                       ///< the sum of their times
   std::map<WarpNumber, WarpSums> warps;       ///< by number, over all clusters
   std::map<BarrierPlace, uint32_t> barriers;  ///< the instruction that has initialised it
-  std::map<std::pair<CopyUnit, CopyDirection>, CopySums> copies;
+  std::map<std::pair<CopyUnit, CopyDirection>, CopySums> copies;  ///< by unit and direction
   SmTraffic traffic;                         ///< of threads, with a timing model
   std::array<double, kResources> used{};     ///< with a timing model
   uint64_t tensor_memory_read_bytes = 0;     ///< by threads

@@ -18,25 +18,10 @@
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/rounds.cuh"
 
 namespace bw::timing {
 namespace {
-
-constexpr int kRounds = 64;
-constexpr int kPasses = 2;  // the second is measured
-
-template <class Step>
-__device__ void time_rounds(Span* spans, Step step) {
-  int64_t begin = 0, end = 0;
-#pragma unroll 1
-  for (int pass = 0; pass < kPasses; ++pass) {
-    begin = cycle();
-#pragma unroll 1
-    for (int i = 0; i < kRounds; ++i) step(pass * kRounds + i);
-    end = cycle();
-  }
-  write_span(spans, begin, end);
-}
 
 __device__ void wait(uint32_t barrier, uint32_t parity) {
   while (!ptx::mbarrier_try_wait_parity(barrier, parity)) {

@@ -2,7 +2,7 @@
 
     kept_test.py times BIN      the numbers of the timing benches, with constant times
     kept_test.py events BIN     what the chapters' programs do: events, by kind and instruction
-    kept_test.py forms BIN      what each instruction form does to values by chance, and how long it takes
+    kept_test.py forms BIN      what each instruction form does to values by chance, its time
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
     kept_test.py orders BIN     what other orders of the catalogue's kernels' synchronisation lead to
     kept_test.py model BIN      the times of benches, programs and forms with the timing model

@@ -23,20 +23,20 @@ inline constexpr uint32_t kNoIndex = 0xffffffffu;
 
 /// An instruction as the scheduler sees it.
 struct Node {
-  Cost cost;
-  Motion motion;
+  Cost cost;              ///< what it costs to issue
+  Motion motion;          ///< where it may go
   uint32_t latency = 0;   ///< until its result can be used; of loads: as ptxas would plan for
   uint32_t interval = 0;  ///< how long it keeps its pipe
   uint32_t busy = 0;      ///< how long other warps cannot have it
   uint32_t prepare = 0;   ///< of a copy: what its operands take on their way to the engine
   uint32_t hold = 0;      ///< of a copy: what the warp waits behind it
-  /// Of loads that ptxas makes one of: their first one's place in the text; how many there are, of
-  /// the first one, and 0 of the others.
+  /// Of loads that ptxas makes one of: their first one's place in the text.
   uint32_t merged_first = kNoIndex;
-  uint8_t merged = 1;
-  /// Its registers, in IssueNodes: what it reads, then what it writes. Under a guard it
-  /// also reads what it writes: some lanes keep the old value.
-  uint32_t reads = 0, writes = 0, end = 0;
+  uint8_t merged = 1;   ///< how many these are, of the first one; 0 of the others
+  uint32_t reads = 0;   ///< where in IssueNodes the registers that it reads begin; under a guard
+                        ///< also those that it writes: some lanes keep the old value
+  uint32_t writes = 0;  ///< where those that it writes begin
+  uint32_t end = 0;     ///< behind the last of them
 };
 
 /// The nodes of a function.
