@@ -179,11 +179,6 @@ def values(record):
     return found
 
 
-def needs_model(metric):
-    """Whether the simulator knows a row with the timing model only."""
-    return metric in _MODELLED
-
-
 def units(record):
     """[(unit, share of what it can do that was used, in %)] with the timing model, busiest first. Units
     of SMs: of those cycles in which an SM had a CTA."""
