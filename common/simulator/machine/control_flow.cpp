@@ -35,6 +35,10 @@ Flow Cluster::branch(Strand& strand, const Instruction& instruction, LaneMask ta
     frame->point = point;
     frame->expected = strand.mask;
     frame->parent = strand.frame;
+    // A branch that costs nothing where it is not taken is none: its body is predicated.
+    frame->cost = times() != nullptr && instruction.skip_cycles != 0
+                      ? Cycle{times()->reconvergence_cycles}
+                      : Cycle{0};
     set_frame(strand, frame);
   }
   const uint32_t fall_through = strand.pc + 1;
@@ -68,7 +72,7 @@ bool Cluster::rejoin(Strand& strand) {
       return false;
     }
     strand.mask = frame->expected;
-    strand.time = strand.slots_from = frame->latest;
+    strand.time = strand.slots_from = frame->latest + frame->cost;
     set_frame(strand, frame->parent);
     warp.free_frames.push_back(frame);
   }

@@ -85,6 +85,7 @@ struct Reconvergence {
   LaneMask expected = 0;            ///< lanes that have not exited
   LaneMask arrived = 0;             ///< lanes that have come
   Cycle latest = 0;                 ///< time of the last arrival
+  Cycle cost = 0;                   ///< with a timing model: from then until they go on together
   Reconvergence* parent = nullptr;  ///< what it is part of
 };
 

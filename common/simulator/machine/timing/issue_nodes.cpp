@@ -116,16 +116,17 @@ void IssueNodes::merge_loads(std::vector<Cost>& costs) {
 }
 
 /// The address of a variable in shared memory is computed from the CTA's place in its cluster, a
-/// special register. ptxas moves that out of a loop without loops in it; elsewhere it stays.
+/// special register. ptxas moves that out of a loop without loops in it whose rounds all need it;
+/// elsewhere it stays.
 void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
-  std::vector<uint8_t> in_outer_loop;
+  std::vector<uint8_t> keeps_constants;
   for (const ptx::BasicBlock& block : graph_.blocks) {
     bool is_known = false;
     for (uint32_t i = block.first; i < block.last; ++i) {
       const ptx::Instruction& instruction = function_.instructions[i];
       if (!gives_shared_address(instruction)) continue;
-      if (in_outer_loop.empty()) in_outer_loop = blocks_of_outer_loops(function_, graph_);
-      if (in_outer_loop[graph_.block_of[i]] == 0) break;
+      if (keeps_constants.empty()) keeps_constants = blocks_that_keep_constants(function_, graph_);
+      if (keeps_constants[graph_.block_of[i]] == 0) break;
       if (!is_known)
         costs[i] = {.pipe = Pipe::system,
                     .instructions = 2,

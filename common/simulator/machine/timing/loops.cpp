@@ -16,10 +16,27 @@ bool waits(const ptx::Function& function, const ptx::BasicBlock& block) {
   return false;
 }
 
+/// Whether a round of the loop can leave out the block.
+bool is_avoidable(const ptx::FlowGraph& graph, const Loop& loop, uint32_t block) {
+  if (block == loop.first || block == loop.last) return false;
+  std::vector<uint8_t> seen(graph.blocks.size(), 0);
+  std::vector<uint32_t> open = {loop.first};
+  while (!open.empty()) {
+    const uint32_t at = open.back();
+    open.pop_back();
+    if (at == loop.last) return true;
+    if (seen[at] != 0 || at == block) continue;
+    seen[at] = 1;
+    for (const uint32_t to : graph.blocks[at].successors)
+      if (loop.first < to && to <= loop.last) open.push_back(to);
+  }
+  return false;
+}
+
 }  // namespace
 
-std::vector<uint8_t> blocks_of_outer_loops(const ptx::Function& function,
-                                           const ptx::FlowGraph& graph) {
+std::vector<uint8_t> blocks_that_keep_constants(const ptx::Function& function,
+                                                const ptx::FlowGraph& graph) {
   std::vector<Loop> loops;
   for (uint32_t b = 0; b < graph.blocks.size(); ++b)
     for (const uint32_t to : graph.blocks[b].successors) {
@@ -39,13 +56,10 @@ std::vector<uint8_t> blocks_of_outer_loops(const ptx::Function& function,
           (around == nullptr || loop.last - loop.first < around->last - around->first))
         around = &loop;
     if (around == nullptr) continue;
-    result[b] = std::any_of(loops.begin(), loops.end(),
-                            [&](const Loop& loop) {
-                              return &loop != around && around->first <= loop.first &&
-                                     loop.last <= around->last;
-                            })
-                    ? 1
-                    : 0;
+    const bool has_loop = std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) {
+      return &loop != around && around->first <= loop.first && loop.last <= around->last;
+    });
+    result[b] = has_loop || is_avoidable(graph, *around, b) ? 1 : 0;
   }
   return result;
 }

@@ -10,9 +10,10 @@
 
 namespace bw::sim {
 
-/// By block: 1 where the innermost loop around it has a loop inside. A block that waits by going
-/// back to itself is no loop.
-[[nodiscard]] std::vector<uint8_t> blocks_of_outer_loops(const ptx::Function& function,
-                                                         const ptx::FlowGraph& graph);
+/// By block: 1 where ptxas leaves what does not change inside the innermost loop around it: that
+/// loop has a loop inside, or not every round comes to the block. A block that waits by going back
+/// to itself is no loop.
+[[nodiscard]] std::vector<uint8_t> blocks_that_keep_constants(const ptx::Function& function,
+                                                              const ptx::FlowGraph& graph);
 
 }  // namespace bw::sim

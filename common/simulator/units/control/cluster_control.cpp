@@ -131,7 +131,11 @@ Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask
          .rule = "setmaxnreg.inc blocks until the CTA's register pool has enough",
          .fix = "ask for fewer registers, or launch fewer threads"});
   }
-  return registers.increase(strand, instruction.immediate);
+  const Flow flow = registers.increase(strand, instruction.immediate);
+  if (const TimingTable* const times = strand.cluster->times();
+      times != nullptr && flow == Flow::next)
+    strand.time += times->register_grant_cycles;
+  return flow;
 }
 
 Flow decrease_registers(Strand& strand, const Instruction& instruction, LaneMask active) {

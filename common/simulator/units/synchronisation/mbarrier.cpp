@@ -458,7 +458,9 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now, const Strand& s
   for (const Mbarrier::Waiter& waiter : barrier.waiters) {
     if (!waiter.strand->suspended || waiter.strand->wait_token != waiter.wait_token) continue;
     barrier.observed_phase = barrier.phase;
-    cta_.cluster->wake(*waiter.strand, seen);
+    // Lanes whose warp's other lanes wait for them behind a branch come later.
+    const bool is_part = times != nullptr && waiter.strand->mask != waiter.strand->warp->live;
+    cta_.cluster->wake(*waiter.strand, is_part ? seen + times->mbarrier_part_wake_cycles : seen);
   }
   barrier.waiters.clear();
 }
