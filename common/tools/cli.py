@@ -209,7 +209,8 @@ def _parser():
     parser = _Parser(
         prog="./workbook", usage="./workbook COMMAND ...", description=_DESCRIPTION,
         epilog=_EXAMPLES[None], formatter_class=argparse.RawDescriptionHelpFormatter)
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", help=argparse.SUPPRESS)
+    subparsers = parser.add_subparsers(prog="./workbook", dest="command", metavar="COMMAND",
+                                       help=argparse.SUPPRESS)
     summaries = dict(READER_COMMANDS)
 
     def add(name, summary, action):

@@ -283,7 +283,12 @@ def check(root, program):
 # --- words ---------------------------------------------------------------------------------------
 
 def nearest(text, known):
-    """The codes whose spelling is the closest, at least one."""
+    """The codes whose title has a word that begins so, else whose spelling is the closest; at least
+    one. `known` has a row for each code."""
+    word = text.strip().lower()
+    titled = [code for code, row in known.items() if word and f" {word}" in f" {row.title.lower()}"]
+    if titled:
+        return titled
     wanted = text.upper().replace("_", "-")
     wanted = wanted if wanted.startswith("BW") else "BW-" + wanted.lstrip("-")
     close = difflib.get_close_matches(wanted, known, 3, 0.6)
@@ -291,9 +296,9 @@ def nearest(text, known):
 
 
 def find(text, known):
-    """The code that a text names: BW-B06, bw-b06, B06; None for none."""
-    wanted = text.strip().upper()
-    wanted = wanted if wanted.startswith("BW-") else "BW-" + wanted
+    """The code that a text names: BW-B06, bw-b06, B06, b6; None for none."""
+    parts = re.fullmatch(r"(?:BW-?)?([A-Z])([0-9]+)", text.strip().upper())
+    wanted = f"BW-{parts[1]}{int(parts[2]):02}" if parts else None
     return wanted if wanted in known else None
 
 

@@ -1,6 +1,7 @@
 """./workbook explain, and the pages of the codes from which it reads."""
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,7 +30,7 @@ class Command(unittest.TestCase):
                       "What the simulator says", "contract violation BW-B06: 32 arrivals", "The fix",
                       "-  full.arrive();", "+  if (threadIdx.x == 0) full.arrive();"):
             self.assertIn(words, first.stdout)
-        for other in ("b06", "bw-b06", "B06"):
+        for other in ("b06", "bw-b06", "B06", "b6", "bwb06"):
             self.assertEqual(explain(other).stdout, first.stdout)
 
     def test_an_unknown_code_has_neighbours(self):
@@ -38,6 +39,11 @@ class Command(unittest.TestCase):
         self.assertIn("There is no code BW-B99. The nearest:", done.stderr)
         self.assertRegex(done.stderr, r"(?m)^  BW-B\d\d  ")
         self.assertEqual(explain("").returncode, 2)
+
+    def test_a_word_names_the_codes_that_have_it(self):
+        done = explain("leak")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(re.findall(r"(?m)^  (BW-\w+)  ", done.stderr), ["BW-X09"])
 
     def test_the_list(self):
         done = explain()
