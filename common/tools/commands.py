@@ -104,14 +104,30 @@ def do_setup(root, console, arguments):
     return 0
 
 
+def _report_file(name):
+    """The path of a report, which can be written there."""
+    path = os.path.abspath(name)
+    folder = os.path.dirname(path)
+    if not os.path.isdir(folder):
+        problem = f"there is no folder {folder}"
+    elif os.path.isdir(path):
+        problem = "it is a folder"
+    elif not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        problem = "you may not write there"
+    else:
+        return path
+    raise WorkbookError(f"--report can't write {path}: {problem}. Name a file in a folder that exists "
+                        "and may be written to.", exit_code=2)
+
+
 def do_run(root, console, arguments):
     from .reader import environment, progress  # neither takes more than the standard library
-    if arguments.report:
+    if arguments.report is not None:
         if arguments.machine == "gpu":
             raise WorkbookError("--report writes what the simulator says. Leave --gpu out.",
                                 exit_code=2)
         arguments.machine = "sim"
-        os.environ["BW_SIM_REPORT"] = os.path.abspath(arguments.report)
+        os.environ["BW_SIM_REPORT"] = _report_file(arguments.report)
     own = progress.load(root).use == progress.MINE
     is_exercise = re.fullmatch(r"\d+\.\d+", arguments.chapter)
     if own or is_exercise:

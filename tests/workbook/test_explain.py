@@ -59,12 +59,15 @@ class Command(unittest.TestCase):
         self.assertEqual([item["code"] for item in every["codes"]],
                          [row.id for row in codes.rows(ROOT)])
 
-    def test_reports_are_the_simulators(self):
-        done = subprocess.run([sys.executable, str(ROOT / "workbook"), "run", "5", "--gpu", "--report",
-                               "x.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              universal_newlines=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("--report writes what the simulator says", done.stderr)
+    def test_reports_that_cant_be(self):
+        for arguments, words in ((["--gpu", "--report", "x.json"], "what the simulator says"),
+                                 (["--report", "/nonexistent/x.json"], "is no folder /nonexistent"),
+                                 (["--report", str(ROOT)], "it is a folder")):
+            done = subprocess.run([sys.executable, str(ROOT / "workbook"), "run", "5", *arguments],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  universal_newlines=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(words, done.stderr)
 
 
 class Pages(unittest.TestCase):

@@ -152,11 +152,13 @@ FaultCode code_of(Missing missing) {
 }
 
 std::string with_lines(std::string text, const Finding& finding) {
-  const std::pair<const char*, const std::string*> kLines[] = {{"{first}", &finding.earlier.line},
-                                                               {"{second}", &finding.later.line}};
+  const bool is_one_line = finding.earlier.line == finding.later.line;
+  const std::pair<const char*, std::string> kLines[] = {
+      {"{first}", finding.earlier.line + (is_one_line ? " (first)" : "")},
+      {"{second}", finding.later.line + (is_one_line ? " (second)" : "")}};
   for (const auto& [name, line] : kLines)
     for (size_t at = text.find(name); at != std::string::npos; at = text.find(name))
-      text.replace(at, std::string_view(name).size(), *line);
+      text.replace(at, std::string_view(name).size(), line);
   return text;
 }
 
