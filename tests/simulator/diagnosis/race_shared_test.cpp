@@ -82,6 +82,41 @@ TEST(RaceShared, MatricesAreReadRowByRow) {
   for (const int unread : {16, 16 * 32}) expect_no_race(kernel(unread), 64);
 }
 
+/// wmma.store and wmma.load access lines of 16 elements that lie `stride` elements apart.
+TEST(RaceShared, WmmaAccessesLineByLine) {
+  const auto store = [](int first_byte) {
+    return R"(
+  setp.eq.u32 %p0, %warp, 0;
+  @%p0 wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [data], {%t, %t, %t, %t, %t, %t, %t, %t}, 32;
+  add.u32 %r2, %d, )" +
+           std::to_string(first_byte) +
+           R"(;
+  @!%p0 st.shared.u32 [%r2], %t;
+)";
+  };
+  for (const int written : {0, 60, 128, 15 * 128 + 60})
+    expect_race({"wmma.store", "st.shared.u32"}, store(written), 64);
+  for (const int between : {64, 124, 15 * 128 + 64}) expect_no_race(store(between), 64);
+
+  const auto load = [](const char* space, const char* place, int first_byte, const char* between) {
+    const std::string text(space);
+    return R"(
+  setp.eq.u32 %p0, %warp, 0;
+  @!%p0 st.)" +
+           text + ".u32 [" + place + "+" + std::to_string(first_byte) + "], %t;\n" + between +
+           "\n  @%p0 wmma.load.a.sync.aligned.col.m16n16k16." + text +
+           ".f16 {%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}, [" + place + "], 24;\n";
+  };
+  const std::pair<const char*, const char*> kPlaces[] = {{"shared", "data"}, {"global", "%out"}};
+  for (const auto& [space, place] : kPlaces) {
+    for (const int read : {0, 28, 15 * 48 + 28})
+      expect_race({"wmma.load", "st."}, load(space, place, read, ""), 64);
+    expect_no_race(load(space, place, 0, "bar.sync 0;"), 64);
+    for (const int unread : {32, 44, 15 * 48 + 32})
+      expect_no_race(load(space, place, unread, ""), 64);
+  }
+}
+
 /// Half of a warp has handed something on, so its lanes do not know the same.
 TEST(RaceShared, LanesThatKnowDifferentThingsMayWriteOnePlace) {
   for (const char* const place : {"st.shared.u32 [%d], %t;", "st.global.u32 [%out], %t;"})

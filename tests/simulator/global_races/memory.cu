@@ -3,12 +3,14 @@
 /// memory that was freed, never freed or never written, and barriers that not all threads reach.
 #include <cstdint>
 
+#include <mma.h>
+
 #include "tests/simulator/global_races/cases.hpp"
 
 namespace bw::global_races {
 namespace {
 
-constexpr int kThreads = 64, kNumbers = 64;
+constexpr int kThreads = 64, kNumbers = 64, kRows = 16;
 
 // One thread sums what all have left in shared memory.
 template <bool synchronised>
@@ -71,6 +73,14 @@ __global__ void copy(int* data, int* result) {
   result[threadIdx.x] = data[threadIdx.x];  // expect: unwritten_faulty half_written_faulty BW-M14
 }
 
+// A matrix that a warp loads and stores as a fragment.
+__global__ void copy_matrix(half* data, half* result) {
+  using namespace nvcuda;
+  wmma::fragment<wmma::accumulator, kRows, kRows, kRows, half> matrix;
+  wmma::load_matrix_sync(matrix, data, kRows, wmma::mem_row_major);  // expect: matrix_faulty BW-M14
+  wmma::store_matrix_sync(result, matrix, kRows, wmma::mem_row_major);
+}
+
 // A barrier in a branch that half of a warp takes.
 template <bool all>
 __global__ void barrier_in_branch(int*, int* result) {
@@ -116,6 +126,16 @@ void partly_written() {
   finish("a copy");
 }
 
+/// Only the first `written` rows of what is copied, and what was copied is copied again.
+template <int written>
+void partly_written_matrix() {
+  DeviceBuffer<half> data(kRows * kRows), middle(kRows * kRows), result(kRows * kRows);
+  check_cuda(cudaMemset(data.data(), 0, written * kRows * sizeof(half)), "fill");
+  copy_matrix<<<1, 32>>>(data.data(), middle.data());
+  copy_matrix<<<1, 32>>>(middle.data(), result.data());
+  finish("two copies");
+}
+
 template <bool freed>
 void keeps_memory() {
   int* data = nullptr;
@@ -145,6 +165,8 @@ std::vector<Case> memory_cases() {
       {"written", partly_written<kNumbers>, kUnwritten},
       {"half_written_faulty", partly_written<kNumbers / 2>, kUnwritten},
       {"unwritten_faulty", partly_written<0>, kUnwritten},
+      {"matrix", partly_written_matrix<kRows>, kUnwritten},
+      {"matrix_faulty", partly_written_matrix<kRows - 1>, kUnwritten},
       {"freed", keeps_memory<true>, kLeaks},
       {"never_freed_faulty", keeps_memory<false>, kLeaks},
       {"barrier_in_branch", on_zeros<barrier_in_branch<true>>},

@@ -21,6 +21,7 @@
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
+#include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/tensor_core/accumulation.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
@@ -141,6 +142,28 @@ struct Transfer {
   uint32_t address_operand = 0, stride_operand = 0;
 };
 
+/// Tells observers of the lines, in pieces that go to the lanes in turn: which thread accesses
+/// which element is not specified.
+void tell_lines(const Strand& strand, const Instruction& i, AddressSpace space, Access access,
+                const std::vector<uint64_t>& lines, size_t line_bytes) {
+  constexpr size_t kPieceBytes = 16;  // a line has 8, or a multiple of 16
+  const size_t piece = std::min(kPieceBytes, line_bytes);
+  LaneAddresses addresses{};
+  size_t lanes = 0;
+  const auto tell = [&] {
+    if (lanes == 0) return;
+    tell_access(strand, i, kAllLanes >> (kWarpLanes - lanes), space, access, false, piece,
+                addresses);
+    lanes = 0;
+  };
+  for (const uint64_t line : lines)
+    for (size_t offset = 0; offset < line_bytes; offset += piece) {
+      addresses[lanes++] = line + offset;
+      if (lanes == kWarpLanes) tell();
+    }
+  tell();
+}
+
 /// Calls visit(element of the fragment, host memory, bit in its first byte) for every element.
 template <class Visit>
 void for_each_element(Strand& strand, const Instruction& i, LaneMask active,
@@ -157,10 +180,13 @@ void for_each_element(Strand& strand, const Instruction& i, LaneMask active,
   const uint32_t bits = bits_of(fragment.type);
   const size_t bytes = ceil_div(inner * bits, kBitsPerByte);
   const size_t alignment = std::max(1u, bits / kBitsPerByte);
+  const bool is_observed = strand.cluster->observed(EventKind::access);
+  std::vector<uint64_t> lines;
   for (uint32_t line = 0; line < outer; ++line) {
+    const uint64_t address = base + line * stride * bits / kBitsPerByte;
+    if (is_observed) lines.push_back(address);
     std::byte* const memory =
-        resolve({strand, i, active}, transfer.space, base + line * stride * bits / kBitsPerByte,
-                bytes, alignment, access);
+        resolve({strand, i, active}, transfer.space, address, bytes, alignment, access);
     if (access == Access::read) warn_of_unwritten_row({strand, i, active}, memory, bytes);
     for (uint32_t place = 0; place < inner; ++place) {
       const uint32_t element =
@@ -168,6 +194,7 @@ void for_each_element(Strand& strand, const Instruction& i, LaneMask active,
       visit(element, memory + place * bits / kBitsPerByte, place * bits % kBitsPerByte);
     }
   }
+  if (is_observed) tell_lines(strand, i, transfer.space, access, lines, bytes);
 }
 
 void require_uniform_address(const Strand& strand, const Instruction& i, LaneMask active,
