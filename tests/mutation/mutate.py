@@ -301,7 +301,9 @@ def main():
             if arguments.seconds and time.time() - begin > arguments.seconds:
                 return mutant, "left out", ""
             return judge.judge(mutant)
-        for mutant, result, by in pool.map(in_time, mutants):
+        judged = [pool.submit(in_time, mutant) for mutant in mutants]
+        for future in concurrent.futures.as_completed(judged):
+            mutant, result, by = future.result()
             counts[result] += 1
             if result == "survived":
                 print(f"survived: {mutant.describe()}", flush=True)
