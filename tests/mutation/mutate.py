@@ -219,8 +219,6 @@ class Judge:
             changed = folder / "mutant.o"
             if not self.build.compile(mutant.path, source, changed):
                 return mutant, "invalid", ""
-            if hashlib.sha256(changed.read_bytes()).hexdigest() == self.hash_of(mutant.path, folder):
-                return mutant, "equivalent", ""
             programs = folder / "bin"
             programs.mkdir()
             for test in self.suite.of_layer(mutant.layer):
@@ -230,6 +228,9 @@ class Judge:
                 ended = test.run(self.suite.built, programs, self.suite.limit(test))
                 if ended.how:
                     return mutant, "killed", f"{test.name} {ended.how}: {what_failed(ended.output)}"
+            # Asked last: most are killed, and the question costs a compilation.
+            if hashlib.sha256(changed.read_bytes()).hexdigest() == self.hash_of(mutant.path, folder):
+                return mutant, "equivalent", ""
         if mutant.key in self.reasons:
             return mutant, "explained", self.reasons[mutant.key]
         return mutant, "survived", ""

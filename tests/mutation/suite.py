@@ -65,6 +65,7 @@ IN_FOLDER = {
 }
 _SLOW = " (slow ones)"  # the unit tests of a program that come last
 SLOW_UNIT_TEST_MS = 100
+LINK_SECONDS = 0.3
 LEAST_SECONDS = 8.0  # a test may take, and
 TIME_FACTOR = 4.0    # so many times what it takes without a change
 MOST_SECONDS = 600.0  # without a change
@@ -180,11 +181,15 @@ class Suite:
         return {program for test in self.tests.values() for program in test.programs}
 
     def of_layer(self, layer):
-        """The tests that run on a mutant of that layer, those of its own first."""
+        """The tests that run on a mutant of that layer: its own unit tests, which kill most, then those
+        that take least."""
         units = [f"simulator_{one}_test" for one in UNIT_TESTS[layer]]
-        names = (["simulator.kept_forms"] if layer in FORMS else []) + units + list(CTEST[layer])
-        names += [name + _SLOW for name in units]
-        return [self.tests[name] for name in names if name in self.tests]
+        names = units + [name + _SLOW for name in units] + list(CTEST[layer])
+        if layer in FORMS:
+            names.append("simulator.kept_forms")
+        others = [self.tests[name] for name in names[1:] if name in self.tests]
+        own = [self.tests[units[0]]] if units[0] in self.tests else []
+        return own + sorted(others, key=lambda test: test.seconds + LINK_SECONDS * len(test.programs))
 
     def measure(self, workers, say):
         """Runs all tests without a change, as many at once as mutants later. What fails so is left
