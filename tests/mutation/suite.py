@@ -31,25 +31,29 @@ NUMBERS = ("hardware_conformance", "hardware_conformance_hopper", "hardware_expe
 # Faults and their reports; right programs that stay silent.
 REPORTS = ("simulator.codes", "simulator.kept_reports", "simulator.faults.kernels",
            "simulator.global_races", "fuzz.pipeline", "fuzz.machine")
-# What every instruction form does: quick, so it comes before the unit tests.
+# What every instruction form does, and what the unit tests' kernels do beside what these ask.
 FORMS = {"ptx", "machine", "units"}
+KERNELS = "simulator.kept_units"
 # When things happen, and which.
 EVENTS = ("simulator.kept_times", "simulator.kept_model", "simulator.kept_events",
           "hardware_timing.PublishedLawsOfB200")
 CTEST = {
-    "base": REPORTS + ("simulator.reports",),
+    "base": REPORTS + ("simulator.reports", KERNELS),
     "ptx": ("fuzz.lexer", "fuzz.parser", "hardware_conformance", "simulator.programs.debug_build")
-    + EVENTS + REPORTS,
-    "machine": EVENTS + NUMBERS + REPORTS,
-    "units": EVENTS + NUMBERS + REPORTS,
-    "diagnosis": REPORTS + ("simulator.kept_orders", "simulator.reports", "chapter_exploration"),
-    "trace": ("simulator.kept_events", "timeline.model", "simulator.reports"),
+    + EVENTS + REPORTS + (KERNELS,),
+    "machine": EVENTS + NUMBERS + REPORTS + (KERNELS,),
+    "units": EVENTS + NUMBERS + REPORTS + (KERNELS,),
+    "diagnosis": REPORTS + (KERNELS, "simulator.kept_orders", "simulator.reports", "chapter_exploration"),
+    "trace": (KERNELS, "simulator.kept_events", "timeline.model", "simulator.reports"),
 }
 # Programs of tests whose command names the folder that holds them.
 CHAPTERS = ("01_mbarrier_pipeline", "02_tmem_lifecycle", "03_warp_contexts", "04_per_k_contexts",
             "05_blockwise_fp8_gemm", "06_hopper_fp8_gemm")
 LABS = ("lab_05_multicast", "lab_05_launch_control", "lab_05_dependent_launch", "lab_05_tma_store",
         "program_attention", "program_histogram", "program_cooperative_reduction", "program_stream_k")
+# Unit tests that run kernels.
+KERNEL_TESTS = tuple(f"simulator_{layer}_test"
+                     for layer in ("ptx", "machine", "units", "diagnosis", "trace"))
 FAULTS = ("simulator_faults", "simulator_faults_hopper")
 IN_FOLDER = {
     "simulator.faults.kernels": FAULTS,
@@ -59,7 +63,8 @@ IN_FOLDER = {
     "simulator.kept_times": ("timing_bench", "blackwell_timing_bench"),
     "simulator.kept_events": CHAPTERS + LABS,
     "simulator.kept_model": CHAPTERS + LABS + ("timing_bench", "blackwell_timing_bench",
-                                               "instruction_outcomes"),
+                                               "instruction_outcomes") + KERNEL_TESTS,
+    KERNELS: KERNEL_TESTS,
     "chapter_exploration": ("01_mbarrier_pipeline", "04_per_k_contexts", "05_blockwise_fp8_gemm"),
     "timeline.model": CHAPTERS + ("bound_by",),
 }

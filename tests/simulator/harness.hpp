@@ -16,6 +16,7 @@
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/units/units.hpp"
+#include "tests/simulator/outcomes.hpp"
 
 namespace bw::sim::test {
 
@@ -38,7 +39,10 @@ class Buffer {
     address_ = memory.allocate(count_ * sizeof(T), "test buffer");
     std::memcpy(data(), values.data(), count_ * sizeof(T));
   }
-  ~Buffer() { memory_.free(address_); }
+  ~Buffer() {
+    note_memory(data(), count_ * sizeof(T));
+    memory_.free(address_);
+  }
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
@@ -55,8 +59,10 @@ class Buffer {
 
 class Runner {
  public:
-  explicit Runner(Settings settings = test_settings()) : device_(settings, all_units()) {
+  explicit Runner(Settings settings = test_settings())
+      : device_(with_chosen(settings), all_units()) {
     watch(device_);
+    note_launches(device_);
   }
 
   [[nodiscard]] Device& device() { return device_; }
@@ -69,10 +75,13 @@ class Runner {
   /// Loads `text` and runs entry `k` with the given parameter values (a Buffer passes its address).
   template <class... Arguments>
   LaunchResult run(const std::string& text, const LaunchConfiguration& configuration,
-                   const Arguments&... arguments) {
+                   const Arguments&... arguments) try {
     const LoadedModule& module = device_.load(text, "test.ptx");
     const Kernel& kernel = device_.kernel(module, "k");
     return launch(kernel, configuration, value_of(arguments)...);
+  } catch (const SimulationError& error) {
+    note_report(error.report());
+    throw;
   }
 
  private:
@@ -117,6 +126,7 @@ Report expect_fault(FaultKind kind, const std::vector<std::string>& parts, Actio
   try {
     action();
   } catch (const SimulationError& error) {
+    note_report(error.report());
     EXPECT_EQ(error.report().kind(), kind) << error.what();
     for (const std::string& part : parts)
       EXPECT_NE(std::string_view(error.what()).find(part), std::string_view::npos)

@@ -334,5 +334,36 @@ TEST(Livelock, PollingWithoutProgress) {
   EXPECT_NE(report.where.find("test.ptx:"), std::string::npos) << report.where;
 }
 
+TEST(Deadlock, ArrivalsOfSeveralWarpsAddUp) {
+  expect_deadlock(
+      with_barrier(9, R"(
+  and.b32 %r5, %r0, 31;
+  setp.eq.u32 %p4, %r5, 0;
+  @%p4 mbarrier.arrive.shared::cta.b64 _, [bar], 2;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;
+  @!%p1 bra WAIT;
+)"),
+      96, {"pending 3 of 9 arrivals", "6 arrivals by warps 0-2", "3 arrivals of 9 missing"});
+}
+
+/// Each warp has two groups of lanes that wait for each other at different instructions: each is
+/// told which lanes it misses.
+TEST(Deadlock, EachWarpsMissingLanesAreNamed) {
+  expect_deadlock(
+      R"(
+  and.b32 %r5, %r0, 31;
+  setp.ge.u32 %p3, %r0, 32;
+  selp.u32 %r6, 8, 16, %p3;
+  setp.lt.u32 %p4, %r5, %r6;
+  @%p4 bra FIRST;
+  bar.warp.sync -1;
+FIRST:
+  bar.warp.sync -1;
+)",
+      64,
+      {"[1] warp 0", "lanes 0x0000ffff of its warp", "[2] warp 1", "lanes 0x000000ff of its warp"});
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -1,5 +1,6 @@
 /// \file
 /// Races of threads in shared memory: barriers, warps, scopes, clusters.
+#include "common/simulator/diagnosis/races/watch.hpp"
 #include "tests/simulator/diagnosis/races.hpp"
 
 namespace bw::sim::test {
@@ -449,6 +450,48 @@ END:
 
 TEST(RaceDetector, IsSilentWhereOnlyContractsAreChecked) {
   EXPECT_NO_THROW(run_races(hand_over(""), 64, 1, test_settings()));
+}
+
+/// Thread 0 initialises `bar`; a thread of warp 1 stores a byte there or in the next barrier.
+TEST(RaceShared, AnInitWritesEveryByteOfItsBarrierAndNoOther) {
+  const auto kernel = [](const std::string& place) {
+    return "setp.eq.u32 %p0, %t, 0;\nsetp.eq.u32 %p1, %t, 32;\nmov.u32 %r1, bar2;\n"
+           "@%p0 mbarrier.init.shared.b64 [bar], 1;\n@%p1 st.shared.u8 [" +
+           place + "], %t;\n";
+  };
+  for (const char* const place : {"bar", "bar+7"})
+    expect_race({"mbarrier.init", "st.shared.u8"}, kernel(place), 64);
+  expect_no_race(kernel("bar2"), 64);
+}
+
+/// Strong accesses of one location have one order: who has read it may write it, each lane its own.
+TEST(RaceShared, AStrongReadComesBeforeTheReadersOwnWrite) {
+  for (const char* const place : {"0", "4", "8", "12"})
+    expect_no_race(
+        "mul.wide.u32 %rd0, %lane, 16;\nadd.u64 %rd0, %rd0, %out;\nadd.u64 %rd0, %rd0, " +
+            std::string(place) +
+            ";\nsetp.eq.u32 %p0, %warp, 0;\n"
+            "@%p0 st.relaxed.gpu.global.u32 [%rd0], %t;\n"
+            "@!%p0 ld.relaxed.gpu.global.u32 %r1, [%rd0];\n"
+            "@!%p0 st.relaxed.gpu.global.u32 [%rd0], %t;\n",
+        64);
+}
+
+/// The detector tells how much shared memory the largest launch so far has used.
+TEST(RaceShared, TheLargestUseOfSharedMemoryIsKept) {
+  Runner runner(race_settings());
+  const auto out = runner.buffer(std::vector<uint32_t>(4096, 0));
+  const auto used = [&](uint32_t thread_count) {
+    runner.run(
+        race_kernel("mad.lo.u32 %r0, %t, 16, %d;\nst.shared.v4.u32 [%r0], {%t, %t, %t, %t};\n"),
+        threads(thread_count), out, out);
+    return races::watch_of(runner.device())->shared_memory().bytes;
+  };
+  const uint64_t of_32 = used(32);
+  EXPECT_GT(of_32, 0u);
+  const uint64_t of_256 = used(256);
+  EXPECT_GT(of_256, of_32);
+  EXPECT_EQ(used(32), of_256);
 }
 
 }  // namespace

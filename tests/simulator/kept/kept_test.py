@@ -5,6 +5,8 @@
     kept_test.py forms BIN      what each instruction form does to values by chance, its time
     kept_test.py reports BIN    whom the catalogue of faults accuses: codes, threads, figures
     kept_test.py orders BIN     what other orders of the catalogue's kernels' synchronisation lead to
+    kept_test.py units BIN      what the unit tests' kernels do beyond what these tests ask: a count and
+                                a hash of their events, reports and memory, and of the races found
     kept_test.py model BIN      the times of benches, programs and forms with the timing model
     kept_test.py --write BIN [SUBJECT]...   writes them anew
 
@@ -50,6 +52,13 @@ PROGRAMS = {
     "lab_05_tma_store": (), "program_attention": (), "program_histogram": (),
     "program_cooperative_reduction": (), "program_stream_k": (),
 }
+# Thousands of kernels of one arithmetic instruction, whose every result these tests know.
+ARITHMETIC = "--gtest_filter=-*Conversion.*:Float*.*:Half.*:Comparison.*"
+# Tests that leave addresses in memory, which the machine chooses.
+_ADDRESSES = re.compile(r"^((?:TensorMap\w+|DeviceCalls)\..*) memory \d+ \w+")
+# Those that run kernels, the longest first.
+UNIT_TESTS = tuple(f"simulator_{layer}_test"
+                   for layer in ("units", "diagnosis", "machine", "trace", "ptx"))
 MOST_STATES = "3000"
 # One run of these is enough: they have many events.
 LONG = ("lab_05_launch_control", "lab_05_dependent_launch")
@@ -174,6 +183,25 @@ def forms(programs):
     return [re.sub(r" and \d+ cycles", " cycles", line) for line in all_of_forms(programs)]
 
 
+# ---- unit tests ----------------------------------------------------------------------------------
+
+def outcomes_of(program, label, settings):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "outcomes"
+        # With another level of checks tests may fail; what their kernels do is written all the same.
+        run(program, ("--gtest_brief=1", ARITHMETIC), BW_TEST_OUTCOMES=str(path), **settings)
+        if not path.is_file():
+            raise Failure(f"{program.name} has not come to its end{label}")
+        return [f"{program.name}{label} " + _ADDRESSES.sub(r"\1", line)
+                for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def units(programs):
+    passes = ((", races:", {"BW_TEST_CHECKS": "races"}), ("", {}))
+    return in_turn(outcomes_of, [(programs / name, label, settings) for label, settings in passes
+                                 for name in UNIT_TESTS])
+
+
 # ---- the timing model ----------------------------------------------------------------------------
 
 def totals_of(program):
@@ -184,7 +212,9 @@ def model(programs):
     events_lines = in_turn(totals_of, [(programs / name,) for name in PROGRAMS if name not in LONG])
     forms_lines = [re.sub(r": .* and (\d+) cycles, \w+$", r": \1 cycles", line)
                    for line in all_of_forms(programs)]
-    return times(programs, "model") + events_lines + forms_lines
+    kernel_lines = in_turn(outcomes_of, [(programs / name, "", {"BW_TEST_TIMING": "model"})
+                                         for name in UNIT_TESTS])
+    return times(programs, "model") + events_lines + forms_lines + kernel_lines
 
 
 # ---- reports -------------------------------------------------------------------------------------
@@ -265,7 +295,7 @@ def orders(programs):
 # --------------------------------------------------------------------------------------------------
 
 SUBJECTS = {"times": times, "events": events, "forms": forms, "reports": reports, "orders": orders,
-            "model": model}
+            "units": units, "model": model}
 
 
 def main(arguments):

@@ -370,5 +370,68 @@ TEST(Launch, AddressSpaceThatCannotBeReservedIsSaid) {
                [&] { Runner runner(settings); });
 }
 
+/// A kernel that has `live` values of 32 bits at once.
+std::string with_live_values(uint32_t live, const std::string& directives) {
+  const auto name = [](uint32_t i) { return "%r" + std::to_string(i); };
+  std::string body =
+      ".reg .b32 %r<300>, %sum; .reg .b64 %p; ld.param.u64 %p, [p]; mov.b32 %sum, 0;\n";
+  for (uint32_t i = 0; i < live; ++i)
+    body += "ld.global.b32 " + name(i) + ", [%p+" + std::to_string(4 * i) + "];\n";
+  for (uint32_t i = 0; i < live; ++i) body += "add.u32 %sum, %sum, " + name(i) + ";\n";
+  return entry(".param .u64 p", body + "st.global.b32 [%p], %sum; ret;", "", directives);
+}
+
+/// CTAs on an SM by the rules of the CUDA programming guide: 64 K registers in units of 8 a thread,
+/// 2048 threads, 32 CTAs; launch bounds limit the registers.
+TEST(Launch, Occupancy) {
+  struct Case {
+    uint32_t live;
+    const char* directives;
+    uint32_t threads, ctas;
+    const char* limited_by;
+  };
+  const Case cases[] = {
+      {100, "", 32, 19, "registers"},   // 65536 / (104 * 32)
+      {100, "", 1024, 0, "registers"},  // 104 registers and more do not go into 64
+      {10, "", 512, 4, "threads"},      // with 32 registers or less
+      {10, "", 32, 32, "CTA slots"},
+      {100, ".maxntid 1024, 1, 1", 1024, 1, "registers"},
+      {100, ".maxntid 64, 16, 1", 1024, 1, "registers"},
+      {100, ".maxntid 64, 4, 4", 1024, 1, "registers"},
+      {100, ".maxntid 512, 1, 1", 512, 1, "registers"},
+      {100, ".maxntid 512, 1, 1\n.minnctapersm 2", 512, 2, "registers"},
+      {100, ".maxntid 256, 1, 1\n.minnctapersm 3", 256, 3, "registers"},
+      {100, ".maxntid 1024, 1, 1\n.minnctapersm 2", 1024, 2, "registers"},
+  };
+  for (const Case& one : cases) {
+    Runner runner;
+    const LoadedModule& module =
+        runner.device().load(with_live_values(one.live, one.directives), "test.ptx");
+    const Kernel& kernel = runner.device().kernel(module, "k");
+    const Occupancy occupancy = runner.device().occupancy(kernel, one.threads, 0);
+    EXPECT_EQ(occupancy.ctas_per_sm, one.ctas)
+        << one.directives << ", " << kernel.registers_per_thread() << " registers";
+    EXPECT_EQ(occupancy.limited_by, one.limited_by) << one.directives;
+  }
+}
+
+TEST(Launch, PlacesInSharedMemoryAreNamed) {
+  Runner runner;
+  const LoadedModule& module = runner.device().load(
+      entry("", ".reg .b32 %r<2>; mov.u32 %r0, first; mov.u32 %r1, second; ret;",
+            ".shared .align 16 .b8 first[8];\n.shared .align 16 .b8 second[8];\n"),
+      "test.ptx");
+  const Kernel& kernel = runner.device().kernel(module, "k");
+  uint32_t offset = 0;
+  while (offset < 4096 && kernel.describe_shared(offset) != "first") ++offset;
+  ASSERT_LT(offset, 4096u);
+  EXPECT_EQ(kernel.describe_shared(offset + 7), "first+7");
+  for (const uint32_t between : {8u, 15u})
+    EXPECT_EQ(kernel.describe_shared(offset + between),
+              "shared memory +" + std::to_string(offset + between));
+  EXPECT_EQ(kernel.describe_shared(offset + 16), "second");
+  EXPECT_EQ(kernel.describe_shared(offset + 23), "second+7");
+}
+
 }  // namespace
 }  // namespace bw::sim::test

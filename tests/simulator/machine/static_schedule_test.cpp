@@ -397,5 +397,26 @@ TEST(StaticSchedule, AVectorMayNameARegisterTwice) {
   EXPECT_EQ(s.lines(), (Numbers{0, 1, 2}));
 }
 
+/// A load may overtake a store only where no byte of it is stored: all of a vector's count.
+TEST(StaticSchedule, StoresOfVectorsReachToTheirLastByte) {
+  const auto overtakes = [](const std::string& vector, const std::string& values, int offset) {
+    const Scheduled s =
+        schedule_of("mov.f32 %f9, 0f3f800000;\nst.shared." + vector + "f32 [%r0], " + values +
+                    ";\nld.shared.f32 %f1, [%r0+" + std::to_string(offset) +
+                    "];\nst.shared.f32 [%r1], %f1;\nret;\n");
+    const std::vector<std::string> opcodes = s.opcodes();
+    const auto place = [&](const std::string& opcode) {
+      return std::find(opcodes.begin(), opcodes.end(), opcode) - opcodes.begin();
+    };
+    return place("ld.shared.f32") < place("st.shared." + vector + "f32");
+  };
+  EXPECT_TRUE(overtakes("", "%f0", 4));
+  EXPECT_FALSE(overtakes("", "%f0", 0));
+  EXPECT_TRUE(overtakes("v2.", "{%f0, %f2}", 8));
+  EXPECT_FALSE(overtakes("v2.", "{%f0, %f2}", 4));
+  EXPECT_TRUE(overtakes("v4.", "{%f0, %f2, %f3, %f4}", 16));
+  EXPECT_FALSE(overtakes("v4.", "{%f0, %f2, %f3, %f4}", 12));
+}
+
 }  // namespace
 }  // namespace bw::sim::test

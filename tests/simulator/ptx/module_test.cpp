@@ -395,5 +395,11 @@ TEST(Types, KnowTheirNamesAndSizes) {
   EXPECT_EQ(type_from_name("none"), ScalarType::none);
 }
 
+TEST(Module, TheLargestVariables) {
+  EXPECT_NO_THROW(parse_text(".global .b8 a[281474976710656];\n"));
+  EXPECT_NO_THROW(parse_text(".global .b64 a[35184372088832];\n"));
+  EXPECT_NO_THROW(parse_text(".global .b64 a[32768][1073741824];\n"));
+}
+
 }  // namespace
 }  // namespace bw::sim::ptx

@@ -9,6 +9,7 @@
 
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/ptx/ast.hpp"
+#include "tests/simulator/outcomes.hpp"
 
 namespace bw::sim::ptx {
 
@@ -36,6 +37,7 @@ inline Report report_of(const std::string& text) {
   try {
     (void)parse_text(text);
   } catch (const SimulationError& error) {
+    test::note_report(error.report());
     return error.report();
   }
   ADD_FAILURE() << "no error for:\n" << text;

@@ -173,5 +173,21 @@ TEST(EventLog, RefusesWhatItCannotDo) {
                [&] { trace::EventLog(file.path(), "wait,arrive"); });
 }
 
+TEST(EventLog, ARunIsWhatAWarpExecutesOfOneLine) {
+  const TraceFile file("runs.jsonl");
+  Runner runner;
+  runner.device().observe(std::make_unique<trace::EventLog>(file.path(), "run"));
+  runner.run(entry("",
+                   ".reg .b32 %r<4>;\n.loc 1 5 1\nmov.b32 %r0, 1;\nadd.u32 %r0, %r0, 2;\n"
+                   ".loc 1 6 1\nadd.u32 %r0, %r0, 3;\n.loc 1 9 1\nadd.u32 %r0, %r0, 4;\n"
+                   "add.u32 %r0, %r0, 5;\nadd.u32 %r0, %r0, 6;\n.loc 1 10 1\nret;\n",
+                   ".file 1 \"kernel.cu\"\n"),
+             threads(32));
+  std::vector<std::pair<uint64_t, uint64_t>> runs;
+  for (const std::string& line : only(lines_of(file), "run"))
+    runs.emplace_back(number(line, "line"), number(line, "instructions"));
+  EXPECT_EQ(runs, (std::vector<std::pair<uint64_t, uint64_t>>{{5, 2}, {6, 1}, {9, 3}, {10, 1}}));
+}
+
 }  // namespace
 }  // namespace bw::sim::test

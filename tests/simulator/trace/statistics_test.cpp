@@ -301,5 +301,12 @@ TEST(Statistics, AFileThatCantBeWrittenIsAFault) {
                [] { trace::StatisticsFile("/no/such/folder/s.jsonl"); });
 }
 
+/// An MMA of m x n x k multiplies and adds as often.
+TEST(Statistics, OperationsOfMmas) {
+  for (const uint32_t ctas : {1u, 3u})
+    EXPECT_EQ(number(observed_record(settings_of(TimingModel::simple), ctas), {"mma_operations"}),
+              2ull * 128 * kObservedColumns * 32 * ctas);
+}
+
 }  // namespace
 }  // namespace bw::sim::test

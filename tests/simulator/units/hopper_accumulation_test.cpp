@@ -7,6 +7,7 @@
 
 #include "common/host/tensor_core_sum.hpp"
 #include "common/simulator/units/tensor_core/accumulation.hpp"
+#include "common/simulator/units/tensor_core/hopper_sum.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
 #include "tests/simulator/harness.hpp"
 
@@ -238,6 +239,34 @@ TEST(HopperAccumulation, OneNanAndInfinitiesOfBothSigns) {
   EXPECT_EQ(sum(infinity, 1, -infinity), kNan);
   EXPECT_EQ(sum(std::nanf(""), 1, 1), kNan);
   EXPECT_EQ(sum(-0.0f, -0.0f, -0.0f), 0u);
+}
+
+/// The sum of x and y as f16 is rounded once, to nearest even; from halfway between the greatest
+/// number and what would be the next, it is infinite.
+TEST(HopperSum, ResultsOf16Bits) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float ones[2] = {1, 1};
+  struct Case {
+    float x, y, sum;
+  };
+  const Case cases[] = {{65504, 15.96875f, 65504},
+                        {65504, 16, kInfinity},
+                        {65504, 16.5f, kInfinity},
+                        {65504, 17, kInfinity},
+                        {-65504, -16.5f, -kInfinity},
+                        {-65504, -15.96875f, -65504},
+                        {2048, 1, 2048},
+                        {2048, 3, 2052},
+                        {1, 0x1p-11f, 1},
+                        {1, 0x3p-11f, 1 + 0x1p-9f},
+                        {0x1p-25f, 0, 0},
+                        {0x1p-25f, 0x1p-24f, 0x1p-23f},
+                        {0x1p-25f, 0x1p-30f, 0x1p-24f}};
+  for (const Case& one : cases) {
+    const float terms[2] = {one.x, one.y};
+    const HopperStep step{.a = terms, .b = ones, .k = 2, .half_result = true};
+    EXPECT_EQ(hopper_sum(step, 0), one.sum) << one.x << " + " << one.y;
+  }
 }
 
 }  // namespace

@@ -300,5 +300,38 @@ TEST(Tcgen05LoadStoreFaults, ReducingLoadsNeedAnotherMachine) {
                  [&] { (void)run("  tcgen05.ld.red.sync.aligned." + form + ";\n", 0, 4, 2); });
 }
 
+/// The shape whose second half lies apart: a deallocation sees that half too.
+TEST(Tcgen05LoadStoreFaults, DeallocationUnderAStoreInTwoParts) {
+  // 64 columns from 0 on hold one half, 64 from 64 on the other, which alone are given back.
+  const auto kernel = [](const std::string& split) {
+    return entry(".param .u64 out",
+                 R"(
+  .reg .b32 %first, %second, %value, %least, %most;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 64;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot+4], 64;
+  bar.sync 0;
+  ld.shared.b32 %first, [slot];
+  ld.shared.b32 %second, [slot+4];
+  min.u32 %least, %first, %second;
+  max.u32 %most, %first, %second;
+  mov.b32 %value, 7;
+  tcgen05.st.sync.aligned.16x32bx2.x1.b32 [%least], )" +
+                     split + R"(, {%value};
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %most, 64;
+  tcgen05.wait::st.sync.aligned;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %least, 64;
+  ret;
+)",
+                 ".shared .align 4 .b32 slot[2];\n");
+  };
+  const auto attempt = [&](const std::string& split) {
+    Runner runner;
+    runner.run(kernel(split), threads(32), runner.buffer(std::vector<uint32_t>(1)));
+  };
+  expect_fault(FaultCode::tmem_dealloc_in_use,
+               {"deallocates columns 64-127", "a store of them by warp 0"}, [&] { attempt("64"); });
+  EXPECT_NO_THROW(attempt("63"));
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -239,5 +239,33 @@ TEST(Tcgen05MmaFaults, SwizzlesThatDoNotGoWithTheElements) {
                   instruction_descriptor(kBf16, kBf16, 1, 128, 32, false, true));
 }
 
+/// .ashift is there for M = 128 and M = 256, which is a pair's.
+TEST(Tcgen05Ashift, InAPair) {
+  std::mt19937 random(5);
+  SharedMatrix a, b;
+  a.format = b.format = kE4m3;
+  a.rows = 128;
+  b.rows = 8;
+  a.k = b.k = 32;
+  b.offset = 8192;
+  const Operands operands = random_operands(random, a, b);
+  std::vector<uint8_t> image = operands.image;
+  image.resize(16384);
+  std::vector<uint8_t> both = image;
+  both.insert(both.end(), image.begin(), image.end());
+  MmaProgram program;
+  program.group = 2;
+  program.columns = 48;
+  program.issue =
+      "  add.u32 %r2, %tmem, 32;\n"
+      "  tcgen05.mma.cta_group::2.kind::f8f6f4.ashift [%tmem], [%r2], %b, %idesc, %enable;\n";
+  const auto attempt = [&](uint32_t m) {
+    (void)run_mma(program, both, random_tensor_memory(2, 48, random), 0, operands.b.descriptor(),
+                  instruction_descriptor(kE4m3, kE4m3, 1, m, 16), false);
+  };
+  EXPECT_NO_THROW(attempt(256));
+  EXPECT_NO_THROW(attempt(128));
+}
+
 }  // namespace
 }  // namespace bw::sim::test

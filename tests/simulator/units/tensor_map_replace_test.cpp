@@ -142,5 +142,27 @@ TEST(TensorMapReplace, AMapThatCannotBeIsNamedWhereItIsUsed) {
                [&] { run.run(body, CopyRun::plain_map(run.in.address()).encode()); });
 }
 
+/// Whether a field's value may come from a register (PTX ISA, "tensormap.replace": new_val is a
+/// constant for .elemtype, .interleave_layout, .swizzle_mode, .swizzle_atomicity and .fill_mode).
+TEST(TensorMapReplace, ValuesInRegisters) {
+  const auto attempt = [](const std::string& field, const std::string& ordinal,
+                          const std::string& type) {
+    CopyRun run(2);
+    run.cluster = 1;
+    const bool is_wide = type == "b64";
+    run.run(in_shared("  mov.u32 %r13, 1;\n  mov.u64 %rd12, 4096;\n" +
+                      replace_one(field, ordinal + (is_wide ? "%rd12" : "%r13"), type)),
+            CopyRun::plain_map(run.in.address()).encode());
+  };
+  for (const std::string field : {"box_dim", "global_dim", "element_stride"})
+    EXPECT_NO_THROW(attempt(field, "0, ", "b32")) << field;
+  EXPECT_NO_THROW(attempt("rank", "", "b32"));
+  EXPECT_NO_THROW(attempt("global_address", "", "b64"));
+  EXPECT_NO_THROW(attempt("global_stride", "0, ", "b64"));
+  for (const std::string field :
+       {"elemtype", "interleave_layout", "swizzle_mode", "swizzle_atomicity", "fill_mode"})
+    EXPECT_THROW(attempt(field, "", "b32"), SimulationError) << field;
+}
+
 }  // namespace
 }  // namespace bw::sim::test

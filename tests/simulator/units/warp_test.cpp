@@ -202,5 +202,21 @@ TEST(Warp, WaitingForALaneThatNeverComesIsADeadlock) {
   (void)report;
 }
 
+TEST(Warp, AGatheringBehindOneThatStillWaitsCompletes) {
+  // Half of warp 0 waits for its other half, which waits for warp 1, whose halves have to meet
+  // first.
+  const auto d = run_warp(
+      "shr.u32 %r1, %t, 5; and.b32 %r2, %t, 31;\n"
+      "setp.eq.u32 %p1, %r1, 0; setp.lt.u32 %p2, %r2, 16;\n"
+      "@%p1 bra FIRST;\n"
+      "nanosleep.u32 500; @%p2 bra MEET; nanosleep.u32 500;\n"
+      "MEET: bar.warp.sync -1; bar.sync 1, 64; mov.u32 %d, 1; bra DONE;\n"
+      "FIRST: @%p2 bra WAIT; nanosleep.u32 20000;\n"
+      "WAIT: bar.warp.sync -1; bar.sync 1, 64; mov.u32 %d, 2;\n"
+      "DONE:",
+      64);
+  for (U32 i = 0; i < 64; ++i) EXPECT_EQ(d[i], i < 32 ? 2u : 1u);
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -322,5 +322,27 @@ TEST(Wgmma, IsNotOnABlackwell) {
   expect_fault(FaultKind::unsupported, {"sm_90a", "b200"}, [] { run({}, test_settings()); });
 }
 
+TEST(Wgmma, AnExitOfTheSecondWarpgroupBeforeTheWait) {
+  const Report report =
+      expect_fault(FaultCode::cta_exited_early, {"no wgmma.wait_group has waited", "warp 4"}, [] {
+        run({.between = "setp.ge.u32 %p2, %r0, 128; @%p2 ret;"}, hopper_settings(), 2 * kThreads);
+      });
+  EXPECT_TRUE(report.hardware_accepts);
+}
+
+/// MMAs that go on with one another's sums may be computed together, but only with the same D.
+TEST(Wgmma, AccumulatorsThatDifferInOneRegister) {
+  // %d4 begins at 0; the others hold what the first MMA has left. All elements of A * B are 32.
+  const std::string second =
+      ".reg .f32 %d4; mov.f32 %d4, 0f00000000; wgmma.fence.sync.aligned;"
+      "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d4, %d1, %d2, %d3}, %rd0, %rd1, %p1, 1, "
+      "1, 0, 0; wgmma.commit_group.sync.aligned;";
+  const Parts parts{.between = second,
+                    .wait =
+                        "wgmma.wait_group.sync.aligned 0;\n"
+                        "add.f32 %d0, %d0, %d4; add.f32 %d0, %d0, %d1;"};
+  EXPECT_EQ(run(parts), std::vector<float>(kThreads, 32 + 32 + 64));
+}
+
 }  // namespace
 }  // namespace bw::sim::test
