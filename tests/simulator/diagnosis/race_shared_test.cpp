@@ -464,6 +464,22 @@ TEST(RaceShared, AnInitWritesEveryByteOfItsBarrierAndNoOther) {
   expect_no_race(kernel("bar2"), 64);
 }
 
+TEST(RaceShared, EveryUseOfABarrierWhoseInitIsNotKnownIsFound) {
+  expect_fault(FaultKind::contract, {"mbarrier.init", "also:"}, [] {
+    run_races(R"(
+  setp.eq.u32 %p0, %t, 0;
+  setp.eq.u32 %p1, %warp, 0;
+  @%p0 mbarrier.init.shared.b64 [bar], 1;
+  @%p1 bra DONE;
+  nanosleep.u32 2000;
+  mbarrier.test_wait.parity.shared.b64 %p2, [bar], 1;
+  mbarrier.test_wait.parity.shared.b64 %p3, [bar], 1;
+DONE:
+)",
+              64);
+  });
+}
+
 /// Strong accesses of one location have one order: who has read it may write it, each lane its own.
 TEST(RaceShared, AStrongReadComesBeforeTheReadersOwnWrite) {
   for (const char* const place : {"0", "4", "8", "12"})

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "tests/simulator/outcomes.hpp"
+
 namespace bw::sim::test {
 namespace {
 
@@ -109,6 +111,32 @@ TEST(OpcodeTable, EveryRowIsWhole) {
       EXPECT_GT(row->cycles, 0) << name_of(*row);
     }
   }
+}
+
+/// What stands in the table about time and effects is kept (tests/simulator/kept); here, what any
+/// cost has to be.
+TEST(OpcodeTable, CostsAreOfWholeInstructions) {
+  constexpr size_t kMostOperands = 8;
+  for (const OpcodeRow* row : all_rows())
+    for (const std::string& opcode : opcodes_of(*row)) {
+      const std::optional<RowMatch> match = find_row(opcode);
+      if (!match || match->row != row || row->bind == nullptr) continue;
+      ptx::Instruction instruction;
+      instruction.opcode = opcode;
+      instruction.operands.resize(kMostOperands);
+      Cost cost;
+      if (row->cost.is_given()) cost = row->cost(match->modifiers, instruction);
+      EXPECT_LE(cost.on_pipe, cost.instructions) << opcode;
+      EXPECT_EQ(cost.pipe == Pipe::none, cost.instructions == 0) << opcode;
+      std::string numbers;
+      for (const uint64_t number :
+           {uint64_t{row->cycles}, uint64_t{row->awaits_loads},
+            static_cast<uint64_t>(row->effect(match->modifiers)), static_cast<uint64_t>(cost.pipe),
+            uint64_t{cost.instructions}, uint64_t{cost.on_pipe}, uint64_t{cost.extra_cycles}})
+        numbers += " " + std::to_string(number);
+      const std::string line = opcode + numbers;
+      note_memory(line.data(), line.size());
+    }
 }
 
 void in_registers(const LaneRegisters&, const Instruction&, LaneMask) {}

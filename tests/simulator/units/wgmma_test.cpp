@@ -344,5 +344,17 @@ TEST(Wgmma, AccumulatorsThatDifferInOneRegister) {
   EXPECT_EQ(run(parts), std::vector<float>(kThreads, 32 + 32 + 64));
 }
 
+/// Operands may be written again behind the wait and a barrier, not before.
+TEST(Wgmma, TheRaceDetectorKnowsWhenOperandsAreFree) {
+  const std::string write = "bar.sync 0; st.shared.u32 [%r4], 0;";
+  for (const uint64_t seed : {0u, 1u, 2u}) {
+    Settings settings = hopper_settings(Strictness::isa, seed);
+    settings.checks = Checks::races;
+    EXPECT_NO_THROW(run({.wait = "wgmma.wait_group.sync.aligned 0;" + write}, settings));
+    expect_fault(FaultKind::contract, {"wgmma", "st.shared.u32"},
+                 [&] { run({.between = write}, settings); });
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::test
