@@ -16,6 +16,7 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/base/error.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/cluster_endings.hpp"
@@ -94,12 +95,15 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
 }
 
 /// The time of clusters that do not see each other and feel nothing of each other: the next one
-/// takes the place that becomes free first, `turnover` later.
-Cycle time_of_waves(const std::vector<Cycle>& durations, uint64_t places, Cycle turnover = 0) {
+/// takes the place that becomes free first, `turnover` later. `begin_of` a place: when its first
+/// one begins.
+template <class BeginOf>
+Cycle time_of_waves(const std::vector<Cycle>& durations, uint64_t places, Cycle turnover,
+                    BeginOf&& begin_of) {
   Cycle last = 0;
   std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>> free_at;
   for (const Cycle duration : durations) {
-    Cycle start = 0;
+    Cycle start = begin_of(free_at.size());
     if (free_at.size() == places) {
       start = free_at.top() + turnover;
       free_at.pop();
@@ -108,6 +112,14 @@ Cycle time_of_waves(const std::vector<Cycle>& durations, uint64_t places, Cycle 
     last = std::max(last, start + duration);
   }
   return last;
+}
+
+/// When the first cluster of each place begins: one after the other.
+std::vector<Cycle> begins_of_places(uint64_t places, double each) {
+  std::vector<Cycle> begins(places);
+  for (uint64_t place = 0; place < places; ++place)
+    begins[place] = static_cast<Cycle>(each * static_cast<double>(place));
+  return begins;
 }
 
 }  // namespace
@@ -171,6 +183,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
   if (const TimingTable* const times = device.settings().times()) {
     places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()));
+    begins_ = begins_of_places(
+        resident_clusters_, ctas_per_sm_ > 1 ? times->begin_crowded_cycles : times->begin_cycles);
     in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_);
     l2_ = std::make_unique<L2Launch>(*times, *device.l2_cache(),
                                      L2Launch::Shape{.clusters = clusters_.volume(),
@@ -198,6 +212,8 @@ uint32_t Grid::first_sm(uint64_t slot) const {
   return static_cast<uint32_t>(slot * configuration_.cluster.volume() %
                                device_.settings().sm_count);
 }
+
+Cycle Grid::begin_of(uint64_t slot) const { return slot < begins_.size() ? begins_[slot] : 0; }
 
 bool Grid::take_pending_cluster(uint64_t& cluster_index) {
   if (next_cluster_ >= clusters_.volume()) return false;
@@ -374,7 +390,8 @@ void Grid::run_independent(LaunchResult& result) {
   result.warp_instructions = instructions;
   const TimingTable* const times = device_.settings().times();
   const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
-  result.alone_cycles = time_of_waves(durations, resident_clusters_, turnover);
+  result.alone_cycles = time_of_waves(durations, resident_clusters_, turnover,
+                                      [&](uint64_t slot) { return begin_of(slot); });
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
 }
 
@@ -386,7 +403,7 @@ void Grid::run_together(LaunchResult& result) {
   next_cluster_ = count;  // all start here; none is left for cluster launch control
   std::vector<DemandProfile> profiles(count);
   for (uint64_t index = 0; index < count; ++index)
-    running_.push_back(std::make_unique<Cluster>(*this, index, index, 0));
+    running_.push_back(std::make_unique<Cluster>(*this, index, index, begin_of(index)));
   std::vector<std::exception_ptr> faults(count);
   std::vector<RunStatus> status(count, RunStatus::reached_limit);
   uint64_t first_failed = count;  // clusters after it need not run
@@ -397,7 +414,7 @@ void Grid::run_together(LaunchResult& result) {
     warnings_[index] = std::move(cluster->warnings().list());
     if (status[index] == RunStatus::finished) {
       const Cycle cycles = cluster->statistics().cycles;
-      result.alone_cycles = std::max(result.alone_cycles, cycles);
+      result.alone_cycles = std::max(result.alone_cycles, cluster->start() + cycles);
       profiles[index] = cluster->demand().profile(cycles);
       l2_->finish(index, cluster->l2());
       tensor_use_.add(cluster->demand(), cycles);
@@ -454,6 +471,7 @@ LaunchCapacity Grid::capacity() const {
                       has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
                       has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
                       has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
+          .begins = begins_,
           .turnover = times.cta_turnover};
 }
 
@@ -469,7 +487,7 @@ void Grid::run_lockstep(LaunchResult& result) {
     uint64_t index = 0;
     if (!take_pending_cluster(index)) break;
     const uint64_t slot = running.size();
-    running.push_back(std::make_unique<Cluster>(*this, index, slot, 0));
+    running.push_back(std::make_unique<Cluster>(*this, index, slot, begin_of(slot)));
   }
   const auto end = [&](Cluster& cluster, RunStatus status) {
     warnings_[cluster.index()] = std::move(cluster.warnings().list());

@@ -135,6 +135,8 @@ class Grid {
   void run_lockstep(LaunchResult& result);
   /// Independent clusters of one wave, with a timing model.
   void run_together(LaunchResult& result);
+  /// When the first cluster of a place begins.
+  [[nodiscard]] Cycle begin_of(uint64_t slot) const;
   /// With a timing model: what clusters share.
   [[nodiscard]] LaunchCapacity capacity() const;
   /// What independent clusters took together, with a timing model.
@@ -156,6 +158,7 @@ class Grid {
   uint64_t next_cluster_ = 0;
   std::vector<std::unique_ptr<SmUnitState>> sms_;  ///< outlives the clusters
   std::vector<Place> places_;                      ///< with a timing model
+  std::vector<Cycle> begins_;                      ///< likewise: see begin_of()
   std::unique_ptr<L2Launch> l2_;                   ///< outlives the clusters
   TensorUse tensor_use_;                           ///< by clusters that have ended
   std::optional<LockstepTime> lockstep_time_;      ///< where several CTAs are on an SM

@@ -38,18 +38,22 @@ __device__ void clear(uint8_t* buffer, uint32_t bytes) {
 }
 
 /// A thread of each warp of two CTAs sends `bytes` to the other CTA by one bulk copy, and waits for
-/// as many from there. `in_turn`: one CTA after the other, else both at once.
+/// as many from there. `in_turn`: one CTA after the other, else both at once; then the other may be
+/// a round ahead, and rounds have barriers in turn: what comes early counts at its own one.
 template <bool in_turn>
 __global__ void exchange(Span* spans, uint32_t bytes) {
   extern __shared__ __align__(128) uint8_t buffers[];
-  __shared__ uint64_t barriers[kMostSenders];
+  __shared__ uint64_t barriers[kMostSenders][2];
   const uint32_t warp = threadIdx.x / 32, warps = blockDim.x / 32;
   const uint32_t rank = ptx::cluster_cta_rank();
-  const uint32_t own = ptx::shared_address(barriers) + warp * kBarrierBytes;
+  const uint32_t own = ptx::shared_address(barriers[warp]);
   const uint32_t source = ptx::shared_address(buffers) + warp * bytes;
   const uint32_t place = ptx::map_to_cta(source + warps * bytes, 1 - rank);
   const uint32_t other = ptx::map_to_cta(own, 1 - rank);
-  if (threadIdx.x % 32 == 0) ptx::mbarrier_init(own, 1);
+  if (threadIdx.x % 32 == 0) {
+    ptx::mbarrier_init(own, 1);
+    ptx::mbarrier_init(own + kBarrierBytes, 1);
+  }
   ptx::fence_mbarrier_init();
   clear(buffers, 2 * warps * bytes);
   ptx::fence_proxy_async_shared();
@@ -57,10 +61,12 @@ __global__ void exchange(Span* spans, uint32_t bytes) {
   ptx::cluster_wait();
   if (threadIdx.x % 32 == 0) {
     time_rounds(spans, [&](int i) {
-      ptx::mbarrier_arrive_expect_tx(own, bytes);
-      if (in_turn && rank == 1) wait(own, i & 1);
-      ptx::bulk_copy_to_cta(place, source, bytes, other);
-      if (!in_turn || rank == 0) wait(own, i & 1);
+      const uint32_t offset = (i & 1) * kBarrierBytes;
+      const uint32_t parity = i >> 1 & 1;
+      ptx::mbarrier_arrive_expect_tx(own + offset, bytes);
+      if (in_turn && rank == 1) wait(own + offset, parity);
+      ptx::bulk_copy_to_cta(place, source, bytes, other + offset);
+      if (!in_turn || rank == 0) wait(own + offset, parity);
     });
   }
   __syncwarp();
@@ -250,6 +256,9 @@ void measure_exchanges(Results& results, uint32_t most_ctas) {
       }
     }
   }
+}
+
+void measure_remote_accesses(Results& results) {
   uint32_t* const none = nullptr;
   for (const bool both : {false, true}) {
     for (const uint32_t warps : {1u, 4u, 8u}) {
@@ -310,11 +319,7 @@ void measure_next_ctas(Results& results, uint32_t sms) {
   add("next_cta_of_3000_cycles", " cluster_barrier", {.cluster = 2}, sms, meeting);
 }
 
-}  // namespace
-
-void measure_cta_end(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-  measure_exchanges(results, sms);
+void measure_begins(Results& results, uint32_t sms) {
   for (const uint32_t threads : {32u, 128u, 384u, 1024u})
     add_begins(results, {.threads = threads, .shared_kib = 0}, sms);
   for (const uint32_t threads : {128u, 384u}) {
@@ -324,7 +329,9 @@ void measure_cta_end(Results& results) {
   add_begins(results, {.threads = 160, .shared_kib = 70}, 3 * sms);
   add_begins(results, {.threads = 384, .cluster = 4}, 120);
   add_begins(results, {.threads = 384}, sms / 2);
-  measure_next_ctas(results, sms);
+}
+
+void measure_launches(Results& results, uint32_t sms) {
   const Life life{.cycles = 4000};
   for (const uint32_t ctas : {1u, sms}) {
     for (const Crowd& crowd :
@@ -334,14 +341,27 @@ void measure_cta_end(Results& results) {
       const std::string parameter = crowd.name() + " ctas=" + std::to_string(rounded);
       results.add("cta_end.launch_behind_another", parameter, "us",
                   microseconds_behind_others(crowd, rounded, life));
-      results.add("cta_end.launch_alone", parameter, "us",
-                  graph_microseconds([&](cudaStream_t s) { crowd.launch(rounded, life, s); }));
-      results.add("cta_end.launch_of_two", parameter, "us", graph_microseconds([&](cudaStream_t s) {
-                    crowd.launch(rounded, life, s);
-                    crowd.launch(rounded, life, s);
+      results.add(
+          "cta_end.launch_alone", parameter, "us",
+          graph_microseconds([&](cudaStream_t stream) { crowd.launch(rounded, life, stream); }));
+      results.add("cta_end.launch_of_two", parameter, "us",
+                  graph_microseconds([&](cudaStream_t stream) {
+                    crowd.launch(rounded, life, stream);
+                    crowd.launch(rounded, life, stream);
                   }));
     }
   }
+}
+
+}  // namespace
+
+void measure_cta_end(Results& results) {
+  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  measure_exchanges(results, sms);
+  measure_remote_accesses(results);
+  measure_begins(results, sms);
+  measure_next_ctas(results, sms);
+  measure_launches(results, sms);
 }
 
 }  // namespace bw::timing

@@ -101,6 +101,16 @@ TEST(LaunchTime, ClustersThatDoNotFitFollowInWaves) {
   EXPECT_EQ(launch_time(mixed, capacity).cycles, 16 * kInterval);
 }
 
+TEST(LaunchTime, PlacesBeginOneBehindTheOther) {
+  LaunchCapacity capacity = machine(2, 2);
+  capacity.begins = {0, 700};
+  EXPECT_EQ(launch_time(std::vector(2, steady(kSlots, 1)), capacity).cycles,
+            (16 * kInterval) + 700);
+  // What follows in the first place does not wait for the second one's begin.
+  const std::vector three = {steady(kSlots, 1, 4), steady(kSlots, 1, 4), steady(kSlots, 1, 16)};
+  EXPECT_EQ(launch_time(three, capacity).cycles, 20 * kInterval);
+}
+
 TEST(LaunchTime, TheCtasOfAClusterWaitForEachOther) {
   // The second CTA of the first cluster shares its SM with the first CTA of the second one.
   DemandProfile pair{.duration = 16 * kInterval, .interval = kInterval, .intervals = {{}, {}}};

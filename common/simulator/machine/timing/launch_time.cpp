@@ -34,7 +34,7 @@ class Simulation {
 
   LaunchTime run() {
     for (uint64_t place = 0; place < capacity_.places && next_ < clusters_.size(); ++place)
-      running_.push_back({&clusters_[next_++], place, 0});
+      running_.push_back({&clusters_[next_++], place, -begin_of(place)});
     while (!running_.empty()) advance();
     LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)), .busy = {}};
     for (size_t resource = 0; resource < kResources; ++resource) {
@@ -190,6 +190,10 @@ class Simulation {
           {&clusters_[next_++], first.place, since > 0 ? since * first.speed : since});
     }
     running_.swap(next_running_);
+  }
+
+  [[nodiscard]] double begin_of(uint64_t place) const {
+    return place < capacity_.begins.size() ? static_cast<double>(capacity_.begins[place]) : 0;
   }
 
   [[nodiscard]] size_t sm_of(const Running& one, size_t cta) const {

@@ -27,6 +27,8 @@ struct LaunchCapacity {
   uint32_t ctas_per_cluster = 1;  ///< of each
   uint32_t sms = 1;               ///< CTA r of the cluster in place p is on SM (p * CTAs + r) % sms
   Amounts a_cycle{};              ///< of each resource: of an SM, or of the chip
+  /// When the first cluster of each place begins; none: at once.
+  std::vector<Cycle> begins = {};
   Cycle turnover = 0;  ///< from the end of a cluster until the next one in its place begins
 };
 

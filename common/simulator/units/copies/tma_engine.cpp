@@ -75,14 +75,16 @@ Cycle TmaEngine::load_latency(const TmaLoad& load, Cycle now) {
 
 Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
   const TimingTable& times = *cta_.cluster->times();
-  const Cycle busy = times.tma_box_cycles +
-                     moving_cycles(load.bytes, times.tma_load_bytes_per_cycle, load.rows, times);
-  const Cycle begin = loads_.take(now, busy);
+  const bool is_between_ctas = load.source != nullptr;
+  const double rate =
+      is_between_ctas ? times.cta_copy_bytes_per_cycle : times.tma_load_bytes_per_cycle;
+  const Cycle busy = times.tma_box_cycles + moving_cycles(load.bytes, rate, load.rows, times);
+  const Cycle begin = (is_between_ctas ? sends_ : loads_).take(now, busy);
   Cycle arrives = begin + busy;
-  if (load.source != nullptr) {
+  if (is_between_ctas) {
     units_of(*load.source)
         .sm_memory.pass_between(begin, arrives, ceil_div(load.bytes, kSharedPassBytes));
-    arrives += times.remote_arrive_cycles;
+    arrives += times.cta_copy_cycles;
   } else {
     const auto short_cycles = static_cast<Cycle>(load.bytes / times.tma_short_load_bytes_per_cycle);
     const uint32_t wide_rows =

@@ -93,6 +93,7 @@ class TmaEngine {
   Cycle store_free_ = 0;
   Server loads_;  ///< the same with a timing model
   Server stores_;
+  Server sends_;  ///< to other CTAs of the cluster
 };
 
 }  // namespace bw::sim

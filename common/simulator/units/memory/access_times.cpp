@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/kernel.hpp"
@@ -90,6 +91,12 @@ Cycle pass_shared(Strand& strand, SmMemory& memory, uint32_t passes, const LaneP
   const uint32_t bytes = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
   memory.traffic.count_shared(access, bytes, passes);
   return pass(strand, memory, passes, &WarpTimes::shared_queue_stalls);
+}
+
+/// What lanes' accesses to another CTA's shared memory take on the way there.
+Cycle remote_cycles(const LanePlaces& lanes, double bytes_per_cycle) {
+  const auto bytes = static_cast<double>(std::popcount(lanes.active)) * lanes.bytes;
+  return static_cast<Cycle>(std::ceil(bytes / bytes_per_cycle));
 }
 
 /// A line of device memory and which of its sectors are meant.
@@ -235,9 +242,14 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
       const uint32_t passes = bank_passes(all, cta.shared.data());
       const Cycle through =
           pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::read);
-      const Cycle latency =
-          &cta == strand.cta ? times.shared_load_latency : times.remote_load_latency;
-      value_arrives(strand, LoadedFrom::shared_memory, through - 1 + latency);
+      if (&cta == strand.cta) {
+        value_arrives(strand, LoadedFrom::shared_memory, through - 1 + times.shared_load_latency);
+        return;
+      }
+      const Cycle busy = remote_cycles(all, times.remote_load_bytes_per_cycle);
+      const Cycle begin = units_of(strand).sm_memory.remote.take(through - 1, busy);
+      value_arrives(strand, LoadedFrom::shared_memory,
+                    begin + busy - 1 + times.remote_load_latency);
       return;
     }
     case Place::global:
@@ -255,6 +267,10 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
     const uint32_t passes = bank_passes(lanes, cta.shared.data());
     pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::write);
+    if (&cta == strand.cta) return;
+    const Cycle busy = remote_cycles(lanes, times.remote_store_bytes_per_cycle);
+    wait_for_queue(strand, units_of(strand).sm_memory.remote.take(strand.time, busy),
+                   &WarpTimes::shared_queue_stalls);
   } else if (place != Place::thread_own) {
     SmMemory& memory = units_of(strand).sm_memory;
     const LineList lines(lanes);

@@ -79,6 +79,7 @@ class SmMemory {
 
   Server from_l2;    ///< what threads load
   Server to_l2;      ///< what threads and copies store
+  Server remote;     ///< what threads load from other CTAs of the cluster and store there
   Server multicast;  ///< what comes by copies to several CTAs
   /// Loads and stores of tensor memory: each quarter of its lanes has a way of its own.
   std::array<Server, 4> tensor_memory;
