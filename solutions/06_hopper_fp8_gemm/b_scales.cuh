@@ -27,10 +27,11 @@ class BScalesInLanes {
   __device__ __forceinline__ void begin(RowOf&& row_of, uint32_t first, uint32_t end) {
     const uint32_t lane = threadIdx.x % ptx::kWarpThreads;
     row_ = row_of(min(lane / kBlocks, groups - 1u));
-    place_ = first + lane % kBlocks;
+    keep(row_);  // or ptxas computes the address anew
+    set_ = first;
     step_ = 0;
     current_ = load(end);
-    place_ += kBlocks;
+    set_ += kBlocks;
     next_ = load(end);
   }
   /// The scale of a group for the current K block, in every lane.
@@ -42,22 +43,23 @@ class BScalesInLanes {
     if (++step_ < kBlocks) return;
     step_ = 0;
     current_ = next_;
-    place_ += kBlocks;
-    next_ = load(end);
+    set_ += kBlocks;
+    // (One `if` alone ptxas makes into predicates, and the warp waits for the load at once.)
+    if (set_ < end) next_ = load(end);
   }
 
  private:
-  /// Behind the last K block the last one's, which nobody uses: a branch would part the lanes
-  /// before the warp's next wgmma.
+  /// This lane's scale of the set. Behind the last K block the last one's, which nobody uses: a
+  /// branch would part the lanes before the warp's next wgmma.
   __device__ __forceinline__ float load(uint32_t end) const {
-    return __ldg(row_ + min(place_, max(end, 1u) - 1));
+    return __ldg(row_ + min(set_ + threadIdx.x % kBlocks, max(end, 1u) - 1));
   }
 
-  const float* row_;    ///< the scales of the lane's group
-  uint32_t place_ = 0;  ///< K block of `next_`
-  uint32_t step_ = 0;   ///< K blocks from that of the first lane's `current_` on
-  float current_ = 0;   ///< of the lane's K block
-  float next_ = 0;      ///< of the one kBlocks behind
+  const float* row_;   ///< the scales of the lane's group
+  uint32_t set_ = 0;   ///< the first lane's K block of `next_`
+  uint32_t step_ = 0;  ///< K blocks from that of the first lane's `current_` on
+  float current_ = 0;  ///< of the lane's K block
+  float next_ = 0;     ///< of the one kBlocks behind
 };
 
 /// The same, every lane with the scale of the next K block: no shuffle by a variable lane. Where a

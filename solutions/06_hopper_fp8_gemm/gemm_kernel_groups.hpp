@@ -26,8 +26,8 @@ std::vector<GemmKernel> small_tiles();
 /// side: up to 128 rows.
 std::vector<GemmKernel> half_tiles();
 
-/// For several products in one launch (grouped_gemm.hpp), from the tile of the fewest rows on: 16 x
-/// 64 and 64 x 64 with B on wgmma's M side, then 128 x 64 and 128 x 256.
+/// For several products in one launch (grouped_gemm.hpp), from the smallest tile on: 16 x 64 and
+/// 64 x 64 with B on wgmma's M side, then 128 x 64, 128 x 192 and 128 x 256.
 std::vector<GemmKernel> grouped_tiles();
 
 /// 8 to 64 rows on wgmma's N side, 64 columns on its M side: few rows. Tiles by themselves, and

@@ -1,6 +1,9 @@
 #include "solutions/06_hopper_fp8_gemm/grouped_gemm.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "common/host/ceil_div.hpp"
 #include "common/host/device_attribute.hpp"
@@ -8,6 +11,7 @@
 #include "solutions/05_blockwise_fp8_gemm/make_kernel_arguments.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_kernel_groups.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_launch.hpp"
+#include "solutions/06_hopper_fp8_gemm/memory_time.hpp"
 
 namespace bw::hopper {
 namespace {
@@ -31,6 +35,57 @@ PreparedGemm prepare_grouped_gemm(const GroupedFp8GemmArguments& arguments,
                 .n = static_cast<uint32_t>(gemm.n),
                 .scale_rows = own.b_scales.rows};
   return prepared;
+}
+
+/// Microseconds that one multiprocessor takes for a K block of a tile, all of them at work, and for
+/// the tile besides. Measured on an H100, 2026-11-22, with 8 to 64 products of two shapes.
+struct GroupedTimes {
+  std::string_view name;
+  double block, tile;
+};
+constexpr GroupedTimes kGroupedTimes[] = {
+    // (0.18 where it is the only limit; but a product's second tile of 16 rows reads B again.)
+    {"16x64_swap_grouped", 0.30, 0},
+    {"64x64_swap2_grouped", 0.265, 0},
+    {"128x64_grouped", 0.385, 0.1},
+    {"128x192_grouped", 0.665, 1.0},
+    {"128x256_grouped", 0.89, 1.4}};
+
+/// Blocks of `tile_m` rows that all products have, as far as the host can know.
+double expected_blocks(const GroupedFp8GemmArguments& arguments, int tile_m) {
+  const auto rows = static_cast<double>(arguments.gemm.m);
+  if (arguments.layout == GroupLayout::kContiguous || arguments.expected_rows <= 0) {
+    return std::ceil(rows / tile_m);
+  }
+  const auto groups = static_cast<double>(arguments.groups);
+  const double of_room = std::ceil(rows / groups / tile_m);
+  // A product's last block is half full in the mean, unless all of them have one.
+  const double of_each = static_cast<double>(arguments.expected_rows) / tile_m + 0.5;
+  return groups * std::clamp(of_each, 1.0, of_room);
+}
+
+/// Microseconds of a launch but for what all configurations have in common: those of the tiles, or
+/// those that memory takes to bring every product's B. (Tiles of few rows are for masked products:
+/// in the contiguous layout a product has whole blocks of 128.)
+double predicted_time(const GroupedFp8GemmArguments& arguments, const GemmKernel& kernel,
+                      int multiprocessors) {
+  const GemmTraits& traits = kernel.traits;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  if (traits.swap_ab && arguments.layout == GroupLayout::kContiguous) return kNever;
+  for (const auto& [name, block, tile] : kGroupedTimes) {
+    if (kernel.name != name) continue;
+    const BlockwiseFp8GemmArguments& gemm = arguments.gemm;
+    const double tiles = expected_blocks(arguments, traits.tile_m) *
+                         static_cast<double>(ceil_div(gemm.n, traits.tile_n));
+    // Small CTAs share a multiprocessor, and the last of them share the rest.
+    const double share = tiles / multiprocessors;
+    const double rounds = traits.swap_ab ? std::max(share, 1.0) : std::ceil(share);
+    const auto k_blocks = static_cast<double>(ceil_div(gemm.k, kScaleBlock));
+    return std::max(rounds * (k_blocks * block + tile),
+                    time_to_read_b(static_cast<double>(arguments.groups) *
+                                   static_cast<double>(gemm.n) * static_cast<double>(gemm.k)));
+  }
+  return kNever;
 }
 
 }  // namespace
@@ -64,17 +119,14 @@ const std::vector<GemmKernel>& grouped_gemm_kernels() {
 
 const GemmKernel& choose_grouped_gemm_kernel(const GroupedFp8GemmArguments& arguments,
                                              int multiprocessors) {
+  // Of equal ones the first: the smallest tile.
   const std::vector<GemmKernel>& kernels = grouped_gemm_kernels();
-  if (arguments.layout == GroupLayout::kMasked && arguments.expected_rows > 0) {
-    // The tile that has room for them; from the narrowest on.
-    for (const GemmKernel& kernel : kernels) {
-      if (kernel.traits.swap_ab && arguments.expected_rows <= kernel.traits.tile_m) return kernel;
-    }
-  }
-  const GemmTraits& wide = kernels.back().traits;
-  const int64_t wide_tiles =
-      ceil_div(arguments.gemm.m, wide.tile_m) * ceil_div(arguments.gemm.n, wide.tile_n);
-  return wide_tiles >= multiprocessors ? kernels.back() : kernels[kernels.size() - 2];
+  const auto time = [&](const GemmKernel& kernel) {
+    return predicted_time(arguments, kernel, multiprocessors);
+  };
+  return *std::min_element(
+      kernels.begin(), kernels.end(),
+      [&](const GemmKernel& x, const GemmKernel& y) { return time(x) < time(y); });
 }
 
 void grouped_fp8_gemm(const GroupedFp8GemmArguments& arguments, cudaStream_t stream) {

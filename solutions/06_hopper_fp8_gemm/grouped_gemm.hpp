@@ -39,8 +39,8 @@ void validate_grouped_gemm_arguments(const GroupedFp8GemmArguments& arguments);
 /// The compiled configurations; those of gemm_kernels() are for one product.
 const std::vector<GemmKernel>& grouped_gemm_kernels();
 
-/// The configuration for such products: a tile with B on wgmma's M side where few rows are expected
-/// of each; otherwise wide tiles where they fill the GPU, else narrow ones.
+/// The configuration for such products with the least predicted time, on so many multiprocessors.
+/// Of `arguments` only numbers are looked at, no addresses.
 const GemmKernel& choose_grouped_gemm_kernel(const GroupedFp8GemmArguments& arguments,
                                              int multiprocessors);
 

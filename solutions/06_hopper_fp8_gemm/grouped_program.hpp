@@ -69,6 +69,8 @@ inline const GemmKernel& grouped_kernel_for(const GemmOptions& options,
   GroupedFp8GemmArguments arguments;
   arguments.gemm.m = problem.all_rows();
   arguments.gemm.n = problem.n;
+  arguments.gemm.k = problem.k;
+  arguments.groups = static_cast<int64_t>(problem.rows.size());
   arguments.layout = problem.layout;
   arguments.expected_rows = problem.mean_rows();
   return choose_grouped_gemm_kernel(arguments, device_attribute(cudaDevAttrMultiProcessorCount));

@@ -8,6 +8,7 @@
 
 #include "common/host/ceil_div.hpp"
 #include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
+#include "solutions/06_hopper_fp8_gemm/memory_time.hpp"
 #include "solutions/06_hopper_fp8_gemm/stream_k.cuh"
 
 namespace bw::hopper {
@@ -41,15 +42,12 @@ Walk walk_of(const GemmTraits& t, int64_t m, int64_t n, int64_t k, int multiproc
 /// cache where they stay there; and what all multiprocessors together take from the L2 cache, a
 /// tile that is multicast once.
 double time_of_bytes(const GemmTraits& t, int64_t m, int64_t n, int64_t k) {
-  constexpr double kL2Bytes = 30e6;  // of the H100's 50 MB, what one matrix can count on
-  constexpr double kMemoryBytes = 2.95e6, kL2BytesRead = 4.2e6;  // in a microsecond
-  constexpr double kL2BytesTaken = 8.3e6;                        // likewise
-  const double b_bytes = static_cast<double>(n) * static_cast<double>(k);
+  constexpr double kL2BytesTaken = 8.3e6;  // in a microsecond
   const double clusters = static_cast<double>(ceil_div(m, t.cluster_rows())) *
                           static_cast<double>(ceil_div(n, t.cluster_columns()));
   const double taken = clusters * (t.cluster_rows() + t.cluster_columns()) *
                        static_cast<double>(round_up(k, kScaleBlock));
-  return std::max(b_bytes / (b_bytes < kL2Bytes ? kL2BytesRead : kMemoryBytes),
+  return std::max(time_to_read_b(static_cast<double>(n) * static_cast<double>(k)),
                   taken / kL2BytesTaken);
 }
 

@@ -16,7 +16,8 @@ std::vector<GemmKernel> grouped_tiles() {
   constexpr GemmTraits kFewRows = grouped(swap_ab_traits(16, 5, 4));
   constexpr GemmTraits kSomeRows = grouped(swap_ab_traits(64, 6, 2, /*two_products=*/true));
   return {instantiate_swap_ab_kernel<kFewRows>(), instantiate_swap_ab_kernel<kSomeRows>(),
-          instantiate_kernel<grouped(kSmallTile)>(), instantiate_kernel<grouped(kWideTile)>()};
+          instantiate_kernel<grouped(kSmallTile)>(), instantiate_kernel<grouped(kNarrowTile)>(),
+          instantiate_kernel<grouped(kWideTile)>()};
 }
 
 }  // namespace bw::hopper::detail

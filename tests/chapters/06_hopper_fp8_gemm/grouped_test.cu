@@ -176,18 +176,22 @@ TEST(GroupedChoice, GoesByTheRowsThatAreExpected) {
   arguments.groups = 32;
   arguments.gemm.m = 32 * 1024;
   arguments.gemm.n = 4096;
+  arguments.gemm.k = 7168;
   const auto traits_of = [&](GroupLayout layout, int64_t expected_rows) {
     arguments.layout = layout;
     arguments.expected_rows = expected_rows;
     return choose_grouped_gemm_kernel(arguments, kMultiprocessors).traits;
   };
   EXPECT_EQ(traits_of(GroupLayout::kMasked, 1).tile_m, 16);
-  EXPECT_EQ(traits_of(GroupLayout::kMasked, 16).tile_m, 16);
-  EXPECT_EQ(traits_of(GroupLayout::kMasked, 17).tile_m, 64);
-  EXPECT_TRUE(traits_of(GroupLayout::kMasked, 64).swap_ab);
-  EXPECT_EQ(traits_of(GroupLayout::kMasked, 65).tile_n, 256);
-  EXPECT_EQ(traits_of(GroupLayout::kMasked, 0).tile_n, 256) << "nobody knows";
-  EXPECT_EQ(traits_of(GroupLayout::kContiguous, 1).tile_n, 256) << "a block is 128 rows";
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 8).tile_m, 16);
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 30).tile_m, 64);
+  EXPECT_TRUE(traits_of(GroupLayout::kMasked, 30).swap_ab);
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 60).tile_n, 192) << "B is read once";
+  EXPECT_FALSE(traits_of(GroupLayout::kMasked, 0).swap_ab) << "nobody knows";
+  EXPECT_FALSE(traits_of(GroupLayout::kContiguous, 1).swap_ab) << "a block is 128 rows";
+  arguments.gemm.m = 32 * 8192;
+  EXPECT_EQ(traits_of(GroupLayout::kMasked, 8000).tile_n, 256);
+  arguments.groups = 1;
   arguments.gemm.m = 128;
   EXPECT_EQ(traits_of(GroupLayout::kContiguous, 0).tile_n, 64) << "few tiles";
 }

@@ -33,11 +33,18 @@ PROMOTION = re.compile(r"FFMA (R\d+), R\d+(?:\.reuse)?, R\d+(\.reuse)?, \1\b")
 LEAST_ALTERNATING = 0.75
 OPERANDS = re.compile(r"FFMA R(\d+), R(\d+)(?:\.reuse)?, R(\d+)(?:\.reuse)?, R\1\b")
 BANKS = 2
-# A round of 32 columns has 16 FMAs, and waits for its MMAs and for memory.
+# A round of 32 columns has 16 FMAs: one pair more or less is 7 %, and no measured time. Where every
+# FMA keeps its operand, which this is about, the share is near 0 there, too.
 NARROW_MMA = re.compile(r"QGMMA\.64x32x32")
+LEAST_ALTERNATING_OF_FEW = 0.5
 # Small tiles wait for memory.
 WIDE_MMA = re.compile(r"QGMMA\.64x(128|192|256)x32")
 MOST_IN_ONE_BANK = 0.3
+# Where lanes hold B-scales, one K block of many loads the next ones, behind a branch. If ptxas makes
+# it into predicates instead, the warp waits for the load at once, and its addresses are computed in
+# every K block: that cost 2 to 9 %. (Tiles of 128 x 256 have another way.)
+PREDICATED_LOAD = re.compile(r"@!?P\d+ LDG\.E\.CONSTANT")
+HOLDS_NO_SCALES = "GemmTraitsELi128ELi256E"
 
 
 # A store that releases comes behind a barrier; after a load that acquires, L1 is forgotten.
@@ -123,10 +130,14 @@ def check(program, nvcc):
             assert not serialised, f"{name} waits before it goes on with a sum: {serialised}"
             count += 1
             with_flags += has_flags(name, code)
-            if not is_persistent or NARROW_MMA.search(code):
+            predicated = PREDICATED_LOAD.search(code)
+            assert HOLDS_NO_SCALES in name or not predicated, (
+                f"{name} loads scales in a predicate: {predicated.group(0)}")
+            if not is_persistent:
                 continue
             share = alternating_share(code)
-            assert share >= LEAST_ALTERNATING, (
+            least = LEAST_ALTERNATING_OF_FEW if NARROW_MMA.search(code) else LEAST_ALTERNATING
+            assert share >= least, (
                 f"{name}: only {share:.0%} of neighbouring FMAs alternate their operand reuse")
             if WIDE_MMA.search(code):
                 share = share_in_one_bank(code)
