@@ -1,6 +1,6 @@
 /// \file
 /// What each instruction form does to registers and memory that hold values by chance, how long it
-/// takes, or what it is refused for:
+/// takes, or what it is refused for; "untold" where it writes what no observer is told of:
 ///
 ///     instruction_outcomes            a line for each form of shapes.inc
 ///     instruction_outcomes TEXT       of those whose form holds this, with every instruction
@@ -175,8 +175,9 @@ void print_form(Shape shape, uint32_t number, bool shows_all) {
     for (size_t k = 0; k < outcomes.size(); ++k) {
       Settings settings = short_settings();
       settings.timing = k == 0 ? TimingModel::simple : TimingModel::model;
-      outcomes[k] = simulate(task, settings);
+      outcomes[k] = k == 0 ? simulate(task, settings) : simulate_told(task, settings);
     }
+    if (!outcomes[1].untold.empty()) codes += " untold";
     const Outcome& outcome = outcomes[0];
     digest.add(outcome.fault ? what_of(outcome.report) : "finished");
     for (const uint32_t word : outcome.memory) digest.add(word);
@@ -188,10 +189,11 @@ void print_form(Shape shape, uint32_t number, bool shows_all) {
       model += outcomes[1].cycles;
     }
     if (shows_all)
-      std::printf("  %s %s, %llu and %llu cycles\n", instruction.c_str(),
+      std::printf("  %s %s, %llu and %llu cycles%s%s\n", instruction.c_str(),
                   outcome.fault ? what_of(outcome.report).c_str() : "finished",
                   static_cast<unsigned long long>(outcome.cycles),
-                  static_cast<unsigned long long>(outcomes[1].cycles));
+                  static_cast<unsigned long long>(outcomes[1].cycles),
+                  outcomes[1].untold.empty() ? "" : ", writes untold ", outcomes[1].untold.c_str());
   }
   std::printf("%.*s: %u taken, %u finished%s, %llu and %llu cycles, %016llx\n",
               static_cast<int>(shape.size()), shape.data(), taken, finished, codes.c_str(),

@@ -1,6 +1,6 @@
 /// \file
 /// Kernels by chance (random_kernel.hpp): a run ends, finished or with a report that names the
-/// rule, and a second run of it ends the same.
+/// rule; a second run of it, which an observer watches, ends the same, and has told of all writes.
 #include <string>
 
 #include "tests/fuzz/choices.hpp"
@@ -20,7 +20,10 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Outcome outcome = simulate(task, settings);
   if (outcome.fault == FaultKind::parse || outcome.fault == FaultKind::unsupported)
     found("a kernel whose instructions decode one by one is refused:\n" + outcome.report);
-  if (twice && simulate(task, settings) != outcome)
+  if (!twice) return 0;
+  const Outcome second = simulate_told(task, settings);
+  if (!second.untold.empty()) found("no observer is told that this was written: " + second.untold);
+  if (second != outcome)
     found("two runs of one kernel differ; the first has " + outcome.describe());
   return 0;
 }

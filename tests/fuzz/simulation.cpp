@@ -10,6 +10,7 @@
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
 #include "common/simulator/units/units.hpp"
+#include "tests/fuzz/told_writes.hpp"
 
 namespace bw::sim::fuzz {
 namespace {
@@ -40,19 +41,8 @@ OpaqueMap map_of(uint64_t address, size_t words) {
   return map;
 }
 
-}  // namespace
-
-Settings short_settings() {
-  Settings settings;
-  settings.host_threads = 1;
-  settings.sm_count = 8;
-  settings.memory_bytes = size_t{1} << 30;
-  settings.cycle_limit = 100'000;
-  settings.livelock_cycles = 20'000;
-  return settings;
-}
-
-Outcome simulate(const Task& task, const Settings& settings, uint64_t explored_states) {
+Outcome run(const Task& task, const Settings& settings, uint64_t explored_states,
+            bool looks_at_writes, size_t* changed_bytes) {
   Outcome outcome;
   Device device(settings, all_units());
   watch(device);
@@ -65,6 +55,12 @@ Outcome simulate(const Task& task, const Settings& settings, uint64_t explored_s
   const uint64_t address = device.memory().allocate(bytes, "memory of the task");
   void* const memory = reinterpret_cast<void*>(address);
   std::memcpy(memory, task.memory.data(), bytes);
+  ToldWrites* told = nullptr;
+  if (looks_at_writes) {
+    auto watch = std::make_unique<ToldWrites>(address, bytes);
+    told = watch.get();
+    device.observe(std::move(watch));
+  }
   const OpaqueMap map = map_of(address, task.memory.size());
   try {
     const Kernel& kernel = device.kernel(device.load(task.text, "fuzz.ptx"), "k");
@@ -79,7 +75,33 @@ Outcome simulate(const Task& task, const Settings& settings, uint64_t explored_s
   }
   outcome.memory.resize(task.memory.size());
   std::memcpy(outcome.memory.data(), memory, bytes);
+  if (told != nullptr) {
+    const auto before = std::as_bytes(std::span(task.memory));
+    const auto after = std::as_bytes(std::span(outcome.memory));
+    outcome.untold = told->untold(before, after);
+    if (changed_bytes != nullptr) *changed_bytes = told->changed(before, after);
+  }
   return outcome;
+}
+
+}  // namespace
+
+Settings short_settings() {
+  Settings settings;
+  settings.host_threads = 1;
+  settings.sm_count = 8;
+  settings.memory_bytes = size_t{1} << 30;
+  settings.cycle_limit = 100'000;
+  settings.livelock_cycles = 20'000;
+  return settings;
+}
+
+Outcome simulate(const Task& task, const Settings& settings, uint64_t explored_states) {
+  return run(task, settings, explored_states, /*looks_at_writes=*/false, nullptr);
+}
+
+Outcome simulate_told(const Task& task, const Settings& settings, size_t* changed_bytes) {
+  return run(task, settings, 0, /*looks_at_writes=*/true, changed_bytes);
 }
 
 }  // namespace bw::sim::fuzz

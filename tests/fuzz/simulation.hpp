@@ -32,6 +32,8 @@ struct Outcome {
   /// The words at the end; none of a run that ended in a fault, where it depends on the host's
   /// threads which clusters have run beside the one at fault.
   std::vector<uint32_t> memory;
+  /// What it wrote without a word to observers, where that is looked at (told_writes.hpp).
+  std::string untold;
 
   /// Whether nothing differs.
   bool operator==(const Outcome&) const = default;
@@ -46,5 +48,9 @@ struct Outcome {
 /// `explored_states`, every order of its synchronisation is tried, up to so many states.
 [[nodiscard]] Outcome simulate(const Task& task, const Settings& settings,
                                uint64_t explored_states = 0);
+/// The same, on one host thread; also looks for writes that observers aren't told of, and counts
+/// the bytes that have changed.
+[[nodiscard]] Outcome simulate_told(const Task& task, const Settings& settings,
+                                    size_t* changed_bytes = nullptr);
 
 }  // namespace bw::sim::fuzz

@@ -246,6 +246,16 @@ TEST(Tcgen05LoadStoreFaults, ColumnsThatAreNotAllocated) {
       });
 }
 
+/// The second half of a split load or store begins before the first column.
+TEST(Tcgen05LoadStoreFaults, SplitThatLeadsBeforeTheFirstColumn) {
+  for (const std::string access : {"tcgen05.ld.sync.aligned.16x32bx2.x4.b32 {%d0, %d1, %d2, %d3}, "
+                                   "[%taddr], -1;\n  tcgen05.wait::ld.sync.aligned;\n",
+                                   "tcgen05.st.sync.aligned.16x32bx2.x4.b32 [%taddr], -1, "
+                                   "{%d0, %d1, %d2, %d3};\n"})
+    expect_fault(FaultKind::contract, {"column -1", "not allocated", "columns -1-2"},
+                 [&] { (void)run("  " + access, 0, 4, 4); });
+}
+
 TEST(Tcgen05LoadStoreFaults, ReadOfColumnsThatNothingHasWritten) {
   expect_fault(FaultKind::contract, {"reads Tensor Memory column 4", "nothing has written"}, [&] {
     (void)run(

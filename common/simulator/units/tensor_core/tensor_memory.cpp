@@ -104,16 +104,19 @@ std::string TensorMemory::allocated_columns() const {
 
 void TensorMemory::require_allocated(const Strand& strand, const Instruction& instruction,
                                      LaneMask lanes, uint32_t first, uint32_t count) const {
-  if (first + count <= kColumns && allocated_.has_all(first, count)) return;
-  for (uint32_t column = first; column < first + count; ++column) {
+  // The immediate offset of a split load can lead before the first column: modulo 2^32.
+  if (first < kColumns && count <= kColumns - first && allocated_.has_all(first, count)) return;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t column = first + i;
     if (column < kColumns && allocated_[column]) continue;
     Site{strand, instruction, lanes}.fault(
         {.code = FaultCode::tmem_not_allocated,
          .what = fmt::format(
              "Tensor Memory column {} being accessed by instruction {} is not allocated. Columns "
              "allocated are: {}. It accesses columns {}-{} of CTA rank {}",
-             column, strand.cluster->kernel().row(instruction).base, allocated_columns(), first,
-             first + count - 1, cta_.rank),
+             static_cast<int32_t>(column), strand.cluster->kernel().row(instruction).base,
+             allocated_columns(), static_cast<int32_t>(first),
+             static_cast<int32_t>(first + count - 1), cta_.rank),
          .rule = "only allocated columns may be accessed",
          .fix =
              "allocate enough columns, wait for the address to be written before reading it, and "
