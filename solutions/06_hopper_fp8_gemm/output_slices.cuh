@@ -7,6 +7,7 @@
 
 #include "common/device/convert.cuh"
 #include "common/device/elect.cuh"
+#include "common/device/global_store.cuh"
 #include "common/device/matrix_copy.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/shared_load.cuh"
@@ -137,7 +138,7 @@ class OutputSlices {
     for (uint32_t row = 0; row < kWarpRows; row += kRowsPerCopy) {
       const uint4 elements = ptx::load_shared_v4(slot + offset(first_row + row, chunk));
       if (d_row + row < d.m && d_column < d.n) {
-        *reinterpret_cast<uint4*>(pointer + row * d.ldd) = elements;
+        ptx::store_global_v4(pointer + row * d.ldd, elements);
       }
     }
     __syncwarp();

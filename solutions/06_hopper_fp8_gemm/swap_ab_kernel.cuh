@@ -14,6 +14,7 @@
 
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
+#include "common/device/global_store.cuh"
 #include "common/device/named_barrier.cuh"
 #include "common/device/shared_load.cuh"
 #include "solutions/06_hopper_fp8_gemm/swap_ab_load.cuh"
@@ -47,8 +48,7 @@ class SwapAbTile {
   __device__ __forceinline__ void store_d() const {
     for_each_chunk([&](uint32_t address, uint64_t row, uint32_t column, bool is_in_d) {
       if (!is_in_d) return;
-      *reinterpret_cast<uint4*>(direct_.d + row * direct_.ldd + column) =
-          ptx::load_shared_v4(address);
+      ptx::store_global_v4(direct_.d + row * direct_.ldd + column, ptx::load_shared_v4(address));
     });
   }
 
