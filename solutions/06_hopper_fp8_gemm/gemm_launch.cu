@@ -73,7 +73,7 @@ uint32_t resident_clusters(const GemmKernel& kernel) {
 /// The tiles that A doesn't fill.
 LastRows last_rows_of(const BlockwiseFp8GemmArguments& gemm, const GemmTraits& traits) {
   constexpr int64_t kSwizzleRows = 8;
-  const int64_t left = gemm.m % (traits.tile_m / traits.cluster_n);
+  const int64_t left = gemm.m % traits.tile_m;
   LastRows last;
   last.first = static_cast<uint32_t>(gemm.m - left);
   if (gemm.m % traits.cluster_rows() == 0) return last;

@@ -21,14 +21,9 @@ struct Walk {
   double blocks;
 };
 
-/// Clusters of more than two CTAs leave some multiprocessors of a GPC to nobody.
-int usable(int multiprocessors, const GemmTraits& t) {
-  return t.cluster_size() > 2 ? std::max(1, multiprocessors * 7 / 8) : multiprocessors;
-}
-
 Walk walk_of(const GemmTraits& t, int64_t m, int64_t n, int64_t k, int multiprocessors) {
   const int64_t clusters = ceil_div(m, t.cluster_rows()) * ceil_div(n, t.cluster_columns());
-  const int64_t resident = std::max(1, usable(multiprocessors, t) / t.cluster_size());
+  const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
   const auto k_blocks = static_cast<double>(ceil_div(k, kScaleBlock));
   const auto rounds = static_cast<double>(ceil_div(clusters, resident));
   double blocks = rounds * k_blocks / t.split_k;
@@ -80,21 +75,22 @@ constexpr SwapAbTimes kSwapAbTimes[] = {{"8x64_swap", 3.57, 0.00, 0.204, 0.152, 
                                         {"64x64_swap2_deep", 3.78, 1.06, 0.271, 0.221, 1.02}};
 constexpr PersistentTimes kPersistentTimes[] = {
     {"128x128_1x1", 5.38, 0.332, 1.58},         {"128x128_2x1", 4.22, 0.363, 2.06},
-    {"128x128_2x2", 4.22, 0.340, 2.06},         {"128x128_split2", 5.69, 0.348, 2.15},
-    {"128x192_1x1", 5.02, 0.599, 1.59},         {"128x192_2x1", 5.23, 0.545, 1.09},
-    {"128x192_2x1_streamk", 6.57, 0.591, 1.12}, {"128x256_1x1", 6.69, 0.763, 1.65},
-    {"128x256_2x1", 6.34, 0.727, 1.64},         {"128x256_2x1_streamk", 8.19, 0.696, 1.05},
-    {"128x64_1x1", 4.35, 0.247, 1.05},          {"128x64_2x1", 3.76, 0.240, 1.21},
-    {"128x64_split2", 4.01, 0.233, 2.82},       {"256x128_2x1", 6.89, 0.756, 0.12},
-    {"64x256_1x1", 5.47, 0.298, 3.22},          {"64x64_1x1", 4.81, 0.192, 0.62},
-    {"64x64_split2", 5.51, 0.159, 1.84}};
+    {"128x128_split2", 5.69, 0.348, 2.15},      {"128x192_1x1", 5.02, 0.599, 1.59},
+    {"128x192_2x1", 5.23, 0.545, 1.09},         {"128x192_2x1_streamk", 6.57, 0.591, 1.12},
+    {"128x256_1x1", 6.69, 0.763, 1.65},         {"128x256_2x1", 6.34, 0.727, 1.64},
+    {"128x256_2x1_streamk", 8.19, 0.696, 1.05}, {"128x64_1x1", 4.35, 0.247, 1.05},
+    {"128x64_2x1", 3.76, 0.240, 1.21},          {"128x64_split2", 4.01, 0.233, 2.82},
+    {"256x128_2x1", 6.89, 0.756, 0.12},         {"64x256_1x1", 5.47, 0.298, 3.22},
+    {"64x64_1x1", 4.81, 0.192, 0.62},           {"64x64_split2", 5.51, 0.159, 1.84}};
 
 double time_with(const SwapAbTimes& times, const GemmTraits& t, int64_t m, int64_t n, int64_t k,
                  int multiprocessors) {
   // Where K is split, clusters don't fill the multiprocessors evenly: each halving costs as much.
   constexpr double kOfEachHalving = 0.05;
   const int64_t ctas = ceil_div(m, t.tile_m) * ceil_div(n, t.tile_n) * t.split_k;
-  const auto on_busiest = static_cast<double>(ceil_div(ctas, usable(multiprocessors, t)));
+  // Clusters of more than two CTAs leave some multiprocessors of a GPC to nobody.
+  const int filled = t.split_k > 2 ? std::max(1, multiprocessors * 7 / 8) : multiprocessors;
+  const auto on_busiest = static_cast<double>(ceil_div(ctas, filled));
   const double rounds = std::ceil(on_busiest / t.resident_ctas);
   const double blocks = static_cast<double>(ceil_div(k, kScaleBlock)) / t.split_k;
   const double work =

@@ -32,29 +32,26 @@ __device__ __forceinline__ void load_operand(const void* destination, const CUte
   }
 }
 
-/// Load warp: fills the input ring with one K block after the other. Tiles that CTAs of the cluster
-/// share are loaded in slices, one by each, and multicast; A's scales are this CTA's own. It waits
-/// for the barriers when it knows its first tile, and ends when all stages have been released.
+/// Load warp: fills the input ring with one K block after the other. Tiles of B that CTAs of the
+/// cluster share are loaded in slices, one by each, and multicast; A and its scales are this CTA's
+/// own. It
+/// waits for the barriers when it knows its first tile, and ends when all stages have been
+/// released.
 template <class Config>
 __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
   constexpr int kBSliceRows = Config::kTileN / Config::kBSlices;
-  constexpr int kASliceRows = Config::kTileM / Config::kASlices;
   const auto cluster = cta.cluster();
   const uint32_t b_row = cluster.rank_m * kBSliceRows;
-  const uint32_t a_row = cluster.rank_n * kASliceRows;
   auto input = cta.input_pipeline();
   auto producer = input.producer();
   bool has_begun = false;
   cta.for_each_part([&](const TilePart& part) {
     if (!has_begun) wait_for_barriers();
     has_begun = true;
-    const ATileLoad a = cta.args.a_tile_load(part.row + a_row, kASliceRows);
-    uint32_t stage_bytes = Config::Payload::kStageBytes;
-#pragma unroll
-    for (int slice = 0; slice < Config::kASlices; ++slice) {  // of all that send this CTA a slice
-      const uint32_t rows = cta.args.a_tile_load(part.row + slice * kASliceRows, kASliceRows).rows;
-      stage_bytes -= (kASliceRows - rows) * Config::kTileK;
-    }
+    static_assert(Config::kASlices == 1, "who shares A would have to share its last rows, too");
+    const ATileLoad a = cta.args.a_tile_load(part.row, Config::kTileM);
+    const uint32_t stage_bytes =
+        Config::Payload::kStageBytes - (Config::kTileM - a.rows) * Config::kTileK;
     for (uint32_t k_block = part.first; k_block < part.end; ++k_block) {
       auto stage = producer.acquire();
       if (ptx::elect_one()) {
@@ -64,8 +61,7 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
         const uint32_t index = stage.tile_index(), full = stage.barrier()->address();
         const int32_t k = k_block * Config::kTileK;
         stage.expect_bytes(stage_bytes);
-        load_operand<Config::kASlices>(payload.a_tile(index) + a_row * Config::kTileK, *a.map, full,
-                                       k, static_cast<int32_t>(a.row), cluster.a_multicast_mask());
+        load_operand<1>(payload.a_tile(index), *a.map, full, k, static_cast<int32_t>(a.row), 0);
         load_operand<Config::kBSlices>(payload.b_tile(index) + b_row * Config::kTileK, cta.args.b,
                                        full, k, cta.b_row(part) + b_row,
                                        cluster.b_multicast_mask());

@@ -6,12 +6,7 @@ namespace bw::hopper::detail {
 
 std::vector<GemmKernel> square_tiles() {
   constexpr int kSplitStages = 5;
-  constexpr GemmTraits kFour = [](GemmTraits traits) {
-    traits.cluster_n = 2;
-    return traits;
-  }(kSquareTile);
-  return {instantiate_kernel<kSquareTile>(), instantiate_kernel<kFour>(),
-          instantiate_kernel<without_cluster(kSquareTile)>(),
+  return {instantiate_kernel<kSquareTile>(), instantiate_kernel<without_cluster(kSquareTile)>(),
           instantiate_kernel<with_split_k(kSquareTile, kSplitStages)>()};
 }
 
