@@ -397,6 +397,17 @@ TEST(Exploration, ClustersWhoseWarpsDifferAreNotAlike) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
 }
 
+TEST(Exploration, ClustersWhoseAmountsDifferAreNotAlike) {
+  // By the same instruction of the same thread: one arrival in CTA 0, two in CTA 1.
+  const std::string text =
+      explore_body(kTwoBarriers +
+                       "  @%p2 mbarrier.init.shared::cta.b64 [bar+16], 4;\n"
+                       "  mov.u32 %r7, %ctaid.x;\n  add.u32 %r7, %r7, 1;\n"
+                       "  @%p2 mbarrier.arrive.shared::cta.b64 _, [bar+16], %r7;\n",
+                   64, 1000, 2);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+}
+
 TEST(Exploration, TheBoundOfStatesIsSaid) {
   EXPECT_NE(explore_body(kTwoBarriers, 64, 2).find("not proven, nothing found in 2 states"),
             std::string::npos);

@@ -480,17 +480,19 @@ DONE:
   });
 }
 
-/// Strong accesses of one location have one order: who has read it may write it, each lane its own.
+/// Strong accesses of one location have one order: who has read it may write it, each lane its own,
+/// whether another write stands between the two or not.
 TEST(RaceShared, AStrongReadComesBeforeTheReadersOwnWrite) {
-  for (const char* const place : {"0", "4", "8", "12"})
-    expect_no_race(
-        "mul.wide.u32 %rd0, %lane, 16;\nadd.u64 %rd0, %rd0, %out;\nadd.u64 %rd0, %rd0, " +
-            std::string(place) +
-            ";\nsetp.eq.u32 %p0, %warp, 0;\n"
-            "@%p0 st.relaxed.gpu.global.u32 [%rd0], %t;\n"
-            "@!%p0 ld.relaxed.gpu.global.u32 %r1, [%rd0];\n"
-            "@!%p0 st.relaxed.gpu.global.u32 [%rd0], %t;\n",
-        64);
+  for (const std::string pause : {"", "nanosleep.u32 4000;\n"})
+    for (const std::string place : {"0", "4", "8", "12"})
+      expect_no_race(
+          "mul.wide.u32 %rd0, %lane, 16;\nadd.u64 %rd0, %rd0, %out;\nadd.u64 %rd0, %rd0, " + place +
+              ";\nsetp.eq.u32 %p0, %warp, 0;\n@%p0 bra FIRST;\n"
+              "ld.relaxed.gpu.global.u32 %r1, [%rd0];\n" +
+              pause + "st.relaxed.gpu.global.u32 [%rd0], %t;\nbra DONE;\nFIRST:\n" +
+              (pause.empty() ? "" : "nanosleep.u32 1000;\n") +
+              "st.relaxed.gpu.global.u32 [%rd0], %t;\nDONE:\n",
+          64);
 }
 
 /// The detector tells how much shared memory the largest launch so far has used.

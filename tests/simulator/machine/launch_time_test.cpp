@@ -144,6 +144,10 @@ TEST(LaunchTime, TellsHowBusyTheChipWas) {
   const LaunchTime time = launch_time(std::vector(2, steady(kHbm, 25)), machine(8, 8));
   EXPECT_NEAR(time.busy[kHbm], 1.0, 0.01);
   EXPECT_NEAR(time.busy[kL2], 0.0, 0.01);
+  // What the machine does not have is not busy.
+  LaunchCapacity without = machine(8, 8);
+  without.a_cycle[kTensor] = 0;
+  EXPECT_EQ(launch_time(std::vector(2, steady(kHbm, 25)), without).busy[kTensor], 0.0);
 }
 
 TEST(LaunchTime, TenThousandClustersTakeNoTime) {

@@ -127,5 +127,26 @@ TEST(Machine, TheEnvironmentChooses) {
   EXPECT_EQ(Settings::from_environment(machine("h100")).machine->name, "h100");
 }
 
+/// Bits of the memory's bus as the makers tell: eight stacks of HBM3e, five of HBM3, six of HBM3e.
+TEST(Machine, BusesOfMemory) {
+  EXPECT_EQ(machine("b200").memory_bus_bits, 8 * 1024u);
+  EXPECT_EQ(machine("h100").memory_bus_bits, 5 * 1024u);
+  EXPECT_EQ(machine("h200").memory_bus_bits, 6 * 1024u);
+}
+
+TEST(Machine, AsManyThreadsAsTheHostHasCores) {
+  const auto chosen = [](const char* count) {
+    setenv("BW_SIM_THREADS", count, 1);
+    struct Unset {
+      ~Unset() { unsetenv("BW_SIM_THREADS"); }
+    } const unset;
+    return Settings::from_environment().host_threads;
+  };
+  EXPECT_EQ(chosen("0"), 0u);  // as many
+  EXPECT_EQ(chosen("1"), 1u);
+  EXPECT_EQ(chosen("1024"), 1024u);
+  EXPECT_THROW((void)chosen("1025"), SimulationError);
+}
+
 }  // namespace
 }  // namespace bw::sim::test

@@ -195,5 +195,33 @@ TEST(ConstantExpressions, OnlyNestingIsBounded) {
   EXPECT_EQ(report_of(nested(kMostParentheses + 1)).kind(), FaultKind::parse);
 }
 
+/// `x a y b z` without parentheses, for any two operators, is what its parentheses would say.
+TEST(ConstantExpressions, AnyTwoOperatorsBindAsInC) {
+  const std::array<std::array<const char*, 3>, 4> kValues = {
+      {{"6", "3", "2"}, {"1", "0", "0"}, {"0", "1", "1"}, {"0", "0", "1"}}};
+  std::string text;
+  std::vector<std::string> expressions;
+  const auto add = [&](const std::string& expression) {
+    text += ".global .u64 x" + std::to_string(expressions.size()) + " = " + expression + ";\n";
+    expressions.push_back(expression);
+  };
+  const auto divides = [](const Binary& one) {
+    return one.spelling == std::string("/") || one.spelling == std::string("%");
+  };
+  for (const Binary& a : kBinary)
+    for (const Binary& b : kBinary)
+      for (const auto& [x, y, z] : kValues) {
+        if (divides(a) || divides(b)) continue;
+        const std::string first = std::string(x) + " " + a.spelling + " " + y,
+                          second = std::string(y) + " " + b.spelling + " " + z;
+        add(first + " " + b.spelling + " " + z);
+        add(b.strength > a.strength ? std::string(x) + " " + a.spelling + " (" + second + ")"
+                                    : "(" + first + ") " + b.spelling + " " + z);
+      }
+  const auto module = parse_text(text);
+  for (size_t i = 0; i < expressions.size(); i += 2)
+    EXPECT_EQ(value_of(*module, i), value_of(*module, i + 1)) << expressions[i];
+}
+
 }  // namespace
 }  // namespace bw::sim::ptx

@@ -171,5 +171,13 @@ TEST(Lexer, ReadsEveryKnownInstructionForm) {
   EXPECT_EQ(count, 281u);
 }
 
+TEST(Lexer, ABackslashTakesTheNextCharacterOfAString) {
+  for (const std::string inside : {"", "a", "\\\\", "\\\"", "a\\\\", "\\\"a", "\\\\\\\"", "a\\n"}) {
+    const Token token = only_token("\"" + inside + "\"");
+    EXPECT_EQ(token.kind, TokenKind::string) << inside;
+    EXPECT_EQ(token.text, inside);
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::ptx

@@ -370,5 +370,12 @@ TEST(Depth, NestingIsBounded) {
   EXPECT_THROW((void)parse_text(".global .u32 x = " + conditional + "1;"), SimulationError);
 }
 
+TEST(ParseErrors, RegistersAreNoVectors) {
+  for (const std::string length : {".v2", ".v4", ".v8"})
+    EXPECT_NE(report_of(".visible .entry k()\n{\n.reg " + length + " .b32 a;\n}\n")
+                  .what.find("declared as a vector (" + length + ")"),
+              std::string::npos);
+}
+
 }  // namespace
 }  // namespace bw::sim::ptx

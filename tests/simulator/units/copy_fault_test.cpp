@@ -204,6 +204,8 @@ TEST(TensorFault, Restrictions) {
   map.strides = {192};
   map.box = {128, 2};
   expect_copy_fault({"the box starts at coordinate 64", "multiple of 128"}, load_2d("64, 0"), &map);
+  for (const char* const beside : {"127", "129", "-1"})
+    expect_copy_fault({"multiple of 128"}, load_2d(std::string(beside) + ", 0"), &map);
   expect_copy_fault({"stores of the padded type 16U6_ALIGN16B"}, store_2d("0, 0"), &map, 1,
                     FaultKind::unsupported);
   map = CopyRun::plain_map(0);

@@ -345,7 +345,8 @@ TEST(MmaSync, MayNotBeExecutedByAPartOfTheWarp) {
 }
 
 TEST(MmaSync, AnInfinityReachesOnlyTheRowsThatMeetIt) {
-  // All rows of A have ones at the first two places of each four; B is zero but for one infinity.
+  // All rows of A have ones at two places of each four, the first or the last; B is zero but for
+  // one infinity.
   const Form form{"mma.sp::ordered_metadata.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
                   16,
                   16,
@@ -353,19 +354,21 @@ TEST(MmaSync, AnInfinityReachesOnlyTheRowsThatMeetIt) {
                   kF16,
                   false,
                   0};
-  const std::vector<U32> a(2 * 32, 0x3c003c00), c(4 * 32, 0), e(32, 0x44444444);
-  for (int lane = 0; lane < 32; ++lane)
-    for (int i = 0; i < 4; ++i) {
-      const auto [k, n] = place_in_b(16, lane, i);
-      std::vector<U32> b(2 * 32, 0);
-      b[static_cast<size_t>(2 * lane + i / 2)] = 0x7c00u << (16 * (i % 2));
-      const std::vector<U32> d = run_form(form, a, b, c, e);
-      for (size_t word = 0; word < d.size(); ++word) {
-        const int column = static_cast<int>(word / 4 % 4 * 2 + word % 2);
-        ASSERT_EQ(d[word], column == n && k % 4 < 2 ? 0x7f800000u : 0u)
-            << "k " << k << " n " << n << " word " << word;
+  const std::vector<U32> a(2 * 32, 0x3c003c00), c(4 * 32, 0);
+  for (const bool first : {true, false})
+    for (int lane = 0; lane < 32; ++lane)
+      for (int i = 0; i < 4; ++i) {
+        const auto [k, n] = place_in_b(16, lane, i);
+        std::vector<U32> b(2 * 32, 0);
+        b[static_cast<size_t>(2 * lane + i / 2)] = 0x7c00u << (16 * (i % 2));
+        const std::vector<U32> d =
+            run_form(form, a, b, c, std::vector<U32>(32, first ? 0x44444444 : 0xeeeeeeee));
+        for (size_t word = 0; word < d.size(); ++word) {
+          const int column = static_cast<int>(word / 4 % 4 * 2 + word % 2);
+          ASSERT_EQ(d[word], column == n && (k % 4 < 2) == first ? 0x7f800000u : 0u)
+              << "k " << k << " n " << n << " word " << word;
+        }
       }
-    }
 }
 
 }  // namespace

@@ -130,14 +130,16 @@ bool may_be_appended(const std::string& opcode, const std::string& operand) {
     std::string_view kinds;    ///< of the operand
   };
   static constexpr Optional kOptional[] = {
-      {"bar.", "RI"},               // the number of threads
-      {"barrier.", "RIP"},          // and the predicate behind it
+      {"bar.", "RIP"},              // the number of threads
+      {"barrier.", "RIP"},          // and the predicate of .red
       {"cp.async.", "RIP"},         // the size of the source, or whether to ignore it
       {"mbarrier.arrive", "RI"},    // the count
       {"mbarrier.try_wait", "RI"},  // the time limit
       {"min.", "RI"},
       {"max.", "RI"},         // the third source of f32
       {"tcgen05.mma", "ID"},  // scale-input-d; the zero-column mask of .ws
+      {"wmma.load", "R"},
+      {"wmma.store", "R"},  // the stride
   };
   return std::any_of(std::begin(kOptional), std::end(kOptional), [&](const Optional& one) {
     return opcode.starts_with(one.opcodes) && one.kinds.find(operand) != std::string_view::npos;
@@ -246,6 +248,17 @@ TEST_F(OperandForms, RegistersHaveTheSizeOfTheForm) {
         EXPECT_TRUE(may_be_wider(form.opcode, i, bits)) << changed.text();
       }
     }
+}
+
+TEST_F(OperandForms, AnOperandLessIsRefused) {
+  for (const Form& form : forms_) {
+    if (form.operands.empty()) continue;
+    Form shorter = form;
+    shorter.operands.pop_back();
+    if (!is_taken(shorter) || is_known(shorter)) continue;
+    const std::string& last = form.operands.back();
+    EXPECT_TRUE(may_be_appended(form.opcode, last.size() == 1 ? last : "I")) << shorter.text();
+  }
 }
 
 }  // namespace

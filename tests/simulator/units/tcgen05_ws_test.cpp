@@ -267,5 +267,36 @@ TEST(Tcgen05Ashift, InAPair) {
   EXPECT_NO_THROW(attempt(128));
 }
 
+/// scale-input-d is 0 to 15.
+TEST(Tcgen05MmaFaults, ScalesOfD) {
+  const auto attempt = [](const std::string& exponent) {
+    (void)run_issue("  tcgen05.mma.cta_group::1.kind::f16 [%tmem], %a, %b, %idesc, %enable, " +
+                        exponent + ";\n",
+                    instruction_descriptor(kF16, kF16, 1, 128, 32));
+  };
+  for (const std::string taken : {"0", "1", "15"}) EXPECT_NO_THROW(attempt(taken)) << taken;
+  for (const std::string refused : {"16", "-1"})
+    expect_fault(FaultKind::unsupported, {"scale-input-d " + refused, "0 to 15"},
+                 [&] { attempt(refused); });
+}
+
+/// MMAs that add to one accumulator may be computed together, but only where their shapes are
+/// alike.
+TEST(Tcgen05Mma, TheSecondOfTwoIsNarrower) {
+  const auto of_both = run_issue(
+      "  mov.u32 %r0, " + std::to_string(instruction_descriptor(kE4m3, kE4m3, 1, 128, 16)) +
+          ";\n  setp.eq.u32 %p6, %t, %t;\n"
+          "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %idesc, %p6;\n"
+          "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %r0, %p6;\n"
+          "  tcgen05.mma.cta_group::1.kind::f8f6f4 [%tmem], %a, %b, %r0, %p6;\n",
+      instruction_descriptor(kE4m3, kE4m3, 1, 128, 32));
+  for (uint32_t column = 0; column < 48; ++column)
+    for (uint32_t lane = 0; lane < kTmemLanes; ++lane)  // all codes are 1, K is 32
+      ASSERT_EQ(std::bit_cast<float>(of_both[column * kTmemLanes + lane]), column < 16   ? 96.0f
+                                                                           : column < 32 ? 32.0f
+                                                                                         : 0.0f)
+          << "column " << column << " lane " << lane;
+}
+
 }  // namespace
 }  // namespace bw::sim::test

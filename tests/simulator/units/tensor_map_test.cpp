@@ -147,7 +147,10 @@ const Condition kConditions[] = {
        a.element_strides = {1, 2, 1};
      },
      nullptr},
-    {"Inner24Bytes", [](A& a) { a.box[0] = 12; }, "multiple of 16 bytes"},
+    {"Inner24Bytes", [](A& a) { a.box[0] = 12; },
+     "boxDim[0] is 12 elements of u16, which are 24 bytes; the inner dimension must be a multiple "
+     "of "
+     "16 bytes"},
     {"Swizzle128Inner144",
      [](A& a) {
        a.swizzle = TensorMapSwizzle::bytes128;

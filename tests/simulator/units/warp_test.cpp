@@ -203,19 +203,20 @@ TEST(Warp, WaitingForALaneThatNeverComesIsADeadlock) {
 }
 
 TEST(Warp, AGatheringBehindOneThatStillWaitsCompletes) {
-  // Half of warp 0 waits for its other half, which waits for warp 1, whose halves have to meet
-  // first.
+  // The lower half of warp 0 waits for its upper half, which sleeps, when the halves of warp 1
+  // meet.
   const auto d = run_warp(
       "shr.u32 %r1, %t, 5; and.b32 %r2, %t, 31;\n"
       "setp.eq.u32 %p1, %r1, 0; setp.lt.u32 %p2, %r2, 16;\n"
       "@%p1 bra FIRST;\n"
-      "nanosleep.u32 500; @%p2 bra MEET; nanosleep.u32 500;\n"
-      "MEET: bar.warp.sync -1; bar.sync 1, 64; mov.u32 %d, 1; bra DONE;\n"
-      "FIRST: @%p2 bra WAIT; nanosleep.u32 20000;\n"
-      "WAIT: bar.warp.sync -1; bar.sync 1, 64; mov.u32 %d, 2;\n"
+      "nanosleep.u32 500; @%p2 bra LOW1; nanosleep.u32 500; bar.warp.sync -1; mov.u32 %d, 1; bra "
+      "DONE;\n"
+      "LOW1: bar.warp.sync -1; mov.u32 %d, 2; bra DONE;\n"
+      "FIRST: @%p2 bra LOW0; nanosleep.u32 20000; bar.warp.sync -1; mov.u32 %d, 3; bra DONE;\n"
+      "LOW0: bar.warp.sync -1; mov.u32 %d, 4;\n"
       "DONE:",
       64);
-  for (U32 i = 0; i < 64; ++i) EXPECT_EQ(d[i], i < 32 ? 2u : 1u);
+  for (U32 i = 0; i < 64; ++i) EXPECT_EQ(d[i], i < 16 ? 4u : i < 32 ? 3u : i < 48 ? 2u : 1u);
 }
 
 }  // namespace

@@ -350,10 +350,24 @@ TEST(Wgmma, TheRaceDetectorKnowsWhenOperandsAreFree) {
   for (const uint64_t seed : {0u, 1u, 2u}) {
     Settings settings = hopper_settings(Strictness::isa, seed);
     settings.checks = Checks::races;
-    EXPECT_NO_THROW(run({.wait = "wgmma.wait_group.sync.aligned 0;" + write}, settings));
+    const std::string wait = "wgmma.wait_group.sync.aligned 0;";
+    EXPECT_NO_THROW(run({.wait = wait + write}, settings));
+    // Of several MMAs, in a group each, the wait is for all.
+    const std::string another =
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%d0, %d1, %d2, %d3}, %rd0, %rd1, %p1, "
+        "1, 1, 0, 0; wgmma.commit_group.sync.aligned;";
+    EXPECT_NO_THROW(run({.between = another + another, .wait = wait + write}, settings));
     expect_fault(FaultKind::contract, {"wgmma", "st.shared.u32"},
                  [&] { run({.between = write}, settings); });
   }
+}
+
+TEST(Wgmma, WaitsForAtMostSevenGroups) {
+  for (const std::string pending : {"0", "7"})
+    EXPECT_NO_THROW(run({.between = "wgmma.wait_group.sync.aligned " + pending + ";"}));
+  for (const std::string pending : {"8", "-1"})
+    expect_fault(FaultKind::unsupported, {"allowed are 0 to 7"},
+                 [&] { run({.between = "wgmma.wait_group.sync.aligned " + pending + ";"}); });
 }
 
 }  // namespace
