@@ -1,25 +1,32 @@
 /// \file
 /// How fast the simulator is: the simulated blockwise FP8 GEMM against OpenBLAS sgemm of the same
-/// size on the same cores, the two in turn; against chapter 6's GEMM, whose sums have an H100's
-/// bits; and how its time grows with size and with host threads.
+/// size on the same cores, the two in turn; with the timing model against without one; against
+/// chapter 6's GEMM, whose sums have an H100's bits; and how its time grows with size and with host
+/// threads.
 #include <cblas.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "common/host/cuda_check.hpp"
 #include "common/simulator/cudart/runtime.hpp"
+#include "solutions/05_blockwise_fp8_gemm/device_problem.hpp"
+#include "solutions/06_hopper_fp8_gemm/hopper_fp8_gemm.hpp"
 #include "tests/benchmarks/duel.hpp"
+#include "tests/benchmarks/gemm_process.hpp"
 #include "tests/benchmarks/simulated_gemm.hpp"
-#include "tests/benchmarks/simulated_hopper_gemm.hpp"
 
 namespace {
 
 using bw::bench::Duel;
 using bw::bench::duel;
+using bw::bench::GemmProcess;
 using bw::bench::SimulatedGemm;
 
 struct Shape {
@@ -88,8 +95,46 @@ void compare_with_openblas(unsigned threads) {
       threads, kConfiguration, openblas_get_corename());
 }
 
+/// A launch lasts milliseconds: on a virtual machine whose scheduler fills one core before it uses
+/// the next, both of its threads would share a core, while OpenBLAS' threads, which spin between
+/// two products, have been spread long ago.
+void pin_threads() { bw::sim::cudart::Runtime::instance().device().settings().pin_threads = true; }
+
+/// In its process: chapter 5's GEMM.
+std::function<void()> blackwell_gemm() {
+  pin_threads();
+  const auto gemm = std::make_shared<SimulatedGemm>(kThreadShape.m, kThreadShape.n, kThreadShape.k,
+                                                    kConfiguration);
+  return [gemm] { gemm->run(); };
+}
+
+/// In its process, on an H100: chapter 6's GEMM.
+std::function<void()> hopper_gemm() {
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  constexpr uint64_t kSeed = 1;
+  pin_threads();
+  const auto problem = std::make_shared<bw::DeviceProblem>(bw::make_blockwise_problem(
+      kHopperShape.m, kHopperShape.n, kHopperShape.k, /*beta=*/0, kSeed, bw::Fill::kNormal));
+  return [problem] {
+    bw::hopper::blockwise_fp8_gemm(
+        problem->arguments(), bw::hopper::find_gemm_kernel(kHopperConfiguration), kDefaultStream);
+    bw::check_cuda(cudaStreamSynchronize(kDefaultStream), "run the GEMM");
+  };
+}
+
+/// What the timing model costs.
+void compare_timing(const GemmProcess& model, const GemmProcess& simple) {
+  const Duel times = duel([&] { model.run(); }, [&] { simple.run(); });
+  std::printf("%-16s %12s %12s %7s\n", "M x N x K", "model ms", "simple ms", "ratio");
+  char name[32];
+  std::snprintf(name, sizeof name, "%dx%dx%d", kThreadShape.m, kThreadShape.n, kThreadShape.k);
+  std::printf("%-16s %12.1f %12.1f %7.2f\n(in turn, medians; BW_SIM_TIMING=model and =simple)\n\n",
+              name, times.first * 1e3, times.second * 1e3, times.ratio);
+  std::fflush(stdout);
+}
+
 /// Chapter 6's GEMM on the simulated H100 against chapter 5's on the simulated B200, in turn.
-void compare_chapters(const bw::bench::SimulatedHopperGemm& hopper) {
+void compare_chapters(const GemmProcess& hopper) {
   SimulatedGemm blackwell(kHopperShape.m, kHopperShape.n, kHopperShape.k, kConfiguration);
   const Duel times = duel([&] { hopper.run(); }, [&] { blackwell.run(); });
   std::printf("%-16s %12s %12s %7s\n", "M x N x K", "chapter 6 ms", "chapter 5 ms", "ratio");
@@ -125,14 +170,14 @@ void scale_with_threads(unsigned most) {
 
 int main() {
   try {
-    const bw::bench::SimulatedHopperGemm hopper(kHopperShape.m, kHopperConfiguration);
+    const GemmProcess hopper({{"BW_SIM_MACHINE", "h100"}}, hopper_gemm);
+    const GemmProcess model({{"BW_SIM_TIMING", "model"}}, blackwell_gemm);
+    const GemmProcess simple({{"BW_SIM_TIMING", "simple"}}, blackwell_gemm);
     const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
     openblas_set_num_threads(static_cast<int>(threads));
-    // A launch lasts milliseconds: on a virtual machine whose scheduler fills one core before it
-    // uses the next, both of its threads would share a core, while OpenBLAS' threads, which spin
-    // between two products, have been spread long ago.
-    bw::sim::cudart::Runtime::instance().device().settings().pin_threads = true;
+    pin_threads();
     compare_with_openblas(threads);
+    compare_timing(model, simple);
     compare_chapters(hopper);
     scale_with_threads(threads);
   } catch (const std::exception& error) {

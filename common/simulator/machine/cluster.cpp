@@ -70,8 +70,6 @@ Cluster::Cluster(Grid& grid, uint64_t index, uint64_t slot, Cycle start)
   const auto size = static_cast<uint32_t>(shape.volume());
   units_ = grid.device().units().make_for(*this);
   for (const auto& observer : grid.device().observers()) observers_.add(observer->observe(*this));
-  if (times_ != nullptr)
-    issue_times_ = kernel().module().schedule_of(kernel().function())->times.data();
   if (L2Launch* const l2 = grid.l2()) {
     demand_.begin(size, start);
     l2_.begin(*l2, demand_, index, slot, start);
@@ -206,8 +204,6 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
 EventNumber Cluster::event() const { return {grid_.number(), index_, statistics_.events}; }
 
 bool Cluster::keep_fault(const Report& report) {
-  // Long enough for a warp that has begun late, or waits for a copy.
-  constexpr Cycle kCyclesBehindFault = 20'000;
   if (kept_fault_) return true;
   if (settings().checks != Checks::races || !may_follow_from_a_race(report.code)) return false;
   kept_fault_.emplace(report);
@@ -252,8 +248,8 @@ RunStatus Cluster::run_events(Cycle limit) {
       if (live_warps_ == 0) break;
       return RunStatus::deadlock;
     }
-    const Cycle next = queue_.next_time();
-    if (next >= std::min(limit, kept_until_)) return RunStatus::reached_limit;
+    if (queue_.next_time() >= std::min({limit, kept_until_, l2_.pauses_at()}))
+      return RunStatus::reached_limit;
     if (statistics_.events >= last_event_) {
       running_ = nullptr;
       return RunStatus::cycle_limit;
@@ -410,14 +406,13 @@ void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
   calendar.forget_before(now_);
   demand_.use(Resource::issue_slots, strand.cta->rank, strand.slots_from, slots);
   warp.times.issue_slots += slots;
-  warp.times.issued += issue_times_[instruction.source_index].issued;
+  warp.times.issued += instruction.issued;
   const Cycle last = calendar.reserve(strand.slots_from, slots, warp.index / SmTimes::kSchedulers);
   if (last > strand.time) {
     warp.times.issue_stalls += last - strand.time;
     strand.time = last;
   }
-  if (sm.code.is_cold)
-    wait_for_code(strand, instruction, issue_times_[instruction.source_index].issued);
+  if (sm.code.is_cold) wait_for_code(strand, instruction, instruction.issued);
   strand.slots_from = strand.time;
 }
 
@@ -427,7 +422,8 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
   const auto code_size = static_cast<uint32_t>(kernel().code().size());
   Warp& warp = *strand.warp;  // the strand may be gone at the end
   uint64_t executed = 0;
-  Cycle bound = std::min(queue_.next_time(), limit);
+  const auto next_bound = [&] { return std::min({queue_.next_time(), limit, l2_.pauses_at()}); };
+  Cycle bound = next_bound();
   std::conditional_t<observed, RunRecorder, NoRecorder> recorder(*this);
   while (true) {
     if (strand.pc == strand.reconvergence_point && !rejoin(strand)) break;
@@ -479,7 +475,7 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
         break;
       }
     }
-    if (in_time_order) bound = std::min(queue_.next_time(), limit);
+    if (in_time_order) bound = next_bound();
   }
   statistics_.warp_instructions += executed;
   warp.times.instructions += executed;

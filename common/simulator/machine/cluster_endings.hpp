@@ -25,7 +25,7 @@ class ClusterEndings {
   };
 
   /// `independent`: clusters cannot see each other. Then which clusters after a failed one have run
-  /// depends on the host's threads, so their observers are told nothing.
+  /// depends on the host's threads, so nothing of them is handed on.
   explicit ClusterEndings(bool independent) : independent_(independent) {}
   ClusterEndings(const ClusterEndings&) = delete;
   ClusterEndings& operator=(const ClusterEndings&) = delete;
@@ -47,8 +47,9 @@ class ClusterEndings {
 
  private:
   void hand_on(const Ending& ending) {
+    if (failed_) return;
     std::fwrite(ending.output.data(), 1, ending.output.size(), stdout);
-    if (!failed_) ending.observers.tell_end(ending.status);
+    ending.observers.tell_end(ending.status);
     if (independent_ && ending.status != RunStatus::finished) failed_ = true;
   }
 

@@ -121,9 +121,9 @@ Flow Cluster::exit_lanes(Strand& strand, LaneMask lanes) {
   if (ends) {
     strand.alive = false;
     // Nobody waits for the slots of the last stretch any more.
-    if (issue_times_ != nullptr && strand.pc < kernel().code().size()) {
+    if (strand.pc < kernel().code().size()) {
       warp.times.issue_slots += kernel().code()[strand.pc].issue_slots;
-      warp.times.issued += issue_times_[strand.pc].issued;
+      warp.times.issued += kernel().code()[strand.pc].issued;
     }
   }
   // Frames of lanes that still run keep those lanes in `expected`, so only frames without them

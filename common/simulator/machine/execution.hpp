@@ -43,7 +43,6 @@ class DeviceMemory;
 class Grid;
 class Kernel;
 struct Cta;
-struct IssueTimes;
 struct Warp;
 
 /// Why a suspended strand runs again.
@@ -267,9 +266,13 @@ class Cluster {
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
 
-  /// Runs until every thread has exited and nothing is in flight, until simulated time `limit`, or
-  /// until it is stuck; says which. A stuck cluster stays as it stands, for who explains it. Throws
-  /// SimulationError for faults.
+  /// At the level `races`: so long a cluster, or those beside it, go on behind a fault. Long enough
+  /// for a warp that has begun late, or waits for a copy.
+  static constexpr Cycle kCyclesBehindFault = 20'000;
+
+  /// Runs until every thread has exited and nothing is in flight, until simulated time `limit` or
+  /// until it pauses (L2View::pauses_at), or until it is stuck; says which. A stuck cluster stays
+  /// as it stands, for who explains it. Throws SimulationError for faults.
   RunStatus run(Cycle limit);
   /// After a livelock or at the launch's limit of cycles: one of the strands that run. Null where
   /// it has stopped before an event.
@@ -444,7 +447,6 @@ class Cluster {
   ClusterStatistics statistics_;
   Warnings warnings_;
   const TimingTable* times_;
-  const IssueTimes* issue_times_ = nullptr;  ///< of the kernel's instructions, with a timing model
   Demand demand_;
   L2View l2_;
 };

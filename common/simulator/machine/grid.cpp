@@ -190,6 +190,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                                      L2Launch::Shape{.clusters = clusters_.volume(),
                                                      .resident = resident_clusters_,
                                                      .in_steps = in_steps_,
+                                                     .pauses = in_steps_ && !lockstep_,
                                                      .places = places_});
     if (lockstep_ && resident_clusters_ * c.cluster.volume() > sms)
       lockstep_time_.emplace(capacity());
@@ -293,11 +294,7 @@ Cycle Grid::fruitless_cycles() const {
 LaunchResult Grid::give_up() {
   const uint64_t index = running_[waiting_index_]->index();
   for (const auto& cluster : running_) {
-    const RunStatus status =
-        cluster->index() == index ? RunStatus::livelock : RunStatus::reached_limit;
-    warnings_[cluster->index()] = std::move(cluster->warnings().list());
-    endings_->finish(cluster->index(),
-                     {std::move(cluster->output()), cluster->observers(), status});
+    end(*cluster, cluster->index() == index ? RunStatus::livelock : RunStatus::reached_limit);
   }
   endings_ = nullptr;
   hand_on_warnings();
@@ -305,6 +302,13 @@ LaunchResult Grid::give_up() {
   stuck_ = std::move(running_[waiting_index_]);
   tell_end();
   return result_;
+}
+
+void Grid::end(Cluster& cluster, RunStatus status) {
+  // The report of a stuck cluster may need its observers.
+  endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
+  const std::lock_guard lock(ends_);
+  warnings_[cluster.index()] = std::move(cluster.warnings().list());
 }
 
 void Grid::run_alone(LaunchResult& result) {
@@ -315,21 +319,17 @@ void Grid::run_alone(LaunchResult& result) {
     running_.front()->go_on();
   }
   Cluster& cluster = *running_.front();
-  const auto end = [&](RunStatus status) {
-    warnings_[0] = std::move(cluster.warnings().list());
-    endings_->finish(0, {std::move(cluster.output()), cluster.observers(), status});
-  };
   try {
     result.status = cluster.run(kNever);
   } catch (...) {
-    end(RunStatus::fault);
+    end(cluster, RunStatus::fault);
     throw;
   }
   if (result.status == RunStatus::livelock) {
     result.status = RunStatus::waiting;
     return;
   }
-  end(result.status);
+  end(cluster, result.status);
   result.cycles = result.alone_cycles = cluster.statistics().cycles;
   result.warp_instructions = cluster.statistics().warp_instructions;
   if (is_stuck(result.status)) {
@@ -349,7 +349,6 @@ void Grid::run_independent(LaunchResult& result) {
   std::atomic<uint64_t> instructions{0};
   std::atomic<uint64_t> next{0};
   std::atomic<uint64_t> first_failed{count};  // clusters after it need not run
-  std::mutex mutex;
   std::exception_ptr fault;
   const auto run_one = [&](uint64_t index) {
     auto cluster = std::make_unique<Cluster>(*this, index, index % resident_clusters_, 0);
@@ -362,14 +361,12 @@ void Grid::run_independent(LaunchResult& result) {
     }
     durations[index] = cluster->statistics().cycles;
     instructions += cluster->statistics().warp_instructions;
-    // The report of a stuck cluster may need its observers.
-    endings_->finish(index, {std::move(cluster->output()), cluster->observers(), status});
+    end(*cluster, status);
     if (l2_ != nullptr && status == RunStatus::finished) {
       profiles[index] = cluster->demand().profile(durations[index]);
       l2_->finish(index, cluster->l2());
     }
-    const std::lock_guard lock(mutex);
-    warnings_[index] = std::move(cluster->warnings().list());
+    const std::lock_guard lock(ends_);
     if (l2_ != nullptr && status == RunStatus::finished)
       tensor_use_.add(cluster->demand(), durations[index]);
     if (status == RunStatus::finished || index >= first_failed.load()) return;
@@ -393,70 +390,6 @@ void Grid::run_independent(LaunchResult& result) {
   result.alone_cycles = time_of_waves(durations, resident_clusters_, turnover,
                                       [&](uint64_t slot) { return begin_of(slot); });
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
-}
-
-void Grid::run_together(LaunchResult& result) {
-  // Short first, since nothing is known of the clusters' demand; later it changes little.
-  constexpr Cycle kFirstStep = 128;
-  constexpr Cycle kLongestStep = 4096;
-  const uint64_t count = clusters_.volume();
-  next_cluster_ = count;  // all start here; none is left for cluster launch control
-  std::vector<DemandProfile> profiles(count);
-  for (uint64_t index = 0; index < count; ++index)
-    running_.push_back(std::make_unique<Cluster>(*this, index, index, begin_of(index)));
-  std::vector<std::exception_ptr> faults(count);
-  std::vector<RunStatus> status(count, RunStatus::reached_limit);
-  uint64_t first_failed = count;  // clusters after it need not run
-  const auto end = [&](std::unique_ptr<Cluster> cluster) {
-    const uint64_t index = cluster->index();
-    result.warp_instructions += cluster->statistics().warp_instructions;
-    endings_->finish(index, {std::move(cluster->output()), cluster->observers(), status[index]});
-    warnings_[index] = std::move(cluster->warnings().list());
-    if (status[index] == RunStatus::finished) {
-      const Cycle cycles = cluster->statistics().cycles;
-      result.alone_cycles = std::max(result.alone_cycles, cluster->start() + cycles);
-      profiles[index] = cluster->demand().profile(cycles);
-      l2_->finish(index, cluster->l2());
-      tensor_use_.add(cluster->demand(), cycles);
-      return;
-    }
-    if (index >= first_failed) return;
-    first_failed = last_warning_ = index;
-    result.status = status[index];
-    stuck_ = is_stuck(status[index]) ? std::move(cluster) : nullptr;
-  };
-  HostPool pool(host_threads(), device_.settings().pin_threads);
-  Cycle limit = 0;
-  for (Cycle step = kFirstStep; !running_.empty(); step = std::min(2 * step, kLongestStep)) {
-    // Steps in which nothing happens are left out.
-    Cycle earliest = kNever;
-    for (const auto& cluster : running_)
-      earliest = std::min(earliest, cluster->queue().next_time());
-    limit = std::max(limit, earliest == kNever ? limit : earliest) + step;
-    std::atomic<size_t> next{0};
-    pool.run([&](uint32_t) {
-      for (size_t i = next++; i < running_.size(); i = next++) {
-        const uint64_t index = running_[i]->index();
-        try {
-          status[index] = running_[i]->run(limit);
-        } catch (...) {
-          faults[index] = std::current_exception();
-          status[index] = RunStatus::fault;
-        }
-      }
-    });
-    std::vector<L2View*> views;
-    for (const auto& cluster : running_) views.push_back(&cluster->l2());
-    l2_->step(views);
-    for (auto& cluster : running_)
-      if (status[cluster->index()] != RunStatus::reached_limit) end(std::move(cluster));
-    std::erase_if(running_, [&](const auto& cluster) {
-      return cluster == nullptr || cluster->index() > first_failed;
-    });
-  }
-  if (first_failed < count && faults[first_failed]) std::rethrow_exception(faults[first_failed]);
-  if (stuck_) return;
-  result.cycles = corrected_time(profiles);
 }
 
 LaunchCapacity Grid::capacity() const {
@@ -489,13 +422,8 @@ void Grid::run_lockstep(LaunchResult& result) {
     const uint64_t slot = running.size();
     running.push_back(std::make_unique<Cluster>(*this, index, slot, begin_of(slot)));
   }
-  const auto end = [&](Cluster& cluster, RunStatus status) {
-    warnings_[cluster.index()] = std::move(cluster.warnings().list());
-    endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});
-  };
   // At the level `races` the others go on for a while behind a fault, since what they do may race
   // with what came before it.
-  constexpr Cycle kCyclesBehindFault = 20'000;
   const bool goes_on = device_.settings().checks == Checks::races;
   std::exception_ptr first_fault;
   Cycle last_step = kNever;
@@ -527,7 +455,7 @@ void Grid::run_lockstep(LaunchResult& result) {
       }
       if (!first_fault) {
         first_fault = faults[i];
-        last_step = limit + kCyclesBehindFault;
+        last_step = limit + Cluster::kCyclesBehindFault;
       }
       end(*running[i], status[i]);
       const auto at = static_cast<std::ptrdiff_t>(i);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -40,6 +41,7 @@ struct LaunchConfiguration {
 
 class ClusterEndings;
 class L2Launch;
+class OneWave;
 class Grid;
 
 /// How a launch ended.
@@ -133,8 +135,12 @@ class Grid {
   void run_alone(LaunchResult& result);
   void run_independent(LaunchResult& result);
   void run_lockstep(LaunchResult& result);
-  /// Independent clusters of one wave, with a timing model.
+  /// Independent clusters of one wave, with a timing model (machine/one_wave.cpp).
   void run_together(LaunchResult& result);
+  friend class OneWave;
+  /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
+  /// host thread.
+  void end(Cluster& cluster, RunStatus status);
   /// When the first cluster of a place begins.
   [[nodiscard]] Cycle begin_of(uint64_t slot) const;
   /// With a timing model: what clusters share.
@@ -169,6 +175,7 @@ class Grid {
   size_t waiting_index_ = 0;                       ///< in running_
   Cycle now_ = 0;
   std::unique_ptr<Cluster> stuck_;
+  std::mutex ends_;                                    ///< held while clusters end
   std::map<uint64_t, std::vector<Warning>> warnings_;  ///< of the clusters that have ended
   uint64_t last_warning_ = ~0ull;  ///< the cluster behind which others may or may not have run
 };

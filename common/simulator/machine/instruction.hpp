@@ -137,6 +137,7 @@ struct Instruction {
   /// Issue slots of the stretch of instructions that ends here, to be had from the scheduler; 0
   /// elsewhere, and without a timing model.
   uint16_t issue_slots = 0;
+  uint16_t issued = 0;                           ///< machine instructions of that stretch
   Marks marks = Marks::compute;                  ///< what it is counted as
   MemoryOrder order = MemoryOrder::unspecified;  ///< what its modifiers say
   MemoryScope scope = MemoryScope::unspecified;  ///< what its modifiers say

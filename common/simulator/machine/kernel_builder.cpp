@@ -64,6 +64,7 @@ void KernelBuilder::take_times(const std::vector<IssueTimes>& times) {
     instruction.cycles = times[index].cycles;
     instruction.skip_cycles = times[index].skip_cycles;
     instruction.issue_slots = times[index].issue_slots;
+    instruction.issued = times[index].issued;
     instruction.awaits = times[index].awaits;
     instruction.scoreboard = times[index].scoreboard;
     instruction.merged = times[index].merged;

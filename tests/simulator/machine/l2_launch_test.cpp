@@ -45,6 +45,10 @@ class L2LaunchTest : public ::testing::Test {
     cluster->view.begin(launch, cluster->demand, index, index, 0);
     return cluster;
   }
+  /// The view of a cluster that the test need not end.
+  L2View& start_in(L2Launch& launch, uint64_t place) {
+    return started_.emplace_back(start(launch, place))->view;
+  }
   static uint64_t missed(RunningCluster& cluster, uint64_t address, uint64_t bytes) {
     return cluster.view.touch(address, bytes, 0, L2Path::tma_load).miss_bytes;
   }
@@ -53,6 +57,7 @@ class L2LaunchTest : public ::testing::Test {
   DeviceMemory memory_{size_t{1} << 30};
   L2Cache cache_{50 * kMegabyte, 20 * kMegabyte};
   uint64_t data_ = memory_.allocate(200 * kMegabyte, "data");
+  std::vector<std::unique_ptr<RunningCluster>> started_;
 };
 
 TEST_F(L2LaunchTest, ALineMissesOnce) {
@@ -276,6 +281,93 @@ TEST_F(L2LaunchTest, PiecesOfSectorsCostMore) {
   EXPECT_NEAR(extra(32, 1024), 32 * 1024 * a_byte, 2);
   EXPECT_NEAR(extra(16, 1024), times_.l2_least_partial_write * 1024.0 * a_byte, 2);
   EXPECT_NEAR(extra(112, 1024), 128 * 1024 * a_byte, 2);
+}
+
+TEST_F(L2LaunchTest, WhoMissesInAStepAndBehindItPauses) {
+  cache_.write(data_, kMegabyte);
+  L2Launch::Shape shape = steps(132);
+  shape.pauses = true;
+  L2Launch one(times_, cache_, shape);
+  L2View& view = start_in(one, 1);
+  const auto read = [&](uint64_t kilobyte, Cycle at) {
+    view.touch(data_ + kilobyte * kKilobyte, kKilobyte, at, L2Path::tma_load);
+  };
+  read(0, 100);  // is in the cache
+  EXPECT_EQ(view.pauses_behind(), kNever);
+  read(2000, 200);
+  EXPECT_EQ(view.pauses_behind(), 384u);  // 128 + 256
+  read(2001, 383);
+  read(1, 500);
+  EXPECT_EQ(view.pauses_at(), kNever);
+  read(2002, 600);
+  EXPECT_EQ(view.pauses_at(), 600u);
+  EXPECT_EQ(view.pauses_behind(), 384u);
+  view.go_on();
+  EXPECT_EQ(view.pauses_at(), kNever);
+  read(2003, 300);                        // times may go back a little,
+  EXPECT_EQ(view.pauses_behind(), 896u);  // steps not
+  EXPECT_EQ(one.step_end(3967), 3968u);
+  EXPECT_EQ(one.step_end(3968), 3968u + 4096u);
+  EXPECT_EQ(one.step_end(3968 + 4096), 3968u + 2 * 4096u);
+}
+
+TEST_F(L2LaunchTest, ALittleWaitingIsNoReasonToPauseUnlessForThoseThatRunAhead) {
+  cache_.write(data_, 16 * kMegabyte);
+  L2Launch::Shape shape = steps(132);
+  shape.pauses = true;
+  L2Launch one(times_, cache_, shape);
+  ASSERT_TRUE(one.is_pilot(0));
+  ASSERT_TRUE(one.is_pilot(8));
+  ASSERT_FALSE(one.is_pilot(1));
+  const auto waited_until_paused = [&](uint64_t place) {
+    L2View& view = start_in(one, place);
+    Cycle waited = 0;
+    for (uint64_t box = 0; view.pauses_behind() == kNever; ++box)
+      waited += view.touch(data_ + box * kKilobyte, kKilobyte, 0, L2Path::tma_load).waited;
+    return waited;
+  };
+  EXPECT_LT(waited_until_paused(0), 100u);
+  EXPECT_GT(waited_until_paused(1), 2000u);
+  EXPECT_LT(waited_until_paused(1), 3000u);
+}
+
+TEST_F(L2LaunchTest, WhoMayDriveSomethingOutPauses) {
+  constexpr uint64_t kBytes = 64 * kKilobyte;
+  const auto pauses = [&](uint64_t host_bytes) {
+    L2Cache fresh(50 * kMegabyte, 20 * kMegabyte);
+    fresh.write(data_, host_bytes);
+    L2Launch::Shape shape = steps(100);
+    shape.pauses = true;
+    L2Launch one(times_, fresh, shape);
+    L2View& view = start_in(one, 1);
+    view.touch(data_, kBytes, 0, L2Path::tma_load);
+    return view.pauses_behind() != kNever;
+  };
+  EXPECT_FALSE(pauses(43 * kMegabyte));  // 100 times 64 KB fit
+  EXPECT_TRUE(pauses(44 * kMegabyte));
+}
+
+TEST_F(L2LaunchTest, WhatPilotsReadTogetherOthersWaitForLess) {
+  constexpr uint64_t kBox = 16 * kKilobyte;
+  cache_.write(data_, 16 * kMegabyte);
+  const auto wait = [&](bool same) {
+    L2Launch::Shape shape = steps(132);
+    shape.pauses = true;
+    L2Launch one(times_, cache_, shape);
+    std::vector<L2ClusterState*> pilots;
+    for (uint64_t place = 0; place < 16; ++place) {
+      if (!one.is_pilot(place)) continue;
+      L2View& view = start_in(one, place);
+      view.touch(data_ + (same ? 0 : place) * kBox, kBox, 0, L2Path::tma_load);
+      pilots.push_back(view.state());
+    }
+    EXPECT_GT(pilots.size(), 1u);
+    one.learn(pilots, kNever);
+    L2View& view = start_in(one, 1);
+    return view.touch(data_, 4 * kBox, 0, L2Path::tma_load).waited;
+  };
+  EXPECT_GT(wait(false), 1000u);
+  EXPECT_LT(wait(true), wait(false) / 4 * 3);
 }
 
 /// Threads that add up a part of `data`, two CTAs the same one.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -15,6 +16,9 @@ namespace {
 /// Clusters of a launch of several waves that see the same of those before them: not fewer, so that
 /// host threads need not wait for each other.
 constexpr uint64_t kSmallestBatch = 32;
+/// In steps, cycles that a cluster's accesses may wait for bandwidth, all together, without regard
+/// to what others have just done: a burst at the beginning. By how much it errs is a part of that.
+constexpr Cycle kLittleWaiting = 2048;
 /// What was counted before counts so much beside what is counted now.
 constexpr double kMemory = 0.5;
 /// Of the lines that threads read one in so many is a sample.
@@ -87,15 +91,17 @@ double RecentLoad::add(Cycle at, double busy, double window) {
   return before / window;
 }
 
-void MergedReads::count(const TimingTable& times) {
-  if (reads_.empty()) return;
-  std::sort(reads_.begin(), reads_.end(), [](const L2Read& a, const L2Read& b) {
+void MergedReads::count(const TimingTable& times, Cycle until) {
+  const auto end = std::partition(reads_.begin(), reads_.end(),
+                                  [&](const L2Read& read) { return read.at < until; });
+  if (end == reads_.begin()) return;
+  std::sort(reads_.begin(), end, [](const L2Read& a, const L2Read& b) {
     return std::tie(a.key, a.gpc, a.at) < std::tie(b.key, b.gpc, b.at);
   });
   double asked = 0;
   double distinct = 0;
   const L2Read* first = nullptr;
-  for (const L2Read& read : reads_) {
+  for (const L2Read& read : std::span(reads_.begin(), end)) {
     asked += read.bytes;
     if (first != nullptr && read.key == first->key && read.gpc == first->gpc &&
         read.at <= first->at + times.l2_merge_cycles)
@@ -103,7 +109,7 @@ void MergedReads::count(const TimingTable& times) {
     first = &read;
     distinct += read.bytes;
   }
-  reads_.clear();
+  reads_.erase(reads_.begin(), end);
   asked_bytes_ = kMemory * asked_bytes_ + asked;
   distinct_bytes_ = kMemory * distinct_bytes_ + distinct;
   part_ = 1 - times.l2_merge_part * (1 - distinct_bytes_ / asked_bytes_);
@@ -129,6 +135,7 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
 }
 
 void L2Launch::set_running(uint64_t clusters) {
+  room_bytes_ = (cache_.capacity_bytes() - cache_.used_bytes()) / clusters;
   if (!shares_) return;
   const auto running = static_cast<double>(clusters);
   read_cycles_per_byte_ = running / times_.l2_bytes_per_cycle;
@@ -144,6 +151,7 @@ std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place
   state->cluster = cluster;
   state->gpc = shape_.places[place % shape_.places.size()].gpc;
   state->start = at;
+  if (shape_.pauses && !is_pilot(place)) state->may_wait = kLittleWaiting;
   if (shape_.in_steps) return state;
   std::unique_lock lock(mutex_);
   const uint64_t batch = shares_ ? 0 : cluster / batch_;
@@ -196,11 +204,14 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   if (bytes == 0) return {};
   if (!writes) note_read(state, first, row_bytes, rows, at, path);
   uint64_t missed_lines = 0;
+  L2ClusterState::Page* last_page = nullptr;  // mostly rows lie in the page of the one before
   for (uint64_t row = 0; row < rows; ++row, first += pitch_bytes) {
     uint64_t line = first / kL2LineBytes;
     const uint64_t last_line = (first + row_bytes - 1) / kL2LineBytes;
     while (line <= last_line) {
-      L2ClusterState::Page& page = page_of(state, line / kL2PageLines);
+      if (last_page == nullptr || last_page->number != line / kL2PageLines)
+        last_page = &page_of(state, line / kL2PageLines);
+      L2ClusterState::Page& page = *last_page;
       const uint64_t word = line % kL2PageLines / 64;
       const uint64_t end = std::min(last_line, line | 63);
       const uint64_t wanted = bits(line % 64, end % 64);
@@ -212,6 +223,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
         state.new_pages.push_back(&page);
       }
       page.used.words[word] |= fresh;
+      state.touched_bytes += static_cast<uint64_t>(std::popcount(fresh)) * kL2LineBytes;
       page.new_used.words[word] |= wanted;
       if (writes) {
         page.new_written.words[word] |= wanted;
@@ -236,7 +248,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
     const double l2_bytes = written_bytes(times_, bytes, rows);
     state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(l2_bytes));
     const double done = state.l2_writes.take(at, l2_bytes * write_cycles_per_byte_, path);
-    touch.extra = static_cast<Cycle>(std::max(0.0, done - credit));
+    touch.extra = touch.waited = static_cast<Cycle>(std::max(0.0, done - credit));
     return touch;
   }
   const bool by_threads = path == L2Path::thread_load;
@@ -245,6 +257,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   state.demand->add(Resource::l2_read_bytes, 0, at, static_cast<float>(l2_bytes));
   double extra =
       std::max(0.0, state.l2_reads.take(at, l2_bytes * read_cycles_per_byte_, path) - credit);
+  touch.waited = static_cast<Cycle>(extra);
   if (missed_lines != 0) {
     // What is brought in drives out what was written and has to be written back.
     const double moved = 1 + dirty_share_;
@@ -337,24 +350,57 @@ void L2Launch::give_up() {
 }
 
 void L2Launch::step(const std::vector<L2View*>& running) {
+  std::vector<L2ClusterState*> states;
+  for (L2View* const view : running) states.push_back(view->state());
+  step(states, kNever, running.size());
+}
+
+void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until, uint64_t running) {
   Wave wave;
-  for (L2View* const view : running) {
-    L2ClusterState& state = *view->state();
-    merge(state, wave);
-    copies_.add(state.copies);
-    loads_.add(state.loads);
-    state.copies.clear();
-    state.loads.clear();
+  for (L2ClusterState* const state : advanced) {
+    merge(*state, wave);
+    count_reads(*state);
+    state->waited = state->touched_bytes = 0;
+    state->may_wait = kLittleWaiting;
   }
-  copies_.count(times_);
-  loads_.count(times_);
+  copies_.count(times_, until);
+  loads_.count(times_, until);
   if (wave.asked_bytes != 0) {
     recently_asked_ = kMemory * recently_asked_ + static_cast<double>(wave.asked_bytes);
     recently_brought_ = kMemory * recently_brought_ + static_cast<double>(wave.brought_bytes);
     own_part_ = recently_brought_ / recently_asked_;
   }
-  if (!running.empty()) set_running(running.size());
+  if (running != 0) set_running(running);
   ++step_;
+}
+
+bool L2Launch::is_pilot(uint64_t place) const {
+  const auto gpc_of = [&](uint64_t of) { return shape_.places[of % shape_.places.size()].gpc; };
+  return gpc_of(place) == gpc_of(0);
+}
+
+void L2Launch::learn(const std::vector<L2ClusterState*>& pilots, Cycle until) {
+  for (L2ClusterState* const state : pilots) count_reads(*state);
+  copies_.count(times_, until);
+  loads_.count(times_, until);
+}
+
+void L2Launch::count_reads(L2ClusterState& state) {
+  copies_.add(state.copies);
+  loads_.add(state.loads);
+  state.copies.clear();
+  state.loads.clear();
+}
+
+Cycle L2Launch::step_end(Cycle at) const {
+  // Steps are short first, since nothing is known of the clusters' demand; later it changes little.
+  constexpr Cycle kFirstStep = 128;
+  constexpr Cycle kLongestStep = 4096;
+  constexpr Cycle kAllShorter = kLongestStep - kFirstStep;  // 128 + 256 + ... + 2048
+  if (!shape_.pauses) return kNever;
+  if (at >= kAllShorter)
+    return kAllShorter + ((at - kAllShorter) / kLongestStep + 1) * kLongestStep;
+  return (std::bit_ceil(at / kFirstStep + 2) - 1) * kFirstStep;
 }
 
 void L2Launch::correct(uint64_t cluster, DemandProfile& profile) const {

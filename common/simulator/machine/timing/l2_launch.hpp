@@ -5,10 +5,11 @@
 ///
 /// Clusters run on any host thread in any order, so none may depend on what another is just doing.
 /// Those of a launch of one wave advance together, in steps: each waits for its share of the
-/// bandwidth, and between two steps the shares are found anew. In a launch of several waves a
-/// cluster finds in the cache what was there before the launch, what it has used itself and what
-/// clusters long before it have used; the demand of all of them is added up behind the run
-/// (launch_time.hpp).
+/// bandwidth, and between two steps the shares are found anew. Who does not wait needs no steps and
+/// runs to its end; who does pauses where it waits in one step and again behind it. In a launch of
+/// several waves a cluster finds in the cache what was there before the launch, what it has used
+/// itself and what clusters long before it have used; the demand of all of them is added up behind
+/// the run (launch_time.hpp).
 ///
 /// Reads of one line by SMs of one GPC that come at about the same time reach the cache once.
 
@@ -75,8 +76,9 @@ class MergedReads {
   void add(const std::vector<L2Read>& reads) {
     reads_.insert(reads_.end(), reads.begin(), reads.end());
   }
-  /// Counts those that were noted since the last time. Older ones count less and less.
-  void count(const TimingTable& times);
+  /// Counts those that were noted since the last time and asked for before `until`. Older ones
+  /// count less and less.
+  void count(const TimingTable& times, Cycle until = kNever);
   /// What is left of a byte that is read, in the mean: less than 1 where reads were merged.
   [[nodiscard]] double part() const { return part_; }
 
@@ -118,6 +120,9 @@ struct L2ClusterState {
   BandwidthShare hbm;                             ///< its share of the memory's bandwidth
   L2Traffic traffic;                              ///< of all its accesses
   RecentLoad hbm_load;                            ///< of that
+  Cycle waited = 0;                               ///< for bandwidth, since the last step
+  Cycle may_wait = 0;                             ///< so long it does without a step for that
+  uint64_t touched_bytes = 0;                     ///< for the first time, since the last step
 };
 
 /// The cache and the memory as the clusters of one launch share them.
@@ -128,6 +133,7 @@ class L2Launch {
     uint64_t clusters = 1;           ///< in all
     uint64_t resident = 1;           ///< at once
     bool in_steps = false;           ///< they advance together and are told to `step`
+    bool pauses = false;             ///< in steps: only who waits pauses
     std::vector<Place> places = {};  ///< that clusters take in turn; none: all in one GPC
   };
 
@@ -147,6 +153,19 @@ class L2Launch {
   void give_up();
   /// In steps: between two of them, with the views of all clusters that run, in their order.
   void step(const std::vector<L2View*>& running);
+  /// Where clusters pause: whether the one in that place is of those that run ahead of the others
+  /// for a while, so that it is known what clusters read together. They lie in one GPC.
+  [[nodiscard]] bool is_pilot(uint64_t place) const;
+  /// Behind their run ahead, with those that have run: takes note of what they have read.
+  void learn(const std::vector<L2ClusterState*>& pilots, Cycle until);
+  /// Where clusters pause: behind a round of those `advanced`, in their order. All clusters have
+  /// run up to `until` at least, where so many are still `running`.
+  void step(const std::vector<L2ClusterState*>& advanced, Cycle until, uint64_t running);
+  /// So much each cluster can touch between two steps and nothing is driven out of the cache, which
+  /// happens in the order of times.
+  [[nodiscard]] uint64_t room_bytes() const { return room_bytes_; }
+  /// Where clusters pause: the end of the step that `at` lies in. kNever elsewhere.
+  [[nodiscard]] Cycle step_end(Cycle at) const;
 
   /// An access of a cluster; see L2View::touch_rows.
   L2Touch touch_rows(L2ClusterState& state, uint64_t first, uint64_t row_bytes,
@@ -175,6 +194,7 @@ class L2Launch {
   /// Tells the cache what a cluster has used since the last time. Bytes to be written back.
   uint64_t merge(L2ClusterState& state, Wave& wave);
   void merge_in_order();
+  void count_reads(L2ClusterState& state);
   void set_running(uint64_t clusters);
   void note_read(L2ClusterState& state, uint64_t first, uint64_t row_bytes, uint64_t rows, Cycle at,
                  L2Path path) const;
@@ -189,6 +209,7 @@ class L2Launch {
   double write_cycles_per_byte_ = 0;  ///< likewise
   double hbm_cycles_per_byte_ = 0;    ///< likewise
   uint64_t step_ = 1;
+  uint64_t room_bytes_ = 0;
   // In steps: of what clusters miss and what they read, the part that is brought in and read.
   double own_part_ = 1;
   double recently_asked_ = 0;

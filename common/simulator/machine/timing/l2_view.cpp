@@ -1,5 +1,7 @@
 #include "common/simulator/machine/timing/l2_view.hpp"
 
+#include <algorithm>
+
 #include "common/simulator/machine/timing/l2_launch.hpp"
 
 namespace bw::sim {
@@ -14,7 +16,15 @@ void L2View::begin(L2Launch& launch, Demand& demand, uint64_t cluster, uint64_t 
 L2Touch L2View::touch_rows(uint64_t first, uint64_t row_bytes, uint64_t pitch_bytes, uint64_t rows,
                            Cycle at, L2Path path) {
   if (state_ == nullptr) return {row_bytes * rows, 0, 0};
-  return state_->launch->touch_rows(*state_, first, row_bytes, pitch_bytes, rows, at, path);
+  const L2Launch& launch = *state_->launch;
+  const L2Touch touch = launch.touch_rows(*state_, first, row_bytes, pitch_bytes, rows, at, path);
+  state_->waited += touch.waited;
+  const bool matters = touch.miss_bytes != 0 || state_->waited > state_->may_wait ||
+                       state_->touched_bytes > launch.room_bytes();
+  if (!matters || pauses_at_ != kNever) return touch;
+  if (at >= step_end_) pauses_at_ = at;
+  if (step_end_ == kNever) step_end_ = launch.step_end(std::max(at, went_on_behind_));
+  return touch;
 }
 
 std::unique_ptr<L2ClusterState> L2View::end() { return std::move(state_); }

@@ -47,6 +47,7 @@ struct L2Touch {
   /// How much later its last byte is there than it would be if all of it were in the cache of a
   /// chip where nobody else asks for anything.
   Cycle extra = 0;
+  Cycle waited = 0;  ///< of that, for bandwidth that others use too
 };
 
 /// The L2 cache as one cluster sees it. Until `begin` everything is there at once.
@@ -70,6 +71,19 @@ class L2View {
   L2Touch touch_rows(uint64_t first, uint64_t row_bytes, uint64_t pitch_bytes, uint64_t rows,
                      Cycle at, L2Path path);
 
+  /// In a launch whose clusters pause: when this one has to. It has waited for the chip's bandwidth
+  /// or its memory in a step and again behind it; what it waits from now on depends on what others
+  /// have done in that step. kNever as long as it need not.
+  [[nodiscard]] Cycle pauses_at() const { return pauses_at_; }
+  /// The end of that step. It is no later than the pause.
+  [[nodiscard]] Cycle pauses_behind() const { return step_end_; }
+  /// It goes on, after its pause or without one.
+  void go_on() {
+    if (pauses_at_ == kNever) return;
+    went_on_behind_ = step_end_;
+    step_end_ = pauses_at_ = kNever;
+  }
+
   /// For the launch: what is known of the cluster. Null before `begin`.
   [[nodiscard]] L2ClusterState* state() { return state_.get(); }
   /// The cluster has ended: the launch takes what is known of it.
@@ -77,6 +91,9 @@ class L2View {
 
  private:
   std::unique_ptr<L2ClusterState> state_;
+  Cycle step_end_ = kNever;  ///< of the step in which it has waited
+  Cycle pauses_at_ = kNever;
+  Cycle went_on_behind_ = 0;
 };
 
 }  // namespace bw::sim

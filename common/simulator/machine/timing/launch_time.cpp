@@ -261,7 +261,54 @@ Cycle LockstepTime::missing() const {
   return static_cast<Cycle>(cycles);
 }
 
+namespace {
+
+/// Whether nothing can slow a cluster down that has its SMs for itself: no interval asks for more
+/// of an SM than there is.
+bool has_enough(const DemandProfile& cluster, const LaunchCapacity& capacity) {
+  for (const std::vector<Amounts>& intervals : cluster.intervals)
+    for (size_t i = 0; i < intervals.size(); ++i) {
+      const Cycle begin = i * cluster.interval;
+      const Cycle length = i + 1 < intervals.size() ? cluster.interval
+                                                    : std::max(cluster.duration, begin + 1) - begin;
+      for (size_t r = 0; r < kSmResources; ++r)
+        if (intervals[i][r] > capacity.a_cycle[r] * static_cast<float>(length)) return false;
+    }
+  return true;
+}
+
+/// Whether no cluster can slow down another: all lie on different SMs, and the chip has enough.
+bool lie_apart(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
+  if (clusters.size() > capacity.places ||
+      clusters.size() * capacity.ctas_per_cluster > capacity.sms)
+    return false;
+  for (size_t r = kSmResources; r < kResources; ++r)
+    if (!std::isinf(capacity.a_cycle[r])) return false;
+  return std::all_of(clusters.begin(), clusters.end(),
+                     [&](const DemandProfile& one) { return has_enough(one, capacity); });
+}
+
+/// The time of such clusters.
+LaunchTime time_apart(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
+  LaunchTime result;
+  for (size_t place = 0; place < clusters.size(); ++place) {
+    const Cycle begin = place < capacity.begins.size() ? capacity.begins[place] : 0;
+    result.cycles = std::max(result.cycles, begin + clusters[place].duration);
+  }
+  for (size_t r = 0; r < kSmResources; ++r) {
+    double used = 0;
+    for (const DemandProfile& one : clusters) used += one.total(static_cast<Resource>(r));
+    const double most =
+        capacity.sms * capacity.a_cycle[r] * static_cast<double>(std::max<Cycle>(result.cycles, 1));
+    result.busy[r] = used / most;
+  }
+  return result;
+}
+
+}  // namespace
+
 LaunchTime launch_time(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity) {
+  if (lie_apart(clusters, capacity)) return time_apart(clusters, capacity);
   return Simulation(clusters, capacity).run();
 }
 

@@ -20,9 +20,11 @@ Cycle IssueCalendar::reserve(Cycle from, uint32_t slots, uint32_t warp) {
     own.credit = 0;
   } else {
     own.credit -= slots;
-    Cycle others = 0;
-    for (const Booked& other : warps_) others += &other != &own && other.until > from ? 1 : 0;
-    last = std::min(last, from + slots * (others + 1));
+    if (last > from + slots) {  // nobody is served sooner than alone
+      Cycle others = 0;
+      for (const Booked& other : warps_) others += &other != &own && other.until > from ? 1 : 0;
+      last = std::min(last, from + slots * (others + 1));
+    }
   }
   own.until = std::max(own.until, last);
   return last;

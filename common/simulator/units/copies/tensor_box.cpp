@@ -307,8 +307,23 @@ std::vector<TensorBox::Range> TensorBox::global_rows() const {
   return rows;
 }
 
+std::optional<TensorBox::Run> TensorBox::only_run() const {
+  if (map_.im2col.is_used() || gathered_ || map_.rank > 2) return std::nullopt;
+  const int64_t extent = map_.rank > 1 ? static_cast<int64_t>(map_.extents[1]) : 1;
+  const int64_t pitch = static_cast<int64_t>(map_.stride_bytes[1]) * map_.element_strides[1];
+  const bool all_inside = start_[1] >= 0 && start_[1] < extent &&
+                          (int64_t{count_[1]} - 1) * map_.element_strides[1] < extent - start_[1];
+  if (!all_inside || valid_begin_ == valid_end_ || pitch <= 0) return std::nullopt;
+  const int64_t first =
+      row_start_bytes_ + start_[1] * static_cast<int64_t>(map_.stride_bytes[1]) + valid_begin_;
+  const uint64_t row_bytes = valid_end_ - valid_begin_;
+  return Run{map_.address + static_cast<uint64_t>(first), row_bytes,
+             count_[1] > 1 ? static_cast<uint64_t>(pitch) : row_bytes, count_[1]};
+}
+
 std::vector<TensorBox::Run> TensorBox::global_runs() const {
   std::vector<Run> runs;
+  if (const std::optional<Run> only = only_run()) return {*only};
   if (valid_begin_ == valid_end_) return runs;
   const uint64_t row_bytes = valid_end_ - valid_begin_;
   for_each_row([&](uint64_t global, bool inside) {

@@ -83,6 +83,9 @@ class TensorBox {
   };
   /// The box's rows inside of the tensor.
   [[nodiscard]] std::vector<Run> global_runs() const;
+  /// The same where they are one run, as those of a box of two dimensions are; found without a look
+  /// at each row. nullopt: they may be any number.
+  [[nodiscard]] std::optional<Run> only_run() const;
 
   /// Whether all of the box's bytes in shared memory lie inside of the tensor, without gaps.
   [[nodiscard]] bool lies_inside() const;

@@ -303,11 +303,15 @@ void describe_box(CopyDescription* copy, const Strand& strand, const TensorBox& 
 CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
   CopyRows rows{.rows = box.rows(), .row_bytes = box.row_bytes()};
   if (strand.cluster->times() == nullptr) return rows;
-  for (const TensorBox::Run& run : box.global_runs()) {
-    const L2Touch touch = strand.cluster->l2().touch_rows(
-        run.address, run.row_bytes, run.pitch_bytes, run.rows, strand.time, path);
-    rows.extra = std::max(rows.extra, touch.extra);
-  }
+  const auto touch = [&](const TensorBox::Run& run) {
+    const L2Touch met = strand.cluster->l2().touch_rows(run.address, run.row_bytes, run.pitch_bytes,
+                                                        run.rows, strand.time, path);
+    rows.extra = std::max(rows.extra, met.extra);
+  };
+  if (const std::optional<TensorBox::Run> only = box.only_run())
+    touch(*only);
+  else
+    for (const TensorBox::Run& run : box.global_runs()) touch(run);
   return rows;
 }
 

@@ -30,16 +30,34 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
   // counts is the most different units that fall on one group of banks. Lanes that ask for the same
   // unit are served together wherever they stand in the warp.
   const uint32_t groups = std::max(kSharedPassBytes / unit, 1u);
-  std::array<int8_t, kMostGroups> last_of_group;
-  std::array<int8_t, kWarpLanes> before;
+  // Mostly it is a power of two, as the number of groups then is.
+  const bool is_shifted = std::has_single_bit(unit);
+  const int shift = std::countr_zero(unit);
   std::array<uint8_t, kMostGroups> depth{};
   std::array<uint32_t, kWarpLanes> units;
-  last_of_group.fill(-1);
+  std::array<uint8_t, kWarpLanes> group_of;
   uint32_t passes = 0;
+  bool ascends = true;  // from lane to lane, so that none ask for the same
+  uint32_t next = 0;
   for (const int lane : lanes_of(lanes.active)) {
     const auto index = static_cast<size_t>(lane);
-    units[index] = static_cast<uint32_t>(lanes.at(lane) - window) / unit;
-    const uint32_t group = units[index] % groups;
+    const auto offset = static_cast<uint32_t>(lanes.at(lane) - window);
+    units[index] = is_shifted ? offset >> shift : offset / unit;
+    ascends &= units[index] >= next;
+    next = units[index] + 1;
+    const uint32_t group = is_shifted ? units[index] & (groups - 1) : units[index] % groups;
+    group_of[index] = static_cast<uint8_t>(group);
+    passes = std::max(passes, uint32_t{++depth[group]});
+  }
+  if (same_place == SamePlace::one_by_one || ascends || passes <= 1) return passes;
+  std::array<int8_t, kMostGroups> last_of_group;
+  std::array<int8_t, kWarpLanes> before;
+  last_of_group.fill(-1);
+  depth.fill(0);
+  passes = 0;
+  for (const int lane : lanes_of(lanes.active)) {
+    const auto index = static_cast<size_t>(lane);
+    const uint32_t group = group_of[index];
     if constexpr (same_place == SamePlace::together) {
       int other = last_of_group[group];
       while (other >= 0 && units[static_cast<size_t>(other)] != units[index])
