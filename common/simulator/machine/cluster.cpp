@@ -97,8 +97,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   cta.units = grid_.device().units().make_for(cta);
   if (times_ != nullptr) {
     cta.sm_times = std::make_unique<SmTimes>();
-    // Later clusters find the code where earlier ones have left it.
-    cta.sm_times->code.is_cold = index_ < grid_.resident_clusters();
+    cta.sm_times->is_first = index_ < grid_.resident_clusters();
   }
   cta.live_threads = threads;
   cta.live_warps = warps;
@@ -382,17 +381,16 @@ void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
 
 namespace {
 
-/// For the code of the stretch that the strand has executed, as far as the SM had to fetch it:
-/// `issued` machine instructions that end with this one.
-void wait_for_code(Strand& strand, const Instruction& instruction, uint32_t issued) {
-  constexpr uint32_t kLineInstructions = 8;  // of 16 bytes, in a line of 128
+/// For the code of the stretch that the strand has executed up to its last instruction, as far as
+/// the SM had to fetch it.
+void wait_for_code(Strand& strand, const Instruction& last) {
   const TimingTable& times = *strand.cluster->times();
-  const std::vector<Instruction>& code = strand.cluster->kernel().code();
-  const Cycle ready = strand.cta->sm_times->code.fetched(
-      static_cast<size_t>(&instruction - code.data()), code.size(), issued, strand.slots_from,
-      {.line_instructions = kLineInstructions,
-       .line_cycles = times.code_line_cycles,
-       .first_instructions = times.code_first_lines * kLineInstructions});
+  const bool is_near = strand.cluster->grid().code_is_near();
+  const Cycle ready =
+      strand.cta->sm_times->code.fetched(last.code_begin, last.issued, strand.slots_from,
+                                         {.line_cycles = is_near ? 0 : times.code_line_cycles,
+                                          .jump_cycles = times.code_jump_cycles,
+                                          .ahead_lines = times.code_ahead_lines});
   strand.time = std::max(strand.time, ready);
 }
 
@@ -412,7 +410,7 @@ void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
     warp.times.issue_stalls += last - strand.time;
     strand.time = last;
   }
-  if (sm.code.is_cold) wait_for_code(strand, instruction, instruction.issued);
+  if (sm.is_first) wait_for_code(strand, instruction);
   strand.slots_from = strand.time;
 }
 

@@ -106,6 +106,7 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
     is_idle_ = false;
   }
   last_launch_ = result;
+  last_kernel_ = grid->kernel().function().name;
   if (settings_.print_statistics) {
     fmt::print(
         stderr,

@@ -92,6 +92,10 @@ class Device {
   /// With a timing model: the next launch finds an idle device that has yet to be told of it, as
   /// behind a point of time that the host takes. Launches that follow are told of meanwhile.
   void become_idle() { is_idle_ = true; }
+  /// Whether the last launch was of this kernel.
+  [[nodiscard]] bool ran_last(const Kernel& kernel) const {
+    return last_kernel_ == kernel.function().name;
+  }
   /// With a timing model: what the L2 cache holds, else null. Who writes to the memory from outside
   /// tells it.
   [[nodiscard]] L2Cache* l2_cache();
@@ -110,6 +114,7 @@ class Device {
   uint64_t launches_ = 0;
   Cycle clock_ = 0;
   bool is_idle_ = true;
+  std::string last_kernel_;
   std::optional<L2Cache> l2_cache_;
 };
 

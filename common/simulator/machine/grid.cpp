@@ -25,6 +25,7 @@
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
+#include "common/simulator/machine/timing/code_layout.hpp"
 #include "common/simulator/machine/timing/l2_launch.hpp"
 #include "common/simulator/machine/timing/sm_times.hpp"
 
@@ -230,6 +231,10 @@ LaunchResult Grid::run() {
     result.clusters = clusters_.volume();
     for (const auto& observer : device_.observers()) observer->on_launch(*this);
     endings_ = std::make_unique<ClusterEndings>(/*independent=*/!lockstep_);
+    if (const TimingTable* const times = device_.settings().times())
+      code_is_near_ = device_.ran_last(kernel_) &&
+                      code_bytes(kernel_.module().schedule_of(kernel_.function())->times) <=
+                          times->code_cache_bytes;
   }
   result.status = RunStatus::finished;
   try {

@@ -96,6 +96,8 @@ class Grid {
   [[nodiscard]] const LaunchConfiguration& configuration() const { return configuration_; }
   /// Along x, y and z.
   [[nodiscard]] Dim3 clusters() const { return clusters_; }
+  /// With a timing model: whether caches of instructions hold the kernel's code, since it ran last.
+  [[nodiscard]] bool code_is_near() const { return code_is_near_; }
   /// Where the parameters lie.
   [[nodiscard]] uint64_t parameters_address() const { return parameters_address_; }
   /// Clusters that fit on the machine at once.
@@ -152,6 +154,7 @@ class Grid {
   const Kernel& kernel_;
   LaunchConfiguration configuration_;
   uint64_t parameters_address_;
+  bool code_is_near_ = false;
   uint64_t number_;
   Dim3 clusters_;
   uint32_t ctas_per_sm_ = 0;

@@ -143,6 +143,8 @@ struct Instruction {
   MemoryScope scope = MemoryScope::unspecified;  ///< what its modifiers say
   /// With a timing model: how many loads it loads for, 0 where another loads for it.
   uint8_t merged = 1;
+  uint32_t code_begin =
+      0;  ///< of the stretch that ends here: its first machine instruction, counted in the kernel
 };
 
 }  // namespace bw::sim

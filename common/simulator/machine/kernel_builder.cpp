@@ -68,6 +68,7 @@ void KernelBuilder::take_times(const std::vector<IssueTimes>& times) {
     instruction.awaits = times[index].awaits;
     instruction.scoreboard = times[index].scoreboard;
     instruction.merged = times[index].merged;
+    instruction.code_begin = times[index].code_begin;
   }
 }
 

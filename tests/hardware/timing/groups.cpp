@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 16> kGroups{{
+  static constexpr std::array<Group, 17> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -28,6 +28,7 @@ std::span<const Group> groups() {
       {"launch", "launches, waves, the next CTA on an SM", true, measure_launch},
       {"first_use", "code, tensor maps, pages and parameters that a launch uses first", true,
        measure_first_use},
+      {"start", "from a launch to the first data of a pipelined kernel", true, measure_start},
       {"cta_end", "between CTAs: what they send, when they begin, who follows", true,
        measure_cta_end},
       {"clock", "the SM's clock by what the SMs do", true, measure_clock},

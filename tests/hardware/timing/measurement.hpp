@@ -53,6 +53,7 @@ void measure_memory(Results& results);          ///< loads and stores of threads
 void measure_sharing(Results& results);         ///< the same lines for several SMs, pauses, stores
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
 void measure_first_use(Results& results);       ///< code, maps and pages that are cold
+void measure_start(Results& results);           ///< from a launch to the first copies' data
 void measure_cta_end(Results& results);         ///< what CTAs send, begin, who follows
 void measure_clock(Results& results);           ///< the SM's clock under load
 void measure_teaching(Results& results);        ///< ten kernels as teaching material has them

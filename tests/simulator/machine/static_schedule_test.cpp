@@ -294,29 +294,32 @@ TEST(StaticSchedule, SixScoreboardsCountLoads) {
 }
 
 TEST(StaticSchedule, WhoElectsALaneSparesTheCopyALoop) {
-  const auto cycles_of_copy = [](const std::string& choice) {
+  const auto cycles_of_copies = [](const std::string& choice, uint32_t count) {
     TimingTable times = simple_times();
     times.tma_operand_cycles = 30;
-    times.tma_elected_cycles = 42;
+    times.tma_elected_cycles = 2;
     times.tma_prepare_cycles = 52;
-    const Scheduled s = schedule_of(choice +
-                                        "@%p1 bra behind;\n"
-                                        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"
-                                        "bytes [%r1], [%rd1], 16, [%r2];\n"
-                                        "behind:\n"
-                                        "ret;\n",
-                                    times);
+    std::string text = choice + "@%p1 bra behind;\n";
+    for (uint32_t i = 0; i < count; ++i)
+      text +=
+          "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, "
+          "[%r2];\n";
+    const Scheduled s = schedule_of(text + "behind:\nret;\n", times);
     const std::vector<std::string> opcodes = s.opcodes();
-    const auto copy = std::find_if(opcodes.begin(), opcodes.end(), [](const std::string& opcode) {
-      return opcode.starts_with("cp.async.bulk");
-    });
-    return s.times[static_cast<size_t>(copy - opcodes.begin())].cycles;
+    uint32_t cycles = 0;
+    for (size_t i = 0; i < opcodes.size(); ++i)
+      if (opcodes[i].starts_with("cp.async.bulk")) cycles += s.times[i].cycles;
+    return cycles;
   };
   const std::string first = "mov.u32 %r3, %tid.x;\nsetp.ne.s32 %p1, %r3, 0;\n";
   const std::string elect = "elect.sync _|%p2, -1;\nselp.b32 %r3, 1, 0, %p2;\n";
-  EXPECT_EQ(cycles_of_copy(first), 30 + 1 + 22);
-  EXPECT_EQ(cycles_of_copy(elect + "setp.eq.s32 %p1, %r3, 0;\n"), 30 + 1 + 12);
-  EXPECT_EQ(cycles_of_copy(elect + "setp.ne.s32 %p1, %r3, 0;\n"), 30 + 1 + 22)
+  const std::string elected = elect + "setp.eq.s32 %p1, %r3, 0;\n";
+  EXPECT_EQ(cycles_of_copies(first, 1), 30u + 1 + 22);
+  EXPECT_EQ(cycles_of_copies(first, 3), 3 * (30u + 1 + 22));
+  EXPECT_EQ(cycles_of_copies(elected, 1), 30u + 1 + 2);
+  // Only the first waits; the pipe takes one in four cycles.
+  EXPECT_EQ(cycles_of_copies(elected, 3), 30u + 2 * 4 + (1 + 2));
+  EXPECT_EQ(cycles_of_copies(elect + "setp.ne.s32 %p1, %r3, 0;\n", 1), 30u + 1 + 22)
       << "all but the elected lane";
 }
 

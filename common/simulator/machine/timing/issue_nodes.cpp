@@ -137,20 +137,28 @@ void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
 }
 
 /// The copy engine's operands stand in registers that a whole warp computes with. Of a lane that
-/// elect.sync has chosen ptxas knows that it is alone; any other code might be executed by
-/// several lanes, which a loop serves one after the other.
+/// elect.sync has chosen ptxas knows that it is alone: it asks for one copy right behind the other.
+/// Any other code might be executed by several lanes, which a loop serves one after the other.
 void IssueNodes::find_copies() {
   const std::vector<ptx::Instruction>& instructions = function_.instructions;
+  const auto operands = static_cast<uint32_t>(times_.tma_operand_cycles);
   std::vector<uint8_t> elected;
-  for (const ptx::BasicBlock& block : graph_.blocks)
+  for (const ptx::BasicBlock& block : graph_.blocks) {
+    bool is_first = true;
     for (uint32_t i = block.first; i < block.last; ++i) {
       if (!is_copy(instructions[i].opcode)) continue;
       if (elected.empty()) elected = elected_blocks(function_, graph_);
-      const Cycle takes =
-          elected[graph_.block_of[i]] != 0 ? times_.tma_elected_cycles : times_.tma_prepare_cycles;
-      nodes_[i].prepare = static_cast<uint32_t>(times_.tma_operand_cycles);
-      nodes_[i].hold = static_cast<uint32_t>(takes - times_.tma_operand_cycles);
+      Node& node = nodes_[i];
+      if (elected[graph_.block_of[i]] == 0) {
+        node.prepare = operands;
+        node.hold = static_cast<uint32_t>(times_.tma_prepare_cycles) - operands;
+      } else {
+        node.prepare = is_first ? operands : 0;
+        node.hold = static_cast<uint32_t>(times_.tma_elected_cycles);
+      }
+      is_first = false;
     }
+  }
 }
 
 /// Who reads what a tcgen05.ld may still write breaks a rule: the report names the first of them

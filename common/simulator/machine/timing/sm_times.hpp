@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/machine/types.hpp"
@@ -116,48 +117,61 @@ class Server {
   Cycle free_ = 0;
 };
 
-/// The code that an SM has fetched since the launch: before, its caches of instructions hold that
-/// of other kernels. Lines come one after the other, while what is there already is executed.
+/// The code that an SM has fetched since the launch. Lines that follow each other come one after
+/// the other, while what is there already is executed; a jump beyond what is fetched ahead waits.
+/// Warps that go different ways do not wait for each other's lines.
 class CodeFetch {
  public:
+  static constexpr uint32_t kLineInstructions = 8;  ///< of 16 bytes, in a line of 128
+
   /// How the machine fetches.
   struct Rate {
-    uint32_t line_instructions = 1;   ///< instructions of a line
-    double line_cycles = 0;           ///< from one line to the next
-    uint32_t first_instructions = 0;  ///< that are there when a launch begins
+    double line_cycles = 0;    ///< from one line to the next
+    uint32_t jump_cycles = 0;  ///< more for a line behind a jump
+    uint32_t ahead_lines =
+        1;  ///< as far ahead of one that was fetched a line is none behind a jump
   };
 
-  bool is_cold = false;  ///< whether anything is to be fetched
-
-  /// A warp has executed a stretch of so many instructions, the end of which is number `place` of
-  /// `places` of the kernel's, from a time on: when all of them had been fetched.
-  Cycle fetched(size_t place, size_t places, uint32_t instructions, Cycle from, const Rate& rate) {
-    if (ready_.size() != places) ready_.resize(places);
-    Cycle& ready = ready_[place];
-    if (ready != 0) return ready;
-    instructions_ += instructions;
-    const uint64_t missing =
-        instructions_ <= rate.first_instructions
-            ? 0
-            : std::min<uint64_t>(instructions, instructions_ - rate.first_instructions);
-    free_ = std::max(free_, static_cast<double>(from)) +
-            rate.line_cycles * static_cast<double>(missing) / rate.line_instructions;
-    return ready = std::max<Cycle>(missing == 0 ? from : static_cast<Cycle>(free_), 1);
+  /// A warp executes a stretch of so many instructions from number `begin` of the kernel's on,
+  /// from a time on: when all of them have been fetched.
+  Cycle fetched(uint32_t begin, uint32_t instructions, Cycle from, const Rate& rate) {
+    if (instructions == 0) return from;
+    if (begin >= of_stretch_.size()) of_stretch_.resize(begin + 1, 0);
+    Cycle& ready = of_stretch_[begin];
+    if (ready == 0) ready = std::max<Cycle>(fetch(begin, instructions, from, rate), 1);
+    return ready;
   }
 
  private:
-  std::vector<Cycle> ready_;  ///< by the number of a stretch's last instruction; 0: not asked for
-  uint64_t instructions_ = 0;
-  double free_ = 0;
+  Cycle fetch(uint32_t begin, uint32_t instructions, Cycle from, const Rate& rate);
+  [[nodiscard]] bool follows(uint32_t line, uint32_t ahead_lines) const;
+
+  std::vector<Cycle> of_stretch_;  ///< by its first instruction; 0: nobody has asked for it
+  std::vector<Cycle> ready_;       ///< by line; 0: likewise
+};
+
+/// Few things that an SM fetches when somebody uses them first in a launch.
+class FirstUses {
+ public:
+  /// When number `which` is there for one who uses it now.
+  Cycle ready(uint64_t which, Cycle now, Cycle fetch_cycles);
+
+ private:
+  std::vector<std::pair<uint64_t, Cycle>> ready_;
 };
 
 /// The SM on which a CTA lies, as far as the CTA's own warps and copies compete for it.
 struct SmTimes {
   static constexpr uint32_t kSchedulers = 4;          ///< warp w is served by number w % 4
+  static constexpr uint64_t kConstantLineBytes = 64;  ///< of the constant bank
   std::array<IssueCalendar, kSchedulers> schedulers;  ///< one instruction a cycle each
-  CodeFetch code;                                     ///< of the kernel
-  Server shared_memory;                               ///< 128 bytes a cycle
-  Server load_store;                                  ///< accesses of threads
+  /// Whether this is an SM's first CTA of the launch: later ones find all that one has fetched.
+  bool is_first = false;
+  CodeFetch code;         ///< of the kernel
+  FirstUses constants;    ///< lines of the constant bank
+  FirstUses tensor_maps;  ///< by their addresses
+  Server shared_memory;   ///< 128 bytes a cycle
+  Server load_store;      ///< accesses of threads
 };
 
 }  // namespace bw::sim

@@ -1,5 +1,6 @@
 #include "common/simulator/machine/timing/static_schedule.hpp"
 
+#include "common/simulator/machine/timing/code_layout.hpp"
 #include "common/simulator/machine/timing/issue_nodes.hpp"
 #include "common/simulator/machine/timing/issue_order.hpp"
 #include "common/simulator/machine/timing/issue_timer.hpp"
@@ -12,7 +13,9 @@ std::vector<IssueTimes> schedule(ptx::Function& function, const TimingTable& tim
   IssueNodes nodes(function, times);
   const RegisterPressure pressure(nodes);
   nodes.reorder(issue_order(nodes, pressure));
-  return issue_times(nodes, pressure);
+  std::vector<IssueTimes> result = issue_times(nodes, pressure);
+  place_code(nodes.graph(), result);
+  return result;
 }
 
 }  // namespace bw::sim

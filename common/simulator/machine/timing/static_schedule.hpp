@@ -28,6 +28,7 @@ struct IssueTimes {
   uint8_t awaits = 0;       ///< scoreboards (bits) whose loads have to be there
   uint8_t scoreboard = 0;   ///< of a load: what counts it
   uint8_t merged = 1;       ///< of loads that are made one: how many they are, 0 of the later ones
+  uint32_t code_begin = 0;  ///< of the stretch that ends here: its first machine instruction
 };
 
 /// Moves the function's instructions into the order of issue and gives their times, one for each in

@@ -13,6 +13,7 @@
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/tensor_box.hpp"
@@ -315,6 +316,15 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
   return rows;
 }
 
+/// What a copy takes longer because the engine has not had its map in this launch, or has just
+/// been told of it.
+Cycle wait_for_map(const Strand& strand, uint64_t map) {
+  if (strand.cluster->times() == nullptr || !strand.cta->sm_times->is_first) return 0;
+  return strand.cta->sm_times->tensor_maps.ready(map, strand.time,
+                                                 strand.cluster->times()->tensor_map_cycles) -
+         strand.time;
+}
+
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {
   const TensorForm& form = form_of(instruction);
   issue_each_lane(strand, active, [&](int lane) {
@@ -328,6 +338,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     const uint32_t offset = resolve_target(
         form.target, box->shared_bytes(), kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
     load.rows = rows_of(strand, *box, L2Path::tma_load);
+    load.rows.extra += wait_for_map(strand, load.tensor_map);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);
     };
@@ -360,6 +371,7 @@ Flow store_tensor(Strand& strand, const Instruction& instruction, LaneMask activ
     units_of(*strand.cluster).tensor_maps.begin_copy(site, store.tensor_map);
     store.bytes = box->transfer_bytes();
     store.rows = rows_of(strand, *box, L2Path::tma_store);
+    store.rows.extra += wait_for_map(strand, store.tensor_map);
     store.ticket = units_of(strand).bulk_groups.begin(strand.thread_index(lane));
     store.ordered = form.reduces;
     store.read = [box, offset = source.offset_bytes](const std::byte* window,
@@ -397,8 +409,10 @@ Flow prefetch_tensor(Strand& strand, const Instruction& instruction, LaneMask ac
 
 Flow prefetch_map(Strand& strand, const Instruction& instruction, LaneMask active) {
   const AddressOperand operand{0, instruction.immediate};
-  issue_each_lane(strand, active,
-                  [&](int lane) { (void)read_map(strand, instruction, lane, operand); });
+  issue_each_lane(strand, active, [&](int lane) {
+    (void)read_map(strand, instruction, lane, operand);
+    (void)wait_for_map(strand, operand.of(strand, instruction, lane));
+  });
   return Flow::next;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "common/simulator/base/bits.hpp"
+#include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/units/memory/sm_memory.hpp"
 #include "common/simulator/units/units.hpp"
@@ -248,6 +249,25 @@ uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window) {
   return passes_of<SamePlace::together>(lanes, window);
 }
 
+namespace {
+
+/// An SM's first CTA of a launch fetches what it reads of the constant bank.
+void read_parameters(Strand& strand, const LanePlaces& lanes) {
+  constexpr uint64_t kFirstParameter = 0x210;  // in the bank
+  constexpr uint64_t kLineBytes = SmTimes::kConstantLineBytes;
+  SmTimes& sm = *strand.cta->sm_times;
+  if (!sm.is_first) return;
+  const uint64_t first = reinterpret_cast<uintptr_t>(lanes.at(lowest_lane(lanes.active))) -
+                         strand.cluster->grid().parameters_address() + kFirstParameter;
+  const Cycle cycles = strand.cluster->times()->constant_line_cycles;
+  Cycle ready = strand.time;
+  for (uint64_t line = first / kLineBytes; line <= (first + lanes.bytes - 1) / kLineBytes; ++line)
+    ready = std::max(ready, sm.constants.ready(line, strand.time, cycles));
+  strand.time = ready;
+}
+
+}  // namespace
+
 void load(Strand& strand, Place place, const LanePlaces& lanes) {
   const TimingTable& times = *strand.cluster->times();
   switch (place) {
@@ -274,6 +294,8 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
     case Place::global_l2:
       value_arrives(strand, LoadedFrom::device_memory, fetch(strand, place, lanes));
       return;
+    case Place::parameters:
+      return read_parameters(strand, lanes);
     case Place::thread_own:
       return;
   }
@@ -289,7 +311,7 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     const Cycle busy = remote_cycles(lanes, times.remote_store_bytes_per_cycle);
     wait_for_queue(strand, units_of(strand).sm_memory.remote.take(strand.time, busy),
                    &WarpTimes::shared_queue_stalls);
-  } else if (place != Place::thread_own) {
+  } else if (place == Place::global || place == Place::global_l2) {
     SmMemory& memory = units_of(strand).sm_memory;
     const LineList lines(lanes);
     uint32_t bytes = lines.bytes();

@@ -30,7 +30,8 @@ enum class Place : uint8_t {
   shared,      ///< shared memory of a CTA of the cluster
   global,      ///< device memory, through the first-level cache
   global_l2,   ///< device memory; loads do not look into the first-level cache
-  thread_own,  ///< constants, parameters, local memory: in the nearest cache
+  parameters,  ///< of the kernel: an SM's first CTA of a launch fetches them
+  thread_own,  ///< constants, local memory: in the nearest cache
 };
 
 /// A load: notes when its values arrive (Strand::arrives).

@@ -216,7 +216,7 @@ access_times::Place place_of(AddressSpace space, const AccessDetail& detail) {
     return Place::shared;
   if (space == AddressSpace::global || space == AddressSpace::generic)
     return detail.in_first_level ? Place::global : Place::global_l2;
-  return Place::thread_own;
+  return space == AddressSpace::param ? Place::parameters : Place::thread_own;
 }
 
 access_times::LanePlaces places_of(const LanePointers& pointers, LaneMask active,
@@ -232,8 +232,8 @@ void note_plain_arrival(Strand& strand, LoadedFrom from, Cycle latency) {
   strand.value_arrives(from, plain_scoreboard(from), strand.time + latency);
 }
 
-/// Notes when the values of a load that is issued now arrive. Parameters, constants and the
-/// thread's own memory are taken to be in the nearest cache.
+/// Notes when the values of a load that is issued now arrive. Constants, the thread's own memory,
+/// and parameters that the SM has read are taken to be in the nearest cache.
 void note_arrival(Strand& strand, AddressSpace space, LaneMask active, const AccessDetail& detail,
                   const LanePointers& from) {
   if (strand.cluster->times() != nullptr)

@@ -47,6 +47,13 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
                  "thread before the next arrive",
          .fix = "pair every arrive with a wait"});
   }
+  if (const TimingTable* const times = cluster_.times(); times != nullptr) {
+    // ptxas reads from the constant bank, at 0x140, whether there is a cluster at all.
+    constexpr uint64_t kLine = 0x140 / SmTimes::kConstantLineBytes;
+    SmTimes& sm = *strand.cta->sm_times;
+    if (sm.is_first)
+      strand.time = sm.constants.ready(kLine, strand.time, times->constant_line_cycles);
+  }
   state.outstanding |= lanes;
   state.arrived |= lanes;
   arrived_threads_ += static_cast<uint32_t>(std::popcount(lanes));
