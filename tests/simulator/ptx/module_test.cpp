@@ -401,5 +401,17 @@ TEST(Module, TheLargestVariables) {
   EXPECT_NO_THROW(parse_text(".global .b64 a[32768][1073741824];\n"));
 }
 
+TEST(Module, InitialValuesOf128BitsHaveTheirSign) {
+  const auto module = parse_text(".global .b128 a[2] = {-2, 3};\n");
+  const auto& initial = module->variables.at(0)->initial;
+  ASSERT_EQ(initial.size(), 32u);
+  for (size_t i = 0; i < initial.size(); ++i)
+    EXPECT_EQ(std::to_integer<int>(initial[i]), i == 0    ? 0xfe
+                                                : i < 16  ? 0xff
+                                                : i == 16 ? 3
+                                                          : 0)
+        << i;
+}
+
 }  // namespace
 }  // namespace bw::sim::ptx

@@ -4,6 +4,7 @@
 ///
 /// Read twice from the PTX ISA: "Data Path Layout Organization" (layouts D, E, G), "Zero-Column
 /// Mask Descriptor" with its examples, "tcgen05.mma.ws".
+#include "common/simulator/units/tensor_core/zero_columns.hpp"
 #include "tests/simulator/units/tcgen05_harness.hpp"
 
 namespace bw::sim::test {
@@ -296,6 +297,21 @@ TEST(Tcgen05Mma, TheSecondOfTwoIsNarrower) {
                                                                            : column < 32 ? 32.0f
                                                                                          : 0.0f)
           << "column " << column << " lane " << lane;
+}
+
+/// Five columns are used, three skipped, and so on; the start count drops so many from the low end
+/// (PTX ISA, "Zero-Column Mask Descriptor").
+TEST(Tcgen05WeightStationary, StartCountsOfZeroColumns) {
+  MmaShape shape;
+  shape.m = 128;
+  shape.n = 64;
+  for (const uint64_t start : {0u, 1u, 5u, 127u, 128u, 130u, 254u, 255u}) {
+    const ZeroColumns zero = decode_zero_columns(
+        start | uint64_t{1} << 39 | uint64_t{3 - 1} << 40 | uint64_t{5 - 1} << 48, shape);
+    for (uint32_t column = 0; column < ZeroColumns::kMostColumns; ++column)
+      EXPECT_EQ(zero.mask[column], column < shape.n && (column + start) % 8 >= 5)
+          << "start " << start << " column " << column;
+  }
 }
 
 }  // namespace
