@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/device/bulk_copy.cuh"
@@ -13,6 +14,7 @@
 #include "common/device/fence.cuh"
 #include "common/device/mbarrier.cuh"
 #include "common/device/shared_address.cuh"
+#include "common/device/tma_store.cuh"
 #include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
@@ -72,6 +74,76 @@ __global__ void exchange(Span* spans, uint32_t bytes) {
   __syncwarp();
   ptx::cluster_arrive();
   ptx::cluster_wait();
+}
+
+/// Two CTAs that begin together: two threads of each send `bytes` to the other CTA at once, as at
+/// the end of a tile whose K they share. Spans: from the copy's issue until the other CTA's is
+/// there. The second round is measured.
+__global__ void exchange_once(Span* spans, uint32_t bytes) {
+  extern __shared__ __align__(128) uint8_t buffers[];
+  __shared__ uint64_t barriers[kMostSenders];
+  constexpr uint32_t kSenderThreads = 128;
+  const uint32_t sender = threadIdx.x / kSenderThreads;
+  const uint32_t rank = ptx::cluster_cta_rank();
+  const uint32_t own = ptx::shared_address(&barriers[sender]);
+  const uint32_t source = ptx::shared_address(buffers) + sender * bytes;
+  const uint32_t place = ptx::map_to_cta(source + kMostSenders * bytes, 1 - rank);
+  const uint32_t other = ptx::map_to_cta(own, 1 - rank);
+  if (threadIdx.x % kSenderThreads == 0) ptx::mbarrier_init(own, 1);
+  ptx::fence_mbarrier_init();
+  clear(buffers, 2 * kMostSenders * bytes);
+  ptx::fence_proxy_async_shared();
+  int64_t begin = 0, end = 0;
+#pragma unroll 1
+  for (uint32_t round = 0; round < 2; ++round) {
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+    begin = cycle();
+    if (threadIdx.x % kSenderThreads == 0) {
+      ptx::mbarrier_arrive_expect_tx(own, bytes);
+      ptx::bulk_copy_to_cta(place, source, bytes, other);
+    }
+    __syncwarp();
+    wait(own, round & 1);
+    end = cycle();
+  }
+  if (threadIdx.x % kSenderThreads == 0) spans[blockIdx.x * kMostSenders + sender] = {begin, end};
+  ptx::cluster_arrive();
+  ptx::cluster_wait();
+}
+
+constexpr uint32_t kSliceBytes = 8192;
+
+/// Each CTA stores a tile in slices of 8 KiB, all at once, by one thread's bulk copies: until they
+/// have been read (`written` false), or written. The second round is measured.
+template <bool written>
+__global__ void store_tile(Span* spans, uint8_t* destination, uint32_t bytes) {
+  extern __shared__ __align__(128) uint8_t buffers[];
+  clear(buffers, bytes);
+  ptx::fence_proxy_async_shared();
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const uint32_t source = ptx::shared_address(buffers);
+  uint8_t* const place = destination + size_t{blockIdx.x} * bytes;
+  constexpr int64_t kPauseCycles = 20'000;  // until what was written before lies in L2
+  int64_t begin = 0, end = 0;
+#pragma unroll 1
+  for (int round = 0; round < 2; ++round) {
+    const int64_t pause = cycle();
+    while (cycle() - pause < kPauseCycles) {
+    }
+    begin = cycle();
+    for (uint32_t i = 0; i < bytes; i += kSliceBytes)
+      ptx::bulk_store(place + i, source + i, kSliceBytes);
+    ptx::bulk_commit_group();
+    if constexpr (written) {
+      ptx::bulk_wait_group<0>();
+    } else {
+      ptx::bulk_wait_group_read<0>();
+    }
+    end = cycle();
+  }
+  spans[blockIdx.x] = {begin, end};
 }
 
 enum class Access { loads, stores };
@@ -258,6 +330,54 @@ void measure_exchanges(Results& results, uint32_t most_ctas) {
   }
 }
 
+/// What `exchange_once` gives for the sender whose copy comes first, and for the other one.
+void measure_exchanges_once(Results& results, uint32_t most_ctas) {
+  const int launches = is_simulated() ? 1 : 7;
+  for (const uint32_t ctas : {2u, most_ctas}) {
+    for (const uint32_t bytes : {4096u, 8192u, 16384u}) {
+      DeviceBuffer<Span> spans(size_t{ctas} * kMostSenders);
+      double first = std::numeric_limits<double>::max(), second = first;
+      for (int i = 0; i < launches; ++i) {
+        launch_clusters(exchange_once, ctas, 2, 256, 2 * kMostSenders * bytes, spans.data(), bytes);
+        check_cuda(cudaDeviceSynchronize(), "finish a measurement");
+        const std::vector<Span> all = spans.download();
+        std::vector<Span> firsts, seconds;
+        for (size_t cta = 0; cta < ctas; ++cta) {
+          Span one = all[cta * 2], two = all[cta * 2 + 1];
+          if (one.end - one.begin > two.end - two.begin) std::swap(one, two);
+          firsts.push_back(one);
+          seconds.push_back(two);
+        }
+        first = std::min(first, median_cta_cycles(firsts, 1));
+        second = std::min(second, median_cta_cycles(seconds, 1));
+      }
+      const std::string parameter =
+          "bytes=" + std::to_string(bytes) + " ctas=" + std::to_string(ctas);
+      results.add("cta_end.exchange_of_two_first", parameter, "cycles", first);
+      results.add("cta_end.exchange_of_two_second", parameter, "cycles", second);
+    }
+  }
+}
+
+void measure_tile_stores(Results& results, uint32_t sms) {
+  constexpr uint32_t kMostBytes = 65536;
+  DeviceBuffer<uint8_t> destination(size_t{sms} * kMostBytes);
+  for (const uint32_t ctas : {1u, sms}) {
+    for (const uint32_t bytes : {8192u, 16384u, 32768u, kMostBytes}) {
+      const std::string parameter =
+          "bytes=" + std::to_string(bytes) + " sms=" + std::to_string(ctas);
+      const auto time = [&](auto kernel) {
+        return least_cycles(ctas, 1, [&](Span* s) {
+          // A tile fills an SM: one CTA on each.
+          launch_clusters(kernel, ctas, 1, 128, 200 * 1024, s, destination.data(), bytes);
+        });
+      };
+      results.add("cta_end.tile_read", parameter, "cycles", time(store_tile<false>));
+      results.add("cta_end.tile_written", parameter, "cycles", time(store_tile<true>));
+    }
+  }
+}
+
 void measure_remote_accesses(Results& results) {
   uint32_t* const none = nullptr;
   for (const bool both : {false, true}) {
@@ -358,6 +478,8 @@ void measure_launches(Results& results, uint32_t sms) {
 void measure_cta_end(Results& results) {
   const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
   measure_exchanges(results, sms);
+  measure_exchanges_once(results, sms);
+  measure_tile_stores(results, sms);
   measure_remote_accesses(results);
   measure_begins(results, sms);
   measure_next_ctas(results, sms);
