@@ -60,6 +60,15 @@ Dim3 cluster_in(std::span<const cudaLaunchAttribute> attributes, const Function&
   return required.x == 0 ? Dim3{} : required;
 }
 
+/// Whether the launch or the kernel says how large clusters are.
+bool has_clusters(std::span<const cudaLaunchAttribute> attributes, const Function& function,
+                  const Kernel& kernel) {
+  return required_cluster(function, kernel).x != 0 ||
+         std::any_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
+           return attribute.id == cudaLaunchAttributeClusterDimension;
+         });
+}
+
 LaunchResult begin(Runtime& runtime, const KernelOperation& operation,
                    const LaunchOptions& options) {
   Function& function = *operation.function;
@@ -68,6 +77,7 @@ LaunchResult begin(Runtime& runtime, const KernelOperation& operation,
   configuration.grid = extents(operation.grid);
   configuration.block = extents(operation.block);
   configuration.cluster = cluster_in(operation.attributes, function, kernel);
+  configuration.in_clusters = has_clusters(operation.attributes, function, kernel);
   configuration.dynamic_shared_bytes = operation.dynamic_shared_bytes;
   configuration.dynamic_shared_limit_bytes = dynamic_shared_limit(function, kernel);
   configuration.non_portable_cluster = function.non_portable_cluster;

@@ -184,8 +184,10 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
   if (const TimingTable* const times = device.settings().times()) {
     places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()));
-    begins_ = begins_of_places(
-        resident_clusters_, ctas_per_sm_ > 1 ? times->begin_crowded_cycles : times->begin_cycles);
+    begins_ =
+        begins_of_places(resident_clusters_, !c.in_clusters     ? times->begin_cycles
+                                             : ctas_per_sm_ > 1 ? times->begin_crowded_cycles
+                                                                : times->begin_cluster_cycles);
     in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_);
     l2_ = std::make_unique<L2Launch>(*times, *device.l2_cache(),
                                      L2Launch::Shape{.clusters = clusters_.volume(),
@@ -410,6 +412,7 @@ LaunchCapacity Grid::capacity() const {
                       has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
                       has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
           .begins = begins_,
+          .credit = static_cast<double>(times.bandwidth_credit),
           .turnover = times.cta_turnover};
 }
 

@@ -28,6 +28,7 @@ struct LaunchConfiguration {
   Dim3 grid;                          ///< in CTAs
   Dim3 block;                         ///< in threads
   Dim3 cluster;                       ///< in CTAs; {1,1,1} without clusters
+  bool in_clusters = false;           ///< launched with cluster dimensions, if only {1,1,1}
   size_t dynamic_shared_bytes = 0;    ///< of each CTA
   bool non_portable_cluster = false;  ///< cudaFuncAttributeNonPortableClusterSizeAllowed
   size_t dynamic_shared_limit_bytes = kSharedBytesPerBlock;  ///< what the function was allowed

@@ -75,6 +75,22 @@ TEST(LaunchTime, ABurstTakesLongerAndWhatFollowsComesLater) {
               19 * kInterval, kStepError);
 }
 
+TEST(LaunchTime, WhatWaitsOnTheWayHoldsNobodyUp) {
+  LaunchCapacity capacity = machine(8, 8);
+  capacity.credit = kInterval;
+  std::vector<float> amounts(16, 0);
+  amounts[3] = 2.0F * 50 * kInterval;  // as much as the credit lets through
+  EXPECT_NEAR(cycles({cluster(kHbm, amounts)}, capacity), 16 * kInterval, kStepError);
+  // It is there again only after a pause.
+  amounts[4] = amounts[3];
+  EXPECT_NEAR(cycles({cluster(kHbm, amounts)}, capacity), 17 * kInterval, kStepError);
+  amounts[4] = 0;
+  amounts[5] = amounts[3];
+  EXPECT_NEAR(cycles({cluster(kHbm, amounts)}, capacity), 16 * kInterval, kStepError);
+  EXPECT_NEAR(cycles({steady(kHbm, 50), steady(kHbm, 50)}, capacity), (2 * 16 - 1) * kInterval,
+              kStepError);
+}
+
 TEST(LaunchTime, TheOlderOfTwoCtasOnAnSmGoesFirst) {
   // Both want the tensor cores all the time: the older one ends as if it were alone, so the one
   // that follows in its place begins then and goes behind the second.

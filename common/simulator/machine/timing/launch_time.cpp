@@ -29,6 +29,8 @@ class Simulation {
  public:
   Simulation(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity)
       : clusters_(clusters), capacity_(capacity), left_(capacity.sms) {
+    for (size_t r = 0; r < credit_.size(); ++r)
+      credit_[r] = capacity.credit * capacity.a_cycle[kSmResources + r];
     step_ = std::max(least_time(clusters, capacity) / kWantedSteps, kShortestStep);
   }
 
@@ -109,6 +111,7 @@ class Simulation {
 
   void slow_down_for(Resource resource) {
     const auto r = static_cast<size_t>(resource);
+    if (std::isinf(capacity_.a_cycle[r])) return;
     wants_.clear();
     double sum = 0;
     for (size_t i = 0; i < running_.size(); ++i) {
@@ -116,9 +119,12 @@ class Simulation {
       sum += wants_.back();
     }
     const double most = capacity_.a_cycle[r];
-    if (sum <= most) return;
+    double& left = credit_[r - kSmResources];
+    const double available = most + left / step_;
+    left = std::clamp(left + (most - sum) * step_, 0.0, most * capacity_.credit);
+    if (sum <= available) return;
     gets_ = wants_;
-    share(gets_, most);
+    share(gets_, available);
     for (size_t i = 0; i < running_.size(); ++i)
       if (gets_[i] < wants_[i]) speeds_[i] *= gets_[i] / wants_[i];
   }
@@ -216,7 +222,8 @@ class Simulation {
   double end_ = 0;
   size_t next_ = 0;  ///< the first that has not started
   Rates used_{};
-  std::vector<Running> running_, next_running_;  ///< by age
+  std::array<double, kResources - kSmResources> credit_{};  ///< amounts that may be asked for ahead
+  std::vector<Running> running_, next_running_;             ///< by age
   std::priority_queue<Ended> ended_;
   std::vector<double> speeds_, wants_, gets_;
   std::vector<Rates> rates_, cta_rates_;                // of clusters and of the CTAs of one

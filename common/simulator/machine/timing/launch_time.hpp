@@ -29,6 +29,9 @@ struct LaunchCapacity {
   Amounts a_cycle{};              ///< of each resource: of an SM, or of the chip
   /// When the first cluster of each place begins; none: at once.
   std::vector<Cycle> begins = {};
+  /// For so many cycles more of the chip's resources is had than there is, after as little was
+  /// asked for: what waits on the way to them.
+  double credit = 0;
   Cycle turnover = 0;  ///< from the end of a cluster until the next one in its place begins
 };
 

@@ -119,7 +119,9 @@ Cycle TmaEngine::modelled_store_latency(const TmaStore& store, Cycle now) {
   const Cycle moving = busy - times.tma_box_cycles;
   const Cycle read =
       memory.pass_between(begin, begin + moving, ceil_div(store.bytes, kSharedPassBytes));
-  return std::max(begin + moving + times.tma_store_cycles + store.rows.extra, read) - now;
+  // What the SM's way out and the L2 cache make it wait is waited for at the same time.
+  const Cycle out = std::max(begin + moving, now + store.rows.extra) + times.tma_store_cycles;
+  return std::max(out, read) - now;
 }
 
 void TmaEngine::load(TmaLoad load, Cycle now) {
