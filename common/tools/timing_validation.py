@@ -91,7 +91,7 @@ def _chapter01(rows, program, tools, pool):
     def run(key):
         produce, matrix_rows, columns = key
         text = _simulate(program, ["--produce", produce, "--rows", matrix_rows, "--columns", columns,
-                                   "--runs", "1"], tools)
+                                   "--runs", "3"], tools)
         found = {stages: float(cycles) for stages, cycles in _STAGES.findall(text)}
         return [Row("chapter01", f"{produce} {matrix_rows}x{columns}", stages, measured, found[stages])
                 for stages, measured in wanted[key].items()]

@@ -1,7 +1,7 @@
 /// \file
 /// Who shares the memory of an SM with whom: stores to device memory that touch 4 lines or 32 an
-/// instruction, MMAs with their operands in shared memory, and copies by TMA. One of them is
-/// measured, alone and beside another one.
+/// instruction, MMAs with their operands in shared memory, copies by TMA, loads from shared memory
+/// and operations on mbarriers. One of them is measured, alone and beside others.
 
 #include <cstdint>
 #include <string>
@@ -33,11 +33,11 @@ constexpr uint32_t kAlignment = 1024;
 constexpr uint32_t kSharedBytes = kOperandBytes + kCopies * kCopyBytes + 2 * kAlignment;
 constexpr uint32_t kStoreStrideBytes = 1024;  // of two rows
 
-enum class Work { nothing, rows, lines, mmas, copies };
+enum class Work { nothing, rows, lines, mmas, copies, waits };
 
 const char* name_of(Work work) {
   constexpr const char* kNames[] = {"nothing", "stores_to_32_rows", "stores_to_4_lines", "mmas",
-                                    "copies"};
+                                    "copies",  "passing_wait"};
   return kNames[static_cast<int>(work)];
 }
 
@@ -78,6 +78,12 @@ __device__ __forceinline__ void work_once(const Place& place, float (&d)[kMmaCol
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<0>();
     ptx::wgmma_hold(d);
+  } else if constexpr (work == Work::waits) {
+#pragma unroll
+    for (int i = 0; i < kUnrolled; ++i) {
+      while (!ptx::mbarrier_try_wait_parity(place.barriers, 1)) {  // of the phase before the first
+      }
+    }
   } else if constexpr (work == Work::copies) {
     if (threadIdx.x % kGroupThreads == 0) {
       for (uint32_t i = 0; i < kCopies; ++i) {
@@ -93,13 +99,14 @@ __device__ __forceinline__ void work_once(const Place& place, float (&d)[kMmaCol
   }
 }
 
-/// Warps 0 to 3 are measured; the four behind them do `beside` until those have ended.
-template <Work measured, Work beside>
-__global__ void __launch_bounds__(2 * kGroupThreads)
+/// Warps 0 to 3 are measured; four behind them, or two times four, do `beside` until those have
+/// ended.
+template <Work measured, Work beside, int besides>
+__global__ void __launch_bounds__((1 + besides) * kGroupThreads)
     side_by_side(Span* spans, uint8_t* global, const uint8_t* source, uint32_t* sink) {
   extern __shared__ uint8_t raw[];
   __shared__ volatile uint32_t ended;
-  __shared__ uint64_t barriers[2][kCopies];
+  __shared__ uint64_t barriers[1 + besides][kCopies];
   const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
   const uint32_t skipped = base - ptx::shared_address(raw);
   for (uint32_t i = threadIdx.x; i < (kOperandBytes + kCopies * kCopyBytes) / 4; i += blockDim.x) {
@@ -160,20 +167,23 @@ __global__ void __launch_bounds__(2 * kGroupThreads)
   keep(__float_as_uint(sum), sink);
 }
 
-template <Work measured, Work beside>
+template <Work measured, Work beside, int besides = 1>
 void add(Results& results, uint8_t* global, const uint8_t* source) {
-  const auto kernel = side_by_side<measured, beside>;
+  const auto kernel = side_by_side<measured, beside, besides>;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kSharedBytes);
   constexpr uint32_t kWarps = kGroupThreads / 32;
   const double cycles = least_cycles(1, kWarps, [&](Span* s) {
-    kernel<<<1, 2 * kGroupThreads, kSharedBytes>>>(s, global, source, nullptr);
+    kernel<<<1, (1 + besides) * kGroupThreads, kSharedBytes>>>(s, global, source, nullptr);
   });
-  // Instructions of all four warps; MMAs are the warpgroup's; a round has kCopies copies.
-  const double count = measured == Work::mmas     ? 1.0 * kUnrolled * kRounds
+  // Instructions of all four warps where they take turns, of one where each waits for its own; MMAs
+  // are the warpgroup's; a round has kCopies copies.
+  constexpr bool of_each = measured == Work::mmas || measured == Work::waits;
+  const double count = of_each                    ? 1.0 * kUnrolled * kRounds
                        : measured == Work::copies ? 1.0 * kCopies * kRounds
                                                   : 1.0 * kUnrolled * kRounds * kWarps;
   results.add(std::string("contention.") + name_of(measured),
-              std::string("beside=") + name_of(beside), "cycles/instruction", cycles / count);
+              std::string("beside=") + (besides == 1 ? "" : "2 ") + name_of(beside),
+              "cycles/instruction", cycles / count);
 }
 
 template <Work measured, Work... beside>
@@ -185,7 +195,7 @@ void add_all(Results& results, uint8_t* global, const uint8_t* source) {
 
 void measure_contention(Results& results) {
   using enum Work;
-  DeviceBuffer<uint8_t> global(2 * 128 * kStoreStrideBytes), source(kCopies * kCopyBytes);
+  DeviceBuffer<uint8_t> global(3 * 128 * kStoreStrideBytes), source(kCopies * kCopyBytes);
   global.fill_bytes(0);
   source.fill_bytes(0);
   uint8_t* const g = global.data();
@@ -194,6 +204,8 @@ void measure_contention(Results& results) {
   add_all<lines, nothing, mmas, copies>(results, g, s);
   add_all<mmas, nothing, rows, lines, mmas, copies>(results, g, s);
   add_all<copies, nothing, rows, lines, mmas>(results, g, s);
+  add_all<waits, nothing, mmas, copies>(results, g, s);
+  add<waits, mmas, 2>(results, g, s);
 }
 
 }  // namespace bw::timing

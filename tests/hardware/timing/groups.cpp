@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 17> kGroups{{
+  static constexpr std::array<Group, 18> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -25,6 +25,7 @@ std::span<const Group> groups() {
       {"contention", "stores, MMAs and copies side by side on one SM", true, measure_contention},
       {"memory", "loads and stores of threads, L2 and HBM", true, measure_memory},
       {"sharing", "bandwidth when SMs read the same lines, pause, or store", true, measure_sharing},
+      {"l2_sides", "near and far lines of the L2 cache, and what it loses", true, measure_l2_sides},
       {"launch", "launches, waves, the next CTA on an SM", true, measure_launch},
       {"first_use", "code, tensor maps, pages and parameters that a launch uses first", true,
        measure_first_use},

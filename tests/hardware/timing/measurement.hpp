@@ -51,6 +51,7 @@ void measure_wgmma(Results& results);           ///< latency and interval by typ
 void measure_contention(Results& results);      ///< who shares the memory of an SM with whom
 void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
 void measure_sharing(Results& results);         ///< the same lines for several SMs, pauses, stores
+void measure_l2_sides(Results& results);        ///< near and far lines, and what the cache loses
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
 void measure_first_use(Results& results);       ///< code, maps and pages that are cold
 void measure_start(Results& results);           ///< from a launch to the first copies' data
