@@ -131,7 +131,8 @@ L2Cache* Device::l2_cache() {
   if (!l2_cache_) {
     const uint64_t bytes = settings_.machine->l2_bytes;
     l2_cache_.emplace(bytes,
-                      static_cast<uint64_t>(static_cast<double>(bytes) * times->l2_dirty_part));
+                      static_cast<uint64_t>(static_cast<double>(bytes) * times->l2_dirty_part),
+                      times->l2_lost_span);
   }
   return &*l2_cache_;
 }

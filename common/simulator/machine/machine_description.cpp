@@ -18,6 +18,12 @@ constexpr uint32_t kMebibyte = 1024 * 1024;
 constexpr std::array<uint32_t, 8> kBlackwellGpcs = {20, 20, 18, 18, 18, 18, 18, 18};
 constexpr std::array<uint32_t, 8> kHopperGpcs = {18, 18, 18, 18, 18, 18, 16, 8};
 
+// Of an H100 measured by what a line costs that one SM has read before (sharing.first_read): all
+// SMs of a GPC have one side, half of the chip each. Which, differs from chip to chip.
+constexpr std::array<uint32_t, 8> kBlackwellSides = {0, 1, 0, 1, 0, 1, 0, 1};
+constexpr std::array<uint32_t, 8> kHopperSides = {0, 1, 0, 1, 0, 1, 1, 0};
+constexpr uint32_t kHopperLonePairs = 6;
+
 constexpr std::array<std::string_view, 1> kMissingOnBlackwell = {"wgmma."};
 constexpr std::array<std::string_view, 3> kMissingOnHopper = {"tcgen05.", "clusterlaunchcontrol.",
                                                               "im2col::w"};
@@ -31,6 +37,7 @@ constexpr std::array kMachines = {
                        .minor = 0,
                        .sm_count = 148,
                        .gpc_sms = kBlackwellGpcs,
+                       .gpc_sides = kBlackwellSides,
                        .has_tensor_memory = true,
                        .missing_opcodes = kMissingOnBlackwell,
                        .clock_ghz = 1.965,
@@ -44,6 +51,8 @@ constexpr std::array kMachines = {
                        .minor = 0,
                        .sm_count = 132,
                        .gpc_sms = kHopperGpcs,
+                       .gpc_sides = kHopperSides,
+                       .lone_pairs = kHopperLonePairs,
                        .has_tensor_memory = false,
                        .missing_opcodes = kMissingOnHopper,
                        .clock_ghz = 1.98,
@@ -57,6 +66,8 @@ constexpr std::array kMachines = {
                        .minor = 0,
                        .sm_count = 132,
                        .gpc_sms = kHopperGpcs,
+                       .gpc_sides = kHopperSides,
+                       .lone_pairs = kHopperLonePairs,
                        .has_tensor_memory = false,
                        .missing_opcodes = kMissingOnHopper,
                        .clock_ghz = 1.98,
@@ -70,11 +81,12 @@ constexpr bool gpcs_hold_all_sms() {
   for (const MachineDescription& machine : kMachines) {
     uint32_t sum = 0;
     for (const uint32_t sms : machine.gpc_sms) sum += sms;
-    if (sum != machine.sm_count) return false;
+    if (sum != machine.sm_count || machine.gpc_sides.size() != machine.gpc_sms.size()) return false;
   }
   return true;
 }
-static_assert(gpcs_hold_all_sms(), "the SMs of a machine's GPCs are all its SMs");
+static_assert(gpcs_hold_all_sms(),
+              "the SMs of a machine's GPCs are all its SMs, and each GPC has a side");
 
 }  // namespace
 
@@ -137,18 +149,23 @@ std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_coun
   const uint32_t unit = std::max(kPair, cluster_ctas);
   std::vector<uint32_t> left(machine.gpc_sms.begin(), machine.gpc_sms.end());
   std::vector<Place> places;
+  const auto side_of = [&](size_t gpc, bool is_first) -> uint32_t {
+    if (!is_first || unit != kPair || gpc >= machine.lone_pairs) return machine.gpc_sides[gpc];
+    return gpc + 1 == machine.lone_pairs ? 1 : 0;
+  };
   uint32_t sms = 0;
   while (sms < sm_count) {
     std::vector<Place> round;
     for (size_t gpc = 0; gpc < left.size() && sms < sm_count; ++gpc) {
       if (left[gpc] < unit) continue;
       left[gpc] -= unit;
-      round.push_back({sms, static_cast<uint32_t>(gpc)});
+      round.push_back({sms, static_cast<uint32_t>(gpc), side_of(gpc, places.empty())});
       sms += unit;
     }
     // SMs that are left over, or that the machine doesn't have.
     if (round.empty()) {
-      round.push_back({sms, static_cast<uint32_t>(machine.gpc_sms.size()) - 1});
+      const size_t last = machine.gpc_sms.size() - 1;
+      round.push_back({sms, static_cast<uint32_t>(last), machine.gpc_sides[last]});
       sms += unit;
     }
     places.insert(places.end(), round.begin(), round.end());

@@ -12,13 +12,17 @@ namespace bw::sim {
 
 /// One GPU. What all of them share stands in machine/limits.hpp.
 struct MachineDescription {
-  std::string_view name;              ///< as BW_SIM_MACHINE takes it
-  std::string_view device_name;       ///< what it calls itself
-  uint32_t major = 0;                 ///< compute capability
-  uint32_t minor = 0;                 ///< compute capability
-  uint32_t sm_count = 0;              ///< SMs of the GPU
-  std::span<const uint32_t> gpc_sms;  ///< SMs of each GPC: a cluster's CTAs lie in one
-  bool has_tensor_memory = false;     ///< whether its SMs have tensor memory
+  std::string_view name;                ///< as BW_SIM_MACHINE takes it
+  std::string_view device_name;         ///< what it calls itself
+  uint32_t major = 0;                   ///< compute capability
+  uint32_t minor = 0;                   ///< compute capability
+  uint32_t sm_count = 0;                ///< SMs of the GPU
+  std::span<const uint32_t> gpc_sms;    ///< SMs of each GPC: a cluster's CTAs lie in one
+  std::span<const uint32_t> gpc_sides;  ///< side of the L2 cache that each is near to
+  /// The first pair of SMs of so many GPCs, that a launch fills first: they form no cluster of more
+  /// CTAs with the others, and all but the last are near side 0.
+  uint32_t lone_pairs = 0;
+  bool has_tensor_memory = false;  ///< whether its SMs have tensor memory
   /// Parts of the opcodes that other machines have and this one doesn't.
   std::span<const std::string_view> missing_opcodes;
   double clock_ghz = 0;  ///< of the SMs; turns cycles into event times and %globaltimer
@@ -57,6 +61,7 @@ struct PtxTarget {
 struct Place {
   uint32_t first_sm = 0;  ///< the CTAs lie there and on the SMs behind it
   uint32_t gpc = 0;       ///< whose SMs they are
+  uint32_t side = 0;      ///< of the L2 cache, that is near
 };
 /// Places in the order in which a launch fills them, one CTA an SM: as an H100 does, one in each
 /// GPC and again from the beginning. SMs with numbers 2n and 2n + 1 lie in one GPC.

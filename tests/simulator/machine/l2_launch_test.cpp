@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
@@ -49,6 +51,10 @@ class L2LaunchTest : public ::testing::Test {
   L2View& start_in(L2Launch& launch, uint64_t place) {
     return started_.emplace_back(start(launch, place))->view;
   }
+  /// Rows that lie a kilobyte apart.
+  static L2Rows rows_at(uint64_t address, uint64_t row_bytes, uint64_t rows) {
+    return {.first = address, .row_bytes = row_bytes, .pitch_bytes = kKilobyte, .rows = rows};
+  }
   static uint64_t missed(RunningCluster& cluster, uint64_t address, uint64_t bytes) {
     return cluster.view.touch(address, bytes, 0, L2Path::tma_load).miss_bytes;
   }
@@ -56,7 +62,8 @@ class L2LaunchTest : public ::testing::Test {
   const TimingTable& times_ = times_of(*find_machine("h100"));
   DeviceMemory memory_{size_t{1} << 30};
   L2Cache cache_{50 * kMegabyte, 20 * kMegabyte};
-  uint64_t data_ = memory_.allocate(200 * kMegabyte, "data");
+  /// From the first byte of a page on.
+  uint64_t data_ = align_up(memory_.allocate(201 * kMegabyte, "data"), kL2PageBytes);
   std::vector<std::unique_ptr<RunningCluster>> started_;
 };
 
@@ -69,7 +76,7 @@ TEST_F(L2LaunchTest, ALineMissesOnce) {
   EXPECT_EQ(missed(*cluster, data_ + 500, 24), 24u);  // of its line, no more than was asked for
   // Rows of a box: 64 lines that lie 1000 bytes apart.
   EXPECT_EQ(
-      cluster->view.touch_rows(data_ + kMegabyte, 128, 1024, 64, 0, L2Path::tma_load).miss_bytes,
+      cluster->view.touch_rows(rows_at(data_ + kMegabyte, 128, 64), 0, L2Path::tma_load).miss_bytes,
       64u * 128);
   EXPECT_EQ(missed(*cluster, data_ + kMegabyte + 63 * 1024, 128), 0u);
   EXPECT_EQ(missed(*cluster, data_ + kMegabyte + 128, 128), 128u);
@@ -100,8 +107,11 @@ TEST_F(L2LaunchTest, WhatIsLargerThanTheCacheDrivesOutTheOldest) {
   EXPECT_EQ(cache_.dirty_bytes(), 20 * kMegabyte);
 }
 
-TEST_F(L2LaunchTest, WhatIsReadFromBothSidesIsHeldTwice) {
-  // The cache's 50 megabytes hold 40 that one SM reads, but not 40 that SMs of both sides read.
+/// Places of an H100 that are near one side of the cache and near the other.
+constexpr uint64_t kNearSide0 = 0;
+constexpr uint64_t kNearSide1 = 5;
+
+TEST_F(L2LaunchTest, EachSideHoldsWhatItsSmsRead) {
   const auto misses = [&](uint64_t bytes, std::vector<uint64_t> places) {
     L2Cache fresh(50 * kMegabyte, 20 * kMegabyte);
     uint64_t last = 0;
@@ -118,10 +128,103 @@ TEST_F(L2LaunchTest, WhatIsReadFromBothSidesIsHeldTwice) {
     }
     return last;
   };
-  EXPECT_EQ(misses(40 * kMegabyte, {0}), 0u);
-  EXPECT_EQ(misses(40 * kMegabyte, {0, 2}), 0u);
-  EXPECT_GT(misses(40 * kMegabyte, {0, 1}), 0u);
-  EXPECT_EQ(misses(20 * kMegabyte, {0, 1}), 0u);
+  // A side has 25 megabytes. What it has lost of the other side's memory, that side still has.
+  EXPECT_EQ(misses(24 * kMegabyte, {kNearSide0}), 0u);
+  EXPECT_GT(misses(40 * kMegabyte, {kNearSide0}), 0u);
+  EXPECT_LE(misses(40 * kMegabyte, {kNearSide0}), 20 * kMegabyte);
+  EXPECT_EQ(misses(24 * kMegabyte, {kNearSide0, kNearSide1}), 0u);
+  EXPECT_GT(misses(30 * kMegabyte, {kNearSide0, kNearSide1}), 0u);
+}
+
+TEST_F(L2LaunchTest, WhatOnlyTheOtherSideHasComesLater) {
+  constexpr uint64_t kChunk = 4 * kKilobyte;
+  cache_.write(data_, kMegabyte);
+  const auto waits = [&](uint64_t place) {
+    L2Launch placed(times_, cache_, {.places = places_of(*find_machine("h100"), 132, 1)});
+    RunningCluster cluster;
+    cluster.demand.begin(1, 0);
+    cluster.view.begin(placed, cluster.demand, 0, place, 0);
+    std::vector<Cycle> extra;
+    for (uint64_t at = 0; at < kMegabyte; at += kChunk)
+      extra.push_back(cluster.view.touch(data_ + at, 128, 0, L2Path::thread_load).extra);
+    placed.finish(0, cluster.view);
+    return extra;
+  };
+  // Half of the memory belongs to each side.
+  const std::vector<Cycle> first = waits(kNearSide0);
+  const std::vector<Cycle> other = waits(kNearSide1);
+  for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i] + other[i], times_.l2_far_cycles);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 0), std::count(other.begin(), other.end(), 0));
+  // Now both sides have it.
+  EXPECT_EQ(waits(kNearSide0), std::vector<Cycle>(first.size(), 0));
+  EXPECT_EQ(waits(kNearSide1), std::vector<Cycle>(first.size(), 0));
+}
+
+TEST_F(L2LaunchTest, NeighboursComeAlong) {
+  L2Launch one = launch(1, 1);
+  const auto cluster = start(one, 0);
+  const auto missed_of = [&](uint64_t line, uint32_t promotion_bytes) {
+    L2Rows rows = rows_at(data_ + line * kL2LineBytes, kL2LineBytes, 1);
+    rows.promotion_bytes = promotion_bytes;
+    return cluster->view.touch_rows(rows, 0, L2Path::tma_load).miss_bytes;
+  };
+  EXPECT_EQ(missed_of(0, 256), kL2LineBytes);
+  EXPECT_EQ(missed_of(1, 256), 0u);
+  EXPECT_EQ(missed_of(2, 128), kL2LineBytes);
+  EXPECT_EQ(missed_of(3, 0), kL2LineBytes);
+  EXPECT_EQ(missed_of(5, 256), kL2LineBytes);
+  EXPECT_EQ(missed_of(4, 0), 0u);
+  EXPECT_EQ(missed_of(6, 0), kL2LineBytes);
+  one.finish(0, cluster->view);
+  EXPECT_EQ(one.memory_read_bytes(), 7 * kL2LineBytes);
+}
+
+TEST_F(L2LaunchTest, WhatIsWrittenAgainGoesToTheMemoryOnce) {
+  const auto written_back = [&](uint64_t first, uint64_t bytes) {
+    L2Launch one = launch(1, 1);
+    const auto cluster = start(one, 0);
+    cluster->view.touch(data_ + first, bytes, 0, L2Path::tma_store);
+    one.finish(0, cluster->view);
+    return one.memory_written_bytes();
+  };
+  EXPECT_EQ(written_back(0, 15 * kMegabyte), 0u);
+  EXPECT_EQ(written_back(0, 15 * kMegabyte), 0u);
+  EXPECT_EQ(written_back(15 * kMegabyte, 15 * kMegabyte), 10 * kMegabyte);
+}
+
+TEST(L2CacheTest, ASideLosesMoreAndMore) {
+  // Of what is read again and again.
+  const auto lost_part = [](uint64_t megabytes) {
+    L2Cache cache(50 * kMegabyte, 0, 0.3);
+    L2Lines all;
+    for (uint64_t& word : all.words) word = ~uint64_t{0};
+    const uint64_t pages = megabytes * kMegabyte / kL2PageBytes;
+    uint64_t lost = 0;
+    for (int pass = 0; pass < 3; ++pass) {
+      lost = 0;
+      for (uint64_t page = 0; page < pages; ++page) {
+        lost += kL2PageLines - cache.find(page)[0].count();
+        cache.use(page, all, 0);
+      }
+    }
+    return static_cast<double>(lost) / static_cast<double>(pages * kL2PageLines);
+  };
+  EXPECT_EQ(lost_part(24), 0);
+  EXPECT_NEAR(lost_part(28), 0.4, 0.1);  // 3 of 7.5 megabytes too many
+  EXPECT_NEAR(lost_part(31), 0.8, 0.1);
+  EXPECT_EQ(lost_part(34), 1);
+}
+
+TEST(L2CacheTest, ManyPagesOfFewLines) {
+  L2Cache cache(50 * kMegabyte, kMegabyte, 0.3);
+  L2Lines one;
+  one.words[0] = 1;
+  constexpr uint64_t kPages = 100'000;
+  for (uint64_t page = 0; page < kPages; ++page) cache.write_lines(page, one);
+  EXPECT_LE(cache.used_bytes(), cache.capacity_bytes());
+  EXPECT_LE(cache.dirty_bytes(), kMegabyte);
+  const L2SideLines last = cache.find(kPages - 1);
+  EXPECT_EQ(last[0].count() + last[1].count(), 1u);
 }
 
 TEST_F(L2LaunchTest, AWaveSeesTheWavesBeforeIt) {
@@ -273,7 +376,7 @@ TEST_F(L2LaunchTest, PiecesOfSectorsCostMore) {
     L2Launch one = launch(132, 132);
     const auto cluster = start(one, 0);
     const L2Touch touch =
-        cluster->view.touch_rows(data_, row_bytes, kKilobyte, rows, 0, L2Path::thread_store);
+        cluster->view.touch_rows(rows_at(data_, row_bytes, rows), 0, L2Path::thread_store);
     one.finish(0, cluster->view);
     return static_cast<double>(touch.extra + times_.bandwidth_credit);
   };

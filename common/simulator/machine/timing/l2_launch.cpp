@@ -35,6 +35,10 @@ double written_bytes(const TimingTable& times, uint64_t bytes, uint64_t pieces) 
       std::max<uint64_t>(align_up(piece, kSectorBytes), times.l2_least_partial_write) * pieces);
 }
 
+constexpr bool is_write(L2Path path) {
+  return path == L2Path::tma_store || path == L2Path::thread_store;
+}
+
 /// A number that looks like chance (Steele, Lea and Flood's finalizer of SplitMix).
 constexpr uint64_t scatter(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -48,6 +52,21 @@ constexpr uint64_t bits(uint64_t first, uint64_t last) {
 }
 
 uint64_t bytes_of(const L2Lines& lines) { return lines.count() * kL2LineBytes; }
+
+/// Lines, and the others of their blocks of `block` lines, a power of two.
+constexpr uint64_t with_neighbours(uint64_t lines, uint64_t block) {
+  uint64_t all = lines;
+  for (uint64_t distance = 1; distance < block; distance *= 2) {
+    uint64_t lower = 0;  // those whose neighbour at this distance is above
+    for (uint64_t bit = 0; bit < 64; bit += 2 * distance)
+      lower |= ((uint64_t{1} << distance) - 1) << bit;
+    all |= (all & lower) << distance | (all & ~lower) >> distance;
+  }
+  return all;
+}
+
+/// Of a box of so many lines the slowest is as slow as can be.
+constexpr double kLinesOfSlowest = 128;
 
 }  // namespace
 
@@ -135,7 +154,7 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
 }
 
 void L2Launch::set_running(uint64_t clusters) {
-  room_bytes_ = (cache_.capacity_bytes() - cache_.used_bytes()) / clusters;
+  room_bytes_ = cache_.room_bytes() / clusters;
   if (!shares_) return;
   const auto running = static_cast<double>(clusters);
   read_cycles_per_byte_ = running / times_.l2_bytes_per_cycle;
@@ -150,6 +169,7 @@ std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place
   state->demand = &demand;
   state->cluster = cluster;
   state->gpc = shape_.places[place % shape_.places.size()].gpc;
+  state->side = shape_.places[place % shape_.places.size()].side;
   state->start = at;
   if (shape_.pauses && !is_pilot(place)) state->may_wait = kLittleWaiting;
   if (shape_.in_steps) return state;
@@ -161,12 +181,12 @@ std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place
   return state;
 }
 
-const L2Lines* L2Launch::in_cache(L2ClusterState& state, L2ClusterState::Page& page) const {
+const L2SideLines& L2Launch::in_cache(L2ClusterState& state, L2ClusterState::Page& page) const {
   if (page.looked_up == step_) return page.in_cache;
   page.looked_up = step_;
   if (state.before == nullptr) return page.in_cache = cache_.find(page.number);
   const auto found = state.before->find(page.number);
-  return page.in_cache = found == state.before->end() ? nullptr : &found->second;
+  return page.in_cache = found == state.before->end() ? L2SideLines{} : found->second;
 }
 
 L2ClusterState::Page& L2Launch::page_of(L2ClusterState& state, uint64_t number) const {
@@ -180,72 +200,95 @@ L2ClusterState::Page& L2Launch::page_of(L2ClusterState& state, uint64_t number) 
   return *(recent = page);
 }
 
-void L2Launch::note_read(L2ClusterState& state, uint64_t first, uint64_t row_bytes, uint64_t rows,
-                         Cycle at, L2Path path) const {
+void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const {
   // A lone cluster has nobody to share with.
   if (shape_.clusters == 1) return;
   const Cycle when = shape_.in_steps ? at : at - std::min(at, state.start);
   if (path == L2Path::tma_load) {
     // Boxes of one matrix that begin at the same place and have as many rows are the same.
-    const uint64_t key = scatter(first) + row_bytes * rows;
-    state.copies.push_back({key, state.gpc, when, static_cast<double>(row_bytes * rows)});
+    const uint64_t key = scatter(rows.first) + rows.bytes();
+    state.copies.push_back({key, state.gpc, when, static_cast<double>(rows.bytes())});
     return;
   }
-  const uint64_t key = scatter(first / kL2LineBytes);
+  const uint64_t key = scatter(rows.first / kL2LineBytes);
   if (key % kSampledLines == 0)
     state.loads.push_back(
         {key, state.gpc, when, static_cast<double>(kL2LineBytes * kSampledLines)});
 }
 
-L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row_bytes,
-                             uint64_t pitch_bytes, uint64_t rows, Cycle at, L2Path path) const {
-  const bool writes = path == L2Path::tma_store || path == L2Path::thread_store;
-  const uint64_t bytes = row_bytes * rows;
-  if (bytes == 0) return {};
-  if (!writes) note_read(state, first, row_bytes, rows, at, path);
-  uint64_t missed_lines = 0;
-  L2ClusterState::Page* last_page = nullptr;  // mostly rows lie in the page of the one before
-  for (uint64_t row = 0; row < rows; ++row, first += pitch_bytes) {
-    uint64_t line = first / kL2LineBytes;
-    const uint64_t last_line = (first + row_bytes - 1) / kL2LineBytes;
-    while (line <= last_line) {
-      if (last_page == nullptr || last_page->number != line / kL2PageLines)
-        last_page = &page_of(state, line / kL2PageLines);
-      L2ClusterState::Page& page = *last_page;
-      const uint64_t word = line % kL2PageLines / 64;
-      const uint64_t end = std::min(last_line, line | 63);
-      const uint64_t wanted = bits(line % 64, end % 64);
-      line = end + 1;
-      const uint64_t fresh = wanted & ~page.used.words[word];
-      if (fresh == 0 && (!writes || (wanted & ~page.new_written.words[word]) == 0)) continue;
-      if (!page.is_new) {
-        page.is_new = true;
-        state.new_pages.push_back(&page);
-      }
-      page.used.words[word] |= fresh;
-      state.touched_bytes += static_cast<uint64_t>(std::popcount(fresh)) * kL2LineBytes;
-      page.new_used.words[word] |= wanted;
-      if (writes) {
-        page.new_written.words[word] |= wanted;
-        continue;
-      }
-      const L2Lines* const others = in_cache(state, page);
-      const uint64_t missed = fresh & ~(others == nullptr ? 0 : others->words[word]);
-      if (missed == 0) continue;
-      page.new_brought.words[word] |= missed;
-      missed_lines += static_cast<uint64_t>(std::popcount(missed));
+void L2Launch::look_at(L2ClusterState& state, uint64_t first_line, uint64_t last_line,
+                       const L2Rows& rows, L2Path path, Found& found) const {
+  const bool writes = is_write(path);
+  for (uint64_t line = first_line; line <= last_line;) {
+    // Mostly rows lie in the page of the one before.
+    if (found.page == nullptr || found.page->number != line / kL2PageLines)
+      found.page = &page_of(state, line / kL2PageLines);
+    L2ClusterState::Page& page = *found.page;
+    const uint64_t word = line % kL2PageLines / 64;
+    const uint64_t end = std::min(last_line, line | 63);
+    const uint64_t wanted = bits(line % 64, end % 64);
+    line = end + 1;
+    const uint64_t fresh = wanted & ~page.used.words[word];
+    const uint64_t along = page.along.words[word];
+    // What an access before has brought may be on its way still.
+    if (!writes && ((wanted & ~fresh) | (wanted & along)) != 0)
+      found.arrives = std::max(found.arrives, page.arrives[word]);
+    if (fresh == 0 && (!writes || (wanted & ~page.new_written.words[word]) == 0)) continue;
+    if (!page.is_new) {
+      page.is_new = true;
+      state.new_pages.push_back(&page);
     }
+    page.used.words[word] |= fresh;
+    state.touched_bytes += static_cast<uint64_t>(std::popcount(fresh)) * kL2LineBytes;
+    page.new_used.words[word] |= wanted;
+    if (writes) {
+      page.new_written.words[word] |= wanted;
+      continue;
+    }
+    const L2SideLines& others = in_cache(state, page);
+    const uint64_t of_second = l2_home_lines(page.number, word);
+    const uint64_t far_home = state.side == 0 ? of_second : ~of_second;
+    const uint64_t near = others[state.side].words[word] | (along & ~far_home);
+    const uint64_t far = others[1 - state.side].words[word] | (along & far_home);
+    const uint64_t missed = fresh & ~near & ~far;
+    found.is_far = found.is_far || (fresh & ~near & far) != 0;
+    if (missed == 0) continue;
+    found.misses_far = found.misses_far || (missed & far_home) != 0;
+    uint64_t brought = missed;
+    if (rows.promotion_bytes > kL2LineBytes) {
+      brought |= with_neighbours(missed, rows.promotion_bytes / kL2LineBytes) &
+                 ~(near | far | page.used.words[word]);
+      page.along.words[word] |= brought & ~missed;
+    }
+    page.new_brought.words[word] |= brought;
+    found.missed += static_cast<uint64_t>(std::popcount(brought));
+    state.brought.push_back(&page.arrives[word]);
+  }
+}
+
+L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at,
+                             L2Path path) const {
+  const bool writes = is_write(path);
+  const uint64_t bytes = rows.bytes();
+  if (bytes == 0) return {};
+  if (!writes) note_read(state, rows, at, path);
+  Found found;
+  state.brought.clear();
+  for (uint64_t row = 0; row < rows.rows; ++row) {
+    const uint64_t first = rows.first + row * rows.pitch_bytes;
+    look_at(state, first / kL2LineBytes, (first + rows.row_bytes - 1) / kL2LineBytes, rows, path,
+            found);
   }
   L2Touch touch;
-  touch.miss_bytes = std::min(bytes, missed_lines * kL2LineBytes);
+  touch.miss_bytes = std::min(bytes, found.missed * kL2LineBytes);
   touch.hit_bytes = bytes - touch.miss_bytes;
   // A sector of which only a part is written is counted as a whole one.
-  if (writes) touch.hit_bytes = align_up(row_bytes, kSectorBytes) * rows;
+  if (writes) touch.hit_bytes = align_up(rows.row_bytes, kSectorBytes) * rows.rows;
   state.traffic.hit_bytes[static_cast<size_t>(path)] += touch.hit_bytes;
   state.traffic.miss_bytes[static_cast<size_t>(path)] += touch.miss_bytes;
   const auto credit = static_cast<double>(times_.bandwidth_credit);
   if (writes) {
-    const double l2_bytes = written_bytes(times_, bytes, rows);
+    const double l2_bytes = written_bytes(times_, bytes, rows.rows);
     state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(l2_bytes));
     const double done = state.l2_writes.take(at, l2_bytes * write_cycles_per_byte_, path);
     touch.extra = touch.waited = static_cast<Cycle>(std::max(0.0, done - credit));
@@ -258,41 +301,54 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, uint64_t first, uint64_t row
   double extra =
       std::max(0.0, state.l2_reads.take(at, l2_bytes * read_cycles_per_byte_, path) - credit);
   touch.waited = static_cast<Cycle>(extra);
-  if (missed_lines != 0) {
+  const auto far = static_cast<double>(times_.l2_far_cycles);
+  if (found.is_far) extra = std::max(extra, far);
+  if (found.missed != 0) {
+    const auto missed_bytes = static_cast<double>(found.missed * kL2LineBytes);
     // What is brought in drives out what was written and has to be written back.
     const double moved = 1 + dirty_share_;
-    state.demand->add(Resource::hbm_bytes, 0, at,
-                      static_cast<float>(static_cast<double>(missed_lines * kL2LineBytes) * moved));
-    const double busy =
-        static_cast<double>(missed_lines * kL2LineBytes) * own_part_ * moved * hbm_cycles_per_byte_;
+    state.demand->add(Resource::hbm_bytes, 0, at, static_cast<float>(missed_bytes * moved));
+    const double busy = missed_bytes * own_part_ * moved * hbm_cycles_per_byte_;
     const double load =
         std::min(state.hbm_load.add(at, busy, times_.hbm_load_window), times_.hbm_load_most);
     const double backlog = state.hbm.take(at, busy, path);
     const double queue = times_.hbm_load_delay * load / std::pow(1 - load, times_.hbm_load_power);
-    const Cycle slowest = by_threads ? 0 : times_.hbm_box_delay;
+    const double slowest =
+        by_threads ? 0
+                   : static_cast<double>(times_.hbm_box_delay) *
+                         std::min(1.0, static_cast<double>(found.missed) / kLinesOfSlowest);
+    // hbm_load_latency is the mean of both sides.
+    const double nearer =
+        static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency) - far / 2;
     extra = std::max(
-        extra, static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency + slowest) +
-                   std::max(queue, backlog - credit));
+        extra, nearer + (found.misses_far ? far : 0) + slowest + std::max(queue, backlog - credit));
+    for (Cycle* const arrives : state.brought)
+      *arrives = std::max(*arrives, at + static_cast<Cycle>(extra));
   }
+  if (found.arrives > at) extra = std::max(extra, static_cast<double>(found.arrives - at));
   touch.extra = static_cast<Cycle>(extra);
   return touch;
 }
 
 uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
-  uint64_t written = 0;
   uint64_t brought = 0;
+  const bool is_too_full = cache_.is_too_full();
   for (L2ClusterState::Page* const page : state.new_pages) {
-    const L2Lines* const held = cache_.find(page->number);
+    const L2SideLines held = cache_.find(page->number);
     L2Lines fresh = page->new_brought;
-    for (size_t i = 0; held != nullptr && i < L2Lines::kWords; ++i)
-      fresh.words[i] &= ~held->words[i];
+    L2Lines read = page->new_used;
+    for (size_t i = 0; i < L2Lines::kWords; ++i) {
+      for (const L2Lines& side : held) fresh.words[i] &= ~side.words[i];
+      read.words[i] &= ~page->new_written.words[i];
+    }
     wave.asked_bytes += bytes_of(page->new_brought);
     brought += bytes_of(fresh);
-    written += bytes_of(page->new_written);
-    // What SMs only write lies on the side that its memory belongs to.
-    const bool is_read = page->new_used.count() != page->new_written.count();
-    cache_.use(page->number, page->new_used, is_read ? state.gpc % times_.l2_sides : kNoSide);
+    cache_.use(page->number, page->new_brought);
+    cache_.use(page->number, read, state.side);
+    if (page->new_written.count() != 0) cache_.write_lines(page->number, page->new_written);
     page->new_used = page->new_brought = page->new_written = {};
+    // What it uses again it may have to bring again.
+    if (shape_.in_steps && is_too_full) page->used = page->along = {};
     page->is_new = false;
   }
   state.new_pages.clear();
@@ -302,7 +358,7 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
     traffic_.hit_bytes[path] += traffic.hit_bytes[path];
     traffic_.miss_bytes[path] += traffic.miss_bytes[path];
   }
-  const uint64_t written_back = cache_.change_dirty(written, brought);
+  const uint64_t written_back = cache_.take_written_back();
   memory_read_bytes_ += brought;
   memory_written_bytes_ += written_back;
   return written_back;

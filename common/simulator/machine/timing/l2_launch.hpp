@@ -93,26 +93,30 @@ class MergedReads {
 struct L2ClusterState {
   /// A page of the device's memory.
   struct Page {
-    uint64_t number = 0;                ///< address / kL2PageBytes
-    L2Lines used;                       ///< by this cluster
-    L2Lines new_used;                   ///< of them, not told to the launch yet
-    L2Lines new_brought;                ///< of them, not found in the cache
-    L2Lines new_written;                ///< of them, written
-    const L2Lines* in_cache = nullptr;  ///< what others have left there
-    uint64_t looked_up = 0;             ///< in which step `in_cache` was looked up
-    bool is_new = false;                ///< whether it is in `new_pages`
+    uint64_t number = 0;   ///< address / kL2PageBytes
+    L2Lines used;          ///< by this cluster
+    L2Lines new_used;      ///< of them, not told to the launch yet
+    L2Lines new_brought;   ///< not found in the cache, with neighbours that came along
+    L2Lines new_written;   ///< of those used, written
+    L2Lines along;         ///< that came along: they are at home only
+    L2SideLines in_cache;  ///< what others have left there
+    std::array<Cycle, L2Lines::kWords> arrives{};  ///< by word: when the last line brought is there
+    uint64_t looked_up = 0;                        ///< in which step `in_cache` was looked up
+    bool is_new = false;                           ///< whether it is in `new_pages`
   };
 
   L2Launch* launch = nullptr;                     ///< whose cluster it is
   Demand* demand = nullptr;                       ///< what it asks for
   uint64_t cluster = 0;                           ///< its number
   uint32_t gpc = 0;                               ///< where it lies
+  uint32_t side = 0;                              ///< of the L2 cache, that is near
   Cycle start = 0;                                ///< when it has started
   std::shared_ptr<const L2LineMap> before;        ///< the cache's lines; null in steps
   std::deque<Page> pages;                         ///< in the order of first use
   std::unordered_map<uint64_t, Page*> by_number;  ///< of them
   std::array<Page*, 64> recent{};                 ///< by the low bits of the number
   std::vector<Page*> new_pages;                   ///< with something not told to the launch yet
+  std::vector<Cycle*> brought;                    ///< `arrives` of what the access at hand brings
   std::vector<L2Read> copies;                     ///< that it has read, not told to the launch yet
   std::vector<L2Read> loads;                      ///< of its threads, likewise: samples
   BandwidthShare l2_reads;                        ///< its share of the cache's bandwidth
@@ -168,8 +172,7 @@ class L2Launch {
   [[nodiscard]] Cycle step_end(Cycle at) const;
 
   /// An access of a cluster; see L2View::touch_rows.
-  L2Touch touch_rows(L2ClusterState& state, uint64_t first, uint64_t row_bytes,
-                     uint64_t pitch_bytes, uint64_t rows, Cycle at, L2Path path) const;
+  L2Touch touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
 
   /// Behind the run: a cluster's demand becomes what it has read, brought in and written back
   /// itself, as far as others of its wave have not.
@@ -189,15 +192,25 @@ class L2Launch {
     MergedReads reads;           ///< of its clusters
   };
 
-  [[nodiscard]] const L2Lines* in_cache(L2ClusterState& state, L2ClusterState::Page& page) const;
+  /// Lines of an access that nobody has asked for yet.
+  struct Found {
+    uint64_t missed = 0;      ///< that the memory gives
+    bool is_far = false;      ///< some of those that are there are on the other side only
+    bool misses_far = false;  ///< some of those that the memory gives come from the other side
+    Cycle arrives = 0;        ///< when the last line is there that an access before has brought
+    L2ClusterState::Page* page = nullptr;  ///< that was looked at last
+  };
+  void look_at(L2ClusterState& state, uint64_t first_line, uint64_t last_line, const L2Rows& rows,
+               L2Path path, Found& found) const;
+  [[nodiscard]] const L2SideLines& in_cache(L2ClusterState& state,
+                                            L2ClusterState::Page& page) const;
   L2ClusterState::Page& page_of(L2ClusterState& state, uint64_t number) const;
   /// Tells the cache what a cluster has used since the last time. Bytes to be written back.
   uint64_t merge(L2ClusterState& state, Wave& wave);
   void merge_in_order();
   void count_reads(L2ClusterState& state);
   void set_running(uint64_t clusters);
-  void note_read(L2ClusterState& state, uint64_t first, uint64_t row_bytes, uint64_t rows, Cycle at,
-                 L2Path path) const;
+  void note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
 
   const TimingTable& times_;
   L2Cache& cache_;

@@ -13,11 +13,10 @@ void L2View::begin(L2Launch& launch, Demand& demand, uint64_t cluster, uint64_t 
   state_ = launch.start(cluster, place, at, demand);
 }
 
-L2Touch L2View::touch_rows(uint64_t first, uint64_t row_bytes, uint64_t pitch_bytes, uint64_t rows,
-                           Cycle at, L2Path path) {
-  if (state_ == nullptr) return {row_bytes * rows, 0, 0};
+L2Touch L2View::touch_rows(const L2Rows& rows, Cycle at, L2Path path) {
+  if (state_ == nullptr) return {.hit_bytes = rows.bytes()};
   const L2Launch& launch = *state_->launch;
-  const L2Touch touch = launch.touch_rows(*state_, first, row_bytes, pitch_bytes, rows, at, path);
+  const L2Touch touch = launch.touch_rows(*state_, rows, at, path);
   state_->waited += touch.waited;
   const bool matters = touch.miss_bytes != 0 || state_->waited > state_->may_wait ||
                        state_->touched_bytes > launch.room_bytes();

@@ -40,6 +40,20 @@ struct L2Traffic {
   }
 };
 
+/// What an access asks for.
+struct L2Rows {
+  uint64_t first = 0;        ///< address of the first byte
+  uint64_t row_bytes = 0;    ///< of a row
+  uint64_t pitch_bytes = 0;  ///< from one row to the next
+  uint64_t rows = 1;         ///< how many
+  /// With a line that misses the others of a block of so many bytes come along (tensor maps' L2
+  /// promotion); 0: none.
+  uint32_t promotion_bytes = 0;
+
+  /// Of all rows.
+  [[nodiscard]] uint64_t bytes() const { return row_bytes * rows; }
+};
+
 /// What an access met.
 struct L2Touch {
   uint64_t hit_bytes = 0;   ///< were in the L2 cache
@@ -64,12 +78,10 @@ class L2View {
 
   /// An access to `bytes` bytes of device memory. Times may go back a little.
   L2Touch touch(uint64_t address, uint64_t bytes, Cycle at, L2Path path) {
-    return touch_rows(address, bytes, bytes, 1, at, path);
+    return touch_rows({.first = address, .row_bytes = bytes, .pitch_bytes = bytes}, at, path);
   }
-  /// Rows of a box: `rows` times `row_bytes`, one `pitch_bytes` behind the other. A copy to several
-  /// CTAs is told once.
-  L2Touch touch_rows(uint64_t first, uint64_t row_bytes, uint64_t pitch_bytes, uint64_t rows,
-                     Cycle at, L2Path path);
+  /// Rows of a box. A copy to several CTAs is told once.
+  L2Touch touch_rows(const L2Rows& rows, Cycle at, L2Path path);
 
   /// In a launch whose clusters pause: when this one has to. It has waited for the chip's bandwidth
   /// or its memory in a step and again behind it; what it waits from now on depends on what others

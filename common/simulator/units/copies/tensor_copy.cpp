@@ -305,8 +305,13 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
   CopyRows rows{.rows = box.rows(), .row_bytes = box.row_bytes()};
   if (strand.cluster->times() == nullptr) return rows;
   const auto touch = [&](const TensorBox::Run& run) {
-    const L2Touch met = strand.cluster->l2().touch_rows(run.address, run.row_bytes, run.pitch_bytes,
-                                                        run.rows, strand.time, path);
+    const L2Touch met =
+        strand.cluster->l2().touch_rows({.first = run.address,
+                                         .row_bytes = run.row_bytes,
+                                         .pitch_bytes = run.pitch_bytes,
+                                         .rows = run.rows,
+                                         .promotion_bytes = box.map().promotion_bytes()},
+                                        strand.time, path);
     rows.extra = std::max(rows.extra, met.extra);
   };
   if (const std::optional<TensorBox::Run> only = box.only_run())

@@ -90,7 +90,7 @@ struct TensorMap {
   std::array<uint32_t, kTensorMapMaxRank> element_strides{};
   TensorMapInterleave interleave = TensorMapInterleave::none;  ///< of the channels
   TensorMapSwizzle swizzle = TensorMapSwizzle::none;           ///< how chunks are exchanged
-  uint8_t l2_promotion = 0;                                    ///< a hint; kept, not used
+  uint8_t l2_promotion = 0;                                    ///< as the driver numbers it
   bool nan_fill = false;                                       ///< out of range: NaN, else zero
   Im2col im2col;                                               ///< where used, `box` means nothing
 
@@ -101,6 +101,10 @@ struct TensorMap {
   /// Bits that one step along dimension 0 covers in memory: an element, or a slice of 16 or 32
   /// bytes.
   [[nodiscard]] uint32_t element_bits() const;
+  /// What comes into the L2 cache together where a line of the tensor is not there; 0: that alone.
+  [[nodiscard]] uint32_t promotion_bytes() const {
+    return l2_promotion == 0 ? 0 : 32u << l2_promotion;
+  }
   /// "a 2-D tensor of u16, extents (64, 32), strides (., 128) bytes, box (64, 8) at 0x7f...".
   [[nodiscard]] std::string describe() const;
 };

@@ -234,8 +234,9 @@ Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
   memory.traffic.l1_miss_bytes += bytes;
   if (bytes == 0) return arrives;
   const Cycle extra = touch_l2(strand, lines, bytes, L2Path::thread_load);
-  const Cycle busy = ceil_div(bytes, times.from_l2_bytes_per_cycle);
-  const Cycle begin = memory.from_l2.take(through - 1, busy);
+  const Cycle busy = ceil_div(bytes * SmTimes::kSchedulers, times.from_l2_bytes_per_cycle);
+  const Cycle begin =
+      memory.from_l2[strand.warp->index % SmTimes::kSchedulers].take(through - 1, busy);
   arrives = std::max(arrives, begin + busy - 1 + times.l2_load_latency + extra);
   if (place == Place::global)
     for (const Sectors& sectors : lines)
@@ -317,10 +318,12 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     uint32_t bytes = lines.bytes();
     const auto written = static_cast<uint32_t>(std::popcount(lanes.active)) * lanes.bytes;
     const bool is_partial = written < bytes;
-    SmMemory::PartialStore* const before =
-        is_partial ? &memory.partial_store(strand.warp->index) : nullptr;
-    if (is_partial && before->first_line == lines.begin()->line && before->lines == lines.size() &&
-        before->missing_bytes >= written && strand.time <= before->open_until) {
+    SmMemory::PartialStore* const before = is_partial && lines.size() <= times.store_merge_lines
+                                               ? &memory.partial_store(strand.warp->index)
+                                               : nullptr;
+    if (before != nullptr && before->first_line == lines.begin()->line &&
+        before->lines == lines.size() && before->missing_bytes >= written &&
+        strand.time <= before->open_until) {
       before->missing_bytes -= written;
       before->open_until = strand.time + times.store_merge_cycles;
       return;
@@ -332,7 +335,7 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
     wait_for_queue(strand, memory.to_l2.take(strand.time + extra, busy),
                    &WarpTimes::global_queue_stalls);
-    if (is_partial)
+    if (before != nullptr)
       *before = {lines.begin()->line, lines.size(), lines.bytes() - written,
                  strand.time + times.store_merge_cycles};
   }

@@ -77,7 +77,8 @@ class SmMemory {
     return partial_stores_[warp];
   }
 
-  Server from_l2;    ///< what threads load
+  /// What threads load, by the scheduler of their warp: each has a quarter of the way.
+  std::array<Server, SmTimes::kSchedulers> from_l2;
   Server to_l2;      ///< what threads and copies store
   Server remote;     ///< what threads load from other CTAs of the cluster and store there
   Server multicast;  ///< what comes by copies to several CTAs
