@@ -308,5 +308,15 @@ TEST(Statistics, OperationsOfMmas) {
               2ull * 128 * kObservedColumns * 32 * ctas);
 }
 
+TEST(Statistics, WhatCtasUseAddsUp) {
+  const std::string of_one = observed_record(settings_of(TimingModel::model)),
+                    of_three = observed_record(settings_of(TimingModel::model), 3);
+  for (const char* const resource : {"issue_slots", "shared_memory_cycles", "tensor_cycles"}) {
+    EXPECT_GT(number(of_one, {"used", resource}), 0u) << resource;
+    EXPECT_GT(number(of_three, {"used", resource}), 2 * number(of_one, {"used", resource}))
+        << resource;
+  }
+}
+
 }  // namespace
 }  // namespace bw::sim::test
