@@ -43,7 +43,8 @@ CTEST = {
     + EVENTS + REPORTS + (KERNELS,),
     "machine": EVENTS + NUMBERS + REPORTS + (KERNELS,),
     "units": EVENTS + NUMBERS + REPORTS + (KERNELS,),
-    "diagnosis": REPORTS + (KERNELS, "simulator.kept_orders", "simulator.reports", "chapter_exploration"),
+    "diagnosis": REPORTS
+    + (KERNELS, "simulator.kept_orders", "simulator.reports", "chapter_exploration"),
     "trace": (KERNELS, "simulator.kept_events", "timeline.model", "simulator.reports"),
 }
 # Programs of tests whose command names the folder that holds them.
