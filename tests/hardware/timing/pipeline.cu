@@ -193,14 +193,17 @@ __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t
   __shared__ uint64_t full[kSlots];
   const uint32_t first_full = ptx::shared_address(full);
   const uint32_t destination = ptx::shared_address(tiles);
+  const uint32_t address = destination + kSlots * kTileBytes + threadIdx.x * 4;
   if (threadIdx.x == 0)
     for (uint32_t i = 0; i < kSlots; ++i) ptx::mbarrier_init(first_full + i * kBarrierBytes, 1);
+  if (threadIdx.x < kConsumers)
+    for (uint32_t k = 0; k < 8; ++k)
+      asm volatile("st.shared.u32 [%0], %1;" ::"r"(address + k * 512), "r"(0) : "memory");
   __syncthreads();
   int64_t begin = cycle(), end = begin;
   uint32_t sum = 0;
   if (threadIdx.x < kConsumers) {
     if constexpr (reads) {
-      const uint32_t address = destination + kSlots * kTileBytes + threadIdx.x * 4;
 #pragma unroll 1
       for (int pass = 0; pass < kPasses; ++pass) {
         begin = cycle();
