@@ -57,9 +57,8 @@ uint64_t bytes_of(const L2Lines& lines) { return lines.count() * kL2LineBytes; }
 constexpr uint64_t with_neighbours(uint64_t lines, uint64_t block) {
   uint64_t all = lines;
   for (uint64_t distance = 1; distance < block; distance *= 2) {
-    uint64_t lower = 0;  // those whose neighbour at this distance is above
-    for (uint64_t bit = 0; bit < 64; bit += 2 * distance)
-      lower |= ((uint64_t{1} << distance) - 1) << bit;
+    // Those whose neighbour at this distance is above: every second group of so many.
+    const uint64_t lower = ~uint64_t{0} / ((uint64_t{1} << distance) + 1);
     all |= (all & lower) << distance | (all & ~lower) >> distance;
   }
   return all;
@@ -134,6 +133,25 @@ void MergedReads::count(const TimingTable& times, Cycle until) {
   part_ = 1 - times.l2_merge_part * (1 - distinct_bytes_ / asked_bytes_);
 }
 
+void L2ClusterState::Pages::grow() {
+  constexpr size_t kFirstSlots = 64;
+  slots_.assign(std::max(kFirstSlots, 2 * slots_.size()), nullptr);
+  shift_ = 64 - std::countr_zero(slots_.size());
+  for (size_t i = 0; i < count_; ++i) {
+    Page& page = blocks_[i / kBlock][i % kBlock];
+    slots_[slot_of(page.number)] = &page;
+  }
+}
+
+L2ClusterState::Page& L2ClusterState::Pages::add(uint64_t number) {
+  if (2 * (count_ + 1) > slots_.size()) grow();
+  if (count_ % kBlock == 0) blocks_.emplace_back();
+  Page& page = blocks_.back()[count_++ % kBlock];
+  page.number = number;
+  slots_[slot_of(number)] = &page;
+  return page;
+}
+
 L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
     : times_(times),
       cache_(cache),
@@ -189,17 +207,6 @@ const L2SideLines& L2Launch::in_cache(L2ClusterState& state, L2ClusterState::Pag
   return page.in_cache = found == state.before->end() ? L2SideLines{} : found->second;
 }
 
-L2ClusterState::Page& L2Launch::page_of(L2ClusterState& state, uint64_t number) const {
-  L2ClusterState::Page*& recent = state.recent[number % state.recent.size()];
-  if (recent != nullptr && recent->number == number) return *recent;
-  L2ClusterState::Page*& page = state.by_number[number];
-  if (page == nullptr) {
-    page = &state.pages.emplace_back();
-    page->number = number;
-  }
-  return *(recent = page);
-}
-
 void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const {
   // A lone cluster has nobody to share with.
   if (shape_.clusters == 1) return;
@@ -216,53 +223,77 @@ void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2
         {key, state.gpc, when, static_cast<double>(kL2LineBytes * kSampledLines)});
 }
 
-void L2Launch::look_at(L2ClusterState& state, uint64_t first_line, uint64_t last_line,
-                       const L2Rows& rows, L2Path path, Found& found) const {
+void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2Rows& rows,
+                       L2Path path, Found& found) const {
   const bool writes = is_write(path);
-  for (uint64_t line = first_line; line <= last_line;) {
-    // Mostly rows lie in the page of the one before.
-    if (found.page == nullptr || found.page->number != line / kL2PageLines)
-      found.page = &page_of(state, line / kL2PageLines);
-    L2ClusterState::Page& page = *found.page;
-    const uint64_t word = line % kL2PageLines / 64;
-    const uint64_t end = std::min(last_line, line | 63);
-    const uint64_t wanted = bits(line % 64, end % 64);
-    line = end + 1;
-    const uint64_t fresh = wanted & ~page.used.words[word];
-    const uint64_t along = page.along.words[word];
-    // What an access before has brought may be on its way still.
-    if (!writes && ((wanted & ~fresh) | (wanted & along)) != 0)
-      found.arrives = std::max(found.arrives, page.arrives[word]);
-    if (fresh == 0 && (!writes || (wanted & ~page.new_written.words[word]) == 0)) continue;
-    if (!page.is_new) {
-      page.is_new = true;
-      state.new_pages.push_back(&page);
-    }
-    page.used.words[word] |= fresh;
-    state.touched_bytes += static_cast<uint64_t>(std::popcount(fresh)) * kL2LineBytes;
+  // Mostly rows lie in the page of the one before.
+  const uint64_t number = lines.word / L2Lines::kWords;
+  if (found.page == nullptr || found.page->number != number) found.page = &state.pages.at(number);
+  L2ClusterState::Page& page = *found.page;
+  const uint64_t word = lines.word % L2Lines::kWords;
+  const uint64_t wanted = lines.all;
+  const uint64_t fresh = wanted & ~page.used.words[word];
+  const uint64_t along = page.along.words[word];
+  // What an access before has brought may be on its way still.
+  if (!writes && ((wanted & ~fresh) | (wanted & along)) != 0)
+    found.arrives = std::max(found.arrives, page.arrives[word]);
+  if (fresh == 0 && (!writes || (wanted & ~page.new_written.words[word]) == 0)) return;
+  if (!page.is_new) {
+    page.is_new = true;
+    state.new_pages.push_back(&page);
+  }
+  page.used.words[word] |= fresh;
+  state.touched_bytes += static_cast<uint64_t>(std::popcount(fresh)) * kL2LineBytes;
+  if (writes) {
     page.new_used.words[word] |= wanted;
-    if (writes) {
-      page.new_written.words[word] |= wanted;
-      continue;
+    page.new_written.words[word] |= wanted;
+    return;
+  }
+  page.new_used.words[word] |= lines.of_rows_with(fresh);
+  const L2SideLines& others = in_cache(state, page);
+  const uint64_t of_second = l2_home_lines(page.number, word);
+  const uint64_t far_home = state.side == 0 ? of_second : ~of_second;
+  const uint64_t near = others[state.side].words[word] | (along & ~far_home);
+  const uint64_t far = others[1 - state.side].words[word] | (along & far_home);
+  const uint64_t missed = fresh & ~near & ~far;
+  found.is_far = found.is_far || (fresh & ~near & far) != 0;
+  if (missed == 0) return;
+  found.misses_far = found.misses_far || (missed & far_home) != 0;
+  uint64_t brought = missed;
+  if (rows.promotion_bytes > kL2LineBytes) {
+    brought |= with_neighbours(missed, rows.promotion_bytes / kL2LineBytes) &
+               ~(near | far | page.used.words[word]);
+    page.along.words[word] |= brought & ~missed;
+  }
+  page.new_brought.words[word] |= brought;
+  found.missed += static_cast<uint64_t>(std::popcount(brought));
+  state.brought.push_back(&page.arrives[word]);
+}
+
+void L2Launch::look_at_rows(L2ClusterState& state, const L2Rows& rows, L2Path path,
+                            Found& found) const {
+  const uint64_t block_bytes = std::max<uint64_t>(rows.promotion_bytes, kL2LineBytes);
+  const uint64_t pitch = rows.pitch_bytes / kL2LineBytes;
+  // Rows in blocks of their own can be looked at together: none brings lines of another.
+  const bool are_apart = rows.rows > 1 && rows.pitch_bytes % block_bytes == 0 &&
+                         (rows.first + rows.row_bytes - 1) / block_bytes <
+                             (rows.first + rows.pitch_bytes) / block_bytes;
+  for (uint64_t row = 0; row < rows.rows;) {
+    const uint64_t first = rows.first + row * rows.pitch_bytes;
+    uint64_t line = first / kL2LineBytes;
+    const uint64_t last = (first + rows.row_bytes - 1) / kL2LineBytes;
+    for (; line / 64 != last / 64; line = (line | 63) + 1)
+      look_at(state, {line / 64, bits(line % 64, 63)}, rows, path, found);
+    LinesOfRows lines{line / 64, bits(line % 64, last % 64)};
+    const bool is_whole = line == first / kL2LineBytes;
+    ++row;
+    if (is_whole && are_apart && pitch < 64) {
+      lines.pitch = pitch;
+      uint64_t mask = lines.first;
+      for (uint64_t end = last % 64 + pitch; end < 64 && row < rows.rows; end += pitch, ++row)
+        lines.all |= mask <<= pitch;
     }
-    const L2SideLines& others = in_cache(state, page);
-    const uint64_t of_second = l2_home_lines(page.number, word);
-    const uint64_t far_home = state.side == 0 ? of_second : ~of_second;
-    const uint64_t near = others[state.side].words[word] | (along & ~far_home);
-    const uint64_t far = others[1 - state.side].words[word] | (along & far_home);
-    const uint64_t missed = fresh & ~near & ~far;
-    found.is_far = found.is_far || (fresh & ~near & far) != 0;
-    if (missed == 0) continue;
-    found.misses_far = found.misses_far || (missed & far_home) != 0;
-    uint64_t brought = missed;
-    if (rows.promotion_bytes > kL2LineBytes) {
-      brought |= with_neighbours(missed, rows.promotion_bytes / kL2LineBytes) &
-                 ~(near | far | page.used.words[word]);
-      page.along.words[word] |= brought & ~missed;
-    }
-    page.new_brought.words[word] |= brought;
-    found.missed += static_cast<uint64_t>(std::popcount(brought));
-    state.brought.push_back(&page.arrives[word]);
+    look_at(state, lines, rows, path, found);
   }
 }
 
@@ -274,11 +305,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
   if (!writes) note_read(state, rows, at, path);
   Found found;
   state.brought.clear();
-  for (uint64_t row = 0; row < rows.rows; ++row) {
-    const uint64_t first = rows.first + row * rows.pitch_bytes;
-    look_at(state, first / kL2LineBytes, (first + rows.row_bytes - 1) / kL2LineBytes, rows, path,
-            found);
-  }
+  look_at_rows(state, rows, path, found);
   L2Touch touch;
   touch.miss_bytes = std::min(bytes, found.missed * kL2LineBytes);
   touch.hit_bytes = bytes - touch.miss_bytes;

@@ -21,7 +21,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "common/simulator/machine/machine_description.hpp"
@@ -105,28 +104,55 @@ struct L2ClusterState {
     bool is_new = false;                           ///< whether it is in `new_pages`
   };
 
-  L2Launch* launch = nullptr;                     ///< whose cluster it is
-  Demand* demand = nullptr;                       ///< what it asks for
-  uint64_t cluster = 0;                           ///< its number
-  uint32_t gpc = 0;                               ///< where it lies
-  uint32_t side = 0;                              ///< of the L2 cache, that is near
-  Cycle start = 0;                                ///< when it has started
-  std::shared_ptr<const L2LineMap> before;        ///< the cache's lines; null in steps
-  std::deque<Page> pages;                         ///< in the order of first use
-  std::unordered_map<uint64_t, Page*> by_number;  ///< of them
-  std::array<Page*, 64> recent{};                 ///< by the low bits of the number
-  std::vector<Page*> new_pages;                   ///< with something not told to the launch yet
-  std::vector<Cycle*> brought;                    ///< `arrives` of what the access at hand brings
-  std::vector<L2Read> copies;                     ///< that it has read, not told to the launch yet
-  std::vector<L2Read> loads;                      ///< of its threads, likewise: samples
-  BandwidthShare l2_reads;                        ///< its share of the cache's bandwidth
-  BandwidthShare l2_writes;                       ///< likewise
-  BandwidthShare hbm;                             ///< its share of the memory's bandwidth
-  L2Traffic traffic;                              ///< of all its accesses
-  RecentLoad hbm_load;                            ///< of that
-  Cycle waited = 0;                               ///< for bandwidth, since the last step
-  Cycle may_wait = 0;                             ///< so long it does without a step for that
-  uint64_t touched_bytes = 0;                     ///< for the first time, since the last step
+  /// Pages by their numbers. They do not move.
+  class Pages {
+   public:
+    /// That number's page, a new one where it is not there yet.
+    Page& at(uint64_t number) {
+      Page* const page = slots_.empty() ? nullptr : slots_[slot_of(number)];
+      return page != nullptr ? *page : add(number);
+    }
+
+   private:
+    static constexpr size_t kBlock = 8;  ///< pages that are allocated together
+
+    /// The slot in which it is, or which it may have: the first free one behind that of its hash.
+    [[nodiscard]] size_t slot_of(uint64_t number) const {
+      constexpr uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+      uint64_t slot = number * kGoldenRatio >> shift_;
+      while (slots_[slot] != nullptr && slots_[slot]->number != number)
+        slot = (slot + 1) & (slots_.size() - 1);
+      return slot;
+    }
+    Page& add(uint64_t number);
+    void grow();
+
+    std::vector<Page*> slots_;  ///< a power of two; at least half of them are empty
+    int shift_ = 64;            ///< leaves of a hash the number of a slot
+    std::deque<std::array<Page, kBlock>> blocks_;
+    size_t count_ = 0;
+  };
+
+  L2Launch* launch = nullptr;               ///< whose cluster it is
+  Demand* demand = nullptr;                 ///< what it asks for
+  uint64_t cluster = 0;                     ///< its number
+  uint32_t gpc = 0;                         ///< where it lies
+  uint32_t side = 0;                        ///< of the L2 cache, that is near
+  Cycle start = 0;                          ///< when it has started
+  std::shared_ptr<const L2LineMap> before;  ///< the cache's lines; null in steps
+  Pages pages;                              ///< that it has used
+  std::vector<Page*> new_pages;             ///< with something not told to the launch yet
+  std::vector<Cycle*> brought;              ///< `arrives` of what the access at hand brings
+  std::vector<L2Read> copies;               ///< that it has read, not told to the launch yet
+  std::vector<L2Read> loads;                ///< of its threads, likewise: samples
+  BandwidthShare l2_reads;                  ///< its share of the cache's bandwidth
+  BandwidthShare l2_writes;                 ///< likewise
+  BandwidthShare hbm;                       ///< its share of the memory's bandwidth
+  L2Traffic traffic;                        ///< of all its accesses
+  RecentLoad hbm_load;                      ///< of that
+  Cycle waited = 0;                         ///< for bandwidth, since the last step
+  Cycle may_wait = 0;                       ///< so long it does without a step for that
+  uint64_t touched_bytes = 0;               ///< for the first time, since the last step
 };
 
 /// The cache and the memory as the clusters of one launch share them.
@@ -200,11 +226,27 @@ class L2Launch {
     Cycle arrives = 0;        ///< when the last line is there that an access before has brought
     L2ClusterState::Page* page = nullptr;  ///< that was looked at last
   };
-  void look_at(L2ClusterState& state, uint64_t first_line, uint64_t last_line, const L2Rows& rows,
-               L2Path path, Found& found) const;
+  /// Lines of one word of a page that rows of an access touch.
+  struct LinesOfRows {
+    uint64_t word = 0;   ///< address / kL2LineBytes / 64
+    uint64_t first = 0;  ///< of the first row, a bit a line
+    uint64_t all = first;
+    uint64_t pitch = 0;  ///< lines from one row to the next
+
+    /// All lines of those rows that touch some of these.
+    [[nodiscard]] uint64_t of_rows_with(uint64_t some) const {
+      if (some == all || first == all) return all;
+      uint64_t lines = 0;
+      for (uint64_t row = first; (row & all) == row && row != 0; row <<= pitch)
+        lines |= (row & some) != 0 ? row : 0;
+      return lines;
+    }
+  };
+  void look_at_rows(L2ClusterState& state, const L2Rows& rows, L2Path path, Found& found) const;
+  void look_at(L2ClusterState& state, const LinesOfRows& lines, const L2Rows& rows, L2Path path,
+               Found& found) const;
   [[nodiscard]] const L2SideLines& in_cache(L2ClusterState& state,
                                             L2ClusterState::Page& page) const;
-  L2ClusterState::Page& page_of(L2ClusterState& state, uint64_t number) const;
   /// Tells the cache what a cluster has used since the last time. Bytes to be written back.
   uint64_t merge(L2ClusterState& state, Wave& wave);
   void merge_in_order();
