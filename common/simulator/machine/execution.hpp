@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/base/kept_memory.hpp"
 #include "common/simulator/machine/event_queue.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/lane_registers.hpp"
@@ -214,8 +215,8 @@ struct Warp {
   /// When it has last learned of other threads: a wait has passed, or it has read something that
   /// orders. What came to pass later it cannot know.
   Cycle heard = 0;
-  std::vector<std::byte> registers;                    ///< of all lanes, register by register
-  std::vector<std::byte> local;                        ///< 32 x local bytes per thread, lane-major
+  KeptBytes registers;                                 ///< of all lanes, register by register
+  KeptBytes local;                                     ///< 32 x local bytes per thread, lane-major
   std::vector<std::unique_ptr<Strand>> strands;        ///< pool; dead ones are reused
   std::vector<std::unique_ptr<Reconvergence>> frames;  ///< where strands meet again
   std::vector<Reconvergence*> free_frames;             ///< to be used again
@@ -237,7 +238,7 @@ struct Cta {
   uint32_t live_warps = 0;              ///< warps that have not ended
   bool exited = false;                  ///< whether it has ended
   bool saw_failed_cancel = false;       ///< a thread has read that a launch-control request failed
-  std::vector<std::byte> shared;        ///< includes the reserved bytes at the start
+  KeptBytes shared;                     ///< includes the reserved bytes at the start
   SharedContents contents;              ///< which of them were written; not tracked without checks
   std::vector<Warp> warps;              ///< by number
   uint32_t live_threads = 0;            ///< threads that have not ended

@@ -20,20 +20,17 @@ class SlotCalendar {
  public:
   /// Takes `slots` from `from` on, one a cycle where they are free; when the last of them was had.
   Cycle reserve(Cycle from, uint32_t slots) {
-    Cycle last = from;
-    uint64_t bucket = std::max(from / kBucketCycles, first_);
-    uint32_t fits = kBucketCycles - static_cast<uint32_t>(
-                                        bucket == from / kBucketCycles ? from % kBucketCycles : 0);
-    while (slots != 0) {
-      uint8_t& used = at(bucket);
-      const uint32_t taken = std::min({slots, uint32_t{kBucketCycles} - used, fits});
-      used = static_cast<uint8_t>(used + taken);
-      slots -= taken;
-      if (taken != 0) last = std::max(from + taken, bucket * kBucketCycles + used);
-      ++bucket;
-      fits = kBucketCycles;
+    const uint64_t bucket = from / kBucketCycles;
+    // Mostly they fit where they begin.
+    if (bucket - first_ < used_.size()) {
+      uint8_t& used = used_[bucket & (used_.size() - 1)];
+      const auto before = static_cast<uint32_t>(from % kBucketCycles);
+      if (std::max<uint32_t>(before, used) + slots <= kBucketCycles) {
+        used = static_cast<uint8_t>(used + slots);
+        return std::max(from + slots, bucket * kBucketCycles + used);
+      }
     }
-    return last;
+    return reserve_in_several(from, slots);
   }
   /// Takes `slots` between `from` and `to`, as many in each bucket as they allow; `to`, or when the
   /// last of those was had that did not fit.
@@ -63,6 +60,7 @@ class SlotCalendar {
   static constexpr uint64_t kLeastForgotten = 16;
   static constexpr size_t kFirstBuckets = 64;  ///< a power of two, as all sizes
 
+  Cycle reserve_in_several(Cycle from, uint32_t slots);
   uint8_t& at(uint64_t bucket) {
     while (bucket - first_ >= used_.size()) grow();
     return used_[bucket & (used_.size() - 1)];
@@ -84,12 +82,35 @@ class SlotCalendar {
 class IssueCalendar {
  public:
   /// Takes `slots` for a warp, by its number among the scheduler's; when the last of them was had.
-  Cycle reserve(Cycle from, uint32_t slots, uint32_t warp);
+  Cycle reserve(Cycle from, uint32_t slots, uint32_t warp) {
+    Cycle last = slots_.reserve(from, slots);
+    Booked& own = warps_[warp];
+    warps_known_ = std::max(warps_known_, warp + 1);
+    if (from > own.credited_at) {
+      const Cycle more = (from - own.credited_at) / kCyclesPerCredit;
+      own.credit = static_cast<uint32_t>(std::min<Cycle>(own.credit + more, kMostCredit));
+      own.credited_at += more * kCyclesPerCredit;
+    }
+    if (slots > own.credit) {
+      own.credit = 0;
+    } else {
+      own.credit -= slots;
+      // Nobody is served sooner than alone.
+      if (last > from + slots) last = std::min(last, from + slots * (others(warp, from) + 1));
+    }
+    own.until = std::max(own.until, last);
+    return last;
+  }
   /// Nobody asks for slots before `now` any more.
   void forget_before(Cycle now) { slots_.forget_before(now); }
 
  private:
   static constexpr uint32_t kWarps = 16;  ///< of a scheduler, at most
+  // What a warp gets ahead of others' bookings is taken behind them: they would pay for it later.
+  // So only those have it who take little of all slots; they can't use up a scheduler together,
+  // since a CTA has at most eight warps on one. These two are no numbers of hardware.
+  static constexpr uint32_t kCyclesPerCredit = 10;
+  static constexpr uint32_t kMostCredit = 128;
 
   struct Booked {
     Cycle until = 0;      ///< when the warp has had all that it has asked for
@@ -97,7 +118,16 @@ class IssueCalendar {
     Cycle credited_at = 0;
   };
 
+  /// How many others still have something to issue then.
+  [[nodiscard]] Cycle others(uint32_t warp, Cycle at) const {
+    Cycle count = 0;
+    for (uint32_t other = 0; other < warps_known_; ++other)
+      count += other != warp && warps_[other].until > at ? 1 : 0;
+    return count;
+  }
+
   SlotCalendar slots_;
+  uint32_t warps_known_ = 0;  ///< no other has asked for any
   std::array<Booked, kWarps> warps_{};
 };
 

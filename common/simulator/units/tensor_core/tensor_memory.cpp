@@ -170,8 +170,7 @@ uint32_t TensorMemory::find_free(uint32_t count, const TensorMemory* other) cons
 }
 
 void TensorMemory::grant(const Request& request, uint32_t first, Cycle now) {
-  if (words_ == nullptr)
-    words_ = std::make_unique_for_overwrite<uint32_t[]>(size_t{kColumns} * kLanes);
+  if (words_ == nullptr) words_ = keep_array<uint32_t>(size_t{kColumns} * kLanes);
   std::fill_n(column(first), size_t{request.columns} * kLanes, kMemoryPoison);
   allocated_.add(first, request.columns);
   for (ColumnSet& quarter : written_) quarter.remove(first, request.columns);

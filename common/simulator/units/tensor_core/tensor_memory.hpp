@@ -203,8 +203,8 @@ class TensorMemory {
   bool serve(Cycle now, const Strand* current);
 
   Cta& cta_;
-  SmTensorMemory* sm_;                 ///< null: no other CTA lies on the SM
-  std::unique_ptr<uint32_t[]> words_;  ///< of columns that were allocated; of others nothing
+  SmTensorMemory* sm_;         ///< null: no other CTA lies on the SM
+  KeptArray<uint32_t> words_;  ///< of columns that were allocated; of others nothing
   ColumnSet allocated_;
   std::array<ColumnSet, kQuarters> written_;
   std::vector<Range> ranges_;

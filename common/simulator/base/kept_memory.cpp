@@ -1,0 +1,102 @@
+#include "common/simulator/base/kept_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <mutex>
+#include <new>
+
+#include "common/simulator/base/bits.hpp"
+
+namespace bw::sim {
+namespace {
+
+constexpr size_t kHugePageBytes = size_t{2} << 20;
+#ifdef __SANITIZE_ADDRESS__
+constexpr size_t kLeastBytes = SIZE_MAX;  // the sanitizer shall see the end of each
+#else
+/// What is smaller malloc hands out as well.
+constexpr size_t kLeastBytes = 4096;
+#endif
+/// Sizes are rounded up to one of four for each power of two, so that memory fits others too.
+constexpr int kStepBits = 2;
+
+size_t rounded(size_t bytes) {
+  const size_t step = std::bit_floor(bytes) >> kStepBits;
+  return align_up(bytes, step);
+}
+
+/// Memory that nobody has, by size: what was given back last is given first. None goes back to the
+/// host, since the next launch wants as much.
+class Keeper {
+ public:
+  void* take(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    Free*& first = list_of(bytes);
+    if (first == nullptr) return carve(bytes);
+    void* const memory = first;
+    first = first->next;
+    return memory;
+  }
+
+  void give_back(void* memory, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    Free*& first = list_of(bytes);
+    first = new (memory) Free{first};
+  }
+
+ private:
+  struct Free {
+    Free* next;
+  };
+
+  Free*& list_of(size_t bytes) {
+    const auto log = static_cast<size_t>(std::bit_width(bytes) - 1);
+    const size_t step = bytes >> (log - kStepBits) & ((size_t{1} << kStepBits) - 1);
+    return free_[(log << kStepBits) + step];
+  }
+
+  /// Memory that nobody has had.
+  void* carve(size_t bytes) {
+    if (left_ < bytes) {
+      const size_t wanted = align_up(bytes, kHugePageBytes);
+      // Longer by a page, so that it can begin where a large page does.
+      void* const mapped = mmap(nullptr, wanted + kHugePageBytes, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (mapped == MAP_FAILED) throw std::bad_alloc();
+      next_ = reinterpret_cast<std::byte*>(
+          align_up(reinterpret_cast<uintptr_t>(mapped), kHugePageBytes));
+      left_ = wanted;
+      madvise(next_, wanted, MADV_HUGEPAGE);  // it may fail: a host need not have them
+    }
+    left_ -= bytes;
+    return next_ + left_;
+  }
+
+  std::mutex mutex_;
+  std::array<Free*, size_t{64} << kStepBits> free_{};  ///< by size
+  std::byte* next_ = nullptr;                          ///< what nobody has ever had
+  size_t left_ = 0;                                    ///< of it
+};
+
+Keeper& keeper() {
+  static Keeper* const keeper = new Keeper;  // lives as long as anybody's memory
+  return *keeper;
+}
+
+}  // namespace
+
+void* take_memory(size_t bytes) {
+  return bytes < kLeastBytes ? operator new(bytes) : keeper().take(rounded(bytes));
+}
+
+void give_memory_back(void* memory, size_t bytes) noexcept {
+  if (bytes < kLeastBytes)
+    operator delete(memory);
+  else
+    keeper().give_back(memory, rounded(bytes));
+}
+
+}  // namespace bw::sim
