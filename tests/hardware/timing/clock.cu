@@ -14,18 +14,15 @@
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/mma_block.cuh"
 
 namespace bw::timing {
 namespace {
 
-constexpr uint32_t kAlignment = 1024;
 constexpr int kMmaN = 128;
-constexpr uint32_t kRowBytes = 128;
-constexpr uint32_t kMmaRows = 64;
 constexpr uint32_t kThreads = 256;
-constexpr uint32_t kOperandBytes = (2 * kMmaRows + kMmaN) * kRowBytes;
+constexpr uint32_t kOperandBytes = (2 * kMmaRows + kMmaN) * kMmaRowBytes;
 constexpr uint32_t kAllShared = 200 * 1024;  // one CTA an SM
-constexpr int kMmasPerBlock = 4;
 
 enum class Work { wait, fma, mma };
 
@@ -55,8 +52,9 @@ template <Work work>
 __global__ void __launch_bounds__(kThreads)
     use_sms(Span* spans, Load load, float one, float* sink) {
   extern __shared__ uint8_t raw[];
-  const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
-  for (uint32_t i = threadIdx.x; i < (kOperandBytes + kAlignment) / 4; i += blockDim.x) {
+  const uint32_t base =
+      (ptx::shared_address(raw) + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
+  for (uint32_t i = threadIdx.x; i < (kOperandBytes + kTileAlignment) / 4; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(raw)[i] = hash(i) & load.data;
   }
   ptx::fence_proxy_async_shared();
@@ -70,21 +68,13 @@ __global__ void __launch_bounds__(kThreads)
     wait_cycles(load.blocks * (kCyclesOfBlock + load.pause));
   } else {
     const uint64_t b = wgmma_descriptor(wgmma_descriptor_low(base));
-    const uint64_t a = wgmma_descriptor(
-        wgmma_descriptor_low(base + kMmaN * kRowBytes + threadIdx.x / 128 * kMmaRows * kRowBytes));
+    const uint64_t a = wgmma_descriptor(wgmma_descriptor_low(
+        base + kMmaN * kMmaRowBytes + threadIdx.x / 128 * kMmaRows * kMmaRowBytes));
 #pragma unroll 1
     for (uint32_t i = 0; i < load.blocks; ++i) {
       if constexpr (work == Work::mma) {
         ptx::wgmma_hold(d);
-        ptx::wgmma_fence();
-#pragma unroll
-        for (int block = 0; block < kMmasPerBlock; ++block) {
-          constexpr int kDescriptorStep = 2;
-          ptx::wgmma_e4m3(d, a + block * kDescriptorStep, b + block * kDescriptorStep, block != 0);
-        }
-        ptx::wgmma_commit_group();
-        ptx::wgmma_wait_group<0>();
-        ptx::wgmma_hold(d);
+        multiply_and_wait<kMmasPerBlock>(d, a, b, /*chained=*/false);
       } else if constexpr (work == Work::fma) {
         constexpr int kRounds = 4;
 #pragma unroll

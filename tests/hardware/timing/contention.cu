@@ -16,6 +16,7 @@
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/mma_block.cuh"
 
 namespace bw::timing {
 namespace {
@@ -23,14 +24,11 @@ namespace {
 constexpr int kUnrolled = 8;
 constexpr int kRounds = 32;
 constexpr uint32_t kGroupThreads = 128;  // four warps do the same
-constexpr uint32_t kRowBytes = 128;
-constexpr uint32_t kMmaRows = 64;
 constexpr uint32_t kMmaColumns = 128;
-constexpr uint32_t kOperandBytes = (kMmaRows + kMmaColumns) * kRowBytes;
+constexpr uint32_t kOperandBytes = (kMmaRows + kMmaColumns) * kMmaRowBytes;
 constexpr uint32_t kCopyBytes = 8192;
 constexpr uint32_t kCopies = 4;  // under way
-constexpr uint32_t kAlignment = 1024;
-constexpr uint32_t kSharedBytes = kOperandBytes + kCopies * kCopyBytes + 2 * kAlignment;
+constexpr uint32_t kSharedBytes = kOperandBytes + kCopies * kCopyBytes + 2 * kTileAlignment;
 constexpr uint32_t kStoreStrideBytes = 1024;  // of two rows
 
 enum class Work { nothing, rows, lines, mmas, copies, waits };
@@ -68,16 +66,8 @@ __device__ __forceinline__ void work_once(const Place& place, float (&d)[kMmaCol
   } else if constexpr (work == Work::mmas) {
     const uint64_t b = wgmma_descriptor(wgmma_descriptor_low(place.operands));
     const uint64_t a =
-        wgmma_descriptor(wgmma_descriptor_low(place.operands + kMmaColumns * kRowBytes));
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int i = 0; i < kUnrolled; ++i) {
-      constexpr int kDescriptorStep = 2;
-      ptx::wgmma_e4m3(d, a + i % 4 * kDescriptorStep, b + i % 4 * kDescriptorStep, true);
-    }
-    ptx::wgmma_commit_group();
-    ptx::wgmma_wait_group<0>();
-    ptx::wgmma_hold(d);
+        wgmma_descriptor(wgmma_descriptor_low(place.operands + kMmaColumns * kMmaRowBytes));
+    multiply_and_wait<kUnrolled>(d, a, b, /*chained=*/true);
   } else if constexpr (work == Work::waits) {
 #pragma unroll
     for (int i = 0; i < kUnrolled; ++i) {
@@ -107,7 +97,8 @@ __global__ void __launch_bounds__((1 + besides) * kGroupThreads)
   extern __shared__ uint8_t raw[];
   __shared__ volatile uint32_t ended;
   __shared__ uint64_t barriers[1 + besides][kCopies];
-  const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
+  const uint32_t base =
+      (ptx::shared_address(raw) + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
   const uint32_t skipped = base - ptx::shared_address(raw);
   for (uint32_t i = threadIdx.x; i < (kOperandBytes + kCopies * kCopyBytes) / 4; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(raw + skipped)[i] = 0;

@@ -183,6 +183,8 @@ __global__ void tile_copies(Span* spans, const uint8_t* source) {
 
 constexpr uint32_t kSlots = 8;
 constexpr int kLoadRounds = 128;
+constexpr uint32_t kLoadsPerRound = 8;
+constexpr uint32_t kLoadedBytes = kConsumers * sizeof(uint32_t);  // by a load of all four warps
 
 /// Four warps load from shared memory while a thread has copies of 16 KB brought, eight under way.
 /// Both go on for a fixed number of rounds: with copies so many that they outlast the loads.
@@ -193,12 +195,12 @@ __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t
   __shared__ uint64_t full[kSlots];
   const uint32_t first_full = ptx::shared_address(full);
   const uint32_t destination = ptx::shared_address(tiles);
-  const uint32_t address = destination + kSlots * kTileBytes + threadIdx.x * 4;
+  const uint32_t address = destination + kSlots * kTileBytes + threadIdx.x * sizeof(uint32_t);
   if (threadIdx.x == 0)
     for (uint32_t i = 0; i < kSlots; ++i) ptx::mbarrier_init(first_full + i * kBarrierBytes, 1);
   if (threadIdx.x < kConsumers)
-    for (uint32_t k = 0; k < 8; ++k)
-      asm volatile("st.shared.u32 [%0], %1;" ::"r"(address + k * 512), "r"(0) : "memory");
+    for (uint32_t k = 0; k < kLoadsPerRound; ++k)
+      asm volatile("st.shared.u32 [%0], %1;" ::"r"(address + k * kLoadedBytes), "r"(0) : "memory");
   __syncthreads();
   int64_t begin = cycle(), end = begin;
   uint32_t sum = 0;
@@ -209,14 +211,17 @@ __global__ void loads_beside_copies(Span* spans, const uint8_t* source, uint32_t
         begin = cycle();
 #pragma unroll 1
         for (int i = 0; i < kLoadRounds; ++i) {
-          uint32_t x[8];
+          uint32_t x[kLoadsPerRound];
           // The sum is 0, which nobody knows: else the loads would be moved out of the loop.
-          const uint32_t from = address + (sum & 4096);
+          const uint32_t from = address + (sum & kLoadsPerRound * kLoadedBytes);
 #pragma unroll
-          for (int k = 0; k < 8; ++k)
-            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x[k]) : "r"(from + k * 512) : "memory");
+          for (uint32_t k = 0; k < kLoadsPerRound; ++k)
+            asm volatile("ld.shared.u32 %0, [%1];"
+                         : "=r"(x[k])
+                         : "r"(from + k * kLoadedBytes)
+                         : "memory");
 #pragma unroll
-          for (int k = 0; k < 8; ++k) sum ^= x[k];
+          for (uint32_t k = 0; k < kLoadsPerRound; ++k) sum ^= x[k];
         }
         end = cycle();
       }

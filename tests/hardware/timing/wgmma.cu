@@ -16,18 +16,14 @@
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/mma_block.cuh"
 
 namespace bw::timing {
 namespace {
 
-constexpr uint32_t kAlignment = 1024;
-constexpr uint32_t kRowBytes = 128;
-constexpr uint32_t kMmaRows = 64;
-constexpr int kMmasPerBlock = 4;  // of 32 bytes along K
-
 /// Two tiles of A (one a warpgroup) and one of B with N rows.
 template <int n>
-constexpr uint32_t kTileBytes = (2 * kMmaRows + n) * kRowBytes;
+constexpr uint32_t kTileBytes = (2 * kMmaRows + n) * kMmaRowBytes;
 
 enum class PlaceOfA { shared_memory, registers };
 
@@ -35,15 +31,16 @@ enum class PlaceOfA { shared_memory, registers };
 template <int n, PlaceOfA place, int batch>
 __global__ void __launch_bounds__(256) multiply(Span* spans, int chained, uint32_t* sink) {
   extern __shared__ uint8_t raw[];
-  const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
-  for (uint32_t i = threadIdx.x; i < (kTileBytes<n> + kAlignment) / 4; i += blockDim.x) {
+  const uint32_t base =
+      (ptx::shared_address(raw) + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
+  for (uint32_t i = threadIdx.x; i < (kTileBytes<n> + kTileAlignment) / 4; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(raw)[i] = 0;
   }
   ptx::fence_proxy_async_shared();
   __syncthreads();
   const uint64_t b = wgmma_descriptor(wgmma_descriptor_low(base));
   const uint64_t a = wgmma_descriptor(
-      wgmma_descriptor_low(base + n * kRowBytes + threadIdx.x / 128 * kMmaRows * kRowBytes));
+      wgmma_descriptor_low(base + n * kMmaRowBytes + threadIdx.x / 128 * kMmaRows * kMmaRowBytes));
   // Zeros that the compiler does not know: it would set the registers anew between two MMAs.
   const auto* const words = reinterpret_cast<const volatile uint32_t*>(raw);
   const uint32_t fragment[4] = {words[0], words[1], words[2], words[3]};
@@ -55,21 +52,11 @@ __global__ void __launch_bounds__(256) multiply(Span* spans, int chained, uint32
   for (int pass = 0; pass < 2; ++pass) {
     __syncthreads();
     begin = cycle();
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int i = 0; i < batch; ++i) {
-      const int block = i % kMmasPerBlock;
-      constexpr int kDescriptorStep = 2;  // 32 bytes in units of 16
-      const bool accumulate = block != 0 || chained != 0;
-      if constexpr (place == PlaceOfA::registers) {
-        ptx::wgmma_e4m3(d, fragment, b + block * kDescriptorStep, accumulate);
-      } else {
-        ptx::wgmma_e4m3(d, a + block * kDescriptorStep, b + block * kDescriptorStep, accumulate);
-      }
+    if constexpr (place == PlaceOfA::registers) {
+      multiply_and_wait<batch>(d, fragment, b, chained != 0);
+    } else {
+      multiply_and_wait<batch>(d, a, b, chained != 0);
     }
-    ptx::wgmma_commit_group();
-    ptx::wgmma_wait_group<0>();
-    ptx::wgmma_hold(d);
     end = cycle();
   }
   write_span(spans, begin, end);
@@ -82,7 +69,7 @@ __global__ void __launch_bounds__(256) multiply(Span* spans, int chained, uint32
 template <int n, PlaceOfA place, int batch>
 double cycles(uint32_t warpgroups) {
   const auto kernel = multiply<n, place, batch>;
-  const uint32_t bytes = kTileBytes<n> + kAlignment;
+  const uint32_t bytes = kTileBytes<n> + kTileAlignment;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), bytes);
   return least_cycles(1, warpgroups * 4,
                       [&](Span* s) { kernel<<<1, warpgroups * 128, bytes>>>(s, 0, nullptr); });
@@ -116,8 +103,9 @@ __global__ void __launch_bounds__(288)
   extern __shared__ uint8_t raw[];
   __shared__ uint64_t barriers[kMostBoxes];
   __shared__ volatile uint32_t finished[2];
-  const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
-  for (uint32_t i = threadIdx.x; i < (kTileBytes<n> + kAlignment) / 4; i += blockDim.x) {
+  const uint32_t base =
+      (ptx::shared_address(raw) + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
+  for (uint32_t i = threadIdx.x; i < (kTileBytes<n> + kTileAlignment) / 4; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(raw)[i] = 0;
   }
   if (threadIdx.x == 0) {
@@ -131,7 +119,8 @@ __global__ void __launch_bounds__(288)
   __syncthreads();
   if (threadIdx.x >= 256) {
     if (threadIdx.x != 256) return;
-    const uint32_t ring = base + (kTileBytes<n> + kAlignment - 1) / kAlignment * kAlignment;
+    const uint32_t ring =
+        base + (kTileBytes<n> + kTileAlignment - 1) / kTileAlignment * kTileAlignment;
     const auto issue = [&](uint32_t box) {
       const uint32_t full = ptx::shared_address(&barriers[box]);
       ptx::mbarrier_arrive_expect_tx(full, kBoxBytes);
@@ -166,7 +155,7 @@ __global__ void __launch_bounds__(288)
   }
   const uint64_t b = wgmma_descriptor(wgmma_descriptor_low(base));
   const uint64_t a = wgmma_descriptor(
-      wgmma_descriptor_low(base + n * kRowBytes + threadIdx.x / 128 * kMmaRows * kRowBytes));
+      wgmma_descriptor_low(base + n * kMmaRowBytes + threadIdx.x / 128 * kMmaRows * kMmaRowBytes));
   float d[n / 2];
 #pragma unroll
   for (int i = 0; i < n / 2; ++i) d[i] = 0;
@@ -174,15 +163,7 @@ __global__ void __launch_bounds__(288)
 #pragma unroll 1
   for (int i = 0; i < kBlocks; ++i) {
     ptx::wgmma_hold(d);
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int block = 0; block < kMmasPerBlock; ++block) {
-      constexpr int kDescriptorStep = 2;
-      ptx::wgmma_e4m3(d, a + block * kDescriptorStep, b + block * kDescriptorStep, block != 0);
-    }
-    ptx::wgmma_commit_group();
-    ptx::wgmma_wait_group<0>();
-    ptx::wgmma_hold(d);
+    multiply_and_wait<kMmasPerBlock>(d, a, b, /*chained=*/false);
   }
   const int64_t end = cycle();
   if (threadIdx.x % 128 == 0) finished[threadIdx.x / 128] = 1;
@@ -196,7 +177,7 @@ __global__ void __launch_bounds__(288)
 template <int n>
 void add_beside_loads(Results& results) {
   const auto kernel = multiply_beside_loads<n>;
-  constexpr uint32_t kBytes = kTileBytes<n> + 2 * kAlignment + kMostBoxes * kBoxBytes;
+  constexpr uint32_t kBytes = kTileBytes<n> + 2 * kTileAlignment + kMostBoxes * kBoxBytes;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kBytes);
   DeviceBuffer<uint8_t> source(size_t{kMostBoxes} * kBoxBytes);
   source.fill_bytes(0);
