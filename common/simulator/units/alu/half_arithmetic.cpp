@@ -229,22 +229,19 @@ Cost special(const Modifiers& modifiers, const ptx::Instruction&) {
                                                                : kOne<Pipe::special>;
 }
 
+/// What sums and products cost.
+constexpr Cost kHalf = kOne<Pipe::half>;
+
 constexpr OpcodeRow kRows[] = {
-    costing(kOne<Pipe::half>,
-            register_form("add", "[rn] [ftz] [sat] type=f16|f16x2", bind_add, kSection)),
-    costing(kOne<Pipe::half>, register_form("add", "[rn] type=bf16|bf16x2", bind_add, kSection)),
-    costing(kOne<Pipe::half>,
-            register_form("sub", "[rn] [ftz] [sat] type=f16|f16x2", bind_sub, kSection)),
-    costing(kOne<Pipe::half>, register_form("sub", "[rn] type=bf16|bf16x2", bind_sub, kSection)),
-    costing(kOne<Pipe::half>,
-            register_form("mul", "[rn] [ftz] [sat] type=f16|f16x2", bind_mul, kSection)),
-    costing(kOne<Pipe::half>, register_form("mul", "[rn] type=bf16|bf16x2", bind_mul, kSection)),
-    costing(kOne<Pipe::half>,
-            register_form("fma", "rn [ftz] [sat] type=f16|f16x2", bind_fma, kSection)),
-    costing(kOne<Pipe::half>,
-            register_form("fma", "rn [ftz] relu type=f16|f16x2", bind_fma, kSection)),
-    costing(kOne<Pipe::half>,
-            register_form("fma", "rn [relu] type=bf16|bf16x2", bind_fma, kSection)),
+    costing(kHalf, register_form("add", "[rn] [ftz] [sat] type=f16|f16x2", bind_add, kSection)),
+    costing(kHalf, register_form("add", "[rn] type=bf16|bf16x2", bind_add, kSection)),
+    costing(kHalf, register_form("sub", "[rn] [ftz] [sat] type=f16|f16x2", bind_sub, kSection)),
+    costing(kHalf, register_form("sub", "[rn] type=bf16|bf16x2", bind_sub, kSection)),
+    costing(kHalf, register_form("mul", "[rn] [ftz] [sat] type=f16|f16x2", bind_mul, kSection)),
+    costing(kHalf, register_form("mul", "[rn] type=bf16|bf16x2", bind_mul, kSection)),
+    costing(kHalf, register_form("fma", "rn [ftz] [sat] type=f16|f16x2", bind_fma, kSection)),
+    costing(kHalf, register_form("fma", "rn [ftz] relu type=f16|f16x2", bind_fma, kSection)),
+    costing(kHalf, register_form("fma", "rn [relu] type=bf16|bf16x2", bind_fma, kSection)),
     register_form("fma", "rn oob [relu] type=f16|f16x2|bf16|bf16x2", nullptr, kSection),
     register_form("abs", "[ftz] type=f16|f16x2", bind_abs, kSection),
     register_form("abs", "type=bf16|bf16x2", bind_abs, kSection),

@@ -327,47 +327,49 @@ Cost divide(const Modifiers& modifiers, const ptx::Instruction&) {
   return ptx::is_signed(type) ? Cost{Pipe::special, 25, 3, 110} : Cost{Pipe::special, 18, 3, 90};
 }
 
+// What several forms cost.
+constexpr CostOf kSum = cost_by_width<kOne<Pipe::add>, kChain<Pipe::add, 2, 3>>;
+constexpr CostOf kLowProduct = cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 4, 6>>;
+constexpr CostOf kHighProduct = cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 7, 12>>;
+constexpr CostOf kWideProduct = kChain<Pipe::multiply, 1, 1>;
+constexpr CostOf kProductOf24 = kTwo<Pipe::multiply>;
+constexpr CostOf kSign = cost_by_width<kOne<Pipe::alu>, kTwo<Pipe::alu>>;
+constexpr CostOf kExtreme = cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 4, 8>>;
+
 constexpr OpcodeRow kRows[] = {
-    costing(cost_by_width<kOne<Pipe::add>, kChain<Pipe::add, 2, 3>>,
+    costing(kSum,
             register_form("add", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2", bind_add, kSection)),
     register_form("add", "sat type=s32", bind_add, kSection),
-    costing(cost_by_width<kOne<Pipe::add>, kChain<Pipe::add, 2, 3>>,
+    costing(kSum,
             register_form("sub", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2", bind_sub, kSection)),
     register_form("sub", "sat type=s32", bind_sub, kSection),
-    costing(cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 4, 6>>,
+    costing(kLowProduct,
             register_form("mul", "lo type=u16|u32|u64|s16|s32|s64", bind_mul_lo, kSection)),
-    costing(cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 7, 12>>,
+    costing(kHighProduct,
             register_form("mul", "hi type=u16|u32|u64|s16|s32|s64", bind_mul_hi, kSection)),
-    costing(kChain<Pipe::multiply, 1, 1>,
+    costing(kWideProduct,
             register_form("mul", "wide type=u16|u32|s16|s32", bind_mul_wide, kSection)),
-    costing(cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 4, 6>>,
+    costing(kLowProduct,
             register_form("mad", "lo type=u16|u32|u64|s16|s32|s64", bind_mad_lo, kSection)),
-    costing(cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 7, 12>>,
+    costing(kHighProduct,
             register_form("mad", "hi type=u16|u32|u64|s16|s32|s64", bind_mad_hi, kSection)),
     costing(kOne<Pipe::multiply>, register_form("mad", "hi sat type=s32", bind_mad_hi, kSection)),
-    costing(kChain<Pipe::multiply, 1, 1>,
+    costing(kWideProduct,
             register_form("mad", "wide type=u16|u32|s16|s32", bind_mad_wide, kSection)),
-    costing(kTwo<Pipe::multiply>,
-            register_form("mul24", "part=lo|hi type=u32|s32", bind_mul24, kSection)),
-    costing(kTwo<Pipe::multiply>,
-            register_form("mad24", "part=lo|hi type=u32|s32", bind_mad24, kSection)),
-    costing(kTwo<Pipe::multiply>,
-            register_form("mad24", "part=hi sat type=s32", bind_mad24, kSection)),
+    costing(kProductOf24, register_form("mul24", "part=lo|hi type=u32|s32", bind_mul24, kSection)),
+    costing(kProductOf24, register_form("mad24", "part=lo|hi type=u32|s32", bind_mad24, kSection)),
+    costing(kProductOf24, register_form("mad24", "part=hi sat type=s32", bind_mad24, kSection)),
     costing(kChain<Pipe::alu, 2, 4>,
             register_form("sad", "type=u16|u32|u64|s16|s32|s64", bind_sad, kSection)),
     costing(divide,
             register_form("div", "type=u16|u32|u64|s16|s32|s64", bind_div, kSection, kDivide)),
     costing(divide,
             register_form("rem", "type=u16|u32|u64|s16|s32|s64", bind_rem, kSection, kDivide)),
-    costing(cost_by_width<kOne<Pipe::alu>, kTwo<Pipe::alu>>,
-            register_form("abs", "type=s16|s32|s64", bind_abs, kSection)),
-    costing(cost_by_width<kOne<Pipe::alu>, kTwo<Pipe::alu>>,
-            register_form("neg", "type=s16|s32|s64", bind_neg, kSection)),
-    costing(cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 4, 8>>,
-            register_form("min", "type=u16|u32|u64|u16x2|s16|s64", bind_min, kSection)),
+    costing(kSign, register_form("abs", "type=s16|s32|s64", bind_abs, kSection)),
+    costing(kSign, register_form("neg", "type=s16|s32|s64", bind_neg, kSection)),
+    costing(kExtreme, register_form("min", "type=u16|u32|u64|u16x2|s16|s64", bind_min, kSection)),
     register_form("min", "[relu] type=s32|s16x2", bind_min, kSection),
-    costing(cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 4, 8>>,
-            register_form("max", "type=u16|u32|u64|u16x2|s16|s64", bind_max, kSection)),
+    costing(kExtreme, register_form("max", "type=u16|u32|u64|u16x2|s16|s64", bind_max, kSection)),
     register_form("max", "[relu] type=s32|s16x2", bind_max, kSection),
     costing(kOne<Pipe::multiply>, register_form("dp4a", "type*2=u32|s32", bind_dp4a, kSection)),
     costing(kOne<Pipe::multiply>,
