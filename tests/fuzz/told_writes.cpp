@@ -37,7 +37,7 @@ class ToldWrites::Watch final : public Observer {
   void on_cta(const CtaEvent& event) override {
     if (!event.starts) return;
     Shared& shared = shared_[event.cta.rank];
-    shared.before = event.cta.shared;
+    shared.before.assign(event.cta.shared.begin(), event.cta.shared.end());
     shared.told.assign(shared.before.size(), false);
   }
 
