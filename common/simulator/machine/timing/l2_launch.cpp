@@ -361,16 +361,16 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
   uint64_t brought = 0;
   const bool is_too_full = cache_.is_too_full();
   for (L2ClusterState::Page* const page : state.new_pages) {
-    const L2SideLines held = cache_.find(page->number);
-    L2Lines fresh = page->new_brought;
-    L2Lines read = page->new_used;
-    for (size_t i = 0; i < L2Lines::kWords; ++i) {
-      for (const L2Lines& side : held) fresh.words[i] &= ~side.words[i];
-      read.words[i] &= ~page->new_written.words[i];
+    if (const uint64_t asked = bytes_of(page->new_brought); asked != 0) {
+      const L2SideLines held = cache_.find(page->number);
+      L2Lines fresh = page->new_brought;
+      for (const L2Lines& side : held) fresh.remove(side);
+      wave.asked_bytes += asked;
+      brought += bytes_of(fresh);
+      cache_.use(page->number, page->new_brought);
     }
-    wave.asked_bytes += bytes_of(page->new_brought);
-    brought += bytes_of(fresh);
-    cache_.use(page->number, page->new_brought);
+    L2Lines read = page->new_used;
+    read.remove(page->new_written);
     cache_.use(page->number, read, state.side);
     if (page->new_written.count() != 0) cache_.write_lines(page->number, page->new_written);
     page->new_used = page->new_brought = page->new_written = {};
@@ -440,8 +440,9 @@ void L2Launch::step(const std::vector<L2View*>& running) {
 
 void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until, uint64_t running) {
   Wave wave;
+  for (L2ClusterState* const state : advanced) merge(*state, wave);
+  if (running == 0) return;  // nobody asks any more
   for (L2ClusterState* const state : advanced) {
-    merge(*state, wave);
     count_reads(*state);
     state->waited = state->touched_bytes = 0;
     state->may_wait = kLittleWaiting;
@@ -453,7 +454,7 @@ void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until, u
     recently_brought_ = kMemory * recently_brought_ + static_cast<double>(wave.brought_bytes);
     own_part_ = recently_brought_ / recently_asked_;
   }
-  if (running != 0) set_running(running);
+  set_running(running);
   ++step_;
 }
 
@@ -463,7 +464,12 @@ bool L2Launch::is_pilot(uint64_t place) const {
 }
 
 void L2Launch::learn(const std::vector<L2ClusterState*>& pilots, Cycle until) {
-  for (L2ClusterState* const state : pilots) count_reads(*state);
+  for (L2ClusterState* const state : pilots) {
+    count_reads(*state);
+    // From now on they know what the others know.
+    state->waited = 0;
+    state->may_wait = kLittleWaiting;
+  }
   copies_.count(times_, until);
   loads_.count(times_, until);
 }
