@@ -4,6 +4,7 @@ was fitted to: chapter 1's and chapter 6's (tests/hardware/timing)."""
 import csv
 import os
 import re
+import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ RUN_SECONDS = 1800.0
 MEASURED_ALIKE = 0.03
 _STAGES = re.compile(r"^\s*(\d)\s+(\d+)\s+\d+\s+[\d.]+x\s+[\d.]+$", re.M)
 _DEVICE_TIME = re.compile(r"^time\s+([\d.]+) us on the device", re.M)
+# In the names of chapter 6's configurations that have B's rows on wgmma's M side.
+SWAPPED = "swap"
 _TILE = re.compile(r"^(\d+)x(\d+)_")
 
 
@@ -138,6 +141,15 @@ def _summary(name, rows):
             f"{100 * worst.deviation:+6.1f} % ({worst.subject} {worst.variant})")
 
 
+def _by_variant(rows):
+    """A line for each variant: in which direction it errs."""
+    variants = defaultdict(list)
+    for row in rows:
+        variants[row.variant].append(100 * row.deviation)
+    return [f"    {variant:<26} {len(own):3d} rows, {sum(own) / len(own):+6.1f} % in the mean, "
+            f"{min(own):+6.1f} to {max(own):+6.1f} %" for variant, own in variants.items()]
+
+
 def describe(rows, every):
     """Lines: each row where `every` is set, then mean, worst and ranks."""
     lines = []
@@ -149,6 +161,10 @@ def describe(rows, every):
         lines.append(_summary(group, own))
         if group == "chapter06":
             lines.append(_summary("  shapes that fill the chip", [row for row in own if row.fills_chip]))
+            for name, is_swapped in (("  operands not swapped", False), ("  operands swapped", True)):
+                part = [row for row in own if (SWAPPED in row.variant) == is_swapped]
+                if part:
+                    lines.append(_summary(name, part))
         subjects = defaultdict(list)
         for row in own:
             subjects[row.subject].append(row)
@@ -164,6 +180,7 @@ def describe(rows, every):
                         for variants in subjects.values())
             lines.append(f"  the GPU's fastest is among the simulator's best two on {among} of "
                          f"{len(subjects)} shapes")
+            lines += _by_variant(own)
     return lines
 
 
@@ -178,11 +195,14 @@ def do_validate(root, console, tools, options):
                             "--rows, and one text that rows must hold; " +
                             " ".join(rest) + " was given.")
     rows = []
+    begin = time.monotonic()
     for group in groups:
         with console.step(f"Simulating {group}"):
             rows += simulate(root, group, tools, texts[0] if texts else None)
+    seconds = time.monotonic() - begin
     model = os.environ.get("BW_SIM_TIMING", "model")
     print(f"simulated as an H100 (BW_SIM_TIMING={model}), beside one H100; no constant was fitted to "
           "these")
     print("\n".join(describe(rows, every)))
+    print(f"{len(rows)} rows in {seconds:.0f} s")
     return 0

@@ -404,16 +404,22 @@ LaunchCapacity Grid::capacity() const {
   // Who has waited for its share while it ran is not slowed down once more behind the run.
   constexpr float kNoLimit = std::numeric_limits<float>::infinity();
   const bool has_waited = l2_->shares();
-  return {.places = resident_clusters_,
-          .ctas_per_cluster = static_cast<uint32_t>(configuration_.cluster.volume()),
-          .sms = device_.settings().sm_count,
-          .a_cycle = {SmTimes::kSchedulers, 1, 1,
-                      has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
-                      has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
-                      has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
-          .begins = begins_,
-          .credit = static_cast<double>(times.bandwidth_credit),
-          .turnover = times.cta_turnover};
+  const uint64_t cluster_ctas = configuration_.cluster.volume();
+  // Not all SMs hold clusters of more than two CTAs.
+  const uint64_t used_sms =
+      ceil_div(device_.resident_clusters(ctas_per_sm_, cluster_ctas) * cluster_ctas, ctas_per_sm_);
+  return {
+      .places = resident_clusters_,
+      .ctas_per_cluster = static_cast<uint32_t>(cluster_ctas),
+      .sms = std::min(device_.settings().sm_count, static_cast<uint32_t>(used_sms)),
+      .a_cycle = {SmTimes::kSchedulers, 1, 1, 1, 1,
+                  has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
+                  has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
+                  has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
+      .begins = begins_,
+      .credit = static_cast<double>(times.bandwidth_credit),
+      .landing_passes = times.tma_load_bytes_per_cycle / kSharedPassBytes * times.landing_pass_part,
+      .turnover = times.cta_turnover};
 }
 
 Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) const {

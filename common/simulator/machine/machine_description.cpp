@@ -22,7 +22,9 @@ constexpr std::array<uint32_t, 8> kHopperGpcs = {18, 18, 18, 18, 18, 18, 16, 8};
 // SMs of a GPC have one side, half of the chip each. Which, differs from chip to chip.
 constexpr std::array<uint32_t, 8> kBlackwellSides = {0, 1, 0, 1, 0, 1, 0, 1};
 constexpr std::array<uint32_t, 8> kHopperSides = {0, 1, 0, 1, 0, 1, 1, 0};
-constexpr uint32_t kHopperLonePairs = 6;
+// Of an H100 whose launches begin on four pairs. (Clusters of 4 where four CTAs fit on an SM: 124;
+// of 3, one CTA an SM: 39.)
+constexpr uint32_t kHopperLonePairs = 4;
 
 constexpr std::array<std::string_view, 1> kMissingOnBlackwell = {"wgmma."};
 constexpr std::array<std::string_view, 3> kMissingOnHopper = {"tcgen05.", "clusterlaunchcontrol.",
@@ -131,12 +133,25 @@ uint32_t fitness(const MachineDescription& machine, const PtxTarget& target) {
   return own + (target.suffix == 'a' ? 2 : 1);
 }
 
+namespace {
+
+constexpr uint32_t kPair = 2;
+
+/// SMs of a GPC on which clusters of so many CTAs may be.
+uint32_t sms_for_clusters(const MachineDescription& machine, size_t gpc, uint64_t cluster_ctas) {
+  const bool has_lone_pair = gpc < machine.lone_pairs && cluster_ctas > kPair;
+  return machine.gpc_sms[gpc] - (has_lone_pair ? kPair : 0);
+}
+
+}  // namespace
+
 uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
                            uint32_t ctas_per_sm, uint64_t cluster_ctas) {
   const auto in_gpc = [&](uint32_t sms) { return uint64_t{sms} * ctas_per_sm / cluster_ctas; };
   uint64_t clusters = 0;
   if (sm_count == machine.sm_count) {
-    for (const uint32_t sms : machine.gpc_sms) clusters += in_gpc(sms);
+    for (size_t gpc = 0; gpc < machine.gpc_sms.size(); ++gpc)
+      clusters += in_gpc(sms_for_clusters(machine, gpc, cluster_ctas));
     return clusters;
   }
   const uint32_t largest = *std::max_element(machine.gpc_sms.begin(), machine.gpc_sms.end());
@@ -145,7 +160,6 @@ uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
 
 std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
                              uint32_t cluster_ctas) {
-  constexpr uint32_t kPair = 2;
   const uint32_t unit = std::max(kPair, cluster_ctas);
   std::vector<uint32_t> left(machine.gpc_sms.begin(), machine.gpc_sms.end());
   std::vector<Place> places;

@@ -70,7 +70,7 @@ struct Place {
 
 /// How many clusters of `cluster_ctas` CTAs are resident at once on `sm_count` SMs that hold
 /// `ctas_per_sm` CTAs each. With the machine's own number of SMs by its GPCs; with another, by as
-/// many of its largest GPCs as are needed.
+/// many of its largest GPCs as are needed. Lone pairs hold no clusters of more than two CTAs.
 [[nodiscard]] uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
                                          uint32_t ctas_per_sm, uint64_t cluster_ctas);
 

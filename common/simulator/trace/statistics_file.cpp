@@ -19,8 +19,9 @@ namespace {
 
 constexpr const char* kL2PathNames[] = {"tma_load", "tma_store", "thread_load", "thread_store"};
 static_assert(std::size(kL2PathNames) == kL2Paths);
-constexpr const char* kResourceNames[] = {"issue_slots",   "shared_memory_cycles", "tensor_cycles",
-                                          "l2_read_bytes", "l2_written_bytes",     "hbm_bytes"};
+constexpr const char* kResourceNames[] = {
+    "issue_slots",    "shared_memory_cycles", "tensor_cycles",    "loading_cycles",
+    "sending_cycles", "l2_read_bytes",        "l2_written_bytes", "hbm_bytes"};
 static_assert(std::size(kResourceNames) == kResources);
 
 /// The name that a row's field has for an enumerator.

@@ -32,6 +32,9 @@ struct Load {
   uint32_t blocks;  ///< of work
   uint32_t pause;   ///< cycles behind each block
   uint32_t data;    ///< bits that operands have at random
+  /// Whether each CTA begins at another time, and of its pauses two and two are `pause` in the mean
+  /// only: no two SMs stay in step, but all take as long. `blocks` is even.
+  bool apart = false;
 };
 
 /// A pseudo-random word.
@@ -59,6 +62,12 @@ __global__ void __launch_bounds__(kThreads)
   }
   ptx::fence_proxy_async_shared();
   __syncthreads();
+  const auto pause_of = [&](uint32_t block) {
+    if (!load.apart) return load.pause;
+    const uint32_t more = hash(hash(blockIdx.x) + block / 2) % (load.pause + 1);
+    return load.pause / 2 + (block % 2 == 0 ? more : load.pause - more);
+  };
+  if (load.apart) wait_cycles(hash(blockIdx.x) % (load.pause + 1));
   const int64_t begin = cycle();
   float d[kMmaN / 2];
 #pragma unroll
@@ -85,7 +94,7 @@ __global__ void __launch_bounds__(kThreads)
       } else {
         wait_cycles(512);
       }
-      if (load.pause != 0) wait_cycles(load.pause);
+      if (load.pause != 0) wait_cycles(pause_of(i));
     }
   }
   __syncthreads();
@@ -140,6 +149,10 @@ void measure_clock(Results& results) {
   for (const uint32_t pause : {512u, 1024u, 2048u}) {
     add("mma", of_sms(sms) + " pause=" + std::to_string(pause),
         gigahertz<Work::mma>({sms, 0, pause, kRandom}, kFew, kMany));
+  }
+  for (const uint32_t pause : {256u, 512u, 1024u, 2048u, 4096u, 8192u}) {
+    add("mma_apart", of_sms(sms) + " pause=" + std::to_string(pause),
+        gigahertz<Work::mma>({sms, 0, pause, kRandom, true}, kFew, kMany));
   }
   if (is_simulated()) return;
   add("mma_for_long", of_sms(sms), gigahertz<Work::mma>({sms, 0, 0, kRandom}, kMany, kVeryMany));

@@ -13,8 +13,9 @@ namespace bw::timing {
 
 /// Launches `ctas` CTAs of `threads` threads in clusters of `cluster_ctas`.
 template <class... Parameters, class... Arguments>
-void launch_clusters(void (*kernel)(Parameters...), uint32_t ctas, uint32_t cluster_ctas,
-                     uint32_t threads, uint32_t shared_bytes, Arguments... arguments) {
+void launch_clusters_on(cudaStream_t stream, void (*kernel)(Parameters...), uint32_t ctas,
+                        uint32_t cluster_ctas, uint32_t threads, uint32_t shared_bytes,
+                        Arguments... arguments) {
   if (shared_bytes > 0) {
     allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), shared_bytes);
   }
@@ -25,10 +26,18 @@ void launch_clusters(void (*kernel)(Parameters...), uint32_t ctas, uint32_t clus
   launch.gridDim = dim3(ctas);
   launch.blockDim = dim3(threads);
   launch.dynamicSmemBytes = shared_bytes;
+  launch.stream = stream;
   launch.attrs = &attribute;
   launch.numAttrs = 1;
   check_cuda(cudaLaunchKernelEx(&launch, kernel, static_cast<Parameters>(arguments)...),
              "launch clusters");
+}
+
+/// The same on the default stream.
+template <class... Parameters, class... Arguments>
+void launch_clusters(void (*kernel)(Parameters...), uint32_t ctas, uint32_t cluster_ctas,
+                     uint32_t threads, uint32_t shared_bytes, Arguments... arguments) {
+  launch_clusters_on(nullptr, kernel, ctas, cluster_ctas, threads, shared_bytes, arguments...);
 }
 
 }  // namespace bw::timing

@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 18> kGroups{{
+  static constexpr std::array<Group, 19> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -32,6 +32,8 @@ std::span<const Group> groups() {
       {"start", "from a launch to the first data of a pipelined kernel", true, measure_start},
       {"cta_end", "between CTAs: what they send, when they begin, who follows", true,
        measure_cta_end},
+      {"few_rows", "CTAs that share an SM: rings for small MMAs, waves, exchanged sums", true,
+       measure_few_rows},
       {"clock", "the SM's clock by what the SMs do", true, measure_clock},
       {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},
   }};

@@ -56,6 +56,7 @@ void measure_launch(Results& results);          ///< launches, CTAs that follow 
 void measure_first_use(Results& results);       ///< code, maps and pages that are cold
 void measure_start(Results& results);           ///< from a launch to the first copies' data
 void measure_cta_end(Results& results);         ///< what CTAs send, begin, who follows
+void measure_few_rows(Results& results);        ///< CTAs that share an SM
 void measure_clock(Results& results);           ///< the SM's clock under load
 void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
 void measure_tensor_core(Results& results);     ///< tcgen05: MMAs, copies, tensor memory

@@ -37,7 +37,8 @@ DemandProfile steady(size_t resource, float a_cycle, size_t intervals = 16) {
 }
 
 LaunchCapacity machine(uint64_t places, uint32_t sms) {
-  return {.places = places, .ctas_per_cluster = 1, .sms = sms, .a_cycle = {4, 1, 1, 100, 60, 50}};
+  return {
+      .places = places, .ctas_per_cluster = 1, .sms = sms, .a_cycle = {4, 1, 1, 1, 1, 100, 60, 50}};
 }
 
 double cycles(const std::vector<DemandProfile>& clusters, const LaunchCapacity& capacity) {
@@ -91,20 +92,34 @@ TEST(LaunchTime, WhatWaitsOnTheWayHoldsNobodyUp) {
               kStepError);
 }
 
-TEST(LaunchTime, TheOlderOfTwoCtasOnAnSmGoesFirst) {
-  // Both want the tensor cores all the time: the older one ends as if it were alone, so the one
-  // that follows in its place begins then and goes behind the second.
-  const std::vector three = {steady(kTensor, 1, 8), steady(kTensor, 1, 8), steady(kSlots, 1, 8)};
-  EXPECT_NEAR(cycles(three, machine(2, 1)), 16 * kInterval, kStepError);
+TEST(LaunchTime, CtasOfAnSmTakeTurns) {
+  // Both want the tensor cores all the time; what they want of other units is not in the way.
+  const std::vector two = {steady(kTensor, 1, 8), steady(kTensor, 1, 8)};
+  EXPECT_NEAR(cycles(two, machine(2, 1)), 2 * 8 * kInterval, kStepError);
+  EXPECT_NEAR(cycles({two[0], steady(kSlots, 4, 8)}, machine(2, 1)), 8 * kInterval, kStepError);
   // On two SMs nobody is in anybody's way.
-  EXPECT_NEAR(cycles({three[0], three[1]}, machine(2, 2)), 8 * kInterval, kStepError);
+  EXPECT_NEAR(cycles(two, machine(2, 2)), 8 * kInterval, kStepError);
+  // Three slots of four each: together half as many again as there are.
+  EXPECT_NEAR(cycles({steady(kSlots, 3), steady(kSlots, 3)}, machine(2, 1)), 1.5 * 16 * kInterval,
+              kStepError);
 }
 
-TEST(LaunchTime, CtasThatTogetherDoNotFillAnSmDoNotFeelEachOther) {
-  EXPECT_NEAR(cycles({steady(kSlots, 2), steady(kSlots, 2)}, machine(2, 1)), 16 * kInterval, 1);
-  // The older one has its three slots of four, the other one the fourth until then: a third of it.
-  EXPECT_NEAR(cycles({steady(kSlots, 3), steady(kSlots, 3)}, machine(2, 1)),
-              (1 + 2.0 / 3) * 16 * kInterval, kStepError);
+TEST(LaunchTime, CtasWaitForEachOtherBeforeAnSmIsFull) {
+  // Each wants half of the slots: at speed s the other one is in the way s / 2 of the time, and
+  // 1 / s = 1 + (1 / 2) * (s / 2) / (2 * (1 - s / 2)).
+  constexpr double kSpeed = 0.8453;
+  EXPECT_NEAR(cycles({steady(kSlots, 2), steady(kSlots, 2)}, machine(2, 1)),
+              16 * kInterval / kSpeed, kStepError);
+}
+
+TEST(LaunchTime, WhatCopiesBringPassesThroughSharedMemory) {
+  constexpr auto kLoading = static_cast<size_t>(Resource::loading_cycles);
+  constexpr auto kShared = static_cast<size_t>(Resource::shared_memory_cycles);
+  const std::vector two = {steady(kLoading, 1), steady(kShared, 0.75F)};
+  LaunchCapacity capacity = machine(2, 1);
+  EXPECT_NEAR(cycles(two, capacity), 16 * kInterval, kStepError);
+  capacity.landing_passes = 0.75;
+  EXPECT_NEAR(cycles(two, capacity), 1.5 * 16 * kInterval, kStepError);
 }
 
 TEST(LaunchTime, ClustersThatDoNotFitFollowInWaves) {

@@ -47,6 +47,11 @@ TEST(Machine, AClusterStaysInItsGpc) {
     EXPECT_EQ(resident_clusters(m, m.sm_count, 2, 1), 2 * m.sm_count) << m.name;
     EXPECT_LE(resident_clusters(m, m.sm_count, 1, 16), m.gpc_sms.size()) << m.name;
   }
+  // Counted on an H100 that launched more.
+  const MachineDescription& h100 = machine("h100");
+  EXPECT_EQ(resident_clusters(h100, h100.sm_count, 1, 3), 39u);
+  EXPECT_EQ(resident_clusters(h100, h100.sm_count, 3, 4), 92u);
+  EXPECT_EQ(resident_clusters(h100, h100.sm_count, 4, 4), 124u);
   const MachineDescription& b200 = machine("b200");
   EXPECT_EQ(resident_clusters(b200, 8, 1, 4), 2u);
   EXPECT_EQ(resident_clusters(b200, 3, 1, 4), 0u);

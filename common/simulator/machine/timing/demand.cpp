@@ -11,7 +11,7 @@ namespace {
 /// Profiles of long clusters are kept in this many longer intervals at most.
 constexpr size_t kMostIntervals = 512;
 /// What a CTA can use in a cycle of each resource of its SM.
-constexpr std::array<float, kSmResources> kMostACycle = {SmTimes::kSchedulers, 1, 1};
+constexpr std::array<float, kSmResources> kMostACycle = {SmTimes::kSchedulers, 1, 1, 1, 1};
 
 void spread(std::vector<Amounts>& intervals) {
   for (size_t resource = 0; resource < kSmResources; ++resource) {

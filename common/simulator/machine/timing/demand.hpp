@@ -17,12 +17,17 @@ enum class Resource : uint8_t {
   issue_slots,           ///< of an SM's four schedulers
   shared_memory_cycles,  ///< of an SM
   tensor_cycles,         ///< of an SM's tensor cores
+  loading_cycles,        ///< of an SM's copy engine, for what comes from the L2 cache
+  sending_cycles,        ///< of an SM's way to other SMs of a cluster
   l2_read_bytes,         ///< of the chip, as many as a read by TMA would take as long as
   l2_written_bytes,      ///< of the chip
   hbm_bytes,             ///< of the chip, read and written
 };
-inline constexpr size_t kResources = 6;    ///< how many there are
-inline constexpr size_t kSmResources = 3;  ///< the first of them belong to an SM
+inline constexpr size_t kResources = 8;    ///< how many there are
+inline constexpr size_t kSmResources = 5;  ///< the first of them belong to an SM
+
+/// Bytes that shared memory moves in a cycle: 32 banks of 4 bytes.
+inline constexpr uint32_t kSharedPassBytes = 128;
 
 /// Amounts of each resource.
 using Amounts = std::array<float, kResources>;

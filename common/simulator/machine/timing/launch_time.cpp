@@ -25,10 +25,75 @@ struct Running {
   double done = 0;  ///< of its own time; negative: it has not begun
 };
 
+/// What CTAs want of an SM's resources, as parts of what there is. Behind them what its shared
+/// memory moves in all: what threads and MMAs access, and part of what copies bring.
+constexpr size_t kShared = kSmResources + 1;
+using Wants = std::array<double, kShared>;
+
+/// The CTAs of an SM in a step. Who finds a resource in use waits: half of the time that another
+/// one takes there where one waits (as in a queue with equal times of service), longer where
+/// several do. So two CTAs that use a unit half of the time feel each other, before it is full.
+class OnSm {
+ public:
+  /// A CTA is there.
+  void add(const Wants& wants) {
+    ++ctas_;
+    for (size_t r = 0; r < kShared; ++r) {
+      sums_[r] += wants[r];
+      users_[r] += wants[r] > 0 ? 1 : 0;
+    }
+  }
+
+  /// The mean of the CTAs' speeds: who is slow is less in the way of others.
+  void find_speed() {
+    if (ctas_ <= 1) return;
+    Wants mean{};
+    for (size_t r = 0; r < kShared; ++r) mean[r] = sums_[r] / ctas_;
+    double least = 0, most = 1;
+    for (int round = 0; round < kHalvings; ++round) {
+      mean_speed_ = (least + most) / 2;
+      (slowness(mean) * mean_speed_ < 1 ? least : most) = mean_speed_;
+    }
+  }
+
+  /// The speed of one of them, 0 to 1.
+  [[nodiscard]] double speed_of(const Wants& wants) const {
+    double speed = 1 / slowness(wants);
+    for (size_t r = 0; r < kShared; ++r) {
+      if (wants[r] > 1) speed = std::min(speed, 1 / wants[r]);
+      if (sums_[r] > 1) speed = std::min(speed, fair_speed(wants[r], r));
+    }
+    return speed;
+  }
+
+ private:
+  static constexpr int kHalvings = 20;
+  static constexpr double kFullest = 0.98;  ///< of a resource that others use, as others see it
+
+  /// How much longer a CTA takes for the others.
+  [[nodiscard]] double slowness(const Wants& wants) const {
+    double sum = 1;
+    for (size_t r = 0; r < kShared; ++r) {
+      const double others = std::clamp(mean_speed_ * (sums_[r] - wants[r]), 0.0, kFullest);
+      sum += wants[r] * others / (2 * (1 - others));
+    }
+    return sum;
+  }
+  /// Where CTAs want more than there is they take turns: who wants less waits less.
+  [[nodiscard]] double fair_speed(double want, size_t r) const {
+    return 1 / (1 + want * (sums_[r] - 1) * users_[r] / sums_[r]);
+  }
+
+  int ctas_ = 0;
+  Wants sums_{};
+  std::array<int, kShared> users_{};  ///< CTAs that want something of a resource
+  double mean_speed_ = 1;
+};
+
 class Simulation {
  public:
   Simulation(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity)
-      : clusters_(clusters), capacity_(capacity), left_(capacity.sms) {
+      : clusters_(clusters), capacity_(capacity), sms_(capacity.sms) {
     for (size_t r = 0; r < credit_.size(); ++r)
       credit_[r] = capacity.credit * capacity.a_cycle[kSmResources + r];
     step_ = std::max(least_time(clusters, capacity) / kWantedSteps, kShortestStep);
@@ -109,6 +174,16 @@ class Simulation {
     for (double& want : wants) want = std::min(want, level);
   }
 
+  [[nodiscard]] Wants wants_of(const Rates& own) const {
+    Wants wants{};
+    for (size_t r = 0; r < kSmResources; ++r)
+      if (own[r] > 0) wants[r] = own[r] / static_cast<double>(capacity_.a_cycle[r]);
+    wants[kShared - 1] =
+        wants[static_cast<size_t>(Resource::shared_memory_cycles)] +
+        capacity_.landing_passes * wants[static_cast<size_t>(Resource::loading_cycles)];
+    return wants;
+  }
+
   void slow_down_for(Resource resource) {
     const auto r = static_cast<size_t>(resource);
     if (std::isinf(capacity_.a_cycle[r])) return;
@@ -130,35 +205,29 @@ class Simulation {
   }
 
   void find_speeds() {
-    for (auto& sm : left_)
-      for (size_t r = 0; r < kSmResources; ++r) sm[r] = capacity_.a_cycle[r];
+    for (OnSm& sm : sms_) sm = {};
     speeds_.assign(running_.size(), 1);
     rates_.assign(running_.size(), {});
-    for (size_t i = 0; i < running_.size(); ++i) {  // the oldest first
+    cta_wants_.clear();
+    for (size_t i = 0; i < running_.size(); ++i) {
       const Running& one = running_[i];
       const double to = std::min(one.done + step_, static_cast<double>(one.profile->duration));
-      if (to <= 0 || to <= one.done) continue;
-      const size_t ctas = one.profile->intervals.size();
-      cta_rates_.clear();
-      for (size_t cta = 0; cta < ctas; ++cta) {
-        if (one.profile->intervals[cta].empty()) {
-          cta_rates_.push_back({});
-          continue;
-        }
-        cta_rates_.push_back(rates(*one.profile, cta, one.done, to));
-        auto& left = left_[sm_of(one, cta)];
-        for (size_t r = 0; r < kSmResources; ++r) {
-          const double want = cta_rates_.back()[r];
-          if (want > left[r]) speeds_[i] = std::min(speeds_[i], left[r] / want);
-        }
-      }
-      for (size_t cta = 0; cta < ctas; ++cta) {
-        auto& left = left_[sm_of(one, cta)];
-        for (size_t r = 0; r < kSmResources; ++r)
-          left[r] = std::max(0.0, left[r] - speeds_[i] * cta_rates_[cta][r]);
-        for (size_t r = 0; r < kResources; ++r) rates_[i][r] += cta_rates_[cta][r];
+      const bool runs = to > 0 && to > one.done;
+      for (size_t cta = 0; cta < one.profile->intervals.size(); ++cta) {
+        Wants& wants = cta_wants_.emplace_back();
+        if (!runs || one.profile->intervals[cta].empty()) continue;
+        const Rates own = rates(*one.profile, cta, one.done, to);
+        for (size_t r = 0; r < kResources; ++r) rates_[i][r] += own[r];
+        wants = wants_of(own);
+        sms_[sm_of(one, cta)].add(wants);
       }
     }
+    for (OnSm& sm : sms_) sm.find_speed();
+    size_t number = 0;
+    for (size_t i = 0; i < running_.size(); ++i)
+      for (size_t cta = 0; cta < running_[i].profile->intervals.size(); ++cta)
+        speeds_[i] =
+            std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(cta_wants_[number++]));
     slow_down_for(Resource::l2_read_bytes);
     slow_down_for(Resource::l2_written_bytes);
     slow_down_for(Resource::hbm_bytes);
@@ -226,8 +295,9 @@ class Simulation {
   std::vector<Running> running_, next_running_;             ///< by age
   std::priority_queue<Ended> ended_;
   std::vector<double> speeds_, wants_, gets_;
-  std::vector<Rates> rates_, cta_rates_;                // of clusters and of the CTAs of one
-  std::vector<std::array<double, kSmResources>> left_;  ///< of each SM in this step
+  std::vector<Rates> rates_;      ///< of clusters
+  std::vector<Wants> cta_wants_;  ///< of all their CTAs
+  std::vector<OnSm> sms_;         ///< in this step
 };
 
 }  // namespace

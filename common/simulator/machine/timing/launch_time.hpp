@@ -4,9 +4,9 @@
 /// the SMs and of the chip.
 ///
 /// Clusters take the places of the machine in their order. What the clusters that are there at one
-/// time want of an SM (issue slots, shared memory, tensor cores) they get in the order of their
-/// age, what they want of the chip (L2, memory) in equal parts; who gets less than he wants takes
-/// longer.
+/// time want of an SM (issue slots, shared memory, tensor cores, copies) they take in turns, and
+/// wait for each other before it is full; what they want of the chip (L2, memory) they get in equal
+/// parts. Who gets less than he wants takes longer.
 ///
 /// Clusters that see each other advance together and share the chip while they run. What several of
 /// them want of one SM is added up (LockstepTime).
@@ -32,7 +32,8 @@ struct LaunchCapacity {
   /// For so many cycles more of the chip's resources is had than there is, after as little was
   /// asked for: what waits on the way to them.
   double credit = 0;
-  Cycle turnover = 0;  ///< from the end of a cluster until the next one in its place begins
+  double landing_passes = 0;  ///< of shared memory in a cycle in which copies bring all they can
+  Cycle turnover = 0;         ///< from the end of a cluster until the next one in its place begins
 };
 
 /// How a launch went.

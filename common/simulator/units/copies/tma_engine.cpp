@@ -80,6 +80,10 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
       is_between_ctas ? times.cta_copy_bytes_per_cycle : times.tma_load_bytes_per_cycle;
   const Cycle busy = times.tma_box_cycles + moving_cycles(load.bytes, rate, load.rows, times);
   const Cycle begin = (is_between_ctas ? sends_ : loads_).take(now, busy);
+  const Cta& sender = is_between_ctas ? *load.source : cta_;
+  cta_.cluster->demand().use(is_between_ctas ? Resource::sending_cycles : Resource::loading_cycles,
+                             sender.rank, begin,
+                             is_between_ctas ? busy : busy - times.tma_box_cycles);
   Cycle arrives = begin + busy;
   if (is_between_ctas) {
     units_of(*load.source)

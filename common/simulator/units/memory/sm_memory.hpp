@@ -15,9 +15,6 @@
 
 namespace bw::sim {
 
-/// Bytes that shared memory moves in a cycle: 32 banks of 4 bytes.
-inline constexpr uint32_t kSharedPassBytes = 128;
-
 /// What the threads of CTAs have moved through an SM's memory; counted with a timing model.
 struct SmTraffic {
   uint64_t shared_read_bytes = 0;       ///< from shared memory, by lane
