@@ -43,6 +43,7 @@ class BScalesInLanes {
     if (++step_ < kBlocks) return;
     step_ = 0;
     current_ = next_;
+    keep(current_);  // or ptxas loads into another register, and waits for the load to copy it
     set_ += kBlocks;
     // (One `if` alone ptxas makes into predicates, and the warp waits for the load at once.)
     if (set_ < end) next_ = load(end);

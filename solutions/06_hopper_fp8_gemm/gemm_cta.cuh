@@ -98,6 +98,11 @@ struct GemmCta {
     }
   }
 
+  /// Whether this CTA writes its share of the tiles that it computes.
+  __device__ __forceinline__ bool is_owner() const {
+    return Config::kSplitK == Config::kOwners || rank < Config::kOwners;
+  }
+
   /// Where, within the tile, the part of a math warpgroup begins.
   static __device__ __forceinline__ int32_t warpgroup_row(uint32_t warpgroup) {
     return warpgroup / Config::kWarpgroupsAlongN * Config::kWarpgroupRows;

@@ -22,8 +22,8 @@ std::vector<GemmKernel> square_tiles();
 /// 128 x 64 likewise: up to some hundred rows.
 std::vector<GemmKernel> small_tiles();
 
-/// 64 x 64, by itself and with K split over two CTAs, and 64 x 256, the math warpgroups side by
-/// side: up to 128 rows.
+/// 64 x 64, by itself and with K split over two or three CTAs, and 64 x 256, the math warpgroups
+/// side by side: up to 128 rows.
 std::vector<GemmKernel> half_tiles();
 
 /// For several products in one launch (grouped_gemm.hpp), from the smallest tile on: 16 x 64 and

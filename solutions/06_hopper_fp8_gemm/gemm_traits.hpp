@@ -38,6 +38,9 @@ struct GemmTraits {
   bool direct_output = false;  ///< without a residual, warps store D themselves instead of by TMA
   bool writes_behind = false;  ///< a tile is written while the next one's first MMAs run
   bool stream_k = false;       ///< the last round of tiles is divided along K: StreamKSchedule
+  /// All lanes of the load warp fence before its loads, not only the one that asks for them: ptxas
+  /// then needs no branch in its loop.
+  bool fences_together = false;
   /// The columns of D on wgmma's M side, tile_n = 64 of them, its rows on the N side
   /// (swap_ab_kernel.cuh). Then a CTA has one tile or one part of its K, and there are no slots.
   bool swap_ab = false;
@@ -57,6 +60,9 @@ struct GemmTraits {
     constexpr int kDeepRing = 8;
     return swap_ab && stages >= kDeepRing;
   }
+  /// Of the CTAs that share a tile's K those that write it, each its part of the columns: they add
+  /// what the others send them.
+  constexpr int owners() const { return split_k > 1 ? 2 : 1; }
   /// CTAs of a cluster.
   constexpr int cluster_size() const { return cluster_m * cluster_n * split_k; }
   /// Rows of D that a cluster computes.
@@ -65,7 +71,7 @@ struct GemmTraits {
   constexpr int cluster_columns() const { return tile_n * cluster_n; }
   /// Columns of a slice of D: what one TMA store moves, for 64 rows.
   constexpr int slice_columns() const {
-    const int columns = tile_n / warpgroups_along_n / split_k;
+    const int columns = tile_n / warpgroups_along_n / owners();
     return columns % 64 == 0 ? 64 : columns % 32 == 0 ? 32 : 16;
   }
 };

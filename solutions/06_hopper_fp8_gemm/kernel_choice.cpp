@@ -14,6 +14,12 @@
 namespace bw::hopper {
 namespace {
 
+/// Multiprocessors that have clusters of so many CTAs: those of more than two leave some of a GPC
+/// to nobody.
+int filled_by_clusters_of(int ctas, int multiprocessors) {
+  return ctas > 2 ? std::max(ctas, multiprocessors * 7 / 8) : multiprocessors;
+}
+
 /// Rounds of clusters that the busiest multiprocessor sees, and the K blocks that it walks one
 /// after the other.
 struct Walk {
@@ -23,7 +29,8 @@ struct Walk {
 
 Walk walk_of(const GemmTraits& t, int64_t m, int64_t n, int64_t k, int multiprocessors) {
   const int64_t clusters = ceil_div(m, t.cluster_rows()) * ceil_div(n, t.cluster_columns());
-  const int64_t resident = std::max(1, multiprocessors / t.cluster_size());
+  const int filled = filled_by_clusters_of(t.cluster_size(), multiprocessors);
+  const int64_t resident = std::max(1, filled / t.cluster_size());
   const auto k_blocks = static_cast<double>(ceil_div(k, kScaleBlock));
   const auto rounds = static_cast<double>(ceil_div(clusters, resident));
   double blocks = rounds * k_blocks / t.split_k;
@@ -81,15 +88,15 @@ constexpr PersistentTimes kPersistentTimes[] = {
     {"128x256_2x1_streamk", 8.19, 0.696, 1.05}, {"128x64_1x1", 4.35, 0.247, 1.05},
     {"128x64_2x1", 3.76, 0.240, 1.21},          {"128x64_split2", 4.01, 0.233, 2.82},
     {"256x128_2x1", 6.89, 0.756, 0.12},         {"64x256_1x1", 5.47, 0.298, 3.22},
-    {"64x64_1x1", 4.81, 0.192, 0.62},           {"64x64_split2", 5.51, 0.159, 1.84}};
+    {"64x64_1x1", 4.81, 0.192, 0.62},           {"64x64_split2", 5.51, 0.159, 1.84},
+    {"64x64_split3", 3.60, 0.180, 2.80}};
 
 double time_with(const SwapAbTimes& times, const GemmTraits& t, int64_t m, int64_t n, int64_t k,
                  int multiprocessors) {
   // Where K is split, clusters don't fill the multiprocessors evenly: each halving costs as much.
   constexpr double kOfEachHalving = 0.05;
   const int64_t ctas = ceil_div(m, t.tile_m) * ceil_div(n, t.tile_n) * t.split_k;
-  // Clusters of more than two CTAs leave some multiprocessors of a GPC to nobody.
-  const int filled = t.split_k > 2 ? std::max(1, multiprocessors * 7 / 8) : multiprocessors;
+  const int filled = filled_by_clusters_of(t.cluster_size(), multiprocessors);
   const auto on_busiest = static_cast<double>(ceil_div(ctas, filled));
   const double rounds = std::ceil(on_busiest / t.resident_ctas);
   const double blocks = static_cast<double>(ceil_div(k, kScaleBlock)) / t.split_k;

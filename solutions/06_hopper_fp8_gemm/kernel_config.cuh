@@ -35,7 +35,9 @@ struct GemmConfig {
   static constexpr int kTileN = traits.tile_n;    ///< columns of a tile of D
   static constexpr int kTileK = kScaleBlock;      ///< elements of K in a block
   static constexpr int kMmaN = traits.mma_n;      ///< columns of the MMA
-  static constexpr int kSplitK = traits.split_k;  ///< clusters that share a tile's K
+  static constexpr int kSplitK = traits.split_k;  ///< CTAs that share a tile's K
+  /// Of them, those that write it: the first ones of the cluster.
+  static constexpr int kOwners = traits.owners();
 
   /// A math warpgroup's part of the tile: waves of 64 rows, each of pieces of one wgmma's width.
   static constexpr int kWarpgroupsAlongN = traits.warpgroups_along_n;
@@ -71,7 +73,8 @@ struct GemmConfig {
 
   static_assert(kSplitK == 1 || (traits.cluster_m == 1 && traits.cluster_n == 1),
                 "a cluster either shares operands or splits K, not both");
-  static_assert(kSplitK <= 2, "of two partial sums the order doesn't matter");
+  static_assert(kSplitK <= kOwners + 1,
+                "the owners' partial sums come first, of which the order doesn't matter, then one");
   static_assert(kSplitK == 1 || !traits.writes_behind,
                 "a cluster that splits K computes one tile: there is no next one to hide behind");
   static constexpr bool kStreamK = traits.stream_k;  ///< whether the last round is shared
@@ -105,14 +108,20 @@ struct GemmConfig {
   /// Swizzle of an output slice.
   static constexpr Swizzle kSliceSwizzle = static_cast<Swizzle>(kSliceRowBytes);
   /// Columns that a warpgroup writes: all of its part, or its share of a split tile.
-  static constexpr int kOutputColumns = kWarpgroupColumns / kSplitK;
+  static constexpr int kOutputColumns = kWarpgroupColumns / kOwners;
   /// Slices of what a warpgroup writes of a row.
   static constexpr int kSlicesPerWave = kOutputColumns / kSliceColumns;
   static_assert(kOutputColumns % kSliceColumns == 0 && kSliceColumns >= 16,
                 "each warpgroup writes whole slices of 16, 32 or 64 columns");
-  /// With split_k: bytes of sums that a warpgroup sends to the other CTA.
+  /// Of a wave's sums, those that one CTA owns: registers of a thread.
+  static constexpr int kOwnedRegisters = kWaveRegisters / kOwners;
+  /// With split_k: bytes that a warpgroup sends to an owner.
   static constexpr uint32_t kSentBytes =
-      kWaves * kWaveRegisters / 2 * kWarpgroupThreads * sizeof(float);
+      kWaves * kOwnedRegisters * kWarpgroupThreads * sizeof(float);
+  /// Parts of a warpgroup's sums, of kSentBytes each, that a CTA sends at most, and that it gets.
+  static constexpr int kMostSent = kSplitK > kOwners ? kOwners : kOwners - 1;
+  static constexpr int kReceived = kSplitK - 1;                       ///< parts that an owner gets
+  static constexpr uint32_t kReceivedBytes = kReceived * kSentBytes;  ///< bytes of them
   static constexpr int kSlots = traits.output_slots;  ///< output slices that can be under way
   /// Slices that take their slots together.
   static constexpr int kSliceGroup = traits.output_group;
@@ -142,12 +151,13 @@ struct GemmConfig {
     SharedMemBarrier epi_load_barriers[kMathWarpgroups][EpiLoad::kNumBarriers];
     /// Barriers of the ring of output slots.
     SharedMemBarrier store_barriers[kMathWarpgroups][StorePipeline::kNumBarriers];
-    /// With split_k: it counts what comes to each warpgroup from the cluster's other CTA.
+    /// With split_k: it counts what comes to each warpgroup from the cluster's other CTAs.
     SharedMemBarrier sums_arrived[kMathWarpgroups];
-    /// What has come, a warpgroup's vectors of four sums of each thread.
-    alignas(16) uint8_t sums[kMathWarpgroups][kSplitK > 1 ? kSentBytes : 1];
+    /// What has come, from each of the others a warpgroup's vectors of four sums of each thread.
+    alignas(16) uint8_t sums[kMathWarpgroups][kSplitK > 1 ? kReceivedBytes : 1];
   };
-  static_assert(kSplitK == 1 || kMathWarpgroups * kSentBytes <= sizeof(SharedStorage::input),
+  static_assert(kSplitK == 1 ||
+                    kMathWarpgroups * kMostSent * kSentBytes <= sizeof(SharedStorage::input),
                 "what a CTA sends fits where the ring was");
   static constexpr uint32_t kMaxSharedBytesPerCta = 227 * 1024;  ///< sm_90
   static_assert(sizeof(SharedStorage) <= kMaxSharedBytesPerCta,

@@ -54,9 +54,10 @@ __device__ __forceinline__ void load_operands(const GemmCta<Config>& cta) {
         Config::Payload::kStageBytes - (Config::kTileM - a.rows) * Config::kTileK;
     for (uint32_t k_block = part.first; k_block < part.end; ++k_block) {
       auto stage = producer.acquire();
+      // The consumers read the A-scales by ordinary loads, and TMA is about to overwrite them.
+      if constexpr (Config::traits.fences_together) ptx::fence_proxy_async_shared();
       if (ptx::elect_one()) {
-        // The consumers read the A-scales by ordinary loads, and TMA is about to overwrite them.
-        ptx::fence_proxy_async_shared();
+        if constexpr (!Config::traits.fences_together) ptx::fence_proxy_async_shared();
         const auto& payload = stage.payload();
         const uint32_t index = stage.tile_index(), full = stage.barrier()->address();
         const int32_t k = k_block * Config::kTileK;
@@ -93,7 +94,7 @@ class OutputWarp {
   /// The warp's whole life. One lane. (The grid isn't complete before the last stores are; they
   /// needn't be waited for.)
   __device__ __forceinline__ void run() {
-    if (Config::traits.direct_output && !cta_.args.has_residual) return;
+    if ((Config::traits.direct_output && !cta_.args.has_residual) || !cta_.is_owner()) return;
     cta_.for_each_output_tile([&](const TilePart& part) {
       const int32_t row = part.row + GemmCta<Config>::warpgroup_row(warpgroup_);
       const int32_t column = part.column + cta_.first_output_column(warpgroup_);

@@ -92,9 +92,9 @@ class MathWarpgroup {
       }
       accumulate_blocks(accumulator, k_block, part.end);
       if constexpr (Config::kSplitK > 1) {
-        float sum[Config::kWaves][Config::kWaveRegisters / Config::kSplitK];
+        float sum[Config::kWaves][Config::kOwnedRegisters];
         reduce_over_cluster(cta_, warpgroup_, thread_, accumulator, sum);
-        output.write(sum, part);
+        if (cta_.is_owner()) output.write(sum, part);
       } else if constexpr (Config::traits.writes_behind) {
         is_pending = !Config::kStreamK || complete(accumulator, part);
         pending = part;

@@ -19,8 +19,9 @@ std::vector<GemmKernel> half_tiles() {
                              .stages = 5,
                              .output_slots = 1,
                              .direct_output = true};
-  return {instantiate_kernel<kNarrow>(),
-          instantiate_kernel<with_split_k(kNarrow, kNarrow.stages)>(), instantiate_kernel<kWide>()};
+  return {
+      instantiate_kernel<kNarrow>(), instantiate_kernel<with_split_k(kNarrow, 2, kNarrow.stages)>(),
+      instantiate_kernel<with_split_k(kNarrow, 3, kNarrow.stages)>(), instantiate_kernel<kWide>()};
 }
 
 }  // namespace bw::hopper::detail

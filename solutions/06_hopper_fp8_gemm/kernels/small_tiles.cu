@@ -5,8 +5,13 @@
 namespace bw::hopper::detail {
 
 std::vector<GemmKernel> small_tiles() {
+  constexpr GemmTraits kSplit = [] {
+    GemmTraits traits = with_split_k(kSmallTile, 2, kSmallTile.stages);
+    traits.fences_together = true;
+    return traits;
+  }();
   return {instantiate_kernel<kSmallTile>(), instantiate_kernel<without_cluster(kSmallTile)>(),
-          instantiate_kernel<with_split_k(kSmallTile, kSmallTile.stages)>()};
+          instantiate_kernel<kSplit>()};
 }
 
 }  // namespace bw::hopper::detail

@@ -7,7 +7,7 @@ namespace bw::hopper::detail {
 std::vector<GemmKernel> square_tiles() {
   constexpr int kSplitStages = 5;
   return {instantiate_kernel<kSquareTile>(), instantiate_kernel<without_cluster(kSquareTile)>(),
-          instantiate_kernel<with_split_k(kSquareTile, kSplitStages)>()};
+          instantiate_kernel<with_split_k(kSquareTile, 2, kSplitStages)>()};
 }
 
 }  // namespace bw::hopper::detail

@@ -66,9 +66,9 @@ constexpr GemmTraits without_cluster(GemmTraits traits) {
   return traits;
 }
 
-/// The same tile, its K shared by the two CTAs of a cluster.
-constexpr GemmTraits with_split_k(GemmTraits traits, int stages) {
-  traits.split_k = 2;
+/// The same tile, its K shared by the `split` CTAs of a cluster.
+constexpr GemmTraits with_split_k(GemmTraits traits, int split, int stages) {
+  traits.split_k = split;
   traits.stages = stages;
   return without_cluster(traits);
 }

@@ -54,12 +54,12 @@ class HopperTest : public testing::Test {
 /// all.
 inline std::vector<const hopper::GemmKernel*> tested_configs() {
   std::vector<const hopper::GemmKernel*> tested;
-  std::set<std::tuple<bool, bool, bool, bool, bool, bool, bool, bool>> seen;
+  std::set<std::tuple<bool, int, bool, bool, bool, bool, bool, bool>> seen;
   for (const hopper::GemmKernel& kernel : hopper::gemm_kernels()) {
     const hopper::GemmTraits& t = kernel.traits;
     const bool is_new =
-        seen.emplace(t.swap_ab, t.split_k > 1, t.stream_k, t.direct_output, t.writes_behind,
-                     t.output_group > 1, t.two_products, t.warpgroups_along_n > 1)
+        seen.emplace(t.swap_ab, t.swap_ab ? t.split_k > 1 : t.split_k, t.stream_k, t.direct_output,
+                     t.writes_behind, t.output_group > 1, t.two_products, t.warpgroups_along_n > 1)
             .second;
     if (is_new || !is_simulated()) tested.push_back(&kernel);
   }

@@ -45,6 +45,10 @@ MOST_IN_ONE_BANK = 0.3
 # every K block: that cost 2 to 9 %. (Tiles of 128 x 256 have another way.)
 PREDICATED_LOAD = re.compile(r"@!?P\d+ LDG\.E\.CONSTANT")
 HOLDS_NO_SCALES = "GemmTraitsELi128ELi256E"
+# The load of the next scales must go to the register where they are used. If ptxas copies them there,
+# the warp waits for the load in the K block that asks for it, with three B-scales at every eighth.
+SCALES_LOAD = re.compile(r"LDG\.E\.CONSTANT (R\d+),")
+COPIED_WITHIN = 8  # instructions
 
 
 # A store that releases comes behind a barrier; after a load that acquires, L1 is forgotten.
@@ -79,6 +83,19 @@ def count_dividing_configs(program):
     result = subprocess.run([str(program), "--list-configs"], stdout=subprocess.PIPE, check=True,
                             universal_newlines=True)
     return sum(name.endswith("_streamk") for name in result.stdout.split())
+
+
+def copied_scales(code):
+    """Copies of what a load of scales behind the first MMA brings, right behind the load."""
+    instructions = re.findall(r"/\*[0-9a-f]{4,}\*/\s+(.*?);", code)
+    first = next(i for i, text in enumerate(instructions) if "QGMMA" in text)
+    found = []
+    for i in range(first, len(instructions)):
+        load = SCALES_LOAD.search(instructions[i])
+        if load:
+            copy = re.compile(r"MOV\S* R\d+, (RZ, RZ, )?" + load.group(1) + r"\b")
+            found += filter(copy.search, instructions[i + 1:i + 1 + COPIED_WITHIN])
+    return found
 
 
 def serialised_mmas(code):
@@ -133,6 +150,8 @@ def check(program, nvcc):
             predicated = PREDICATED_LOAD.search(code)
             assert HOLDS_NO_SCALES in name or not predicated, (
                 f"{name} loads scales in a predicate: {predicated.group(0)}")
+            copied = copied_scales(code)
+            assert not copied, f"{name} waits for the load of the next scales: {copied}"
             if not is_persistent:
                 continue
             share = alternating_share(code)
