@@ -343,7 +343,7 @@ void Grid::run_alone(LaunchResult& result) {
     stuck_ = std::move(running_.front());
   } else if (l2_ != nullptr) {
     l2_->finish(0, cluster.l2());
-    tensor_use_.add(cluster.demand(), result.cycles);
+    tensor_use_.add(cluster.demand());
   }
   running_.clear();
 }
@@ -374,8 +374,7 @@ void Grid::run_independent(LaunchResult& result) {
       l2_->finish(index, cluster->l2());
     }
     const std::lock_guard lock(ends_);
-    if (l2_ != nullptr && status == RunStatus::finished)
-      tensor_use_.add(cluster->demand(), durations[index]);
+    if (l2_ != nullptr && status == RunStatus::finished) tensor_use_.add(cluster->demand());
     if (status == RunStatus::finished || index >= first_failed.load()) return;
     first_failed = index;
     last_warning_ = index;
@@ -537,7 +536,7 @@ void Grid::run_lockstep(LaunchResult& result) {
       end(*running[i], status[i]);
       if (l2_ != nullptr) {
         l2_->finish(running[i]->index(), running[i]->l2());
-        tensor_use_.add(running[i]->demand(), statistics.cycles);
+        tensor_use_.add(running[i]->demand());
       }
       if (lockstep_time_)
         lockstep_time_->add(running[i]->demand().profile(statistics.cycles), running[i]->start(),

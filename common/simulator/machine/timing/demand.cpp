@@ -22,6 +22,8 @@ void spread(std::vector<Amounts>& intervals) {
       interval[resource] = std::min(wanted, most);
       carried = wanted - interval[resource];
     }
+    // What a CTA sends it sends faster as long as it has its SM for itself: it is through.
+    if (resource == static_cast<size_t>(Resource::sending_cycles)) continue;
     intervals.back()[resource] += carried;
   }
 }
@@ -51,10 +53,11 @@ std::array<double, kResources> Demand::totals(uint32_t cta_rank) const {
 
 Demand::Use Demand::use_of(Resource resource, uint32_t cta_rank) const {
   Use use;
-  for (const Amounts& amounts : ctas_[cta_rank]) {
-    const auto amount = static_cast<uint64_t>(amounts[static_cast<size_t>(resource)]);
+  const std::vector<Amounts>& intervals = ctas_[cta_rank];
+  for (size_t i = 0; i < intervals.size(); ++i) {
+    const auto amount = static_cast<uint64_t>(intervals[i][static_cast<size_t>(resource)]);
+    if (use.amount == 0) use.first = i * kInterval;
     use.amount += amount;
-    use.intervals += amount == 0 ? 0 : 1;
   }
   return use;
 }

@@ -70,8 +70,8 @@ class Demand {
   [[nodiscard]] uint32_t ctas() const { return static_cast<uint32_t>(ctas_.size()); }
   /// All that a CTA has used of one.
   struct Use {
-    uint64_t amount = 0;     ///< how much
-    uint64_t intervals = 0;  ///< in how many intervals
+    uint64_t amount = 0;  ///< how much
+    Cycle first = 0;      ///< the interval of the first use begins so long after the cluster
   };
   /// Of a resource that is counted in whole numbers.
   [[nodiscard]] Use use_of(Resource resource, uint32_t cta_rank) const;

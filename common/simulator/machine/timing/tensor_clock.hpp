@@ -1,7 +1,8 @@
 #pragma once
 /// \file
 /// The SMs' clock while the tensor cores work: their current pulls the voltage down, and the clock
-/// follows it within a microsecond. Cycles stay what they are; they take longer.
+/// follows it within a microsecond, and does not come up again in pauses of 8192 cycles. Cycles
+/// stay what they are; they take longer.
 
 #include <cstdint>
 
@@ -16,15 +17,14 @@ struct TimingTable;
 /// clusters are counted does not matter.
 class TensorUse {
  public:
-  /// A cluster that took so long has ended.
-  void add(const Demand& demand, Cycle duration);
+  /// A cluster has ended.
+  void add(const Demand& demand);
   /// What the launch's cycles take, in cycles of the machine's highest clock.
   [[nodiscard]] Cycle stretched(Cycle cycles, uint32_t sms, const TimingTable& times) const;
 
  private:
   uint64_t tensor_cycles_ = 0;  ///< of all CTAs
-  uint64_t busy_cycles_ = 0;    ///< of the intervals in which CTAs use their tensor core
-  uint64_t cta_cycles_ = 0;     ///< of the CTAs that use it, from start to end
+  Cycle first_ = kNever;        ///< when one of them uses its tensor core first, from its start
 };
 
 }  // namespace bw::sim

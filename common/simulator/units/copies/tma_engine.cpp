@@ -80,10 +80,14 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
       is_between_ctas ? times.cta_copy_bytes_per_cycle : times.tma_load_bytes_per_cycle;
   const Cycle busy = times.tma_box_cycles + moving_cycles(load.bytes, rate, load.rows, times);
   const Cycle begin = (is_between_ctas ? sends_ : loads_).take(now, busy);
-  const Cta& sender = is_between_ctas ? *load.source : cta_;
-  cta_.cluster->demand().use(is_between_ctas ? Resource::sending_cycles : Resource::loading_cycles,
-                             sender.rank, begin,
-                             is_between_ctas ? busy : busy - times.tma_box_cycles);
+  // What the CTA's neighbours on its SM feel of it.
+  Demand& demand = cta_.cluster->demand();
+  if (is_between_ctas) {
+    const double sending = load.bytes / times.cta_copies_bytes_per_cycle;
+    demand.add(Resource::sending_cycles, load.source->rank, begin, static_cast<float>(sending));
+  } else {
+    demand.use(Resource::loading_cycles, cta_.rank, begin, busy - times.tma_box_cycles);
+  }
   Cycle arrives = begin + busy;
   if (is_between_ctas) {
     units_of(*load.source)
