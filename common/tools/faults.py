@@ -16,8 +16,7 @@ FOLDER = Path("tests/simulator/faults")
 CONTRACT, RACES = "contract", "races"
 LEVELS = (CONTRACT, RACES)
 SMALL_PROGRAMS = {True: "simulator_faults_hopper", False: "simulator_faults"}
-_OR = " or "
-_CODE = re.compile(r"BW-[A-Z]\d+( or BW-[A-Z]\d+)*")
+_CODE = re.compile(r"BW-[A-Z]\d+")
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Case:
     line: int
     pitfalls: tuple      # numbers of docs/pitfalls.md
     idea: str
-    code: str            # expected, or several, "BW-R01 or BW-R04"; "" of a kernel that is right
+    code: str            # expected; "" of a kernel that is right
     level: str           # of BW_SIM_CHECKS that finds it
     places: tuple        # (file's base name, line): the report names each of them
     culprits: tuple      # patterns of the report's text: roles and agents
@@ -50,11 +49,6 @@ class Case:
     @property
     def is_right(self):
         return not self.code
-
-    @property
-    def codes(self):
-        """Those of which one has to be reported, where the order of warps decides between two."""
-        return tuple(self.code.split(_OR))
 
 
 def load_all(root):
@@ -81,7 +75,7 @@ def load_all(root):
 
 _KEYS = {"name": str, "pitfalls": list, "idea": str, "expect": str, "level": str, "at": list,
          "by": list, "program": str, "options": list, "settings": dict, "slow": bool,
-         "not_found": str, "why_both": str, "seeds": list, "patch": str, "exercise": str, "wrong": str,
+         "not_found": str, "seeds": list, "patch": str, "exercise": str, "wrong": str,
          "sources": list}
 _NEEDED = ("name", "idea")
 
@@ -131,8 +125,6 @@ class _Patches:
             self._fail(table, f"`expect` is {code}; a code reads BW-R01.")
         if level not in LEVELS:
             self._fail(table, f"`level` is {level}; it is one of {', '.join(LEVELS)}.")
-        if (_OR in code) != bool(table.get("why_both")):
-            self._fail(table, "`why_both` says why two codes are right, and belongs to two codes.")
         if code and not table.get("at"):
             self._fail(table, "`at` is missing: the lines that the report has to name.")
         replaced = self._replaced(table)
@@ -283,9 +275,6 @@ def _small_kernel(name, lines, first, head, is_hopper):
     if (kind == "fault") != bool(code):
         raise WorkbookError(f"{where}: a fault has a line `// expect CODE at LEVEL`, a right kernel "
                             "none.")
-    if _OR in code:
-        raise WorkbookError(f"{where}: a small kernel has one code; let __nanosleep decide who comes "
-                            "first.")
     if code and not _CODE.fullmatch(code):
         raise WorkbookError(f"{where}: `{code}` is not a code; it reads BW-R01.")
     if level not in LEVELS:

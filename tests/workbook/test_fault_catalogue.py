@@ -136,13 +136,13 @@ class TheCatalogue(unittest.TestCase):
         pitfalls = [number for case in broken for number in case.pitfalls]
         self.assertEqual([number for number in set(pitfalls) if pitfalls.count(number) < 2], [])
 
-    def test_two_codes_have_a_reason(self):
+    def test_a_fault_has_one_code(self):
         text = CASE.replace('"BW-R03"', '"BW-R03 or BW-R04"')
         with tempfile.TemporaryDirectory(prefix="faults ") as folder:
             path = Path(folder) / "tests/simulator/faults/chapter_01.toml"
             path.parent.mkdir(parents=True)
             path.write_text(text, encoding="utf-8")
-            with self.assertRaisesRegex(WorkbookError, "why_both"):
+            with self.assertRaisesRegex(WorkbookError, "a code reads BW-R01"):
                 faults.load_all(folder)
 
 

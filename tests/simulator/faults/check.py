@@ -109,7 +109,7 @@ class Checker:
             return f"nothing is reported: it ends with status {outcome.status}"
         if not outcome.codes:
             return "the report has no code"
-        if outcome.codes[0] not in case.codes:
+        if outcome.codes[0] != case.code:
             return f"{outcome.codes[0]} is reported; it is {case.code}"
         for file, line in case.places:
             if (file, line) not in outcome.places:
