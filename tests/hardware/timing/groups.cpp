@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 19> kGroups{{
+  static constexpr std::array<Group, 20> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -23,6 +23,8 @@ std::span<const Group> groups() {
        measure_tma_throughput},
       {"wgmma", "latency and interval by N and place of A", true, measure_wgmma},
       {"contention", "stores, MMAs and copies side by side on one SM", true, measure_contention},
+      {"k_block", "a consumer's K block and slice of the output, piece by piece", true,
+       measure_k_block},
       {"memory", "loads and stores of threads, L2 and HBM", true, measure_memory},
       {"sharing", "bandwidth when SMs read the same lines, pause, or store", true, measure_sharing},
       {"l2_sides", "near and far lines of the L2 cache, and what it loses", true, measure_l2_sides},
