@@ -69,10 +69,108 @@ enum Piece : uint32_t {
 template <int n>
 constexpr uint32_t kStageBytes = (2 * kMmaRows + n) * kRowBytes;
 template <int n>
-constexpr uint32_t kRingBytes = kStages * kStageBytes<n> + kStages * kScaleBytes + kAlignment;
+constexpr uint32_t kRingBytes = kStages* kStageBytes<n> + kStages* kScaleBytes + kAlignment;
 
-/// Rounds of the warpgroups of the CTA. `none` is 0 and `one` is 1, which the compiler must not
-/// know: the barriers are in their first phase always, unless copies fill the ring.
+/// A warpgroup's walk along a ring of stages. `none` is 0, which the compiler must not know: unless
+/// copies fill the ring, its barriers are in their first phase always.
+template <int n, uint32_t pieces>
+struct Consumer {
+  uint32_t first_full, first_empty;  ///< shared addresses of the barriers
+  uint32_t first_a, first_b;         ///< low words of the descriptors in the first stage
+  uint32_t a_scales;                 ///< shared address of the thread's first scale there
+  uint32_t none;
+  float of_lane;  ///< a lane's scale for one of 32 blocks
+  float a[2], b;
+  float product[n / 2], sum[n / 2];
+  uint32_t stage = 0, lap = 0, step = 0;
+  bool ready = false;
+
+  __device__ __forceinline__ Consumer(uint32_t base, uint32_t full, uint32_t empty,
+                                      uint32_t warpgroup, uint32_t zero, float one)
+      : first_full(full), first_empty(empty), none(zero), of_lane(one * (threadIdx.x % 32)) {
+    first_a = wgmma_descriptor_low(base + warpgroup * kMmaRows * kRowBytes);
+    first_b = wgmma_descriptor_low(base + 2 * kMmaRows * kRowBytes);
+    const uint32_t row = threadIdx.x % kGroupThreads / 32 * 16 + threadIdx.x % 32 / 4;
+    a_scales = base + kStages * kStageBytes<n> + (warpgroup * kMmaRows + row) * 4;
+    a[0] = a[1] = b = one;
+#pragma unroll
+    for (int i = 0; i < n / 2; ++i) product[i] = sum[i] = 0;
+    ready = zero != 0;
+  }
+
+  /// The parity of the stage's barrier that says that it is full.
+  __device__ __forceinline__ uint32_t parity() const {
+    return (pieces & kCopies) != 0 ? lap & 1 : (lap & none) ^ 1;
+  }
+
+  __device__ __forceinline__ void block() {
+    if constexpr ((pieces & kWait) != 0) {
+      if ((pieces & kEarly) == 0 || !ready) wait(first_full + stage * kBarrierBytes, parity());
+    }
+    if constexpr ((pieces & kScales) != 0) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+        a[half] = ptx::load_shared_f32(a_scales + stage * kScaleBytes + half * 8 * 4);
+      b = __shfl_sync(0xffffffff, of_lane, step);
+      step = (step + 1) % 32;
+    }
+    const uint32_t used = stage;
+    ptx::wgmma_hold(product);
+    if constexpr ((pieces & kMmas) != 0) {
+      const uint32_t low_a = first_a + used * (kStageBytes<n> / 16);
+      const uint32_t low_b = first_b + used * (kStageBytes<n> / 16);
+      ptx::wgmma_fence();
+#pragma unroll
+      for (int i = 0; i < kMmasPerBlock; ++i)
+        ptx::wgmma_e4m3(product, wgmma_descriptor(low_a + i * kDescriptorStep),
+                        wgmma_descriptor(low_b + i * kDescriptorStep), i != 0);
+      ptx::wgmma_commit_group();
+      ptx::wgmma_wait_group<0>();
+      ptx::wgmma_hold(product);
+    }
+    if constexpr ((pieces & kArrive) != 0) {
+      if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(first_empty + used * kBarrierBytes);
+      __syncwarp();
+    }
+    if (++stage == kStages) {
+      stage = 0;
+      ++lap;
+    }
+    if constexpr ((pieces & kEarly) != 0)
+      ready = ptx::mbarrier_test_wait_parity(first_full + stage * kBarrierBytes, parity());
+    if constexpr ((pieces & kPromote) != 0) {
+#pragma unroll
+      for (int i = 0; i < n / 2; ++i) {
+        const float scale = a[i % 4 / 2] * b;
+        sum[i] = fmaf(product[i], scale, sum[i]);
+      }
+    }
+  }
+
+  /// So that nothing of it is left out.
+  __device__ __forceinline__ void keep_all(uint32_t* sink) const {
+    float total = a[0] + a[1] + b + (ready ? 1.0f : 0.0f);
+#pragma unroll
+    for (int i = 0; i < n / 2; ++i) total += sum[i] + product[i];
+    keep(__float_as_uint(total), sink);
+  }
+};
+
+/// Barriers of a ring, all threads: `arrivals` free a stage.
+__device__ void make_ring(uint32_t first_full, uint32_t first_empty, uint32_t arrivals) {
+  if (threadIdx.x == 0) {
+    for (uint32_t i = 0; i < kStages; ++i) {
+      ptx::mbarrier_init(first_full + i * kBarrierBytes, 1);
+      ptx::mbarrier_init(first_empty + i * kBarrierBytes, arrivals);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+}
+
+constexpr uint32_t kManyArrivals = 1 << 16;
+
+/// Rounds of the warpgroups of the CTA, each one K block.
 template <int n, uint32_t pieces>
 __global__ void __launch_bounds__(kMostThreads, 1)
     rounds_of_blocks(Span* spans, const uint8_t* source, uint32_t warpgroups, uint32_t none,
@@ -82,19 +180,9 @@ __global__ void __launch_bounds__(kMostThreads, 1)
   const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
   const uint32_t first_full = ptx::shared_address(full);
   const uint32_t first_empty = ptx::shared_address(empty);
-  const uint32_t scales = base + kStages * kStageBytes<n>;
   constexpr bool kHasCopies = (pieces & kCopies) != 0;
   clear(base, kRingBytes<n> - kAlignment);
-  if (threadIdx.x == 0) {
-    constexpr uint32_t kManyArrivals = 1 << 16;
-    for (uint32_t i = 0; i < kStages; ++i) {
-      ptx::mbarrier_init(first_full + i * kBarrierBytes, 1);
-      ptx::mbarrier_init(first_empty + i * kBarrierBytes,
-                         kHasCopies ? warpgroups * 4 : kManyArrivals);
-    }
-    ptx::fence_mbarrier_init();
-  }
-  __syncthreads();
+  make_ring(first_full, first_empty, kHasCopies ? warpgroups * 4 : kManyArrivals);
   const uint32_t warpgroup = __shfl_sync(0xffffffff, threadIdx.x / kGroupThreads, 0);
   if (warpgroup == warpgroups) {
     if constexpr (kHasCopies) {
@@ -119,75 +207,17 @@ __global__ void __launch_bounds__(kMostThreads, 1)
     }
     return;
   }
-  const uint32_t lane = threadIdx.x % 32;
-  const uint32_t first_a = wgmma_descriptor_low(base + warpgroup * kMmaRows * kRowBytes);
-  const uint32_t first_b = wgmma_descriptor_low(base + 2 * kMmaRows * kRowBytes);
-  const uint32_t a_scales =
-      scales + (warpgroup * kMmaRows + threadIdx.x % kGroupThreads / 32 * 16 + lane / 4) * 4;
-  float product[n / 2], sum[n / 2];
-#pragma unroll
-  for (int i = 0; i < n / 2; ++i) product[i] = sum[i] = 0;
-  float a[2] = {one, one}, b = one, of_lane = one * lane;
-  uint32_t stage = 0, lap = 0, step = 0;
-  bool ready = none != 0;
+  Consumer<n, pieces> consumer(base, first_full, first_empty, warpgroup, none, one);
   int64_t begin = 0, end = 0;
 #pragma unroll 1
   for (int pass = 0; pass < kPasses; ++pass) {
     begin = cycle();
 #pragma unroll 1
-    for (int round = 0; round < kRounds; ++round) {
-      const uint32_t parity = kHasCopies ? lap & 1 : (lap & none) ^ 1;
-      if constexpr ((pieces & kWait) != 0) {
-        if ((pieces & kEarly) == 0 || !ready) wait(first_full + stage * kBarrierBytes, parity);
-      }
-      if constexpr ((pieces & kScales) != 0) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half)
-          a[half] = ptx::load_shared_f32(a_scales + stage * kScaleBytes + half * 8 * 4);
-        b = __shfl_sync(0xffffffff, of_lane, step);
-        step = (step + 1) % 32;
-      }
-      const uint32_t used = stage;
-      ptx::wgmma_hold(product);
-      if constexpr ((pieces & kMmas) != 0) {
-        const uint32_t low_a = first_a + used * (kStageBytes<n> / 16);
-        const uint32_t low_b = first_b + used * (kStageBytes<n> / 16);
-        ptx::wgmma_fence();
-#pragma unroll
-        for (int i = 0; i < kMmasPerBlock; ++i)
-          ptx::wgmma_e4m3(product, wgmma_descriptor(low_a + i * kDescriptorStep),
-                          wgmma_descriptor(low_b + i * kDescriptorStep), i != 0);
-        ptx::wgmma_commit_group();
-        ptx::wgmma_wait_group<0>();
-        ptx::wgmma_hold(product);
-      }
-      if constexpr ((pieces & kArrive) != 0) {
-        if (lane == 0) ptx::mbarrier_arrive(first_empty + used * kBarrierBytes);
-        __syncwarp();
-      }
-      if (++stage == kStages) {
-        stage = 0;
-        ++lap;
-      }
-      if constexpr ((pieces & kEarly) != 0) {
-        const uint32_t next = kHasCopies ? lap & 1 : (lap & none) ^ 1;
-        ready = ptx::mbarrier_test_wait_parity(first_full + stage * kBarrierBytes, next);
-      }
-      if constexpr ((pieces & kPromote) != 0) {
-#pragma unroll
-        for (int i = 0; i < n / 2; ++i) {
-          const float scale = a[i % 4 / 2] * b;
-          sum[i] = fmaf(product[i], scale, sum[i]);
-        }
-      }
-    }
+    for (int round = 0; round < kRounds; ++round) consumer.block();
     end = cycle();
   }
   if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {begin, end};
-  float total = a[0] + a[1] + b + (ready ? 1.0f : 0.0f);
-#pragma unroll
-  for (int i = 0; i < n / 2; ++i) total += sum[i] + product[i];
-  keep(__float_as_uint(total), sink);
+  consumer.keep_all(sink);
 }
 
 template <int n, uint32_t pieces>
@@ -196,15 +226,14 @@ void add_block(Results& results, const uint8_t* source, const char* what) {
   constexpr uint32_t kBytes = kRingBytes<n>;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kBytes);
   for (const uint32_t warpgroups : {1u, 2u}) {
-    const uint32_t threads =
-        warpgroups * kGroupThreads + ((pieces & kCopies) != 0 ? 32 : 0);
+    const uint32_t threads = warpgroups * kGroupThreads + ((pieces & kCopies) != 0 ? 32 : 0);
     const double cycles = least_cycles(1, warpgroups * 4, [&](Span* s) {
       kernel<<<1, threads, kBytes>>>(s, source, warpgroups, 0, 1.0f, nullptr);
     });
-    results.add("k_block.rounds",
-                std::string(what) + " n=" + std::to_string(n) +
-                    " warpgroups=" + std::to_string(warpgroups),
-                "cycles", cycles / kRounds);
+    results.add(
+        "k_block.rounds",
+        std::string(what) + " n=" + std::to_string(n) + " warpgroups=" + std::to_string(warpgroups),
+        "cycles", cycles / kRounds);
   }
 }
 
@@ -253,14 +282,65 @@ constexpr uint32_t kWarpRows = 16;
 constexpr uint32_t kChunkBytes = 16;
 constexpr uint32_t kMostSlots = 2;
 
-/// A warpgroup's slice of 64 rows and `columns` columns of bf16, round after round in `slots` slots.
+/// A warp's 16 rows of a slice of `columns` columns in a slot at `place`.
+template <int columns>
+struct Slice {
+  static constexpr uint32_t kRowBytes = columns * 2;
+  static constexpr uint32_t kBytes = kMmaRows * kRowBytes;
+
+  static __device__ __forceinline__ uint32_t offset(uint32_t row, uint32_t chunk) {
+    return swizzled_offset(static_cast<Swizzle>(kRowBytes), row * kRowBytes + chunk * kChunkBytes);
+  }
+  static __device__ __forceinline__ uint32_t first_row() {
+    return threadIdx.x % kGroupThreads / 32 * kWarpRows;
+  }
+
+  static __device__ __forceinline__ void fill(const float* values, uint32_t place) {
+    const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (int copy = 0; copy < columns / 16; ++copy) {
+      uint32_t packed[4];
+#pragma unroll
+      for (int matrix = 0; matrix < 4; ++matrix)
+        packed[matrix] =
+            ptx::pack_bf16x2(values[copy * 8 + 2 * matrix], values[copy * 8 + 2 * matrix + 1]);
+      ptx::stmatrix_x4(place + offset(first_row() + lane % 16, copy * 2 + lane / 16), packed[0],
+                       packed[1], packed[2], packed[3]);
+    }
+    __syncwarp();
+  }
+
+  /// Each lane's chunks go to `rows` rows of `pitch_bytes` at `output`, whose row `row` is the
+  /// slice's first; without kStore they are added to `read`.
+  template <bool stores>
+  static __device__ __forceinline__ void read_back(uint32_t place, uint8_t* output, uint32_t row,
+                                                   uint32_t rows, uint32_t pitch_bytes,
+                                                   uint32_t& read) {
+    constexpr uint32_t kChunks = kRowBytes / kChunkBytes, kRowsPerCopy = 32 / kChunks;
+    const uint32_t lane = threadIdx.x % 32, chunk = lane % kChunks;
+    const uint32_t own_row = first_row() + lane / kChunks;
+    uint8_t* const pointer = output + size_t{row + own_row} * pitch_bytes + chunk * kChunkBytes;
+#pragma unroll
+    for (uint32_t i = 0; i < kWarpRows; i += kRowsPerCopy) {
+      const uint4 elements = ptx::load_shared_v4(place + offset(own_row + i, chunk));
+      if constexpr (stores) {
+        if (row + own_row + i < rows)
+          ptx::store_global_v4(pointer + size_t{i} * pitch_bytes, elements);
+      } else {
+        read ^= elements.x ^ elements.y ^ elements.z ^ elements.w;
+      }
+    }
+    __syncwarp();
+  }
+};
+
+/// A warpgroup's slice of 64 rows and `columns` columns of bf16, round after round in `slots`
+/// slots.
 template <int columns, uint32_t pieces, uint32_t slots>
 __global__ void __launch_bounds__(kMostThreads + 32, 1)
     rounds_of_slices(Span* spans, uint8_t* output, uint32_t warpgroups, uint32_t rows,
                      uint32_t pitch_bytes, float one, uint32_t* sink) {
-  constexpr uint32_t kSliceRowBytes = columns * 2;
-  constexpr uint32_t kSliceBytes = kMmaRows * kSliceRowBytes;
-  constexpr auto kSwizzle = static_cast<Swizzle>(kSliceRowBytes);
+  constexpr uint32_t kSliceBytes = Slice<columns>::kBytes;
   extern __shared__ uint8_t raw[];
   __shared__ uint64_t full[2][slots], empty[2][slots];
   const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
@@ -300,10 +380,6 @@ __global__ void __launch_bounds__(kMostThreads + 32, 1)
     return;
   }
   const uint32_t lane = threadIdx.x % 32;
-  const uint32_t first_row = warp % 4 * kWarpRows;
-  const auto offset = [&](uint32_t row, uint32_t chunk) {
-    return swizzled_offset(kSwizzle, row * kSliceRowBytes + chunk * kChunkBytes);
-  };
   float values[columns / 2];
 #pragma unroll
   for (int i = 0; i < columns / 2; ++i) values[i] = one * i;
@@ -319,45 +395,17 @@ __global__ void __launch_bounds__(kMostThreads + 32, 1)
       const uint32_t place = first_slot + slot * kSliceBytes;
       if constexpr ((pieces & kHandOver) != 0)
         wait(first_empty + slot * kBarrierBytes, (lap & 1) ^ 1);
-      // New ones each round: ptxas would convert once, before the loop.
+        // New ones each round: ptxas would convert once, before the loop.
 #pragma unroll
       for (float& value : values) value *= one;
-#pragma unroll
-      for (int copy = 0; copy < columns / 16; ++copy) {
-        uint32_t packed[4];
-#pragma unroll
-        for (int matrix = 0; matrix < 4; ++matrix)
-          packed[matrix] = ptx::pack_bf16x2(values[copy * 8 + 2 * matrix],
-                                            values[copy * 8 + 2 * matrix + 1]);
-        ptx::stmatrix_x4(place + offset(first_row + lane % 16, copy * 2 + lane / 16), packed[0],
-                         packed[1], packed[2], packed[3]);
-      }
-      __syncwarp();
+      Slice<columns>::fill(values, place);
       if constexpr ((pieces & kHandOver) != 0) {
         if (lane == 0) ptx::mbarrier_arrive(first_full + slot * kBarrierBytes);
         __syncwarp();
       }
-      if constexpr ((pieces & kReadBack) != 0) {
-        constexpr uint32_t kChunks = kSliceRowBytes / kChunkBytes;
-        constexpr uint32_t kRowsPerCopy = 32 / kChunks;
-        const uint32_t chunk = lane % kChunks;
-        const uint32_t own_row = first_row + lane / kChunks;
-        const uint32_t matrix_row = warpgroup * kMmaRows + own_row;
-        uint8_t* const pointer =
-            output + size_t{matrix_row} * pitch_bytes + chunk * kChunkBytes;
-#pragma unroll
-        for (uint32_t row = 0; row < kWarpRows; row += kRowsPerCopy) {
-          const uint4 elements = ptx::load_shared_v4(place + offset(own_row + row, chunk));
-          if constexpr ((pieces & kStore) != 0) {
-            if (matrix_row + row < rows) {
-              ptx::store_global_v4(pointer + size_t{row} * pitch_bytes, elements);
-            }
-          } else {
-            read ^= elements.x ^ elements.y ^ elements.z ^ elements.w;
-          }
-        }
-        __syncwarp();
-      }
+      if constexpr ((pieces & kReadBack) != 0)
+        Slice<columns>::template read_back<(pieces & kStore) != 0>(
+            place, output, warpgroup * kMmaRows, rows, pitch_bytes, read);
     }
     end = cycle();
   }
@@ -372,8 +420,7 @@ void add_slice(Results& results, uint8_t* output, const char* what) {
   constexpr uint32_t kPitchBytes = 1024;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kBytes);
   for (const uint32_t warpgroups : {1u, 2u}) {
-    const uint32_t threads =
-        warpgroups * (kGroupThreads + ((pieces & kHandOver) != 0 ? 32 : 0));
+    const uint32_t threads = warpgroups * (kGroupThreads + ((pieces & kHandOver) != 0 ? 32 : 0));
     const double cycles = least_cycles(1, warpgroups * 4, [&](Span* s) {
       kernel<<<1, threads, kBytes>>>(s, output, warpgroups, 2 * kMmaRows, kPitchBytes, 1.0f,
                                      nullptr);
@@ -392,6 +439,92 @@ void add_slices(Results& results, uint8_t* output) {
   add_slice<columns, kFill | kReadBack | kStore>(results, output, "fill read store");
   add_slice<columns, kFill | kHandOver, 1>(results, output, "one slot");
   add_slice<columns, kFill | kHandOver, kMostSlots>(results, output, "two slots");
+}
+
+// ---- A tile
+
+/// What a tile holds beside its K blocks.
+enum TilePiece : uint32_t {
+  kBegin = 1,  ///< a load from the L2 cache gives the scales that the first block needs
+  kWrite = 2,  ///< the sums are written, slice after slice, and are zero again
+};
+constexpr int kTiles = 8;  // of a pass
+
+/// Tiles of `blocks` K blocks each, 64 x n for a warpgroup, written where no tile was before.
+template <int n, uint32_t pieces>
+__global__ void __launch_bounds__(kMostThreads, 1)
+    rounds_of_tiles(Span* spans, uint8_t* output, const float* scales, uint32_t warpgroups,
+                    uint32_t blocks, uint32_t rows, uint32_t pitch_bytes, uint32_t none, float one,
+                    uint32_t* sink) {
+  constexpr int kColumns = n < 64 ? n : 64;
+  extern __shared__ uint8_t raw[];
+  __shared__ uint64_t full[kStages], empty[kStages];
+  const uint32_t base = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
+  clear(base, kRingBytes<n> - kAlignment + 2 * Slice<kColumns>::kBytes);
+  make_ring(ptx::shared_address(full), ptx::shared_address(empty), kManyArrivals);
+  const uint32_t warpgroup = __shfl_sync(0xffffffff, threadIdx.x / kGroupThreads, 0);
+  const uint32_t place = base + kRingBytes<n> + warpgroup * Slice<kColumns>::kBytes;
+  constexpr uint32_t kBlockPieces = kWait | kEarly | kScales | kMmas | kArrive | kPromote;
+  Consumer<n, kBlockPieces> consumer(base, ptx::shared_address(full), ptx::shared_address(empty),
+                                     warpgroup, none, one);
+  uint32_t read = 0;
+  int64_t begin = 0, end = 0;
+#pragma unroll 1
+  for (int pass = 0; pass < kPasses; ++pass) {
+    begin = cycle();
+#pragma unroll 1
+    for (int tile = 0; tile < kTiles; ++tile) {
+      if constexpr ((pieces & kBegin) != 0) {
+        asm volatile("ld.global.cg.f32 %0, [%1];"
+                     : "=f"(consumer.of_lane)
+                     : "l"(scales + tile * 32 + threadIdx.x % 32)
+                     : "memory");
+        consumer.step = 0;
+      }
+#pragma unroll 1
+      for (uint32_t k = 0; k < blocks; ++k) consumer.block();
+      if constexpr ((pieces & kWrite) != 0) {
+        const uint32_t row = ((pass * kTiles + tile) * 2 + warpgroup) * kMmaRows;
+#pragma unroll
+        for (int column = 0; column < n; column += kColumns) {
+          Slice<kColumns>::fill(consumer.sum + column / 2, place);
+          Slice<kColumns>::template read_back<true>(place, output + column * 2, row, rows,
+                                                    pitch_bytes, read);
+        }
+#pragma unroll
+        for (float& x : consumer.sum) x = 0;
+      }
+    }
+    end = cycle();
+  }
+  if (threadIdx.x % 32 == 0) spans[threadIdx.x / 32] = {begin, end};
+  consumer.keep_all(sink);
+}
+
+constexpr uint32_t kTileRows = kPasses * kTiles * 2 * kMmaRows, kTilePitchBytes = 1024;
+
+template <int n, uint32_t pieces>
+void add_tile(Results& results, uint8_t* output, const float* scales, const char* what) {
+  const auto kernel = rounds_of_tiles<n, pieces>;
+  constexpr uint32_t kBytes = kRingBytes<n> + 2 * kMmaRows * 128 + kAlignment;
+  allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kBytes);
+  for (const uint32_t blocks : {4u, 12u}) {
+    const double cycles = least_cycles(1, 8, [&](Span* s) {
+      kernel<<<1, 2 * kGroupThreads, kBytes>>>(s, output, scales, 2, blocks, kTileRows,
+                                               kTilePitchBytes, 0, 1.0f, nullptr);
+    });
+    results.add("k_block.tile",
+                std::string(what) + " n=" + std::to_string(n) + " blocks=" + std::to_string(blocks),
+                "cycles", cycles / kTiles);
+  }
+}
+
+template <int n>
+void add_tiles(Results& results, uint8_t* output, const float* scales) {
+  add_tile<n, 0>(results, output, scales, "blocks");
+  add_tile<n, kBegin>(results, output, scales, "begin blocks");
+  add_tile<n, kWrite>(results, output, scales, "blocks write");
+  add_tile<n, kBegin | kWrite>(results, output, scales, "begin blocks write");
 }
 
 // ---- Beside MMAs
@@ -579,8 +712,8 @@ __global__ void __launch_bounds__(kMostThreads, 1)
     __syncwarp();
     return;
   }
-  multiply_until<n>(ended, base + warpgroup * kMmaRows * kRowBytes,
-                    base + 2 * kMmaRows * kRowBytes, sink);
+  multiply_until<n>(ended, base + warpgroup * kMmaRows * kRowBytes, base + 2 * kMmaRows * kRowBytes,
+                    sink);
 }
 
 template <int n>
@@ -602,7 +735,7 @@ void add_copies(Results& results, const uint8_t* source) {
 
 void measure_k_block(Results& results) {
   using enum Work;
-  constexpr uint32_t kSourceBytes = kBoxes * kBoxBytes, kOutputBytes = 2 * kMmaRows * 1024;
+  constexpr uint32_t kSourceBytes = kBoxes * kBoxBytes, kOutputBytes = kTileRows * kTilePitchBytes;
   DeviceBuffer<uint8_t> source(kSourceBytes), output(kOutputBytes);
   source.fill_bytes(0);
   output.fill_bytes(0);
@@ -612,6 +745,10 @@ void measure_k_block(Results& results) {
   add_blocks<128>(results, source.data());
   add_slices<32>(results, output.data());
   add_slices<64>(results, output.data());
+  const auto* const scales = reinterpret_cast<const float*>(source.data());
+  add_tiles<32>(results, output.data(), scales);
+  add_tiles<64>(results, output.data(), scales);
+  add_tiles<128>(results, output.data(), scales);
   add_all_beside<64, loads, shuffles, tests, waits, arrivals, promotions, matrix_stores>(results);
   add_all_beside<128, loads, tests, promotions, matrix_stores>(results);
   add_copies<32>(results, source.data());

@@ -32,6 +32,12 @@ constexpr std::string_view kFixed[] = {"bar",
                                        "brkpt",
                                        "pmevent",
                                        "trap"};
+/// Of these, the ones that arithmetic passes in the code that ptxas makes.
+constexpr std::string_view kPassed[] = {
+    "bar.warp",    "mbarrier.test_wait", "mbarrier.try_wait", "fence",
+    "wgmma.fence", "wgmma.commit",       "wgmma.wait",        "cp.async.bulk.wait"};
+constexpr std::string_view kTests[] = {"mbarrier.test_wait", "mbarrier.try_wait"};
+constexpr std::string_view kLongWaits[] = {"wgmma.wait"};
 /// Forms whose lanes act together. The first ones also order what the lanes do in memory, as far as
 /// the race detector goes; the others do not.
 constexpr std::string_view kMeeting[] = {"shfl", "vote", "match", "redux"};
@@ -64,9 +70,15 @@ bool uses_carry_flag(std::string_view opcode) {
 Motion motion_of(const RowMatch& match, std::string_view opcode) {
   const OpcodeRow& row = *match.row;
   Motion motion;
-  motion.is_fixed = ptx::transfer_of(opcode) != ptx::Transfer::none ||
-                    std::any_of(std::begin(kFixed), std::end(kFixed),
-                                [&](std::string_view form) { return row.base.starts_with(form); });
+  const auto begins_as = [&](const auto& forms) {
+    return std::any_of(std::begin(forms), std::end(forms),
+                       [&](std::string_view form) { return row.base.starts_with(form); });
+  };
+  motion.is_fixed = ptx::transfer_of(opcode) != ptx::Transfer::none || begins_as(kFixed);
+  motion.lets_pass = begins_as(kPassed);
+  motion.is_long_wait = begins_as(kLongWaits);
+  // Who uses the answer waits for it as for a loaded value.
+  if (begins_as(kTests)) motion.loads_from = LoadedFrom::shared_memory;
   if (motion.is_fixed) return motion;
   const bool meets = is_one_of(row.base, kMeeting);
   motion.is_collective = meets || is_one_of(row.base, kChoosing);

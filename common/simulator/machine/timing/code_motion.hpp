@@ -16,8 +16,13 @@ inline constexpr uint8_t kAllSpaces = kSharedSpace | kGlobalSpace | kLocalSpace;
 
 /// How an instruction is bound to its place, beyond the registers that it reads and writes.
 struct Motion {
-  /// It waits, orders memory or hands control on: nothing passes it in either direction.
+  /// It waits, orders memory or hands control on: what accesses memory, waits or acts together does
+  /// not pass it in either direction, and arithmetic only where `lets_pass` says so.
   bool is_fixed = false;
+  /// Fixed, but arithmetic passes it whose registers no MMA writes or reads on its own.
+  bool lets_pass = false;
+  /// The warp stands here for long: arithmetic that does not need what comes behind goes before.
+  bool is_long_wait = false;
   /// Lanes act together: these keep their order among themselves.
   bool is_collective = false;
   bool uses_carry = false;  ///< reads or writes CC.CF

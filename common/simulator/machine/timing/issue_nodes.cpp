@@ -85,6 +85,7 @@ void IssueNodes::find_costs() {
     list_registers(instruction, nodes_[i]);
   }
   hold_late_reads();
+  find_mma_registers();
   fold_costs(function_, costs);
   merge_loads(costs);
   find_shared_addresses(costs);
@@ -171,6 +172,22 @@ void IssueNodes::hold_late_reads() {
     return;
   for (const ptx::PendingRead& read : ptx::reads_of_pending_registers(function_))
     nodes_[read.instruction].motion.is_fixed = true;
+}
+
+/// Registers of wgmma's sums and fragments change while the warp goes on: who uses them stays on
+/// its side of what waits for MMAs.
+void IssueNodes::find_mma_registers() {
+  std::vector<uint8_t> is_of_mma;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (!function_.instructions[i].opcode.starts_with("wgmma.mma_async")) continue;
+    if (is_of_mma.empty()) is_of_mma.resize(registers_end(), 0);
+    for (uint32_t r = nodes_[i].reads; r < nodes_[i].end; ++r) is_of_mma[registers_[r]] = 1;
+  }
+  if (is_of_mma.empty()) return;
+  for (Node& node : nodes_)
+    node.uses_mma_registers =
+        std::any_of(registers_.begin() + node.reads, registers_.begin() + node.end,
+                    [&](uint32_t reg) { return is_of_mma[reg] != 0; });
 }
 
 void IssueNodes::list_registers(const ptx::Instruction& instruction, Node& node) {

@@ -33,6 +33,7 @@ struct Node {
   /// Of loads that ptxas makes one of: their first one's place in the text.
   uint32_t merged_first = kNoIndex;
   uint8_t merged = 1;   ///< how many these are, of the first one; 0 of the others
+  bool uses_mma_registers = false;  ///< of those that asynchronous MMAs read or write
   uint32_t reads = 0;   ///< where in IssueNodes the registers that it reads begin; under a guard
                         ///< also those that it writes: some lanes keep the old value
   uint32_t writes = 0;  ///< where those that it writes begin
@@ -67,8 +68,12 @@ class IssueNodes {
   }
   /// Orders what lanes do together.
   [[nodiscard]] uint32_t collective_register() const { return carry_register() + 1; }
+  /// Orders what passes no fixed instruction.
+  [[nodiscard]] uint32_t order_register() const { return carry_register() + 2; }
+  /// Orders uses of the registers of asynchronous MMAs and what waits for these.
+  [[nodiscard]] uint32_t mma_register() const { return carry_register() + 3; }
   /// Registers are less than this.
-  [[nodiscard]] uint32_t registers_end() const { return carry_register() + 2; }
+  [[nodiscard]] uint32_t registers_end() const { return carry_register() + 4; }
 
   /// Until a node's result can be used, as ptxas plans.
   [[nodiscard]] uint32_t planned_latency(const Node& node) const;
@@ -88,6 +93,7 @@ class IssueNodes {
   void merge_loads(std::vector<Cost>& costs);
   void find_shared_addresses(std::vector<Cost>& costs) const;
   void hold_late_reads();
+  void find_mma_registers();
   void list_registers(const ptx::Instruction& instruction, Node& node);
 
   ptx::Function& function_;

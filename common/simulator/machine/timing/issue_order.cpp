@@ -68,16 +68,21 @@ class IssueOrder {
     const uint32_t end = has_branch ? block.last - 1 : block.last;
     if (has_branch) order_[end] = end;
     for (uint32_t first = block.first; first < end;) {
-      if (nodes_[first].motion.is_fixed) {
+      if (is_boundary(first)) {
         order_[first] = first;
         ++first;
         continue;
       }
       uint32_t last = first + 1;
-      while (last < end && last - first < kLongestRegion && !nodes_[last].motion.is_fixed) ++last;
+      while (last < end && last - first < kLongestRegion && !is_boundary(last)) ++last;
       order_region(first, last, last == block.last - 1 && has_branch);
       first = last;
     }
+  }
+
+  /// Whether nothing passes the instruction.
+  [[nodiscard]] bool is_boundary(uint32_t i) const {
+    return nodes_[i].motion.is_fixed && !nodes_[i].motion.lets_pass;
   }
 
   /// Orders instructions [first, last); the block's branch follows if `before_branch`.
@@ -94,12 +99,14 @@ class IssueOrder {
     values_.clear();
     value_uses_.clear();
     value_writes_.clear();
+    long_waits_.clear();
     for (uint32_t i = first; i < last; ++i) add_dependences(i, first);
     for (const uint32_t reg : touched_) {
       // Somebody behind the region reads it.
       if (pressure_.is_live_at(reg, last)) ++values_[value_of_[reg]].readers;
       last_write_[reg] = first_read_[reg] = value_of_[reg] = kNoIndex;
     }
+    for (const uint32_t wait : long_waits_) hold_long_wait(wait, count);
     sort_edges(count);
     find_priorities(
         first, count,
@@ -115,6 +122,11 @@ class IssueOrder {
 
   void read(uint32_t reg, uint32_t i, uint32_t first) {
     touch(reg);
+    // Memory may take longer than the wait.
+    if (!long_waits_.empty() && last_write_[reg] != kNoIndex &&
+        last_write_[reg] < long_waits_.back() &&
+        nodes_[first + last_write_[reg]].motion.loads_from == LoadedFrom::device_memory)
+      edges_.push_back({long_waits_.back(), i - first, 0});
     if (value_of_[reg] == kNoIndex) new_value(reg);
     ++values_[value_of_[reg]].readers;
     value_uses_.push_back({i - first, value_of_[reg]});
@@ -152,11 +164,48 @@ class IssueOrder {
     for (const uint32_t reg : in_.read_by(nodes_[i])) read(reg, i, first);
     if (motion.uses_carry) write(in_.carry_register(), i, first);
     if (motion.is_collective) write(in_.collective_register(), i, first);
+    const bool is_bound = motion.is_collective || motion.loads_from != LoadedFrom::nothing ||
+                          (motion.reads | motion.writes) != 0;
+    if (motion.is_fixed)
+      write(in_.order_register(), i, first);
+    else if (is_bound)
+      read(in_.order_register(), i, first);
+    if (motion.is_fixed)
+      write(in_.mma_register(), i, first);
+    else if (nodes_[i].uses_mma_registers)
+      read(in_.mma_register(), i, first);
+    if (motion.is_long_wait) long_waits_.push_back(i - first);
     if ((motion.reads | motion.writes) != 0) add_access(i, first);
     // Behind the load that loads for it, which stands before it in the text.
     if (nodes_[i].merged == 0 && nodes_[i].merged_first >= first)
       edges_.push_back({nodes_[i].merged_first - first, i - first, 0});
     for (const uint32_t reg : in_.written_by(nodes_[i])) write(reg, i, first);
+  }
+
+  /// What does not need node `wait`, wherever it stands, goes before it.
+  void hold_long_wait(uint32_t wait, uint32_t count) {
+    needs_wait_.assign(count, 0);
+    needs_wait_[wait] = 1;
+    // Edges lead on in the text, but for those of other long waits.
+    std::vector<uint32_t>& begin = scratch_;
+    begin.assign(count + 1, 0);
+    const size_t edges = edges_.size();
+    for (size_t e = 0; e < edges; ++e) ++begin[edges_[e].from + 1];
+    for (uint32_t n = 0; n < count; ++n) begin[n + 1] += begin[n];
+    std::vector<uint32_t> to(edges), next(begin.begin(), begin.end() - 1);
+    for (size_t e = 0; e < edges; ++e) to[next[edges_[e].from]++] = edges_[e].to;
+    std::vector<uint32_t> open{wait};
+    while (!open.empty()) {
+      const uint32_t n = open.back();
+      open.pop_back();
+      for (uint32_t e = begin[n]; e < begin[n + 1]; ++e)
+        if (needs_wait_[to[e]] == 0) {
+          needs_wait_[to[e]] = 1;
+          open.push_back(to[e]);
+        }
+    }
+    for (uint32_t n = 0; n < count; ++n)
+      if (needs_wait_[n] == 0) edges_.push_back({n, wait, 0});
   }
 
   void add_access(uint32_t i, uint32_t first) {
@@ -408,6 +457,8 @@ class IssueOrder {
   std::vector<ValueUse> value_uses_, value_writes_;
   std::vector<uint32_t> use_begin_, write_begin_;  ///< by node, in those
   std::vector<uint32_t> load_registers_;           ///< by node, see find_load_registers
+  std::vector<uint32_t> long_waits_;               ///< nodes
+  std::vector<uint8_t> needs_wait_;                ///< by node, of the one at hand
   std::vector<uint32_t> held_;                     ///< nodes that wait for registers
   std::vector<uint32_t> last_write_, first_read_;  ///< by register
 };

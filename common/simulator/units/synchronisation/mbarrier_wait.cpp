@@ -126,10 +126,13 @@ void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) 
   strand.cluster->tell(&Observer::on_order, event);
 }
 
-/// What a test of a phase that does not suspend takes beyond its issue.
-Cycle test_cycles(const Strand& strand) {
+/// The answer to a test that does not suspend comes later; who uses it waits.
+void answer_arrives(Strand& strand, const Instruction& instruction) {
   const TimingTable* const times = strand.cluster->times();
-  return times != nullptr && strand.wake == Wake::none ? times->mbarrier_test_cycles : 0;
+  if (times == nullptr || strand.wake != Wake::none) return;
+  const Cycle cycles = (instruction.flags & kTry) != 0 ? times->mbarrier_try_cycles
+                                                       : times->mbarrier_test_cycles;
+  strand.value_arrives(LoadedFrom::shared_memory, instruction.scoreboard, strand.time + cycles);
 }
 
 /// Lanes that wait on one barrier for one phase: the usual case.
@@ -151,7 +154,7 @@ Flow uniform_wait(Strand& strand, const Instruction& instruction, LaneMask activ
     return flow;
   }
   strand.set_predicate(result, active, complete ? kAllLanes : 0);
-  strand.time += test_cycles(strand);
+  answer_arrives(strand, instruction);
   return Flow::next;
 }
 
@@ -174,7 +177,7 @@ Flow mixed_wait(Strand& strand, const Instruction& instruction, LaneMask active)
     return flow;
   }
   strand.set_predicate(instruction.operands[0], active, complete);
-  strand.time += test_cycles(strand);
+  answer_arrives(strand, instruction);
   return Flow::next;
 }
 

@@ -455,6 +455,13 @@ constexpr OpcodeRow synchronisation(std::string_view base, BindFunction bind) {
           .section = base};
 }
 
+/// ptxas notes it at the last MMA before it.
+constexpr OpcodeRow commit() {
+  OpcodeRow row = synchronisation("wgmma.commit_group", bind_commit);
+  row.cost = kNoCost;
+  return row;
+}
+
 constexpr std::array kRows = {
     mma(kDense, kGrammar<16, kHalf>.text()),
     mma(kDense, kGrammar<16, kBfloat>.text()),
@@ -468,7 +475,7 @@ constexpr std::array kRows = {
     mma(kSparse, kGrammar<64, kFp8>.text()),
     mma(kSparse, kGrammar<64, kInteger, true>.text()),
     synchronisation("wgmma.fence", bind_fence),
-    synchronisation("wgmma.commit_group", bind_commit),
+    commit(),
     synchronisation("wgmma.wait_group", bind_wait),
 };
 
