@@ -258,7 +258,6 @@ void add_blocks(Results& results, const uint8_t* source) {
 
 /// Pieces without MMAs.
 void add_pieces(Results& results, const uint8_t* source) {
-  add_block<32, 0>(results, source, "nothing");
   add_block<32, kWait>(results, source, "wait");
   add_block<32, kWait | kEarly>(results, source, "test");
   add_block<32, kScales | kPromote>(results, source, "scales promote");
@@ -565,9 +564,9 @@ __device__ void multiply_until(const volatile uint32_t& ended, uint32_t a_tile, 
 }
 
 /// What the first warpgroup does, round after round.
-enum class Work { loads, shuffles, tests, waits, arrivals, promotions, matrix_stores };
+enum class Work { loads, tests, waits, arrivals, promotions, matrix_stores };
 
-constexpr const char* kWorkNames[] = {"load",    "shuffle",    "test",         "wait",
+constexpr const char* kWorkNames[] = {"load",    "test",       "wait",
                                       "arrival", "promotions", "matrix_stores"};
 constexpr int kPromoted = 64;
 constexpr int kRepeated = 8;
@@ -613,8 +612,6 @@ __global__ void __launch_bounds__(3 * kGroupThreads, 1)
       for (int i = 0; i < kRepeated; ++i) {
         if constexpr (work == Work::loads) {
           asm volatile("ld.shared.u32 %0, [%1];" : "=r"(x) : "r"(own + x) : "memory");
-        } else if constexpr (work == Work::shuffles) {
-          x = __shfl_sync(0xffffffff, x, x & 31);
         } else if constexpr (work == Work::tests) {
           x = ptx::mbarrier_test_wait_parity(barrier, 1 ^ (x & none)) ? 1 : 0;
         } else if constexpr (work == Work::waits) {
@@ -749,7 +746,7 @@ void measure_k_block(Results& results) {
   add_tiles<32>(results, output.data(), scales);
   add_tiles<64>(results, output.data(), scales);
   add_tiles<128>(results, output.data(), scales);
-  add_all_beside<64, loads, shuffles, tests, waits, arrivals, promotions, matrix_stores>(results);
+  add_all_beside<64, loads, tests, waits, arrivals, promotions, matrix_stores>(results);
   add_all_beside<128, loads, tests, promotions, matrix_stores>(results);
   add_copies<32>(results, source.data());
   add_copies<64>(results, source.data());

@@ -55,6 +55,13 @@ TEST(IssueCalendar, WhoIssuesMuchWaits) {
   EXPECT_EQ(calendar.reserve(10, 30, 2), 1630u) << "nothing is known of it yet";
 }
 
+TEST(IssueCalendar, WhatNoWarpIssuesLeavesAPart) {
+  IssueCalendar calendar;
+  calendar.take_between(0, 319, 160);  // every other slot
+  EXPECT_EQ(calendar.reserve(0, 80, 0), 160u);
+  EXPECT_EQ(calendar.reserve(320, 80, 1), 400u) << "it is over";
+}
+
 TEST(IssueCalendar, WhatIsHadAheadOfOthersIsMissingBehindThem) {
   IssueCalendar calendar;
   EXPECT_EQ(calendar.reserve(1024, 800, 0), 1824u);

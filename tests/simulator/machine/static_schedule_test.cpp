@@ -205,6 +205,95 @@ TEST(StaticSchedule, NothingPassesABarrierOrAWait) {
   EXPECT_EQ(s.slots(), (Numbers{0, 2, 1, 0, 0, 3}));
 }
 
+TEST(StaticSchedule, ArithmeticPassesWhatWaitsForMmas) {
+  // The counter of a loop is known before the MMAs are waited for; their sums are not.
+  const Scheduled s = schedule_of(
+      "wgmma.wait_group.sync.aligned 0;\n"
+      "add.s32 %r1, %r1, 1;\n"
+      "setp.lt.s32 %p1, %r1, 9;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{1, 2, 0, 3}));
+}
+
+TEST(StaticSchedule, SumsOfMmasStayBehindTheirWait) {
+  const Scheduled s = schedule_of(
+      "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%f0, %f1, %f2, %f3}, %rd0, %rd1, 1, 1, "
+      "1;\n"
+      "wgmma.commit_group.sync.aligned;\n"
+      "wgmma.wait_group.sync.aligned 0;\n"
+      "add.f32 %f4, %f4, %f0;\n"
+      "add.f32 %f5, %f5, %f1;\n"
+      "add.f32 %f6, %f7, %f7;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 1, 5, 2, 3, 4, 6}));
+}
+
+TEST(StaticSchedule, AccessesDoNotPassWhatWaitsForMmas) {
+  const Scheduled s = schedule_of(
+      "st.shared.f32 [%r0], %f1;\n"
+      "wgmma.wait_group.sync.aligned 0;\n"
+      "ld.shared.f32 %f2, [%r1];\n"
+      "ld.global.nc.f32 %f3, [%rd1];\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines()[0], 0u);
+  EXPECT_EQ(s.lines()[1], 1u);
+}
+
+TEST(StaticSchedule, WhatMemoryBringsIsNotNeededBeforeAWaitThatComesFirst) {
+  const Scheduled s = schedule_of(
+      "ld.global.f32 %f2, [%rd1];\n"
+      "ld.shared.f32 %f3, [%r1];\n"
+      "wgmma.wait_group.sync.aligned 0;\n"
+      "add.f32 %f4, %f2, %f2;\n"
+      "add.f32 %f5, %f3, %f3;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 1, 4, 2, 3, 5}));
+}
+
+TEST(StaticSchedule, TheAnswerOfATestIsAwaitedWhereItIsUsed) {
+  const Scheduled s = schedule_of(
+      "mbarrier.test_wait.shared.b64 %p1, [%r3], %rd1;\n"
+      "add.f32 %f1, %f0, %f0;\n"
+      "selp.b32 %r1, 5, 6, %p1;\n"
+      "ret;\n");
+  EXPECT_EQ(s.lines(), (Numbers{0, 1, 2, 3}));
+  EXPECT_EQ(s.awaits(), (Numbers{0, 0, 1, 0}));
+}
+
+TEST(StaticSchedule, AWarpYieldsBetweenSumsOfMmas) {
+  const std::string mma =
+      "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3 {%f0, %f1, %f2, %f3}, %rd0, %rd1, 1, 1, "
+      "1;\nwgmma.wait_group.sync.aligned 0;\n";
+  const auto cycles_of = [&](const std::string& sums) {
+    const Scheduled s = schedule_of(mma + sums + "ret;\n");
+    const Numbers cycles = s.cycles();
+    uint32_t sum = 0;
+    for (size_t i = 2; i + 1 < cycles.size(); ++i) sum += cycles[i];
+    return sum;
+  };
+  EXPECT_EQ(cycles_of("fma.rn.f32 %f10, %f0, %f20, %f10;\nfma.rn.f32 %f11, %f1, %f20, %f11;\n"
+                      "fma.rn.f32 %f12, %f2, %f20, %f12;\nfma.rn.f32 %f13, %f3, %f20, %f13;\n"),
+            4u + 2u);
+}
+
+TEST(StaticSchedule, AHalfThatIsCombinedWithZerosCostsNothing) {
+  const auto slots_of = [](const std::string& instruction) {
+    return schedule_of(instruction + "ret;\n").slots().back();
+  };
+  EXPECT_EQ(slots_of("or.b64 %rd1, %rd2, 4611686293305294848;\n"), 2u);
+  EXPECT_EQ(slots_of("or.b64 %rd1, %rd2, 7;\n"), 2u);
+  EXPECT_GT(slots_of("or.b64 %rd1, %rd2, 4611686293305294849;\n"), 2u);
+  EXPECT_GT(slots_of("or.b64 %rd1, %rd2, %rd3;\n"), 2u);
+}
+
+TEST(StaticSchedule, ANumberIsComparedWhenTheCodeIsMade) {
+  const auto slots_of = [](const std::string& source) {
+    return schedule_of(source + "setp.ne.b32 %p1, %r1, 0;\nret;\n").slots().back();
+  };
+  EXPECT_EQ(slots_of("mov.u32 %r1, 1;\n"), 1u);
+  EXPECT_EQ(slots_of("mov.u32 %r1, %r2;\n"), 2u);
+}
+
 TEST(StaticSchedule, WhatAnInstructionReadsIsNotOverwrittenBefore) {
   // %r1 is written again behind its reader, and the guarded move keeps some lanes' old value.
   const Scheduled s = schedule_of(

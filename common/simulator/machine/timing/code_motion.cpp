@@ -33,9 +33,9 @@ constexpr std::string_view kFixed[] = {"bar",
                                        "pmevent",
                                        "trap"};
 /// Of these, the ones that arithmetic passes in the code that ptxas makes.
-constexpr std::string_view kPassed[] = {
-    "bar.warp",    "mbarrier.test_wait", "mbarrier.try_wait", "fence",
-    "wgmma.fence", "wgmma.commit",       "wgmma.wait",        "cp.async.bulk.wait"};
+constexpr std::string_view kPassed[] = {"bar.warp",   "mbarrier.test_wait", "mbarrier.try_wait",
+                                        "fence",      "wgmma.fence",        "wgmma.commit",
+                                        "wgmma.wait", "cp.async.bulk.wait"};
 constexpr std::string_view kTests[] = {"mbarrier.test_wait", "mbarrier.try_wait"};
 constexpr std::string_view kLongWaits[] = {"wgmma.wait"};
 /// Forms whose lanes act together. The first ones also order what the lanes do in memory, as far as

@@ -21,6 +21,7 @@ enum class Form : uint8_t {
   shift_32,
   shift_64,
   logic_32,
+  logic_64,
   logic_predicate,
   select,
   compare_32,
@@ -48,6 +49,7 @@ Form form_of(std::string_view opcode) {
       return opcode.starts_with("neg.") && opcode.ends_with("f32") ? Form::sign : Form::other;
     case 'o':
       if (opcode == "or.b32") return Form::logic_32;
+      if (opcode == "or.b64") return Form::logic_64;
       return opcode == "or.pred" ? Form::logic_predicate : Form::other;
     case 's':
       if (opcode == "shl.b32") return Form::shift_32;
@@ -160,6 +162,9 @@ class Folding {
       case Form::logic_32:
         has_three_[i] = take(source_of_two(user, Form::logic_32));
         return;
+      case Form::logic_64:
+        fold_constant_half(i);
+        return;
       case Form::logic_predicate:
         costs_[i] = kNoCost;
         return;
@@ -174,7 +179,24 @@ class Folding {
     }
   }
 
-  /// `selp r, 1, 0, p; setp.ne q, r, 0` is p; `and r, a, b; setp.eq q, r, 0` one LOP3.
+  /// 64 bits are two registers: one that is combined with zeros stays as it is.
+  void fold_constant_half(uint32_t i) {
+    const ptx::Instruction& user = instructions_[i];
+    if (user.operands.size() != 3 || user.operands[2].kind != ptx::Operand::Kind::integer) return;
+    const uint64_t value = user.operands[2].value;
+    if (static_cast<uint32_t>(value) == 0 || value >> 32 == 0) costs_[i] = {.pipe = Pipe::alu};
+  }
+
+  /// Whether an instruction moves a number into a register.
+  [[nodiscard]] bool is_number(uint32_t i) const {
+    const ptx::Instruction& instruction = instructions_[i];
+    return !instruction.has_guard && instruction.opcode.starts_with("mov.") &&
+           instruction.operands.size() == 2 &&
+           instruction.operands[1].kind == ptx::Operand::Kind::integer;
+  }
+
+  /// A number is compared when the code is made. `selp r, 1, 0, p; setp.ne q, r, 0` is p; `and r,
+  /// a, b; setp.eq q, r, 0` one LOP3.
   void fold_comparison(uint32_t i) {
     const ptx::Instruction& user = instructions_[i];
     if (user.operands.size() != 3 || !is_constant(user.operands[2], 0)) return;
@@ -182,8 +204,10 @@ class Folding {
       return;
     const uint32_t source = writer_[user.operands[1].reg];
     const ptx::Instruction& from = instructions_[source];
-    if (forms_[source] == Form::select && from.operands.size() == 4 &&
-        is_constant(from.operands[1], 1) && is_constant(from.operands[2], 0)) {
+    if (is_number(source)) {
+      costs_[i] = kNoCost;
+    } else if (forms_[source] == Form::select && from.operands.size() == 4 &&
+               is_constant(from.operands[1], 1) && is_constant(from.operands[2], 0)) {
       costs_[i] = kNoCost;
       if (reads_[user.operands[1].reg] == 1) costs_[source] = kNoCost;
     } else if (forms_[source] == Form::logic_32) {

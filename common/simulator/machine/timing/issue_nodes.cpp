@@ -98,6 +98,18 @@ void IssueNodes::find_costs() {
     if (node.cost.instructions != 0)
       node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
   }
+  yield_between_sums();
+}
+
+/// Of the f32 arithmetic with what wgmma has multiplied ptxas marks every second instruction: the
+/// warp gives the next cycle to another one.
+void IssueNodes::yield_between_sums() {
+  bool yields = false;
+  for (Node& node : nodes_) {
+    if (!node.uses_mma_registers || node.cost.pipe != Pipe::fma) continue;
+    if (yields) node.hold = 1;
+    yields = !yields;
+  }
 }
 
 /// Who loads for others takes the time of all; these are there when it is.
@@ -116,19 +128,34 @@ void IssueNodes::merge_loads(std::vector<Cost>& costs) {
   }
 }
 
+/// Whether ptxas would predicate the block behind a branch, as IssueTimer finds it by its slots.
+bool IssueNodes::is_predicated(uint32_t b) const {
+  const ptx::BasicBlock& block = graph_.blocks[b];
+  if (b == 0 || block.predecessors.size() != 1 || block.predecessors[0] != b - 1 ||
+      !function_.instructions[block.first - 1].has_guard ||
+      block.last - block.first > kLongestPredicated)
+    return false;
+  return std::none_of(
+      nodes_.begin() + block.first, nodes_.begin() + block.last,
+      [](const Node& node) { return node.motion.is_fixed || node.motion.is_collective; });
+}
+
 /// The address of a variable in shared memory is computed from the CTA's place in its cluster, a
 /// special register. ptxas moves that out of a loop without loops in it whose rounds all need it;
-/// elsewhere it stays.
+/// elsewhere it stays. Where it is needed under a predicate, it is read ahead of that.
 void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
   std::vector<uint8_t> keeps_constants;
-  for (const ptx::BasicBlock& block : graph_.blocks) {
+  for (uint32_t b = 0; b < graph_.blocks.size(); ++b) {
+    const ptx::BasicBlock& block = graph_.blocks[b];
     bool is_known = false;
     for (uint32_t i = block.first; i < block.last; ++i) {
       const ptx::Instruction& instruction = function_.instructions[i];
       if (!gives_shared_address(instruction)) continue;
       if (keeps_constants.empty()) keeps_constants = blocks_that_keep_constants(function_, graph_);
       if (keeps_constants[graph_.block_of[i]] == 0) break;
-      if (!is_known)
+      if (!is_known && is_predicated(b))
+        costs[i] = {.pipe = Pipe::alu, .instructions = 2};
+      else if (!is_known)
         costs[i] = {.pipe = Pipe::system,
                     .instructions = 2,
                     .extra_cycles = static_cast<uint16_t>(times_.alu_latency)};

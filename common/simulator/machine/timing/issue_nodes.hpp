@@ -21,6 +21,9 @@ struct TimingTable;
 /// No register, instruction or block.
 inline constexpr uint32_t kNoIndex = 0xffffffffu;
 
+/// ptxas predicates a body of as many instructions instead of branching around it.
+inline constexpr uint32_t kLongestPredicated = 7;
+
 /// An instruction as the scheduler sees it.
 struct Node {
   Cost cost;              ///< what it costs to issue
@@ -29,10 +32,10 @@ struct Node {
   uint32_t interval = 0;  ///< how long it keeps its pipe
   uint32_t busy = 0;      ///< how long other warps cannot have it
   uint32_t prepare = 0;   ///< of a copy: what its operands take on their way to the engine
-  uint32_t hold = 0;      ///< of a copy: what the warp waits behind it
+  uint32_t hold = 0;      ///< what the warp waits behind it: of a copy, or where it yields
   /// Of loads that ptxas makes one of: their first one's place in the text.
   uint32_t merged_first = kNoIndex;
-  uint8_t merged = 1;   ///< how many these are, of the first one; 0 of the others
+  uint8_t merged = 1;               ///< how many these are, of the first one; 0 of the others
   bool uses_mma_registers = false;  ///< of those that asynchronous MMAs read or write
   uint32_t reads = 0;   ///< where in IssueNodes the registers that it reads begin; under a guard
                         ///< also those that it writes: some lanes keep the old value
@@ -91,9 +94,11 @@ class IssueNodes {
   void find_costs();
   void find_copies();
   void merge_loads(std::vector<Cost>& costs);
+  [[nodiscard]] bool is_predicated(uint32_t b) const;
   void find_shared_addresses(std::vector<Cost>& costs) const;
   void hold_late_reads();
   void find_mma_registers();
+  void yield_between_sums();
   void list_registers(const ptx::Instruction& instruction, Node& node);
 
   ptx::Function& function_;

@@ -13,8 +13,6 @@ namespace bw::sim {
 namespace {
 
 constexpr uint8_t kNoScoreboard = 0xff;
-/// ptxas predicates a body of as many instructions instead of branching around it.
-constexpr uint32_t kLongestPredicated = 7;
 
 /// A register that is not yet there where a block ends.
 struct Late {
@@ -175,7 +173,8 @@ class IssueTimer {
       const bool is_free = node.cost.instructions == 0;
       for (const uint32_t reg : in_.written_by(node)) {
         if (node.motion.loads_from != LoadedFrom::nothing) {
-          set_ready(reg, at + 1, at, Pipe::none);
+          // A branch waits for the answer of a test itself, as for a unit's.
+          set_ready(reg, at + 1, at, node.motion.is_fixed ? Pipe::load_store : Pipe::none);
           load(reg, scoreboard_bit(i));
         } else {
           if (!is_free) loaded_[reg] = 0;

@@ -101,6 +101,10 @@ class IssueCalendar {
     own.until = std::max(own.until, last);
     return last;
   }
+  /// Takes slots evenly between two times, for something that no warp issues.
+  void take_between(Cycle from, Cycle to, uint32_t slots) {
+    slots_.reserve_between(from, to, slots);
+  }
   /// Nobody asks for slots before `now` any more.
   void forget_before(Cycle now) { slots_.forget_before(now); }
 

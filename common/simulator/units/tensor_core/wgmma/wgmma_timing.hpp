@@ -38,6 +38,12 @@ inline constexpr Cycle kLatency = 32;  ///< from issue to the first result, beyo
   return (a_bytes + form.n * form.b_row_bytes()) / kSharedPassBytes;
 }
 
+/// Issue slots of each scheduler that arithmetic lacks because the MMA reads and writes its sums in
+/// the register file.
+[[nodiscard]] inline uint32_t register_slots(const WgmmaForm& form, const TimingTable& times) {
+  return static_cast<uint32_t>(times.wgmma_register_slots * form.d_registers);
+}
+
 /// Cycles from the end of the product to the end of a wait.
 [[nodiscard]] inline Cycle delivery(const WgmmaForm& form, const TimingTable& times) {
   return form.a_in_registers ? times.wgmma_registers_latency : times.wgmma_latency;

@@ -98,6 +98,9 @@ Cycle WgmmaUnit::completion(const WgmmaOperation& operation) {
       units_of(cta_).sm_memory.pass_between(begin, std::max(multiplied, begin + passes), passes);
   tensor_free_ = std::max(multiplied, read);
   cluster.demand().use(Resource::tensor_cycles, cta_.rank, begin, multiplied - begin);
+  if (const uint32_t slots = wgmma_timing::register_slots(form, *times); slots != 0)
+    for (IssueCalendar& scheduler : cta_.sm_times->schedulers)
+      scheduler.take_between(begin, tensor_free_, slots);
   const Cycle delivery = wgmma_timing::delivery(form, *times);
   last_completion_ =
       std::max(last_completion_, tensor_free_ + delivery + cluster.perturbation(delivery));
