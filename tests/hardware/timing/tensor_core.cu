@@ -226,7 +226,7 @@ __global__ void mbarrier_operations(Span* spans, uint32_t* sink) {
       if constexpr (operation == Operation::arrive) {
         ptx::mbarrier_arrive(address);
       } else {
-        passed += ptx::mbarrier_try_wait_parity(address, 1);
+        while (!ptx::mbarrier_try_wait_parity(address, 1)) ++passed;  // so that it is waited for
       }
     }
     end = cycle();

@@ -130,8 +130,8 @@ void tell_pass(Strand& strand, const Instruction& instruction, LaneMask active) 
 void answer_arrives(Strand& strand, const Instruction& instruction) {
   const TimingTable* const times = strand.cluster->times();
   if (times == nullptr || strand.wake != Wake::none) return;
-  const Cycle cycles = (instruction.flags & kTry) != 0 ? times->mbarrier_try_cycles
-                                                       : times->mbarrier_test_cycles;
+  const Cycle cycles =
+      (instruction.flags & kTry) != 0 ? times->mbarrier_try_cycles : times->mbarrier_test_cycles;
   strand.value_arrives(LoadedFrom::shared_memory, instruction.scoreboard, strand.time + cycles);
 }
 
