@@ -184,10 +184,11 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
   if (const TimingTable* const times = device.settings().times()) {
     places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()));
-    begins_ =
-        begins_of_places(resident_clusters_, !c.in_clusters     ? times->begin_cycles
-                                             : ctas_per_sm_ > 1 ? times->begin_crowded_cycles
-                                                                : times->begin_cluster_cycles);
+    begins_ = begins_of_places(resident_clusters_, c.in_clusters      ? ctas_per_sm_ > 1
+                                                                            ? times->begin_crowded_cycles
+                                                                            : times->begin_cluster_cycles
+                                                   : ctas_per_sm_ > 1 ? times->begin_many_cycles
+                                                                      : times->begin_cycles);
     in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_);
     l2_ = std::make_unique<L2Launch>(*times, *device.l2_cache(),
                                      L2Launch::Shape{.clusters = clusters_.volume(),
@@ -418,7 +419,8 @@ LaunchCapacity Grid::capacity() const {
       .begins = begins_,
       .credit = static_cast<double>(times.bandwidth_credit),
       .landing_passes = times.tma_load_bytes_per_cycle / kSharedPassBytes * times.landing_pass_part,
-      .turnover = times.cta_turnover};
+      .turnover = times.cta_turnover,
+      .follow = configuration_.in_clusters ? 0 : times.begin_many_cycles};
 }
 
 Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) const {

@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 20> kGroups{{
+  static constexpr std::array<Group, 23> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -28,6 +28,10 @@ std::span<const Group> groups() {
       {"memory", "loads and stores of threads, L2 and HBM", true, measure_memory},
       {"sharing", "bandwidth when SMs read the same lines, pause, or store", true, measure_sharing},
       {"l2_sides", "near and far lines of the L2 cache, and what it loses", true, measure_l2_sides},
+      {"streams", "what threads of all SMs read, write and copy, and CTAs that end soon", true,
+       measure_streams},
+      {"rings", "the copies of a matrix product, by SMs and clusters", true, measure_rings},
+      {"residents", "CTAs that share an SM", true, measure_residents},
       {"launch", "launches, waves, the next CTA on an SM", true, measure_launch},
       {"first_use", "code, tensor maps, pages and parameters that a launch uses first", true,
        measure_first_use},

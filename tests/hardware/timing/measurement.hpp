@@ -53,6 +53,9 @@ void measure_contention(Results& results);      ///< who shares the memory of an
 void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
 void measure_sharing(Results& results);         ///< the same lines for several SMs, pauses, stores
 void measure_l2_sides(Results& results);        ///< near and far lines, and what the cache loses
+void measure_streams(Results& results);         ///< reads, writes, copies; CTAs that end soon
+void measure_rings(Results& results);           ///< a matrix product's copies by TMA
+void measure_residents(Results& results);       ///< CTAs of one SM
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
 void measure_first_use(Results& results);       ///< code, maps and pages that are cold
 void measure_start(Results& results);           ///< from a launch to the first copies' data

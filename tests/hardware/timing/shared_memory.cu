@@ -47,17 +47,18 @@ __device__ __forceinline__ uint32_t access(uint32_t address) {
   return x ^ y ^ z ^ w;
 }
 
-/// Lane l begins at `l * lane_bytes`; every further access lies some lines of 128 bytes behind, so
-/// that no two are the same for the compiler and all meet the same banks.
+/// Lane l begins at `l / group_lanes % groups * lane_bytes`; every further access lies some lines
+/// of 128 bytes behind, so that no two are the same for the compiler and all meet the same banks.
 template <Kind kind>
-__global__ void accesses(Span* spans, uint32_t lane_bytes, uint32_t* sink) {
+__global__ void accesses(Span* spans, uint32_t lane_bytes, uint32_t group_lanes, uint32_t groups,
+                         uint32_t* sink) {
   __shared__ alignas(128) uint8_t memory[kSharedBytes];
   for (uint32_t i = threadIdx.x; i < kSharedBytes / 4; i += blockDim.x) {
     reinterpret_cast<uint32_t*>(memory)[i] = i;
   }
   __syncthreads();
   const uint32_t base = ptx::shared_address(memory);
-  const uint32_t first = base + threadIdx.x % 32 * lane_bytes;
+  const uint32_t first = base + threadIdx.x % 32 / group_lanes % groups * lane_bytes;
   uint32_t sum = 0;
   int64_t begin = 0, end = 0;
 #pragma unroll 1
@@ -78,9 +79,11 @@ __global__ void accesses(Span* spans, uint32_t lane_bytes, uint32_t* sink) {
 }
 
 template <Kind kind>
-void add(Results& results, const char* name, uint32_t lane_bytes, const std::string& parameter) {
-  const double cycles = least_cycles(
-      1, kWarps, [&](Span* s) { accesses<kind><<<1, kWarps * 32>>>(s, lane_bytes, nullptr); });
+void add(Results& results, const char* name, uint32_t lane_bytes, const std::string& parameter,
+         uint32_t group_lanes = 1, uint32_t groups = 32) {
+  const double cycles = least_cycles(1, kWarps, [&](Span* s) {
+    accesses<kind><<<1, kWarps * 32>>>(s, lane_bytes, group_lanes, groups, nullptr);
+  });
   results.add(std::string("shared_memory.") + name, parameter, "cycles/instruction",
               cycles / (1.0 * kUnrolled * kRounds * kWarps));
 }
@@ -98,6 +101,17 @@ void measure_shared_memory(Results& results) {
   add<Kind::load8>(results, "load8", 2 * kWord, "ways=1");
   add<Kind::load16>(results, "load16", kWide, "ways=1");
   add<Kind::store16>(results, "store16", kWide, "ways=1");
+  // Lanes that read the same: `lanes` neighbours, or every `places`-th one.
+  for (const uint32_t lanes : {2u, 4u, 8u, 16u, 32u}) {
+    const std::string parameter = "same_lanes=" + std::to_string(lanes);
+    add<Kind::load8>(results, "load8_same", 2 * kWord, parameter, lanes);
+    add<Kind::load16>(results, "load16_same", kWide, parameter, lanes);
+  }
+  for (const uint32_t places : {2u, 4u, 8u, 16u}) {
+    const std::string parameter = "places=" + std::to_string(places);
+    add<Kind::load8>(results, "load8_in_turn", 2 * kWord, parameter, 1, places);
+    add<Kind::load16>(results, "load16_in_turn", kWide, parameter, 1, places);
+  }
   for (const uint32_t row_bytes : {16u, 32u, 128u}) {
     const std::string parameter = "row_stride_bytes=" + std::to_string(row_bytes);
     add<Kind::load16>(results, "load16_rows", row_bytes, parameter);

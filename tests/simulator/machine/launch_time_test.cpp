@@ -132,6 +132,16 @@ TEST(LaunchTime, ClustersThatDoNotFitFollowInWaves) {
   EXPECT_EQ(launch_time(mixed, capacity).cycles, 16 * kInterval);
 }
 
+TEST(LaunchTime, ThoseThatFollowBeginOneBehindTheOther) {
+  LaunchCapacity capacity = machine(4, 4);
+  capacity.follow = 1000;
+  const std::vector many(20, steady(kTensor, 0.5, 1));
+  // Four are there at once, sixteen follow.
+  EXPECT_NEAR(cycles(many, capacity), 16 * 1000 + kInterval, kStepError);
+  capacity.follow = 10;
+  EXPECT_NEAR(cycles(many, capacity), 5 * kInterval, 3 * kStepError);
+}
+
 TEST(LaunchTime, PlacesBeginOneBehindTheOther) {
   LaunchCapacity capacity = machine(2, 2);
   capacity.begins = {0, 700};

@@ -48,20 +48,33 @@ TEST(BankPasses, WideAccessesTakeAPassForEach128Bytes) {
   EXPECT_EQ(passes(16, 128 + 16), 4u) << "padded rows";
 }
 
-TEST(BankPasses, WideUnitsThatSeveralLanesAskForCountOnce) {
+/// Passes of a load of `bytes` a lane, lane l from place(l) on, counted in such words.
+template <class PlaceOf>
+uint32_t passes_of_load(uint32_t bytes, PlaceOf&& place) {
   static const std::vector<std::byte> window(kWindowBytes);
-  const auto of_units = [](int different) {
-    std::array<const std::byte*, kWarpLanes> own{};
-    for (size_t lane = 0; lane < own.size(); ++lane)
-      own[lane] = window.data() + 16 * (lane % static_cast<size_t>(different));
-    return access_times::bank_passes({.active = kAllLanes, .bytes = 16, .own = own.data()},
-                                     window.data());
-  };
-  EXPECT_EQ(of_units(1), 1u);
-  EXPECT_EQ(of_units(2), 1u);
-  EXPECT_EQ(of_units(8), 1u);
-  EXPECT_EQ(of_units(16), 2u);
-  EXPECT_EQ(of_units(32), 4u);
+  std::array<const std::byte*, kWarpLanes> own{};
+  for (size_t lane = 0; lane < own.size(); ++lane) own[lane] = window.data() + bytes * place(lane);
+  return access_times::load_passes({.active = kAllLanes, .bytes = bytes, .own = own.data()},
+                                   window.data());
+}
+
+// shared_memory.load8_same, load16_same and ..._in_turn, as measured on an H100.
+TEST(BankPasses, HalvesOfAWideLoadAreServedTogetherWhereNeighboursAskForTheSame) {
+  for (const size_t same : {2, 4, 8, 16, 32}) {
+    const auto of_neighbours = [&](size_t lane) { return lane / same; };
+    EXPECT_EQ(passes_of_load(8, of_neighbours), 1u) << same;
+    EXPECT_EQ(passes_of_load(16, of_neighbours), 2u) << same;
+  }
+  for (const size_t places : {2, 4, 8, 16, 32}) {
+    const auto in_turn = [&](size_t lane) { return lane % places; };
+    EXPECT_EQ(passes_of_load(8, in_turn), places == 2 ? 1u : 2u) << places;
+    EXPECT_EQ(passes_of_load(16, in_turn), places == 2 ? 2u : 4u) << places;
+  }
+}
+
+TEST(BankPasses, PartsOfAWideStoreComeOneByOne) {
+  EXPECT_EQ(passes(8, 0), 2u);
+  EXPECT_EQ(passes(16, 0), 4u);
 }
 
 TEST(BankPasses, OnlyActiveLanesCount) {
@@ -79,7 +92,7 @@ TEST(BankPasses, ABaseAndAStrideSayTheSameAsAddresses) {
           window.data());
     };
     EXPECT_EQ(strided(bytes), passes(bytes, bytes)) << bytes;
-    EXPECT_EQ(strided(0), 1u) << bytes;
+    EXPECT_EQ(strided(0), passes(bytes, 0)) << bytes;
   }
 }
 

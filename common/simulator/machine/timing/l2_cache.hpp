@@ -125,7 +125,10 @@ class L2Cache {
   [[nodiscard]] uint64_t newer_lines(const Page& page, uint32_t side) const;
   /// Lines of a page that a side has had and does not hold any more.
   [[nodiscard]] L2Lines lost(uint64_t number, const Page& page, uint32_t side) const;
-  void clean(Page& page);
+  /// Writes back what is dirty behind the first `kept_words` words of a page.
+  void clean(Page& page, size_t kept_words = 0);
+  /// Words of a page that stay dirty when the cache may not hold more.
+  [[nodiscard]] size_t dirty_words() const;
 
   uint64_t capacity_bytes_;
   uint64_t dirty_limit_bytes_;
@@ -135,6 +138,7 @@ class L2Cache {
   std::unordered_map<uint64_t, Page> pages_;
   std::array<Side, kL2Sides> sides_;
   std::deque<uint64_t> written_;  ///< pages in the order in which they became dirty
+  std::deque<uint64_t> thinned_;  ///< those of them that were written back in part
 };
 
 }  // namespace bw::sim

@@ -21,6 +21,13 @@ constexpr uint64_t kSmallestBatch = 32;
 constexpr Cycle kLittleWaiting = 2048;
 /// What was counted before counts so much beside what is counted now.
 constexpr double kMemory = 0.5;
+/// The time in which it counts how much of the cache's bandwidth clusters read.
+constexpr double kReadWindow = 2048;
+/// Where all together read more than this part of what the cache gives, none may be ahead of its
+/// share; where less, by 1 - (part / this)^power of the credit (rings.warm: 1 and 2 slots, 132
+/// SMs).
+constexpr double kNoCreditAt = 0.87;
+constexpr double kCreditPower = 4;
 /// Of the lines that threads read one in so many is a sample.
 constexpr uint64_t kSampledLines = 16;
 
@@ -109,6 +116,11 @@ double RecentLoad::add(Cycle at, double busy, double window) {
   return before / window;
 }
 
+double RecentLoad::part(Cycle at, double window) const {
+  const double passed = at > last_ ? static_cast<double>(at - last_) : 0;
+  return busy_ * std::max(0.0, 1 - passed / window) / window;
+}
+
 void MergedReads::count(const TimingTable& times, Cycle until) {
   const auto end = std::partition(reads_.begin(), reads_.end(),
                                   [&](const L2Read& read) { return read.at < until; });
@@ -158,10 +170,12 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
       shape_(std::move(shape)),
       batch_(std::max(shape_.resident / 2, kSmallestBatch)),
       shares_(shape_.in_steps || shape_.clusters <= shape_.resident),
-      dirty_share_(cache.dirty_share()),
+      written_back_part_(shape_.in_steps ? cache.dirty_share() : 0),
       waves_(ceil_div(shape_.clusters, shape_.resident)),
       written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0) {
+  read_credit_ = static_cast<double>(times.bandwidth_credit);
   if (shape_.places.empty()) shape_.places.emplace_back();
+  cache_.take_written_back();  // what the host and its copies have driven out is none of its
   set_running(std::min(shape_.clusters, shape_.resident));
   if (!shape_.in_steps) {
     const auto before = std::make_shared<const L2LineMap>(cache.lines());
@@ -171,7 +185,17 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
   }
 }
 
+void L2Launch::find_credit(const std::vector<L2ClusterState*>& clusters, uint64_t running,
+                           Cycle until) {
+  double busy = 0;
+  for (const L2ClusterState* const state : clusters)
+    busy += std::min(1.0, state->l2_load.part(until, kReadWindow));
+  const double part = std::min(1.0, busy / static_cast<double>(running) / kNoCreditAt);
+  read_credit_ = static_cast<double>(times_.bandwidth_credit) * (1 - std::pow(part, kCreditPower));
+}
+
 void L2Launch::set_running(uint64_t clusters) {
+  running_ = clusters;
   room_bytes_ = cache_.room_bytes() / clusters;
   if (!shares_) return;
   const auto running = static_cast<double>(clusters);
@@ -317,7 +341,13 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
   if (writes) {
     const double l2_bytes = written_bytes(times_, bytes, rows.rows);
     state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(l2_bytes));
-    const double done = state.l2_writes.take(at, l2_bytes * write_cycles_per_byte_, path);
+    double done = state.l2_writes.take(at, l2_bytes * write_cycles_per_byte_, path);
+    if (written_back_part_ != 0)
+      done = std::max(
+          done,
+          state.hbm.take(at, static_cast<double>(bytes) * written_back_part_ * hbm_cycles_per_byte_,
+                         path));
+    state.has_written = true;
     touch.extra = touch.waited = static_cast<Cycle>(std::max(0.0, done - credit));
     return touch;
   }
@@ -325,20 +355,26 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
   const double l2_bytes = static_cast<double>(bytes) * (by_threads ? loads_ : copies_).part() *
                           (by_threads ? times_.l2_thread_read_weight : 1);
   state.demand->add(Resource::l2_read_bytes, 0, at, static_cast<float>(l2_bytes));
-  double extra =
-      std::max(0.0, state.l2_reads.take(at, l2_bytes * read_cycles_per_byte_, path) - credit);
+  const double reading = l2_bytes * read_cycles_per_byte_;
+  if (shares_) state.l2_load.add(at, reading, kReadWindow);
+  double extra = std::max(0.0, state.l2_reads.take(at, reading, path) - read_credit_);
   touch.waited = static_cast<Cycle>(extra);
+  // Writes are slower beside reads.
+  const double beside_writes = static_cast<double>(bytes) * times_.l2_read_write_weight;
+  state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(beside_writes));
+  if (state.has_written) state.l2_writes.take(at, beside_writes * write_cycles_per_byte_, path);
   const auto far = static_cast<double>(times_.l2_far_cycles);
   if (found.is_far) extra = std::max(extra, far);
   if (found.missed != 0) {
     const auto missed_bytes = static_cast<double>(found.missed * kL2LineBytes);
     // What is brought in drives out what was written and has to be written back.
-    const double moved = 1 + dirty_share_;
+    const double moved = 1 + written_back_part_;
     state.demand->add(Resource::hbm_bytes, 0, at, static_cast<float>(missed_bytes * moved));
     const double busy = missed_bytes * own_part_ * moved * hbm_cycles_per_byte_;
     const double load =
         std::min(state.hbm_load.add(at, busy, times_.hbm_load_window), times_.hbm_load_most);
     const double backlog = state.hbm.take(at, busy, path);
+    const auto hbm_credit = static_cast<double>(times_.hbm_credit);
     const double queue = times_.hbm_load_delay * load / std::pow(1 - load, times_.hbm_load_power);
     const double slowest =
         by_threads ? 0
@@ -347,8 +383,8 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
     // hbm_load_latency is the mean of both sides.
     const double nearer =
         static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency) - far / 2;
-    extra = std::max(
-        extra, nearer + (found.misses_far ? far : 0) + slowest + std::max(queue, backlog - credit));
+    extra = std::max(extra, nearer + (found.misses_far ? far : 0) + slowest +
+                                std::max(queue, backlog - hbm_credit));
     for (Cycle* const arrives : state.brought)
       *arrives = std::max(*arrives, at + static_cast<Cycle>(extra));
   }
@@ -372,7 +408,10 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
     L2Lines read = page->new_used;
     read.remove(page->new_written);
     cache_.use(page->number, read, state.side);
-    if (page->new_written.count() != 0) cache_.write_lines(page->number, page->new_written);
+    if (const uint64_t written = bytes_of(page->new_written); written != 0) {
+      wave.written_bytes += written;
+      cache_.write_lines(page->number, page->new_written);
+    }
     page->new_used = page->new_brought = page->new_written = {};
     // What it uses again it may have to bring again.
     if (shape_.in_steps && is_too_full) page->used = page->along = {};
@@ -388,6 +427,7 @@ uint64_t L2Launch::merge(L2ClusterState& state, Wave& wave) {
   const uint64_t written_back = cache_.take_written_back();
   memory_read_bytes_ += brought;
   memory_written_bytes_ += written_back;
+  wave.written_back_bytes += written_back;
   return written_back;
 }
 
@@ -454,6 +494,13 @@ void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until, u
     recently_brought_ = kMemory * recently_brought_ + static_cast<double>(wave.brought_bytes);
     own_part_ = recently_brought_ / recently_asked_;
   }
+  if (const uint64_t taken = wave.brought_bytes + wave.written_bytes; taken != 0) {
+    recently_taken_ = kMemory * recently_taken_ + static_cast<double>(taken);
+    recently_written_back_ =
+        kMemory * recently_written_back_ + static_cast<double>(wave.written_back_bytes);
+    written_back_part_ = recently_written_back_ / recently_taken_;
+  }
+  find_credit(advanced, running_, until == kNever ? 0 : until);
   set_running(running);
   ++step_;
 }
@@ -470,6 +517,7 @@ void L2Launch::learn(const std::vector<L2ClusterState*>& pilots, Cycle until) {
     state->waited = 0;
     state->may_wait = kLittleWaiting;
   }
+  if (!pilots.empty()) find_credit(pilots, pilots.size(), until);
   copies_.count(times_, until);
   loads_.count(times_, until);
 }

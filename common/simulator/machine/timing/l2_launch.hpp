@@ -54,6 +54,8 @@ class RecentLoad {
   /// It is busy for `busy` cycles more. How much of the `window` cycles before it was, 0 to 1 where
   /// it keeps up: recent times count most.
   double add(Cycle at, double busy, double window);
+  /// The same where nothing is added.
+  [[nodiscard]] double part(Cycle at, double window) const;
 
  private:
   Cycle last_ = 0;
@@ -153,6 +155,8 @@ struct L2ClusterState {
   Cycle waited = 0;                         ///< for bandwidth, since the last step
   Cycle may_wait = 0;                       ///< so long it does without a step for that
   uint64_t touched_bytes = 0;               ///< for the first time, since the last step
+  bool has_written = false;                 ///< anything
+  RecentLoad l2_load;                       ///< of its share of what the cache gives
 };
 
 /// The cache and the memory as the clusters of one launch share them.
@@ -213,9 +217,11 @@ class L2Launch {
 
  private:
   struct Wave {
-    uint64_t asked_bytes = 0;    ///< that its clusters did not find
-    uint64_t brought_bytes = 0;  ///< of them, counted once
-    MergedReads reads;           ///< of its clusters
+    uint64_t asked_bytes = 0;         ///< that its clusters did not find
+    uint64_t brought_bytes = 0;       ///< of them, counted once
+    uint64_t written_bytes = 0;       ///< into the cache
+    uint64_t written_back_bytes = 0;  ///< to the memory
+    MergedReads reads;                ///< of its clusters
   };
 
   /// Lines of an access that nobody has asked for yet.
@@ -252,6 +258,8 @@ class L2Launch {
   void merge_in_order();
   void count_reads(L2ClusterState& state);
   void set_running(uint64_t clusters);
+  /// Finds `read_credit_` by what these have read of late, of all that run.
+  void find_credit(const std::vector<L2ClusterState*>& clusters, uint64_t running, Cycle until);
   void note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
 
   const TimingTable& times_;
@@ -259,7 +267,9 @@ class L2Launch {
   Shape shape_;
   uint64_t batch_ = 0;   ///< clusters that see the same of those before them
   bool shares_ = false;  ///< whether clusters wait for their share of the bandwidth
-  double dirty_share_ = 0;
+  /// In steps: of what comes into the cache or is written there, the part for which it has to write
+  /// something back.
+  double written_back_part_ = 0;
   double read_cycles_per_byte_ = 0;   ///< of a cluster's share; 0: it does not wait
   double write_cycles_per_byte_ = 0;  ///< likewise
   double hbm_cycles_per_byte_ = 0;    ///< likewise
@@ -269,6 +279,12 @@ class L2Launch {
   double own_part_ = 1;
   double recently_asked_ = 0;
   double recently_brought_ = 0;
+  /// So many cycles a cluster may be ahead of its share of what the cache gives: the less the more
+  /// all read.
+  double read_credit_ = 0;
+  uint64_t running_ = 1;
+  double recently_taken_ = 0;
+  double recently_written_back_ = 0;
   MergedReads copies_, loads_;
 
   std::mutex mutex_;

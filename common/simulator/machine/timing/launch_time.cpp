@@ -102,6 +102,7 @@ class Simulation {
   LaunchTime run() {
     for (uint64_t place = 0; place < capacity_.places && next_ < clusters_.size(); ++place)
       running_.push_back({&clusters_[next_++], place, -begin_of(place)});
+    if (capacity_.follow != 0 && !running_.empty()) begun_ = -running_.back().done;
     while (!running_.empty()) advance();
     LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)), .busy = {}};
     for (size_t resource = 0; resource < kResources; ++resource) {
@@ -260,7 +261,9 @@ class Simulation {
       ended_.pop();
       if (next_ == clusters_.size()) continue;
       // What is left of the step it goes on at the speed of the one before it.
-      const double since = now_ - first.at - static_cast<double>(capacity_.turnover);
+      begun_ =
+          std::max(first.at + static_cast<double>(capacity_.turnover), begun_ + capacity_.follow);
+      const double since = now_ - begun_;
       next_running_.push_back(
           {&clusters_[next_++], first.place, since > 0 ? since * first.speed : since});
     }
@@ -289,7 +292,8 @@ class Simulation {
   double step_ = 0;
   double now_ = 0;
   double end_ = 0;
-  size_t next_ = 0;  ///< the first that has not started
+  double begun_ = 0;  ///< when the last cluster that followed another one has begun
+  size_t next_ = 0;   ///< the first that has not started
   Rates used_{};
   std::array<double, kResources - kSmResources> credit_{};  ///< amounts that may be asked for ahead
   std::vector<Running> running_, next_running_;             ///< by age

@@ -34,6 +34,7 @@ struct LaunchCapacity {
   double credit = 0;
   double landing_passes = 0;  ///< of shared memory in a cycle in which copies bring all they can
   Cycle turnover = 0;         ///< from the end of a cluster until the next one in its place begins
+  double follow = 0;  ///< of the clusters that follow others: from one begin to the next, at least
 };
 
 /// How a launch went.

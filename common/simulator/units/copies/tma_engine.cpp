@@ -101,13 +101,19 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
                        begin + short_cycles + times.tma_short_load_cycles) +
               wide_rows * times.tma_wide_row_cycles + load.rows.extra;
   }
-  if (load.destinations.size() == 1) return arrives - now;
+  if (load.destinations.size() == 1) {
+    // What comes by copies to several CTAs takes the same way into the SM.
+    if (is_between_ctas || cta_.cluster->size() == 1) return arrives - now;
+    const auto receiving = static_cast<Cycle>(load.bytes / times.tma_load_bytes_per_cycle);
+    Server& received = units_of(*load.destinations.front()).sm_memory.received;
+    return received.take(arrives - std::min(arrives, receiving), receiving) + receiving - now;
+  }
   Cycle written = arrives;
   const auto receiving = static_cast<Cycle>(load.bytes / times.multicast_bytes_per_cycle);
   const Cycle from = arrives - std::min(arrives, receiving);
   for (const Cta* const cta : load.destinations) {
-    Server& multicast = units_of(*cta).sm_memory.multicast;
-    written = std::max(written, multicast.take(from, receiving) + receiving);
+    Server& received = units_of(*cta).sm_memory.received;
+    written = std::max(written, received.take(from, receiving) + receiving);
   }
   return written - now;
 }

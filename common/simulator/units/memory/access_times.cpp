@@ -18,56 +18,110 @@ constexpr uint32_t kWordBytes = 4;
 constexpr uint32_t kMostGroups = kSharedPassBytes / kWordBytes;
 constexpr uint32_t kSectorsPerLine = L1Cache::kLineBytes / L1Cache::kSectorBytes;
 
-/// Whether lanes that ask for the same bytes are served together.
-enum class SamePlace : uint8_t { together, one_by_one };
+/// What lanes that ask for the same bytes have of it.
+enum class SamePlace : uint8_t {
+  one_by_one,  ///< nothing: they take turns
+  together,    ///< they are served together
+  paired,      ///< as `together`; two parts of a warp are, where neighbours in it ask for the same
+};
 
-template <SamePlace same_place>
-uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
-  const uint32_t unit = std::max(lanes.bytes, kWordBytes);
-  if (lanes.base != nullptr && lanes.stride_bytes != 0)
-    return std::max(lanes.bytes * kWarpLanes / kSharedPassBytes, 1u);
-  if (lanes.base != nullptr && same_place == SamePlace::together) return 1;
-  // A bank serves one word a pass, and an access of several words meets its banks together: what
-  // counts is the most different units that fall on one group of banks. Lanes that ask for the same
-  // unit are served together wherever they stand in the warp.
-  const uint32_t groups = std::max(kSharedPassBytes / unit, 1u);
-  // Mostly it is a power of two, as the number of groups then is.
-  const bool is_shifted = std::has_single_bit(unit);
-  const int shift = std::countr_zero(unit);
-  std::array<uint8_t, kMostGroups> depth{};
+/// The lanes of a warp by the words of the banks that they ask for.
+struct BankUnits {
   std::array<uint32_t, kWarpLanes> units;
-  std::array<uint8_t, kWarpLanes> group_of;
-  uint32_t passes = 0;
-  bool ascends = true;  // from lane to lane, so that none ask for the same
-  uint32_t next = 0;
-  for (const int lane : lanes_of(lanes.active)) {
-    const auto index = static_cast<size_t>(lane);
-    const auto offset = static_cast<uint32_t>(lanes.at(lane) - window);
-    units[index] = is_shifted ? offset >> shift : offset / unit;
-    ascends &= units[index] >= next;
-    next = units[index] + 1;
-    const uint32_t group = is_shifted ? units[index] & (groups - 1) : units[index] % groups;
-    group_of[index] = static_cast<uint8_t>(group);
-    passes = std::max(passes, uint32_t{++depth[group]});
-  }
-  if (same_place == SamePlace::one_by_one || ascends || passes <= 1) return passes;
-  std::array<int8_t, kMostGroups> last_of_group;
-  std::array<int8_t, kWarpLanes> before;
-  last_of_group.fill(-1);
-  depth.fill(0);
-  passes = 0;
-  for (const int lane : lanes_of(lanes.active)) {
-    const auto index = static_cast<size_t>(lane);
-    const uint32_t group = group_of[index];
-    if constexpr (same_place == SamePlace::together) {
+  std::array<uint8_t, kWarpLanes> groups;  ///< of banks, on which those units lie
+
+  /// Passes of some of the lanes: the most different units that fall on one group of banks.
+  [[nodiscard]] uint32_t passes(LaneMask lanes) const {
+    std::array<int8_t, kMostGroups> last_of_group;
+    std::array<int8_t, kWarpLanes> before;
+    last_of_group.fill(-1);
+    std::array<uint8_t, kMostGroups> depth{};
+    uint32_t most = 0;
+    for (const int lane : lanes_of(lanes)) {
+      const auto index = static_cast<size_t>(lane);
+      const uint32_t group = groups[index];
       int other = last_of_group[group];
       while (other >= 0 && units[static_cast<size_t>(other)] != units[index])
         other = before[static_cast<size_t>(other)];
       if (other >= 0) continue;
+      before[index] = last_of_group[group];
+      last_of_group[group] = static_cast<int8_t>(lane);
+      most = std::max(most, uint32_t{++depth[group]});
     }
-    before[index] = last_of_group[group];
-    last_of_group[group] = static_cast<int8_t>(lane);
-    passes = std::max(passes, uint32_t{++depth[group]});
+    return most;
+  }
+
+  /// The same where lanes that ask for the same unit take turns.
+  [[nodiscard]] uint32_t passes_in_turn(LaneMask lanes) const {
+    std::array<uint8_t, kMostGroups> depth{};
+    uint32_t most = 0;
+    for (const int lane : lanes_of(lanes))
+      most = std::max(most, uint32_t{++depth[groups[static_cast<size_t>(lane)]]});
+    return most;
+  }
+
+  /// Whether all lanes that have a neighbour `distance` (1 or 2) away ask for what it asks for.
+  [[nodiscard]] bool neighbours_agree(LaneMask lanes, uint32_t distance) const {
+    for (const int lane : lanes_of(lanes)) {
+      const auto index = static_cast<size_t>(lane);
+      const size_t other = index ^ distance;
+      if ((lanes >> other & 1) != 0 && units[index] != units[other]) return false;
+    }
+    return true;
+  }
+};
+
+/// An access of 8 bytes a lane is two of 16 lanes, one of 16 bytes four of 8. On an H100 two of
+/// these are one where all their lanes ask for the same as a neighbour, or all for the same as the
+/// next but one (shared_memory.load16_same, load16_in_turn).
+template <SamePlace same_place>
+uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
+  const uint32_t unit = std::max(lanes.bytes, kWordBytes);
+  const uint32_t parts = std::has_single_bit(unit) ? std::min(unit / kWordBytes, 4u) : 1;
+  if (lanes.base != nullptr && lanes.stride_bytes != 0)
+    return std::max(lanes.bytes * kWarpLanes / kSharedPassBytes, 1u);
+  if (lanes.base != nullptr && same_place == SamePlace::together) return parts;
+  if (lanes.base != nullptr && same_place == SamePlace::paired) return std::max(parts / 2, 1u);
+  const uint32_t groups = std::max(kSharedPassBytes / unit, 1u);
+  // Mostly it is a power of two, as the number of groups then is.
+  const bool is_shifted = std::has_single_bit(unit);
+  const int shift = std::countr_zero(unit);
+  BankUnits all;
+  std::array<uint8_t, kMostGroups> depth{};
+  uint32_t most = 0;
+  bool ascends = true;  // from lane to lane, so that none ask for the same
+  uint32_t next = 0;
+  for (const int lane : lanes_of(lanes.active)) {
+    const auto index = static_cast<size_t>(lane);
+    const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(lanes.at(lane)) -
+                                              reinterpret_cast<uintptr_t>(window));
+    const uint32_t number = is_shifted ? offset >> shift : offset / unit;
+    const uint32_t group = is_shifted ? number & (groups - 1) : number % groups;
+    all.units[index] = number;
+    all.groups[index] = static_cast<uint8_t>(group);
+    ascends &= number >= next;
+    next = number + 1;
+    most = std::max(most, uint32_t{++depth[group]});
+  }
+  if (parts == 1 && (same_place == SamePlace::one_by_one || ascends || most <= 1)) return most;
+  if (parts == 1) return all.passes(lanes.active);
+  const auto passes_of_part = [&](LaneMask part) {
+    return same_place == SamePlace::one_by_one ? all.passes_in_turn(part) : all.passes(part);
+  };
+  const uint32_t part_lanes = kWarpLanes / parts;
+  const auto lanes_from = [&](uint32_t first, uint32_t count) {
+    return lanes.active & static_cast<LaneMask>(((uint64_t{1} << count) - 1) << first);
+  };
+  uint32_t passes = 0;
+  for (uint32_t first = 0; first < kWarpLanes; first += 2 * part_lanes) {
+    const LaneMask both = lanes_from(first, 2 * part_lanes);
+    if (same_place == SamePlace::paired &&
+        (all.neighbours_agree(both, 1) || all.neighbours_agree(both, 2))) {
+      passes += all.passes(both);
+      continue;
+    }
+    for (const uint32_t from : {first, first + part_lanes})
+      passes += passes_of_part(lanes_from(from, part_lanes));
   }
   return passes;
 }
@@ -207,12 +261,20 @@ Cycle touch_l2(Strand& strand, const LineList& lines, uint32_t bytes, L2Path pat
   return extra;
 }
 
+/// Passes of the first-level cache for a load: those of its banks, as in shared memory, or one for
+/// four lines in which lanes lie (streams.first_level).
+uint32_t near_passes(const LanePlaces& lanes, uint32_t lines) {
+  constexpr uint32_t kLinesOfPass = 4;
+  return std::max(passes_of<SamePlace::together>(lanes, nullptr), ceil_div(lines, kLinesOfPass));
+}
+
 /// Device memory that lanes load: when the last byte is there.
 Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
   const TimingTable& times = *strand.cluster->times();
   SmMemory& memory = units_of(strand).sm_memory;
   LineList lines(lanes);
-  const Cycle through = pass(strand, memory, lines.size(), &WarpTimes::global_queue_stalls);
+  const Cycle through =
+      pass(strand, memory, near_passes(lanes, lines.size()), &WarpTimes::global_queue_stalls);
   Cycle arrives = through - 1 + times.l1_load_latency;
   uint32_t hit_bytes = 0;
   if (place == Place::global) {
@@ -250,6 +312,10 @@ uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window) {
   return passes_of<SamePlace::together>(lanes, window);
 }
 
+uint32_t load_passes(const LanePlaces& lanes, const std::byte* window) {
+  return passes_of<SamePlace::paired>(lanes, window);
+}
+
 namespace {
 
 /// An SM's first CTA of a launch fetches what it reads of the constant bank.
@@ -278,7 +344,7 @@ void load(Strand& strand, Place place, const LanePlaces& lanes) {
       const Cta& cta = cta_of(strand, lanes.at(lowest_lane(lanes.active)));
       LanePlaces all = lanes;
       all.bytes *= merged;
-      const uint32_t passes = bank_passes(all, cta.shared.data());
+      const uint32_t passes = load_passes(all, cta.shared.data());
       const Cycle through =
           pass_shared(strand, units_of(cta).sm_memory, passes, lanes, Access::read);
       if (&cta == strand.cta) {

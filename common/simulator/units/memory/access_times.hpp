@@ -49,8 +49,10 @@ void atomic(Strand& strand, Place place, const LanePlaces& lanes, bool has_resul
                          const LanePlaces& destinations);
 
 /// Cycles for which an access occupies shared memory: in each pass of 128 bytes every bank serves
-/// one word, to all lanes that ask for it. `window`: the beginning of the shared memory in which
-/// all lanes lie.
+/// one word, to all lanes that ask for it; lanes of 8 or 16 bytes come by halves or quarters of the
+/// warp. `window`: the beginning of the shared memory in which all lanes lie.
 [[nodiscard]] uint32_t bank_passes(const LanePlaces& lanes, const std::byte* window);
+/// The same of a load, for which two such parts of the warp may be served together.
+[[nodiscard]] uint32_t load_passes(const LanePlaces& lanes, const std::byte* window);
 
 }  // namespace bw::sim::access_times
