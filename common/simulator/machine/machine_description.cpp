@@ -164,8 +164,8 @@ std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_coun
   std::vector<uint32_t> left(machine.gpc_sms.begin(), machine.gpc_sms.end());
   std::vector<Place> places;
   const auto side_of = [&](size_t gpc, bool is_first) -> uint32_t {
-    if (!is_first || unit != kPair || gpc >= machine.lone_pairs) return machine.gpc_sides[gpc];
-    return gpc + 1 == machine.lone_pairs ? 1 : 0;
+    const bool is_lone = is_first && unit == kPair && gpc < machine.lone_pairs;
+    return is_lone ? 0 : machine.gpc_sides[gpc];
   };
   uint32_t sms = 0;
   while (sms < sm_count) {

@@ -20,7 +20,7 @@ struct MachineDescription {
   std::span<const uint32_t> gpc_sms;    ///< SMs of each GPC: a cluster's CTAs lie in one
   std::span<const uint32_t> gpc_sides;  ///< side of the L2 cache that each is near to
   /// The first pair of SMs of so many GPCs, that a launch fills first: they form no cluster of more
-  /// CTAs with the others, and all but the last are near side 0.
+  /// CTAs with the others, and all are near side 0.
   uint32_t lone_pairs = 0;
   bool has_tensor_memory = false;  ///< whether its SMs have tensor memory
   /// Parts of the opcodes that other machines have and this one doesn't.

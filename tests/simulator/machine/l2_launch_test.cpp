@@ -223,13 +223,15 @@ TEST(L2CacheTest, LosesLinesByTwos) {
   constexpr uint64_t kPages = 28 * kMegabyte / kL2PageBytes;
   for (uint64_t page = 0; page < kPages; ++page) cache.use(page, all, 0);
   uint64_t pairs = 0, parted = 0, changes = 0;
-  for (uint64_t page = 0; page < kPages; ++page)
-    for (const uint64_t word : cache.find(page)[0].words)
+  for (uint64_t page = 0; page < kPages; ++page) {
+    const L2SideLines held = cache.find(page);
+    for (const uint64_t word : held[0].words)
       for (uint32_t line = 0; line + 3 < 64; line += 2) {
         ++pairs;
         parted += (word >> line & 1) != (word >> (line + 1) & 1) ? 1 : 0;
         changes += (word >> line & 1) != (word >> (line + 2) & 1) ? 1 : 0;
       }
+  }
   EXPECT_EQ(parted, 0u);
   EXPECT_GT(changes, pairs / 50) << "chunks of a page are not lost as a whole";
 }
