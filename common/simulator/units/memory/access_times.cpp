@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint32_t kWordBytes = 4;
 constexpr uint32_t kMostGroups = kSharedPassBytes / kWordBytes;
+constexpr uint32_t kMostParts = 4;  // of a warp, whose accesses take turns
 constexpr uint32_t kSectorsPerLine = L1Cache::kLineBytes / L1Cache::kSectorBytes;
 
 /// What lanes that ask for the same bytes have of it.
@@ -77,7 +78,7 @@ struct BankUnits {
 template <SamePlace same_place>
 uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
   const uint32_t unit = std::max(lanes.bytes, kWordBytes);
-  const uint32_t parts = std::has_single_bit(unit) ? std::min(unit / kWordBytes, 4u) : 1;
+  const uint32_t parts = std::has_single_bit(unit) ? std::min(unit / kWordBytes, kMostParts) : 1;
   if (lanes.base != nullptr && lanes.stride_bytes != 0)
     return std::max(lanes.bytes * kWarpLanes / kSharedPassBytes, 1u);
   if (lanes.base != nullptr && same_place == SamePlace::together) return parts;
@@ -91,6 +92,9 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
   uint32_t most = 0;
   bool ascends = true;  // from lane to lane, so that none ask for the same
   uint32_t next = 0;
+  const uint32_t part_lanes = kWarpLanes / parts;
+  std::array<uint32_t, kMostParts> groups_of_part{};  // a bit each
+  LaneMask meets = 0;  // lanes on whose group another of its part lies
   for (const int lane : lanes_of(lanes.active)) {
     const auto index = static_cast<size_t>(lane);
     const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(lanes.at(lane)) -
@@ -99,6 +103,12 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
     const uint32_t group = is_shifted ? number & (groups - 1) : number % groups;
     all.units[index] = number;
     all.groups[index] = static_cast<uint8_t>(group);
+    if (parts != 1) {
+      uint32_t& of_part = groups_of_part[index / part_lanes];
+      meets |= (of_part >> group & 1) << index;
+      of_part |= 1u << group;
+      continue;
+    }
     ascends &= number >= next;
     next = number + 1;
     most = std::max(most, uint32_t{++depth[group]});
@@ -106,9 +116,9 @@ uint32_t passes_of(const LanePlaces& lanes, const std::byte* window) {
   if (parts == 1 && (same_place == SamePlace::one_by_one || ascends || most <= 1)) return most;
   if (parts == 1) return all.passes(lanes.active);
   const auto passes_of_part = [&](LaneMask part) {
+    if ((meets & part) == 0) return part != 0 ? 1u : 0u;
     return same_place == SamePlace::one_by_one ? all.passes_in_turn(part) : all.passes(part);
   };
-  const uint32_t part_lanes = kWarpLanes / parts;
   const auto lanes_from = [&](uint32_t first, uint32_t count) {
     return lanes.active & static_cast<LaneMask>(((uint64_t{1} << count) - 1) << first);
   };
