@@ -75,6 +75,11 @@ TEST(Machine, PlacesGoFromGpcToGpc) {
       }
       for (uint32_t i = 0; i < machine.gpc_sms.size(); ++i) EXPECT_EQ(places[i].gpc, i);
     }
+    // Each side of the L2 cache is near to half of the SMs, give or take a GPC that has more.
+    int second = 0;
+    const std::vector<Place> single = places_of(machine, machine.sm_count, 1);
+    for (const Place& place : single) second += static_cast<int>(place.side);
+    EXPECT_NEAR(second, machine.sm_count / 2.0, machine.lone_pairs > 0 ? 0 : 2) << machine.name;
     // SMs 2n and 2n + 1 are neighbours.
     std::map<uint32_t, uint32_t> gpcs;
     for (const Place& place : places_of(machine, machine.sm_count, 1))
