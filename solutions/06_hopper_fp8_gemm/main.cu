@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/host/cuda_check.hpp"
 #include "common/host/device_attribute.hpp"
 #include "common/host/event_timer.hpp"
 #include "common/host/hopper_device.hpp"
@@ -27,6 +28,7 @@ constexpr cudaStream_t kDefaultStream = nullptr;
 struct ProgramOptions : bw::GemmOptions {
   int64_t launches = 30;    ///< timed ones, on a GPU
   bool unverified = false;  ///< print the time alone
+  bool queued = false;      ///< time launches that wait in the queue behind other work
   bool tunes = false;       ///< find the configuration by measurement, and remember it
   std::string tuned = bw::hopper::default_tuned_path();  ///< where; empty: nowhere
   bw::hopper::GroupedOptions grouped;
@@ -83,12 +85,39 @@ void remember(const bw::hopper::TunedChoice& choice, const std::string& path) {
               choice.microseconds, path.c_str());
 }
 
-/// Median device time of `launches` single launches after warm-ups, in milliseconds.
-float median_time(const bw::hopper::GemmPlan& plan, int64_t launches) {
+/// More code than an SM keeps of other kernels, `rounds` times: what a program does between two
+/// launches of a GEMM. `sink` is null, which the compiler does not know.
+__global__ void other_work(int rounds, float factor, float* sink) {
+  constexpr int kInstructions = 48 * 1024 / 16;  // of 16 bytes: 48 KiB
+  constexpr int kChains = 8;
+  float sums[kChains] = {};
+#pragma unroll 1
+  for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int i = 0; i < kInstructions; ++i)
+      sums[i % kChains] = fmaf(sums[i % kChains], factor, factor);
+  }
+  float sum = 0;
+  for (const float one : sums) sum += one;
+  if (sink != nullptr) *sink = sum;
+}
+
+/// Keeps all SMs busy for longer than the host takes to enqueue a launch between two events.
+void enqueue_other_work() {
+  const int rounds = bw::is_simulated() ? 1 : 20;
+  const auto sms = static_cast<uint32_t>(bw::device_attribute(cudaDevAttrMultiProcessorCount));
+  other_work<<<sms, 32, 0, kDefaultStream>>>(rounds, 1.0f, nullptr);
+  bw::check_cuda(cudaGetLastError(), "launch other work");
+}
+
+/// Median device time of `launches` single launches after warm-ups, in milliseconds; `queued`: of
+/// launches behind other work.
+float median_time(const bw::hopper::GemmPlan& plan, int64_t launches, bool queued) {
   const int64_t warm_ups = std::min<int64_t>(5, launches - 1);
   bw::EventTimer timer;
   std::vector<float> milliseconds;
   for (int64_t i = 0; i < warm_ups + launches; ++i) {
+    if (queued) enqueue_other_work();
     timer.start(kDefaultStream);
     plan.launch(kDefaultStream);
     const float time = timer.stop(kDefaultStream);
@@ -138,7 +167,7 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
     if (status != bw::kVerified) return status;  // the time of a wrong result tells nothing
   }
   if (tuned) remember(*tuned, options.tuned);
-  bw::print_time(median_time(plan, options.timed_launches()),
+  bw::print_time(median_time(plan, options.timed_launches(), options.queued),
                  bw::gemm_flops(problem.m, problem.n, problem.k), wall_seconds);
   return bw::kVerified;
 }
@@ -157,6 +186,9 @@ int main(int argc, char** argv) {
   command_line.add("launches", options.launches, "how often the kernel is launched to be timed");
   command_line.add_flag("unverified", options.unverified,
                         "print the time of a result that nobody has looked at");
+  command_line.add_flag("queued", options.queued,
+                        "time launches that wait in the queue behind other work, as in the "
+                        "benchmark, instead of launches on an idle device");
   command_line.add_flag("tune", options.tunes,
                         "time all configurations for this shape, and remember the fastest");
   command_line.add("tuned", options.tuned,
