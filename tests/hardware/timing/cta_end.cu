@@ -246,19 +246,7 @@ struct Crowd {
            " cluster=" + std::to_string(cluster);
   }
   void launch(uint32_t ctas, const Life& life, cudaStream_t stream) const {
-    if (shared_kib > 0)
-      allow_dynamic_shared_memory(reinterpret_cast<const void*>(live), shared_kib * kKib);
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {cluster, 1, 1};
-    cudaLaunchConfig_t launch{};
-    launch.gridDim = dim3(ctas);
-    launch.blockDim = dim3(threads);
-    launch.dynamicSmemBytes = shared_kib * kKib;
-    launch.stream = stream;
-    launch.attrs = &attribute;
-    launch.numAttrs = 1;
-    check_cuda(cudaLaunchKernelEx(&launch, live, life), "launch CTAs");
+    launch_clusters_on(stream, live, ctas, cluster, threads, shared_kib * kKib, life);
   }
 };
 

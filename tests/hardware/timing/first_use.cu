@@ -117,49 +117,34 @@ __global__ void loads(Span* spans, const uint32_t* near, const uint32_t* far, ui
   keep(sum, sink);
 }
 
-/// Medians over the CTAs of each of `count` spans of a CTA, the least of some launches.
+/// Cycles of each of `count` spans of a CTA.
 std::vector<double> cycles_of_spans(size_t ctas, size_t count,
                                     const std::function<void(Span*)>& launch) {
   const int launches = is_simulated() ? 2 : 7;  // the first finds lines on the far side of L2
-  std::vector<double> least(count, std::numeric_limits<double>::max());
-  DeviceBuffer<Span> spans(ctas * count);
-  for (int i = 0; i < launches; ++i) {
-    launch(spans.data());
-    check_cuda(cudaGetLastError(), "launch a measurement");
-    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
-    const std::vector<Span> all = spans.download();
-    for (size_t number = 0; number < count; ++number) {
-      std::vector<Span> of_number;
-      for (size_t cta = 0; cta < ctas; ++cta) of_number.push_back(all[cta * count + number]);
-      least[number] = std::min(least[number], median_cta_cycles(of_number, 1));
-    }
-  }
-  return least;
+  return least_medians<Span>(ctas, count, count, launches, launch,
+                             [](const Span* spans, size_t number) -> std::optional<double> {
+                               return static_cast<double>(spans[number].end - spans[number].begin);
+                             });
 }
 
 /// The passes over `kib` KiB of code: of each the time from the first warp's begin to the last
 /// one's end.
 template <uint32_t kib>
 void measure_code(Results& results, uint32_t warps, uint32_t ctas, bool behind_other_code) {
+  constexpr size_t kPasses = 3;
   const int launches = is_simulated() ? 2 : 7;  // the first of a kernel finds nothing
-  constexpr uint32_t kOther = 256;
-  std::array<double, 3> least;
-  least.fill(std::numeric_limits<double>::max());
-  DeviceBuffer<Span> spans(size_t{ctas} * warps * 3);
-  DeviceBuffer<Span> others(size_t{ctas} * 3);
-  for (int i = 0; i < launches; ++i) {
-    if (behind_other_code) straight_line<kOther><<<ctas, 32>>>(others.data(), 1, 0, nullptr);
-    straight_line<kib><<<ctas, warps * 32>>>(spans.data(), 1, 0, nullptr);
-    check_cuda(cudaGetLastError(), "launch a measurement");
-    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
-    const std::vector<Span> all = spans.download();
-    for (size_t pass = 0; pass < least.size(); ++pass) {
-      std::vector<Span> of_pass;
-      for (size_t warp = 0; warp < size_t{ctas} * warps; ++warp)
-        of_pass.push_back(all[warp * 3 + pass]);
-      least[pass] = std::min(least[pass], median_cta_cycles(of_pass, warps));
-    }
-  }
+  DeviceBuffer<Span> others(size_t{ctas} * kPasses);
+  const auto least = least_medians<Span>(
+      ctas, warps * kPasses, kPasses, launches,
+      [&](Span* spans) {
+        if (behind_other_code) straight_line<256><<<ctas, 32>>>(others.data(), 1, 0, nullptr);
+        straight_line<kib><<<ctas, warps * 32>>>(spans, 1, 0, nullptr);
+      },
+      [&](const Span* spans, size_t pass) -> std::optional<double> {
+        std::vector<Span> of_pass;
+        for (size_t warp = 0; warp < warps; ++warp) of_pass.push_back(spans[warp * kPasses + pass]);
+        return median_cta_cycles(of_pass, warps);
+      });
   const std::string parameter = "kib=" + std::to_string(kib) + " warps=" + std::to_string(warps) +
                                 " ctas=" + std::to_string(ctas) +
                                 (behind_other_code ? "" : " launched_again");

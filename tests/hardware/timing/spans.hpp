@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "common/host/cuda_check.hpp"
@@ -37,6 +38,35 @@ inline double median_cta_cycles(const std::vector<Span>& spans, size_t warps_per
   const auto middle = cycles.begin() + static_cast<std::ptrdiff_t>(cycles.size() / 2);
   std::nth_element(cycles.begin(), middle, cycles.end());
   return static_cast<double>(*middle);
+}
+
+/// Runs `launch` (which fills `words` words of each CTA) some times. Of each of `count` numbers
+/// that `number_of(words of a CTA, number)` finds: the median of the CTAs that have it, of that the
+/// least of the launches, since what disturbs a measurement makes it longer. The words are 0 before
+/// each.
+template <class Word, class NumberOf>
+std::vector<double> least_medians(size_t ctas, size_t words, size_t count, int launches,
+                                  const std::function<void(Word*)>& launch, NumberOf&& number_of) {
+  DeviceBuffer<Word> buffer(ctas * words);
+  std::vector<double> least(count, std::numeric_limits<double>::max());
+  for (int i = 0; i < launches; ++i) {
+    buffer.fill_bytes(0);
+    launch(buffer.data());
+    check_cuda(cudaGetLastError(), "launch a measurement");
+    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
+    const std::vector<Word> all = buffer.download();
+    for (size_t number = 0; number < count; ++number) {
+      std::vector<double> found;
+      for (size_t cta = 0; cta < ctas; ++cta)
+        if (const std::optional<double> one = number_of(all.data() + cta * words, number))
+          found.push_back(*one);
+      if (found.empty()) continue;
+      const auto middle = found.begin() + static_cast<std::ptrdiff_t>(found.size() / 2);
+      std::nth_element(found.begin(), middle, found.end());
+      least[number] = std::min(least[number], *middle);
+    }
+  }
+  return least;
 }
 
 /// Runs `launch` (which fills the spans that it is given) a few times; the least of the medians:

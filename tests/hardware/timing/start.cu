@@ -21,21 +21,17 @@
 #include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/new_code.cuh"
 #include "tests/hardware/timing/spans.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
 namespace {
 
-constexpr uint32_t kInstructionBytes = 16;
-constexpr int kChains = 8;
-
-/// Puts the SM's clock into a word of shared memory: that disturbs the least.
-__device__ __forceinline__ void stamp(uint32_t* place) {
-  uint32_t now;
-  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
-  asm volatile("st.shared.u32 [%0], %1;" ::"r"(ptx::shared_address(place)), "r"(now) : "memory");
+uint32_t sm_count() {
+  return static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
 }
+void run_other_code() { other_code<256><<<sm_count(), 32>>>(1, nullptr); }
 
 /// Threads of a CTA: `count` stamps become row blockIdx.x of `out`.
 __device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stamps,
@@ -45,63 +41,21 @@ __device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stam
     out[blockIdx.x * count + i] = stamps[i];
 }
 
-/// So many instructions without a branch.
-template <uint32_t instructions>
-__device__ __forceinline__ void straight(float (&sums)[kChains], float a, float b) {
-#pragma unroll
-  for (uint32_t i = 0; i < instructions; ++i)
-    asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(sums[i % kChains]) : "f"(a), "f"(b));
-}
-__device__ __forceinline__ void begin_sums(float (&sums)[kChains], float a) {
-#pragma unroll
-  for (int i = 0; i < kChains; ++i) sums[i] = a * static_cast<float>(i);
-}
-__device__ __forceinline__ void keep_sums(const float (&sums)[kChains], float* sink) {
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < kChains; ++i) sum += sums[i];
-  if (sink != nullptr) *sink = sum;
-}
-
-/// Code that drives other code out of the caches.
-template <uint32_t kib>
-__global__ void other_code(float a, float b, float* sink) {
-  float sums[kChains];
-  begin_sums(sums, a);
-  straight<kib * 1024 / kInstructionBytes>(sums, a, b);
-  keep_sums(sums, sink);
-}
-
-uint32_t sm_count() {
-  return static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-}
-void run_other_code() { other_code<256><<<sm_count(), 32>>>(1, 0, nullptr); }
-
 /// Of each of a CTA's stamps the cycles since stamp `from(i)`: the median of the CTAs, of that the
 /// least of some launches behind other code.
 std::vector<double> stamped_cycles(size_t ctas, size_t count,
                                    const std::function<size_t(size_t)>& from,
                                    const std::function<void(uint32_t*)>& launch) {
   const int launches = is_simulated() ? 2 : 9;  // the first finds nothing in the L2 cache
-  DeviceBuffer<uint32_t> stamps(ctas * count);
-  std::vector<double> least(count, std::numeric_limits<double>::max());
-  for (int i = 0; i < launches; ++i) {
-    stamps.fill_bytes(0);
-    run_other_code();
-    launch(stamps.data());
-    check_cuda(cudaGetLastError(), "launch a measurement");
-    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
-    const std::vector<uint32_t> all = stamps.download();
-    for (size_t number = 0; number < count; ++number) {
-      std::vector<uint32_t> cycles;
-      for (size_t cta = 0; cta < ctas; ++cta)
-        cycles.push_back(all[cta * count + number] - all[cta * count + from(number)]);
-      const auto middle = cycles.begin() + static_cast<std::ptrdiff_t>(cycles.size() / 2);
-      std::nth_element(cycles.begin(), middle, cycles.end());
-      least[number] = std::min(least[number], static_cast<double>(*middle));
-    }
-  }
-  return least;
+  return least_medians<uint32_t>(
+      ctas, count, count, launches,
+      [&](uint32_t* stamps) {
+        run_other_code();
+        launch(stamps);
+      },
+      [&](const uint32_t* stamps, size_t number) -> std::optional<double> {
+        return stamps[number] - stamps[from(number)];
+      });
 }
 size_t before(size_t number) { return number == 0 ? 0 : number - 1; }
 size_t first_of_all(size_t) { return 0; }

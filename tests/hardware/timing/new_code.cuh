@@ -1,0 +1,56 @@
+#pragma once
+/// \file
+/// Code that was never run, and the clock's stamps in between.
+
+#include <cstdint>
+
+#include "common/device/shared_address.cuh"
+
+namespace bw::timing {
+
+constexpr uint32_t kInstructionBytes = 16;
+constexpr int kChains = 8;
+
+/// The low word of the SM's clock.
+__device__ __forceinline__ uint32_t clock_now() {
+  uint32_t now;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(now)::"memory");
+  return now;
+}
+
+/// Puts the SM's clock into a word of shared memory: that disturbs the least.
+__device__ __forceinline__ void stamp(uint32_t* place) {
+  const uint32_t now = clock_now();
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(ptx::shared_address(place)), "r"(now) : "memory");
+}
+
+/// So many instructions without a branch; others where `a` or `b` is another register or number.
+template <uint32_t instructions>
+__device__ __forceinline__ void straight(float (&sums)[kChains], float a, float b) {
+#pragma unroll
+  for (uint32_t i = 0; i < instructions; ++i)
+    asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(sums[i % kChains]) : "f"(a), "f"(b));
+}
+/// What `straight` begins with.
+__device__ __forceinline__ void begin_sums(float (&sums)[kChains], float a) {
+#pragma unroll
+  for (int i = 0; i < kChains; ++i) sums[i] = a * static_cast<float>(i);
+}
+/// Keeps the compiler from removing the sums; `sink` is null, which it does not know.
+__device__ __forceinline__ void keep_sums(const float (&sums)[kChains], float* sink) {
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < kChains; ++i) sum += sums[i];
+  if (sink != nullptr) *sink = sum;
+}
+
+/// Code that drives other code out of the caches.
+template <uint32_t kib>
+__global__ void other_code(float a, float* sink) {
+  float sums[kChains];
+  begin_sums(sums, a);
+  straight<kib * 1024 / kInstructionBytes>(sums, a, 0.5f);
+  keep_sums(sums, sink);
+}
+
+}  // namespace bw::timing
