@@ -53,7 +53,7 @@ Outcome run(Runtime& runtime, RecordOperation& recording) {
   if (recording.record == 0) recording.record = ++event->records;  // a graph's node, launched again
   event->reached = recording.record;
   event->time = runtime.device().clock();
-  runtime.device().become_idle();
+  runtime.device().take_time();
   return {};
 }
 

@@ -231,6 +231,7 @@ cudaError_t wait_until(Runtime& runtime, const std::function<bool()>& done) {
     }
     if (runtime.sticky_error != cudaSuccess) return runtime.sticky_error;
   }
+  runtime.device().become_idle();
   return std::exchange(work().late_error, cudaSuccess);
 }
 

@@ -78,6 +78,7 @@ bool make_progress(Runtime& runtime);
 
 /// Makes progress until `done`. When nobody is left who could change what kernels wait for, their
 /// launch is a livelock: throws SimulationError. Returns the error of an operation that ran late.
+/// Afterwards the device counts as idle.
 cudaError_t wait_until(Runtime& runtime, const std::function<bool()>& done);
 
 /// Forgets everything that is pending: the device has failed or is reset.

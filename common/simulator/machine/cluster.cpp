@@ -2,6 +2,7 @@
 /// The event loop of one cluster.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <optional>
 #include <type_traits>
@@ -98,6 +99,7 @@ void Cluster::build_cta(Cta& cta, uint32_t rank) {
   if (times_ != nullptr) {
     cta.sm_times = std::make_unique<SmTimes>();
     cta.sm_times->is_first = index_ < grid_.resident_clusters();
+    cta.sm_times->code = CodeFetch(grid_.code_rate(slot_));
   }
   cta.live_threads = threads;
   cta.live_warps = warps;
@@ -196,6 +198,7 @@ void Cluster::on_lanes_exit(Warp& warp, LaneMask lanes, Cycle time) {
   if (cta.live_warps == 0) {
     units_->check_at_exit(cta);
     cta.exited = true;
+    demand_.end(cta.rank, time);
     if (observed(EventKind::cta)) tell(&Observer::on_cta, CtaEvent{cta, time, false});
   }
 }
@@ -379,23 +382,6 @@ void Cluster::await_loads(Strand& strand, uint8_t awaits) const {
   }
 }
 
-namespace {
-
-/// For the code of the stretch that the strand has executed up to its last instruction, as far as
-/// the SM had to fetch it.
-void wait_for_code(Strand& strand, const Instruction& last) {
-  const TimingTable& times = *strand.cluster->times();
-  const bool is_near = strand.cluster->grid().code_is_near();
-  const Cycle ready =
-      strand.cta->sm_times->code.fetched(last.code_begin, last.issued, strand.slots_from,
-                                         {.line_cycles = is_near ? 0 : times.code_line_cycles,
-                                          .jump_cycles = times.code_jump_cycles,
-                                          .ahead_lines = times.code_ahead_lines});
-  strand.time = std::max(strand.time, ready);
-}
-
-}  // namespace
-
 void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
   const uint32_t slots = instruction.issue_slots;
   Warp& warp = *strand.warp;
@@ -410,18 +396,44 @@ void Cluster::take_issue_slots(Strand& strand, const Instruction& instruction) {
     warp.times.issue_stalls += last - strand.time;
     strand.time = last;
   }
-  if (sm.is_first) wait_for_code(strand, instruction);
+  if (sm.is_first && instruction.issued != 0) {
+    const Cycle fetched = sm.code.fetched(instruction.code_begin);
+    if (fetched != 0) {
+      strand.time = std::max(strand.time, fetched);
+    } else {
+      strand.code = sm.code.stretch(instruction.code_begin, instruction.issued, strand.slots_from);
+      if (!strand.code.waits())
+        strand.time = std::max(strand.time, static_cast<Cycle>(strand.code.at));
+    }
+  }
   strand.slots_from = strand.time;
+}
+
+bool Cluster::fetch_code(Strand& strand, Cycle limit) {
+  CodeFetch& code = strand.cta->sm_times->code;
+  const auto bound = static_cast<double>(next_bound(limit));
+  while (strand.code.waits()) {
+    // (A part of a cycle is nobody's turn: two strands would give way to each other for ever.)
+    if (std::floor(strand.code.at) > bound + code.lead()) {
+      make_ready(strand, static_cast<Cycle>(strand.code.at));
+      return false;
+    }
+    code.fetch_line(strand.code);
+  }
+  // What the stretch takes beside its code it had when the strand came to its end.
+  strand.time = std::max(strand.slots_from, static_cast<Cycle>(strand.code.at));
+  strand.slots_from = strand.time;
+  return true;
 }
 
 template <bool observed, bool marked>
 void Cluster::run_strand(Strand& strand, Cycle limit) {
   const Instruction* const code = kernel().code().data();
   const auto code_size = static_cast<uint32_t>(kernel().code().size());
+  if (strand.code.waits() && !fetch_code(strand, limit)) return;
   Warp& warp = *strand.warp;  // the strand may be gone at the end
   uint64_t executed = 0;
-  const auto next_bound = [&] { return std::min({queue_.next_time(), limit, l2_.pauses_at()}); };
-  Cycle bound = next_bound();
+  Cycle bound = next_bound(limit);
   std::conditional_t<observed, RunRecorder, NoRecorder> recorder(*this);
   while (true) {
     if (strand.pc == strand.reconvergence_point && !rejoin(strand)) break;
@@ -445,7 +457,10 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
       if (active == 0) {
         ++strand.pc;
         strand.time += instruction.skip_cycles;
-        if (instruction.issue_slots != 0) take_issue_slots(strand, instruction);
+        if (instruction.issue_slots != 0) {
+          take_issue_slots(strand, instruction);
+          if (strand.code.waits() && !fetch_code(strand, limit)) break;
+        }
         continue;
       }
     }
@@ -468,12 +483,13 @@ void Cluster::run_strand(Strand& strand, Cycle limit) {
     }
     if (instruction.issue_slots != 0) {
       take_issue_slots(strand, instruction);
+      if (strand.code.waits() && !fetch_code(strand, limit)) break;
       if (strand.time > bound && strand.time - bound > kLongestLead) {
         make_ready(strand, strand.time);
         break;
       }
     }
-    if (in_time_order) bound = next_bound();
+    if (in_time_order) bound = next_bound(limit);
   }
   statistics_.warp_instructions += executed;
   warp.times.instructions += executed;

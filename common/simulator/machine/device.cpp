@@ -102,11 +102,10 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
   }
   clock_ += result.clock_cycles;
   if (const TimingTable* const times = settings_.times()) {
-    clock_ += is_idle_ ? times->first_launch : times->next_launch;
-    is_idle_ = false;
+    clock_ += launch_overhead(*times);
+    before_ = Before::a_launch;
   }
   last_launch_ = result;
-  last_kernel_ = grid->kernel().function().name;
   if (settings_.print_statistics) {
     fmt::print(
         stderr,
@@ -123,6 +122,36 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
     fmt::print(stderr, "\n");
   }
   return result;
+}
+
+Cycle Device::launch_overhead(const TimingTable& times) const {
+  switch (before_) {
+    case Before::nothing:
+      return times.first_launch;
+    case Before::a_point_of_time:
+      return times.timed_launch;
+    case Before::a_launch:
+      return times.next_launch;
+  }
+  return 0;
+}
+
+bool Device::has_code_of(const std::string& kernel, uint64_t bytes, uint64_t cache_bytes) {
+  uint64_t kept = bytes;
+  size_t before = 0;
+  while (before < recent_code_.size() && recent_code_[before].first != kernel)
+    kept += recent_code_[before++].second;
+  const bool is_known = before < recent_code_.size();
+  if (is_known) recent_code_.erase(recent_code_.begin() + static_cast<std::ptrdiff_t>(before));
+  recent_code_.insert(recent_code_.begin(), {kernel, bytes});
+  // What lies behind more code than the cache holds is lost.
+  uint64_t sum = 0;
+  const auto lost = std::find_if(recent_code_.begin(), recent_code_.end(), [&](const auto& one) {
+    sum += one.second;
+    return sum > cache_bytes;
+  });
+  recent_code_.erase(lost, recent_code_.end());
+  return is_known && kept <= cache_bytes;
 }
 
 L2Cache* Device::l2_cache() {

@@ -89,19 +89,28 @@ class Device {
   [[nodiscard]] uint64_t next_launch() { return launches_++; }
   /// Simulated time since the device came up, in cycles; launches advance it.
   [[nodiscard]] Cycle clock() const { return clock_; }
-  /// With a timing model: the next launch finds an idle device that has yet to be told of it, as
-  /// behind a point of time that the host takes. Launches that follow are told of meanwhile.
-  void become_idle() { is_idle_ = true; }
-  /// Whether the last launch was of this kernel.
-  [[nodiscard]] bool ran_last(const Kernel& kernel) const {
-    return last_kernel_ == kernel.function().name;
+  /// With a timing model: the host has waited for the device, so that the next launch finds it idle
+  /// and not yet told of the launch.
+  void become_idle() { before_ = Before::nothing; }
+  /// With a timing model: the device takes the time behind what it did before. It has been told
+  /// of the next launch meanwhile.
+  void take_time() {
+    if (before_ == Before::a_launch) before_ = Before::a_point_of_time;
   }
+  /// With a timing model: whether a cache of so many bytes holds the code of a kernel of that name
+  /// and size, behind what other kernels have left there since. Afterwards it does, if it can.
+  [[nodiscard]] bool has_code_of(const std::string& kernel, uint64_t bytes, uint64_t cache_bytes);
   /// With a timing model: what the L2 cache holds, else null. Who writes to the memory from outside
   /// tells it.
   [[nodiscard]] L2Cache* l2_cache();
 
  private:
+  /// What the device did last when a launch comes to it.
+  enum class Before : uint8_t { nothing, a_point_of_time, a_launch };
+
   LaunchResult run(const std::shared_ptr<Grid>& grid);
+  /// What a launch takes beside its CTAs.
+  [[nodiscard]] Cycle launch_overhead(const TimingTable& times) const;
 
   Settings settings_;
   const UnitFactory& units_;
@@ -113,8 +122,9 @@ class Device {
   std::vector<Warning> warnings_;
   uint64_t launches_ = 0;
   Cycle clock_ = 0;
-  bool is_idle_ = true;
-  std::string last_kernel_;
+  Before before_ = Before::nothing;
+  /// Kernels by name and size of code, the last one first.
+  std::vector<std::pair<std::string, uint64_t>> recent_code_;
   std::optional<L2Cache> l2_cache_;
 };
 

@@ -114,6 +114,8 @@ struct Strand : LaneRegisters {
   /// With a timing model: where the stretch of instructions begins whose issue slots are not taken
   /// yet.
   Cycle slots_from = 0;
+  /// With a timing model: code of that stretch that the SM has to fetch before the strand goes on.
+  CodeFetch::Stretch code;
 
   /// What the instruction at hand loads is there at `at`; `scoreboard` counts it.
   void value_arrives(LoadedFrom from, uint8_t scoreboard, Cycle at) {
@@ -404,6 +406,13 @@ class Cluster {
   /// The strand has its issue slots since Strand::slots_from, up to this instruction, from its
   /// scheduler.
   void take_issue_slots(Strand& strand, const Instruction& instruction);
+  /// Fetches the code that the strand waits for as far as it is its turn to ask for it. Returns
+  /// whether all is there; else the strand has another turn.
+  bool fetch_code(Strand& strand, Cycle limit);
+  /// Until when a strand may go on: others come before it then, or the cluster pauses.
+  [[nodiscard]] Cycle next_bound(Cycle limit) const {
+    return std::min({queue_.next_time(), limit, l2_.pauses_at()});
+  }
   void tell_woken(const Strand& strand) const;
   /// The strand has come to its reconvergence point. True: its lanes are together and it goes on.
   bool rejoin(Strand& strand);

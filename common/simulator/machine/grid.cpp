@@ -9,7 +9,8 @@
 #include <iterator>
 #include <limits>
 #include <mutex>
-#include <queue>
+#include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -26,6 +27,7 @@
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/timing/code_layout.hpp"
+#include "common/simulator/machine/timing/free_places.hpp"
 #include "common/simulator/machine/timing/l2_launch.hpp"
 #include "common/simulator/machine/timing/sm_times.hpp"
 
@@ -96,21 +98,31 @@ void check_shape(const Kernel& kernel, const LaunchConfiguration& c) {
 }
 
 /// The time of clusters that do not see each other and feel nothing of each other: the next one
-/// takes the place that becomes free first, `turnover` later. `begin_of` a place: when its first
-/// one begins.
+/// takes the places that become free first, `turnover` later. `profiles`, if any, say when their
+/// CTAs end. `begin_of` a place: when its first one begins.
 template <class BeginOf>
-Cycle time_of_waves(const std::vector<Cycle>& durations, uint64_t places, Cycle turnover,
+Cycle time_of_waves(const std::vector<Cycle>& durations, std::span<const DemandProfile> profiles,
+                    uint64_t places, FreePlaces free, uint32_t cluster_ctas, Cycle turnover,
                     BeginOf&& begin_of) {
   Cycle last = 0;
-  std::priority_queue<Cycle, std::vector<Cycle>, std::greater<>> free_at;
-  for (const Cycle duration : durations) {
-    Cycle start = begin_of(free_at.size());
-    if (free_at.size() == places) {
-      start = free_at.top() + turnover;
-      free_at.pop();
+  for (size_t index = 0; index < durations.size(); ++index) {
+    double start = 0;
+    std::vector<FreePlaces::Left> taken(cluster_ctas);
+    if (index < places) {
+      start = static_cast<double>(begin_of(index));
+      for (uint32_t cta = 0; cta < cluster_ctas; ++cta)
+        taken[cta].place = static_cast<uint32_t>(index * cluster_ctas + cta);
+    } else {
+      taken = *free.take();  // those of a cluster that has ended are always enough
+      start = taken.back().at + static_cast<double>(turnover);
     }
-    free_at.push(start + duration);
-    last = std::max(last, start + duration);
+    for (uint32_t cta = 0; cta < cluster_ctas; ++cta) {
+      const bool is_known = index < profiles.size() && !profiles[index].ends.empty();
+      taken[cta].at =
+          start + static_cast<double>(is_known ? profiles[index].ends[cta] : durations[index]);
+      free.add(taken[cta]);
+    }
+    last = std::max(last, static_cast<Cycle>(start) + durations[index]);
   }
   return last;
 }
@@ -184,6 +196,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
   if (can_wait_) patience_ = std::min(patience_, kWaitingCycles);
   if (const TimingTable* const times = device.settings().times()) {
     places_ = places_of(*device.settings().machine, sms, static_cast<uint32_t>(c.cluster.volume()));
+    for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
+      gpcs_.push_back(places_[slot % places_.size()].gpc);
     begins_ = begins_of_places(resident_clusters_, c.in_clusters      ? ctas_per_sm_ > 1
                                                                             ? times->begin_crowded_cycles
                                                                             : times->begin_cluster_cycles
@@ -218,6 +232,27 @@ uint32_t Grid::first_sm(uint64_t slot) const {
                                device_.settings().sm_count);
 }
 
+void Grid::find_code_rates(const TimingTable& times) {
+  const bool is_near = device_.has_code_of(
+      kernel_.function().name, code_bytes(kernel_.module().schedule_of(kernel_.function())->times),
+      times.code_cache_bytes);
+  // SMs of a pair fetch a line together; the pairs of a GPC, one after the other.
+  constexpr uint32_t kPair = 2;
+  std::map<uint32_t, std::set<uint32_t>> pairs;
+  const auto ctas = static_cast<uint32_t>(configuration_.cluster.volume());
+  for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
+    for (uint32_t cta = 0; cta < ctas; ++cta)
+      pairs[gpcs_[slot]].insert((first_sm(slot) + cta) % device_.settings().sm_count / kPair);
+  for (const auto& [gpc, of_gpc] : pairs)
+    code_rates_[gpc] = {
+        .line_cycles = is_near ? 0 : times.code_line_cycles,
+        .way_cycles = is_near ? 0 : times.code_way_cycles * static_cast<double>(of_gpc.size()),
+        .jump_cycles = times.code_jump_cycles,
+        .ahead_lines = times.code_ahead_lines};
+}
+
+const CodeFetch::Rate& Grid::code_rate(uint64_t slot) const { return code_rates_.at(gpcs_[slot]); }
+
 Cycle Grid::begin_of(uint64_t slot) const { return slot < begins_.size() ? begins_[slot] : 0; }
 
 bool Grid::take_pending_cluster(uint64_t& cluster_index) {
@@ -234,10 +269,7 @@ LaunchResult Grid::run() {
     result.clusters = clusters_.volume();
     for (const auto& observer : device_.observers()) observer->on_launch(*this);
     endings_ = std::make_unique<ClusterEndings>(/*independent=*/!lockstep_);
-    if (const TimingTable* const times = device_.settings().times())
-      code_is_near_ = device_.ran_last(kernel_) &&
-                      code_bytes(kernel_.module().schedule_of(kernel_.function())->times) <=
-                          times->code_cache_bytes;
+    if (const TimingTable* const times = device_.settings().times()) find_code_rates(*times);
   }
   result.status = RunStatus::finished;
   try {
@@ -394,8 +426,10 @@ void Grid::run_independent(LaunchResult& result) {
   result.warp_instructions = instructions;
   const TimingTable* const times = device_.settings().times();
   const Cycle turnover = times == nullptr ? 0 : times->cta_turnover;
-  result.alone_cycles = time_of_waves(durations, resident_clusters_, turnover,
-                                      [&](uint64_t slot) { return begin_of(slot); });
+  const auto cluster_ctas = static_cast<uint32_t>(configuration_.cluster.volume());
+  result.alone_cycles =
+      time_of_waves(durations, profiles, resident_clusters_, FreePlaces(cluster_ctas, gpcs_),
+                    cluster_ctas, turnover, [&](uint64_t slot) { return begin_of(slot); });
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
 }
 
@@ -412,6 +446,7 @@ LaunchCapacity Grid::capacity() const {
       .places = resident_clusters_,
       .ctas_per_cluster = static_cast<uint32_t>(cluster_ctas),
       .sms = std::min(device_.settings().sm_count, static_cast<uint32_t>(used_sms)),
+      .gpcs = gpcs_,
       .a_cycle = {SmTimes::kSchedulers, 1, 1, 1, 1,
                   has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
                   has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),

@@ -97,8 +97,8 @@ class Grid {
   [[nodiscard]] const LaunchConfiguration& configuration() const { return configuration_; }
   /// Along x, y and z.
   [[nodiscard]] Dim3 clusters() const { return clusters_; }
-  /// With a timing model: whether caches of instructions hold the kernel's code, since it ran last.
-  [[nodiscard]] bool code_is_near() const { return code_is_near_; }
+  /// With a timing model: how the SMs of the cluster in a place fetch code.
+  [[nodiscard]] const CodeFetch::Rate& code_rate(uint64_t slot) const;
   /// Where the parameters lie.
   [[nodiscard]] uint64_t parameters_address() const { return parameters_address_; }
   /// Clusters that fit on the machine at once.
@@ -144,6 +144,8 @@ class Grid {
   /// A cluster has ended, in whatever way: hands on what it leaves to observers and readers. Any
   /// host thread.
   void end(Cluster& cluster, RunStatus status);
+  /// Finds what code_rate() gives.
+  void find_code_rates(const TimingTable& times);
   /// When the first cluster of a place begins.
   [[nodiscard]] Cycle begin_of(uint64_t slot) const;
   /// With a timing model: what clusters share.
@@ -155,7 +157,6 @@ class Grid {
   const Kernel& kernel_;
   LaunchConfiguration configuration_;
   uint64_t parameters_address_;
-  bool code_is_near_ = false;
   uint64_t number_;
   Dim3 clusters_;
   uint32_t ctas_per_sm_ = 0;
@@ -166,12 +167,14 @@ class Grid {
   Cycle patience_ = 0;
   uint64_t workspace_address_ = 0;
   uint64_t next_cluster_ = 0;
-  std::vector<std::unique_ptr<SmUnitState>> sms_;  ///< outlives the clusters
-  std::vector<Place> places_;                      ///< with a timing model
-  std::vector<Cycle> begins_;                      ///< likewise: see begin_of()
-  std::unique_ptr<L2Launch> l2_;                   ///< outlives the clusters
-  TensorUse tensor_use_;                           ///< by clusters that have ended
-  std::optional<LockstepTime> lockstep_time_;      ///< where several CTAs are on an SM
+  std::vector<std::unique_ptr<SmUnitState>> sms_;   ///< outlives the clusters
+  std::vector<Place> places_;                       ///< with a timing model
+  std::vector<Cycle> begins_;                       ///< likewise: see begin_of()
+  std::vector<uint32_t> gpcs_;                      ///< likewise: of the clusters' places
+  std::map<uint32_t, CodeFetch::Rate> code_rates_;  ///< likewise, by GPC
+  std::unique_ptr<L2Launch> l2_;                    ///< outlives the clusters
+  TensorUse tensor_use_;                            ///< by clusters that have ended
+  std::optional<LockstepTime> lockstep_time_;       ///< where several CTAs are on an SM
   std::vector<std::byte> parameters_;
   LaunchResult result_;  ///< of a launch that waits: so far
   std::unique_ptr<ClusterEndings> endings_;

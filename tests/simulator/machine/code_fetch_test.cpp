@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "common/simulator/machine/machine_description.hpp"
 #include "common/simulator/machine/timing/code_layout.hpp"
@@ -14,36 +16,71 @@ namespace bw::sim::test {
 namespace {
 
 constexpr uint32_t kLine = CodeFetch::kLineInstructions;
-constexpr CodeFetch::Rate kRate{.line_cycles = 20, .jump_cycles = 60, .ahead_lines = 6};
+constexpr CodeFetch::Rate kRate{
+    .line_cycles = 20, .way_cycles = 15, .jump_cycles = 60, .ahead_lines = 6};
+
+/// A warp alone fetches so many instructions from number `begin` on: when they are there.
+Cycle fetch(CodeFetch& code, uint32_t begin, uint32_t instructions, Cycle from) {
+  CodeFetch::Stretch stretch = code.stretch(begin, instructions, from);
+  while (stretch.waits()) code.fetch_line(stretch);
+  return static_cast<Cycle>(stretch.at);
+}
 
 TEST(CodeFetch, LinesComeOneAfterTheOther) {
-  CodeFetch code;
-  EXPECT_EQ(code.fetched(0, 4 * kLine, 0, kRate), 80u);
-  EXPECT_EQ(code.fetched(4 * kLine, kLine, 500, kRate), 520u);
+  CodeFetch code(kRate);
+  EXPECT_EQ(fetch(code, 0, 4 * kLine, 0), 80u);
+  EXPECT_EQ(fetch(code, 4 * kLine, kLine, 500), 520u);
 }
 
 TEST(CodeFetch, WhatWasFetchedIsThere) {
-  CodeFetch code;
-  const Cycle first = code.fetched(0, 4 * kLine, 0, kRate);
-  EXPECT_EQ(code.fetched(0, 4 * kLine, 300, kRate), first);
+  CodeFetch code(kRate);
+  EXPECT_EQ(code.fetched(0), 0u);
+  EXPECT_EQ(fetch(code, 0, 4 * kLine, 0), code.fetched(0));
   // Another stretch in lines that the first one has brought.
-  EXPECT_EQ(code.fetched(kLine, 2 * kLine, 300, kRate), 300u);
+  EXPECT_EQ(fetch(code, kLine, 2 * kLine, 300), 300u);
 }
 
 TEST(CodeFetch, AFarJumpWaitsANearOneDoesNot) {
-  CodeFetch near, far;
-  near.fetched(0, kLine, 0, kRate);
-  far.fetched(0, kLine, 0, kRate);
-  EXPECT_EQ(near.fetched(6 * kLine, kLine, 100, kRate), 120u);
-  EXPECT_EQ(far.fetched(7 * kLine, kLine, 100, kRate), 180u);
+  CodeFetch near(kRate), far(kRate);
+  fetch(near, 0, kLine, 0);
+  fetch(far, 0, kLine, 0);
+  EXPECT_EQ(fetch(near, 6 * kLine, kLine, 100), 120u);
+  EXPECT_EQ(fetch(far, 7 * kLine, kLine, 100), 180u);
 }
 
 TEST(CodeFetch, NearCodePaysForJumpsOnly) {
-  CodeFetch code;
   CodeFetch::Rate near = kRate;
-  near.line_cycles = 0;
-  EXPECT_EQ(code.fetched(0, 40 * kLine, 10, near), 10u);
-  EXPECT_EQ(code.fetched(100 * kLine, 40 * kLine, 50, near), 110u);
+  near.line_cycles = near.way_cycles = 0;
+  CodeFetch code(near);
+  EXPECT_EQ(fetch(code, 0, 40 * kLine, 10), 10u);
+  EXPECT_EQ(fetch(code, 100 * kLine, 40 * kLine, 50), 110u);
+}
+
+/// How long warps take that begin together and go different ways of so many lines.
+Cycle fetch_together(CodeFetch code, uint32_t warps, uint32_t lines) {
+  constexpr uint32_t kApart = 1000;
+  std::vector<CodeFetch::Stretch> stretches;
+  for (uint32_t warp = 0; warp < warps; ++warp)
+    stretches.push_back(code.stretch(warp * kApart * kLine, lines * kLine, 0));
+  Cycle last = 0;
+  while (!stretches.empty()) {
+    const auto next = std::min_element(stretches.begin(), stretches.end(),
+                                       [](const auto& a, const auto& b) { return a.at < b.at; });
+    code.fetch_line(*next);
+    if (next->waits()) continue;
+    last = std::max(last, static_cast<Cycle>(next->at));
+    stretches.erase(next);
+  }
+  return last;
+}
+
+TEST(CodeFetch, WaysThatGoApartShareTheWayToTheSm) {
+  // Alone a warp waits for its own lines; three of them want more than the way brings.
+  EXPECT_EQ(fetch_together(CodeFetch(kRate), 1, 32), 32u * 20);
+  EXPECT_NEAR(static_cast<double>(fetch_together(CodeFetch(kRate), 3, 32)), 3 * 32 * 15.0, 100);
+  CodeFetch::Rate wide = kRate;
+  wide.way_cycles = 2;
+  EXPECT_NEAR(static_cast<double>(fetch_together(CodeFetch(wide), 3, 32)), 32 * 20.0, 70);
 }
 
 TEST(FirstUses, OnlyTheFirstOneFetches) {

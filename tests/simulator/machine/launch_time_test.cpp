@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/simulator/machine/timing/free_places.hpp"
+
 namespace bw::sim::test {
 namespace {
 
@@ -140,6 +142,46 @@ TEST(LaunchTime, ThoseThatFollowBeginOneBehindTheOther) {
   EXPECT_NEAR(cycles(many, capacity), 16 * 1000 + kInterval, kStepError);
   capacity.follow = 10;
   EXPECT_NEAR(cycles(many, capacity), 5 * kInterval, 3 * kStepError);
+}
+
+TEST(LaunchTime, CtasThatEndEarlyLeaveTheirSmToOthersOfTheGpc) {
+  // Clusters of two CTAs, of which the first ends at half of the time.
+  DemandProfile uneven = steady(kSlots, 1);
+  uneven.intervals.emplace_back(16);
+  uneven.ends = {8 * kInterval, 16 * kInterval};
+  const std::vector three(3, uneven);
+  LaunchCapacity capacity = machine(2, 4);
+  capacity.ctas_per_cluster = 2;
+  EXPECT_EQ(launch_time(three, capacity).cycles, 32 * kInterval);
+  capacity.gpcs = {0, 1};
+  EXPECT_EQ(launch_time(three, capacity).cycles, 32 * kInterval);
+  capacity.gpcs = {0, 0};
+  EXPECT_EQ(launch_time(three, capacity).cycles, 24 * kInterval);
+}
+
+TEST(FreePlaces, TheGpcThatHasEnoughFirstIsTaken) {
+  const std::vector<uint32_t> gpcs = {0, 1, 0, 1};
+  FreePlaces places(2, gpcs);
+  EXPECT_FALSE(places.take());
+  places.add({.at = 10, .place = 0});
+  places.add({.at = 20, .place = 2});  // of the other GPC
+  EXPECT_FALSE(places.take());
+  places.add({.at = 40, .place = 5});
+  places.add({.at = 30, .place = 7});
+  const auto taken = places.take();
+  ASSERT_TRUE(taken);
+  EXPECT_EQ(taken->front().place, 2u);
+  EXPECT_EQ(taken->back().place, 7u);
+  EXPECT_FALSE(places.take());
+}
+
+TEST(FreePlaces, ACtaOfItsOwnTakesTheFirstOfAll) {
+  const std::vector<uint32_t> gpcs = {0, 1};
+  FreePlaces places(1, gpcs);
+  places.add({.at = 30, .place = 0});
+  places.add({.at = 10, .place = 1});
+  EXPECT_EQ(places.take()->front().place, 1u);
+  EXPECT_EQ(places.take()->front().place, 0u);
 }
 
 TEST(LaunchTime, PlacesBeginOneBehindTheOther) {

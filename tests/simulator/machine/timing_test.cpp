@@ -62,6 +62,43 @@ Cycle cycles_of_two_loads(const std::string& opcode) {
   return runner.run(text, threads(1), data).cycles;
 }
 
+TEST(Timing, ALaunchCostsByWhatTheDeviceDidBefore) {
+  Settings settings = test_settings();
+  settings.timing = TimingModel::model;
+  Runner runner(settings);
+  Device& device = runner.device();
+  const std::string text = entry("", "ret;\n");
+  const auto launched_in = [&] {
+    const Cycle begin = device.clock();
+    runner.run(text, threads(1));
+    return device.clock() - begin;
+  };
+  launched_in();  // the code is new
+  const Cycle next = launched_in();
+  device.take_time();
+  const Cycle timed = launched_in();
+  device.become_idle();
+  device.take_time();  // the device is idle all the same
+  const Cycle idle = launched_in();
+  EXPECT_LT(next, timed);
+  EXPECT_LT(timed, idle);
+  EXPECT_EQ(launched_in(), next);
+}
+
+TEST(Timing, CodeStaysUntilMoreThanTheCacheHoldsWasExecuted) {
+  Runner runner(test_settings());
+  Device& device = runner.device();
+  EXPECT_FALSE(device.has_code_of("a", 16, 40));
+  EXPECT_TRUE(device.has_code_of("a", 16, 40));
+  EXPECT_FALSE(device.has_code_of("b", 20, 40));
+  EXPECT_TRUE(device.has_code_of("a", 16, 40));  // both are there
+  EXPECT_FALSE(device.has_code_of("c", 20, 40));
+  EXPECT_FALSE(device.has_code_of("b", 20, 40));  // lost behind c
+  EXPECT_FALSE(device.has_code_of("large", 41, 40));
+  EXPECT_FALSE(device.has_code_of("large", 41, 40));
+  EXPECT_FALSE(device.has_code_of("b", 20, 40));
+}
+
 TEST(Timing, TheFirstLevelCacheServesWeakLoadsAlone) {
   const Cycle plain = cycles_of_two_loads("ld.global.u32");
   for (const char* const weak : {"ld.weak.global.u32", "ld.global.ca.u32", "ld.global.nc.u32"})

@@ -39,6 +39,7 @@ double DemandProfile::total(Resource resource) const {
 
 void Demand::begin(uint32_t ctas, Cycle start) {
   ctas_.assign(ctas, {});
+  ends_.assign(ctas, 0);
   start_ = start;
 }
 
@@ -63,7 +64,10 @@ Demand::Use Demand::use_of(Resource resource, uint32_t cta_rank) const {
 }
 
 DemandProfile Demand::profile(Cycle duration) const {
-  DemandProfile result{.duration = duration, .interval = kInterval, .intervals = ctas_};
+  DemandProfile result{
+      .duration = duration, .interval = kInterval, .intervals = ctas_, .ends = ends_};
+  // What a CTA has asked for may be done behind its end; then the last one keeps its SM until then.
+  if (!result.ends.empty()) *std::max_element(result.ends.begin(), result.ends.end()) = duration;
   const size_t count = std::max<size_t>(1, ceil_div(duration, kInterval));
   size_t merged = 1;
   while (ceil_div(count, merged) > kMostIntervals) merged *= 2;

@@ -37,6 +37,7 @@ struct DemandProfile {
   Cycle duration = 0;                           ///< of the cluster, with nobody in its way
   Cycle interval = 0;                           ///< how long each interval is
   std::vector<std::vector<Amounts>> intervals;  ///< by CTA; the chip's resources are in the first
+  std::vector<Cycle> ends = {};                 ///< of the CTAs; none: all with the cluster
 
   /// All of a resource.
   [[nodiscard]] double total(Resource resource) const;
@@ -63,6 +64,11 @@ class Demand {
     intervals[interval][static_cast<size_t>(resource)] += amount;
   }
 
+  /// A CTA ends.
+  void end(uint32_t cta_rank, Cycle at) {
+    if (cta_rank < ends_.size()) ends_[cta_rank] = at - start_;
+  }
+
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
 
@@ -83,6 +89,7 @@ class Demand {
  private:
   Cycle start_ = 0;
   std::vector<std::vector<Amounts>> ctas_;
+  std::vector<Cycle> ends_;
 };
 
 }  // namespace bw::sim

@@ -4,8 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <queue>
 #include <vector>
+
+#include "common/simulator/machine/timing/free_places.hpp"
 
 namespace bw::sim {
 namespace {
@@ -21,8 +22,9 @@ using Rates = std::array<double, kResources>;
 /// A cluster in its place.
 struct Running {
   const DemandProfile* profile = nullptr;
-  uint64_t place = 0;
-  double done = 0;  ///< of its own time; negative: it has not begun
+  size_t row = 0;     ///< its CTAs' places: in Simulation::places_
+  double done = 0;    ///< of its own time; negative: it has not begun
+  uint32_t left = 0;  ///< CTAs (bits) that have left their places
 };
 
 /// What CTAs want of an SM's resources, as parts of what there is. Behind them what its shared
@@ -93,15 +95,21 @@ class OnSm {
 class Simulation {
  public:
   Simulation(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity)
-      : clusters_(clusters), capacity_(capacity), sms_(capacity.sms) {
+      : clusters_(clusters),
+        capacity_(capacity),
+        free_(capacity.ctas_per_cluster, capacity.gpcs),
+        sms_(capacity.sms) {
     for (size_t r = 0; r < credit_.size(); ++r)
       credit_[r] = capacity.credit * capacity.a_cycle[kSmResources + r];
     step_ = std::max(least_time(clusters, capacity) / kWantedSteps, kShortestStep);
   }
 
   LaunchTime run() {
-    for (uint64_t place = 0; place < capacity_.places && next_ < clusters_.size(); ++place)
+    for (uint64_t place = 0; place < capacity_.places && next_ < clusters_.size(); ++place) {
+      for (uint32_t cta = 0; cta < capacity_.ctas_per_cluster; ++cta)
+        places_.push_back(static_cast<uint32_t>(place * capacity_.ctas_per_cluster + cta));
       running_.push_back({&clusters_[next_++], place, -begin_of(place)});
+    }
     if (capacity_.follow != 0 && !running_.empty()) begun_ = -running_.back().done;
     while (!running_.empty()) advance();
     LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)), .busy = {}};
@@ -219,6 +227,7 @@ class Simulation {
         if (!runs || one.profile->intervals[cta].empty()) continue;
         const Rates own = rates(*one.profile, cta, one.done, to);
         for (size_t r = 0; r < kResources; ++r) rates_[i][r] += own[r];
+        if ((one.left >> cta & 1) != 0) continue;
         wants = wants_of(own);
         sms_[sm_of(one, cta)].add(wants);
       }
@@ -244,30 +253,57 @@ class Simulation {
       const double reached = one.done + speed * step_;
       const double worked = std::min(reached, duration) - std::max(one.done, 0.0);
       for (size_t r = 0; worked > 0 && r < kResources; ++r) used_[r] += worked * rates_[i][r];
+      leave(one, reached, speed);
       if (reached < duration) {
         one.done = reached;
         next_running_.push_back(one);
         continue;
       }
       const double taken = speed == 0 ? 0 : (duration - one.done) / speed;
-      const double end = now_ + taken;
-      end_ = std::max(end_, end);
-      ended_.push({end, one.place, speed});
+      end_ = std::max(end_, now_ + taken);
+      free_rows_.push_back(one.row);
     }
     now_ += step_;
-    // Whose place is free first is taken first, the lower one of two.
-    while (!ended_.empty()) {
-      const Ended first = ended_.top();
-      ended_.pop();
-      if (next_ == clusters_.size()) continue;
+    while (next_ < clusters_.size()) {
+      const auto places = free_.take();
+      if (!places) break;
       // What is left of the step it goes on at the speed of the one before it.
+      const FreePlaces::Left& last = places->back();
       begun_ =
-          std::max(first.at + static_cast<double>(capacity_.turnover), begun_ + capacity_.follow);
+          std::max(last.at + static_cast<double>(capacity_.turnover), begun_ + capacity_.follow);
       const double since = now_ - begun_;
       next_running_.push_back(
-          {&clusters_[next_++], first.place, since > 0 ? since * first.speed : since});
+          {&clusters_[next_++], row_of(*places), since > 0 ? since * last.speed : since});
     }
     running_.swap(next_running_);
+  }
+
+  /// The CTAs of a cluster that end while it goes on until `reached` leave their places.
+  void leave(Running& one, double reached, double speed) {
+    const size_t ctas = capacity_.ctas_per_cluster;
+    const auto duration = static_cast<double>(one.profile->duration);
+    for (size_t cta = 0; cta < ctas; ++cta) {
+      const auto end =
+          one.profile->ends.empty() ? duration : static_cast<double>(one.profile->ends[cta]);
+      if (end > reached || (one.left >> cta & 1) != 0) continue;
+      one.left |= 1u << cta;
+      const double taken = speed == 0 ? 0 : (end - one.done) / speed;
+      free_.add({now_ + taken, places_[one.row * ctas + cta], speed});
+    }
+  }
+
+  /// A row of places_ for a cluster in these places.
+  size_t row_of(const std::vector<FreePlaces::Left>& places) {
+    const size_t ctas = capacity_.ctas_per_cluster;
+    size_t row = places_.size() / ctas;
+    if (free_rows_.empty()) {
+      places_.resize(places_.size() + ctas);
+    } else {
+      row = free_rows_.back();
+      free_rows_.pop_back();
+    }
+    for (size_t cta = 0; cta < ctas; ++cta) places_[row * ctas + cta] = places[cta].place;
+    return row;
   }
 
   [[nodiscard]] double begin_of(uint64_t place) const {
@@ -275,17 +311,8 @@ class Simulation {
   }
 
   [[nodiscard]] size_t sm_of(const Running& one, size_t cta) const {
-    return (one.place * capacity_.ctas_per_cluster + cta) % capacity_.sms;
+    return places_[one.row * capacity_.ctas_per_cluster + cta] % capacity_.sms;
   }
-
-  struct Ended {
-    double at;
-    uint64_t place;
-    double speed;
-    bool operator<(const Ended& other) const {  // the first on top
-      return at != other.at ? at > other.at : place > other.place;
-    }
-  };
 
   std::span<const DemandProfile> clusters_;
   const LaunchCapacity& capacity_;
@@ -297,7 +324,9 @@ class Simulation {
   Rates used_{};
   std::array<double, kResources - kSmResources> credit_{};  ///< amounts that may be asked for ahead
   std::vector<Running> running_, next_running_;             ///< by age
-  std::priority_queue<Ended> ended_;
+  std::vector<uint32_t> places_;                            ///< of CTAs, by Running::row
+  std::vector<size_t> free_rows_;                           ///< of places_
+  FreePlaces free_;
   std::vector<double> speeds_, wants_, gets_;
   std::vector<Rates> rates_;      ///< of clusters
   std::vector<Wants> cta_wants_;  ///< of all their CTAs

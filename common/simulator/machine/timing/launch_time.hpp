@@ -3,10 +3,10 @@
 /// How long a launch takes whose clusters ran one by one: a fluid simulation of what they asked of
 /// the SMs and of the chip.
 ///
-/// Clusters take the places of the machine in their order. What the clusters that are there at one
-/// time want of an SM (issue slots, shared memory, tensor cores, copies) they take in turns, and
-/// wait for each other before it is full; what they want of the chip (L2, memory) they get in equal
-/// parts. Who gets less than he wants takes longer.
+/// Clusters take the places of the machine in their order, and each CTA leaves its place when it
+/// ends. What the clusters that are there at one time want of an SM (issue slots, shared memory,
+/// tensor cores, copies) they take in turns, and wait for each other before it is full; what they
+/// want of the chip (L2, memory) they get in equal parts. Who gets less than he wants takes longer.
 ///
 /// Clusters that see each other advance together and share the chip while they run. What several of
 /// them want of one SM is added up (LockstepTime).
@@ -26,14 +26,16 @@ struct LaunchCapacity {
   uint64_t places = 1;            ///< clusters that are resident at once
   uint32_t ctas_per_cluster = 1;  ///< of each
   uint32_t sms = 1;               ///< CTA r of the cluster in place p is on SM (p * CTAs + r) % sms
-  Amounts a_cycle{};              ///< of each resource: of an SM, or of the chip
+  /// Of each place: clusters take free places of one GPC. None: they take what a cluster has left.
+  std::vector<uint32_t> gpcs = {};
+  Amounts a_cycle{};  ///< of each resource: of an SM, or of the chip
   /// When the first cluster of each place begins; none: at once.
   std::vector<Cycle> begins = {};
   /// For so many cycles more of the chip's resources is had than there is, after as little was
   /// asked for: what waits on the way to them.
   double credit = 0;
   double landing_passes = 0;  ///< of shared memory in a cycle in which copies bring all they can
-  Cycle turnover = 0;         ///< from the end of a cluster until the next one in its place begins
+  Cycle turnover = 0;         ///< from the end of a CTA until the next one in its place begins
   double follow = 0;  ///< of the clusters that follow others: from one begin to the next, at least
 };
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/machine/timing/code_fetch.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -149,39 +150,6 @@ class Server {
 
  private:
   Cycle free_ = 0;
-};
-
-/// The code that an SM has fetched since the launch. Lines that follow each other come one after
-/// the other, while what is there already is executed; a jump beyond what is fetched ahead waits.
-/// Warps that go different ways do not wait for each other's lines.
-class CodeFetch {
- public:
-  static constexpr uint32_t kLineInstructions = 8;  ///< of 16 bytes, in a line of 128
-
-  /// How the machine fetches.
-  struct Rate {
-    double line_cycles = 0;    ///< from one line to the next
-    uint32_t jump_cycles = 0;  ///< more for a line behind a jump
-    uint32_t ahead_lines =
-        1;  ///< as far ahead of one that was fetched a line is none behind a jump
-  };
-
-  /// A warp executes a stretch of so many instructions from number `begin` of the kernel's on,
-  /// from a time on: when all of them have been fetched.
-  Cycle fetched(uint32_t begin, uint32_t instructions, Cycle from, const Rate& rate) {
-    if (instructions == 0) return from;
-    if (begin >= of_stretch_.size()) of_stretch_.resize(begin + 1, 0);
-    Cycle& ready = of_stretch_[begin];
-    if (ready == 0) ready = std::max<Cycle>(fetch(begin, instructions, from, rate), 1);
-    return ready;
-  }
-
- private:
-  Cycle fetch(uint32_t begin, uint32_t instructions, Cycle from, const Rate& rate);
-  [[nodiscard]] bool follows(uint32_t line, uint32_t ahead_lines) const;
-
-  std::vector<Cycle> of_stretch_;  ///< by its first instruction; 0: nobody has asked for it
-  std::vector<Cycle> ready_;       ///< by line; 0: likewise
 };
 
 /// Few things that an SM fetches when somebody uses them first in a launch.

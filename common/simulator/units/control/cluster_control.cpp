@@ -131,16 +131,19 @@ Flow increase_registers(Strand& strand, const Instruction& instruction, LaneMask
          .rule = "setmaxnreg.inc blocks until the CTA's register pool has enough",
          .fix = "ask for fewer registers, or launch fewer threads"});
   }
+  const bool has_waited = strand.resumed();
   const Flow flow = registers.increase(strand, instruction.immediate);
   if (const TimingTable* const times = strand.cluster->times();
       times != nullptr && flow == Flow::next)
-    strand.time += times->register_grant_cycles;
+    strand.time += has_waited ? times->register_grant_cycles : times->register_take_cycles;
   return flow;
 }
 
 Flow decrease_registers(Strand& strand, const Instruction& instruction, LaneMask active) {
   require_converged(strand, instruction, active);
   units_of(strand).registers.decrease(strand, instruction.immediate);
+  if (const TimingTable* const times = strand.cluster->times(); times != nullptr)
+    strand.time += times->register_give_cycles;
   return Flow::next;
 }
 

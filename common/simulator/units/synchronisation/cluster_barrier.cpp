@@ -53,6 +53,7 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
     SmTimes& sm = *strand.cta->sm_times;
     if (sm.is_first)
       strand.time = sm.constants.ready(kLine, strand.time, times->constant_line_cycles);
+    strand.time += times->cluster_arrive_cycles;
   }
   state.outstanding |= lanes;
   state.arrived |= lanes;
@@ -87,6 +88,9 @@ Flow ClusterBarrier::wait(Strand& strand, const Instruction& instruction, LaneMa
     waiters_.push_back({&strand, strand.wait_token});
     return flow;
   }
+  if (const TimingTable* const times = cluster_.times();
+      times != nullptr && strand.wake == Wake::none)
+    strand.time += times->cluster_wait_cycles;
   state.outstanding &= ~lanes;
   strand.warp->heard = strand.time;
   if (cluster_.observed(EventKind::order)) {

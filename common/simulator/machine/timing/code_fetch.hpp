@@ -1,0 +1,68 @@
+#pragma once
+/// \file
+/// The code that an SM fetches in a launch.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/simulator/machine/types.hpp"
+
+namespace bw::sim {
+
+/// The code that an SM has fetched since the launch. Lines that follow each other come one after
+/// the other, while what is there already is executed; a jump beyond what is fetched ahead waits.
+/// Warps that go different ways fetch side by side, as far as the way to the SM lets them.
+class CodeFetch {
+ public:
+  static constexpr uint32_t kLineInstructions = 8;  ///< of 16 bytes, in a line of 128
+
+  /// How the machine fetches.
+  struct Rate {
+    double line_cycles = 0;    ///< from one line to the next
+    double way_cycles = 0;     ///< for so long a line takes up the way to the SM
+    uint32_t jump_cycles = 0;  ///< more for a line behind a jump
+    uint32_t ahead_lines =
+        1;  ///< as far ahead of one that was fetched a line is none behind a jump
+  };
+
+  /// A stretch of code that a warp waits for.
+  struct Stretch {
+    uint32_t begin = 0;  ///< its first instruction's number in the kernel
+    uint32_t line = 0;   ///< the next one to be fetched
+    uint32_t end = 0;    ///< behind its last line; 0: there is no such stretch
+    double at = 0;       ///< when all lines before `line` are there
+    /// Whether the warp waits for it.
+    [[nodiscard]] bool waits() const { return end != 0; }
+  };
+
+  CodeFetch() = default;
+  /// An SM's in a launch.
+  explicit CodeFetch(const Rate& rate) : rate_(rate) {}
+
+  /// When the stretch that begins with instruction `begin` was fetched; 0: not yet.
+  [[nodiscard]] Cycle fetched(uint32_t begin) const {
+    return begin < of_stretch_.size() ? of_stretch_[begin] : 0;
+  }
+  /// A warp comes to a stretch of so many instructions, at least one, that was not fetched yet.
+  /// Where its lines are there or on the way, it does not wait: Stretch::at is when all are there.
+  [[nodiscard]] Stretch stretch(uint32_t begin, uint32_t instructions, Cycle from);
+  /// The stretch's next line is fetched: Stretch::at is when it is there, and what was fetched
+  /// before behind it. Warps fetch in the order of Stretch::at, a warp at most lead() before
+  /// others.
+  void fetch_line(Stretch& stretch);
+  /// So much sooner than its turn comes a warp may fetch a line.
+  [[nodiscard]] double lead() const;
+
+ private:
+  [[nodiscard]] bool follows(uint32_t line) const;
+  /// Passes over lines that were fetched; ends the stretch where no others follow.
+  void pass_fetched(Stretch& stretch);
+
+  Rate rate_;
+  double way_free_ = 0;
+  uint32_t waiting_ = 0;           ///< warps that wait for lines
+  std::vector<Cycle> of_stretch_;  ///< by its first instruction; 0: nobody has had it
+  std::vector<Cycle> ready_;       ///< by line; 0: likewise
+};
+
+}  // namespace bw::sim
