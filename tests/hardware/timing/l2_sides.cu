@@ -116,7 +116,8 @@ void measure_l2_sides(Results& results) {
     add("columns", mebibytes, kColumns, kRowBytes, kMatrixRowBytes,
         static_cast<uint32_t>(mebibytes * kMebibyte / kMatrixRowBytes));
   }
-  for (const uint32_t mebibytes : {36u, 40u, 48u}) {
+  // 36 MiB is where windows begin not to fit: no two runs agree there (README.md).
+  for (const uint32_t mebibytes : {40u, 48u}) {
     const auto rows = static_cast<uint32_t>(mebibytes * kMebibyte / kRowBytes / sms);
     add("windows", mebibytes, sms, uint64_t{rows} * kRowBytes, kRowBytes, rows);
   }
