@@ -35,7 +35,8 @@ TEST(CodeFetch, LinesComeOneAfterTheOther) {
 TEST(CodeFetch, WhatWasFetchedIsThere) {
   CodeFetch code(kRate);
   EXPECT_EQ(code.fetched(0), 0u);
-  EXPECT_EQ(fetch(code, 0, 4 * kLine, 0), code.fetched(0));
+  const Cycle first = fetch(code, 0, 4 * kLine, 0);
+  EXPECT_EQ(code.fetched(0), first);
   // Another stretch in lines that the first one has brought.
   EXPECT_EQ(fetch(code, kLine, 2 * kLine, 300), 300u);
 }

@@ -172,6 +172,7 @@ TEST(FreePlaces, TheGpcThatHasEnoughFirstIsTaken) {
   ASSERT_TRUE(taken);
   EXPECT_EQ(taken->front().place, 2u);
   EXPECT_EQ(taken->back().place, 7u);
+  EXPECT_EQ(places.take()->back().place, 5u);
   EXPECT_FALSE(places.take());
 }
 
