@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/device/cluster.cuh"
@@ -118,8 +119,8 @@ struct PathTimes {
   std::array<double, kParts> last, first;  ///< to the end of each part
 };
 
-PathTimes time_paths(const Paths& paths, uint32_t count) {
-  const uint32_t ctas = sm_count(), warps = count * paths.warps_a_path;
+PathTimes time_paths(const Paths& paths, uint32_t ctas, uint32_t count) {
+  const uint32_t warps = count * paths.warps_a_path;
   const auto cycles = least_medians<uint32_t>(
       ctas, kCtaWords, 2 * kParts, is_simulated() ? 2 : 9,
       [&](uint32_t* out) {
@@ -149,17 +150,17 @@ PathTimes time_paths(const Paths& paths, uint32_t count) {
 }
 
 void measure_paths(Results& results) {
-  SmSet one, half, all;
-  one.add(0);
+  SmSet half, all;
   for (uint32_t sm = 0; sm < sm_count(); ++sm) {
     all.add(sm);
     if (sm % 2 == 0) half.add(sm);
   }
-  for (const auto& [where, sms] :
-       {std::pair{"1", one}, std::pair{"half", half}, std::pair{"all", all}}) {
+  for (const auto& [where, sms, ctas] :
+       {std::tuple{"1", all, 1u}, std::tuple{"half", half, sm_count()},
+        std::tuple{"all", all, sm_count()}}) {
     for (const auto& [count, warps] : {std::pair{1u, 1u}, std::pair{1u, 4u}, std::pair{2u, 1u},
                                        std::pair{3u, 1u}, std::pair{3u, 4u}, std::pair{4u, 1u}}) {
-      const PathTimes times = time_paths({.sms = sms, .warps_a_path = warps}, count);
+      const PathTimes times = time_paths({.sms = sms, .warps_a_path = warps}, ctas, count);
       const std::string parameter =
           "paths=" + std::to_string(count) + " warps=" + std::to_string(warps) + " sms=" + where;
       for (const uint32_t kib : {2u, 4u})
@@ -234,10 +235,9 @@ enum class Step {
   arrive_and_wait_cluster_relaxed,
   warp_number,
   sync_warp,
-  elected_arrival,
   two_elected_branches,
 };
-constexpr int kSteps = 16;
+constexpr int kSteps = 15;
 constexpr std::array<const char*, kSteps> kStepNames{"nothing",
                                                      "store by elected",
                                                      "store by thread 0",
@@ -252,7 +252,7 @@ constexpr std::array<const char*, kSteps> kStepNames{"nothing",
                                                      "arrive relaxed and wait cluster",
                                                      "warp number",
                                                      "sync warp",
-                                                     "elected arrival",
+
                                                      "two elected branches"};
 constexpr int kStepPasses = 6;
 constexpr int kStepStamps = 3;
@@ -264,8 +264,6 @@ __global__ void take_step(uint32_t* out, const __grid_constant__ Maps maps, uint
   __shared__ uint32_t words[4];
   __shared__ uint32_t stamps[kStepPasses * kStepStamps];
   for (uint32_t i = threadIdx.x; i < kStepPasses * kStepStamps; i += 32) stamps[i] = 0;
-  if (threadIdx.x == 0) ptx::mbarrier_init(ptx::shared_address(barriers + 7), 1);
-  ptx::fence_mbarrier_init();
   uint32_t sum = 0;
   ptx::cluster_arrive();
   ptx::cluster_wait();
@@ -293,8 +291,7 @@ __global__ void take_step(uint32_t* out, const __grid_constant__ Maps maps, uint
     } else if constexpr (step == Step::eight_barriers) {
       if (ptx::elect_one()) {
 #pragma unroll
-        for (int i = 0; i < 7; ++i) ptx::mbarrier_init(ptx::shared_address(barriers + i), 1);
-        ptx::mbarrier_init(ptx::shared_address(barriers), 1);
+        for (int i = 0; i < 8; ++i) ptx::mbarrier_init(ptx::shared_address(barriers + i), 1);
         ptx::fence_mbarrier_init();
       }
     } else if constexpr (step == Step::barrier_without_fence) {
@@ -322,11 +319,6 @@ __global__ void take_step(uint32_t* out, const __grid_constant__ Maps maps, uint
       if (sum != 0) words[1] = sum;
     } else if constexpr (step == Step::sync_warp) {
       __syncwarp();
-    } else if constexpr (step == Step::elected_arrival) {
-      if (ptx::elect_one())
-        asm volatile(
-            "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(ptx::shared_address(barriers + 7))
-            : "memory");
     } else if constexpr (step == Step::two_elected_branches) {
       if (warps_more != 1 && ptx::elect_one())
         asm volatile("st.shared.u32 [%0], %1;" ::"r"(ptx::shared_address(words)), "r"(pass)
@@ -336,6 +328,11 @@ __global__ void take_step(uint32_t* out, const __grid_constant__ Maps maps, uint
                      : "memory");
     }
     stamp(own + 2);
+    constexpr bool is_one = step == Step::one_barrier || step == Step::barrier_without_fence;
+    __syncwarp();
+    if constexpr (is_one || step == Step::eight_barriers)
+      if (threadIdx.x < (is_one ? 1 : 8))
+        ptx::mbarrier_inval(ptx::shared_address(barriers + threadIdx.x));
   }
   __syncwarp();
   for (uint32_t i = threadIdx.x; i < kStepPasses * kStepStamps; i += 32) out[i] = stamps[i];
