@@ -55,6 +55,12 @@ def kendall_tau(pairs):
     return agreeing / total if total else None
 
 
+def loss_of_choice(variants):
+    """What it costs on the GPU to take the variant that the simulator finds fastest, as a share."""
+    chosen = min(variants, key=lambda row: row.simulated)
+    return chosen.measured / min(row.measured for row in variants) - 1
+
+
 def recorded_rows(root, group):
     """The recorded file's lines as dictionaries."""
     path = root / RECORDED.format(group)
@@ -181,6 +187,9 @@ def describe(rows, every):
                         for variants in subjects.values())
             lines.append(f"  the GPU's fastest is among the simulator's best two on {among} of "
                          f"{len(subjects)} shapes")
+            losses = [100 * loss_of_choice(variants) for variants in subjects.values()]
+            lines.append("  the simulator's fastest takes longer on the GPU than the GPU's fastest: "
+                         f"{sum(losses) / len(losses):.1f} % in the mean, {max(losses):.1f} % at most")
             lines += _by_variant(own)
     return lines
 
