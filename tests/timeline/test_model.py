@@ -19,7 +19,7 @@ ROLES = {1: {"consume_tiles": (0, 1, 2, 3), "produce_tiles": (4,)},
              "MathWarpgroup::run": (4, 5, 6, 7, 8, 9, 10, 11)}}
 RINGS = {1: {"pipeline": 8}, 3: {"input": 4, "accumulator": 2}, 4: {"input": 4, "accumulator": 4},
          5: {"input": 8, "accumulator": 4, "epi load": 2, "tile scheduler": 2},
-         6: {"input": 8, "epi load": 2, "store": 2}}
+         6: {"input": 12, "epi load": 2, "store": 2}}
 
 
 class Chapters(unittest.TestCase):
