@@ -61,15 +61,19 @@ def loss_of_choice(variants):
     return chosen.measured / min(row.measured for row in variants) - 1
 
 
-def recorded_rows(root, group):
-    """The recorded file's lines as dictionaries."""
+def recorded_rows(root, group, only=None):
+    """The recorded file's lines as dictionaries; `only`: those that hold this text."""
     path = root / RECORDED.format(group)
     try:
         lines = [line for line in path.read_text(encoding="utf-8").splitlines()
                  if line and not line.startswith("#")]
     except OSError as error:
         raise WorkbookError(f"{path} could not be read: {error.strerror}.") from error
-    return list(csv.DictReader(lines))
+    rows = list(csv.DictReader(lines))
+    if only:
+        rows = [row for row in rows if only in "x".join(row.values()) or only in row.get("config", "")
+                or only in row.get("produce", "")]
+    return rows
 
 
 def fills_chip(m, n, config, multiprocessors=132):
@@ -126,12 +130,7 @@ def _chapter06(rows, program, tools, pool, known):
 def simulate(root, group, tools, only=None):
     """The rows of a group, simulated now; `only`: those whose subject or variant holds this text."""
     program = build.program(root, build.SIM, CHAPTER_PROGRAMS[group])
-    rows = recorded_rows(root, group)
-    if only:
-        rows = [row for row in rows if only in "x".join(row.values()) or only in row.get("config", "")
-                or only in row.get("produce", "")]
-        if not rows:
-            raise WorkbookError(f"No row of {RECORDED.format(group)} holds \"{only}\".")
+    rows = recorded_rows(root, group, only)
     with ThreadPoolExecutor(machine.core_count()) as pool:
         if group == "chapter01":
             return _chapter01(rows, program, tools, pool)
@@ -204,11 +203,16 @@ def do_validate(root, console, tools, options):
         raise WorkbookError("`bench timing --validate --` takes groups (" + ", ".join(GROUPS) + "), "
                             "--rows, and one text that rows must hold; " +
                             " ".join(rest) + " was given.")
+    text = texts[0] if texts else None
+    holding = [group for group in groups if recorded_rows(root, group, text)]
+    if not holding:
+        raise WorkbookError("No row of " + ", ".join(RECORDED.format(group) for group in groups) +
+                            f" holds \"{text}\".")
     rows = []
     begin = time.monotonic()
-    for group in groups:
+    for group in holding:
         with console.step(f"Simulating {group}"):
-            rows += simulate(root, group, tools, texts[0] if texts else None)
+            rows += simulate(root, group, tools, text)
     seconds = time.monotonic() - begin
     model = os.environ.get("BW_SIM_TIMING", "model")
     print(f"simulated as an H100 (BW_SIM_TIMING={model}), beside one H100; no constant was fitted to "

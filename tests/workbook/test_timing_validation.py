@@ -68,6 +68,15 @@ class Recorded(unittest.TestCase):
                   for line in validation.recorded_rows(ROOT, "chapter06")}
         self.assertEqual(len(shapes), 20)
 
+    def test_rows_that_hold_a_text(self):
+        self.assertEqual(validation.recorded_rows(ROOT, "chapter01", "64x64_split3"), [])
+        held = validation.recorded_rows(ROOT, "chapter06", "64x64_split3")
+        self.assertEqual({line["config"] for line in held}, {"64x64_split3"})
+
+    def test_a_text_that_no_row_holds(self):
+        with self.assertRaisesRegex(WorkbookError, r"chapter01.csv, .*chapter06.csv holds \"777x777\""):
+            validation.do_validate(ROOT, None, None, ["777x777"])
+
     def test_a_file_that_is_not_there(self):
         with self.assertRaisesRegex(WorkbookError, "h100_chapter07.csv could not be read"):
             validation.recorded_rows(ROOT, "chapter07")
