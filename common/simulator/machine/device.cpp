@@ -19,6 +19,18 @@
 namespace bw::sim {
 namespace {
 
+/// What a launch that was in the queue takes more than one of a single CTA with few arguments.
+Cycle timed_launch_more(const TimingTable& times, const Grid& grid) {
+  const uint64_t ctas = std::min(grid.resident_clusters(), grid.clusters().volume()) *
+                        grid.configuration().cluster.volume();
+  double more = times.timed_launch_cta * static_cast<double>(ctas - 1);
+  constexpr double kKib = 1024;
+  if (const size_t bytes = grid.kernel().parameter_bytes(); bytes > times.timed_launch_held)
+    more += static_cast<double>(times.timed_launch_arguments) +
+            times.timed_launch_kib * static_cast<double>(bytes) / kKib;
+  return static_cast<Cycle>(more);
+}
+
 /// Architecture-specific PTX runs on its own architecture, and none on an older one.
 void check_target(const ptx::Module& module, const MachineDescription& machine) {
   if (fitness(machine, parse_target(module.target)) > 0) return;
@@ -102,7 +114,7 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
   }
   clock_ += result.clock_cycles;
   if (const TimingTable* const times = settings_.times()) {
-    clock_ += launch_overhead(*times);
+    clock_ += launch_overhead(*times, *grid);
     before_ = Before::a_launch;
   }
   last_launch_ = result;
@@ -124,12 +136,12 @@ LaunchResult Device::run(const std::shared_ptr<Grid>& grid) {
   return result;
 }
 
-Cycle Device::launch_overhead(const TimingTable& times) const {
+Cycle Device::launch_overhead(const TimingTable& times, const Grid& grid) const {
   switch (before_) {
     case Before::nothing:
       return times.first_launch;
     case Before::a_point_of_time:
-      return times.timed_launch;
+      return times.timed_launch + timed_launch_more(times, grid);
     case Before::a_launch:
       return times.next_launch;
   }

@@ -110,7 +110,7 @@ class Device {
 
   LaunchResult run(const std::shared_ptr<Grid>& grid);
   /// What a launch takes beside its CTAs.
-  [[nodiscard]] Cycle launch_overhead(const TimingTable& times) const;
+  [[nodiscard]] Cycle launch_overhead(const TimingTable& times, const Grid& grid) const;
 
   Settings settings_;
   const UnitFactory& units_;

@@ -376,7 +376,7 @@ void Grid::run_alone(LaunchResult& result) {
     stuck_ = std::move(running_.front());
   } else if (l2_ != nullptr) {
     l2_->finish(0, cluster.l2());
-    tensor_use_.add(cluster.demand());
+    tensor_use_.add(cluster.demand().profile(result.cycles), 0);
   }
   running_.clear();
 }
@@ -407,7 +407,6 @@ void Grid::run_independent(LaunchResult& result) {
       l2_->finish(index, cluster->l2());
     }
     const std::lock_guard lock(ends_);
-    if (l2_ != nullptr && status == RunStatus::finished) tensor_use_.add(cluster->demand());
     if (status == RunStatus::finished || index >= first_failed.load()) return;
     first_failed = index;
     last_warning_ = index;
@@ -458,10 +457,12 @@ LaunchCapacity Grid::capacity() const {
       .follow = configuration_.in_clusters ? 0 : times.begin_many_cycles};
 }
 
-Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) const {
+Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {
   for (uint64_t index = 0; !in_steps_ && index < profiles.size(); ++index)
     l2_->correct(index, profiles[index]);
-  return launch_time(profiles, capacity()).cycles;
+  LaunchTime time = launch_time(profiles, capacity());
+  tensor_use_ = std::move(time.tensor_use);
+  return time.cycles;
 }
 
 void Grid::run_lockstep(LaunchResult& result) {
@@ -573,11 +574,10 @@ void Grid::run_lockstep(LaunchResult& result) {
       end(*running[i], status[i]);
       if (l2_ != nullptr) {
         l2_->finish(running[i]->index(), running[i]->l2());
-        tensor_use_.add(running[i]->demand());
+        const DemandProfile profile = running[i]->demand().profile(statistics.cycles);
+        tensor_use_.add(profile, static_cast<double>(running[i]->start()));
+        if (lockstep_time_) lockstep_time_->add(profile, running[i]->start(), running[i]->slot());
       }
-      if (lockstep_time_)
-        lockstep_time_->add(running[i]->demand().profile(statistics.cycles), running[i]->start(),
-                            running[i]->slot());
       uint64_t index = 0;
       // The next cluster lies where this one has lain; what that held of its SMs is given back.
       const uint64_t slot = running[i]->slot();

@@ -151,7 +151,7 @@ class Grid {
   /// With a timing model: what clusters share.
   [[nodiscard]] LaunchCapacity capacity() const;
   /// What independent clusters took together, with a timing model.
-  [[nodiscard]] Cycle corrected_time(std::vector<DemandProfile>& profiles) const;
+  [[nodiscard]] Cycle corrected_time(std::vector<DemandProfile>& profiles);
 
   Device& device_;
   const Kernel& kernel_;

@@ -132,7 +132,6 @@ class OneWave {
     {
       const std::lock_guard lock(mutex_);
       result_.warp_instructions += member.cluster->statistics().warp_instructions;
-      grid_.tensor_use_.add(member.cluster->demand());
     }
     member.l2 = member.cluster->l2().end();
     member.cluster.reset();

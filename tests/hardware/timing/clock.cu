@@ -12,6 +12,7 @@
 #include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
+#include "tests/hardware/timing/clock_profile.hpp"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/mma_block.cuh"
@@ -154,6 +155,7 @@ void measure_clock(Results& results) {
     add("mma_apart", of_sms(sms) + " pause=" + std::to_string(pause),
         gigahertz<Work::mma>({sms, 0, pause, kRandom, true}, kFew, kMany));
   }
+  measure_clock_profile(results);
   if (is_simulated()) return;
   add("mma_for_long", of_sms(sms), gigahertz<Work::mma>({sms, 0, 0, kRandom}, kMany, kVeryMany));
   add("mma_for_long", of_sms(sms / 4),

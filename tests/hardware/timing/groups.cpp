@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 24> kGroups{{
+  static constexpr std::array<Group, 25> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -33,6 +33,7 @@ std::span<const Group> groups() {
       {"rings", "the copies of a matrix product, by SMs and clusters", true, measure_rings},
       {"residents", "CTAs that share an SM", true, measure_residents},
       {"launch", "launches, waves, the next CTA on an SM", true, measure_launch},
+      {"launch_span", "what a launch takes beside the span of its CTAs", true, measure_launch_span},
       {"first_use", "code, tensor maps, pages and parameters that a launch uses first", true,
        measure_first_use},
       {"start", "from a launch to the first data of a pipelined kernel", true, measure_start},

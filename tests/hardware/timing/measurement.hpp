@@ -57,6 +57,7 @@ void measure_streams(Results& results);         ///< reads, writes, copies; CTAs
 void measure_rings(Results& results);           ///< a matrix product's copies by TMA
 void measure_residents(Results& results);       ///< CTAs of one SM
 void measure_launch(Results& results);          ///< launches, CTAs that follow one another, waves
+void measure_launch_span(Results& results);     ///< launches beside the span of their CTAs
 void measure_first_use(Results& results);       ///< code, maps and pages that are cold
 void measure_start(Results& results);           ///< from a launch to the first copies' data
 void measure_new_code(Results& results);        ///< new code for several SMs, how a GEMM begins

@@ -52,15 +52,16 @@ std::array<double, kResources> Demand::totals(uint32_t cta_rank) const {
   return sums;
 }
 
-Demand::Use Demand::use_of(Resource resource, uint32_t cta_rank) const {
-  Use use;
-  const std::vector<Amounts>& intervals = ctas_[cta_rank];
-  for (size_t i = 0; i < intervals.size(); ++i) {
-    const auto amount = static_cast<uint64_t>(intervals[i][static_cast<size_t>(resource)]);
-    if (use.amount == 0) use.first = i * kInterval;
-    use.amount += amount;
-  }
-  return use;
+std::vector<double> Demand::intervals_of(Resource resource) const {
+  std::vector<double> sums;
+  for (const std::vector<Amounts>& intervals : ctas_)
+    for (size_t i = 0; i < intervals.size(); ++i) {
+      const float amount = intervals[i][static_cast<size_t>(resource)];
+      if (amount == 0) continue;
+      if (sums.size() <= i) sums.resize(i + 1);
+      sums[i] += static_cast<double>(amount);
+    }
+  return sums;
 }
 
 DemandProfile Demand::profile(Cycle duration) const {

@@ -74,13 +74,10 @@ class Demand {
 
   /// How many CTAs it counts.
   [[nodiscard]] uint32_t ctas() const { return static_cast<uint32_t>(ctas_.size()); }
-  /// All that a CTA has used of one.
-  struct Use {
-    uint64_t amount = 0;  ///< how much
-    Cycle first = 0;      ///< the interval of the first use begins so long after the cluster
-  };
-  /// Of a resource that is counted in whole numbers.
-  [[nodiscard]] Use use_of(Resource resource, uint32_t cta_rank) const;
+  /// When it has begun.
+  [[nodiscard]] Cycle start() const { return start_; }
+  /// What all CTAs together have used of a resource so far, by intervals; none: nothing.
+  [[nodiscard]] std::vector<double> intervals_of(Resource resource) const;
 
   /// What was counted of a cluster that took so long. What an interval holds too much of a CTA's
   /// own units is in the following ones: a unit does not do more in an interval than it can.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/machine/timing/free_places.hpp"
@@ -112,7 +113,10 @@ class Simulation {
     }
     if (capacity_.follow != 0 && !running_.empty()) begun_ = -running_.back().done;
     while (!running_.empty()) advance();
-    LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)), .busy = {}};
+    for (const DemandProfile& cluster : clusters_) tensor_use_.count_ctas(cluster);
+    LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)),
+                      .busy = {},
+                      .tensor_use = std::move(tensor_use_)};
     for (size_t resource = 0; resource < kResources; ++resource) {
       const double units = resource < kSmResources ? capacity_.sms : 1;
       const double most = units * capacity_.a_cycle[resource] * end_;
@@ -253,6 +257,11 @@ class Simulation {
       const double reached = one.done + speed * step_;
       const double worked = std::min(reached, duration) - std::max(one.done, 0.0);
       for (size_t r = 0; worked > 0 && r < kResources; ++r) used_[r] += worked * rates_[i][r];
+      if (worked > 0)
+        tensor_use_.add(
+            now_, now_ + step_,
+            {.tensor = worked * rates_[i][static_cast<size_t>(Resource::tensor_cycles)],
+             .copies = worked * rates_[i][static_cast<size_t>(Resource::loading_cycles)]});
       leave(one, reached, speed);
       if (reached < duration) {
         one.done = reached;
@@ -322,6 +331,7 @@ class Simulation {
   double begun_ = 0;  ///< when the last cluster that followed another one has begun
   size_t next_ = 0;   ///< the first that has not started
   Rates used_{};
+  TensorUse tensor_use_;
   std::array<double, kResources - kSmResources> credit_{};  ///< amounts that may be asked for ahead
   std::vector<Running> running_, next_running_;             ///< by age
   std::vector<uint32_t> places_;                            ///< of CTAs, by Running::row
@@ -404,6 +414,7 @@ LaunchTime time_apart(std::span<const DemandProfile> clusters, const LaunchCapac
   for (size_t place = 0; place < clusters.size(); ++place) {
     const Cycle begin = place < capacity.begins.size() ? capacity.begins[place] : 0;
     result.cycles = std::max(result.cycles, begin + clusters[place].duration);
+    result.tensor_use.add(clusters[place], static_cast<double>(begin));
   }
   for (size_t r = 0; r < kSmResources; ++r) {
     double used = 0;

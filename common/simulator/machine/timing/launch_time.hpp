@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/simulator/machine/timing/demand.hpp"
+#include "common/simulator/machine/timing/tensor_clock.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -43,6 +44,7 @@ struct LaunchCapacity {
 struct LaunchTime {
   Cycle cycles = 0;                       ///< from the first start to the last end
   std::array<double, kResources> busy{};  ///< how much of each resource was used, 0 to 1
+  TensorUse tensor_use;                   ///< when CTAs have used the tensor cores
 };
 
 /// What clusters that advance together want of the SMs. The time that is missing is the mean of the
