@@ -68,6 +68,10 @@ __global__ void __launch_bounds__(384, 1)
     for (uint32_t i = 0; i < bytes / 4; i += kStep) sum += ballast.words[i];
     keep(sum, what.sink);
   }
+  extern __shared__ __align__(128) uint8_t raw[];
+  for (uint32_t i = threadIdx.x; i < what.bulk_bytes / sizeof(uint4); i += blockDim.x)
+    reinterpret_cast<uint4*>(raw)[i] = make_uint4(i, i, i, i);
+  ptx::fence_proxy_async_shared();
   if (threadIdx.x == 0) {
     while (nanoseconds() < end) {
     }
@@ -78,7 +82,6 @@ __global__ void __launch_bounds__(384, 1)
     what.destination[(size_t{blockIdx.x} * what.stores + i) * blockDim.x + threadIdx.x] =
         make_uint4(i, i, i, i);
   if (what.bulk_bytes == 0 || threadIdx.x != 0) return;
-  extern __shared__ __align__(128) uint8_t raw[];
   constexpr uint32_t kPieceBytes = 8192;
   for (uint32_t at = 0; at < what.bulk_bytes; at += kPieceBytes)
     ptx::bulk_store(
