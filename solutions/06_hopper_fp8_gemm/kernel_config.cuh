@@ -154,7 +154,8 @@ struct GemmConfig {
     /// With split_k: it counts what comes to each warpgroup from the cluster's other CTAs.
     SharedMemBarrier sums_arrived[kMathWarpgroups];
     /// What has come, from each of the others a warpgroup's vectors of four sums of each thread.
-    alignas(16) uint8_t sums[kMathWarpgroups][kSplitK > 1 ? kReceivedBytes : 1];
+    /// (A copy from CTA to CTA takes up to a third longer where its place isn't so aligned.)
+    alignas(128) uint8_t sums[kMathWarpgroups][kSplitK > 1 ? kReceivedBytes : 1];
   };
   static_assert(kSplitK == 1 ||
                     kMathWarpgroups * kMostSent * kSentBytes <= sizeof(SharedStorage::input),
