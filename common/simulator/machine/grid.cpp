@@ -441,6 +441,9 @@ LaunchCapacity Grid::capacity() const {
   // Not all SMs hold clusters of more than two CTAs.
   const uint64_t used_sms =
       ceil_div(device_.resident_clusters(ctas_per_sm_, cluster_ctas) * cluster_ctas, ctas_per_sm_);
+  std::vector<uint32_t> ports(resident_clusters_);
+  for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
+    ports[slot] = places_[slot % places_.size()].port;
   return {
       .places = resident_clusters_,
       .ctas_per_cluster = static_cast<uint32_t>(cluster_ctas),
@@ -450,6 +453,8 @@ LaunchCapacity Grid::capacity() const {
                   has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
                   has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
                   has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
+      .ports = ports,
+      .port_a_cycle = has_waited ? kNoLimit : times.l2_port_bytes_per_cycle,
       .begins = begins_,
       .credit = static_cast<double>(times.bandwidth_credit),
       .landing_passes = times.tma_load_bytes_per_cycle / kSharedPassBytes * times.landing_pass_part,

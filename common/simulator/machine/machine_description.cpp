@@ -143,6 +143,14 @@ uint32_t sms_for_clusters(const MachineDescription& machine, size_t gpc, uint64_
   return machine.gpc_sms[gpc] - (has_lone_pair ? kPair : 0);
 }
 
+/// Of an H100's four lone pairs the first and the last read the L2 cache through the port of the
+/// smallest GPC, the others by themselves.
+uint32_t port_of_lone_pair(const MachineDescription& machine, uint32_t pair) {
+  const auto gpcs = static_cast<uint32_t>(machine.gpc_sms.size());
+  const bool is_outer = pair == 0 || pair + 1 == machine.lone_pairs;
+  return is_outer ? gpcs - 1 : gpcs + pair;
+}
+
 }  // namespace
 
 uint64_t resident_clusters(const MachineDescription& machine, uint32_t sm_count,
@@ -163,28 +171,30 @@ std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_coun
   const uint32_t unit = std::max(kPair, cluster_ctas);
   std::vector<uint32_t> left(machine.gpc_sms.begin(), machine.gpc_sms.end());
   std::vector<Place> places;
-  const auto side_of = [&](size_t gpc, bool is_first) -> uint32_t {
-    const bool is_lone = is_first && unit == kPair && gpc < machine.lone_pairs;
-    return is_lone ? 0 : machine.gpc_sides[gpc];
-  };
+  const auto gpcs = static_cast<uint32_t>(left.size());
   uint32_t sms = 0;
+  std::vector<Place> round;
+  for (uint32_t lone = 0; unit == kPair && lone < machine.lone_pairs && sms < sm_count; ++lone) {
+    left[lone] -= unit;
+    round.push_back({sms, lone, 0, port_of_lone_pair(machine, lone)});
+    sms += unit;
+  }
   while (sms < sm_count) {
-    std::vector<Place> round;
-    for (size_t gpc = 0; gpc < left.size() && sms < sm_count; ++gpc) {
+    for (uint32_t gpc = 0; gpc < gpcs && sms < sm_count; ++gpc) {
       if (left[gpc] < unit) continue;
       left[gpc] -= unit;
-      round.push_back({sms, static_cast<uint32_t>(gpc), side_of(gpc, places.empty())});
+      round.push_back({sms, gpc, machine.gpc_sides[gpc], gpc});
       sms += unit;
     }
     // SMs that are left over, or that the machine doesn't have.
     if (round.empty()) {
-      const size_t last = machine.gpc_sms.size() - 1;
-      round.push_back({sms, static_cast<uint32_t>(last), machine.gpc_sides[last]});
+      round.push_back({sms, gpcs - 1, machine.gpc_sides[gpcs - 1], gpcs - 1});
       sms += unit;
     }
     places.insert(places.end(), round.begin(), round.end());
     for (Place& second : round) ++second.first_sm;
     if (cluster_ctas == 1) places.insert(places.end(), round.begin(), round.end());
+    round.clear();
   }
   std::erase_if(places, [&](const Place& place) {
     return place.first_sm + cluster_ctas > sm_count && place.first_sm != 0;

@@ -62,9 +62,11 @@ struct Place {
   uint32_t first_sm = 0;  ///< the CTAs lie there and on the SMs behind it
   uint32_t gpc = 0;       ///< whose SMs they are
   uint32_t side = 0;      ///< of the L2 cache, that is near
+  uint32_t port = 0;      ///< through which it reads that cache: mostly one for a GPC
 };
-/// Places in the order in which a launch fills them, one CTA an SM: as an H100 does, one in each
-/// GPC and again from the beginning. SMs with numbers 2n and 2n + 1 lie in one GPC.
+/// Places in the order in which a launch of clusters fills them, one CTA an SM: as an H100 does,
+/// the lone pairs, then one in each GPC and again from the beginning. SMs with numbers 2n and 2n +
+/// 1 lie in one GPC.
 [[nodiscard]] std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_count,
                                            uint32_t cluster_ctas);
 

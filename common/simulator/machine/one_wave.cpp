@@ -47,11 +47,11 @@ class OneWave {
     while (!round.empty()) {
       run_round(round, kNever);
       const Cycle until = first_pause();
-      const auto running =
-          std::count_if(members_.begin(), members_.end(), [&](const Member& member) {
-            return member.status == RunStatus::reached_limit || member.ends_at > until;
-          });
-      grid_.l2()->step(states_of(advanced), until, static_cast<uint64_t>(running));
+      std::vector<uint64_t> running;
+      for (uint64_t index = 0; index < members_.size(); ++index)
+        if (members_[index].status == RunStatus::reached_limit || members_[index].ends_at > until)
+          running.push_back(index);
+      grid_.l2()->step(states_of(advanced), until, running);
       for (const uint64_t index : advanced) members_[index].l2 = nullptr;
       round = those_that_run();
       std::erase_if(round, [&](uint64_t index) { return members_[index].pauses_behind != until; });

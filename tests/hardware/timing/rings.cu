@@ -1,10 +1,14 @@
 /// \file
 /// The copies of a matrix product without the product: each CTA's ring of K blocks of its tile of A
 /// and of B, by how many SMs do so, with operands that tiles of a row or column have in common, and
-/// where pairs of CTAs bring each other one half of B's tile.
+/// where pairs of CTAs bring each other one half of B's tile. What a load waits beside them.
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
@@ -23,10 +27,9 @@ namespace {
 
 constexpr uint32_t kAlignment = 1024;
 constexpr uint32_t kMostSlots = 12;
-constexpr uint32_t kBlockBytes = 128;  // of K
-constexpr uint32_t kARows = 128;
-constexpr uint32_t kSharedBytes = 200 * 1024;  // one CTA an SM
-constexpr uint32_t kThreads = 64;              // one warp asks, the other waits
+constexpr uint32_t kBlockBytes = 128;          // of K
+constexpr uint32_t kSharedBytes = 220 * 1024;  // one CTA an SM
+constexpr uint32_t kThreads = 96;              // a warp asks, one waits, one loads
 constexpr uint32_t kBarrierBytes = sizeof(uint64_t);
 
 struct RingOfTiles {
@@ -39,7 +42,13 @@ struct RingOfTiles {
   uint32_t jitter = 0;       ///< up to so many more or fewer, by chance
   uint32_t tile_blocks = 0;  ///< after so many blocks there is a pause; 0: never
   uint32_t pause = 0;        ///< cycles of it, and up to half of them more or fewer by chance
+  uint32_t a_rows = 128;     ///< of a tile
+  uint32_t window = 0;       ///< after so many blocks of K it begins anew; 0: never
+  uint32_t loads = 0;        ///< that the third warp makes, one after the other
 };
+
+constexpr uint32_t kLoadedLines = 4096;  // that those take, in no order
+constexpr uint32_t kLineWords = 32;
 
 /// A number that looks like chance (a finalizer of murmur3).
 __device__ __forceinline__ uint32_t chance(uint32_t x) {
@@ -67,15 +76,26 @@ struct Lap {
   }
 };
 
+/// Loads of lines of zeros, each behind the one before.
+__device__ void load_lines(const uint32_t* lines, uint32_t loads) {
+  uint32_t value = 0;
+  for (uint32_t i = 0; i < loads; ++i) {
+    const uint32_t line = (value + chance(i + blockIdx.x * 977)) % kLoadedLines;
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(lines + line * kLineWords));
+    if (value != 0) asm volatile("trap;");  // so the clock waits for the last one too
+  }
+}
+
 __global__ void ring_of_tiles(Span* spans, const __grid_constant__ CUtensorMap a,
-                              const __grid_constant__ CUtensorMap b, RingOfTiles options) {
+                              const __grid_constant__ CUtensorMap b, const uint32_t* lines,
+                              RingOfTiles options) {
   extern __shared__ uint8_t raw[];
   __shared__ uint64_t full_barriers[kMostSlots], empty_barriers[kMostSlots];
   const uint32_t tiles = (ptx::shared_address(raw) + kAlignment - 1) / kAlignment * kAlignment;
   const uint32_t full = ptx::shared_address(full_barriers);
   const uint32_t empty = ptx::shared_address(empty_barriers);
   const uint32_t rank = ptx::cluster_cta_rank();
-  const uint32_t a_bytes = kARows * kBlockBytes;
+  const uint32_t a_bytes = options.a_rows * kBlockBytes;
   const uint32_t stage_bytes = a_bytes + options.b_rows * kBlockBytes;
   if (threadIdx.x == 0) {
     for (uint32_t i = 0; i < options.slots; ++i) {
@@ -90,18 +110,20 @@ __global__ void ring_of_tiles(Span* spans, const __grid_constant__ CUtensorMap a
   const int64_t begin = cycle();
   Lap lap;
   if (threadIdx.x < 32) {
-    const auto row = static_cast<int32_t>(blockIdx.x % options.down * kARows);
+    const auto row = static_cast<int32_t>(blockIdx.x % options.down * options.a_rows);
     const auto mask = static_cast<uint16_t>((1u << options.cluster_ctas) - 1);
     const uint32_t share_rows = options.b_rows / options.cluster_ctas;
     const auto column =
         static_cast<int32_t>(blockIdx.x / options.down * options.b_rows + rank * share_rows);
     if (ptx::elect_one()) {
+      uint32_t block = 0;
       for (uint32_t i = 0; i < options.blocks; ++i) {
         while (!ptx::mbarrier_try_wait_parity(empty + lap.slot * kBarrierBytes, lap.parity ^ 1)) {
         }
         const uint32_t barrier = full + lap.slot * kBarrierBytes;
         const uint32_t stage = tiles + lap.slot * stage_bytes;
-        const auto k = static_cast<int32_t>(i * kBlockBytes);
+        const auto k = static_cast<int32_t>(block * kBlockBytes);
+        if (++block == options.window) block = 0;
         ptx::mbarrier_arrive_expect_tx(barrier, stage_bytes);
         ptx::tma_load_2d(stage, &a, barrier, k, row);
         const uint32_t to = stage + a_bytes + rank * share_rows * kBlockBytes;
@@ -134,6 +156,8 @@ __global__ void ring_of_tiles(Span* spans, const __grid_constant__ CUtensorMap a
       }
       lap.step(options.slots);
     }
+  } else if (threadIdx.x == 64) {
+    load_lines(lines, options.loads);
   }
   __syncwarp();
   write_span(spans, begin, cycle());
@@ -145,24 +169,45 @@ __global__ void ring_of_tiles(Span* spans, const __grid_constant__ CUtensorMap a
 struct Shape {
   uint32_t b_rows, down, across, slots, cluster_ctas;
   uint32_t held = 0, jitter = 0, tile_blocks = 0, pause = 0;
+  uint32_t a_rows = 128, window = 0, loads = 0;
 };
+
+/// Cycles of a CTA, and of the warp that loads.
+struct RingCycles {
+  double cta, load_warp;
+};
+
+RingCycles ring_cycles(const Shape& shape, uint32_t blocks, const L2Flush* flush) {
+  const uint32_t width = (shape.window == 0 ? blocks : shape.window) * kBlockBytes;
+  const ByteMatrix a(width, shape.down * shape.a_rows);
+  const ByteMatrix b(width, shape.across * shape.b_rows);
+  DeviceBuffer<uint32_t> lines(size_t{kLoadedLines} * kLineWords);
+  lines.fill_bytes(0);
+  const CUtensorMap map_a = a.map(kBlockBytes, shape.a_rows);
+  const CUtensorMap map_b = b.map(kBlockBytes, shape.b_rows / shape.cluster_ctas);
+  const uint32_t ctas = shape.down * shape.across;
+  const RingOfTiles options{shape.slots,        blocks,       shape.b_rows, shape.down,
+                            shape.cluster_ctas, shape.held,   shape.jitter, shape.tile_blocks,
+                            shape.pause,        shape.a_rows, shape.window, shape.loads};
+  constexpr uint32_t kWarps = kThreads / 32;
+  const std::vector<double> cycles = least_medians<Span>(
+      ctas, kWarps, 2, is_simulated() ? 2 : 7,
+      [&](Span* s) {
+        if (flush != nullptr) flush->run();
+        launch_clusters(ring_of_tiles, ctas, shape.cluster_ctas, kThreads, kSharedBytes, s, map_a,
+                        map_b, lines.data(), options);
+      },
+      [](const Span* warps, size_t number) -> std::optional<double> {
+        if (number == 1) return static_cast<double>(warps[2].end - warps[2].begin);
+        return static_cast<double>(std::max(warps[0].end, warps[1].end) -
+                                   std::min(warps[0].begin, warps[1].begin));
+      });
+  return {cycles[0], cycles[1]};
+}
 
 /// Cycles of a K block.
 double block_cycles(const Shape& shape, uint32_t blocks, const L2Flush* flush) {
-  const ByteMatrix a(blocks * kBlockBytes, shape.down * kARows);
-  const ByteMatrix b(blocks * kBlockBytes, shape.across * shape.b_rows);
-  const CUtensorMap map_a = a.map(kBlockBytes, kARows);
-  const CUtensorMap map_b = b.map(kBlockBytes, shape.b_rows / shape.cluster_ctas);
-  const uint32_t ctas = shape.down * shape.across;
-  const RingOfTiles options{shape.slots,        blocks,     shape.b_rows, shape.down,
-                            shape.cluster_ctas, shape.held, shape.jitter, shape.tile_blocks,
-                            shape.pause};
-  const double cycles = least_cycles(ctas, kThreads / 32, [&](Span* s) {
-    if (flush != nullptr) flush->run();
-    launch_clusters(ring_of_tiles, ctas, shape.cluster_ctas, kThreads, kSharedBytes, s, map_a,
-                    map_b, options);
-  });
-  return cycles / blocks;
+  return ring_cycles(shape, blocks, flush).cta / blocks;
 }
 
 }  // namespace
@@ -229,6 +274,48 @@ void measure_rings(Results& results) {
     add_held({b_rows, 1, 1, slots, 1, 300, 0});
     add_held({b_rows, 1, 1, slots, 1, 500, 150});
     add_held({b_rows, 1, 1, slots, 1, 300, 100, 4, 2000});
+  }
+  // What all SMs read stays in the cache here, and the first data that all ask for together.
+  constexpr uint32_t kWindow = 4;
+  struct Tile {
+    uint32_t a_rows, b_rows, slots;
+  };
+  for (const Tile& tile :
+       {Tile{128, 256, 4}, Tile{128, 128, 6}, Tile{128, 64, 8}, Tile{64, 256, 5}}) {
+    for (const auto& [down, across] : {std::pair{1u, 132u},
+                                       {2u, 66u},
+                                       {12u, 11u},
+                                       {16u, 8u},
+                                       {33u, 4u},
+                                       {132u, 1u},
+                                       {8u, 9u},
+                                       {1u, 32u}}) {
+      const Shape shape{.b_rows = tile.b_rows,
+                        .down = down,
+                        .across = across,
+                        .slots = tile.slots,
+                        .cluster_ctas = 1,
+                        .a_rows = tile.a_rows,
+                        .window = kWindow};
+      const std::string parameter = std::to_string(tile.a_rows) + "x" +
+                                    std::to_string(tile.b_rows) + " down=" + std::to_string(down) +
+                                    " across=" + std::to_string(across);
+      results.add("rings.window", parameter, "cycles", block_cycles(shape, kBlocks, nullptr));
+      results.add("rings.first_slots", parameter, "cycles",
+                  ring_cycles(shape, tile.slots, nullptr).cta);
+    }
+  }
+  for (const uint32_t slots : {1u, 2u, 3u, 4u, 6u, 8u}) {
+    constexpr uint32_t kLoads = 40;
+    const Shape shape{.b_rows = 64,
+                      .down = 132,
+                      .across = 1,
+                      .slots = slots,
+                      .cluster_ctas = 1,
+                      .window = kWindow,
+                      .loads = kLoads};
+    results.add("rings.load_beside", "slots=" + std::to_string(slots), "cycles",
+                ring_cycles(shape, 200, nullptr).load_warp / kLoads);
   }
 }
 

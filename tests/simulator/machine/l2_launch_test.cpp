@@ -328,6 +328,9 @@ TEST_F(L2LaunchTest, AClusterOfOneWaveHasItsShareOfTheBandwidth) {
   EXPECT_NEAR(cycles_of_a_megabyte(66), 1.0 * kMegabyte * 66 / times_.l2_bytes_per_cycle, 2);
 }
 
+/// A quarter more than the cache gives each of 132 clusters that have nothing in common.
+constexpr uint64_t kBoxesOfAStep = 10;
+
 /// How long the clusters of a launch in steps wait for the last of their boxes. Cluster i reads
 /// from box `first(i)` on, `delay(i)` cycles behind the first.
 Cycle wait_of(L2Launch& launch, uint64_t data, uint64_t clusters,
@@ -346,13 +349,12 @@ Cycle wait_of(L2Launch& launch, uint64_t data, uint64_t clusters,
     running.push_back(views.back().get());
   }
   Cycle last = 0;
-  // As many boxes a step as the cache gives each of 132 clusters that have nothing in common.
   for (uint64_t step = 0; step < 16; ++step) {
     for (uint64_t i = 0; i < clusters; ++i)
-      for (uint64_t box = 0; box < 8; ++box)
+      for (uint64_t box = 0; box < kBoxesOfAStep; ++box)
         last = views[i]
-                   ->touch(data + (first(i) + step * 8 + box) * kBox, kBox,
-                           step * kStep + box * kStep / 8 + delay(i), L2Path::tma_load)
+                   ->touch(data + (first(i) + step * kBoxesOfAStep + box) * kBox, kBox,
+                           step * kStep + box * kStep / kBoxesOfAStep + delay(i), L2Path::tma_load)
                    .extra;
     launch.step(running);
   }
@@ -362,13 +364,15 @@ Cycle wait_of(L2Launch& launch, uint64_t data, uint64_t clusters,
 
 TEST_F(L2LaunchTest, SmsOfAGpcReadALineOnce) {
   constexpr uint64_t kClusters = 128;
-  cache_.write(data_, 20 * kMegabyte);
+  cache_.write(data_, 24 * kMegabyte);
   const auto wait = [&](uint64_t members, uint64_t distance, Cycle skew) {
     L2Launch one(times_, cache_, steps(kClusters));
     return wait_of(
         one, data_, kClusters,
         // The next group reads a step later what this one reads now.
-        [&](uint64_t i) { return 8 * (i / (members * distance) * distance + i % distance); },
+        [&](uint64_t i) {
+          return kBoxesOfAStep * (i / (members * distance) * distance + i % distance);
+        },
         [&](uint64_t i) { return i / distance % members * skew; });
   };
   // Places 8 apart lie in one GPC, those beside each other in different ones.

@@ -73,7 +73,11 @@ TEST(Machine, PlacesGoFromGpcToGpc) {
       if (ctas == 1) {
         for (const auto& [gpc, count] : of_gpc) EXPECT_EQ(count, machine.gpc_sms[gpc]);
       }
-      for (uint32_t i = 0; i < machine.gpc_sms.size(); ++i) EXPECT_EQ(places[i].gpc, i);
+      const uint32_t lone = ctas <= 2 ? machine.lone_pairs : 0;
+      for (uint32_t i = 0; i < machine.gpc_sms.size(); ++i) {
+        EXPECT_EQ(places[lone + i].gpc, i);
+        EXPECT_EQ(places[lone + i].port, i);
+      }
     }
     // Each side of the L2 cache is near to half of the SMs, give or take a GPC that has more.
     int second = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -26,6 +27,17 @@ constexpr double kReadWindow = 2048;
 /// Where all together read more than this part of what the cache gives, none may be ahead of its
 /// share; where less, by 1 - (part / this)^power of the credit (rings.warm: 1 and 2 slots, 132
 /// SMs).
+/// Who begins together reads together, until SMs drift apart: of the reads that could be merged
+/// nearly all are at first, and `l2_merge_part` of them later (rings.first_slots, rings.window).
+constexpr double kMergedAtFirst = 0.9;
+constexpr double kDriftCycles = 6000;
+double merged_part(const TimingTable& times, Cycle at) {
+  return times.l2_merge_part +
+         (kMergedAtFirst - times.l2_merge_part) * std::exp(-static_cast<double>(at) / kDriftCycles);
+}
+/// Clusters that begin together ask for their first data together, and none is ahead of its share;
+/// as soon as each waits for its own they are apart.
+constexpr double kApartAfter = 2048;
 constexpr double kNoCreditAt = 0.87;
 constexpr double kCreditPower = 4;
 /// Of the lines that threads read one in so many is a sample.
@@ -126,23 +138,33 @@ void MergedReads::count(const TimingTable& times, Cycle until) {
                                   [&](const L2Read& read) { return read.at < until; });
   if (end == reads_.begin()) return;
   std::sort(reads_.begin(), end, [](const L2Read& a, const L2Read& b) {
-    return std::tie(a.key, a.gpc, a.at) < std::tie(b.key, b.gpc, b.at);
+    return std::tie(a.key, a.port, a.at) < std::tie(b.key, b.port, b.at);
   });
-  double asked = 0;
-  double distinct = 0;
+  for (Count& port : ports_) {
+    port.asked_bytes *= kMemory;
+    port.saved_bytes *= kMemory;
+  }
   const L2Read* first = nullptr;
   for (const L2Read& read : std::span(reads_.begin(), end)) {
-    asked += read.bytes;
-    if (first != nullptr && read.key == first->key && read.gpc == first->gpc &&
+    if (read.port >= ports_.size()) ports_.resize(read.port + 1);
+    ports_[read.port].asked_bytes += read.bytes;
+    if (first != nullptr && read.key == first->key && read.port == first->port &&
         read.at <= first->at + times.l2_merge_cycles)
-      continue;
-    first = &read;
-    distinct += read.bytes;
+      ports_[read.port].saved_bytes += read.bytes * merged_part(times, read.at);
+    else
+      first = &read;
   }
   reads_.erase(reads_.begin(), end);
-  asked_bytes_ = kMemory * asked_bytes_ + asked;
-  distinct_bytes_ = kMemory * distinct_bytes_ + distinct;
-  part_ = 1 - times.l2_merge_part * (1 - distinct_bytes_ / asked_bytes_);
+  all_ = {};
+  const auto find_part = [&](Count& count) {
+    if (count.asked_bytes != 0) count.part = 1 - count.saved_bytes / count.asked_bytes;
+  };
+  for (Count& port : ports_) {
+    find_part(port);
+    all_.asked_bytes += port.asked_bytes;
+    all_.saved_bytes += port.saved_bytes;
+  }
+  find_part(all_);
 }
 
 void L2ClusterState::Pages::grow() {
@@ -174,9 +196,12 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
       waves_(ceil_div(shape_.clusters, shape_.resident)),
       written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0) {
   read_credit_ = static_cast<double>(times.bandwidth_credit);
-  if (shape_.places.empty()) shape_.places.emplace_back();
+  has_ports_ = !shape_.places.empty();
+  if (!has_ports_) shape_.places.emplace_back();
   cache_.take_written_back();  // what the host and its copies have driven out is none of its
-  set_running(std::min(shape_.clusters, shape_.resident));
+  std::vector<uint64_t> all(std::min(shape_.clusters, shape_.resident));
+  std::iota(all.begin(), all.end(), 0);
+  set_running(all);
   if (!shape_.in_steps) {
     const auto before = std::make_shared<const L2LineMap>(cache.lines());
     // The first batches start when none has ended.
@@ -194,12 +219,42 @@ void L2Launch::find_credit(const std::vector<L2ClusterState*>& clusters, uint64_
   read_credit_ = static_cast<double>(times_.bandwidth_credit) * (1 - std::pow(part, kCreditPower));
 }
 
-void L2Launch::set_running(uint64_t clusters) {
-  running_ = clusters;
-  room_bytes_ = cache_.room_bytes() / clusters;
+std::vector<double> L2Launch::cycles_per_byte(const std::vector<uint64_t>& running) const {
+  std::vector<double> on_port;
+  for (const uint64_t place : running) {
+    const uint32_t port = port_of(place);
+    if (port >= on_port.size()) on_port.resize(port + 1);
+    ++on_port[port];
+  }
+  // What a full port leaves of the cache's bandwidth the others have: those with the most clusters
+  // are full first.
+  double left = times_.l2_bytes_per_cycle;
+  double clusters = 0;
+  std::vector<uint32_t> order;
+  for (uint32_t port = 0; port < on_port.size(); ++port) {
+    clusters += on_port[port];
+    if (on_port[port] != 0) order.push_back(port);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return on_port[a] > on_port[b]; });
+  std::vector<double> result(on_port.size());
+  for (const uint32_t port : order) {
+    double each = left / clusters;
+    if (has_ports_) each = std::min(each, times_.l2_port_bytes_per_cycle / on_port[port]);
+    result[port] = 1 / each;
+    left -= each * on_port[port];
+    clusters -= on_port[port];
+  }
+  return result;
+}
+
+void L2Launch::set_running(const std::vector<uint64_t>& places) {
+  running_ = places.size();
+  room_bytes_ = cache_.room_bytes() / running_;
+  read_cycles_per_byte_.assign(1, 0);
   if (!shares_) return;
-  const auto running = static_cast<double>(clusters);
-  read_cycles_per_byte_ = running / times_.l2_bytes_per_cycle;
+  const auto running = static_cast<double>(running_);
+  read_cycles_per_byte_ = cycles_per_byte(places);
   write_cycles_per_byte_ = running / times_.l2_write_bytes_per_cycle;
   hbm_cycles_per_byte_ = running / times_.hbm_bytes_per_cycle;
 }
@@ -210,7 +265,8 @@ std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place
   state->launch = this;
   state->demand = &demand;
   state->cluster = cluster;
-  state->gpc = shape_.places[place % shape_.places.size()].gpc;
+  state->place = place;
+  state->port = port_of(place);
   state->side = shape_.places[place % shape_.places.size()].side;
   state->start = at;
   if (shape_.pauses && !is_pilot(place)) state->may_wait = kLittleWaiting;
@@ -238,13 +294,13 @@ void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2
   if (path == L2Path::tma_load) {
     // Boxes of one matrix that begin at the same place and have as many rows are the same.
     const uint64_t key = scatter(rows.first) + rows.bytes();
-    state.copies.push_back({key, state.gpc, when, static_cast<double>(rows.bytes())});
+    state.copies.push_back({key, state.port, when, static_cast<double>(rows.bytes())});
     return;
   }
   const uint64_t key = scatter(rows.first / kL2LineBytes);
   if (key % kSampledLines == 0)
     state.loads.push_back(
-        {key, state.gpc, when, static_cast<double>(kL2LineBytes * kSampledLines)});
+        {key, state.port, when, static_cast<double>(kL2LineBytes * kSampledLines)});
 }
 
 void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2Rows& rows,
@@ -352,13 +408,22 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
     return touch;
   }
   const bool by_threads = path == L2Path::thread_load;
-  const double l2_bytes = static_cast<double>(bytes) * (by_threads ? loads_ : copies_).part() *
+  const double l2_bytes = static_cast<double>(bytes) *
+                          (by_threads ? loads_ : copies_).part(state.port) *
                           (by_threads ? times_.l2_thread_read_weight : 1);
   state.demand->add(Resource::l2_read_bytes, 0, at, static_cast<float>(l2_bytes));
-  const double reading = l2_bytes * read_cycles_per_byte_;
+  const double reading =
+      l2_bytes *
+      (state.port < read_cycles_per_byte_.size() ? read_cycles_per_byte_[state.port] : 0);
   if (shares_) state.l2_load.add(at, reading, kReadWindow);
-  double extra = std::max(0.0, state.l2_reads.take(at, reading, path) - read_credit_);
-  touch.waited = static_cast<Cycle>(extra);
+  if (!by_threads && state.first_copy == kNever) state.first_copy = at;
+  const double since =
+      by_threads || at < state.first_copy ? 0 : static_cast<double>(at - state.first_copy);
+  const double credit_now = read_credit_ * (by_threads ? 1 : std::min(1.0, since / kApartAfter));
+  double done = state.l2_reads.take(at, reading, path);
+  if (by_threads) done += times_.l2_load_behind_copies * state.l2_reads.backlog(L2Path::tma_load);
+  double extra = std::max(0.0, done - credit_now);
+  touch.waited = touch.queued = static_cast<Cycle>(extra);
   // Writes are slower beside reads.
   const double beside_writes = static_cast<double>(bytes) * times_.l2_read_write_weight;
   state.demand->add(Resource::l2_written_bytes, 0, at, static_cast<float>(beside_writes));
@@ -383,8 +448,10 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
     // hbm_load_latency is the mean of both sides.
     const double nearer =
         static_cast<double>(times_.hbm_load_latency - times_.l2_load_latency) - far / 2;
-    extra = std::max(extra, nearer + (found.misses_far ? far : 0) + slowest +
-                                std::max(queue, backlog - hbm_credit));
+    const double waits = std::max(queue, backlog - hbm_credit);
+    extra = std::max(extra, nearer + (found.misses_far ? far : 0) + slowest + waits);
+    touch.queued =
+        std::max(touch.queued, static_cast<Cycle>(std::max(0.0, std::min(extra, waits))));
     for (Cycle* const arrives : state.brought)
       *arrives = std::max(*arrives, at + static_cast<Cycle>(extra));
   }
@@ -474,14 +541,19 @@ void L2Launch::give_up() {
 
 void L2Launch::step(const std::vector<L2View*>& running) {
   std::vector<L2ClusterState*> states;
-  for (L2View* const view : running) states.push_back(view->state());
-  step(states, kNever, running.size());
+  std::vector<uint64_t> places;
+  for (L2View* const view : running) {
+    states.push_back(view->state());
+    places.push_back(states.back()->place);
+  }
+  step(states, kNever, places);
 }
 
-void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until, uint64_t running) {
+void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until,
+                    const std::vector<uint64_t>& running) {
   Wave wave;
   for (L2ClusterState* const state : advanced) merge(*state, wave);
-  if (running == 0) return;  // nobody asks any more
+  if (running.empty()) return;  // nobody asks any more
   for (L2ClusterState* const state : advanced) {
     count_reads(*state);
     state->waited = state->touched_bytes = 0;
@@ -518,8 +590,9 @@ void L2Launch::learn(const std::vector<L2ClusterState*>& pilots, Cycle until) {
     state->may_wait = kLittleWaiting;
   }
   if (!pilots.empty()) find_credit(pilots, pilots.size(), until);
-  copies_.count(times_, until);
-  loads_.count(times_, until);
+  // They have come about as far: what they have asked for behind `until` counts as well.
+  copies_.count(times_);
+  loads_.count(times_);
 }
 
 void L2Launch::count_reads(L2ClusterState& state) {
@@ -545,7 +618,7 @@ void L2Launch::correct(uint64_t cluster, DemandProfile& profile) const {
   const float part = wave.asked_bytes == 0 ? 1
                                            : static_cast<float>(wave.brought_bytes) /
                                                  static_cast<float>(wave.asked_bytes);
-  const auto read = static_cast<float>(wave.reads.part());
+  const auto read = static_cast<float>(wave.reads.part(port_of(cluster % shape_.resident)));
   std::vector<Amounts>& intervals = profile.intervals.front();
   const uint64_t written_back = written_back_bytes_[cluster];
   const auto each =

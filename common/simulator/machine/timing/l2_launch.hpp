@@ -11,7 +11,8 @@
 /// itself and what clusters long before it have used; the demand of all of them is added up behind
 /// the run (launch_time.hpp).
 ///
-/// Reads of one line by SMs of one GPC that come at about the same time reach the cache once.
+/// Reads of one line by SMs of one port (a GPC's) that come at about the same time reach the cache
+/// once.
 
 #include <array>
 #include <condition_variable>
@@ -40,6 +41,8 @@ class BandwidthShare {
  public:
   /// `busy` cycles of the share are asked for at a time; in how many cycles that is done.
   double take(Cycle at, double busy, L2Path path);
+  /// In how many cycles a path would have all that was asked for if no other had anything to do.
+  [[nodiscard]] double backlog(L2Path path) const { return backlogs_[static_cast<size_t>(path)]; }
 
  private:
   void advance(Cycle at);
@@ -64,13 +67,13 @@ class RecentLoad {
 
 /// A read that others may make as well, at about the same time.
 struct L2Read {
-  uint64_t key = 0;  ///< of the lines: the same for reads of the same ones
-  uint32_t gpc = 0;  ///< of the SM
-  Cycle at = 0;      ///< when it was asked for
-  double bytes = 0;  ///< how many
+  uint64_t key = 0;   ///< of the lines: the same for reads of the same ones
+  uint32_t port = 0;  ///< of the SM
+  Cycle at = 0;       ///< when it was asked for
+  double bytes = 0;   ///< how many
 };
 
-/// What several SMs of a GPC read at about the same time.
+/// What several SMs of a port read at about the same time.
 class MergedReads {
  public:
   /// Notes reads. Their order does not matter.
@@ -80,14 +83,21 @@ class MergedReads {
   /// Counts those that were noted since the last time and asked for before `until`. Older ones
   /// count less and less.
   void count(const TimingTable& times, Cycle until = kNever);
-  /// What is left of a byte that is read, in the mean: less than 1 where reads were merged.
-  [[nodiscard]] double part() const { return part_; }
+  /// What is left of a byte that is read through a port, in the mean: less than 1 where reads were
+  /// merged. Of a port of which nothing is known, as of all together.
+  [[nodiscard]] double part(uint32_t port) const {
+    return port < ports_.size() && ports_[port].asked_bytes != 0 ? ports_[port].part : all_.part;
+  }
 
  private:
+  struct Count {
+    double asked_bytes = 0;
+    double saved_bytes = 0;  ///< of them, since reads were merged
+    double part = 1;
+  };
   std::vector<L2Read> reads_;
-  double asked_bytes_ = 0;
-  double distinct_bytes_ = 0;
-  double part_ = 1;
+  std::vector<Count> ports_;
+  Count all_;
 };
 
 /// What one cluster has used and still waits for.
@@ -138,7 +148,8 @@ struct L2ClusterState {
   L2Launch* launch = nullptr;               ///< whose cluster it is
   Demand* demand = nullptr;                 ///< what it asks for
   uint64_t cluster = 0;                     ///< its number
-  uint32_t gpc = 0;                         ///< where it lies
+  uint64_t place = 0;                       ///< where it lies
+  uint32_t port = 0;                        ///< through which it reads the cache
   uint32_t side = 0;                        ///< of the L2 cache, that is near
   Cycle start = 0;                          ///< when it has started
   std::shared_ptr<const L2LineMap> before;  ///< the cache's lines; null in steps
@@ -152,6 +163,7 @@ struct L2ClusterState {
   BandwidthShare hbm;                       ///< its share of the memory's bandwidth
   L2Traffic traffic;                        ///< of all its accesses
   RecentLoad hbm_load;                      ///< of that
+  Cycle first_copy = kNever;                ///< when it has asked for one
   Cycle waited = 0;                         ///< for bandwidth, since the last step
   Cycle may_wait = 0;                       ///< so long it does without a step for that
   uint64_t touched_bytes = 0;               ///< for the first time, since the last step
@@ -164,11 +176,12 @@ class L2Launch {
  public:
   /// What is known of the launch before it starts.
   struct Shape {
-    uint64_t clusters = 1;           ///< in all
-    uint64_t resident = 1;           ///< at once
-    bool in_steps = false;           ///< they advance together and are told to `step`
-    bool pauses = false;             ///< in steps: only who waits pauses
-    std::vector<Place> places = {};  ///< that clusters take in turn; none: all in one GPC
+    uint64_t clusters = 1;  ///< in all
+    uint64_t resident = 1;  ///< at once
+    bool in_steps = false;  ///< they advance together and are told to `step`
+    bool pauses = false;    ///< in steps: only who waits pauses
+    /// That clusters take in turn; none: all in one GPC, whose port gives as much as is there.
+    std::vector<Place> places = {};
   };
 
   /// `cache` is what the device's cache holds; the launch changes it. Both outlive it.
@@ -193,8 +206,9 @@ class L2Launch {
   /// Behind their run ahead, with those that have run: takes note of what they have read.
   void learn(const std::vector<L2ClusterState*>& pilots, Cycle until);
   /// Where clusters pause: behind a round of those `advanced`, in their order. All clusters have
-  /// run up to `until` at least, where so many are still `running`.
-  void step(const std::vector<L2ClusterState*>& advanced, Cycle until, uint64_t running);
+  /// run up to `until` at least, where those in the places `running` still run.
+  void step(const std::vector<L2ClusterState*>& advanced, Cycle until,
+            const std::vector<uint64_t>& running);
   /// So much each cluster can touch between two steps and nothing is driven out of the cache, which
   /// happens in the order of times.
   [[nodiscard]] uint64_t room_bytes() const { return room_bytes_; }
@@ -257,7 +271,12 @@ class L2Launch {
   uint64_t merge(L2ClusterState& state, Wave& wave);
   void merge_in_order();
   void count_reads(L2ClusterState& state);
-  void set_running(uint64_t clusters);
+  [[nodiscard]] uint32_t port_of(uint64_t place) const {
+    return shape_.places[place % shape_.places.size()].port;
+  }
+  void set_running(const std::vector<uint64_t>& places);
+  /// A cluster's equal part of the cache's bandwidth and of its port's, in cycles a byte, by port.
+  [[nodiscard]] std::vector<double> cycles_per_byte(const std::vector<uint64_t>& running) const;
   /// Finds `read_credit_` by what these have read of late, of all that run.
   void find_credit(const std::vector<L2ClusterState*>& clusters, uint64_t running, Cycle until);
   void note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
@@ -265,12 +284,14 @@ class L2Launch {
   const TimingTable& times_;
   L2Cache& cache_;
   Shape shape_;
-  uint64_t batch_ = 0;   ///< clusters that see the same of those before them
-  bool shares_ = false;  ///< whether clusters wait for their share of the bandwidth
+  uint64_t batch_ = 0;      ///< clusters that see the same of those before them
+  bool has_ports_ = false;  ///< whether it is known who reads through which
+  bool shares_ = false;     ///< whether clusters wait for their share of the bandwidth
   /// In steps: of what comes into the cache or is written there, the part for which it has to write
   /// something back.
   double written_back_part_ = 0;
-  double read_cycles_per_byte_ = 0;   ///< of a cluster's share; 0: it does not wait
+  std::vector<double>
+      read_cycles_per_byte_;          ///< of a cluster's share, by port; 0: it does not wait
   double write_cycles_per_byte_ = 0;  ///< likewise
   double hbm_cycles_per_byte_ = 0;    ///< likewise
   uint64_t step_ = 1;

@@ -62,6 +62,7 @@ struct L2Touch {
   /// chip where nobody else asks for anything.
   Cycle extra = 0;
   Cycle waited = 0;  ///< of that, for bandwidth that others use too
+  Cycle queued = 0;  ///< of `extra`, behind what the cluster has asked for before
 };
 
 /// The L2 cache as one cluster sees it. Until `begin` everything is there at once.

@@ -217,6 +217,27 @@ class Simulation {
       if (gets_[i] < wants_[i]) speeds_[i] *= gets_[i] / wants_[i];
   }
 
+  /// Who reads through a full port is as much slower as the others there.
+  void slow_down_for_ports() {
+    if (capacity_.ports.empty() || std::isinf(capacity_.port_a_cycle)) return;
+    const auto r = static_cast<size_t>(Resource::l2_read_bytes);
+    port_wants_.clear();
+    const auto port_of = [&](const Running& one) {
+      const size_t place = places_[one.row * capacity_.ctas_per_cluster];
+      return capacity_.ports[place / capacity_.ctas_per_cluster];
+    };
+    for (size_t i = 0; i < running_.size(); ++i) {
+      const uint32_t port = port_of(running_[i]);
+      if (port >= port_wants_.size()) port_wants_.resize(port + 1);
+      port_wants_[port] += speeds_[i] * rates_[i][r];
+    }
+    for (size_t i = 0; i < running_.size(); ++i) {
+      const double wants = port_wants_[port_of(running_[i])];
+      if (rates_[i][r] > 0 && wants > capacity_.port_a_cycle)
+        speeds_[i] *= capacity_.port_a_cycle / wants;
+    }
+  }
+
   void find_speeds() {
     for (OnSm& sm : sms_) sm = {};
     speeds_.assign(running_.size(), 1);
@@ -243,6 +264,7 @@ class Simulation {
         speeds_[i] =
             std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(cta_wants_[number++]));
     slow_down_for(Resource::l2_read_bytes);
+    slow_down_for_ports();
     slow_down_for(Resource::l2_written_bytes);
     slow_down_for(Resource::hbm_bytes);
   }
@@ -337,7 +359,7 @@ class Simulation {
   std::vector<uint32_t> places_;                            ///< of CTAs, by Running::row
   std::vector<size_t> free_rows_;                           ///< of places_
   FreePlaces free_;
-  std::vector<double> speeds_, wants_, gets_;
+  std::vector<double> speeds_, wants_, gets_, port_wants_;
   std::vector<Rates> rates_;      ///< of clusters
   std::vector<Wants> cta_wants_;  ///< of all their CTAs
   std::vector<OnSm> sms_;         ///< in this step

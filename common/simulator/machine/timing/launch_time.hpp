@@ -30,6 +30,10 @@ struct LaunchCapacity {
   /// Of each place: clusters take free places of one GPC. None: they take what a cluster has left.
   std::vector<uint32_t> gpcs = {};
   Amounts a_cycle{};  ///< of each resource: of an SM, or of the chip
+  /// Of each place: through which port its SMs read the L2 cache; none: all through one without
+  /// limit.
+  std::vector<uint32_t> ports = {};
+  double port_a_cycle = 0;  ///< bytes that are read through each
   /// When the first cluster of each place begins; none: at once.
   std::vector<Cycle> begins = {};
   /// For so many cycles more of the chip's resources is had than there is, after as little was

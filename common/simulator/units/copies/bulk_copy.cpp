@@ -55,10 +55,11 @@ MemoryRange global_range(const std::byte* first, uint32_t bytes) {
 /// With a timing model: what the engine asks the L2 cache for.
 CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2Path path) {
   CopyRows row{.rows = 1, .row_bytes = 0};
-  if (strand.cluster->times() != nullptr)
-    row.extra = strand.cluster->l2()
-                    .touch(reinterpret_cast<uint64_t>(first), bytes, strand.time, path)
-                    .extra;
+  if (strand.cluster->times() == nullptr) return row;
+  const L2Touch met =
+      strand.cluster->l2().touch(reinterpret_cast<uint64_t>(first), bytes, strand.time, path);
+  row.extra = met.extra;
+  row.queued = met.queued;
   return row;
 }
 

@@ -313,6 +313,7 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
                                          .promotion_bytes = box.map().promotion_bytes()},
                                         strand.time, path);
     rows.extra = std::max(rows.extra, met.extra);
+    rows.queued = std::max(rows.queued, met.queued);
   };
   if (const std::optional<TensorBox::Run> only = box.only_run())
     touch(*only);

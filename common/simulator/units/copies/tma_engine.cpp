@@ -94,12 +94,14 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
         .sm_memory.pass_between(begin, arrives, ceil_div(load.bytes, kSharedPassBytes));
     arrives += times.cta_copy_cycles;
   } else {
+    // What the engine and what the L2 cache make it wait is waited for at the same time.
+    arrives = std::max(arrives, now + load.rows.queued);
     const auto short_cycles = static_cast<Cycle>(load.bytes / times.tma_short_load_bytes_per_cycle);
     const uint32_t wide_rows =
         std::min((std::max(load.rows.row_bytes, 1u) - 1) / kWideRowBytes, kMostWideRows);
     arrives = std::max(arrives + times.tma_load_cycles,
                        begin + short_cycles + times.tma_short_load_cycles) +
-              wide_rows * times.tma_wide_row_cycles + load.rows.extra;
+              wide_rows * times.tma_wide_row_cycles + load.rows.extra - load.rows.queued;
   }
   if (load.destinations.size() == 1) {
     // What comes by copies to several CTAs takes the same way into the SM.

@@ -25,6 +25,7 @@ struct CopyRows {
   uint32_t rows = 1;       ///< how many the engine asks for
   uint32_t row_bytes = 0;  ///< of each
   Cycle extra = 0;         ///< what the L2 cache adds (L2Touch)
+  Cycle queued = 0;        ///< of that, for bandwidth: the engine's own queue passes meanwhile
 };
 
 /// A copy into shared memory that completes on mbarriers.
