@@ -296,7 +296,8 @@ LaunchResult Grid::run() {
   result.clock_cycles = result.cycles;
   if (l2_ != nullptr) {
     result.clock_cycles = tensor_use_.stretched(result.cycles, device_.settings().sm_count,
-                                                *device_.settings().times());
+                                                *device_.settings().times()) +
+                          writing_cycles_;
     result.l2 = l2_->traffic();
     result.memory_read_bytes = l2_->memory_read_bytes();
     result.memory_written_bytes = l2_->memory_written_bytes();
@@ -467,6 +468,7 @@ Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {
     l2_->correct(index, profiles[index]);
   LaunchTime time = launch_time(profiles, capacity());
   tensor_use_ = std::move(time.tensor_use);
+  writing_cycles_ = time.writing;
   return time.cycles;
 }
 

@@ -55,7 +55,8 @@ struct LaunchResult {
   std::vector<Warning> warnings;   ///< what it let pass, by cluster
   double wall_seconds = 0;         ///< time on the host
   // With a timing model:
-  /// `cycles` in cycles of the machine's highest clock, below which it is while tensor cores work.
+  /// `cycles` in cycles of the machine's highest clock, below which it is while tensor cores work,
+  /// and what it takes then until the L2 cache has what was written.
   Cycle clock_cycles = 0;
   Cycle alone_cycles = 0;             ///< `cycles`, had no CTA slowed down another behind the run
   L2Traffic l2;                       ///< accesses to device memory
@@ -174,7 +175,8 @@ class Grid {
   std::map<uint32_t, CodeFetch::Rate> code_rates_;  ///< likewise, by GPC
   std::unique_ptr<L2Launch> l2_;                    ///< outlives the clusters
   TensorUse tensor_use_;                            ///< by clusters that have ended
-  std::optional<LockstepTime> lockstep_time_;       ///< where several CTAs are on an SM
+  Cycle writing_cycles_ = 0;  ///< likewise: until all that they have written has been taken
+  std::optional<LockstepTime> lockstep_time_;  ///< where several CTAs are on an SM
   std::vector<std::byte> parameters_;
   LaunchResult result_;  ///< of a launch that waits: so far
   std::unique_ptr<ClusterEndings> endings_;

@@ -67,6 +67,7 @@ class OneWave {
     std::unique_ptr<L2ClusterState> l2;  ///< when it has finished
     Cycle pauses_behind = 0;             ///< the step behind which it pauses ends then
     Cycle ends_at = 0;                   ///< when it has finished
+    Cycle written_at = 0;                ///< when the L2 cache has what it has written
     RunStatus status = RunStatus::reached_limit;
     std::exception_ptr fault;
   };
@@ -134,6 +135,8 @@ class OneWave {
       result_.warp_instructions += member.cluster->statistics().warp_instructions;
     }
     member.l2 = member.cluster->l2().end();
+    member.written_at =
+        member.ends_at + static_cast<Cycle>(member.l2->l2_writes.writes_left_at(member.ends_at));
     member.cluster.reset();
   }
 
@@ -173,9 +176,13 @@ class OneWave {
       grid_.stuck_ = std::move(failed.cluster);
       return;
     }
-    for (const Member& member : members_)
+    Cycle written_at = 0;
+    for (const Member& member : members_) {
       result_.alone_cycles = std::max(result_.alone_cycles, member.ends_at);
+      written_at = std::max(written_at, member.written_at);
+    }
     result_.cycles = grid_.corrected_time(profiles_);
+    grid_.writing_cycles_ = written_at - result_.alone_cycles;
   }
 
   Grid& grid_;

@@ -118,6 +118,16 @@ double BandwidthShare::take(Cycle at, double busy, L2Path path) {
   return done;
 }
 
+double BandwidthShare::writes_left_at(Cycle at) const {
+  BandwidthShare then = *this;
+  then.advance(at);
+  double left = 0;
+  for (size_t path = 0; path < kL2Paths; ++path)
+    if (is_write(static_cast<L2Path>(path)))
+      left = std::max(left, then.take(at, 0, static_cast<L2Path>(path)));
+  return left;
+}
+
 double RecentLoad::add(Cycle at, double busy, double window) {
   if (at > last_) {
     busy_ *= std::max(0.0, 1 - static_cast<double>(at - last_) / window);

@@ -43,6 +43,8 @@ class BandwidthShare {
   double take(Cycle at, double busy, L2Path path);
   /// In how many cycles a path would have all that was asked for if no other had anything to do.
   [[nodiscard]] double backlog(L2Path path) const { return backlogs_[static_cast<size_t>(path)]; }
+  /// In how many cycles from then on all that was to be written is.
+  [[nodiscard]] double writes_left_at(Cycle at) const;
 
  private:
   void advance(Cycle at);

@@ -116,7 +116,8 @@ class Simulation {
     for (const DemandProfile& cluster : clusters_) tensor_use_.count_ctas(cluster);
     LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)),
                       .busy = {},
-                      .tensor_use = std::move(tensor_use_)};
+                      .tensor_use = std::move(tensor_use_),
+                      .writing = writing()};
     for (size_t resource = 0; resource < kResources; ++resource) {
       const double units = resource < kSmResources ? capacity_.sms : 1;
       const double most = units * capacity_.a_cycle[resource] * end_;
@@ -126,6 +127,15 @@ class Simulation {
   }
 
  private:
+  /// What was asked for ahead is still on its way.
+  [[nodiscard]] Cycle writing() const {
+    constexpr auto kWritten = static_cast<size_t>(Resource::l2_written_bytes);
+    const double most = capacity_.a_cycle[kWritten];
+    return std::isinf(most)
+               ? 0
+               : static_cast<Cycle>(capacity_.credit - credit_[kWritten - kSmResources] / most);
+  }
+
   /// Sums of parts of a step are not exact; a launch does not take a cycle longer for that.
   static constexpr double kRounding = 1e-6;
 

@@ -49,6 +49,7 @@ struct LaunchTime {
   Cycle cycles = 0;                       ///< from the first start to the last end
   std::array<double, kResources> busy{};  ///< how much of each resource was used, 0 to 1
   TensorUse tensor_use;                   ///< when CTAs have used the tensor cores
+  Cycle writing = 0;  ///< until the chip has taken what the last CTAs have written, behind `cycles`
 };
 
 /// What clusters that advance together want of the SMs. The time that is missing is the mean of the
