@@ -460,7 +460,7 @@ LaunchCapacity Grid::capacity() const {
       .credit = static_cast<double>(times.bandwidth_credit),
       .landing_passes = times.tma_load_bytes_per_cycle / kSharedPassBytes * times.landing_pass_part,
       .turnover = times.cta_turnover,
-      .follow = configuration_.in_clusters ? 0 : times.begin_many_cycles};
+      .follow = configuration_.in_clusters ? times.follow_cluster_cycles : times.begin_many_cycles};
 }
 
 Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {

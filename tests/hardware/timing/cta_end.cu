@@ -76,22 +76,31 @@ __global__ void exchange(Span* spans, uint32_t bytes) {
   ptx::cluster_wait();
 }
 
+/// Of 128 bytes; where the bytes that are sent, and the place to which they come, lie behind one.
+struct Shifts {
+  uint32_t source = 0;
+  uint32_t place = 0;
+};
+constexpr uint32_t kLineBytes = 128;
+
 /// Two CTAs that begin together: two threads of each send `bytes` to the other CTA at once, as at
 /// the end of a tile whose K they share. Spans: from the copy's issue until the other CTA's is
 /// there. The second round is measured.
-__global__ void exchange_once(Span* spans, uint32_t bytes) {
+__global__ void exchange_once(Span* spans, uint32_t bytes, const Shifts shifts) {
   extern __shared__ __align__(128) uint8_t buffers[];
   __shared__ uint64_t barriers[kMostSenders];
   constexpr uint32_t kSenderThreads = 128;
   const uint32_t sender = threadIdx.x / kSenderThreads;
   const uint32_t rank = ptx::cluster_cta_rank();
   const uint32_t own = ptx::shared_address(&barriers[sender]);
-  const uint32_t source = ptx::shared_address(buffers) + sender * bytes;
-  const uint32_t place = ptx::map_to_cta(source + kMostSenders * bytes, 1 - rank);
+  const uint32_t buffer = ptx::shared_address(buffers) + sender * bytes;
+  const uint32_t source = buffer + shifts.source;
+  const uint32_t incoming = buffer + kMostSenders * bytes + kLineBytes + shifts.place;
+  const uint32_t place = ptx::map_to_cta(incoming, 1 - rank);
   const uint32_t other = ptx::map_to_cta(own, 1 - rank);
   if (threadIdx.x % kSenderThreads == 0) ptx::mbarrier_init(own, 1);
   ptx::fence_mbarrier_init();
-  clear(buffers, 2 * kMostSenders * bytes);
+  clear(buffers, 2 * (kMostSenders * bytes + kLineBytes));
   ptx::fence_proxy_async_shared();
   int64_t begin = 0, end = 0;
 #pragma unroll 1
@@ -319,32 +328,43 @@ void measure_exchanges(Results& results, uint32_t most_ctas) {
 }
 
 /// What `exchange_once` gives for the sender whose copy comes first, and for the other one.
-void measure_exchanges_once(Results& results, uint32_t most_ctas) {
+void add_exchange_once(Results& results, uint32_t ctas, uint32_t bytes, const Shifts& shifts) {
   const int launches = is_simulated() ? 1 : 7;
-  for (const uint32_t ctas : {2u, most_ctas}) {
-    for (const uint32_t bytes : {4096u, 8192u, 16384u}) {
-      DeviceBuffer<Span> spans(size_t{ctas} * kMostSenders);
-      double first = std::numeric_limits<double>::max(), second = first;
-      for (int i = 0; i < launches; ++i) {
-        launch_clusters(exchange_once, ctas, 2, 256, 2 * kMostSenders * bytes, spans.data(), bytes);
-        check_cuda(cudaDeviceSynchronize(), "finish a measurement");
-        const std::vector<Span> all = spans.download();
-        std::vector<Span> firsts, seconds;
-        for (size_t cta = 0; cta < ctas; ++cta) {
-          Span one = all[cta * 2], two = all[cta * 2 + 1];
-          if (one.end - one.begin > two.end - two.begin) std::swap(one, two);
-          firsts.push_back(one);
-          seconds.push_back(two);
-        }
-        first = std::min(first, median_cta_cycles(firsts, 1));
-        second = std::min(second, median_cta_cycles(seconds, 1));
-      }
-      const std::string parameter =
-          "bytes=" + std::to_string(bytes) + " ctas=" + std::to_string(ctas);
-      results.add("cta_end.exchange_of_two_first", parameter, "cycles", first);
-      results.add("cta_end.exchange_of_two_second", parameter, "cycles", second);
+  DeviceBuffer<Span> spans(size_t{ctas} * kMostSenders);
+  double first = std::numeric_limits<double>::max(), second = first;
+  for (int i = 0; i < launches; ++i) {
+    launch_clusters(exchange_once, ctas, 2, 256, 2 * (kMostSenders * bytes + kLineBytes),
+                    spans.data(), bytes, shifts);
+    check_cuda(cudaDeviceSynchronize(), "finish a measurement");
+    const std::vector<Span> all = spans.download();
+    std::vector<Span> firsts, seconds;
+    for (size_t cta = 0; cta < ctas; ++cta) {
+      Span one = all[cta * 2], two = all[cta * 2 + 1];
+      if (one.end - one.begin > two.end - two.begin) std::swap(one, two);
+      firsts.push_back(one);
+      seconds.push_back(two);
     }
+    first = std::min(first, median_cta_cycles(firsts, 1));
+    second = std::min(second, median_cta_cycles(seconds, 1));
   }
+  std::string parameter = "bytes=" + std::to_string(bytes) + " ctas=" + std::to_string(ctas);
+  if (shifts.source != 0 || shifts.place != 0)
+    parameter +=
+        " source=+" + std::to_string(shifts.source) + " place=+" + std::to_string(shifts.place);
+  results.add("cta_end.exchange_of_two_first", parameter, "cycles", first);
+  results.add("cta_end.exchange_of_two_second", parameter, "cycles", second);
+}
+
+void measure_exchanges_once(Results& results, uint32_t most_ctas) {
+  for (const uint32_t ctas : {2u, most_ctas})
+    for (const uint32_t bytes : {4096u, 8192u, 16384u}) add_exchange_once(results, ctas, bytes, {});
+  // Bulk copies ask for multiples of 16 bytes only.
+  for (const uint32_t ctas : {2u, most_ctas})
+    for (const uint32_t bytes : {8192u, 16384u})
+      for (uint32_t place = 16; place < kLineBytes; place += 16)
+        if (ctas != 2 || place % 64 == 16) add_exchange_once(results, ctas, bytes, {0, place});
+  for (const Shifts& shifts : {Shifts{16, 16}, Shifts{80, 80}, Shifts{64, 0}, Shifts{16, 0}})
+    add_exchange_once(results, most_ctas, 8192, shifts);
 }
 
 void measure_tile_stores(Results& results, uint32_t sms) {
@@ -418,6 +438,23 @@ void measure_next_ctas(Results& results, uint32_t sms) {
       storing.destination = destination.data();
       add("next_cta_of_3000_cycles", " stores=" + std::to_string(stores), crowd, sms, storing);
     }
+  }
+  // As kernels of many small CTAs have them: four on an SM, also in clusters. (Of four CTAs 124
+  // clusters are there at once.)
+  const auto of_four = [&](uint32_t cluster) { return 4 * (cluster == 4 ? 124 : sms); };
+  for (const uint32_t cluster : {1u, 2u, 4u}) {
+    const Crowd crowd{.threads = 160, .shared_kib = 50, .cluster = cluster};
+    Life meeting = plain;
+    meeting.meets = true;
+    for (const int64_t cycles : {500, 1000, 2000, 3000})
+      add(("next_cta_of_" + std::to_string(cycles) + "_cycles").c_str(), "", crowd,
+          of_four(cluster), {.cycles = cycles});
+    add("next_cta_of_3000_cycles", " cluster_barrier", crowd, of_four(cluster), meeting);
+    Life uneven = plain;
+    uneven.extra = 3000;
+    add("next_cta_of_3000_or_6000_cycles", "", crowd, of_four(cluster), uneven);
+    uneven.meets = true;
+    add("next_cta_of_3000_or_6000_cycles", " cluster_barrier", crowd, of_four(cluster), uneven);
   }
   Life second = plain;
   second.extra_of_second = 3000;

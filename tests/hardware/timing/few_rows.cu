@@ -266,6 +266,72 @@ __global__ void __launch_bounds__(kThreads) exchange_sums(uint32_t rounds, uint3
   ptx::cluster_wait();
 }
 
+/// The thread counts cycles.
+__device__ void pass(int64_t cycles) {
+  const int64_t begin = cycle();
+  while (cycle() - begin < cycles) {
+  }
+}
+
+/// What a CTA of a cluster that sends and gets sums does before and behind that.
+constexpr int64_t kBeforeCycles = 1500, kBehindCycles = 1500;
+
+/// The CTAs of a cluster work, send each other `part_bytes` of their sums, work, and end.
+__global__ void __launch_bounds__(kThreads) exchange_and_end(uint32_t part_bytes) {
+  extern __shared__ __align__(128) uint8_t buffers[];
+  __shared__ uint64_t arrived;
+  const uint32_t rank = ptx::cluster_cta_rank(), split = ptx::cluster_cta_count();
+  const uint32_t barrier = ptx::shared_address(&arrived);
+  const uint32_t outgoing = ptx::shared_address(buffers), incoming = outgoing + split * part_bytes;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(barrier, 1);
+    ptx::fence_mbarrier_init();
+    ptx::mbarrier_arrive_expect_tx(barrier, (split - 1) * part_bytes);
+  }
+  for (uint32_t i = threadIdx.x * sizeof(uint4); i < split * part_bytes;
+       i += kThreads * sizeof(uint4))
+    *reinterpret_cast<uint4*>(buffers + i) = make_uint4(0, 0, 0, 0);
+  ptx::fence_proxy_async_shared();
+  ptx::cluster_arrive_relaxed();
+  if (threadIdx.x == 0) pass(kBeforeCycles);
+  __syncthreads();
+  ptx::cluster_wait();
+  const uint32_t owner = threadIdx.x;
+  if (owner < split && owner != rank)
+    ptx::bulk_copy_to_cta(ptx::map_to_cta(incoming + rank * part_bytes, owner),
+                          outgoing + owner * part_bytes, part_bytes,
+                          ptx::map_to_cta(barrier, owner));
+  __syncwarp();
+  wait(barrier, 0);
+  ptx::cluster_arrive_relaxed();
+  if (threadIdx.x == 0) pass(kBehindCycles);
+  __syncthreads();
+  ptx::cluster_wait();
+}
+
+/// Waves of such clusters: what a wave takes.
+void add_waves_of_exchanges(Results& results, uint32_t sms) {
+  for (const uint32_t split : {2u, 4u}) {
+    for (const uint32_t residents : {1u, 2u, 3u, 4u}) {
+      const uint32_t shared = kSharedBytes / residents - kSystemBytes - kAlignment;
+      const uint32_t ctas = residents * (split == 2 ? sms : sms - 12) / split * split;
+      for (const uint32_t part_bytes : {1024u, 4096u}) {
+        const auto time = [&](uint32_t waves) {
+          return graph_microseconds([&](cudaStream_t stream) {
+            launch_clusters_on(stream, exchange_and_end, waves * ctas, split, kThreads, shared,
+                               part_bytes);
+          });
+        };
+        constexpr uint32_t kFew = 4, kMany = 24;
+        results.add("few_rows.wave_of_exchanges",
+                    "split=" + std::to_string(split) + " ctas_per_sm=" + std::to_string(residents) +
+                        " bytes=" + std::to_string(part_bytes),
+                    "ns", 1e3 * (time(kMany) - time(kFew)) / (kMany - kFew));
+      }
+    }
+  }
+}
+
 void add_exchanges(Results& results, uint32_t sms) {
   for (const uint32_t split : {2u, 3u, 4u}) {
     for (const uint32_t residents : {1u, 2u, 4u}) {
@@ -299,6 +365,7 @@ void measure_few_rows(Results& results) {
   add_streams<32>(results, operands, sms);
   add_streams<64>(results, operands, sms);
   add_exchanges(results, sms);
+  add_waves_of_exchanges(results, sms);
 }
 
 }  // namespace bw::timing

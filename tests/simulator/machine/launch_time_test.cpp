@@ -107,11 +107,24 @@ TEST(LaunchTime, CtasOfAnSmTakeTurns) {
 }
 
 TEST(LaunchTime, CtasWaitForEachOtherBeforeAnSmIsFull) {
-  // Each wants half of the slots: at speed s the other one is in the way s / 2 of the time, and
-  // 1 / s = 1 + (1 / 2) * (s / 2) / (2 * (1 - s / 2)).
-  constexpr double kSpeed = 0.8453;
+  // Each wants half of the slots: half of the time it finds the other one, with half of its turn
+  // left.
   EXPECT_NEAR(cycles({steady(kSlots, 2), steady(kSlots, 2)}, machine(2, 1)),
-              16 * kInterval / kSpeed, kStepError);
+              16 * kInterval * (1 + 0.5 * 0.5 * 0.5), kStepError);
+  // Of three the third finds what two are, who find each other as above.
+  constexpr double kWaitsOfTwo = 0.25 * 0.5;
+  constexpr double kWaits = 2 / (1 + 0.25 * kWaitsOfTwo) * 0.25 * (kWaitsOfTwo + 0.5);
+  EXPECT_NEAR(cycles({steady(kSlots, 1), steady(kSlots, 1), steady(kSlots, 1)}, machine(3, 1)),
+              16 * kInterval * (1 + 0.25 * kWaits), kStepError);
+}
+
+TEST(LaunchTime, CtasOfAnSmDriftApart) {
+  // Both want all of the tensor cores, in the same half of their intervals. They do not meet there
+  // for long: in their means each finds the other one half of the time.
+  std::vector<float> amounts(16, 0);
+  for (size_t i = 0; i < amounts.size(); i += 2) amounts[i] = kInterval;
+  const std::vector two(2, cluster(kTensor, amounts));
+  EXPECT_NEAR(cycles(two, machine(2, 1)), (8 + 8 * 1.25) * kInterval, kStepError);
 }
 
 TEST(LaunchTime, WhatCopiesBringPassesThroughSharedMemory) {

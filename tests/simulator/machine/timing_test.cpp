@@ -133,6 +133,47 @@ TEST(Timing, TheLanesOfABulkCopyAreIssuedOneAfterTheOther) {
   EXPECT_GE(cycles_of(bulk_copies(32), 32), one + 31 * costs::kTmaIssue);
 }
 
+/// 128 threads of CTA 0 write 2 KiB, and the first one copies them to the cluster's other CTA, to a
+/// place whose distance is `apart` bytes beyond a multiple of 128.
+Cycle cycles_of_copy_to_cta(uint32_t apart) {
+  Settings settings = test_settings();
+  settings.timing = TimingModel::model;
+  Runner runner(settings);
+  return runner
+      .run(entry("",
+                 ".shared .align 128 .b8 tile[8192];\n.shared .align 8 .b64 bar;\n"
+                 ".reg .u32 t, s, d, b, e, rank; .reg .pred first, sends, waits, done;\n"
+                 "mov.u32 t, %tid.x; mov.u32 s, tile; mov.u32 b, bar;\n"
+                 "mov.u32 rank, %cluster_ctarank; add.u32 d, s, " +
+                     std::to_string(4096 + apart) +
+                     ";\nmapa.shared::cluster.u32 d, d, 1; mapa.shared::cluster.u32 e, b, 1;\n"
+                     "mad.lo.u32 t, t, 16, s;\nst.shared.v4.u32 [t], {t, t, t, t};\n"
+                     "setp.eq.u32 first, t, s; setp.eq.and.u32 sends, rank, 0, first;\n"
+                     "setp.eq.u32 waits, rank, 1;\n"
+                     "@first mbarrier.init.shared.b64 [b], 1;\n"
+                     "fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;\n"
+                     "@first mbarrier.arrive.expect_tx.shared.b64 _, [b], 2048;\n"
+                     "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+                     "@sends cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes"
+                     " [d], [s], 2048, [e];\n"
+                     "@!waits bra meet;\n"
+                     "again: mbarrier.try_wait.parity.shared.b64 done, [b], 0;\n"
+                     "@!done bra again;\n"
+                     "meet: barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+                     "ret;\n"),
+           grid(2, 128, 2))
+      .cycles;
+}
+
+TEST(Timing, CopiesBetweenCtasTakeLongerWhereLinesDoNotFallOnLines) {
+  const Cycle aligned = cycles_of_copy_to_cta(0);
+  EXPECT_EQ(cycles_of_copy_to_cta(64), aligned);
+  const Cycle apart = cycles_of_copy_to_cta(16);
+  EXPECT_GT(apart, aligned);
+  for (const uint32_t other : {32u, 96u, 112u}) EXPECT_EQ(cycles_of_copy_to_cta(other), apart);
+  for (const uint32_t worst : {48u, 80u}) EXPECT_GT(cycles_of_copy_to_cta(worst), apart);
+}
+
 TEST(Timing, TheTimeLimitOfAWaitThatIsOverCostsNothing) {
   // Warp 1 would wait ten million nanoseconds; warp 0 arrives at once.
   const std::string text =

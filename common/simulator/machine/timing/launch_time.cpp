@@ -33,35 +33,43 @@ struct Running {
 constexpr size_t kShared = kSmResources + 1;
 using Wants = std::array<double, kShared>;
 
-/// The CTAs of an SM in a step. Who finds a resource in use waits: half of the time that another
-/// one takes there where one waits (as in a queue with equal times of service), longer where
-/// several do. So two CTAs that use a unit half of the time feel each other, before it is full.
+/// The CTAs of an SM in a step. They drift apart, those too that began together: so none is seen
+/// with what it wants in the step, but with the mean of its life. Who finds a resource in use waits
+/// until it is free, before it is full: two CTAs that use a unit half of the time feel each other.
 class OnSm {
  public:
-  /// A CTA is there.
-  void add(const Wants& wants) {
+  /// A CTA is there that has this mean.
+  void add(const Wants& mean) {
     ++ctas_;
     for (size_t r = 0; r < kShared; ++r) {
-      sums_[r] += wants[r];
-      users_[r] += wants[r] > 0 ? 1 : 0;
+      sums_[r] += mean[r];
+      users_[r] += mean[r] > 0 ? 1 : 0;
     }
   }
 
-  /// The mean of the CTAs' speeds: who is slow is less in the way of others.
-  void find_speed() {
-    if (ctas_ <= 1) return;
-    Wants mean{};
-    for (size_t r = 0; r < kShared; ++r) mean[r] = sums_[r] / ctas_;
-    double least = 0, most = 1;
-    for (int round = 0; round < kHalvings; ++round) {
-      mean_speed_ = (least + most) / 2;
-      (slowness(mean) * mean_speed_ < 1 ? least : most) = mean_speed_;
+  /// How long one waits for the others, as if all wanted the same: who comes finds what would be
+  /// there without him, and of what is being served half is left (mean value analysis, of one CTA,
+  /// two and so on).
+  void find_waits() {
+    for (int others = 1; others < ctas_; ++others) {
+      double time = 1;
+      for (size_t r = 0; r < kShared; ++r) time += sums_[r] / ctas_ * waits_[r];
+      for (const double sum : sums_) time = std::max(time, others * sum / ctas_);
+      for (size_t r = 0; r < kShared; ++r)
+        waits_[r] = others / time * sums_[r] / ctas_ * (waits_[r] + kLeft);
     }
   }
 
-  /// The speed of one of them, 0 to 1.
-  [[nodiscard]] double speed_of(const Wants& wants) const {
-    double speed = 1 / slowness(wants);
+  /// The speed, 0 to 1, of one that wants this now and has that mean.
+  [[nodiscard]] double speed_of(const Wants& wants, const Wants& mean) const {
+    if (ctas_ == 0) return 1;
+    double time = 1;
+    for (size_t r = 0; ctas_ > 1 && r < kShared; ++r) {
+      // What it finds comes from the others only.
+      const double all = sums_[r] * (ctas_ - 1);
+      if (all > 0) time += wants[r] * waits_[r] * (sums_[r] - mean[r]) * ctas_ / all;
+    }
+    double speed = 1 / time;
     for (size_t r = 0; r < kShared; ++r) {
       if (wants[r] > 1) speed = std::min(speed, 1 / wants[r]);
       if (sums_[r] > 1) speed = std::min(speed, fair_speed(wants[r], r));
@@ -70,18 +78,8 @@ class OnSm {
   }
 
  private:
-  static constexpr int kHalvings = 20;
-  static constexpr double kFullest = 0.98;  ///< of a resource that others use, as others see it
+  static constexpr double kLeft = 0.5;  ///< of what is being served
 
-  /// How much longer a CTA takes for the others.
-  [[nodiscard]] double slowness(const Wants& wants) const {
-    double sum = 1;
-    for (size_t r = 0; r < kShared; ++r) {
-      const double others = std::clamp(mean_speed_ * (sums_[r] - wants[r]), 0.0, kFullest);
-      sum += wants[r] * others / (2 * (1 - others));
-    }
-    return sum;
-  }
   /// Where CTAs want more than there is they take turns: who wants less waits less.
   [[nodiscard]] double fair_speed(double want, size_t r) const {
     return 1 / (1 + want * (sums_[r] - 1) * users_[r] / sums_[r]);
@@ -90,7 +88,7 @@ class OnSm {
   int ctas_ = 0;
   Wants sums_{};
   std::array<int, kShared> users_{};  ///< CTAs that want something of a resource
-  double mean_speed_ = 1;
+  Wants waits_{};                     ///< as parts of one's own use
 };
 
 class Simulation {
@@ -109,7 +107,7 @@ class Simulation {
     for (uint64_t place = 0; place < capacity_.places && next_ < clusters_.size(); ++place) {
       for (uint32_t cta = 0; cta < capacity_.ctas_per_cluster; ++cta)
         places_.push_back(static_cast<uint32_t>(place * capacity_.ctas_per_cluster + cta));
-      running_.push_back({&clusters_[next_++], place, -begin_of(place)});
+      running_.push_back(begin(place, -begin_of(place)));
     }
     if (capacity_.follow != 0 && !running_.empty()) begun_ = -running_.back().done;
     while (!running_.empty()) advance();
@@ -174,6 +172,19 @@ class Simulation {
     }
     for (double& sum : sums) sum /= to - from;
     return sums;
+  }
+
+  /// A cluster that has not begun, in its row of places: what its CTAs want in the mean.
+  Running begin(size_t row, double done) {
+    const DemandProfile& profile = clusters_[next_++];
+    const size_t ctas = capacity_.ctas_per_cluster;
+    means_.resize(places_.size());
+    for (size_t cta = 0; cta < profile.intervals.size(); ++cta) {
+      const Cycle end = profile.ends.empty() ? profile.duration : profile.ends[cta];
+      means_[row * ctas + cta] =
+          wants_of(rates(profile, cta, 0, static_cast<double>(std::max<Cycle>(end, 1))));
+    }
+    return {&profile, row, done};
   }
 
   /// Each of `wants` at most its equal part of `capacity`.
@@ -264,15 +275,15 @@ class Simulation {
         for (size_t r = 0; r < kResources; ++r) rates_[i][r] += own[r];
         if ((one.left >> cta & 1) != 0) continue;
         wants = wants_of(own);
-        sms_[sm_of(one, cta)].add(wants);
+        sms_[sm_of(one, cta)].add(mean_of(one, cta));
       }
     }
-    for (OnSm& sm : sms_) sm.find_speed();
+    for (OnSm& sm : sms_) sm.find_waits();
     size_t number = 0;
     for (size_t i = 0; i < running_.size(); ++i)
       for (size_t cta = 0; cta < running_[i].profile->intervals.size(); ++cta)
-        speeds_[i] =
-            std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(cta_wants_[number++]));
+        speeds_[i] = std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(
+                                              cta_wants_[number++], mean_of(running_[i], cta)));
     slow_down_for(Resource::l2_read_bytes);
     slow_down_for_ports();
     slow_down_for(Resource::l2_written_bytes);
@@ -313,8 +324,7 @@ class Simulation {
       begun_ =
           std::max(last.at + static_cast<double>(capacity_.turnover), begun_ + capacity_.follow);
       const double since = now_ - begun_;
-      next_running_.push_back(
-          {&clusters_[next_++], row_of(*places), since > 0 ? since * last.speed : since});
+      next_running_.push_back(begin(row_of(*places), since > 0 ? since * last.speed : since));
     }
     running_.swap(next_running_);
   }
@@ -351,6 +361,9 @@ class Simulation {
     return place < capacity_.begins.size() ? static_cast<double>(capacity_.begins[place]) : 0;
   }
 
+  [[nodiscard]] const Wants& mean_of(const Running& one, size_t cta) const {
+    return means_[one.row * capacity_.ctas_per_cluster + cta];
+  }
   [[nodiscard]] size_t sm_of(const Running& one, size_t cta) const {
     return places_[one.row * capacity_.ctas_per_cluster + cta] % capacity_.sms;
   }
@@ -367,6 +380,7 @@ class Simulation {
   std::array<double, kResources - kSmResources> credit_{};  ///< amounts that may be asked for ahead
   std::vector<Running> running_, next_running_;             ///< by age
   std::vector<uint32_t> places_;                            ///< of CTAs, by Running::row
+  std::vector<Wants> means_;                                ///< of CTAs, likewise
   std::vector<size_t> free_rows_;                           ///< of places_
   FreePlaces free_;
   std::vector<double> speeds_, wants_, gets_, port_wants_;

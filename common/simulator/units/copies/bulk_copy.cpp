@@ -110,6 +110,7 @@ Flow copy_between_ctas(Strand& strand, const Instruction& instruction, LaneMask 
            .rule = "from .shared::cta to .shared::cluster the destination lies in another CTA",
            .fix = "map the destination to another CTA with mapa, or copy with ld and st"});
     load.source = source.cta;
+    load.apart_bytes = (offset - source.offset_bytes) % kSharedPassBytes;
     const std::byte* const data = source.cta->shared.data() + source.offset_bytes;
     load.move = [&form, data, offset, bytes](const std::vector<std::byte*>& windows) {
       combine(form, windows.front() + offset, data, bytes);

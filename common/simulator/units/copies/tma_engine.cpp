@@ -63,6 +63,16 @@ void end_map(uint64_t map, const Site& site) {
   if (map != 0) units_of(*site.strand.cluster).tensor_maps.end_copy(site, map);
 }
 
+/// What the bytes that a CTA sends to another one take longer, because lines of where they lie are
+/// not lines of where they come to.
+double cycles_apart(const TmaLoad& load, const TimingTable& times) {
+  constexpr uint32_t kHalf = kSharedPassBytes / 2, kLeast = 16;
+  if (load.apart_bytes % kHalf == 0) return 0;
+  const bool is_worst = load.apart_bytes == kHalf - kLeast || load.apart_bytes == kHalf + kLeast;
+  const double lines = static_cast<double>(load.bytes) / kSharedPassBytes;
+  return lines * (is_worst ? times.cta_copy_most_apart_cycles : times.cta_copy_apart_cycles);
+}
+
 }  // namespace
 
 Cycle TmaEngine::load_latency(const TmaLoad& load, Cycle now) {
@@ -78,12 +88,14 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
   const bool is_between_ctas = load.source != nullptr;
   const double rate =
       is_between_ctas ? times.cta_copy_bytes_per_cycle : times.tma_load_bytes_per_cycle;
-  const Cycle busy = times.tma_box_cycles + moving_cycles(load.bytes, rate, load.rows, times);
+  const double apart = is_between_ctas ? cycles_apart(load, times) : 0;
+  const Cycle busy = times.tma_box_cycles + moving_cycles(load.bytes, rate, load.rows, times) +
+                     static_cast<Cycle>(apart);
   const Cycle begin = (is_between_ctas ? sends_ : loads_).take(now, busy);
   // What the CTA's neighbours on its SM feel of it.
   Demand& demand = cta_.cluster->demand();
   if (is_between_ctas) {
-    const double sending = load.bytes / times.cta_copies_bytes_per_cycle;
+    const double sending = apart + load.bytes / times.cta_copies_bytes_per_cycle;
     demand.add(Resource::sending_cycles, load.source->rank, begin, static_cast<float>(sending));
   } else {
     demand.use(Resource::loading_cycles, cta_.rank, begin, busy - times.tma_box_cycles);

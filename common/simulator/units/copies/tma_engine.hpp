@@ -43,6 +43,7 @@ struct TmaLoad {
   uint32_t bytes = 0;              ///< moved, for the latency
   CopyRows rows;                   ///< the same, with a timing model
   const Cta* source = nullptr;     ///< CTA whose shared memory is read, or nullptr
+  uint32_t apart_bytes = 0;        ///< from there: how much further in its line the place is
   std::vector<Cta*> destinations;  ///< CTAs that get the box
   std::vector<Signal> signals;     ///< which barriers it tells
   /// Moves the data; gets each destination's shared memory.
