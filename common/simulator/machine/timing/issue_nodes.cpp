@@ -87,6 +87,7 @@ void IssueNodes::find_costs() {
   hold_late_reads();
   find_mma_registers();
   fold_costs(function_, costs);
+  find_first_values(costs);
   merge_loads(costs);
   find_shared_addresses(costs);
   for (size_t i = 0; i < instructions.size(); ++i) {
@@ -99,6 +100,46 @@ void IssueNodes::find_costs() {
       node.latency = pipe.latency + node.cost.extra_cycles + node.cost.instructions - 1u;
   }
   yield_between_sums();
+}
+
+/// A constant is an operand of who uses it. But a register that something else is written to as
+/// well, such as a loop's sum, has to be given its first value.
+void IssueNodes::find_first_values(std::vector<Cost>& costs) const {
+  using Kind = ptx::Operand::Kind;
+  constexpr uint8_t kOther = 1, kNumber = 2, kAgain = 4;  // what is written to a register
+  std::vector<uint8_t> written(registers_end(), 0);
+  const auto source_of = [&](size_t i) -> const ptx::Operand* {
+    const ptx::Instruction& instruction = function_.instructions[i];
+    return instruction.operands.size() == 2 && instruction.opcode.starts_with("mov.") &&
+                   !instruction.opcode.ends_with("pred")
+               ? &instruction.operands[1]
+               : nullptr;
+  };
+  const auto is_number = [](const ptx::Operand* operand) {
+    return operand != nullptr &&
+           (operand->kind == Kind::integer || operand->kind == Kind::f32_literal ||
+            operand->kind == Kind::f64_literal);
+  };
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const uint8_t what = is_number(source_of(i)) ? kNumber : kOther;
+    for (const uint32_t reg : written_by(nodes_[i]))
+      written[reg] |= written[reg] == 0 ? what : what | kAgain;
+  }
+  std::vector<uint32_t> number_in(registers_end(), kNoIndex);  // by register: a block
+  for (uint32_t b = 0; b < graph_.blocks.size(); ++b) {
+    for (uint32_t i = graph_.blocks[b].first; i < graph_.blocks[b].last; ++i) {
+      const ptx::Operand* const source = source_of(i);
+      const bool has_number =
+          is_number(source) || (source != nullptr && source->kind == Kind::reg &&
+                                (written[source->reg] == kNumber || number_in[source->reg] == b));
+      for (const uint32_t reg : written_by(nodes_[i])) {
+        number_in[reg] = has_number ? b : kNoIndex;
+        if (has_number && costs[i].instructions == 0 &&
+            (written[reg] & (kOther | kAgain)) == (kOther | kAgain))
+          costs[i] = {.pipe = Pipe::fma};
+      }
+    }
+  }
 }
 
 /// Of the f32 arithmetic with what wgmma has multiplied ptxas marks every second instruction: the

@@ -93,6 +93,7 @@ class IssueNodes {
  private:
   void find_costs();
   void find_copies();
+  void find_first_values(std::vector<Cost>& costs) const;
   void merge_loads(std::vector<Cost>& costs);
   [[nodiscard]] bool is_predicated(uint32_t b) const;
   void find_shared_addresses(std::vector<Cost>& costs) const;

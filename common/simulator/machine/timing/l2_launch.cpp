@@ -466,6 +466,13 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
       *arrives = std::max(*arrives, at + static_cast<Cycle>(extra));
   }
   if (found.arrives > at) extra = std::max(extra, static_cast<double>(found.arrives - at));
+  // What the SM has written and the cache has not taken is before it. Copies wait in their engine
+  // for those that write.
+  if (state.has_written) {
+    double behind = state.l2_writes.take(at, 0, L2Path::thread_store);
+    if (by_threads) behind = std::max(behind, state.l2_writes.take(at, 0, L2Path::tma_store));
+    extra += std::min(behind, credit);
+  }
   touch.extra = static_cast<Cycle>(extra);
   return touch;
 }

@@ -91,7 +91,11 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
   const double apart = is_between_ctas ? cycles_apart(load, times) : 0;
   const Cycle busy = times.tma_box_cycles + moving_cycles(load.bytes, rate, load.rows, times) +
                      static_cast<Cycle>(apart);
-  const Cycle begin = (is_between_ctas ? sends_ : loads_).take(now, busy);
+  // What was asked for before is done before: stores until they have been read. So are stores of
+  // threads.
+  const Cycle begins =
+      is_between_ctas ? now : std::max({now, stores_read_, units_of(cta_).sm_memory.stored_at});
+  const Cycle begin = (is_between_ctas ? sends_ : loads_).take(begins, busy);
   // What the CTA's neighbours on its SM feel of it.
   Demand& demand = cta_.cluster->demand();
   if (is_between_ctas) {
@@ -143,12 +147,13 @@ Cycle TmaEngine::modelled_store_latency(const TmaStore& store, Cycle now) {
   const Cycle busy = times.tma_box_cycles +
                      moving_cycles(store.bytes, times.tma_store_bytes_per_cycle, store.rows, times);
   SmMemory& memory = units_of(cta_).sm_memory;
-  const Cycle begin = memory.to_l2.take(stores_.take(now, busy), busy);
+  const Cycle begin = stores_.take(now, busy);
   const Cycle moving = busy - times.tma_box_cycles;
   const Cycle read =
       memory.pass_between(begin, begin + moving, ceil_div(store.bytes, kSharedPassBytes));
   // What the SM's way out and the L2 cache make it wait is waited for at the same time.
   const Cycle out = std::max(begin + moving, now + store.rows.extra) + times.tma_store_cycles;
+  stores_read_ = std::max({stores_read_, out, read});
   return std::max(out, read) - now;
 }
 

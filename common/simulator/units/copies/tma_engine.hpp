@@ -95,7 +95,8 @@ class TmaEngine {
   Cycle store_free_ = 0;
   Server loads_;  ///< the same with a timing model
   Server stores_;
-  Server sends_;  ///< to other CTAs of the cluster
+  Cycle stores_read_ = 0;  ///< when all that were asked for have been read
+  Server sends_;           ///< to other CTAs of the cluster
 };
 
 }  // namespace bw::sim

@@ -309,7 +309,8 @@ Cycle fetch(Strand& strand, Place place, const LanePlaces& lanes) {
   const Cycle busy = ceil_div(bytes * SmTimes::kSchedulers, times.from_l2_bytes_per_cycle);
   const Cycle begin =
       memory.from_l2[strand.warp->index % SmTimes::kSchedulers].take(through - 1, busy);
-  arrives = std::max(arrives, begin + busy - 1 + times.l2_load_latency + extra);
+  const Cycle latency = busy - 1 + times.l2_load_latency;
+  arrives = std::max({arrives, begin + latency + extra, memory.stored_at + latency});
   if (place == Place::global)
     for (const Sectors& sectors : lines)
       if (sectors.mask != 0) memory.l1().use(sectors.line).ready = arrives;
@@ -409,8 +410,9 @@ void store(Strand& strand, Place place, const LanePlaces& lanes) {
     // What takes time where lanes write many lines are lookups and the way out, not passes of the
     // memory that the first-level cache shares with shared memory (contention.mmas).
     const Cycle busy = ceil_div(bytes, times.to_l2_bytes_per_cycle);
-    wait_for_queue(strand, memory.to_l2.take(strand.time + extra, busy),
-                   &WarpTimes::global_queue_stalls);
+    const Cycle begin = memory.to_l2.take(strand.time + extra, busy);
+    memory.stored_at = begin + busy;
+    wait_for_queue(strand, begin, &WarpTimes::global_queue_stalls);
     if (before != nullptr)
       *before = {lines.begin()->line, lines.size(), lines.bytes() - written,
                  strand.time + times.store_merge_cycles};

@@ -76,7 +76,9 @@ class SmMemory {
 
   /// What threads load, by the scheduler of their warp: each has a quarter of the way.
   std::array<Server, SmTimes::kSchedulers> from_l2;
-  Server to_l2;     ///< what threads and copies store
+  Server to_l2;  ///< what threads store
+  /// When what threads have stored has left the SM; what they load and copies ask for is behind it.
+  Cycle stored_at = 0;
   Server remote;    ///< what threads load from other CTAs of the cluster and store there
   Server received;  ///< what copies bring from the L2 cache, where the CTA is one of a cluster
   /// Loads and stores of tensor memory: each quarter of its lanes has a way of its own.
