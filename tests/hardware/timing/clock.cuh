@@ -15,6 +15,13 @@ __device__ __forceinline__ int64_t cycle() {
   return value;
 }
 
+/// Its low half, for differences.
+__device__ __forceinline__ uint32_t short_clock() {
+  uint32_t value;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(value)::"memory");
+  return value;
+}
+
 /// Lane 0 of each warp: writes its warp's span.
 __device__ __forceinline__ void write_span(Span* spans, int64_t begin, int64_t end) {
   const uint32_t warps = blockDim.x / 32;

@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 25> kGroups{{
+  static constexpr std::array<Group, 27> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -25,6 +25,10 @@ std::span<const Group> groups() {
       {"contention", "stores, MMAs and copies side by side on one SM", true, measure_contention},
       {"k_block", "a consumer's K block and slice of the output, piece by piece", true,
        measure_k_block},
+      {"math_warps", "K blocks, tiles and slices of a GEMM's math warps on one SM and on all", true,
+       measure_math_warps},
+      {"behind_stores", "loads, waits and copies behind stores, for one SM and for all", true,
+       measure_behind_stores},
       {"memory", "loads and stores of threads, L2 and HBM", true, measure_memory},
       {"sharing", "bandwidth when SMs read the same lines, pause, or store", true, measure_sharing},
       {"l2_sides", "near and far lines of the L2 cache, and what it loses", true, measure_l2_sides},

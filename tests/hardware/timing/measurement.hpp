@@ -49,6 +49,8 @@ void measure_wide_tma_loads(Results& results);  ///< one copy of wide rows, or o
 void measure_tma_throughput(Results& results);  ///< copies in flight, box widths, SMs, multicast
 void measure_wgmma(Results& results);           ///< latency and interval by type, shape, place of A
 void measure_k_block(Results& results);         ///< a consumer's K block and slice, piece by piece
+void measure_math_warps(Results& results);      ///< a GEMM's math warps on one SM and on all
+void measure_behind_stores(Results& results);   ///< what waits behind stores; copies that store
 void measure_contention(Results& results);      ///< who shares the memory of an SM with whom
 void measure_memory(Results& results);          ///< loads and stores of threads: L2, HBM, by SMs
 void measure_sharing(Results& results);         ///< the same lines for several SMs, pauses, stores
