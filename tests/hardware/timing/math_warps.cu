@@ -281,7 +281,9 @@ void add_all_tiles(Results& results, uint32_t sms) {
   add_tiles<Shape, kNoStamps | kFills>(results, sms, 8, "unstamped half_filled", kHalf);
   add_tiles<Shape, kBegins>(results, sms, 4, "begin");
   add_tiles<Shape, kDirect>(results, sms, 4, "direct");
-  add_tiles<Shape, kBegins | kDirect>(results, sms, 4, "begin direct");
+  // Where tiles of 64 KB are stored one right behind the other, runs on a GPU do not agree.
+  if constexpr (Shape::waves * Shape::columns < 256)
+    add_tiles<Shape, kBegins | kDirect>(results, sms, 4, "begin direct");
   add_tiles<Shape, kBegins | kByCopy>(results, sms, 4, "begin by_copy");
   add_tiles<Shape, kFills | kBegins | kDirect>(results, sms, 4, "half_filled begin direct", kHalf);
   add_tiles<Shape, kFills | kBegins | kByCopy>(results, sms, 4, "half_filled begin by_copy", kHalf);
