@@ -103,7 +103,8 @@ void IssueNodes::find_costs() {
 }
 
 /// A constant is an operand of who uses it. But a register that something else is written to as
-/// well, such as a loop's sum, has to be given its first value.
+/// well, such as a loop's sum, has to be given its first value. (Of integers ptxas finds other
+/// ways: it counts in uniform registers, or from another value.)
 void IssueNodes::find_first_values(std::vector<Cost>& costs) const {
   using Kind = ptx::Operand::Kind;
   constexpr uint8_t kOther = 1, kNumber = 2, kAgain = 4;  // what is written to a register
@@ -114,6 +115,11 @@ void IssueNodes::find_first_values(std::vector<Cost>& costs) const {
                    !instruction.opcode.ends_with("pred")
                ? &instruction.operands[1]
                : nullptr;
+  };
+  const auto is_real = [&](uint32_t reg) {
+    return reg < function_.registers.size() &&
+           (function_.registers[reg].type == ptx::ScalarType::f32 ||
+            function_.registers[reg].type == ptx::ScalarType::f64);
   };
   const auto is_number = [](const ptx::Operand* operand) {
     return operand != nullptr &&
@@ -134,7 +140,7 @@ void IssueNodes::find_first_values(std::vector<Cost>& costs) const {
                                 (written[source->reg] == kNumber || number_in[source->reg] == b));
       for (const uint32_t reg : written_by(nodes_[i])) {
         number_in[reg] = has_number ? b : kNoIndex;
-        if (has_number && costs[i].instructions == 0 &&
+        if (has_number && is_real(reg) && costs[i].instructions == 0 &&
             (written[reg] & (kOther | kAgain)) == (kOther | kAgain))
           costs[i] = {.pipe = Pipe::fma};
       }
