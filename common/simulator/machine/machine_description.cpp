@@ -179,7 +179,7 @@ std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_coun
     round.push_back({sms, lone, 0, port_of_lone_pair(machine, lone)});
     sms += unit;
   }
-  while (sms < sm_count) {
+  do {
     for (uint32_t gpc = 0; gpc < gpcs && sms < sm_count; ++gpc) {
       if (left[gpc] < unit) continue;
       left[gpc] -= unit;
@@ -195,7 +195,7 @@ std::vector<Place> places_of(const MachineDescription& machine, uint32_t sm_coun
     for (Place& second : round) ++second.first_sm;
     if (cluster_ctas == 1) places.insert(places.end(), round.begin(), round.end());
     round.clear();
-  }
+  } while (sms < sm_count);
   std::erase_if(places, [&](const Place& place) {
     return place.first_sm + cluster_ctas > sm_count && place.first_sm != 0;
   });
