@@ -156,7 +156,6 @@ void measure_code(Results& results, uint32_t warps, uint32_t ctas, bool behind_o
 
 void measure_first_use(Results& results) {
   const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-  measure_code<4>(results, 1, 1, true);
   measure_code<16>(results, 1, 1, true);
   measure_code<64>(results, 1, 1, true);
   measure_code<16>(results, 1, 1, false);

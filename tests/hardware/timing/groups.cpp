@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 27> kGroups{{
+  static constexpr std::array<Group, 28> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -43,6 +43,8 @@ std::span<const Group> groups() {
       {"start", "from a launch to the first data of a pipelined kernel", true, measure_start},
       {"new_code", "new code for several SMs at once, and how a CTA of a GEMM begins", true,
        measure_new_code},
+      {"jumps", "jumps into new code by roles, parameters and maps that are read first", true,
+       measure_jumps},
       {"cta_end", "between CTAs: what they send, when they begin, who follows", true,
        measure_cta_end},
       {"few_rows", "CTAs that share an SM: rings for small MMAs, waves, exchanged sums", true,

@@ -61,6 +61,7 @@ void measure_issue(Results& results) {
   add<Exponential>(results, "ex2", 1);
   add<Convert>(results, "convert_bf16x2", 1);
   add<Shuffle>(results, "shuffle", 1);
+  add<SpecialRegister>(results, "special_register", 1);
 }
 
 }  // namespace bw::timing

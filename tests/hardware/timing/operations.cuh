@@ -84,6 +84,18 @@ struct Shuffle {
   __device__ uint32_t result() const { return x; }
 };
 
+/// A special register, which another instruction takes.
+struct SpecialRegister {
+  uint32_t x;
+  __device__ explicit SpecialRegister(uint32_t seed) : x(seed + threadIdx.x) {}
+  __device__ void step() {
+    uint32_t sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    asm volatile("xor.b32 %0, %0, %1;" : "+r"(x) : "r"(sm));
+  }
+  __device__ uint32_t result() const { return x; }
+};
+
 /// Two floats to one register of bf16; the next step takes its bits for a float.
 struct Convert {
   float x;

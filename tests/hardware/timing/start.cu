@@ -1,6 +1,6 @@
 /// \file
 /// What passes between a launch and the first data of a pipelined kernel, behind launches of other
-/// code: jumps into code that was never run, warps that go different ways, parameters and tensor
+/// code: warps that go different ways, parameters and tensor
 /// maps, barriers and registers, who asks for copies, and copies that all SMs ask for at once.
 
 #include <algorithm>
@@ -61,43 +61,6 @@ size_t before(size_t number) { return number == 0 ? 0 : number - 1; }
 size_t first_of_all(size_t) { return 0; }
 
 // ---- Code
-
-constexpr int kHops = 12;
-
-/// One warp passes over blocks of code, twice.
-template <uint32_t bytes>
-__global__ void hops(uint32_t* out, uint32_t taken, float a, float b, float* sink) {
-  __shared__ uint32_t stamps[2 * (kHops + 1)];
-  float sums[kChains];
-  begin_sums(sums, a);
-#pragma unroll 1
-  for (int pass = 0; pass < 2; ++pass) {
-    uint32_t* const own = stamps + pass * (kHops + 1);
-#pragma unroll
-    for (int hop = 0; hop < kHops; ++hop) {
-      stamp(own + hop);
-      if ((taken >> hop & 1) != 0) straight<bytes / kInstructionBytes>(sums, a, b);
-    }
-    stamp(own + kHops);
-  }
-  keep_sums(sums, sink);
-  write_stamps(out, stamps, 2 * (kHops + 1));
-}
-
-template <uint32_t bytes>
-void measure_hops(Results& results, uint32_t ctas) {
-  constexpr size_t kStamps = 2 * (kHops + 1);
-  const auto cycles = stamped_cycles(ctas, kStamps, before, [&](uint32_t* out) {
-    hops<bytes><<<ctas, 32>>>(out, 0, 1, 0, nullptr);
-  });
-  const auto mean_of_pass = [&](int pass) {  // but for the first: the pass begins there
-    const auto first = cycles.begin() + pass * (kHops + 1);
-    return std::accumulate(first + 2, first + kHops + 1, 0.0) / (kHops - 1);
-  };
-  const std::string parameter = "bytes=" + std::to_string(bytes) + " ctas=" + std::to_string(ctas);
-  results.add("start.hop", parameter, "cycles", mean_of_pass(0));
-  results.add("start.hop_again", parameter, "cycles", mean_of_pass(1));
-}
 
 constexpr uint32_t kRoles = 3;
 constexpr uint32_t kRoleWarps = 4;
@@ -420,10 +383,6 @@ void measure_burst(Results& results, const CUtensorMap& map, uint32_t ctas, uint
 
 void measure_start(Results& results) {
   const uint32_t sms = sm_count();
-  measure_hops<512>(results, 1);
-  measure_hops<1024>(results, 1);
-  measure_hops<2048>(results, 1);
-  measure_hops<1024>(results, sms);
   measure_roles(results, 1);
   measure_roles(results, sms);
   for (const uint32_t ctas : {1u, sms}) {

@@ -15,7 +15,7 @@ constexpr double kLeadAlone = 64;
 CodeFetch::Stretch CodeFetch::stretch(uint32_t begin, uint32_t instructions, Cycle from) {
   const uint32_t end = (begin + instructions - 1) / kLineInstructions + 1;
   if (begin >= of_stretch_.size()) of_stretch_.resize(begin + 1, 0);
-  if (ready_.size() < end) ready_.resize(end, 0);
+  if (ready_.size() < end + rate_.ahead_lines) ready_.resize(end + rate_.ahead_lines, 0);
   Stretch stretch{.begin = begin,
                   .line = begin / kLineInstructions,
                   .end = end,
@@ -27,31 +27,26 @@ CodeFetch::Stretch CodeFetch::stretch(uint32_t begin, uint32_t instructions, Cyc
 
 void CodeFetch::pass_fetched(Stretch& stretch) {
   for (; stretch.line < stretch.end; ++stretch.line) {
-    const Cycle ready = ready_[stretch.line];
-    if (ready == 0) return;
-    stretch.at = std::max(stretch.at, static_cast<double>(ready));
+    // Who comes to a line lets those ahead be fetched.
+    if (ready_[stretch.line] == 0 || ready_[stretch.line + rate_.ahead_lines] == 0) return;
+    stretch.at = std::max(stretch.at, ready_[stretch.line]);
   }
   of_stretch_[stretch.begin] = std::max<Cycle>(static_cast<Cycle>(stretch.at), 1);
   stretch.end = 0;
   --waiting_;
 }
 
-bool CodeFetch::follows(uint32_t line) const {
-  if (line == 0) return true;  // a launch begins there
-  for (uint32_t before = 1; before <= std::min(line, rate_.ahead_lines); ++before)
-    if (ready_[line - before] != 0) return true;
-  return false;
-}
-
 void CodeFetch::fetch_line(Stretch& stretch) {
-  if (ready_[stretch.line] != 0) {  // another warp has fetched it meanwhile
-    pass_fetched(stretch);
-    return;
+  const uint32_t first = stretch.line;
+  const uint32_t jump = first == 0 ? 0 : rate_.jump_cycles;  // a launch begins at 0
+  for (uint32_t line = first; line <= first + rate_.ahead_lines; ++line) {
+    if (ready_[line] != 0) continue;
+    const double begin = std::max(stretch.at, way_free_);
+    way_free_ = begin + rate_.way_cycles;
+    const double behind = line == first ? begin + jump : std::max(begin, ready_[line - 1]);
+    ready_[line] = std::max(behind + rate_.line_cycles, 1.0);
   }
-  const double begin = std::max(stretch.at, way_free_);
-  way_free_ = begin + rate_.way_cycles;
-  stretch.at = begin + rate_.line_cycles + (follows(stretch.line) ? 0 : rate_.jump_cycles);
-  ready_[stretch.line] = std::max<Cycle>(static_cast<Cycle>(stretch.at), 1);
+  stretch.at = std::max(stretch.at, ready_[first]);
   ++stretch.line;
   pass_fetched(stretch);
 }

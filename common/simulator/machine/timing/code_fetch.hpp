@@ -2,6 +2,7 @@
 /// \file
 /// The code that an SM fetches in a launch.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -9,9 +10,10 @@
 
 namespace bw::sim {
 
-/// The code that an SM has fetched since the launch. Lines that follow each other come one after
-/// the other, while what is there already is executed; a jump beyond what is fetched ahead waits.
-/// Warps that go different ways fetch side by side, as far as the way to the SM lets them.
+/// The code that an SM has fetched since the launch. Who comes to a line has it fetched, and some
+/// lines behind it, which come one after the other while what is there already is executed. A jump
+/// beyond them waits; what was fetched ahead for nothing takes up the way to the SM all the same.
+/// Warps that go different ways fetch side by side, as far as that way lets them.
 class CodeFetch {
  public:
   static constexpr uint32_t kLineInstructions = 8;  ///< of 16 bytes, in a line of 128
@@ -21,8 +23,7 @@ class CodeFetch {
     double line_cycles = 0;    ///< from one line to the next
     double way_cycles = 0;     ///< for so long a line takes up the way to the SM
     uint32_t jump_cycles = 0;  ///< more for a line behind a jump
-    uint32_t ahead_lines =
-        1;  ///< as far ahead of one that was fetched a line is none behind a jump
+    uint32_t ahead_lines = 1;  ///< so many are fetched behind a line to which a warp comes
   };
 
   /// A stretch of code that a warp waits for.
@@ -46,23 +47,26 @@ class CodeFetch {
   /// A warp comes to a stretch of so many instructions, at least one, that was not fetched yet.
   /// Where its lines are there or on the way, it does not wait: Stretch::at is when all are there.
   [[nodiscard]] Stretch stretch(uint32_t begin, uint32_t instructions, Cycle from);
-  /// The stretch's next line is fetched: Stretch::at is when it is there, and what was fetched
-  /// before behind it. Warps fetch in the order of Stretch::at, a warp at most lead() before
-  /// others.
+  /// The stretch's next line is fetched, with those ahead: Stretch::at is when it is there, and
+  /// what was fetched before behind it. Warps fetch in the order of Stretch::at, a warp at most
+  /// lead() before others.
   void fetch_line(Stretch& stretch);
+  /// When the way to the SM is free for one who comes `now`.
+  [[nodiscard]] Cycle way_free(Cycle now) const {
+    return std::max(now, static_cast<Cycle>(way_free_));
+  }
   /// So much sooner than its turn comes a warp may fetch a line.
   [[nodiscard]] double lead() const;
 
  private:
-  [[nodiscard]] bool follows(uint32_t line) const;
-  /// Passes over lines that were fetched; ends the stretch where no others follow.
+  /// Passes over lines that were fetched with those ahead; ends the stretch where no others follow.
   void pass_fetched(Stretch& stretch);
 
   Rate rate_;
   double way_free_ = 0;
   uint32_t waiting_ = 0;           ///< warps that wait for lines
   std::vector<Cycle> of_stretch_;  ///< by its first instruction; 0: nobody has had it
-  std::vector<Cycle> ready_;       ///< by line; 0: likewise
+  std::vector<double> ready_;      ///< by line; 0: likewise
 };
 
 }  // namespace bw::sim

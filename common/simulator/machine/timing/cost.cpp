@@ -28,7 +28,8 @@ PipeTimes pipe_times(const TimingTable& times, Pipe pipe) {
     case Pipe::tensor:
       return {times.mma_latency, times.mma_interval, times.mma_busy};
     case Pipe::system:
-      return {times.special_register_latency, 1, 1};
+      return {times.special_register_latency, times.special_register_interval,
+              times.special_register_busy};
     case Pipe::branch:
       return {1, 1, 1};
   }

@@ -174,6 +174,7 @@ struct SmTimes {
   FirstUses tensor_maps;  ///< by their addresses
   Server shared_memory;   ///< 128 bytes a cycle
   Server load_store;      ///< accesses of threads
+  Server mbarrier_inits;  ///< initialisations of mbarriers
 };
 
 }  // namespace bw::sim

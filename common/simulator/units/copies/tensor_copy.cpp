@@ -530,6 +530,11 @@ void bind_prefetch_map(Binder& b) {
   b.out.execute = prefetch_map;
 }
 
+/// A uniform address of 64 bits, and the prefetch.
+Cost prefetch_map_cost(const Modifiers&, const ptx::Instruction&) {
+  return {.pipe = Pipe::load_store, .instructions = 3};
+}
+
 constexpr OpcodeRow kRows[] = {
     {.base = "cp.async.bulk.tensor",
      .modifiers =
@@ -569,6 +574,7 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_prefetch_map,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
+     .cost = prefetch_map_cost,
      .section = "prefetch"},
 };
 

@@ -337,7 +337,9 @@ void read_parameters(Strand& strand, const LanePlaces& lanes) {
   if (!sm.is_first) return;
   const uint64_t first = reinterpret_cast<uintptr_t>(lanes.at(lowest_lane(lanes.active))) -
                          strand.cluster->grid().parameters_address() + kFirstParameter;
-  const Cycle cycles = strand.cluster->times()->constant_line_cycles;
+  // They come by the way that code comes by.
+  const Cycle cycles =
+      sm.code.way_free(strand.time) - strand.time + strand.cluster->times()->constant_line_cycles;
   Cycle ready = strand.time;
   for (uint64_t line = first / kLineBytes; line <= (first + lanes.bytes - 1) / kLineBytes; ++line)
     ready = std::max(ready, sm.constants.ready(line, strand.time, cycles));

@@ -52,7 +52,9 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
     constexpr uint64_t kLine = 0x140 / SmTimes::kConstantLineBytes;
     SmTimes& sm = *strand.cta->sm_times;
     if (sm.is_first)
-      strand.time = sm.constants.ready(kLine, strand.time, times->constant_line_cycles);
+      strand.time = sm.constants.ready(
+          kLine, strand.time,
+          sm.code.way_free(strand.time) - strand.time + times->constant_line_cycles);
     strand.time += times->cluster_arrive_cycles;
   }
   state.outstanding |= lanes;

@@ -152,6 +152,9 @@ Flow init(Strand& strand, const Instruction& instruction, LaneMask active) {
         .mbarriers.init(place.offset_bytes, count, strand.time, strand, instruction,
                         lane_bit(lane));
   }
+  if (const TimingTable* const times = strand.cluster->times())
+    strand.time =
+        strand.cta->sm_times->mbarrier_inits.take(strand.time, times->mbarrier_init_cycles);
   return Flow::next;
 }
 
