@@ -8,7 +8,8 @@ from .model import Role
 # A role's function has to take at least this share of its warps' time to name it. It is small: a warp
 # that has done its work waits for the others.
 _NAMING_SHARE = 0.005
-_SET_UP = re.compile(r"init|prefetch|elect_one")
+# What sets up, and CUDA's own functions (__syncwarp), are nobody's role.
+_SET_UP = re.compile(r"init|prefetch|elect_one|^__")
 
 
 def name(models):

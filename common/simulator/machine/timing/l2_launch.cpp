@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kSmallestBatch = 32;
 /// In steps, cycles that a cluster's accesses may wait for bandwidth, all together, without regard
 /// to what others have just done: a burst at the beginning. By how much it errs is a part of that.
-constexpr Cycle kLittleWaiting = 2048;
+constexpr Cycle kLittleWaiting = 4096;
 /// What was counted before counts so much beside what is counted now.
 constexpr double kMemory = 0.5;
 /// The time in which it counts how much of the cache's bandwidth clusters read.
