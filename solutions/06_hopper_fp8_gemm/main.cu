@@ -85,10 +85,10 @@ void remember(const bw::hopper::TunedChoice& choice, const std::string& path) {
               choice.microseconds, path.c_str());
 }
 
-/// More code than an SM keeps of other kernels, `rounds` times: what a program does between two
+/// More code than a GPU keeps near its SMs of other kernels, `rounds` times: what a program does between two
 /// launches of a GEMM. `sink` is null, which the compiler does not know.
 __global__ void other_work(int rounds, float factor, float* sink) {
-  constexpr int kInstructions = 48 * 1024 / 16;  // of 16 bytes: 48 KiB
+  constexpr int kInstructions = 192 * 1024 / 16;  // of 16 bytes: 192 KiB
   constexpr int kChains = 8;
   float sums[kChains] = {};
 #pragma unroll 1
@@ -104,7 +104,7 @@ __global__ void other_work(int rounds, float factor, float* sink) {
 
 /// Keeps all SMs busy for longer than the host takes to enqueue a launch between two events.
 void enqueue_other_work() {
-  const int rounds = bw::is_simulated() ? 1 : 20;
+  const int rounds = bw::is_simulated() ? 1 : 5;
   const auto sms = static_cast<uint32_t>(bw::device_attribute(cudaDevAttrMultiProcessorCount));
   other_work<<<sms, 32, 0, kDefaultStream>>>(rounds, 1.0f, nullptr);
   bw::check_cuda(cudaGetLastError(), "launch other work");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -148,7 +149,7 @@ Cycle Device::launch_overhead(const TimingTable& times, const Grid& grid) const 
   return 0;
 }
 
-bool Device::has_code_of(const std::string& kernel, uint64_t bytes, uint64_t cache_bytes) {
+uint64_t Device::code_since(const std::string& kernel, uint64_t bytes, uint64_t most_bytes) {
   uint64_t kept = bytes;
   size_t before = 0;
   while (before < recent_code_.size() && recent_code_[before].first != kernel)
@@ -156,14 +157,14 @@ bool Device::has_code_of(const std::string& kernel, uint64_t bytes, uint64_t cac
   const bool is_known = before < recent_code_.size();
   if (is_known) recent_code_.erase(recent_code_.begin() + static_cast<std::ptrdiff_t>(before));
   recent_code_.insert(recent_code_.begin(), {kernel, bytes});
-  // What lies behind more code than the cache holds is lost.
+  // What lies behind more code than that is lost.
   uint64_t sum = 0;
   const auto lost = std::find_if(recent_code_.begin(), recent_code_.end(), [&](const auto& one) {
     sum += one.second;
-    return sum > cache_bytes;
+    return sum > most_bytes;
   });
   recent_code_.erase(lost, recent_code_.end());
-  return is_known && kept <= cache_bytes;
+  return is_known && kept <= most_bytes ? kept : std::numeric_limits<uint64_t>::max();
 }
 
 L2Cache* Device::l2_cache() {

@@ -97,9 +97,9 @@ class Device {
   void take_time() {
     if (before_ == Before::a_launch) before_ = Before::a_point_of_time;
   }
-  /// With a timing model: whether a cache of so many bytes holds the code of a kernel of that name
-  /// and size, behind what other kernels have left there since. Afterwards it does, if it can.
-  [[nodiscard]] bool has_code_of(const std::string& kernel, uint64_t bytes, uint64_t cache_bytes);
+  /// A kernel with so many bytes of code is launched: how many were executed since it was launched
+  /// last, its own with them, or the greatest number if these are more than `most_bytes`.
+  [[nodiscard]] uint64_t code_since(const std::string& kernel, uint64_t bytes, uint64_t most_bytes);
   /// With a timing model: what the L2 cache holds, else null. Who writes to the memory from outside
   /// tells it.
   [[nodiscard]] L2Cache* l2_cache();

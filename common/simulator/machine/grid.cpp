@@ -233,9 +233,9 @@ uint32_t Grid::first_sm(uint64_t slot) const {
 }
 
 void Grid::find_code_rates(const TimingTable& times) {
-  const bool is_near = device_.has_code_of(
+  const uint64_t since = device_.code_since(
       kernel_.function().name, code_bytes(kernel_.module().schedule_of(kernel_.function())->times),
-      times.code_cache_bytes);
+      times.code_gpc_cache_bytes);
   // SMs of a pair fetch a line together; the pairs of a GPC, one after the other.
   constexpr uint32_t kPair = 2;
   std::map<uint32_t, std::set<uint32_t>> pairs;
@@ -243,12 +243,17 @@ void Grid::find_code_rates(const TimingTable& times) {
   for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
     for (uint32_t cta = 0; cta < ctas; ++cta)
       pairs[gpcs_[slot]].insert((first_sm(slot) + cta) % device_.settings().sm_count / kPair);
-  for (const auto& [gpc, of_gpc] : pairs)
-    code_rates_[gpc] = {
-        .line_cycles = is_near ? 0 : times.code_line_cycles,
-        .way_cycles = is_near ? 0 : times.code_way_cycles * static_cast<double>(of_gpc.size()),
-        .jump_cycles = times.code_jump_cycles,
-        .ahead_lines = times.code_ahead_lines};
+  for (const auto& [gpc, of_gpc] : pairs) {
+    CodeFetch::Rate& rate = code_rates_[gpc];
+    rate = {.jump_cycles = times.code_jump_cycles, .ahead_lines = times.code_ahead_lines};
+    if (since <= times.code_cache_bytes) continue;
+    rate.line_cycles = times.code_line_cycles;
+    rate.way_cycles = times.code_way_cycles * static_cast<double>(of_gpc.size());
+    if (since <= times.code_gpc_cache_bytes) continue;
+    rate.launched_lines = times.code_launched_lines;
+    rate.launched_cycles = times.code_launched_cycles;
+    rate.far_cycles = times.code_far_cycles;
+  }
 }
 
 const CodeFetch::Rate& Grid::code_rate(uint64_t slot) const { return code_rates_.at(gpcs_[slot]); }

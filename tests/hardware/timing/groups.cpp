@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 28> kGroups{{
+  static constexpr std::array<Group, 29> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -45,6 +45,9 @@ std::span<const Group> groups() {
        measure_new_code},
       {"jumps", "jumps into new code by roles, parameters and maps that are read first", true,
        measure_jumps},
+      {"cold_start",
+       "code far behind a kernel's beginning, and roles that read parameters beside it", true,
+       measure_cold_start},
       {"cta_end", "between CTAs: what they send, when they begin, who follows", true,
        measure_cta_end},
       {"few_rows", "CTAs that share an SM: rings for small MMAs, waves, exchanged sums", true,

@@ -64,6 +64,7 @@ void measure_first_use(Results& results);       ///< code, maps and pages that a
 void measure_start(Results& results);           ///< from a launch to the first copies' data
 void measure_new_code(Results& results);        ///< new code for several SMs, how a GEMM begins
 void measure_jumps(Results& results);           ///< roles that jump into new code, parameters
+void measure_cold_start(Results& results);      ///< far code, and parameters that roles read
 void measure_cta_end(Results& results);         ///< what CTAs send, begin, who follows
 void measure_few_rows(Results& results);        ///< CTAs that share an SM
 void measure_clock(Results& results);           ///< the SM's clock under load

@@ -42,6 +42,35 @@ TEST(CodeFetch, WhatIsFetchedAheadForNothingTakesUpTheWay) {
   EXPECT_EQ(fetch(code, 100 * kLine, kLine, 20), lines * 15 + 60 + 20);
 }
 
+CodeFetch::Rate with_far_code() {
+  CodeFetch::Rate rate = kRate;
+  rate.launched_lines = 100;
+  rate.launched_cycles = 5;
+  rate.far_cycles = 300;
+  return rate;
+}
+
+TEST(CodeFetch, CodeFarBehindTheBeginningComesLater) {
+  CodeFetch near(with_far_code()), far(with_far_code());
+  EXPECT_EQ(fetch(near, 96 * kLine, kLine, 0), 80u);
+  EXPECT_EQ(fetch(far, 200 * kLine, kLine, 0), 320u);
+}
+
+TEST(CodeFetch, WhatComesFromFarBringsTheNextPart) {
+  CodeFetch code(with_far_code());
+  EXPECT_EQ(fetch(code, 400 * kLine, kLine, 0), 320u);
+  EXPECT_EQ(fetch(code, 407 * kLine, kLine, 700), 700u + 60 + 20);
+  // The ninth line has to be asked for.
+  EXPECT_EQ(fetch(code, 408 * kLine, kLine, 800), 800u + 300 + 20);
+}
+
+TEST(CodeFetch, TheLaunchBringsCodeNearWhileTheWayIsIdle) {
+  CodeFetch idle(with_far_code()), busy(with_far_code());
+  EXPECT_EQ(fetch(idle, 200 * kLine, kLine, 600), 680u);
+  busy.use_way(0, /*lines=*/40);  // 600 cycles
+  EXPECT_EQ(fetch(busy, 200 * kLine, kLine, 600), 920u);
+}
+
 TEST(CodeFetch, WhatWasFetchedIsThere) {
   CodeFetch code(kRate);
   EXPECT_EQ(code.fetched(0), 0u);
@@ -102,10 +131,29 @@ TEST(CodeFetch, WaysThatGoApartShareTheWayToTheSm) {
 
 TEST(FirstUses, OnlyTheFirstOneFetches) {
   FirstUses uses;
-  EXPECT_EQ(uses.ready(7, 100, 70), 170u);
-  EXPECT_EQ(uses.ready(7, 120, 70), 170u);
-  EXPECT_EQ(uses.ready(7, 200, 70), 200u);
-  EXPECT_EQ(uses.ready(8, 200, 70), 270u);
+  const auto use = [&](uint64_t which, Cycle now) {
+    return uses.ready(which, now, [&] { return now + 70; });
+  };
+  EXPECT_EQ(use(7, 100), 170u);
+  EXPECT_EQ(use(7, 120), 170u);
+  EXPECT_EQ(use(7, 200), 200u);
+  EXPECT_EQ(use(8, 200), 270u);
+}
+
+TEST(SmTimes, EachSchedulersWarpsFetchTheirOwnParametersByTheWayOfCode) {
+  const TimingTable& times = times_of(*find_machine("h100"));
+  SmTimes sm;
+  sm.is_first = true;
+  sm.code = CodeFetch({.line_cycles = 20, .way_cycles = 15});
+  const Cycle alone = times.constant_line_cycles;
+  const auto taken = static_cast<Cycle>(15 * times.constant_way_lines);
+  EXPECT_EQ(sm.constant_line(3, /*warp=*/0, 1000, times), 1000 + alone);
+  // A warp of the same scheduler has it then; one of another waits until its turn is.
+  EXPECT_EQ(sm.constant_line(3, /*warp=*/4, 1000, times), 1000 + alone);
+  EXPECT_EQ(sm.constant_line(3, /*warp=*/1, 1000, times), 1000 + taken + alone);
+  // CTAs that begin later find all.
+  sm.is_first = false;
+  EXPECT_EQ(sm.constant_line(8, /*warp=*/2, 1000, times), 1000u);
 }
 
 /// Of the instruction with this opcode.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -88,15 +89,16 @@ TEST(Timing, ALaunchCostsByWhatTheDeviceDidBefore) {
 TEST(Timing, CodeStaysUntilMoreThanTheCacheHoldsWasExecuted) {
   Runner runner(test_settings());
   Device& device = runner.device();
-  EXPECT_FALSE(device.has_code_of("a", 16, 40));
-  EXPECT_TRUE(device.has_code_of("a", 16, 40));
-  EXPECT_FALSE(device.has_code_of("b", 20, 40));
-  EXPECT_TRUE(device.has_code_of("a", 16, 40));  // both are there
-  EXPECT_FALSE(device.has_code_of("c", 20, 40));
-  EXPECT_FALSE(device.has_code_of("b", 20, 40));  // lost behind c
-  EXPECT_FALSE(device.has_code_of("large", 41, 40));
-  EXPECT_FALSE(device.has_code_of("large", 41, 40));
-  EXPECT_FALSE(device.has_code_of("b", 20, 40));
+  constexpr uint64_t kUnknown = std::numeric_limits<uint64_t>::max();
+  EXPECT_EQ(device.code_since("a", 16, 40), kUnknown);
+  EXPECT_EQ(device.code_since("a", 16, 40), 16u);
+  EXPECT_EQ(device.code_since("b", 20, 40), kUnknown);
+  EXPECT_EQ(device.code_since("a", 16, 40), 36u);  // both are there
+  EXPECT_EQ(device.code_since("c", 20, 40), kUnknown);
+  EXPECT_EQ(device.code_since("b", 20, 40), kUnknown);  // lost behind c
+  EXPECT_EQ(device.code_since("large", 41, 40), kUnknown);
+  EXPECT_EQ(device.code_since("large", 41, 40), kUnknown);
+  EXPECT_EQ(device.code_since("b", 20, 40), kUnknown);
 }
 
 TEST(Timing, TheFirstLevelCacheServesWeakLoadsAlone) {

@@ -36,14 +36,41 @@ void CodeFetch::pass_fetched(Stretch& stretch) {
   --waiting_;
 }
 
+double CodeFetch::take_way(double at, double lines) {
+  const double begin = std::max(at, way_free_);
+  way_idle_ += begin - way_free_;
+  way_free_ = begin + lines * rate_.way_cycles;
+  return begin;
+}
+
+bool CodeFetch::is_far(uint32_t line, double at) const {
+  if (rate_.far_cycles == 0) return false;
+  const double idle = way_idle_ + std::max(0.0, at - way_free_);
+  return line >= rate_.launched_lines + idle / rate_.launched_cycles;
+}
+
+double CodeFetch::brought(uint32_t line, double at) {
+  const uint32_t part = line / kPartLines;
+  if (brought_.size() < part + 2) brought_.resize(part + 2, 0);
+  if (brought_[part] == 0) {
+    brought_[part] = at + rate_.far_cycles;
+    if (brought_[part + 1] == 0) brought_[part + 1] = brought_[part];
+  }
+  return brought_[part];
+}
+
 void CodeFetch::fetch_line(Stretch& stretch) {
   const uint32_t first = stretch.line;
   const uint32_t jump = first == 0 ? 0 : rate_.jump_cycles;  // a launch begins at 0
   for (uint32_t line = first; line <= first + rate_.ahead_lines; ++line) {
     if (ready_[line] != 0) continue;
-    const double begin = std::max(stretch.at, way_free_);
-    way_free_ = begin + rate_.way_cycles;
-    const double behind = line == first ? begin + jump : std::max(begin, ready_[line - 1]);
+    const bool far = is_far(line, stretch.at);
+    const uint32_t part = line / kPartLines;
+    const bool is_asked = part < brought_.size() && brought_[part] != 0;
+    if (far && line != first && !is_asked) break;  // nobody asks ahead for what is far
+    const double begin = take_way(stretch.at, 1);
+    double behind = line == first ? begin + jump : std::max(begin, ready_[line - 1]);
+    if (far) behind = std::max(behind, brought(line, begin));
     ready_[line] = std::max(behind + rate_.line_cycles, 1.0);
   }
   stretch.at = std::max(stretch.at, ready_[first]);

@@ -1,5 +1,7 @@
 #include "common/simulator/machine/timing/sm_times.hpp"
 
+#include "common/simulator/machine/timing/timing_table.hpp"
+
 namespace bw::sim {
 
 Cycle SlotCalendar::reserve_in_several(Cycle from, uint32_t slots) {
@@ -19,11 +21,11 @@ Cycle SlotCalendar::reserve_in_several(Cycle from, uint32_t slots) {
   return last;
 }
 
-Cycle FirstUses::ready(uint64_t which, Cycle now, Cycle fetch_cycles) {
-  for (const auto& [known, ready] : ready_)
-    if (known == which) return std::max(ready, now);
-  ready_.emplace_back(which, now + fetch_cycles);
-  return now + fetch_cycles;
+Cycle SmTimes::constant_line(uint64_t line, uint32_t warp, Cycle now, const TimingTable& times) {
+  if (!is_first) return now;
+  return constants[warp % kSchedulers].ready(line, now, [&] {
+    return code.use_way(now, times.constant_way_lines) + times.constant_line_cycles;
+  });
 }
 
 }  // namespace bw::sim

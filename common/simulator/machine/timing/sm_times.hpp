@@ -15,6 +15,8 @@
 
 namespace bw::sim {
 
+struct TimingTable;
+
 /// The slots of something that serves one a cycle. Who uses it runs ahead of others in simulated
 /// time, so slots are taken in any order of times: who asks first has them.
 class SlotCalendar {
@@ -155,8 +157,14 @@ class Server {
 /// Few things that an SM fetches when somebody uses them first in a launch.
 class FirstUses {
  public:
-  /// When number `which` is there for one who uses it now.
-  Cycle ready(uint64_t which, Cycle now, Cycle fetch_cycles);
+  /// When number `which` is there for one who uses it now; if nobody has used it before, `fetch`
+  /// has it fetched and tells when it comes.
+  template <class Fetch>
+  Cycle ready(uint64_t which, Cycle now, Fetch&& fetch) {
+    for (const auto& [known, ready] : ready_)
+      if (known == which) return std::max(ready, now);
+    return ready_.emplace_back(which, fetch()).second;
+  }
 
  private:
   std::vector<std::pair<uint64_t, Cycle>> ready_;
@@ -169,12 +177,17 @@ struct SmTimes {
   std::array<IssueCalendar, kSchedulers> schedulers;  ///< one instruction a cycle each
   /// Whether this is an SM's first CTA of the launch: later ones find all that one has fetched.
   bool is_first = false;
-  CodeFetch code;         ///< of the kernel
-  FirstUses constants;    ///< lines of the constant bank
+  CodeFetch code;  ///< of the kernel
+  /// Lines of the constant bank, which each scheduler's warps fetch for themselves.
+  std::array<FirstUses, kSchedulers> constants;
   FirstUses tensor_maps;  ///< by their addresses
   Server shared_memory;   ///< 128 bytes a cycle
   Server load_store;      ///< accesses of threads
   Server mbarrier_inits;  ///< initialisations of mbarriers
+
+  /// When a line of the constant bank is there for a warp that reads it now. What the SM's first
+  /// CTA reads first comes by the way that code comes by.
+  Cycle constant_line(uint64_t line, uint32_t warp, Cycle now, const TimingTable& times);
 };
 
 }  // namespace bw::sim

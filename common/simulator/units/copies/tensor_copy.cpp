@@ -326,9 +326,9 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
 /// been told of it.
 Cycle wait_for_map(const Strand& strand, uint64_t map) {
   if (strand.cluster->times() == nullptr || !strand.cta->sm_times->is_first) return 0;
-  return strand.cta->sm_times->tensor_maps.ready(map, strand.time,
-                                                 strand.cluster->times()->tensor_map_cycles) -
-         strand.time;
+  const Cycle ready = strand.cta->sm_times->tensor_maps.ready(
+      map, strand.time, [&] { return strand.time + strand.cluster->times()->tensor_map_cycles; });
+  return ready - strand.time;
 }
 
 Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active) {

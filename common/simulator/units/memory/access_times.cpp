@@ -334,15 +334,12 @@ void read_parameters(Strand& strand, const LanePlaces& lanes) {
   constexpr uint64_t kFirstParameter = 0x210;  // in the bank
   constexpr uint64_t kLineBytes = SmTimes::kConstantLineBytes;
   SmTimes& sm = *strand.cta->sm_times;
-  if (!sm.is_first) return;
   const uint64_t first = reinterpret_cast<uintptr_t>(lanes.at(lowest_lane(lanes.active))) -
                          strand.cluster->grid().parameters_address() + kFirstParameter;
-  // They come by the way that code comes by.
-  const Cycle cycles =
-      sm.code.way_free(strand.time) - strand.time + strand.cluster->times()->constant_line_cycles;
   Cycle ready = strand.time;
   for (uint64_t line = first / kLineBytes; line <= (first + lanes.bytes - 1) / kLineBytes; ++line)
-    ready = std::max(ready, sm.constants.ready(line, strand.time, cycles));
+    ready = std::max(
+        ready, sm.constant_line(line, strand.warp->index, strand.time, *strand.cluster->times()));
   strand.time = ready;
 }
 

@@ -50,12 +50,9 @@ void ClusterBarrier::arrive(Strand& strand, const Instruction& instruction, Lane
   if (const TimingTable* const times = cluster_.times(); times != nullptr) {
     // ptxas reads from the constant bank, at 0x140, whether there is a cluster at all.
     constexpr uint64_t kLine = 0x140 / SmTimes::kConstantLineBytes;
-    SmTimes& sm = *strand.cta->sm_times;
-    if (sm.is_first)
-      strand.time = sm.constants.ready(
-          kLine, strand.time,
-          sm.code.way_free(strand.time) - strand.time + times->constant_line_cycles);
-    strand.time += times->cluster_arrive_cycles;
+    strand.time =
+        strand.cta->sm_times->constant_line(kLine, strand.warp->index, strand.time, *times) +
+        times->cluster_arrive_cycles;
   }
   state.outstanding |= lanes;
   state.arrived |= lanes;
