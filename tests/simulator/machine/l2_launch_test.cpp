@@ -112,7 +112,7 @@ constexpr uint64_t kNearSide0 = 0;
 constexpr uint64_t kNearSide1 = 5;
 
 TEST_F(L2LaunchTest, EachSideHoldsWhatItsSmsRead) {
-  const auto misses = [&](uint64_t bytes, std::vector<uint64_t> places) {
+  const auto misses = [&](uint64_t bytes, const std::vector<uint64_t>& places) {
     L2Cache fresh(50 * kMegabyte, 20 * kMegabyte);
     uint64_t last = 0;
     for (int run = 0; run < 3; ++run) {

@@ -24,9 +24,6 @@ constexpr Cycle kLittleWaiting = 4096;
 constexpr double kMemory = 0.5;
 /// The time in which it counts how much of the cache's bandwidth clusters read.
 constexpr double kReadWindow = 2048;
-/// Where all together read more than this part of what the cache gives, none may be ahead of its
-/// share; where less, by 1 - (part / this)^power of the credit (rings.warm: 1 and 2 slots, 132
-/// SMs).
 /// Who begins together reads together, until SMs drift apart: of the reads that could be merged
 /// nearly all are at first, and `l2_merge_part` of them later (rings.first_slots, rings.window).
 constexpr double kMergedAtFirst = 0.9;
@@ -38,6 +35,9 @@ double merged_part(const TimingTable& times, Cycle at) {
 /// Clusters that begin together ask for their first data together, and none is ahead of its share;
 /// as soon as each waits for its own they are apart.
 constexpr double kApartAfter = 2048;
+/// Where all together read more than this part of what the cache gives, none may be ahead of its
+/// share; where less, by 1 - (part / this)^power of the credit (rings.warm: 1 and 2 slots, 132
+/// SMs).
 constexpr double kNoCreditAt = 0.87;
 constexpr double kCreditPower = 4;
 /// Of the lines that threads read one in so many is a sample.
