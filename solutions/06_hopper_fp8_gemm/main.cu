@@ -85,8 +85,8 @@ void remember(const bw::hopper::TunedChoice& choice, const std::string& path) {
               choice.microseconds, path.c_str());
 }
 
-/// More code than a GPU keeps near its SMs of other kernels, `rounds` times: what a program does between two
-/// launches of a GEMM. `sink` is null, which the compiler does not know.
+/// More code than a GPU keeps near its SMs of other kernels, `rounds` times: what a program does
+/// between two launches of a GEMM. `sink` is null, which the compiler does not know.
 __global__ void other_work(int rounds, float factor, float* sink) {
   constexpr int kInstructions = 192 * 1024 / 16;  // of 16 bytes: 192 KiB
   constexpr int kChains = 8;

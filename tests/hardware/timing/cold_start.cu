@@ -40,8 +40,8 @@ __global__ void other_program(float a, float* sink) {
   keep_sums(sums, sink);
 }
 
-/// Half a megabyte of other programs, twice: the cache that GPCs have for code keeps some of one
-/// that ran before less. In the simulator some of them are enough, and one warp of each SM.
+/// Half a megabyte of other programs, twice: behind less than that a GPU keeps some of a kernel that
+/// ran before. In the simulator some of them are enough, and one warp of each SM.
 void run_other_programs() {
   const uint32_t threads = (is_simulated() ? 1 : 4) * kWarpThreads;
   const auto run = [&]<int... programs>(std::integer_sequence<int, programs...>) {
@@ -114,6 +114,7 @@ void measure_far_code(Results& results, uint32_t ctas) {
 
 // ---- Roles that read parameters
 
+constexpr uint32_t kFirstOfMany = 4;  // the first warp of the role that has eight
 constexpr uint32_t kParameterWords = 420;
 struct Parameters {
   std::array<uint32_t, kParameterWords> words;
@@ -126,10 +127,9 @@ __device__ __forceinline__ void read_parameter(const Parameters& given, float* s
 }
 
 /// Warp 0 has a path with three parameters; with `roles` above 1 warps 4 to 11 have another one,
-/// with two, and above 2 warps 1 and 2 one without.
+/// with two, and above 2 warps 1 and 2 one without. Each parameter lies in a line of its own.
 __global__ void cold_roles(uint32_t* out, const __grid_constant__ Parameters given, uint32_t roles,
                            float a, float* sink) {
-  constexpr uint32_t kFirstOfMany = 4;
   __shared__ uint32_t stamps[kStamps];
   const uint32_t warp = __shfl_sync(0xffff'ffff, threadIdx.x / kWarpThreads, 0);
   float sums[kChains];
@@ -162,7 +162,6 @@ __global__ void cold_roles(uint32_t* out, const __grid_constant__ Parameters giv
 }
 
 void measure_roles(Results& results, uint32_t ctas, uint32_t roles) {
-  constexpr uint32_t kFirstOfMany = 4;
   const auto cycles =
       cold_paths(ctas, {{0, kWarps}, {kFirstOfMany, kWarps + 1}}, [&](uint32_t* out) {
         launch_clusters(cold_roles, ctas, 2, kWarps * kWarpThreads, kWholeSm, out, Parameters{},
