@@ -40,8 +40,8 @@ __global__ void other_program(float a, float* sink) {
   keep_sums(sums, sink);
 }
 
-/// Half a megabyte of other programs, twice: behind less than that a GPU keeps some of a kernel that
-/// ran before. In the simulator some of them are enough, and one warp of each SM.
+/// Half a megabyte of other programs, twice: behind less than that a GPU keeps some of a kernel
+/// that ran before. In the simulator some of them are enough, and one warp of each SM.
 void run_other_programs() {
   const uint32_t threads = (is_simulated() ? 1 : 4) * kWarpThreads;
   const auto run = [&]<int... programs>(std::integer_sequence<int, programs...>) {
@@ -76,11 +76,12 @@ __device__ __forceinline__ void slow_lines(float& sum, float a, float b) {
     asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(sum) : "f"(a), "f"(b));
 }
 
-/// Threads of a CTA: its stamps become row blockIdx.x of `out`.
-__device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stamps) {
+/// Threads of a CTA: the stamps of its warps and of `paths` paths become row blockIdx.x of `out`.
+__device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stamps,
+                                             uint32_t paths) {
   __syncthreads();
-  for (uint32_t i = threadIdx.x; i < kStamps; i += blockDim.x)
-    out[blockIdx.x * kStamps + i] = stamps[i];
+  for (uint32_t i = threadIdx.x; i < kWarps + paths; i += blockDim.x)
+    if (i < blockDim.x / kWarpThreads || i >= kWarps) out[blockIdx.x * kStamps + i] = stamps[i];
 }
 
 // ---- Code that lies far behind the kernel's beginning
@@ -100,7 +101,7 @@ __global__ void far_code(uint32_t* out, uint32_t warps, float a, float* sink) {
     stamp(stamps + kWarps);
   }
   keep_sums(sums, sink);
-  write_stamps(out, stamps);
+  write_stamps(out, stamps, 1);
 }
 
 template <uint32_t kib>
@@ -158,7 +159,7 @@ __global__ void cold_roles(uint32_t* out, const __grid_constant__ Parameters giv
     straight<160>(sums, a, 6.0f);
   }
   keep_sums(sums, sink);
-  write_stamps(out, stamps);
+  write_stamps(out, stamps, roles > 1 ? 2 : 1);
 }
 
 void measure_roles(Results& results, uint32_t ctas, uint32_t roles) {
