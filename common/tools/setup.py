@@ -122,7 +122,8 @@ def ensure_reader(root, console):
 
 
 def ensure_grading(root, console):
-    """Installs Dask, the extra of the private environment that `./workbook grade` likes to have."""
+    """Installs what `./workbook grade` likes to have: bubblewrap, which shows a submission nothing but
+    what it needs, and Dask, an extra of the private environment."""
     if sys.version_info < private_env.GRADING_PYTHON:
         raise WorkbookError("Dask takes "
                             "Python " + ".".join(map(str, private_env.GRADING_PYTHON)) + " or newer; "
@@ -130,8 +131,20 @@ def ensure_grading(root, console):
                             "without it, on "
                             "this machine alone.")
     ensure_reader(root, console)
+    _ensure_bubblewrap(console)
     if private_env.grading_python(root) is None:
         private_env.install_grading(root, console)
+
+
+def _ensure_bubblewrap(console):
+    """Where it can't be had, submissions run as another user."""
+    if shutil.which("bwrap"):
+        return
+    try:
+        packages.install(["bubblewrap"], console)
+    except WorkbookError as error:
+        console.say(f"bubblewrap could not be installed: {error} `./workbook grade` runs "
+                    "submissions as the user nobody without it.")
 
 
 def _ensure_venv(console):
