@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import resource
 import shutil
 import stat
 import subprocess
@@ -17,6 +16,9 @@ sys.path.insert(0, str(ROOT / "common"))
 
 # With it on PYTHONPATH, private environments are made at once; one test has the real ones.
 QUICK_VENV = ROOT / "tests" / "workbook" / "stand_ins" / "quick_venv"
+
+# `hint` reads 88, of its own and Python's; one library for requests, threads or tables adds 40 or more.
+MODULES_OF_A_QUICK_COMMAND = 120
 
 # A project of the same shape as ours, but in C++ alone, so that its build takes a second.
 _CMAKE = """\
@@ -124,9 +126,13 @@ def lock_up(test, *folders):
         test.skipTest("this user may write everywhere")
 
 
-def _cpu_seconds_of_children():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+def _modules_that(command, env):
+    """The names of the modules that a run of Python imports."""
+    result = subprocess.run([sys.executable, "-X", "importtime", *command], env=env, check=True,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100)
+    return {line.rsplit("|", 1)[1].strip() for line in result.stderr.splitlines()
+            if line.startswith("import time:")}
 
 
 def environment(**changes):
@@ -191,15 +197,11 @@ class CheckoutTest(unittest.TestCase):
                               stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
                               env=environment(**changes), check=False)
 
-    def least_cpu_seconds(self, root, *arguments):
-        """What a command takes of a processor, the least of some runs: a busy machine adds little."""
-        seconds = []
-        for _ in range(5):
-            before = _cpu_seconds_of_children()
-            result = self.run_workbook(root, *arguments)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            seconds.append(_cpu_seconds_of_children() - before)
-        return min(seconds)
+    def assert_reads_little(self, root, *arguments):
+        """A command that imports few modules beside a bare Python's starts quickly on any machine."""
+        env = environment(CUDA_HOME=self.toolkit)
+        read = _modules_that([str(root / "workbook"), *arguments], env) - _modules_that(["-c", ""], env)
+        self.assertLess(len(read), MODULES_OF_A_QUICK_COMMAND, (arguments, sorted(read)))
 
     def assert_clear_error(self, result, *words, code=1):
         """One paragraph that contains `words`, no traceback, the expected status."""
