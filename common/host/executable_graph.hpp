@@ -23,8 +23,8 @@ class ExecutableGraph {
   /// Records what `enqueue(stream)` enqueues on the stream it is given. Nothing runs. Throws Error
   /// for what CUDA reports, and what `enqueue` throws.
   template <class Enqueue>
-  requires std::invocable<Enqueue, cudaStream_t>
-  explicit ExecutableGraph(Enqueue&& enqueue) {
+  requires std::invocable<const Enqueue&, cudaStream_t>
+  explicit ExecutableGraph(const Enqueue& enqueue) {
     const Stream stream;
     Capture capture(stream.get());
     enqueue(stream.get());

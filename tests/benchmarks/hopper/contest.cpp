@@ -29,6 +29,7 @@ MedianTime median_of(const Times& times) { return {times.median(), times.spread(
 /// Times every candidate and puts the fastest first.
 std::vector<ConfigTime> rank_configs(std::vector<hopper::GemmPlan>& plans) {
   std::vector<Launch> launches;
+  launches.reserve(plans.size());
   for (const hopper::GemmPlan& plan : plans) launches.push_back(our_launch(plan));
   const std::vector<Times> times = time_queued_launches(launches, kTrialWarmUps, kTrialRepeats);
   std::vector<size_t> order(plans.size());
@@ -64,6 +65,7 @@ std::vector<MedianTime> time_in_turn(const std::vector<Launch>& contestants,
     }
   }
   std::vector<MedianTime> middle;
+  middle.reserve(blocks.size());
   for (auto& of_contestant : blocks) middle.push_back(middle_block(std::move(of_contestant)));
   return middle;
 }

@@ -14,10 +14,10 @@
 #include "common/device/mbarrier.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_store.cuh"
-#include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
@@ -187,7 +187,7 @@ void add_probes(Results& results, uint32_t sms) {
 }  // namespace
 
 void measure_behind_stores(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   add_probes<Probe::load>(results, sms);
   add_probes<Probe::copy>(results, sms);
   for (const uint32_t box_bytes : {4096u, 8192u, 16384u})

@@ -9,13 +9,13 @@
 #include "common/device/shared_address.cuh"
 #include "common/device/wgmma.cuh"
 #include "common/device/wgmma_descriptor.cuh"
-#include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/clock_profile.hpp"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/mma_block.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kThreads)
 /// Cycles a nanosecond of what more blocks take.
 template <Work work>
 double gigahertz(Load load, uint32_t few, uint32_t many) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   const auto kernel = use_sms<work>;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kAllShared);
   DeviceBuffer<Span> spans(sms);
@@ -134,7 +134,7 @@ double gigahertz(Load load, uint32_t few, uint32_t many) {
 }  // namespace
 
 void measure_clock(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   constexpr uint32_t kRandom = 0xf7f7f7f7;  // e4m3 without NaN
   constexpr uint32_t kFew = 8, kMany = 24, kVeryMany = 200;
   const auto add = [&](const std::string& name, const std::string& parameter, double value) {

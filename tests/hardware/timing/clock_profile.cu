@@ -14,12 +14,12 @@
 #include "common/device/shared_address.cuh"
 #include "common/device/wgmma.cuh"
 #include "common/device/wgmma_descriptor.cuh"
-#include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/clock_profile.hpp"
 #include "tests/hardware/timing/global_time.cuh"
 #include "tests/hardware/timing/mma_block.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -195,7 +195,7 @@ struct Part {
 
 template <int n, bool adds>
 std::vector<Part> parts_of(Course course) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   const auto kernel = multiply<n, adds>;
   allow_dynamic_shared_memory(reinterpret_cast<const void*>(kernel), kAllShared);
   const int repeats = is_simulated() ? 1 : 30;
@@ -270,7 +270,7 @@ void add_mean(Results& results, const std::string& name, const std::string& para
 }  // namespace
 
 void measure_clock_profile(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   const uint32_t longest = is_simulated() ? 32 : 512;
   const Course plain{.sms = sms, .blocks = longest};
   add_profile<128, false>(results, "since_mma", "n=128", plain);

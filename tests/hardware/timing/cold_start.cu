@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/new_code.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/spans.hpp"
 
 namespace bw::timing {
@@ -23,10 +23,6 @@ constexpr uint32_t kWholeSm = 180 * 1024;  // bytes of shared memory: one CTA an
 constexpr uint32_t kWarpThreads = 32;
 constexpr uint32_t kWarps = 12;
 constexpr uint32_t kStamps = 2 + kWarps;  // one for each warp, and the ends of two paths
-
-uint32_t sm_count() {
-  return static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-}
 
 /// One of some programs of 64 KiB, run twice by warps on every scheduler.
 template <int program>
@@ -77,8 +73,7 @@ __device__ __forceinline__ void slow_lines(float& sum, float a, float b) {
 }
 
 /// Threads of a CTA: the stamps of its warps and of `paths` paths become row blockIdx.x of `out`.
-__device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stamps,
-                                             uint32_t paths) {
+__device__ __forceinline__ void write_paths(uint32_t* out, const uint32_t* stamps, uint32_t paths) {
   __syncthreads();
   for (uint32_t i = threadIdx.x; i < kWarps + paths; i += blockDim.x)
     if (i < blockDim.x / kWarpThreads || i >= kWarps) out[blockIdx.x * kStamps + i] = stamps[i];
@@ -101,7 +96,7 @@ __global__ void far_code(uint32_t* out, uint32_t warps, float a, float* sink) {
     stamp(stamps + kWarps);
   }
   keep_sums(sums, sink);
-  write_stamps(out, stamps, 1);
+  write_paths(out, stamps, 1);
 }
 
 template <uint32_t kib>
@@ -159,7 +154,7 @@ __global__ void cold_roles(uint32_t* out, const __grid_constant__ Parameters giv
     straight<160>(sums, a, 6.0f);
   }
   keep_sums(sums, sink);
-  write_stamps(out, stamps, roles > 1 ? 2 : 1);
+  write_paths(out, stamps, roles > 1 ? 2 : 1);
 }
 
 void measure_roles(Results& results, uint32_t ctas, uint32_t roles) {

@@ -15,12 +15,12 @@
 #include "common/device/mbarrier.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_store.cuh"
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/rounds.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -501,7 +501,7 @@ void measure_launches(Results& results, uint32_t sms) {
 }  // namespace
 
 void measure_cta_end(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   measure_exchanges(results, sms);
   measure_exchanges_once(results, sms);
   measure_tile_stores(results, sms);

@@ -17,11 +17,11 @@
 #include "common/device/tma_load.cuh"
 #include "common/device/wgmma.cuh"
 #include "common/device/wgmma_descriptor.cuh"
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
@@ -358,7 +358,7 @@ void add_exchanges(Results& results, uint32_t sms) {
 }  // namespace
 
 void measure_few_rows(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   const Operands operands;
   add_streams<0>(results, operands, sms);
   add_streams<8>(results, operands, sms);

@@ -10,10 +10,10 @@
 #include "common/device/mbarrier.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
@@ -155,7 +155,7 @@ void measure_code(Results& results, uint32_t warps, uint32_t ctas, bool behind_o
 }  // namespace
 
 void measure_first_use(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   measure_code<16>(results, 1, 1, true);
   measure_code<64>(results, 1, 1, true);
   measure_code<16>(results, 1, 1, false);

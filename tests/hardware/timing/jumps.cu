@@ -13,10 +13,10 @@
 #include "common/device/cluster.cuh"
 #include "common/device/elect.cuh"
 #include "common/device/tma_load.cuh"
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/new_code.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/spans.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
@@ -24,10 +24,6 @@ namespace bw::timing {
 namespace {
 
 constexpr uint32_t kWholeSm = 200 * 1024;  // bytes of shared memory: one CTA an SM
-
-uint32_t sm_count() {
-  return static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-}
 
 /// Code that drives other code out, some times over: the first time leaves some of it.
 template <uint32_t kib>
@@ -58,14 +54,6 @@ std::vector<double> steps_of(size_t ctas, size_t count,
         if (number == 0) return 0;
         return static_cast<int32_t>(stamps[number] - stamps[number - 1]);
       });
-}
-
-/// Threads of a CTA: `count` stamps become row blockIdx.x of `out`.
-__device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stamps,
-                                             uint32_t count) {
-  __syncthreads();
-  for (uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-    out[blockIdx.x * count + i] = stamps[i];
 }
 
 // ---- Jumps

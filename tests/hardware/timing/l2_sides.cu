@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "common/host/device_attribute.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/l2_flush.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -78,7 +78,7 @@ __global__ void read_rows(const uint8_t* base, uint64_t cta_step, uint64_t row_s
 }  // namespace
 
 void measure_l2_sides(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   constexpr size_t kMebibyte = size_t{1} << 20;
   constexpr uint32_t kMost = 48;
   const L2Flush flush;

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <string>
 
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -32,7 +32,7 @@ void wake_up() {
 }
 
 void measure_launch(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   constexpr int64_t kSpinCycles = 20'000;
   results.add("launch.empty", "", "us",
               graph_microseconds([](cudaStream_t stream) { spin<<<1, 32, 0, stream>>>(0); }));

@@ -15,7 +15,6 @@
 #include "common/device/tma_store.cuh"
 #include "common/device/wgmma.cuh"
 #include "common/device/wgmma_descriptor.cuh"
-#include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "common/host/event_timer.hpp"
 #include "tests/hardware/timing/clock.cuh"
@@ -23,6 +22,7 @@
 #include "tests/hardware/timing/global_time.cuh"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/mma_block.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -260,7 +260,7 @@ void add_multiplying(Results& results, uint32_t sms, const Case& one, uint32_t b
 }  // namespace
 
 void measure_launch_span(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   DeviceBuffer<uint4> destination(size_t{kMostCtas} * 384 * kMostStores);
   uint4* const to = destination.data();
   constexpr uint32_t kLittle = 64;

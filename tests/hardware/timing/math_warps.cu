@@ -12,10 +12,10 @@
 #include "common/device/elect.cuh"
 #include "common/device/register_budget.cuh"
 #include "common/device/tma_store.cuh"
-#include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/k_block.cuh"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
@@ -318,7 +318,7 @@ __global__ void clock_reads(Span* spans, uint32_t none, uint32_t* sink) {
 }  // namespace
 
 void measure_math_warps(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   const auto add_reads = [&](const char* what, auto kernel) {
     const double cycles = least_cycles(1, 1, [&](Span* s) { kernel<<<1, 32>>>(s, 0, nullptr); });
     results.add("math_warps.clock_read", what, "cycles", cycles / kReads);

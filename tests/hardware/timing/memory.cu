@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/l2_flush.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -86,7 +86,7 @@ __global__ void read_rows(Span* spans, const uint8_t* source, uint64_t pitch_byt
 }  // namespace
 
 void measure_memory(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   constexpr uint32_t kWordBytes = sizeof(uint4);
   constexpr uint32_t kWordsPerCta = 8192;  // 128 KiB
   const auto add = [&](const char* name, const std::string& parameter, double cycles) {

@@ -18,10 +18,10 @@
 #include "common/device/register_budget.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/new_code.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/spans.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
@@ -109,9 +109,6 @@ __global__ void take_paths(uint32_t* out, const __grid_constant__ Paths paths, f
   if (threadIdx.x == 0) row[0] = sm + 1;
 }
 
-uint32_t sm_count() {
-  return static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-}
 void run_other_code() { other_code<512><<<sm_count(), 32>>>(1, nullptr); }
 
 /// Cycles of the paths of an SM, medians of the SMs behind other code.

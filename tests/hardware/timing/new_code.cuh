@@ -24,6 +24,14 @@ __device__ __forceinline__ void stamp(uint32_t* place) {
   asm volatile("st.shared.u32 [%0], %1;" ::"r"(ptx::shared_address(place)), "r"(now) : "memory");
 }
 
+/// Threads of a CTA: `count` stamps become row blockIdx.x of `out`.
+__device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stamps,
+                                             uint32_t count) {
+  __syncthreads();
+  for (uint32_t i = threadIdx.x; i < count; i += blockDim.x)
+    out[blockIdx.x * count + i] = stamps[i];
+}
+
 /// So many instructions without a branch; others where `a` or `b` is another register or number.
 template <uint32_t instructions>
 __device__ __forceinline__ void straight(float (&sums)[kChains], float a, float b) {

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "common/device/shared_address.cuh"
-#include "common/host/device_attribute.hpp"
 #include "common/host/device_buffer.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -91,7 +91,7 @@ void add(Results& results, uint32_t sms, const uint32_t* zeros) {
 }  // namespace
 
 void measure_residents(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   DeviceBuffer<uint32_t> zeros(64 * kThreads);
   zeros.fill_bytes(0);
   add<Computes::fma>(results, sms, zeros.data());

@@ -13,11 +13,11 @@
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
 #include "common/device/tma_store.cuh"
-#include "common/host/device_attribute.hpp"
 #include "common/host/dynamic_shared_memory.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/l2_flush.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
@@ -338,7 +338,7 @@ __global__ void store_tiles(Span* spans, uint8_t* destination, int64_t pause_cyc
 }  // namespace
 
 void measure_sharing(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   constexpr uint32_t kInL2 = 16u << 20;  // both halves of the cache hold it
   constexpr uint32_t kBoxes = kInL2 / kBoxBytes;
   const ByteMatrix matrix(kRowBytes, kInL2 / kRowBytes);

@@ -18,28 +18,17 @@
 #include "common/device/register_budget.cuh"
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/measurement.hpp"
 #include "tests/hardware/timing/new_code.cuh"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/spans.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
 namespace {
 
-uint32_t sm_count() {
-  return static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
-}
 void run_other_code() { other_code<256><<<sm_count(), 32>>>(1, nullptr); }
-
-/// Threads of a CTA: `count` stamps become row blockIdx.x of `out`.
-__device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stamps,
-                                             uint32_t count) {
-  __syncthreads();
-  for (uint32_t i = threadIdx.x; i < count; i += blockDim.x)
-    out[blockIdx.x * count + i] = stamps[i];
-}
 
 /// Of each of a CTA's stamps the cycles since stamp `from(i)`: the median of the CTAs, of that the
 /// least of some launches behind other code.

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/event_time.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 
 namespace bw::timing {
 namespace {
@@ -187,7 +187,7 @@ void add_short(Results& results, uint32_t* to, const uint32_t* from) {
 }  // namespace
 
 void measure_streams(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   constexpr size_t kMostOfSm = 256 * 1024;
   DeviceBuffer<uint8_t> from((sms + 1) * kMostOfSm), to(sms * kMostOfSm);
   from.fill_bytes(0);

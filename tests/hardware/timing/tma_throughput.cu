@@ -11,11 +11,11 @@
 #include "common/device/shared_address.cuh"
 #include "common/device/tma_load.cuh"
 #include "common/device/tma_store.cuh"
-#include "common/host/device_attribute.hpp"
 #include "tests/hardware/timing/clock.cuh"
 #include "tests/hardware/timing/cluster_launch.hpp"
 #include "tests/hardware/timing/l2_flush.hpp"
 #include "tests/hardware/timing/measurement.hpp"
+#include "tests/hardware/timing/sm_count.hpp"
 #include "tests/hardware/timing/tma_boxes.hpp"
 
 namespace bw::timing {
@@ -195,7 +195,7 @@ __global__ void store_ring(Span* spans, const __grid_constant__ CUtensorMap map,
 }  // namespace
 
 void measure_tma_throughput(Results& results) {
-  const auto sms = static_cast<uint32_t>(device_attribute(cudaDevAttrMultiProcessorCount));
+  const uint32_t sms = sm_count();
   const auto add = [&](const std::string& name, const std::string& parameter, double value) {
     results.add("tma_throughput." + name, parameter, "bytes/cycle", value);
   };

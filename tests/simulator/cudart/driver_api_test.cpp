@@ -500,7 +500,7 @@ TEST_F(DriverApi, SaysWhatCannotBeLinked) {
 }
 
 TEST_F(DriverApi, EncodesMapsForIm2colAlongARow) {
-  alignas(64) CUtensorMap map{};
+  CUtensorMap map{};
   const cuuint64_t extents[] = {64, 9, 7, 4}, strides[] = {128, 1152, 8064};
   const cuuint32_t steps[] = {1, 1, 1, 1};
   const auto encode = [&](CUtensorMapSwizzle swizzle) {

@@ -83,7 +83,7 @@ ZERO:
   struct Race {
     Access first, second;
     uint32_t byte;
-    auto operator<=>(const Race&) const = default;
+    auto operator<=>(const Race&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   [[nodiscard]] std::set<Race> races() const {
     struct Past {

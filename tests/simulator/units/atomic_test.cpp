@@ -99,7 +99,7 @@ TEST(Atomic, AddsDoubles) {
                    "  cvt.rn.f64.u32 %f0, %r0;\n  red.global.add.f64 [%d0], %f0;\n"
                    "  atom.global.add.f64 %f1, [%d0+8], 0d3FD0000000000000;\n  ret;\n"),
              threads(32), sum);
-  EXPECT_EQ(sum[0], 0.5 + 31 * 32 / 2);
+  EXPECT_EQ(sum[0], 0.5 + 31 * 32 / 2.0);
   EXPECT_EQ(sum[1], 32 * 0.25);
 }
 
