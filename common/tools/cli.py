@@ -152,6 +152,8 @@ examples:
   ./workbook bench timing          simulated times beside those of an H100, with the deviation
   ./workbook bench timing --validate -- chapter06 --rows
                                    the same for chapters, row by row
+  ./workbook bench timing --record measured
+                                   on a Hopper GPU: what --validate compares with, measured anew
   ./workbook bench grade           checks of a class a minute, on one worker, two and four
   ./workbook bench hopper          chapter 6's GEMM against cuBLASLt on a Hopper GPU
   ./workbook bench hopper --grid   the device time of 78 shapes, one token to a long prompt
@@ -312,6 +314,9 @@ def _parser():
 
     bench.add_argument("--validate", action="store_true",
                        help="with timing: chapters 1 and 6, to which no constant was fitted")
+    bench.add_argument("--record", metavar="FOLDER",
+                       help="with timing, on a Hopper GPU: measure what --validate compares with, by "
+                            "the same programs, and write it there")
 
     suite = add("suite", "Compare the race detector with a public suite of faulty kernels.",
                 commands.do_suite)

@@ -8,7 +8,7 @@ import shlex
 import sys
 
 from . import (build, chapters, elf, gpu_report, machine, packages, private_env, schedules, setup,
-               simulate, timing_validation, toolkit, wheels_for_tests)
+               simulate, toolkit, wheels_for_tests)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
@@ -253,6 +253,8 @@ def do_bench(root, console, arguments):
         if arguments.subject != "hopper":
             raise WorkbookError(f"--grid belongs to `bench hopper`, not to `bench {arguments.subject}`.")
         options = ["--parts", "grid", *options]
+    if arguments.record:
+        return _record_times(root, console, arguments)
     if arguments.validate:
         return _validate_times(root, console, arguments)
     if arguments.subject == "hopper":
@@ -267,11 +269,26 @@ def do_bench(root, console, arguments):
 
 def _validate_times(root, console, arguments):
     """Simulated times of chapters beside those of a GPU."""
+    from . import timing_validation
     if arguments.subject != "timing":
         raise WorkbookError(f"--validate belongs to `bench timing`, not to `bench {arguments.subject}`.")
     tools = prepare(root, console, build.SIM, list(timing_validation.CHAPTER_PROGRAMS.values()),
                     "Building the programs of chapters 1 and 6")
     return timing_validation.do_validate(root, console, tools, list(arguments.rest))
+
+
+def _record_times(root, console, arguments):
+    """Times of chapters on this machine's GPU, for _validate_times."""
+    from . import timing_recording
+    if arguments.subject != "timing" or arguments.validate or arguments.rest:
+        raise WorkbookError("--record goes with `bench timing` alone: it measures what `--validate` "
+                            "compares with.")
+    chapter, gpus = chapters.find(root, HOPPER_CHAPTER), machine.find_gpus()
+    chapters.choose_machine(chapter, gpus, "gpu")
+    tools = prepare(root, console, build.GPU, list(timing_recording.PROGRAMS.values()),
+                    "Building the programs of chapters 1 and 6")
+    gpu = next(gpu for gpu in gpus if chapter.runs_on(gpu))
+    return timing_recording.do_record(root, console, tools, gpu, arguments.record)
 
 
 def _recorded_times(root, console):

@@ -86,14 +86,39 @@ def fills_chip(m, n, config, multiprocessors=132):
     return tiles >= multiprocessors
 
 
-def _simulate(program, options, tools):
-    environment = {**tools.env, "BW_SIM_MACHINE": "h100", "BW_SIM_THREADS": "1",
-                   "BW_SIM_CHECKS": "off", "BW_SIM_ACCUMULATION": "none"}
-    environment.setdefault("BW_SIM_TIMING", "model")
+def run_program(program, options, environment):
+    """What a chapter's program prints."""
     status, text = process.capture([str(program), *options], env=environment, timeout=RUN_SECONDS)
     if status != 0:
         raise WorkbookError(f"`{program.name} {' '.join(options)}` ended with status {status}:\n{text}")
     return text
+
+
+def chapter01_cycles(program, produce, rows, columns, runs, environment):
+    """Cycles by number of stages, as chapter 1's program measures them."""
+    text = run_program(program, ["--produce", produce, "--rows", rows, "--columns", columns,
+                                 "--runs", str(runs)], environment)
+    return {stages: float(cycles) for stages, cycles in _STAGES.findall(text)}
+
+
+def chapter06_microseconds(program, row, environment):
+    """The device time of a recorded row's configuration and shape, as chapter 6's program measures
+    it: launches that wait in the queue behind other work."""
+    text = run_program(program, ["--m", row["m"], "--n", row["n"], "--k", row["k"], "--beta",
+                                 row["beta"], "--config", row["config"], "--unverified", "--queued"],
+                       environment)
+    found = _DEVICE_TIME.search(text)
+    if not found:
+        raise WorkbookError(f"{program.name} printed no time:\n{text}")
+    return float(found.group(1))
+
+
+def _simulated(tools):
+    """What programs find in their environment that are simulated as on an H100."""
+    environment = {**tools.env, "BW_SIM_MACHINE": "h100", "BW_SIM_THREADS": "1",
+                   "BW_SIM_CHECKS": "off", "BW_SIM_ACCUMULATION": "none"}
+    environment.setdefault("BW_SIM_TIMING", "model")
+    return environment
 
 
 def _chapter01(rows, program, tools, pool):
@@ -103,9 +128,7 @@ def _chapter01(rows, program, tools, pool):
 
     def run(key):
         produce, matrix_rows, columns = key
-        text = _simulate(program, ["--produce", produce, "--rows", matrix_rows, "--columns", columns,
-                                   "--runs", "3"], tools)
-        found = {stages: float(cycles) for stages, cycles in _STAGES.findall(text)}
+        found = chapter01_cycles(program, *key, runs=3, environment=_simulated(tools))
         return [Row("chapter01", f"{produce} {matrix_rows}x{columns}", stages, measured, found[stages])
                 for stages, measured in wanted[key].items()]
 
@@ -114,14 +137,9 @@ def _chapter01(rows, program, tools, pool):
 
 def _chapter06(rows, program, tools, pool, known):
     def run(row):
-        text = _simulate(program, ["--m", row["m"], "--n", row["n"], "--k", row["k"], "--beta",
-                                   row["beta"], "--config", row["config"], "--unverified", "--queued"],
-                         tools)
-        found = _DEVICE_TIME.search(text)
-        if not found:
-            raise WorkbookError(f"{program.name} printed no time:\n{text}")
+        simulated = chapter06_microseconds(program, row, _simulated(tools))
         return Row("chapter06", f"{row['m']}x{row['n']}x{row['k']}", row["config"],
-                   float(row["warm_us"]), float(found.group(1)),
+                   float(row["warm_us"]), simulated,
                    fills_chip(int(row["m"]), int(row["n"]), row["config"]))
 
     return list(pool.map(run, [row for row in rows if row["config"] in known]))
