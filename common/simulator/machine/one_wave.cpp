@@ -72,13 +72,14 @@ class OneWave {
     std::exception_ptr fault;
   };
 
-  /// Those of one GPC run ahead, so that it is known what clusters read together. Launches of few
+  /// Those of one port run ahead, so that it is known what clusters read together. Launches of few
   /// clusters have none. Whether there were any.
   bool run_pilots() {
     std::vector<uint64_t> pilots;
     for (uint64_t index = 0; index < members_.size(); ++index)
       if (grid_.l2()->is_pilot(index)) pilots.push_back(index);
     if (pilots.size() < 2 || pilots.size() == members_.size()) return false;
+    grid_.l2()->begin_pilots();
     run_round(pilots, kPilotCycles);
     grid_.l2()->learn(states_of(pilots), first_pause());
     return true;

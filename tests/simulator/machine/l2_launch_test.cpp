@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/simulator/base/bits.hpp"
@@ -331,11 +333,11 @@ TEST_F(L2LaunchTest, AClusterOfOneWaveHasItsShareOfTheBandwidth) {
 /// A quarter more than the cache gives each of 132 clusters that have nothing in common.
 constexpr uint64_t kBoxesOfAStep = 10;
 
-/// How long the clusters of a launch in steps wait for the last of their boxes. Cluster i reads
-/// from box `first(i)` on, `delay(i)` cycles behind the first.
-Cycle wait_of(L2Launch& launch, uint64_t data, uint64_t clusters,
-              const std::function<uint64_t(uint64_t)>& first,
-              const std::function<Cycle(uint64_t)>& delay) {
+/// How long each of the clusters of a launch in steps waits for the last of its boxes. Cluster i
+/// reads from box `first(i)` on, `delay(i)` cycles behind the first.
+std::vector<Cycle> waits_of(L2Launch& launch, uint64_t data, uint64_t clusters,
+                            const std::function<uint64_t(uint64_t)>& first,
+                            const std::function<Cycle(uint64_t)>& delay) {
   constexpr uint64_t kBox = 16 * kKilobyte;
   constexpr Cycle kStep = 4096;
   std::vector<std::unique_ptr<Demand>> demands;
@@ -348,18 +350,26 @@ Cycle wait_of(L2Launch& launch, uint64_t data, uint64_t clusters,
     views.back()->begin(launch, *demands.back(), i, i, 0);
     running.push_back(views.back().get());
   }
-  Cycle last = 0;
+  std::vector<Cycle> last(clusters);
   for (uint64_t step = 0; step < 16; ++step) {
     for (uint64_t i = 0; i < clusters; ++i)
       for (uint64_t box = 0; box < kBoxesOfAStep; ++box)
-        last = views[i]
-                   ->touch(data + (first(i) + step * kBoxesOfAStep + box) * kBox, kBox,
-                           step * kStep + box * kStep / kBoxesOfAStep + delay(i), L2Path::tma_load)
-                   .extra;
+        last[i] =
+            views[i]
+                ->touch(data + (first(i) + step * kBoxesOfAStep + box) * kBox, kBox,
+                        step * kStep + box * kStep / kBoxesOfAStep + delay(i), L2Path::tma_load)
+                .extra;
     launch.step(running);
   }
   for (uint64_t i = 0; i < clusters; ++i) launch.finish(i, *views[i]);
   return last;
+}
+
+/// That of the last cluster.
+Cycle wait_of(L2Launch& launch, uint64_t data, uint64_t clusters,
+              const std::function<uint64_t(uint64_t)>& first,
+              const std::function<Cycle(uint64_t)>& delay) {
+  return waits_of(launch, data, clusters, first, delay).back();
 }
 
 TEST_F(L2LaunchTest, SmsOfAGpcReadALineOnce) {
@@ -381,6 +391,45 @@ TEST_F(L2LaunchTest, SmsOfAGpcReadALineOnce) {
   EXPECT_LT(wait(2, 8, 0), alone / 2);
   EXPECT_LT(wait(2, 8, times_.l2_merge_cycles), alone / 2);
   EXPECT_GT(wait(2, 8, times_.l2_merge_cycles + 10), alone / 10 * 9);
+}
+
+TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {
+  constexpr uint64_t kClusters = 132;
+  // On an H100 the pair of SMs of place 1 lies beside the GPCs and has a port of its own.
+  constexpr uint64_t kOfLonePair = 1, kOfGpc = 4;
+  cache_.write(data_, 24 * kMegabyte);
+  const L2Launch::Shape shape = steps(kClusters);
+  const auto waits = [&](uint64_t readers) {
+    // Of every other port's SMs so many read the same.
+    std::map<uint32_t, uint64_t> of_port;
+    std::map<std::pair<uint32_t, uint64_t>, uint64_t> groups;
+    std::vector<uint64_t> group_of;
+    for (const Place& place : shape.places) {
+      const uint64_t number = of_port[place.port]++;
+      const uint64_t key = place.port == shape.places[kOfLonePair].port ? number : number / readers;
+      group_of.push_back(groups.emplace(std::pair{place.port, key}, groups.size()).first->second);
+    }
+    L2Launch one(times_, cache_, shape);
+    return waits_of(
+        one, data_, kClusters, [&](uint64_t place) { return kBoxesOfAStep * group_of[place]; },
+        [](uint64_t) { return Cycle{0}; });
+  };
+  const std::vector<Cycle> alone = waits(1), pairs = waits(2);
+  EXPECT_GT(alone[kOfLonePair], 1000u);
+  EXPECT_LT(pairs[kOfGpc], 1000u);
+  EXPECT_LT(pairs[kOfLonePair], 1000u);
+}
+
+TEST_F(L2LaunchTest, ACopyToSeveralCtasReadsMore) {
+  cache_.write(data_, kMegabyte);
+  const auto wait = [&](bool to_several_ctas) {
+    L2Launch one(times_, cache_, steps(132));
+    L2Rows rows = rows_at(data_, kKilobyte, 512);
+    rows.to_several_ctas = to_several_ctas;
+    return static_cast<double>(start_in(one, 1).touch_rows(rows, 0, L2Path::tma_load).waited);
+  };
+  EXPECT_GT(wait(false), 1000);
+  EXPECT_NEAR(wait(true), times_.l2_multicast_weight * wait(false), 2);
 }
 
 TEST_F(L2LaunchTest, WhatOthersBringInNobodyWaitsForTwice) {
@@ -459,8 +508,8 @@ TEST_F(L2LaunchTest, ALittleWaitingIsNoReasonToPauseUnlessForThoseThatRunAhead) 
   L2Launch::Shape shape = steps(132);
   shape.pauses = true;
   L2Launch one(times_, cache_, shape);
-  ASSERT_TRUE(one.is_pilot(0));
   ASSERT_TRUE(one.is_pilot(4));
+  ASSERT_FALSE(one.is_pilot(0));  // of a pair beside the GPCs
   ASSERT_FALSE(one.is_pilot(1));
   const auto waited_until_paused = [&](uint64_t place) {
     L2View& view = start_in(one, place);
@@ -469,7 +518,7 @@ TEST_F(L2LaunchTest, ALittleWaitingIsNoReasonToPauseUnlessForThoseThatRunAhead) 
       waited += view.touch(data_ + box * kKilobyte, kKilobyte, 0, L2Path::tma_load).waited;
     return waited;
   };
-  EXPECT_LT(waited_until_paused(0), 100u);
+  EXPECT_LT(waited_until_paused(4), 100u);
   EXPECT_GT(waited_until_paused(1), 4000u);
   EXPECT_LT(waited_until_paused(1), 5000u);
 }
@@ -498,7 +547,7 @@ TEST_F(L2LaunchTest, WhatPilotsReadTogetherOthersWaitForLess) {
     shape.pauses = true;
     L2Launch one(times_, cache_, shape);
     std::vector<L2ClusterState*> pilots;
-    for (uint64_t place = 0; place < 16; ++place) {
+    for (uint64_t place = 0; place < 32; ++place) {
       if (!one.is_pilot(place)) continue;
       L2View& view = start_in(one, place);
       view.touch(data_ + (same ? 0 : place) * kBox, kBox, 0, L2Path::tma_load);
@@ -511,6 +560,23 @@ TEST_F(L2LaunchTest, WhatPilotsReadTogetherOthersWaitForLess) {
   };
   EXPECT_GT(wait(false), 1000u);
   EXPECT_LT(wait(true), wait(false) / 4 * 3);
+}
+
+TEST_F(L2LaunchTest, WhoRunsAheadTakesHalfOfWhatItReadsForSharedUntilMoreIsKnown) {
+  cache_.write(data_, kMegabyte);
+  const auto wait = [&](bool runs_ahead, bool has_learned) {
+    L2Launch::Shape shape = steps(132);
+    shape.pauses = true;
+    L2Launch one(times_, cache_, shape);
+    if (runs_ahead) one.begin_pilots();
+    if (has_learned) one.learn({}, 0);
+    return static_cast<double>(
+        start_in(one, 4).touch(data_, 512 * kKilobyte, 0, L2Path::tma_load).waited);
+  };
+  const double alone = wait(false, false);
+  EXPECT_GT(alone, 1000);
+  EXPECT_NEAR(wait(true, false), alone / 2, 2);
+  EXPECT_EQ(wait(true, true), alone);
 }
 
 /// Threads that add up a part of `data`, two CTAs the same one.

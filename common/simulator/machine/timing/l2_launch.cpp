@@ -32,6 +32,8 @@ double merged_part(const TimingTable& times, Cycle at) {
   return times.l2_merge_part +
          (kMergedAtFirst - times.l2_merge_part) * std::exp(-static_cast<double>(at) / kDriftCycles);
 }
+/// Those that run ahead don't know yet what they read together: taken to be half of it.
+constexpr double kUnlearnedPart = 0.5;
 /// Clusters that begin together ask for their first data together, and none is ahead of its share;
 /// as soon as each waits for its own they are apart.
 constexpr double kApartAfter = 2048;
@@ -234,26 +236,26 @@ std::vector<double> L2Launch::cycles_per_byte(const std::vector<uint64_t>& runni
   for (const uint64_t place : running) {
     const uint32_t port = port_of(place);
     if (port >= on_port.size()) on_port.resize(port + 1);
-    ++on_port[port];
+    on_port[port] += copies_.part(port);
   }
-  // What a full port leaves of the cache's bandwidth the others have: those with the most clusters
-  // are full first.
+  // What a full port leaves of the cache's bandwidth the others have: those through which the most
+  // is read are full first.
   double left = times_.l2_bytes_per_cycle;
-  double clusters = 0;
+  double all = 0;
   std::vector<uint32_t> order;
   for (uint32_t port = 0; port < on_port.size(); ++port) {
-    clusters += on_port[port];
+    all += on_port[port];
     if (on_port[port] != 0) order.push_back(port);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return on_port[a] > on_port[b]; });
   std::vector<double> result(on_port.size());
   for (const uint32_t port : order) {
-    double each = left / clusters;
-    if (has_ports_) each = std::min(each, times_.l2_port_bytes_per_cycle / on_port[port]);
-    result[port] = 1 / each;
-    left -= each * on_port[port];
-    clusters -= on_port[port];
+    double asked = left / all;
+    if (has_ports_) asked = std::min(asked, times_.l2_port_bytes_per_cycle / on_port[port]);
+    result[port] = 1 / (asked * copies_.part(port));
+    left -= asked * on_port[port];
+    all -= on_port[port];
   }
   return result;
 }
@@ -387,6 +389,16 @@ void L2Launch::look_at_rows(L2ClusterState& state, const L2Rows& rows, L2Path pa
   }
 }
 
+double L2Launch::read_bytes(const L2ClusterState& state, const L2Rows& rows, L2Path path) const {
+  const bool by_threads = path == L2Path::thread_load;
+  const double weight = by_threads             ? times_.l2_thread_read_weight
+                        : rows.to_several_ctas ? times_.l2_multicast_weight
+                                               : 1;
+  const double part =
+      is_learning_ ? kUnlearnedPart : (by_threads ? loads_ : copies_).part(state.port);
+  return static_cast<double>(rows.bytes()) * part * weight;
+}
+
 L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at,
                              L2Path path) const {
   const bool writes = is_write(path);
@@ -418,9 +430,7 @@ L2Touch L2Launch::touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at
     return touch;
   }
   const bool by_threads = path == L2Path::thread_load;
-  const double l2_bytes = static_cast<double>(bytes) *
-                          (by_threads ? loads_ : copies_).part(state.port) *
-                          (by_threads ? times_.l2_thread_read_weight : 1);
+  const double l2_bytes = read_bytes(state, rows, path);
   state.demand->add(Resource::l2_read_bytes, 0, at, static_cast<float>(l2_bytes));
   const double reading =
       l2_bytes *
@@ -595,8 +605,9 @@ void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until,
 }
 
 bool L2Launch::is_pilot(uint64_t place) const {
-  const auto gpc_of = [&](uint64_t of) { return shape_.places[of % shape_.places.size()].gpc; };
-  return gpc_of(place) == gpc_of(0);
+  const Place& one = shape_.places[place % shape_.places.size()];
+  // Pairs of SMs beside the GPCs have other ports than GPCs.
+  return one.gpc == shape_.places.front().gpc && one.port == one.gpc;
 }
 
 void L2Launch::learn(const std::vector<L2ClusterState*>& pilots, Cycle until) {
@@ -610,6 +621,7 @@ void L2Launch::learn(const std::vector<L2ClusterState*>& pilots, Cycle until) {
   // They have come about as far: what they have asked for behind `until` counts as well.
   copies_.count(times_);
   loads_.count(times_);
+  is_learning_ = false;
 }
 
 void L2Launch::count_reads(L2ClusterState& state) {

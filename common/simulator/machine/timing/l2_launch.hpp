@@ -203,8 +203,10 @@ class L2Launch {
   /// In steps: between two of them, with the views of all clusters that run, in their order.
   void step(const std::vector<L2View*>& running);
   /// Where clusters pause: whether the one in that place is of those that run ahead of the others
-  /// for a while, so that it is known what clusters read together. They lie in one GPC.
+  /// for a while, so that it is known what clusters read together. They read through one port.
   [[nodiscard]] bool is_pilot(uint64_t place) const;
+  /// They begin to run ahead: until `learn` nothing is known of what they read together.
+  void begin_pilots() { is_learning_ = true; }
   /// Behind their run ahead, with those that have run: takes note of what they have read.
   void learn(const std::vector<L2ClusterState*>& pilots, Cycle until);
   /// Where clusters pause: behind a round of those `advanced`, in their order. All clusters have
@@ -277,10 +279,14 @@ class L2Launch {
     return shape_.places[place % shape_.places.size()].port;
   }
   void set_running(const std::vector<uint64_t>& places);
-  /// A cluster's equal part of the cache's bandwidth and of its port's, in cycles a byte, by port.
+  /// A cluster's part of the cache's bandwidth and of its port's, in cycles a byte, by port. Who
+  /// asks for as much waits as long, whether others read the same or not.
   [[nodiscard]] std::vector<double> cycles_per_byte(const std::vector<uint64_t>& running) const;
   /// Finds `read_credit_` by what these have read of late, of all that run.
   void find_credit(const std::vector<L2ClusterState*>& clusters, uint64_t running, Cycle until);
+  /// What of bytes that a cluster reads reaches the cache, in bytes of copies to one CTA.
+  [[nodiscard]] double read_bytes(const L2ClusterState& state, const L2Rows& rows,
+                                  L2Path path) const;
   void note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
 
   const TimingTable& times_;
@@ -309,6 +315,7 @@ class L2Launch {
   double recently_taken_ = 0;
   double recently_written_back_ = 0;
   MergedReads copies_, loads_;
+  bool is_learning_ = false;  ///< what clusters read together
 
   std::mutex mutex_;
   std::condition_variable merged_;

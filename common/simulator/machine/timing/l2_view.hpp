@@ -49,6 +49,7 @@ struct L2Rows {
   /// With a line that misses the others of a block of so many bytes come along (tensor maps' L2
   /// promotion); 0: none.
   uint32_t promotion_bytes = 0;
+  bool to_several_ctas = false;  ///< by a copy to shared memory
 
   /// Of all rows.
   [[nodiscard]] uint64_t bytes() const { return row_bytes * rows; }

@@ -53,11 +53,15 @@ MemoryRange global_range(const std::byte* first, uint32_t bytes) {
 }
 
 /// With a timing model: what the engine asks the L2 cache for.
-CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2Path path) {
+CopyRows row_of(const Strand& strand, const std::byte* first, uint32_t bytes, L2Path path,
+                bool to_several_ctas = false) {
   CopyRows row{.rows = 1, .row_bytes = 0};
   if (strand.cluster->times() == nullptr) return row;
-  const L2Touch met =
-      strand.cluster->l2().touch(reinterpret_cast<uint64_t>(first), bytes, strand.time, path);
+  const L2Touch met = strand.cluster->l2().touch_rows({.first = reinterpret_cast<uint64_t>(first),
+                                                       .row_bytes = bytes,
+                                                       .pitch_bytes = bytes,
+                                                       .to_several_ctas = to_several_ctas},
+                                                      strand.time, path);
   row.extra = met.extra;
   row.queued = met.queued;
   return row;
@@ -81,7 +85,7 @@ Flow load_from_global(Strand& strand, const Instruction& instruction, LaneMask a
                 kBulkAlignmentBytes, Access::read);
     TmaLoad load(site);
     const uint32_t offset = resolve_target(form.target, bytes, kBulkAlignmentBytes, bytes, load);
-    load.rows = row_of(strand, source, bytes, L2Path::tma_load);
+    load.rows = row_of(strand, source, bytes, L2Path::tma_load, load.destinations.size() > 1);
     load.move = [source, offset, bytes](const std::vector<std::byte*>& windows) {
       for (std::byte* const window : windows) std::memcpy(window + offset, source, bytes);
     };

@@ -301,7 +301,8 @@ void describe_box(CopyDescription* copy, const Strand& strand, const TensorBox& 
 }
 
 /// With a timing model: what the engine asks the L2 cache for.
-CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
+CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path,
+                 bool to_several_ctas = false) {
   CopyRows rows{.rows = box.rows(), .row_bytes = box.row_bytes()};
   if (strand.cluster->times() == nullptr) return rows;
   const auto touch = [&](const TensorBox::Run& run) {
@@ -310,7 +311,8 @@ CopyRows rows_of(const Strand& strand, const TensorBox& box, L2Path path) {
                                          .row_bytes = run.row_bytes,
                                          .pitch_bytes = run.pitch_bytes,
                                          .rows = run.rows,
-                                         .promotion_bytes = box.map().promotion_bytes()},
+                                         .promotion_bytes = box.map().promotion_bytes(),
+                                         .to_several_ctas = to_several_ctas},
                                         strand.time, path);
     rows.extra = std::max(rows.extra, met.extra);
     rows.queued = std::max(rows.queued, met.queued);
@@ -343,7 +345,7 @@ Flow load_tensor(Strand& strand, const Instruction& instruction, LaneMask active
     units_of(*strand.cluster).tensor_maps.begin_copy(load.site, load.tensor_map);
     const uint32_t offset = resolve_target(
         form.target, box->shared_bytes(), kTensorSharedAlignmentBytes, box->transfer_bytes(), load);
-    load.rows = rows_of(strand, *box, L2Path::tma_load);
+    load.rows = rows_of(strand, *box, L2Path::tma_load, load.destinations.size() > 1);
     load.rows.extra += wait_for_map(strand, load.tensor_map);
     load.move = [box, offset](const std::vector<std::byte*>& windows) {
       box->load(windows, offset);

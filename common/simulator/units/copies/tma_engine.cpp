@@ -127,7 +127,8 @@ Cycle TmaEngine::modelled_load_latency(const TmaLoad& load, Cycle now) {
     return received.take(arrives - std::min(arrives, receiving), receiving) + receiving - now;
   }
   Cycle written = arrives;
-  const auto receiving = static_cast<Cycle>(load.bytes / times.multicast_bytes_per_cycle);
+  const Cycle receiving = times.multicast_copy_cycles +
+                          static_cast<Cycle>(load.bytes / times.multicast_bytes_per_cycle);
   const Cycle from = arrives - std::min(arrives, receiving);
   for (const Cta* const cta : load.destinations) {
     Server& received = units_of(*cta).sm_memory.received;
