@@ -60,6 +60,7 @@ GridResult measure_shape(const BlockwiseFp8GemmArguments& gemm, Bf16* peer_d,
     fastest = fastest_queued(peer, usable_algorithms(peer, result.shape, peer_d, gemm, reference));
   }
   std::vector<Launch> contestants;
+  contestants.reserve(plans.size() + 1);
   for (const hopper::GemmPlan& plan : plans) contestants.push_back(our_launch(plan));
   std::optional<ExecutableGraph> peer_graph;
   if (fastest) {

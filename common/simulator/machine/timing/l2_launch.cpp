@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <numeric>
-#include <span>
-#include <tuple>
 #include <utility>
 
 #include "common/simulator/base/bits.hpp"
@@ -20,18 +18,8 @@ constexpr uint64_t kSmallestBatch = 32;
 /// In steps, cycles that a cluster's accesses may wait for bandwidth, all together, without regard
 /// to what others have just done: a burst at the beginning. By how much it errs is a part of that.
 constexpr Cycle kLittleWaiting = 4096;
-/// What was counted before counts so much beside what is counted now.
-constexpr double kMemory = 0.5;
 /// The time in which it counts how much of the cache's bandwidth clusters read.
 constexpr double kReadWindow = 2048;
-/// Who begins together reads together, until SMs drift apart: of the reads that could be merged
-/// nearly all are at first, and `l2_merge_part` of them later (rings.first_slots, rings.window).
-constexpr double kMergedAtFirst = 0.9;
-constexpr double kDriftCycles = 6000;
-double merged_part(const TimingTable& times, Cycle at) {
-  return times.l2_merge_part +
-         (kMergedAtFirst - times.l2_merge_part) * std::exp(-static_cast<double>(at) / kDriftCycles);
-}
 /// Those that run ahead don't know yet what they read together: taken to be half of it.
 constexpr double kUnlearnedPart = 0.5;
 /// Clusters that begin together ask for their first data together, and none is ahead of its share;
@@ -54,10 +42,6 @@ double written_bytes(const TimingTable& times, uint64_t bytes, uint64_t pieces) 
   if (piece % kSectorBytes == 0) return static_cast<double>(bytes);
   return static_cast<double>(
       std::max<uint64_t>(align_up(piece, kSectorBytes), times.l2_least_partial_write) * pieces);
-}
-
-constexpr bool is_write(L2Path path) {
-  return path == L2Path::tma_store || path == L2Path::thread_store;
 }
 
 /// A number that looks like chance (Steele, Lea and Flood's finalizer of SplitMix).
@@ -89,95 +73,6 @@ constexpr uint64_t with_neighbours(uint64_t lines, uint64_t block) {
 constexpr double kLinesOfSlowest = 128;
 
 }  // namespace
-
-void BandwidthShare::advance(Cycle at) {
-  if (at <= last_) return;
-  const auto passed = static_cast<double>(at - last_);
-  double left = passed;
-  // Paths with something to do have equal parts, until the shortest has none.
-  while (left > 0) {
-    double least = 0;
-    int waiting = 0;
-    for (const double one : backlogs_) {
-      if (one <= 0) continue;
-      least = waiting == 0 ? one : std::min(least, one);
-      ++waiting;
-    }
-    if (waiting == 0) break;
-    const double each = std::min(least, left / waiting);
-    for (double& one : backlogs_) one = one <= each ? 0 : one - each;
-    left -= each * waiting;
-  }
-  last_ = at;
-}
-
-double BandwidthShare::take(Cycle at, double busy, L2Path path) {
-  advance(at);
-  double& own = backlogs_[static_cast<size_t>(path)];
-  own += busy;
-  double done = 0;  // of each other path no more is served until then
-  for (const double one : backlogs_) done += std::min(one, own);
-  return done;
-}
-
-double BandwidthShare::writes_left_at(Cycle at) const {
-  BandwidthShare then = *this;
-  then.advance(at);
-  double left = 0;
-  for (size_t path = 0; path < kL2Paths; ++path)
-    if (is_write(static_cast<L2Path>(path)))
-      left = std::max(left, then.take(at, 0, static_cast<L2Path>(path)));
-  return left;
-}
-
-double RecentLoad::add(Cycle at, double busy, double window) {
-  if (at > last_) {
-    busy_ *= std::max(0.0, 1 - static_cast<double>(at - last_) / window);
-    last_ = at;
-  }
-  const double before = busy_;
-  busy_ += busy;
-  return before / window;
-}
-
-double RecentLoad::part(Cycle at, double window) const {
-  const double passed = at > last_ ? static_cast<double>(at - last_) : 0;
-  return busy_ * std::max(0.0, 1 - passed / window) / window;
-}
-
-void MergedReads::count(const TimingTable& times, Cycle until) {
-  const auto end = std::partition(reads_.begin(), reads_.end(),
-                                  [&](const L2Read& read) { return read.at < until; });
-  if (end == reads_.begin()) return;
-  std::sort(reads_.begin(), end, [](const L2Read& a, const L2Read& b) {
-    return std::tie(a.key, a.port, a.at) < std::tie(b.key, b.port, b.at);
-  });
-  for (Count& port : ports_) {
-    port.asked_bytes *= kMemory;
-    port.saved_bytes *= kMemory;
-  }
-  const L2Read* first = nullptr;
-  for (const L2Read& read : std::span(reads_.begin(), end)) {
-    if (read.port >= ports_.size()) ports_.resize(read.port + 1);
-    ports_[read.port].asked_bytes += read.bytes;
-    if (first != nullptr && read.key == first->key && read.port == first->port &&
-        read.at <= first->at + times.l2_merge_cycles)
-      ports_[read.port].saved_bytes += read.bytes * merged_part(times, read.at);
-    else
-      first = &read;
-  }
-  reads_.erase(reads_.begin(), end);
-  all_ = {};
-  const auto find_part = [&](Count& count) {
-    if (count.asked_bytes != 0) count.part = 1 - count.saved_bytes / count.asked_bytes;
-  };
-  for (Count& port : ports_) {
-    find_part(port);
-    all_.asked_bytes += port.asked_bytes;
-    all_.saved_bytes += port.saved_bytes;
-  }
-  find_part(all_);
-}
 
 void L2ClusterState::Pages::grow() {
   constexpr size_t kFirstSlots = 64;
@@ -589,14 +484,15 @@ void L2Launch::step(const std::vector<L2ClusterState*>& advanced, Cycle until,
   copies_.count(times_, until);
   loads_.count(times_, until);
   if (wave.asked_bytes != 0) {
-    recently_asked_ = kMemory * recently_asked_ + static_cast<double>(wave.asked_bytes);
-    recently_brought_ = kMemory * recently_brought_ + static_cast<double>(wave.brought_bytes);
+    recently_asked_ = kCountedBefore * recently_asked_ + static_cast<double>(wave.asked_bytes);
+    recently_brought_ =
+        kCountedBefore * recently_brought_ + static_cast<double>(wave.brought_bytes);
     own_part_ = recently_brought_ / recently_asked_;
   }
   if (const uint64_t taken = wave.brought_bytes + wave.written_bytes; taken != 0) {
-    recently_taken_ = kMemory * recently_taken_ + static_cast<double>(taken);
+    recently_taken_ = kCountedBefore * recently_taken_ + static_cast<double>(taken);
     recently_written_back_ =
-        kMemory * recently_written_back_ + static_cast<double>(wave.written_back_bytes);
+        kCountedBefore * recently_written_back_ + static_cast<double>(wave.written_back_bytes);
     written_back_part_ = recently_written_back_ / recently_taken_;
   }
   find_credit(advanced, running_, until == kNever ? 0 : until);

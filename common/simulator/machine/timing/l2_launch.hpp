@@ -25,82 +25,16 @@
 #include <vector>
 
 #include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/machine/timing/bandwidth_share.hpp"
 #include "common/simulator/machine/timing/demand.hpp"
 #include "common/simulator/machine/timing/l2_cache.hpp"
 #include "common/simulator/machine/timing/l2_view.hpp"
+#include "common/simulator/machine/timing/merged_reads.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
 
 struct TimingTable;
-
-/// A cluster's part of a bandwidth: buckets, one for each path, that run empty at the rate that the
-/// cluster may have. Paths with something to do have equal parts of it: a thread's load does not
-/// wait for all copies that were issued ahead.
-class BandwidthShare {
- public:
-  /// `busy` cycles of the share are asked for at a time; in how many cycles that is done.
-  double take(Cycle at, double busy, L2Path path);
-  /// In how many cycles a path would have all that was asked for if no other had anything to do.
-  [[nodiscard]] double backlog(L2Path path) const { return backlogs_[static_cast<size_t>(path)]; }
-  /// In how many cycles from then on all that was to be written is.
-  [[nodiscard]] double writes_left_at(Cycle at) const;
-
- private:
-  void advance(Cycle at);
-
-  Cycle last_ = 0;
-  std::array<double, kL2Paths> backlogs_{};
-};
-
-/// How busy something was recently.
-class RecentLoad {
- public:
-  /// It is busy for `busy` cycles more. How much of the `window` cycles before it was, 0 to 1 where
-  /// it keeps up: recent times count most.
-  double add(Cycle at, double busy, double window);
-  /// The same where nothing is added.
-  [[nodiscard]] double part(Cycle at, double window) const;
-
- private:
-  Cycle last_ = 0;
-  double busy_ = 0;
-};
-
-/// A read that others may make as well, at about the same time.
-struct L2Read {
-  uint64_t key = 0;   ///< of the lines: the same for reads of the same ones
-  uint32_t port = 0;  ///< of the SM
-  Cycle at = 0;       ///< when it was asked for
-  double bytes = 0;   ///< how many
-};
-
-/// What several SMs of a port read at about the same time.
-class MergedReads {
- public:
-  /// Notes reads. Their order does not matter.
-  void add(const std::vector<L2Read>& reads) {
-    reads_.insert(reads_.end(), reads.begin(), reads.end());
-  }
-  /// Counts those that were noted since the last time and asked for before `until`. Older ones
-  /// count less and less.
-  void count(const TimingTable& times, Cycle until = kNever);
-  /// What is left of a byte that is read through a port, in the mean: less than 1 where reads were
-  /// merged. Of a port of which nothing is known, as of all together.
-  [[nodiscard]] double part(uint32_t port) const {
-    return port < ports_.size() && ports_[port].asked_bytes != 0 ? ports_[port].part : all_.part;
-  }
-
- private:
-  struct Count {
-    double asked_bytes = 0;
-    double saved_bytes = 0;  ///< of them, since reads were merged
-    double part = 1;
-  };
-  std::vector<L2Read> reads_;
-  std::vector<Count> ports_;
-  Count all_;
-};
 
 /// What one cluster has used and still waits for.
 struct L2ClusterState {

@@ -25,6 +25,11 @@ enum class L2Path : uint8_t {
 };
 inline constexpr size_t kL2Paths = 4;  ///< how many there are
 
+/// Whether an access writes.
+constexpr bool is_write(L2Path path) {
+  return path == L2Path::tma_store || path == L2Path::thread_store;
+}
+
 /// Bytes of accesses by path: those that were in the L2 cache, and those that were not.
 struct L2Traffic {
   std::array<uint64_t, kL2Paths> hit_bytes{};   ///< by L2Path
