@@ -100,6 +100,15 @@ def choose_machine(chapter, gpus, wanted):
     return False, f"in the simulator ({reason})"
 
 
+def gpu_for(chapter, gpus, what):
+    """The first GPU that runs a chapter's code; an error where `what` finds none."""
+    for gpu in gpus:
+        if chapter.runs_on(gpu):
+            return gpu
+    raise WorkbookError(f"{what} measures chapter {chapter.number} on a GPU, which can't be done here: "
+                        f"{_why_not(chapter, gpus)}.")
+
+
 def describe_machine(chapter, gpus):
     """Where a chapter runs, in one phrase."""
     return choose_machine(chapter, gpus, None)[1]

@@ -258,7 +258,7 @@ def do_bench(root, console, arguments):
     if arguments.validate:
         return _validate_times(root, console, arguments)
     if arguments.subject == "hopper":
-        chapters.choose_machine(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "gpu")
+        chapters.gpu_for(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "`bench hopper`")
     if arguments.subject == "timing" and not any(option.startswith(("--against", "--list", "--help"))
                                                  for option in options):
         options += ["--against", str(_recorded_times(root, console))]
@@ -283,11 +283,9 @@ def _record_times(root, console, arguments):
     if arguments.subject != "timing" or arguments.validate or arguments.rest:
         raise WorkbookError("--record goes with `bench timing` alone: it measures what `--validate` "
                             "compares with.")
-    chapter, gpus = chapters.find(root, HOPPER_CHAPTER), machine.find_gpus()
-    chapters.choose_machine(chapter, gpus, "gpu")
+    gpu = chapters.gpu_for(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "--record")
     tools = prepare(root, console, build.GPU, list(timing_recording.PROGRAMS.values()),
                     "Building the programs of chapters 1 and 6")
-    gpu = next(gpu for gpu in gpus if chapter.runs_on(gpu))
     return timing_recording.do_record(root, console, tools, gpu, arguments.record)
 
 

@@ -71,6 +71,12 @@ class Machines(unittest.TestCase):
                          "on the GPU (NVIDIA H100 80GB HBM3)")
         self.assertRegex(chapters.describe_machine(chapter, []), "in the simulator .no NVIDIA GPU")
 
+    def test_what_needs_a_gpu_finds_the_first_that_fits_or_says_why_not(self):
+        chapter = chapters.CHAPTERS[5]
+        self.assertIs(chapters.gpu_for(chapter, [LAPTOP_GPU, H100], "a benchmark"), H100)
+        with self.assertRaisesRegex(WorkbookError, "^a benchmark measures chapter 6 .*: no NVIDIA GPU"):
+            chapters.gpu_for(chapter, [], "a benchmark")
+
     def test_one_fitting_gpu_among_several_is_enough(self):
         self.assertTrue(self.place(5, [LAPTOP_GPU, B200]))
 

@@ -77,7 +77,8 @@ class Recording(CheckoutTest):
         root = self.checkout()
         with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
             self.assert_clear_error(self.run_workbook(root, "bench", "timing", "--record", "there"),
-                                    "can't run on a GPU here")
+                                    "--record measures chapter 6 on a GPU, which can't be done here: no "
+                                    "NVIDIA GPU")
         self.assert_clear_error(self.run_workbook(root, "bench", "simulator", "--record", "there"),
                                 "goes with `bench timing` alone")
 
