@@ -236,12 +236,13 @@ def load(root, chapter, path):
     fields["runs"] = tuple(_run(table) for table in reader.tables("run"))
     if not fields["runs"]:
         reader.fail("at least one [[run]] is needed.")
-    if kind in (WRITE, IMPROVE):
-        fields["file"] = reader.take("file", str)
-        fields["region"] = _region(root, chapter, fields, reader)
+    if kind != PREDICT:
         fields["checks"] = reader.take("checks", str, "", required=False)
         if fields["checks"] not in ("", RACES):
             reader.fail(f"`checks` is \"{fields['checks']}\"; it can be {RACES}.")
+    if kind in (WRITE, IMPROVE):
+        fields["file"] = reader.take("file", str)
+        fields["region"] = _region(root, chapter, fields, reader)
     if kind == WRITE:
         _check_starter(fields, reader)
     if kind == IMPROVE:

@@ -1,0 +1,84 @@
+#include "common/simulator/machine/timing/supply.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace bw::sim {
+namespace {
+
+/// Sums of parts of bytes are not exact; nobody waits for less than this.
+constexpr double kRounding = 1e-6;
+
+/// What all CTAs ask for in an interval.
+double amount_in(const DemandProfile& profile, Resource resource, size_t interval) {
+  double sum = 0;
+  for (const std::vector<Amounts>& cta : profile.intervals)
+    if (interval < cta.size())
+      sum += static_cast<double>(cta[interval][static_cast<size_t>(resource)]);
+  return sum;
+}
+
+}  // namespace
+
+Supply::Supply(const DemandProfile& profile, Resource resource, bool is_apart)
+    : length_(static_cast<double>(profile.interval)),
+      duration_(static_cast<double>(std::max<Cycle>(1, profile.duration))) {
+  const double all = profile.total(resource);
+  if (all == 0) return;
+  if (is_apart) {
+    length_ = duration_;
+    asked_ = due_ = {0, all};
+    return;
+  }
+  const size_t count = profile.intervals.front().size();
+  asked_.assign(count + 1, 0);
+  due_.assign(count + 1, 0);
+  for (size_t i = 0; i < count; ++i) {
+    const double amount = amount_in(profile, resource, i);
+    asked_[i + 1] = asked_[i] + amount;
+    // It is due as long as it was asked for, later: in parts of two intervals.
+    const double early =
+        i < profile.early.size() ? static_cast<double>(profile.early[i]) / length_ : 0;
+    const double first = std::min(static_cast<double>(i) + early, static_cast<double>(count - 1));
+    const double before = std::floor(first);
+    const auto at = static_cast<size_t>(before);
+    due_[at + 1] += amount * (1 - (first - before));
+    due_[std::min(at + 2, count)] += amount * (first - before);
+  }
+  for (size_t i = 0; i < count; ++i) due_[i + 1] += due_[i];
+}
+
+size_t Supply::interval_of(double at) const {
+  return std::min(static_cast<size_t>(std::max(at, 0.0) / length_), asked_.size() - 2);
+}
+
+double Supply::begin_of(size_t interval) const {
+  const double begin = static_cast<double>(interval) * length_;
+  return interval + 1 == asked_.size() ? std::max(duration_, begin - length_ + 1) : begin;
+}
+
+double Supply::value(const std::vector<double>& sums, double at) const {
+  const size_t i = interval_of(at);
+  const double begin = begin_of(i);
+  const double part = std::clamp((at - begin) / (begin_of(i + 1) - begin), 0.0, 1.0);
+  return sums[i] + (sums[i + 1] - sums[i]) * part;
+}
+
+double Supply::wanted(double until) const {
+  return asked_.empty() ? 0 : std::max(0.0, value(asked_, until) - got_);
+}
+
+double Supply::get(double bytes, double from, double to) {
+  got_ += bytes;
+  if (asked_.empty() || value(due_, to) <= got_ + kRounding) return to;
+  // What is due grows evenly in each interval.
+  for (size_t i = interval_of(from); i + 1 < due_.size(); ++i) {
+    if (due_[i + 1] <= got_) continue;
+    const double part = std::max(0.0, got_ - due_[i]) / (due_[i + 1] - due_[i]);
+    const double at = begin_of(i) + part * (begin_of(i + 1) - begin_of(i));
+    return std::clamp(at, from, to);
+  }
+  return to;
+}
+
+}  // namespace bw::sim

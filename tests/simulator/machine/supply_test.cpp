@@ -1,0 +1,103 @@
+/// \file
+/// What a cluster reads of what all share, on cases that can be worked out by hand.
+#include "common/simulator/machine/timing/supply.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "common/simulator/machine/timing/demand.hpp"
+
+namespace bw::sim::test {
+namespace {
+
+constexpr Cycle kInterval = 100;
+constexpr auto kL2 = Resource::l2_read_bytes;
+
+/// One CTA that reads so many bytes in each interval, and how early they were there.
+DemandProfile reader(const std::vector<float>& bytes, std::vector<float> early = {}) {
+  DemandProfile profile{.duration = bytes.size() * kInterval,
+                        .interval = kInterval,
+                        .intervals = {{}},
+                        .early = std::move(early)};
+  for (const float amount : bytes) {
+    profile.intervals.front().push_back({});
+    profile.intervals.front().back()[static_cast<size_t>(kL2)] = amount;
+  }
+  return profile;
+}
+
+TEST(Supply, WantsWhatWasAskedForAndHasNotCome) {
+  Supply supply(reader({1000, 0, 500}), kL2, false);
+  EXPECT_DOUBLE_EQ(supply.wanted(50), 500);
+  EXPECT_DOUBLE_EQ(supply.wanted(150), 1000);
+  EXPECT_DOUBLE_EQ(supply.get(1000, 0, 150), 150);
+  EXPECT_DOUBLE_EQ(supply.wanted(200), 0);
+  EXPECT_DOUBLE_EQ(supply.wanted(300), 500);
+}
+
+TEST(Supply, WhoGetsAPartComesAsFarAsThat) {
+  Supply supply(reader({1000, 0, 500}), kL2, false);
+  EXPECT_DOUBLE_EQ(supply.get(250, 0, 60), 25);
+  EXPECT_DOUBLE_EQ(supply.get(0, 25, 60), 25);
+  EXPECT_DOUBLE_EQ(supply.get(750, 25, 200), 200);
+  EXPECT_DOUBLE_EQ(supply.get(0, 200, 300), 200);
+}
+
+TEST(Supply, WhatWasEarlyMayComeLater) {
+  // Asked for in the first interval, waited for two and a half later.
+  Supply supply(reader({1000, 0, 0, 0}, {250, 0, 0, 0}), kL2, false);
+  EXPECT_DOUBLE_EQ(supply.wanted(100), 1000);
+  EXPECT_DOUBLE_EQ(supply.get(0, 0, 400), 200);
+  // By the end of the third interval half is due.
+  EXPECT_DOUBLE_EQ(supply.get(500, 200, 400), 300);
+  EXPECT_DOUBLE_EQ(supply.get(250, 300, 400), 350);
+}
+
+TEST(Supply, NothingIsDueBehindTheEnd) {
+  Supply supply(reader({1000, 0}, {5000, 0}), kL2, false);
+  EXPECT_DOUBLE_EQ(supply.get(500, 0, 200), 150);
+}
+
+TEST(Supply, AmongOthersThatAreApartItAsksForTheMean) {
+  Supply supply(reader({1000, 0, 0, 0}, {0, 0, 0, 0}), kL2, true);
+  EXPECT_DOUBLE_EQ(supply.wanted(100), 250);
+  EXPECT_DOUBLE_EQ(supply.get(250, 0, 200), 100);
+}
+
+TEST(Supply, AsksForNothing) {
+  Supply none;
+  EXPECT_DOUBLE_EQ(none.wanted(100), 0);
+  EXPECT_DOUBLE_EQ(none.get(0, 0, 100), 100);
+  Supply of_nothing(reader({0, 0}), kL2, false);
+  EXPECT_DOUBLE_EQ(of_nothing.get(0, 0, 200), 200);
+}
+
+TEST(Demand, TellsHowEarlyCopiesWereInTheMeanOfTheirBytes) {
+  constexpr Cycle kStart = 5000;
+  Demand demand;
+  demand.begin(1, kStart);
+  demand.use(Resource::l2_read_bytes, 0, kStart, 4000);
+  demand.came_early(kStart + 10, 1000, 400);
+  demand.came_early(kStart + 20, 3000, 0);
+  demand.came_early(kStart + 2 * Demand::kInterval, 100, 70);
+  const DemandProfile profile = demand.profile(4 * Demand::kInterval);
+  EXPECT_EQ(profile.early, (std::vector<float>{100, 0, 70, 0}));
+}
+
+TEST(Demand, LongClustersTellItByLongerIntervals) {
+  Demand demand;
+  demand.begin(1, 0);
+  demand.use(Resource::l2_read_bytes, 0, 0, 4000);
+  demand.came_early(0, 100, 300);
+  demand.came_early(Demand::kInterval, 200, 0);
+  const DemandProfile profile = demand.profile(1024 * Demand::kInterval);
+  EXPECT_EQ(profile.interval, 2 * Demand::kInterval);
+  ASSERT_EQ(profile.early.size(), 512u);
+  EXPECT_FLOAT_EQ(profile.early.front(), 100);
+}
+
+}  // namespace
+}  // namespace bw::sim::test
