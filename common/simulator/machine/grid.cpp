@@ -203,13 +203,17 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                                                                             : times->begin_cluster_cycles
                                                    : ctas_per_sm_ > 1 ? times->begin_many_cycles
                                                                       : times->begin_cycles);
-    in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_);
-    l2_ = std::make_unique<L2Launch>(*times, *device.l2_cache(),
-                                     L2Launch::Shape{.clusters = clusters_.volume(),
-                                                     .resident = resident_clusters_,
-                                                     .in_steps = in_steps_,
-                                                     .pauses = in_steps_ && !lockstep_,
-                                                     .places = places_});
+    const uint64_t ctas_of_an_sm = ceil_div(resident_clusters_ * c.cluster.volume(), uint64_t{sms});
+    in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_ &&
+                              ctas_of_an_sm == 1);
+    l2_ = std::make_unique<L2Launch>(
+        *times, *device.l2_cache(),
+        L2Launch::Shape{.clusters = clusters_.volume(),
+                        .resident = resident_clusters_,
+                        .in_steps = in_steps_,
+                        .pauses = in_steps_ && !lockstep_,
+                        .ctas_of_an_sm = static_cast<uint32_t>(ctas_of_an_sm),
+                        .places = places_});
     if (lockstep_ && resident_clusters_ * c.cluster.volume() > sms)
       lockstep_time_.emplace(capacity());
   }
@@ -450,13 +454,16 @@ LaunchCapacity Grid::capacity() const {
   std::vector<uint32_t> ports(resident_clusters_);
   for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
     ports[slot] = places_[slot % places_.size()].port;
+  // Of the L2 cache each SM gets what its port gives: small GPCs have more for each.
+  const std::set<uint32_t> used_ports(ports.begin(), ports.end());
+  const double l2_a_cycle = times.l2_port_bytes_per_cycle * static_cast<double>(used_ports.size());
   return {
       .places = resident_clusters_,
       .ctas_per_cluster = static_cast<uint32_t>(cluster_ctas),
       .sms = std::min(device_.settings().sm_count, static_cast<uint32_t>(used_sms)),
       .gpcs = gpcs_,
       .a_cycle = {SmTimes::kSchedulers, 1, 1, 1, 1,
-                  has_waited ? kNoLimit : static_cast<float>(times.l2_bytes_per_cycle),
+                  has_waited ? kNoLimit : static_cast<float>(l2_a_cycle),
                   has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
                   has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
       .ports = ports,

@@ -393,6 +393,46 @@ TEST_F(L2LaunchTest, SmsOfAGpcReadALineOnce) {
   EXPECT_GT(wait(2, 8, times_.l2_merge_cycles + 10), alone / 10 * 9);
 }
 
+TEST_F(L2LaunchTest, CtasThatShareAnSmWaitForBandwidthBehindTheRun) {
+  L2Launch::Shape shape{.clusters = 100, .resident = 132};
+  EXPECT_TRUE(L2Launch(times_, cache_, shape).shares());
+  shape.ctas_of_an_sm = 2;
+  EXPECT_FALSE(L2Launch(times_, cache_, shape).shares());
+}
+
+TEST_F(L2LaunchTest, WhoFollowsOnASharedSmReadsLessTogether) {
+  constexpr uint64_t kResident = 264;
+  cache_.write(data_, kMegabyte);
+  // What of a byte reaches the cache where all read the same at once: of the first wave and of the
+  // second.
+  const auto parts = [&](uint32_t ctas_of_an_sm) {
+    L2Launch waves(times_, cache_,
+                   {.clusters = 2 * kResident,
+                    .resident = kResident,
+                    .ctas_of_an_sm = ctas_of_an_sm,
+                    .places = places_of(*find_machine("h100"), 132, 1)});
+    for (uint64_t i = 0; i < 2 * kResident; ++i) {
+      const auto cluster = start(waves, i);
+      cluster->view.touch_rows(rows_at(data_, 128, 64), 0, L2Path::tma_load);
+      waves.finish(i, cluster->view);
+    }
+    const auto part_of = [&](uint64_t cluster) {
+      DemandProfile profile{.duration = 512, .interval = 512, .intervals = {{Amounts{}}}};
+      float& bytes = profile.intervals[0][0][static_cast<size_t>(Resource::l2_read_bytes)];
+      bytes = 1;
+      waves.correct(cluster, profile);
+      return static_cast<double>(bytes);
+    };
+    return std::pair(part_of(0), part_of(kResident));
+  };
+  const auto [alone_first, alone_second] = parts(1);
+  EXPECT_LT(alone_first, 0.2);
+  EXPECT_DOUBLE_EQ(alone_second, alone_first);
+  const auto [first, second] = parts(2);
+  EXPECT_DOUBLE_EQ(first, alone_first);
+  EXPECT_GT(second, times_.l2_merge_part * 0.9);
+}
+
 TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {
   constexpr uint64_t kClusters = 132;
   // On an H100 the pair of SMs of place 1 lies beside the GPCs and has a port of its own.

@@ -94,6 +94,26 @@ TEST(LaunchTime, WhatWaitsOnTheWayHoldsNobodyUp) {
               kStepError);
 }
 
+TEST(LaunchTime, CopiesThatCameEarlyMayComeLater) {
+  // Both ask for all there is in the first half of their lives.
+  std::vector<float> amounts(16, 0);
+  for (size_t i = 0; i < 8; ++i) amounts[i] = 100 * kInterval;
+  std::vector two(2, cluster(kL2, amounts));
+  EXPECT_NEAR(cycles(two, machine(8, 8)), (2 * 8 + 8) * kInterval, kStepError);
+  for (DemandProfile& one : two) one.early.assign(16, 8 * kInterval);
+  EXPECT_NEAR(cycles(two, machine(8, 8)), 16 * kInterval, kStepError);
+}
+
+TEST(LaunchTime, ThoseThatFollowOnASharedSmAreAnywhereInTheirLives) {
+  std::vector<float> amounts(16, 0);
+  for (size_t i = 0; i < 8; ++i) amounts[i] = 50 * kInterval;
+  const std::vector eight(8, cluster(kL2, amounts));
+  // Four together want twice what there is at first.
+  constexpr double kFirst = 2 * 8 + 8;
+  EXPECT_NEAR(cycles(eight, machine(4, 4)), 2 * kFirst * kInterval, 2 * kStepError);
+  EXPECT_NEAR(cycles(eight, machine(4, 2)), (kFirst + 16) * kInterval, 2 * kStepError);
+}
+
 TEST(LaunchTime, CtasOfAnSmTakeTurns) {
   // Both want the tensor cores all the time; what they want of other units is not in the way.
   const std::vector two = {steady(kTensor, 1, 8), steady(kTensor, 1, 8)};

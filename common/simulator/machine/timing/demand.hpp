@@ -38,6 +38,9 @@ struct DemandProfile {
   Cycle interval = 0;                           ///< how long each interval is
   std::vector<std::vector<Amounts>> intervals;  ///< by CTA; the chip's resources are in the first
   std::vector<Cycle> ends = {};                 ///< of the CTAs; none: all with the cluster
+  /// By interval: how long the copies that were asked for in it had been there before somebody
+  /// waited for them, in the mean of their bytes.
+  std::vector<float> early = {};
 
   /// All of a resource.
   [[nodiscard]] double total(Resource resource) const;
@@ -59,7 +62,7 @@ class Demand {
   void add(Resource resource, uint32_t cta_rank, Cycle at, float amount) {
     if (cta_rank >= ctas_.size()) return;
     std::vector<Amounts>& intervals = ctas_[cta_rank];
-    const size_t interval = at <= start_ ? 0 : (at - start_) / kInterval;
+    const size_t interval = interval_of(at);
     if (interval >= intervals.size()) intervals.resize(interval + 1);
     intervals[interval][static_cast<size_t>(resource)] += amount;
   }
@@ -71,6 +74,10 @@ class Demand {
 
   /// All of each resource that a CTA has used so far.
   [[nodiscard]] std::array<double, kResources> totals(uint32_t cta_rank) const;
+
+  /// A copy of so many bytes that was asked for at a time was there for `cycles` before somebody
+  /// waited for it.
+  void came_early(Cycle asked, uint64_t bytes, Cycle cycles);
 
   /// How many CTAs it counts.
   [[nodiscard]] uint32_t ctas() const { return static_cast<uint32_t>(ctas_.size()); }
@@ -84,9 +91,21 @@ class Demand {
   [[nodiscard]] DemandProfile profile(Cycle duration) const;
 
  private:
+  /// Copies that were asked for in an interval.
+  struct Early {
+    float bytes = 0;
+    float byte_cycles = 0;  ///< each byte times how long it was there
+  };
+
+  [[nodiscard]] size_t interval_of(Cycle at) const {
+    return at <= start_ ? 0 : (at - start_) / kInterval;
+  }
+  [[nodiscard]] std::vector<float> early_by(size_t intervals, size_t merged) const;
+
   Cycle start_ = 0;
   std::vector<std::vector<Amounts>> ctas_;
   std::vector<Cycle> ends_;
+  std::vector<Early> early_;  ///< by interval
 };
 
 }  // namespace bw::sim

@@ -98,7 +98,7 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
       cache_(cache),
       shape_(std::move(shape)),
       batch_(std::max(shape_.resident / 2, kSmallestBatch)),
-      shares_(shape_.in_steps || shape_.clusters <= shape_.resident),
+      shares_(shape_.in_steps || (shape_.clusters <= shape_.resident && shape_.ctas_of_an_sm == 1)),
       written_back_part_(shape_.in_steps ? cache.dirty_share() : 0),
       waves_(ceil_div(shape_.clusters, shape_.resident)),
       written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0) {
@@ -194,6 +194,13 @@ const L2SideLines& L2Launch::in_cache(L2ClusterState& state, L2ClusterState::Pag
   return page.in_cache = found == state.before->end() ? L2SideLines{} : found->second;
 }
 
+/// For how long SMs have drifted apart when a cluster asks for something. CTAs that share an SM
+/// take turns, so more time passes there than their own; who follows them is anywhere.
+Cycle L2Launch::drifted(const L2ClusterState& state, Cycle when) const {
+  if (shape_.in_steps || shape_.ctas_of_an_sm == 1) return when;
+  return state.cluster < shape_.resident ? when * shape_.ctas_of_an_sm : kNever;
+}
+
 void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const {
   // A lone cluster has nobody to share with.
   if (shape_.clusters == 1) return;
@@ -201,13 +208,14 @@ void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2
   if (path == L2Path::tma_load) {
     // Boxes of one matrix that begin at the same place and have as many rows are the same.
     const uint64_t key = scatter(rows.first) + rows.bytes();
-    state.copies.push_back({key, state.port, when, static_cast<double>(rows.bytes())});
+    state.copies.push_back(
+        {key, state.port, when, static_cast<double>(rows.bytes()), drifted(state, when)});
     return;
   }
   const uint64_t key = scatter(rows.first / kL2LineBytes);
   if (key % kSampledLines == 0)
-    state.loads.push_back(
-        {key, state.port, when, static_cast<double>(kL2LineBytes * kSampledLines)});
+    state.loads.push_back({key, state.port, when, static_cast<double>(kL2LineBytes * kSampledLines),
+                           drifted(state, when)});
 }
 
 void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2Rows& rows,

@@ -112,10 +112,11 @@ class L2Launch {
  public:
   /// What is known of the launch before it starts.
   struct Shape {
-    uint64_t clusters = 1;  ///< in all
-    uint64_t resident = 1;  ///< at once
-    bool in_steps = false;  ///< they advance together and are told to `step`
-    bool pauses = false;    ///< in steps: only who waits pauses
+    uint64_t clusters = 1;       ///< in all
+    uint64_t resident = 1;       ///< at once
+    bool in_steps = false;       ///< they advance together and are told to `step`
+    bool pauses = false;         ///< in steps: only who waits pauses
+    uint32_t ctas_of_an_sm = 1;  ///< that share it at one time
     /// That clusters take in turn; none: all in one GPC, whose port gives as much as is there.
     std::vector<Place> places = {};
   };
@@ -221,6 +222,7 @@ class L2Launch {
   /// What of bytes that a cluster reads reaches the cache, in bytes of copies to one CTA.
   [[nodiscard]] double read_bytes(const L2ClusterState& state, const L2Rows& rows,
                                   L2Path path) const;
+  [[nodiscard]] Cycle drifted(const L2ClusterState& state, Cycle when) const;
   void note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
 
   const TimingTable& times_;

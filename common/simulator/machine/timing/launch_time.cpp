@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "common/simulator/machine/timing/free_places.hpp"
+#include "common/simulator/machine/timing/supply.hpp"
 
 namespace bw::sim {
 namespace {
@@ -23,9 +25,11 @@ using Rates = std::array<double, kResources>;
 /// A cluster in its place.
 struct Running {
   const DemandProfile* profile = nullptr;
-  size_t row = 0;     ///< its CTAs' places: in Simulation::places_
-  double done = 0;    ///< of its own time; negative: it has not begun
-  uint32_t left = 0;  ///< CTAs (bits) that have left their places
+  size_t row = 0;      ///< its CTAs' places: in Simulation::places_
+  double done = 0;     ///< of its own time; negative: it has not begun
+  uint32_t left = 0;   ///< CTAs (bits) that have left their places
+  Supply l2 = {};      ///< what it reads of the L2 cache
+  Supply memory = {};  ///< what it moves to and from the memory
 };
 
 /// What CTAs want of an SM's resources, as parts of what there is. Behind them what its shared
@@ -184,7 +188,18 @@ class Simulation {
       means_[row * ctas + cta] =
           wants_of(rates(profile, cta, 0, static_cast<double>(std::max<Cycle>(end, 1))));
     }
-    return {&profile, row, done};
+    // CTAs that share an SM drift apart; those that follow them are anywhere in their lives.
+    const bool is_apart =
+        next_ > capacity_.places && capacity_.places * capacity_.ctas_per_cluster > capacity_.sms;
+    const auto supply_of = [&](Resource resource) {
+      const bool is_limited = !std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)]);
+      return is_limited ? Supply(profile, resource, is_apart) : Supply();
+    };
+    return {.profile = &profile,
+            .row = row,
+            .done = done,
+            .l2 = supply_of(Resource::l2_read_bytes),
+            .memory = supply_of(Resource::hbm_bytes)};
   }
 
   /// Each of `wants` at most its equal part of `capacity`.
@@ -218,30 +233,58 @@ class Simulation {
     return wants;
   }
 
-  void slow_down_for(Resource resource) {
+  /// What there is of a resource of the chip in this step, in a cycle, where so much is wanted.
+  double available(Resource resource, double wanted) {
     const auto r = static_cast<size_t>(resource);
-    if (std::isinf(capacity_.a_cycle[r])) return;
-    wants_.clear();
-    double sum = 0;
-    for (size_t i = 0; i < running_.size(); ++i) {
-      wants_.push_back(speeds_[i] * rates_[i][r]);
-      sum += wants_.back();
-    }
     const double most = capacity_.a_cycle[r];
     double& left = credit_[r - kSmResources];
-    const double available = most + left / step_;
-    left = std::clamp(left + (most - sum) * step_, 0.0, most * capacity_.credit);
-    if (sum <= available) return;
+    const double all = most + left / step_;
+    left = std::clamp(left + (most - wanted) * step_, 0.0, most * capacity_.credit);
+    return all;
+  }
+
+  /// Who writes more than there is room for is slower.
+  void slow_down_for_writes() {
+    constexpr auto r = static_cast<size_t>(Resource::l2_written_bytes);
+    if (std::isinf(capacity_.a_cycle[r])) return;
+    wants_.clear();
+    for (size_t i = 0; i < running_.size(); ++i) wants_.push_back(speeds_[i] * rates_[i][r]);
+    const double sum = std::accumulate(wants_.begin(), wants_.end(), 0.0);
+    const double most = available(Resource::l2_written_bytes, sum);
+    if (sum <= most) return;
     gets_ = wants_;
-    share(gets_, available);
+    share(gets_, most);
     for (size_t i = 0; i < running_.size(); ++i)
       if (gets_[i] < wants_[i]) speeds_[i] *= gets_[i] / wants_[i];
   }
 
-  /// Who reads through a full port is as much slower as the others there.
-  void slow_down_for_ports() {
+  /// What is read comes as there is room for it. Who waits for something that has not come yet is
+  /// slower.
+  void bring(Resource resource, Supply Running::*supply) {
+    if (std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)])) return;
+    const auto end_of_step = [&](size_t i) {
+      const auto duration = static_cast<double>(running_[i].profile->duration);
+      return std::min(running_[i].done + speeds_[i] * step_, duration);
+    };
+    gets_.clear();
+    for (size_t i = 0; i < running_.size(); ++i)
+      gets_.push_back((running_[i].*supply).wanted(end_of_step(i)) / step_);
+    if (resource == Resource::l2_read_bytes) limit_to_ports(gets_);
+    const double sum = std::accumulate(gets_.begin(), gets_.end(), 0.0);
+    const double most = available(resource, sum);
+    if (sum > most) share(gets_, most);
+    for (size_t i = 0; i < running_.size(); ++i) {
+      const double from = std::max(running_[i].done, 0.0);
+      const double to = end_of_step(i);
+      if (to <= from) continue;
+      const double reached = (running_[i].*supply).get(gets_[i] * step_, from, to);
+      speeds_[i] *= (reached - running_[i].done) / (to - running_[i].done);
+    }
+  }
+
+  /// Who reads through a full port gets as much less as the others there.
+  void limit_to_ports(std::vector<double>& wants) {
     if (capacity_.ports.empty() || std::isinf(capacity_.port_a_cycle)) return;
-    const auto r = static_cast<size_t>(Resource::l2_read_bytes);
     port_wants_.clear();
     const auto port_of = [&](const Running& one) {
       const size_t place = places_[one.row * capacity_.ctas_per_cluster];
@@ -250,12 +293,11 @@ class Simulation {
     for (size_t i = 0; i < running_.size(); ++i) {
       const uint32_t port = port_of(running_[i]);
       if (port >= port_wants_.size()) port_wants_.resize(port + 1);
-      port_wants_[port] += speeds_[i] * rates_[i][r];
+      port_wants_[port] += wants[i];
     }
     for (size_t i = 0; i < running_.size(); ++i) {
-      const double wants = port_wants_[port_of(running_[i])];
-      if (rates_[i][r] > 0 && wants > capacity_.port_a_cycle)
-        speeds_[i] *= capacity_.port_a_cycle / wants;
+      const double all = port_wants_[port_of(running_[i])];
+      if (all > capacity_.port_a_cycle) wants[i] *= capacity_.port_a_cycle / all;
     }
   }
 
@@ -284,10 +326,9 @@ class Simulation {
       for (size_t cta = 0; cta < running_[i].profile->intervals.size(); ++cta)
         speeds_[i] = std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(
                                               cta_wants_[number++], mean_of(running_[i], cta)));
-    slow_down_for(Resource::l2_read_bytes);
-    slow_down_for_ports();
-    slow_down_for(Resource::l2_written_bytes);
-    slow_down_for(Resource::hbm_bytes);
+    bring(Resource::l2_read_bytes, &Running::l2);
+    slow_down_for_writes();
+    bring(Resource::hbm_bytes, &Running::memory);
   }
 
   void advance() {
@@ -308,7 +349,7 @@ class Simulation {
       leave(one, reached, speed);
       if (reached < duration) {
         one.done = reached;
-        next_running_.push_back(one);
+        next_running_.push_back(std::move(one));
         continue;
       }
       const double taken = speed == 0 ? 0 : (duration - one.done) / speed;

@@ -162,7 +162,8 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
   const Cycle latency = load_latency(load, now);
   tell(load.description, CopyEvent::Stage::issued, load.site, now);
   auto shared = std::make_shared<TmaLoad>(std::move(load));
-  cta_.cluster->after(now, latency, [shared](Cycle at) {
+  const bool counts = cta_.cluster->times() != nullptr && shared->source == nullptr;
+  cta_.cluster->after(now, latency, [shared, asked = counts ? now : kNever](Cycle at) {
     constexpr const char* kFix =
         "keep every CTA alive until the copies that use its shared memory are complete: wait on "
         "the "
@@ -184,7 +185,8 @@ void TmaEngine::load(TmaLoad load, Cycle now) {
       units_of(*signal.cta)
           .mbarriers.complete_tx(signal.offset_bytes, signal.bytes, at, done.site.strand,
                                  done.site.instruction, done.site.lanes,
-                                 done.description != nullptr ? done.description->id : kNoOperation);
+                                 done.description != nullptr ? done.description->id : kNoOperation,
+                                 asked);
     }
   });
 }

@@ -418,10 +418,11 @@ void MbarrierUnit::expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, c
 
 void MbarrierUnit::complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now,
                                const Strand& strand, const Instruction& instruction, LaneMask lanes,
-                               uint64_t operation_id) {
+                               uint64_t operation_id, Cycle asked) {
   Mbarrier& barrier = require(offset_bytes, strand, instruction);
   change_tx(barrier, -int64_t{bytes}, strand, instruction);
   barrier.completed_tx_bytes += bytes;
+  if (asked != kNever) barrier.copies.push_back({asked, bytes});
   tell(MbarrierEvent::Operation::complete_tx, barrier, bytes, now, strand, instruction, lanes,
        operation_id);
   complete_if_due(barrier, now, strand, instruction, lanes);
@@ -463,6 +464,16 @@ void MbarrierUnit::complete_if_due(Mbarrier& barrier, Cycle now, const Strand& s
     cta_.cluster->wake(*waiter.strand, is_part ? seen + times->mbarrier_part_wake_cycles : seen);
   }
   barrier.waiters.clear();
+  std::swap(barrier.landed, barrier.copies);
+  barrier.copies.clear();
+  if (barrier.observed_phase == barrier.phase) was_seen(barrier, now);
+}
+
+void MbarrierUnit::was_seen(Mbarrier& barrier, Cycle now) {
+  const Cycle cycles = now - std::min(now, barrier.phase_start);
+  for (const Mbarrier::Copy& copy : barrier.landed)
+    cta_.cluster->demand().came_early(copy.asked, copy.bytes, cycles);
+  barrier.landed.clear();
 }
 
 Cycle MbarrierUnit::last_remote_time() const {

@@ -36,6 +36,13 @@ struct Mbarrier {
     uint32_t wait_token;  ///< the wait that it stands for; a later wait of the strand has another
   };
   std::vector<Waiter> waiters;  ///< strands that wait for it
+  /// A copy from global memory that has told it.
+  struct Copy {
+    Cycle asked;     ///< when it was asked for
+    uint32_t bytes;  ///< how many it has brought
+  };
+  std::vector<Copy> copies;  ///< of the current phase
+  std::vector<Copy> landed;  ///< of the last complete one, until somebody has seen that it is
 };
 
 /// What a state-based wait compares: the opaque value that arrive returns.
@@ -97,10 +104,14 @@ class MbarrierUnit {
   /// Announces bytes.
   void expect_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
                  const Instruction& instruction, LaneMask lanes = 0);
-  /// Bytes have landed.
+  /// Bytes have landed. `asked`: when a copy from global memory was asked for that has brought
+  /// them.
   void complete_tx(uint32_t offset_bytes, uint32_t bytes, Cycle now, const Strand& strand,
                    const Instruction& instruction, LaneMask lanes = 0,
-                   uint64_t operation_id = kNoOperation);
+                   uint64_t operation_id = kNoOperation, Cycle asked = kNever);
+  /// Somebody has seen that the last phase is complete. The first time, the cluster's demand is
+  /// told how long its copies had been there.
+  void was_seen(Mbarrier& barrier, Cycle now);
   /// Raises the pending count of the current phase: what cp.async.mbarrier.arrive without .noinc
   /// does before its arrive-on is triggered.
   void increment_pending(uint32_t offset_bytes, uint32_t count, Cycle now, const Strand& strand,
