@@ -113,6 +113,12 @@ uint64_t most_uncompressed_bytes(const FatBinaryEntry& entry) {
   return std::min(kMaxTextBytes, entry.payload.size() * (is_lz4 ? kLz4Ratio : kZstandardRatio));
 }
 
+/// The size that an entry states is one that it can have.
+bool has_possible_size(const FatBinaryEntry& entry) {
+  return entry.uncompressed_bytes != 0 &&
+         entry.uncompressed_bytes <= most_uncompressed_bytes(entry);
+}
+
 size_t decompress(const FatBinaryEntry& entry, std::string& text) {
   if (entry.compression == FatBinaryEntry::Compression::zstandard) {
     const size_t size =
@@ -196,6 +202,23 @@ const FatBinaryEntry& choose_ptx(std::span<const FatBinaryEntry> entries,
                   machine.specific_target()));
 }
 
+std::string machine_code_beside(std::span<const FatBinaryEntry> entries,
+                                const FatBinaryEntry& ptx) {
+  using Compression = FatBinaryEntry::Compression;
+  for (const FatBinaryEntry& entry : entries) {
+    if (entry.kind != static_cast<uint16_t>(FatBinaryEntry::Kind::elf) ||
+        entry.target.architecture != ptx.target.architecture ||
+        entry.target.suffix != ptx.target.suffix)
+      continue;
+    if (entry.compression == Compression::none)
+      return {reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size()};
+    if (entry.compression == Compression::unknown || !has_possible_size(entry)) return {};
+    std::string code(static_cast<size_t>(entry.uncompressed_bytes), '\0');
+    return decompress(entry, code) == code.size() ? code : std::string();
+  }
+  return {};
+}
+
 std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
   using Compression = FatBinaryEntry::Compression;
   const std::string image = "the " + entry.describe() + " image";
@@ -208,8 +231,7 @@ std::string ptx_text(const FatBinaryEntry& entry, const std::string& name) {
   if (entry.compression == Compression::none) {
     text.assign(reinterpret_cast<const char*>(entry.payload.data()), entry.payload.size());
   } else {
-    if (entry.uncompressed_bytes == 0 ||
-        entry.uncompressed_bytes > most_uncompressed_bytes(entry)) {
+    if (!has_possible_size(entry)) {
       fail_malformed(name, fmt::format("{} states {} uncompressed bytes, of {} compressed ones",
                                        image, entry.uncompressed_bytes, entry.payload.size()));
     }

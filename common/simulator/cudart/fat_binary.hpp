@@ -53,6 +53,11 @@ struct FatBinaryEntry {
                                                const MachineDescription& machine,
                                                const std::string& name);
 
+/// The machine code of the same target as an entry's PTX, decompressed; empty where there is none or
+/// it can't be read, since nothing of it is executed.
+[[nodiscard]] std::string machine_code_beside(std::span<const FatBinaryEntry> entries,
+                                              const FatBinaryEntry& ptx);
+
 /// The PTX text of an entry, decompressed and without padding.
 /// Throws SimulationError{parse} when it cannot be decompressed to the size that it states.
 [[nodiscard]] std::string ptx_text(const FatBinaryEntry& entry, const std::string& name);

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/cudart/fat_binary.hpp"
+#include "common/simulator/cudart/machine_code.hpp"
 
 namespace bw::sim::cudart {
 namespace {
@@ -25,6 +28,22 @@ std::vector<FatBinaryEntry> entries_of(const void* fat_binary, const std::string
 std::string ptx_of(const void* fat_binary, const MachineDescription& machine,
                    const std::string& name) {
   return ptx_text(choose_ptx(entries_of(fat_binary, name), machine, name), name);
+}
+
+/// The PTX of a fat binary, parsed. Of each kernel it knows how many registers the machine code
+/// beside it takes.
+std::unique_ptr<ptx::Module> parse_fat_binary(const void* data, const MachineDescription& machine,
+                                              const std::string& name) {
+  const std::vector<FatBinaryEntry> entries = entries_of(data, name);
+  const FatBinaryEntry& chosen = choose_ptx(entries, machine, name);
+  std::unique_ptr<ptx::Module> module = ptx::parse(ptx_text(chosen, name), name);
+  const std::string code = machine_code_beside(entries, chosen);
+  const auto registers = registers_of_kernels(std::as_bytes(std::span(code)));
+  for (const auto& function : module->functions)
+    if (const auto found = registers.find(function->name);
+        function->is_entry && found != registers.end())
+      function->machine_registers = found->second;
+  return module;
 }
 
 /// The target that PTX text names in its header.
@@ -75,11 +94,11 @@ T first_of(const void* data) {
 std::unique_ptr<ptx::Module> parse_image(const Image& image, const MachineDescription& machine) {
   if (image.text.starts_with(kLinkedMark)) return link_text(image.text, image.name);
   if (!image.text.empty()) return ptx::parse(image.text, image.name);
-  if (image.objects.empty()) return ptx::parse(ptx_of(image.data, machine, image.name), image.name);
+  if (image.objects.empty()) return parse_fat_binary(image.data, machine, image.name);
   std::vector<std::unique_ptr<ptx::Module>> modules;
   for (const void* const object : image.objects) {
     const std::string name = fmt::format("{}, object file {}", image.name, modules.size() + 1);
-    modules.push_back(ptx::parse(ptx_of(object, machine, name), name));
+    modules.push_back(parse_fat_binary(object, machine, name));
   }
   return ptx::link(std::move(modules), image.name);
 }

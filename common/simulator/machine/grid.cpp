@@ -582,6 +582,7 @@ void Grid::run_lockstep(LaunchResult& result) {
     now_ = limit;
     if (l2_ != nullptr) {
       std::vector<L2View*> views;
+      views.reserve(running.size());
       for (const auto& cluster : running) views.push_back(&cluster->l2());
       l2_->step(views);
     }

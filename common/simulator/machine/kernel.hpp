@@ -100,7 +100,8 @@ class Kernel {
   [[nodiscard]] const std::vector<std::byte>& constants() const { return constants_; }
   /// Registers of a warp.
   [[nodiscard]] uint32_t register_file_bytes() const { return register_file_bytes_; }
-  /// Registers of a thread, as a GPU would count them.
+  /// Registers of a thread: what ptxas gave the kernel's machine code where that lies beside the
+  /// PTX, else how many values the PTX holds at once.
   [[nodiscard]] uint32_t registers_per_thread() const { return registers_per_thread_; }
   /// Static shared memory of a CTA.
   [[nodiscard]] size_t static_shared_bytes() const { return static_shared_bytes_; }

@@ -47,8 +47,10 @@ void KernelBuilder::build() {
   layout_ = ptx::allocate_registers(function_);
   sink_offset_ = static_cast<uint32_t>(align_up(layout_.total_bytes, kConstantAlignment));
   kernel_.register_file_bytes_ = sink_offset_ + static_cast<uint32_t>(kSinkBytes);
-  kernel_.registers_per_thread_ =
+  const uint32_t estimate =
       schedule == nullptr ? layout_.live_32bit_registers : schedule->registers_per_thread;
+  kernel_.registers_per_thread_ =
+      function_.machine_registers != 0 ? function_.machine_registers : estimate;
   lay_out_parameters();
   lay_out_shared();
   lay_out_local();

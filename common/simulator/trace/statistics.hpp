@@ -22,7 +22,8 @@ namespace bw::sim::trace {
 struct WaitedFor {
   WaitKind kind = WaitKind::none;  ///< which kind of wait
   uint64_t object = 0;  ///< of an mbarrier its offset in shared memory, of a named barrier its id
-  auto operator<=>(const WaitedFor&) const = default;  ///< in the order of the kinds
+  /// In the order of the kinds.
+  auto operator<=>(const WaitedFor&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Waits for one thing.

@@ -23,35 +23,17 @@ class FatBinaryBuilder {
   /// Adds PTX for an architecture; suffix 'a', 'f' or none.
   FatBinaryBuilder& ptx(std::string_view text, uint32_t architecture, char suffix = '\0',
                         Store store = Store::plain) {
-    std::string payload(text);
-    uint64_t flags = 0x11;
-    if (suffix == 'a') flags |= 0x100000;
-    if (suffix == 'f') flags |= 0x200000;
-    if (store == Store::lz4) {
-      std::string packed(static_cast<size_t>(LZ4_compressBound(static_cast<int>(text.size()))),
-                         '\0');
-      packed.resize(static_cast<size_t>(LZ4_compress_default(text.data(), packed.data(),
-                                                             static_cast<int>(text.size()),
-                                                             static_cast<int>(packed.size()))));
-      payload = packed;
-      flags |= 0x2000;
-    } else if (store == Store::zstandard) {
-      std::string packed(ZSTD_compressBound(text.size()), '\0');
-      packed.resize(ZSTD_compress(packed.data(), packed.size(), text.data(), text.size(), 3));
-      payload = packed;
-      flags |= 0x8000;
-    }
-    const bool packed = store != Store::plain;
-    add(1, architecture, flags, payload, packed ? payload.size() : 0, packed ? text.size() : 0);
+    add_stored(1, architecture, suffix, text, store);
     return *this;
   }
 
-  /// Adds machine code (any bytes).
-  FatBinaryBuilder& elf(uint32_t architecture) {
-    add(2, architecture, 0x100011,
-        "\x7f"
-        "ELF",
-        0, 0);
+  /// Adds machine code (any bytes), architecture-specific.
+  FatBinaryBuilder& elf(uint32_t architecture,
+                        std::string_view code =
+                            "\x7f"
+                            "ELF",
+                        Store store = Store::plain) {
+    add_stored(2, architecture, 'a', code, store);
     return *this;
   }
 
@@ -73,6 +55,29 @@ class FatBinaryBuilder {
   }
 
  private:
+  void add_stored(uint16_t kind, uint32_t architecture, char suffix, std::string_view contents,
+                  Store store) {
+    std::string payload(contents);
+    uint64_t flags = 0x11;
+    if (suffix == 'a') flags |= 0x100000;
+    if (suffix == 'f') flags |= 0x200000;
+    if (store == Store::lz4) {
+      payload.resize(static_cast<size_t>(LZ4_compressBound(static_cast<int>(contents.size()))));
+      payload.resize(static_cast<size_t>(LZ4_compress_default(contents.data(), payload.data(),
+                                                              static_cast<int>(contents.size()),
+                                                              static_cast<int>(payload.size()))));
+      flags |= 0x2000;
+    } else if (store == Store::zstandard) {
+      payload.resize(ZSTD_compressBound(contents.size()));
+      payload.resize(
+          ZSTD_compress(payload.data(), payload.size(), contents.data(), contents.size(), 3));
+      flags |= 0x8000;
+    }
+    const bool packed = store != Store::plain;
+    add(kind, architecture, flags, payload, packed ? payload.size() : 0,
+        packed ? contents.size() : 0);
+  }
+
   void add(uint16_t kind, uint32_t architecture, uint64_t flags, const std::string& payload,
            size_t compressed, size_t uncompressed) {
     constexpr size_t kHeader = 64;

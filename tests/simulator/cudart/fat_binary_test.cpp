@@ -55,6 +55,25 @@ TEST(FatBinary, ReadsEachWayOfStoringPtx) {
   }
 }
 
+TEST(FatBinary, FindsTheMachineCodeBesideThePtx) {
+  const std::string code =
+      "\x7f"
+      "ELF" +
+      long_text() + std::string(64, '\0');
+  const auto beside = [](const FatBinaryBuilder& builder) {
+    const std::vector<std::byte> bytes = builder.bytes();
+    const auto entries = read_fat_binary(bytes, "test");
+    return machine_code_beside(entries, choose_ptx(entries, machines().front(), "test"));
+  };
+  for (const Store store : {Store::plain, Store::lz4, Store::zstandard}) {
+    const std::string found =
+        beside(FatBinaryBuilder().elf(90).elf(100, code, store).ptx("x", 100, 'a').ptx("x", 100));
+    EXPECT_EQ(found.substr(0, code.size()), code) << static_cast<int>(store);
+  }
+  EXPECT_EQ(beside(FatBinaryBuilder().elf(90, code).ptx("x", 100, 'a')), "");
+  EXPECT_EQ(beside(FatBinaryBuilder().elf(100, code).ptx("x", 100)), "") << "another target";
+}
+
 TEST(FatBinary, PrefersTheClosestTarget) {
   const auto all = [] {
     return FatBinaryBuilder().elf(100).ptx("x", 80).ptx("x", 90).ptx("x", 90, 'a').ptx("x", 120);

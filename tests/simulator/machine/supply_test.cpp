@@ -30,7 +30,7 @@ DemandProfile reader(const std::vector<float>& bytes, std::vector<float> early =
 }
 
 TEST(Supply, WantsWhatWasAskedForAndHasNotCome) {
-  Supply supply(reader({1000, 0, 500}), kL2, false);
+  Supply supply(reader({1000, 0, 500}), kL2, 0);
   EXPECT_DOUBLE_EQ(supply.wanted(50), 500);
   EXPECT_DOUBLE_EQ(supply.wanted(150), 1000);
   EXPECT_DOUBLE_EQ(supply.get(1000, 0, 150), 150);
@@ -39,7 +39,7 @@ TEST(Supply, WantsWhatWasAskedForAndHasNotCome) {
 }
 
 TEST(Supply, WhoGetsAPartComesAsFarAsThat) {
-  Supply supply(reader({1000, 0, 500}), kL2, false);
+  Supply supply(reader({1000, 0, 500}), kL2, 0);
   EXPECT_DOUBLE_EQ(supply.get(250, 0, 60), 25);
   EXPECT_DOUBLE_EQ(supply.get(0, 25, 60), 25);
   EXPECT_DOUBLE_EQ(supply.get(750, 25, 200), 200);
@@ -48,7 +48,7 @@ TEST(Supply, WhoGetsAPartComesAsFarAsThat) {
 
 TEST(Supply, WhatWasEarlyMayComeLater) {
   // Asked for in the first interval, waited for two and a half later.
-  Supply supply(reader({1000, 0, 0, 0}, {250, 0, 0, 0}), kL2, false);
+  Supply supply(reader({1000, 0, 0, 0}, {250, 0, 0, 0}), kL2, 0);
   EXPECT_DOUBLE_EQ(supply.wanted(100), 1000);
   EXPECT_DOUBLE_EQ(supply.get(0, 0, 400), 200);
   // By the end of the third interval half is due.
@@ -57,12 +57,12 @@ TEST(Supply, WhatWasEarlyMayComeLater) {
 }
 
 TEST(Supply, NothingIsDueBehindTheEnd) {
-  Supply supply(reader({1000, 0}, {5000, 0}), kL2, false);
+  Supply supply(reader({1000, 0}, {5000, 0}), kL2, 0);
   EXPECT_DOUBLE_EQ(supply.get(500, 0, 200), 150);
 }
 
 TEST(Supply, AmongOthersThatAreApartItAsksForTheMean) {
-  Supply supply(reader({1000, 0, 0, 0}, {0, 0, 0, 0}), kL2, true);
+  Supply supply(reader({1000, 0, 0, 0}, {0, 0, 0, 0}), kL2, 1);
   EXPECT_DOUBLE_EQ(supply.wanted(100), 250);
   EXPECT_DOUBLE_EQ(supply.get(250, 0, 200), 100);
 }
@@ -71,7 +71,7 @@ TEST(Supply, AsksForNothing) {
   Supply none;
   EXPECT_DOUBLE_EQ(none.wanted(100), 0);
   EXPECT_DOUBLE_EQ(none.get(0, 0, 100), 100);
-  Supply of_nothing(reader({0, 0}), kL2, false);
+  Supply of_nothing(reader({0, 0}), kL2, 0);
   EXPECT_DOUBLE_EQ(of_nothing.get(0, 0, 200), 200);
 }
 

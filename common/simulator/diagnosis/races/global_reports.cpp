@@ -59,9 +59,8 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
     missing = earlier.writes ? Missing::completion : Missing::source_free;
   else if (same_warp)
     missing = Missing::warp_order;
-  else if (both_strong && !later.is_volatile && !earlier.is_volatile)
-    missing = Missing::wider_scope;
-  else if (group != nullptr && knows(group->too_narrow))
+  else if ((both_strong && !later.is_volatile && !earlier.is_volatile) ||
+           (group != nullptr && knows(group->too_narrow)))
     missing = Missing::wider_scope;
   else if (group != nullptr && knows(group->relaxed))
     missing = Missing::release_acquire;

@@ -173,7 +173,7 @@ std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place
   state->demand = &demand;
   state->cluster = cluster;
   state->place = place;
-  state->port = port_of(place);
+  state->port = port_of(shape_.in_steps ? place : reading_place(cluster));
   state->side = shape_.places[place % shape_.places.size()].side;
   state->start = at;
   if (shape_.pauses && !is_pilot(place)) state->may_wait = kLittleWaiting;
@@ -192,6 +192,12 @@ const L2SideLines& L2Launch::in_cache(L2ClusterState& state, L2ClusterState::Pag
   if (state.before == nullptr) return page.in_cache = cache_.find(page.number);
   const auto found = state.before->find(page.number);
   return page.in_cache = found == state.before->end() ? L2SideLines{} : found->second;
+}
+
+/// The place from which a cluster reads. One that follows others goes where a CTA has ended just
+/// then, so neighbours in the launch come into the same GPC by chance.
+uint64_t L2Launch::reading_place(uint64_t cluster) const {
+  return (cluster < shape_.resident ? cluster : scatter(cluster)) % shape_.resident;
 }
 
 /// For how long SMs have drifted apart when a cluster asks for something. CTAs that share an SM
@@ -551,7 +557,7 @@ void L2Launch::correct(uint64_t cluster, DemandProfile& profile) const {
   const float part = wave.asked_bytes == 0 ? 1
                                            : static_cast<float>(wave.brought_bytes) /
                                                  static_cast<float>(wave.asked_bytes);
-  const auto read = static_cast<float>(wave.reads.part(port_of(cluster % shape_.resident)));
+  const auto read = static_cast<float>(wave.reads.part(port_of(reading_place(cluster))));
   std::vector<Amounts>& intervals = profile.intervals.front();
   const uint64_t written_back = written_back_bytes_[cluster];
   const auto each =

@@ -213,6 +213,7 @@ class L2Launch {
   [[nodiscard]] uint32_t port_of(uint64_t place) const {
     return shape_.places[place % shape_.places.size()].port;
   }
+  [[nodiscard]] uint64_t reading_place(uint64_t cluster) const;
   void set_running(const std::vector<uint64_t>& places);
   /// A cluster's part of the cache's bandwidth and of its port's, in cycles a byte, by port. Who
   /// asks for as much waits as long, whether others read the same or not.

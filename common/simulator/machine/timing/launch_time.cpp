@@ -17,6 +17,9 @@ namespace {
 /// Steps of the simulation: a thousandth of the launch, but not shorter than this.
 constexpr double kShortestStep = 32;
 constexpr double kWantedSteps = 1024;
+/// CTAs that share an SM begin in step and drift apart: of those that follow others so much is in
+/// step as of those before them. Three or four lives later nothing is (stamps in kernels, README).
+constexpr double kStillInStep = 0.5;
 /// Rounds in which equal parts of a resource are found.
 constexpr int kRounds = 8;
 
@@ -28,6 +31,7 @@ struct Running {
   size_t row = 0;      ///< its CTAs' places: in Simulation::places_
   double done = 0;     ///< of its own time; negative: it has not begun
   uint32_t left = 0;   ///< CTAs (bits) that have left their places
+  double in_step = 1;  ///< with those that began as it did: 0, anywhere in its life; 1, in step
   Supply l2 = {};      ///< what it reads of the L2 cache
   Supply memory = {};  ///< what it moves to and from the memory
 };
@@ -37,17 +41,17 @@ struct Running {
 constexpr size_t kShared = kSmResources + 1;
 using Wants = std::array<double, kShared>;
 
-/// The CTAs of an SM in a step. They drift apart, those too that began together: so none is seen
-/// with what it wants in the step, but with the mean of its life. Who finds a resource in use waits
+/// The CTAs of an SM in a step. What the others find of one lies between what it wants in the step
+/// and the mean of its life, as far as they have drifted apart. Who finds a resource in use waits
 /// until it is free, before it is full: two CTAs that use a unit half of the time feel each other.
 class OnSm {
  public:
-  /// A CTA is there that has this mean.
-  void add(const Wants& mean) {
+  /// A CTA is there of which the others find this.
+  void add(const Wants& seen) {
     ++ctas_;
     for (size_t r = 0; r < kShared; ++r) {
-      sums_[r] += mean[r];
-      users_[r] += mean[r] > 0 ? 1 : 0;
+      sums_[r] += seen[r];
+      users_[r] += seen[r] > 0 ? 1 : 0;
     }
   }
 
@@ -64,14 +68,14 @@ class OnSm {
     }
   }
 
-  /// The speed, 0 to 1, of one that wants this now and has that mean.
-  [[nodiscard]] double speed_of(const Wants& wants, const Wants& mean) const {
+  /// The speed, 0 to 1, of one that wants this now and of which the others find that.
+  [[nodiscard]] double speed_of(const Wants& wants, const Wants& seen) const {
     if (ctas_ == 0) return 1;
     double time = 1;
     for (size_t r = 0; ctas_ > 1 && r < kShared; ++r) {
       // What it finds comes from the others only.
       const double all = sums_[r] * (ctas_ - 1);
-      if (all > 0) time += wants[r] * waits_[r] * (sums_[r] - mean[r]) * ctas_ / all;
+      if (all > 0) time += wants[r] * waits_[r] * (sums_[r] - seen[r]) * ctas_ / all;
     }
     double speed = 1 / time;
     for (size_t r = 0; r < kShared; ++r) {
@@ -188,16 +192,17 @@ class Simulation {
       means_[row * ctas + cta] =
           wants_of(rates(profile, cta, 0, static_cast<double>(std::max<Cycle>(end, 1))));
     }
-    // CTAs that share an SM drift apart; those that follow them are anywhere in their lives.
-    const bool is_apart =
-        next_ > capacity_.places && capacity_.places * capacity_.ctas_per_cluster > capacity_.sms;
+    const bool shares_sm = capacity_.places * capacity_.ctas_per_cluster > capacity_.sms;
+    const double in_step =
+        std::pow(kStillInStep, static_cast<double>((next_ - 1) / capacity_.places));
     const auto supply_of = [&](Resource resource) {
       const bool is_limited = !std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)]);
-      return is_limited ? Supply(profile, resource, is_apart) : Supply();
+      return is_limited ? Supply(profile, resource, shares_sm ? 1 - in_step : 0) : Supply();
     };
     return {.profile = &profile,
             .row = row,
             .done = done,
+            .in_step = in_step,
             .l2 = supply_of(Resource::l2_read_bytes),
             .memory = supply_of(Resource::hbm_bytes)};
   }
@@ -306,26 +311,31 @@ class Simulation {
     speeds_.assign(running_.size(), 1);
     rates_.assign(running_.size(), {});
     cta_wants_.clear();
+    cta_seen_.clear();
     for (size_t i = 0; i < running_.size(); ++i) {
       const Running& one = running_[i];
       const double to = std::min(one.done + step_, static_cast<double>(one.profile->duration));
       const bool runs = to > 0 && to > one.done;
       for (size_t cta = 0; cta < one.profile->intervals.size(); ++cta) {
         Wants& wants = cta_wants_.emplace_back();
+        cta_seen_.emplace_back();
         if (!runs || one.profile->intervals[cta].empty()) continue;
         const Rates own = rates(*one.profile, cta, one.done, to);
         for (size_t r = 0; r < kResources; ++r) rates_[i][r] += own[r];
         if ((one.left >> cta & 1) != 0) continue;
         wants = wants_of(own);
-        sms_[sm_of(one, cta)].add(mean_of(one, cta));
+        Wants& seen = cta_seen_.back();
+        seen = mean_of(one, cta);
+        for (size_t r = 0; r < kShared; ++r) seen[r] += one.in_step * (wants[r] - seen[r]);
+        sms_[sm_of(one, cta)].add(seen);
       }
     }
     for (OnSm& sm : sms_) sm.find_waits();
     size_t number = 0;
     for (size_t i = 0; i < running_.size(); ++i)
-      for (size_t cta = 0; cta < running_[i].profile->intervals.size(); ++cta)
+      for (size_t cta = 0; cta < running_[i].profile->intervals.size(); ++cta, ++number)
         speeds_[i] = std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(
-                                              cta_wants_[number++], mean_of(running_[i], cta)));
+                                              cta_wants_[number], cta_seen_[number]));
     bring(Resource::l2_read_bytes, &Running::l2);
     slow_down_for_writes();
     bring(Resource::hbm_bytes, &Running::memory);
@@ -427,6 +437,7 @@ class Simulation {
   std::vector<double> speeds_, wants_, gets_, port_wants_;
   std::vector<Rates> rates_;      ///< of clusters
   std::vector<Wants> cta_wants_;  ///< of all their CTAs
+  std::vector<Wants> cta_seen_;   ///< what the others on their SMs find of them
   std::vector<OnSm> sms_;         ///< in this step
 };
 

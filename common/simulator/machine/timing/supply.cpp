@@ -20,16 +20,11 @@ double amount_in(const DemandProfile& profile, Resource resource, size_t interva
 
 }  // namespace
 
-Supply::Supply(const DemandProfile& profile, Resource resource, bool is_apart)
+Supply::Supply(const DemandProfile& profile, Resource resource, double apart)
     : length_(static_cast<double>(profile.interval)),
       duration_(static_cast<double>(std::max<Cycle>(1, profile.duration))) {
   const double all = profile.total(resource);
   if (all == 0) return;
-  if (is_apart) {
-    length_ = duration_;
-    asked_ = due_ = {0, all};
-    return;
-  }
   const size_t count = profile.intervals.front().size();
   asked_.assign(count + 1, 0);
   due_.assign(count + 1, 0);
@@ -46,6 +41,12 @@ Supply::Supply(const DemandProfile& profile, Resource resource, bool is_apart)
     due_[std::min(at + 2, count)] += amount * (first - before);
   }
   for (size_t i = 0; i < count; ++i) due_[i + 1] += due_[i];
+  for (size_t i = 0; apart > 0 && i <= count; ++i) {
+    const double evenly =
+        i == count ? all : all * std::min(1.0, static_cast<double>(i) * length_ / duration_);
+    asked_[i] += apart * (evenly - asked_[i]);
+    due_[i] += apart * (evenly - due_[i]);
+  }
 }
 
 size_t Supply::interval_of(double at) const {

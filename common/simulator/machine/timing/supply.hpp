@@ -16,9 +16,9 @@ class Supply {
  public:
   /// Of a cluster that asks for nothing.
   Supply() = default;
-  /// Of a cluster with this profile. `is_apart`: it runs beside others that are anywhere in their
-  /// lives, so all together ask for what one asks for in the mean.
-  Supply(const DemandProfile& profile, Resource resource, bool is_apart);
+  /// Of a cluster with this profile. `apart`, 0 to 1: how far those beside it are anywhere in their
+  /// lives, so that all together ask for what one asks for in the mean.
+  Supply(const DemandProfile& profile, Resource resource, double apart);
 
   /// What it asks for until a time beyond what it has got, in bytes.
   [[nodiscard]] double wanted(double until) const;

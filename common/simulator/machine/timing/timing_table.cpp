@@ -11,6 +11,7 @@ namespace bw::sim {
 namespace {
 
 // Designated initialisers hold the tables to the order of the members.
+// NOLINTBEGIN(bugprone-macro-parentheses): a member's name and a list's head take none.
 constexpr TimingTable kH100 = {
 #define BW_TIMING(name, value, source, origin) .name = value,
 #include "common/simulator/machine/timing/table_h100.inc"
@@ -64,6 +65,7 @@ constexpr Numbers numbers(const Value (&values)[kNumberCount]) {
   }
   return result;
 }
+// NOLINTEND(bugprone-macro-parentheses)
 constexpr Numbers kH100Numbers = numbers(kH100Values);
 constexpr Numbers kH200Numbers = numbers(kH200Values);
 constexpr Numbers kB200Numbers = numbers(kB200Values);

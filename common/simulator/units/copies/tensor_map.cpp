@@ -196,7 +196,7 @@ TensorMapStatus encode_pixels(std::string_view function, void* map,
   const uint32_t one_pixel[kTensorMapMaxRank] = {channels, 1, 1, 1, 1};
   TensorMapArguments tiled = arguments;
   tiled.box_dim = one_pixel;
-  const TensorMapStatus status = check_tiled_arguments(tiled);
+  TensorMapStatus status = check_tiled_arguments(tiled);
   if (!status.ok()) {
     const size_t name_end = status.message.find(':');
     if (name_end == std::string::npos) return status;

@@ -17,7 +17,6 @@ namespace {
 constexpr uint32_t kWordBytes = 4;
 constexpr uint32_t kMostGroups = kSharedPassBytes / kWordBytes;
 constexpr uint32_t kMostParts = 4;  // of a warp, whose accesses take turns
-constexpr uint32_t kSectorsPerLine = L1Cache::kLineBytes / L1Cache::kSectorBytes;
 
 /// What lanes that ask for the same bytes have of it.
 enum class SamePlace : uint8_t {
@@ -33,8 +32,8 @@ struct BankUnits {
 
   /// Passes of some of the lanes: the most different units that fall on one group of banks.
   [[nodiscard]] uint32_t passes(LaneMask lanes) const {
-    std::array<int8_t, kMostGroups> last_of_group;
-    std::array<int8_t, kWarpLanes> before;
+    std::array<int, kMostGroups> last_of_group;
+    std::array<int, kWarpLanes> before;
     last_of_group.fill(-1);
     std::array<uint8_t, kMostGroups> depth{};
     uint32_t most = 0;
@@ -46,7 +45,7 @@ struct BankUnits {
         other = before[static_cast<size_t>(other)];
       if (other >= 0) continue;
       before[index] = last_of_group[group];
-      last_of_group[group] = static_cast<int8_t>(lane);
+      last_of_group[group] = lane;
       most = std::max(most, uint32_t{++depth[group]});
     }
     return most;
