@@ -57,7 +57,7 @@ void GlobalRaces::found(const Conflict& conflict, const Touch& touch, const Lane
     missing = Missing::proxy_fence;
   else if (earlier.is_async && earlier.cluster == later.cluster)
     missing = earlier.writes ? Missing::completion : Missing::source_free;
-  else if (same_warp)
+  else if (same_warp)  // The first cause that fits counts. NOLINTNEXTLINE(bugprone-branch-clone)
     missing = Missing::warp_order;
   else if ((both_strong && !later.is_volatile && !earlier.is_volatile) ||
            (group != nullptr && knows(group->too_narrow)))

@@ -193,8 +193,8 @@ class Simulation {
           wants_of(rates(profile, cta, 0, static_cast<double>(std::max<Cycle>(end, 1))));
     }
     const bool shares_sm = capacity_.places * capacity_.ctas_per_cluster > capacity_.sms;
-    const double in_step =
-        std::pow(kStillInStep, static_cast<double>((next_ - 1) / capacity_.places));
+    const uint64_t before = (next_ - 1) / capacity_.places;
+    const double in_step = std::pow(kStillInStep, static_cast<double>(before));
     const auto supply_of = [&](Resource resource) {
       const bool is_limited = !std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)]);
       return is_limited ? Supply(profile, resource, shares_sm ? 1 - in_step : 0) : Supply();
@@ -250,10 +250,10 @@ class Simulation {
 
   /// Who writes more than there is room for is slower.
   void slow_down_for_writes() {
-    constexpr auto r = static_cast<size_t>(Resource::l2_written_bytes);
-    if (std::isinf(capacity_.a_cycle[r])) return;
+    constexpr auto kWritten = static_cast<size_t>(Resource::l2_written_bytes);
+    if (std::isinf(capacity_.a_cycle[kWritten])) return;
     wants_.clear();
-    for (size_t i = 0; i < running_.size(); ++i) wants_.push_back(speeds_[i] * rates_[i][r]);
+    for (size_t i = 0; i < running_.size(); ++i) wants_.push_back(speeds_[i] * rates_[i][kWritten]);
     const double sum = std::accumulate(wants_.begin(), wants_.end(), 0.0);
     const double most = available(Resource::l2_written_bytes, sum);
     if (sum <= most) return;
