@@ -53,8 +53,8 @@ struct FatBinaryEntry {
                                                const MachineDescription& machine,
                                                const std::string& name);
 
-/// The machine code of the same target as an entry's PTX, decompressed; empty where there is none or
-/// it can't be read, since nothing of it is executed.
+/// The machine code of the same target as an entry's PTX, decompressed; empty where there is none
+/// or it can't be read, since nothing of it is executed.
 [[nodiscard]] std::string machine_code_beside(std::span<const FatBinaryEntry> entries,
                                               const FatBinaryEntry& ptx);
 

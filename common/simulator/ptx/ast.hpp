@@ -190,7 +190,7 @@ struct Function {
   std::vector<Instruction> instructions;             ///< its body
   EntryDirectives directives;                        ///< .maxntid and its relatives
   uint32_t machine_registers = 0;  ///< of a thread, in the machine code beside it; 0: there is none
-  uint32_t line = 0;                                 ///< line of the source
+  uint32_t line = 0;               ///< line of the source
 };
 
 /// A parsed PTX module.
