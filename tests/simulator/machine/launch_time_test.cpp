@@ -94,6 +94,25 @@ TEST(LaunchTime, WhatWaitsOnTheWayHoldsNobodyUp) {
               kStepError);
 }
 
+TEST(LaunchTime, WhoHasAskedForMuchLeavesOthersTheirPartOfAPort) {
+  // One asks at once for what takes the port all its time, the other for a fifth of the port. Its
+  // half is more than that.
+  LaunchCapacity capacity = machine(2, 2);
+  capacity.a_cycle[static_cast<size_t>(kL2)] = 1000;
+  capacity.ports = {0, 0};
+  capacity.port_a_cycle = 50;
+  std::vector<float> burst(32, 0);
+  burst[0] = 32 * 40 * kInterval;
+  DemandProfile greedy = cluster(kL2, burst);
+  greedy.early.assign(32, 31 * kInterval);
+  const std::vector two = {greedy, steady(kL2, 10)};
+  EXPECT_NEAR(cycles(two, capacity), 32 * kInterval, 2 * kStepError);
+  // The other one ends in its own time: a third cluster that follows it comes 16 intervals later.
+  capacity.places = 2;
+  const std::vector three = {greedy, steady(kL2, 10), steady(kL2, 10)};
+  EXPECT_NEAR(cycles(three, capacity), 32 * kInterval, 2 * kStepError);
+}
+
 TEST(LaunchTime, CopiesThatCameEarlyMayComeLater) {
   // Both ask for all there is in the first half of their lives.
   std::vector<float> amounts(16, 0);

@@ -412,6 +412,31 @@ TEST(StaticSchedule, WhoElectsALaneSparesTheCopyALoop) {
       << "all but the elected lane";
 }
 
+TEST(StaticSchedule, WhatPlacesAnElectedLanesCopiesIsNoReasonForABranch) {
+  // What the branch costs where it is not taken: nothing if there is none in the machine code.
+  const auto branch_costs = [](const std::string& choice, int arithmetic, int copies) {
+    std::string text = choice + "@%p1 bra behind;\n";
+    for (int i = 0; i < arithmetic; ++i) text += "xor.b32 %r1, %r1, %r2;\n";
+    for (int i = 0; i < copies; ++i)
+      text +=
+          "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 16, "
+          "[%r2];\n";
+    const Scheduled s = schedule_of(text + "behind:\nret;\n");
+    const std::vector<std::string> opcodes = s.opcodes();
+    for (size_t i = 0; i < opcodes.size(); ++i)
+      if (opcodes[i] == "bra") return s.times[i].skip_cycles != 0;
+    ADD_FAILURE() << "no branch";
+    return false;
+  };
+  const std::string first = "mov.u32 %r3, %tid.x;\nsetp.ne.s32 %p1, %r3, 0;\n";
+  const std::string elected =
+      "elect.sync _|%p2, -1;\nselp.b32 %r3, 1, 0, %p2;\nsetp.eq.s32 %p1, %r3, 0;\n";
+  EXPECT_FALSE(branch_costs(elected, 20, 3));
+  EXPECT_TRUE(branch_costs(elected, 0, 8)) << "too many copies";
+  EXPECT_TRUE(branch_costs(elected, 20, 0)) << "no copy";
+  EXPECT_TRUE(branch_costs(first, 20, 3)) << "nobody elected";
+}
+
 /// Four loads of neighbours, with `between` behind the second; how many each loads for, in the
 /// order of the text.
 Numbers merged(const std::string& address, const std::string& between) {

@@ -230,9 +230,22 @@ void IssueNodes::find_copies() {
       } else {
         node.prepare = is_first ? operands : 0;
         node.hold = static_cast<uint32_t>(times_.tma_elected_cycles);
+        if (is_first) share_arithmetic(block);
       }
       is_first = false;
     }
+  }
+}
+
+/// Places and coordinates of an elected lane's copies are the warp's: ptxas computes them in
+/// uniform registers ahead of the predicate, which is left for the copies and arrivals (machine
+/// code of solutions/06_hopper_fp8_gemm/swap_ab_load.cuh).
+void IssueNodes::share_arithmetic(const ptx::BasicBlock& block) {
+  for (uint32_t i = block.first; i < block.last; ++i) {
+    Node& node = nodes_[i];
+    node.is_of_all_lanes = node.motion.reads == 0 && node.motion.writes == 0 &&
+                           !node.motion.is_fixed && !node.motion.is_collective &&
+                           !is_copy(function_.instructions[i].opcode);
   }
 }
 

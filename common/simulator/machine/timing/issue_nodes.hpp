@@ -36,6 +36,8 @@ struct Node {
   /// Of loads that ptxas makes one of: their first one's place in the text.
   uint32_t merged_first = kNoIndex;
   uint8_t merged = 1;               ///< how many these are, of the first one; 0 of the others
+  /// Beside an elected lane's copies: only its result matters, so that all lanes compute it.
+  bool is_of_all_lanes = false;
   bool uses_mma_registers = false;  ///< of those that asynchronous MMAs read or write
   uint32_t reads = 0;   ///< where in IssueNodes the registers that it reads begin; under a guard
                         ///< also those that it writes: some lanes keep the old value
@@ -93,6 +95,7 @@ class IssueNodes {
  private:
   void find_costs();
   void find_copies();
+  void share_arithmetic(const ptx::BasicBlock& block);
   void find_first_values(std::vector<Cost>& costs) const;
   void merge_loads(std::vector<Cost>& costs);
   [[nodiscard]] bool is_predicated(uint32_t b) const;

@@ -100,7 +100,7 @@ class IssueTimer {
     uint32_t size = 0;
     for (uint32_t i = block.first; i < block.last; ++i) {
       if (nodes_[i].motion.is_fixed || nodes_[i].motion.is_collective) return std::nullopt;
-      size += nodes_[i].cost.instructions;
+      if (!nodes_[i].is_of_all_lanes) size += nodes_[i].cost.instructions;
     }
     return size <= kLongestPredicated ? std::optional(size) : std::nullopt;
   }

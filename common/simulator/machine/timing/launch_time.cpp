@@ -36,6 +36,12 @@ struct Running {
   Supply memory = {};  ///< what it moves to and from the memory
 };
 
+/// Clusters that read through a port of the L2 cache.
+struct Port {
+  std::vector<size_t> readers;  ///< by their numbers in Simulation::running_
+  std::vector<double> wants;    ///< theirs, in bytes a cycle
+};
+
 /// What CTAs want of an SM's resources, as parts of what there is. Behind them what its shared
 /// memory moves in all: what threads and MMAs access, and part of what copies bring.
 constexpr size_t kShared = kSmResources + 1;
@@ -287,22 +293,25 @@ class Simulation {
     }
   }
 
-  /// Who reads through a full port gets as much less as the others there.
+  /// Those who read through a full port have equal parts of it.
   void limit_to_ports(std::vector<double>& wants) {
     if (capacity_.ports.empty() || std::isinf(capacity_.port_a_cycle)) return;
-    port_wants_.clear();
-    const auto port_of = [&](const Running& one) {
-      const size_t place = places_[one.row * capacity_.ctas_per_cluster];
-      return capacity_.ports[place / capacity_.ctas_per_cluster];
-    };
-    for (size_t i = 0; i < running_.size(); ++i) {
-      const uint32_t port = port_of(running_[i]);
-      if (port >= port_wants_.size()) port_wants_.resize(port + 1);
-      port_wants_[port] += wants[i];
+    for (Port& port : ports_) {
+      port.readers.clear();
+      port.wants.clear();
     }
     for (size_t i = 0; i < running_.size(); ++i) {
-      const double all = port_wants_[port_of(running_[i])];
-      if (all > capacity_.port_a_cycle) wants[i] *= capacity_.port_a_cycle / all;
+      const size_t place = places_[running_[i].row * capacity_.ctas_per_cluster];
+      const uint32_t number = capacity_.ports[place / capacity_.ctas_per_cluster];
+      if (number >= ports_.size()) ports_.resize(number + 1);
+      ports_[number].readers.push_back(i);
+      ports_[number].wants.push_back(wants[i]);
+    }
+    for (Port& port : ports_) {
+      const double all = std::accumulate(port.wants.begin(), port.wants.end(), 0.0);
+      if (all <= capacity_.port_a_cycle) continue;
+      share(port.wants, capacity_.port_a_cycle);
+      for (size_t i = 0; i < port.readers.size(); ++i) wants[port.readers[i]] = port.wants[i];
     }
   }
 
@@ -434,7 +443,8 @@ class Simulation {
   std::vector<Wants> means_;                                ///< of CTAs, likewise
   std::vector<size_t> free_rows_;                           ///< of places_
   FreePlaces free_;
-  std::vector<double> speeds_, wants_, gets_, port_wants_;
+  std::vector<double> speeds_, wants_, gets_;
+  std::vector<Port> ports_;       ///< of the L2 cache, in this step
   std::vector<Rates> rates_;      ///< of clusters
   std::vector<Wants> cta_wants_;  ///< of all their CTAs
   std::vector<Wants> cta_seen_;   ///< what the others on their SMs find of them
