@@ -72,8 +72,11 @@ __device__ __forceinline__ void meet() {
   ptx::cluster_wait();
 }
 
+/// Threads that a CTA of a scenario has at most: ptxas gives each no more registers than fit.
+inline constexpr unsigned kMostThreads = 384;
+
 template <class Scenario>
-__global__ void observe_kernel(typename Scenario::Seen* seen) {
+__global__ __launch_bounds__(kMostThreads) void observe_kernel(typename Scenario::Seen* seen) {
   __shared__ SharedMemBarrier barriers[kMostBarriers];
   Scenario::run(barriers, seen[blockIdx.x]);
 }
