@@ -35,7 +35,7 @@ struct Node {
   uint32_t hold = 0;      ///< what the warp waits behind it: of a copy, or where it yields
   /// Of loads that ptxas makes one of: their first one's place in the text.
   uint32_t merged_first = kNoIndex;
-  uint8_t merged = 1;               ///< how many these are, of the first one; 0 of the others
+  uint8_t merged = 1;  ///< how many these are, of the first one; 0 of the others
   /// Beside an elected lane's copies: only its result matters, so that all lanes compute it.
   bool is_of_all_lanes = false;
   bool uses_mma_registers = false;  ///< of those that asynchronous MMAs read or write
