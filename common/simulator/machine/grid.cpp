@@ -214,8 +214,7 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                         .pauses = in_steps_ && !lockstep_,
                         .ctas_of_an_sm = static_cast<uint32_t>(ctas_of_an_sm),
                         .places = places_});
-    if (lockstep_ && resident_clusters_ * c.cluster.volume() > sms)
-      lockstep_time_.emplace(capacity());
+    if (lockstep_ && ctas_of_an_sm > 1) lockstep_time_.emplace(capacity());
   }
   if (c.cooperative) {
     workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");

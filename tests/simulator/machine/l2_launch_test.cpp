@@ -25,6 +25,14 @@ namespace {
 constexpr uint64_t kKilobyte = 1024;
 constexpr uint64_t kMegabyte = kKilobyte * kKilobyte;
 
+/// What is left of so much of a resource that a cluster counted, with what all have done known.
+double corrected(const L2Launch& launch, uint64_t cluster, Resource resource, float amount) {
+  DemandProfile profile{.duration = 512, .interval = 512, .intervals = {{Amounts{}}}};
+  profile.intervals[0][0][static_cast<size_t>(resource)] = amount;
+  launch.correct(cluster, profile);
+  return profile.total(resource);
+}
+
 /// A device's memory and cache, and a launch of clusters that are told what to touch.
 class L2LaunchTest : public ::testing::Test {
  protected:
@@ -282,11 +290,7 @@ TEST_F(L2LaunchTest, AWaveSeesTheWavesBeforeIt) {
   // The memory gave the kilobyte once.
   double brought = 0;
   for (uint64_t i = 0; i < 3 * kResident; ++i) {
-    DemandProfile profile{.duration = 512, .interval = 512, .intervals = {{Amounts{}}}};
-    profile.intervals[0][0][static_cast<size_t>(Resource::hbm_bytes)] =
-        static_cast<float>(misses[i]);
-    waves.correct(i, profile);
-    brought += profile.total(Resource::hbm_bytes);
+    brought += corrected(waves, i, Resource::hbm_bytes, static_cast<float>(misses[i]));
   }
   EXPECT_NEAR(brought, kKilobyte, 1);
 }
@@ -416,14 +420,8 @@ TEST_F(L2LaunchTest, WhoFollowsOnASharedSmReadsLessTogether) {
       cluster->view.touch_rows(rows_at(data_, 128, 64), 0, L2Path::tma_load);
       waves.finish(i, cluster->view);
     }
-    const auto part_of = [&](uint64_t cluster) {
-      DemandProfile profile{.duration = 512, .interval = 512, .intervals = {{Amounts{}}}};
-      float& bytes = profile.intervals[0][0][static_cast<size_t>(Resource::l2_read_bytes)];
-      bytes = 1;
-      waves.correct(cluster, profile);
-      return static_cast<double>(bytes);
-    };
-    return std::pair(part_of(0), part_of(kResident));
+    return std::pair(corrected(waves, 0, Resource::l2_read_bytes, 1),
+                     corrected(waves, kResident, Resource::l2_read_bytes, 1));
   };
   const auto [alone_first, alone_second] = parts(1);
   EXPECT_LT(alone_first, 0.2);
@@ -450,13 +448,8 @@ TEST_F(L2LaunchTest, NeighboursThatFollowMeetInAGpcByChance) {
   // What of their bytes reaches the cache, in the mean of a wave.
   const auto part_of = [&](uint64_t first) {
     double sum = 0;
-    for (uint64_t i = first; i < first + kResident; ++i) {
-      DemandProfile profile{.duration = 512, .interval = 512, .intervals = {{Amounts{}}}};
-      float& bytes = profile.intervals[0][0][static_cast<size_t>(Resource::l2_read_bytes)];
-      bytes = 1;
-      waves.correct(i, profile);
-      sum += static_cast<double>(bytes);
-    }
+    for (uint64_t i = first; i < first + kResident; ++i)
+      sum += corrected(waves, i, Resource::l2_read_bytes, 1);
     return sum / kResident;
   };
   // First neighbours lie in different GPCs. Of eight that go anywhere among eight GPCs a third

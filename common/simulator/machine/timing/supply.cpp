@@ -9,15 +9,6 @@ namespace {
 /// Sums of parts of bytes are not exact; nobody waits for less than this.
 constexpr double kRounding = 1e-6;
 
-/// What all CTAs ask for in an interval.
-double amount_in(const DemandProfile& profile, Resource resource, size_t interval) {
-  double sum = 0;
-  for (const std::vector<Amounts>& cta : profile.intervals)
-    if (interval < cta.size())
-      sum += static_cast<double>(cta[interval][static_cast<size_t>(resource)]);
-  return sum;
-}
-
 }  // namespace
 
 Supply::Supply(const DemandProfile& profile, Resource resource, double apart)
@@ -25,11 +16,12 @@ Supply::Supply(const DemandProfile& profile, Resource resource, double apart)
       duration_(static_cast<double>(std::max<Cycle>(1, profile.duration))) {
   const double all = profile.total(resource);
   if (all == 0) return;
-  const size_t count = profile.intervals.front().size();
+  const std::vector<Amounts>& intervals = profile.intervals.front();
+  const size_t count = intervals.size();
   asked_.assign(count + 1, 0);
   due_.assign(count + 1, 0);
   for (size_t i = 0; i < count; ++i) {
-    const double amount = amount_in(profile, resource, i);
+    const auto amount = static_cast<double>(intervals[i][static_cast<size_t>(resource)]);
     asked_[i + 1] = asked_[i] + amount;
     // It is due as long as it was asked for, later: in parts of two intervals.
     const double early =

@@ -10,8 +10,8 @@
 
 namespace bw::sim {
 
-/// A cluster's bytes of one resource, by its own time. What it asked for long before anybody waited
-/// for it may come later by so much.
+/// A cluster's bytes of one of the chip's resources, by its own time. What it asked for long before
+/// anybody waited for it may come later by so much.
 class Supply {
  public:
   /// Of a cluster that asks for nothing.
