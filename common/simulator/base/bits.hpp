@@ -1,8 +1,9 @@
 #pragma once
 /// \file
-/// Rounding and alignment of sizes and addresses.
+/// Rounding and alignment of sizes and addresses; bits that look like chance.
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 
 namespace bw::sim {
@@ -23,6 +24,13 @@ template <std::unsigned_integral T>
 template <std::unsigned_integral T>
 [[nodiscard]] constexpr bool is_aligned(T value, std::type_identity_t<T> alignment) {
   return value % alignment == 0;
+}
+
+/// A number that looks like chance (Steele, Lea and Flood's finalizer of SplitMix).
+[[nodiscard]] constexpr uint64_t scatter(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
 }
 
 }  // namespace bw::sim

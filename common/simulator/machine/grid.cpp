@@ -7,9 +7,7 @@
 #include <exception>
 #include <functional>
 #include <iterator>
-#include <limits>
 #include <mutex>
-#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,10 +24,8 @@
 #include "common/simulator/machine/device.hpp"
 #include "common/simulator/machine/host_pool.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/timing/code_layout.hpp"
 #include "common/simulator/machine/timing/free_places.hpp"
 #include "common/simulator/machine/timing/l2_launch.hpp"
-#include "common/simulator/machine/timing/sm_times.hpp"
 
 namespace bw::sim {
 namespace {
@@ -185,8 +181,8 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
            "number of SMs");
   resident_clusters_ = std::min(resident_clusters_, clusters_.volume());
   const uint32_t sms = device.settings().sm_count;
-  const bool sms_are_shared =
-      kernel.shares_sm() && resident_clusters_ > 1 && resident_clusters_ * c.cluster.volume() > sms;
+  const bool ctas_share_sms = resident_clusters_ * c.cluster.volume() > sms;
+  const bool sms_are_shared = kernel.shares_sm() && resident_clusters_ > 1 && ctas_share_sms;
   for (uint32_t sm = 0; sms_are_shared && sm < sms; ++sm)
     sms_.push_back(device.units().make_for_sm());
   lockstep_ = (kernel.clusters_interact() || sms_are_shared) && clusters_.volume() > 1;
@@ -203,18 +199,17 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                                                                             : times->begin_cluster_cycles
                                                    : ctas_per_sm_ > 1 ? times->begin_many_cycles
                                                                       : times->begin_cycles);
-    const uint64_t ctas_of_an_sm = ceil_div(resident_clusters_ * c.cluster.volume(), uint64_t{sms});
     in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_ &&
-                              ctas_of_an_sm == 1);
+                              !ctas_share_sms);
     l2_ = std::make_unique<L2Launch>(
         *times, *device.l2_cache(),
         L2Launch::Shape{.clusters = clusters_.volume(),
                         .resident = resident_clusters_,
                         .in_steps = in_steps_,
                         .pauses = in_steps_ && !lockstep_,
-                        .ctas_of_an_sm = static_cast<uint32_t>(ctas_of_an_sm),
+                        .ctas_share_sms = ctas_share_sms,
                         .places = places_});
-    if (lockstep_ && ctas_of_an_sm > 1) lockstep_time_.emplace(capacity());
+    if (lockstep_ && ctas_share_sms) lockstep_time_.emplace(capacity());
   }
   if (c.cooperative) {
     workspace_address_ = device.memory().allocate(kWorkspaceBytes, "grid workspace");
@@ -234,32 +229,6 @@ uint32_t Grid::first_sm(uint64_t slot) const {
   return static_cast<uint32_t>(slot * configuration_.cluster.volume() %
                                device_.settings().sm_count);
 }
-
-void Grid::find_code_rates(const TimingTable& times) {
-  const uint64_t since = device_.code_since(
-      kernel_.function().name, code_bytes(kernel_.module().schedule_of(kernel_.function())->times),
-      times.code_gpc_cache_bytes);
-  // SMs of a pair fetch a line together; the pairs of a GPC, one after the other.
-  constexpr uint32_t kPair = 2;
-  std::map<uint32_t, std::set<uint32_t>> pairs;
-  const auto ctas = static_cast<uint32_t>(configuration_.cluster.volume());
-  for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
-    for (uint32_t cta = 0; cta < ctas; ++cta)
-      pairs[gpcs_[slot]].insert((first_sm(slot) + cta) % device_.settings().sm_count / kPair);
-  for (const auto& [gpc, of_gpc] : pairs) {
-    CodeFetch::Rate& rate = code_rates_[gpc];
-    rate = {.jump_cycles = times.code_jump_cycles, .ahead_lines = times.code_ahead_lines};
-    if (since <= times.code_cache_bytes) continue;
-    rate.line_cycles = times.code_line_cycles;
-    rate.way_cycles = times.code_way_cycles * static_cast<double>(of_gpc.size());
-    if (since <= times.code_gpc_cache_bytes) continue;
-    rate.launched_lines = times.code_launched_lines;
-    rate.launched_cycles = times.code_launched_cycles;
-    rate.far_cycles = times.code_far_cycles;
-  }
-}
-
-const CodeFetch::Rate& Grid::code_rate(uint64_t slot) const { return code_rates_.at(gpcs_[slot]); }
 
 Cycle Grid::begin_of(uint64_t slot) const { return slot < begins_.size() ? begins_[slot] : 0; }
 
@@ -439,48 +408,6 @@ void Grid::run_independent(LaunchResult& result) {
       time_of_waves(durations, profiles, resident_clusters_, FreePlaces(cluster_ctas, gpcs_),
                     cluster_ctas, turnover, [&](uint64_t slot) { return begin_of(slot); });
   result.cycles = l2_ == nullptr ? result.alone_cycles : corrected_time(profiles);
-}
-
-LaunchCapacity Grid::capacity() const {
-  const TimingTable& times = *device_.settings().times();
-  // Who has waited for its share while it ran is not slowed down once more behind the run.
-  constexpr float kNoLimit = std::numeric_limits<float>::infinity();
-  const bool has_waited = l2_->shares();
-  const uint64_t cluster_ctas = configuration_.cluster.volume();
-  // Not all SMs hold clusters of more than two CTAs.
-  const uint64_t used_sms =
-      ceil_div(device_.resident_clusters(ctas_per_sm_, cluster_ctas) * cluster_ctas, ctas_per_sm_);
-  std::vector<uint32_t> ports(resident_clusters_);
-  for (uint64_t slot = 0; slot < resident_clusters_; ++slot)
-    ports[slot] = places_[slot % places_.size()].port;
-  // Of the L2 cache each SM gets what its port gives: small GPCs have more for each.
-  const std::set<uint32_t> used_ports(ports.begin(), ports.end());
-  const double l2_a_cycle = times.l2_port_bytes_per_cycle * static_cast<double>(used_ports.size());
-  return {
-      .places = resident_clusters_,
-      .ctas_per_cluster = static_cast<uint32_t>(cluster_ctas),
-      .sms = std::min(device_.settings().sm_count, static_cast<uint32_t>(used_sms)),
-      .gpcs = gpcs_,
-      .a_cycle = {SmTimes::kSchedulers, 1, 1, 1, 1,
-                  has_waited ? kNoLimit : static_cast<float>(l2_a_cycle),
-                  has_waited ? kNoLimit : static_cast<float>(times.l2_write_bytes_per_cycle),
-                  has_waited ? kNoLimit : static_cast<float>(times.hbm_bytes_per_cycle)},
-      .ports = ports,
-      .port_a_cycle = has_waited ? kNoLimit : times.l2_port_bytes_per_cycle,
-      .begins = begins_,
-      .credit = static_cast<double>(times.bandwidth_credit),
-      .landing_passes = times.tma_load_bytes_per_cycle / kSharedPassBytes * times.landing_pass_part,
-      .turnover = times.cta_turnover,
-      .follow = configuration_.in_clusters ? times.follow_cluster_cycles : times.begin_many_cycles};
-}
-
-Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {
-  for (uint64_t index = 0; !in_steps_ && index < profiles.size(); ++index)
-    l2_->correct(index, profiles[index]);
-  LaunchTime time = launch_time(profiles, capacity());
-  tensor_use_ = std::move(time.tensor_use);
-  writing_cycles_ = time.writing;
-  return time.cycles;
 }
 
 void Grid::run_lockstep(LaunchResult& result) {

@@ -9,7 +9,7 @@
 namespace bw::timing {
 
 std::span<const Group> groups() {
-  static constexpr std::array<Group, 29> kGroups{{
+  static constexpr std::array<Group, 30> kGroups{{
       {"latency", "cycles from an instruction to the one that needs its result", true,
        measure_latency},
       {"issue", "instructions a cycle and SM, by warps", true, measure_issue},
@@ -52,6 +52,8 @@ std::span<const Group> groups() {
        measure_cta_end},
       {"few_rows", "CTAs that share an SM: rings for small MMAs, waves, exchanged sums", true,
        measure_few_rows},
+      {"followers", "CTAs that follow others on their SMs: rings that wait for the L2 cache", true,
+       measure_followers},
       {"clock", "the SM's clock by what the SMs do", true, measure_clock},
       {"teaching", "kernels of teaching material: tests the model", false, measure_teaching},
   }};

@@ -67,6 +67,7 @@ void measure_jumps(Results& results);           ///< roles that jump into new co
 void measure_cold_start(Results& results);      ///< far code, and parameters that roles read
 void measure_cta_end(Results& results);         ///< what CTAs send, begin, who follows
 void measure_few_rows(Results& results);        ///< CTAs that share an SM
+void measure_followers(Results& results);       ///< CTAs that follow others on their SMs
 void measure_clock(Results& results);           ///< the SM's clock under load
 void measure_teaching(Results& results);        ///< ten kernels as teaching material has them
 void measure_tensor_core(Results& results);     ///< tcgen05: MMAs, copies, tensor memory

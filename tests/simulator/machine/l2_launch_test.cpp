@@ -400,62 +400,23 @@ TEST_F(L2LaunchTest, SmsOfAGpcReadALineOnce) {
 TEST_F(L2LaunchTest, CtasThatShareAnSmWaitForBandwidthBehindTheRun) {
   L2Launch::Shape shape{.clusters = 100, .resident = 132};
   EXPECT_TRUE(L2Launch(times_, cache_, shape).shares());
-  shape.ctas_of_an_sm = 2;
+  shape.ctas_share_sms = true;
   EXPECT_FALSE(L2Launch(times_, cache_, shape).shares());
 }
 
-TEST_F(L2LaunchTest, WhoFollowsOnASharedSmReadsLessTogether) {
-  constexpr uint64_t kResident = 264;
+TEST_F(L2LaunchTest, KnowsBehindTheRunWhatClustersHaveReadTogether) {
   cache_.write(data_, kMegabyte);
-  // What of a byte reaches the cache where all read the same at once: of the first wave and of the
-  // second.
-  const auto parts = [&](uint32_t ctas_of_an_sm) {
-    L2Launch waves(times_, cache_,
-                   {.clusters = 2 * kResident,
-                    .resident = kResident,
-                    .ctas_of_an_sm = ctas_of_an_sm,
-                    .places = places_of(*find_machine("h100"), 132, 1)});
-    for (uint64_t i = 0; i < 2 * kResident; ++i) {
-      const auto cluster = start(waves, i);
-      cluster->view.touch_rows(rows_at(data_, 128, 64), 0, L2Path::tma_load);
-      waves.finish(i, cluster->view);
-    }
-    return std::pair(corrected(waves, 0, Resource::l2_read_bytes, 1),
-                     corrected(waves, kResident, Resource::l2_read_bytes, 1));
-  };
-  const auto [alone_first, alone_second] = parts(1);
-  EXPECT_LT(alone_first, 0.2);
-  EXPECT_LT(alone_second, 0.2);
-  const auto [first, second] = parts(2);
-  EXPECT_DOUBLE_EQ(first, alone_first);
-  EXPECT_GT(second, times_.l2_merge_part * 0.9);
-}
-
-TEST_F(L2LaunchTest, NeighboursThatFollowMeetInAGpcByChance) {
-  constexpr uint64_t kResident = 132;
-  constexpr uint64_t kNeighbours = 8;
-  cache_.write(data_, 16 * kMegabyte);
-  L2Launch waves(times_, cache_,
-                 {.clusters = 2 * kResident,
-                  .resident = kResident,
-                  .places = places_of(*find_machine("h100"), 132, 1)});
-  for (uint64_t i = 0; i < 2 * kResident; ++i) {
+  L2Launch waves = launch(4, 2);
+  for (uint64_t i = 0; i < 4; ++i) {
     const auto cluster = start(waves, i);
-    const uint64_t box = i / kNeighbours;
-    cluster->view.touch_rows(rows_at(data_ + box * 64 * kKilobyte, 128, 64), 0, L2Path::tma_load);
+    cluster->view.touch_rows(rows_at(data_ + i / 2 * 64 * kKilobyte, 128, 64), 0, L2Path::tma_load);
     waves.finish(i, cluster->view);
   }
-  // What of their bytes reaches the cache, in the mean of a wave.
-  const auto part_of = [&](uint64_t first) {
-    double sum = 0;
-    for (uint64_t i = first; i < first + kResident; ++i)
-      sum += corrected(waves, i, Resource::l2_read_bytes, 1);
-    return sum / kResident;
-  };
-  // First neighbours lie in different GPCs. Of eight that go anywhere among eight GPCs a third
-  // finds another one there.
-  EXPECT_GT(part_of(0), 0.9);
-  EXPECT_NEAR(part_of(kResident), 0.7, 0.1);
+  // The first two have read the same at one time, the others something else at different times.
+  LaunchTime time;
+  time.lives = {{0, 512}, {0, 512}, {1000, 1512}, {2000, 2512}};
+  const std::vector profiles(4, DemandProfile{.duration = 512, .intervals = {}});
+  EXPECT_EQ(waves.reads().parts(times_, time, profiles), (std::vector<double>{0.5, 0.5, 1, 1}));
 }
 
 TEST_F(L2LaunchTest, WhoReadsWithNobodyWaitsAsLongAsTheOthers) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "common/simulator/machine/timing/free_places.hpp"
@@ -123,16 +124,58 @@ TEST(LaunchTime, CopiesThatCameEarlyMayComeLater) {
   EXPECT_NEAR(cycles(two, machine(8, 8)), 16 * kInterval, kStepError);
 }
 
-TEST(LaunchTime, ThoseThatFollowOnASharedSmAreHalfInStep) {
-  std::vector<float> amounts(16, 0);
-  for (size_t i = 0; i < 8; ++i) amounts[i] = 50 * kInterval;
-  const std::vector eight(8, cluster(kL2, amounts));
-  // Four together want twice what there is at first.
-  constexpr double kFirst = 2 * 8 + 8;
-  EXPECT_NEAR(cycles(eight, machine(4, 4)), 2 * kFirst * kInterval, 2 * kStepError);
-  // Those that follow ask for three quarters of their bytes in the first half of their lives.
-  constexpr double kSecond = 1.5 * 8 + 8;
-  EXPECT_NEAR(cycles(eight, machine(4, 2)), (kFirst + kSecond) * kInterval, 2 * kStepError);
+TEST(LaunchTime, CopiesComeLaterTheMoreIsRead) {
+  // Each asks for a quarter of what there is and waits for it at once.
+  LaunchCapacity capacity = machine(8, 8);
+  capacity.l2_queue_cycles = 60;
+  capacity.copy_cycles = 600;
+  const auto cycles_of = [&](size_t clusters) {
+    return cycles(std::vector(clusters, steady(kL2, 25, 64)), capacity);
+  };
+  constexpr double kAlone = 64 * kInterval;
+  // Two that are slower by some part want so much less of it: u = v / 2, 1 / v = 1 + 0.1 u / (1 - u).
+  EXPECT_NEAR(cycles_of(1), kAlone * (1 + 0.1 / 3), 0.01 * kAlone);
+  EXPECT_NEAR(cycles_of(2), kAlone * 1.09, 0.01 * kAlone);
+  // Copies of a ring that lie there for longer than they come later hold nobody up.
+  DemandProfile early = steady(kL2, 25, 64);
+  early.early.assign(64, 400);
+  EXPECT_NEAR(cycles({early, early}, capacity), kAlone, 2 * kStepError);
+}
+
+TEST(LaunchTime, ABurstIsNoQueue) {
+  // Of 64 intervals it reads in one, all that the chip gives meanwhile.
+  LaunchCapacity capacity = machine(8, 8);
+  capacity.l2_queue_cycles = 60;
+  capacity.copy_cycles = 600;
+  std::vector<float> amounts(64, 0);
+  amounts[20] = 100 * kInterval;
+  const LaunchTime time = launch_time(std::vector{cluster(kL2, amounts)}, capacity);
+  EXPECT_NEAR(static_cast<double>(time.cycles), 64 * kInterval, 0.25 * kInterval);
+  EXPECT_GT(time.l2_queue, 0);
+  EXPECT_LT(time.l2_queue, 60);
+}
+
+TEST(LaunchTime, TellsWhenAndWhereClustersWere) {
+  LaunchCapacity capacity = machine(2, 2);
+  capacity.ports = {3, 5};
+  capacity.turnover = 500;
+  const std::vector three = {steady(kSlots, 1, 4), steady(kSlots, 1, 16), steady(kSlots, 1, 4)};
+  const LaunchTime time = launch_time(three, capacity);
+  ASSERT_EQ(time.lives.size(), 3u);
+  EXPECT_NEAR(time.lives[0].end, 4 * kInterval, kStepError);
+  EXPECT_NEAR(time.lives[1].end, 16 * kInterval, kStepError);
+  EXPECT_EQ(time.lives[1].port, 5u);
+  // The third one takes the place of the first.
+  EXPECT_NEAR(time.lives[2].begin, 4 * kInterval + 500, kStepError);
+  EXPECT_EQ(time.lives[2].port, 3u);
+  // Where nobody is in anybody's way, too.
+  capacity.a_cycle[kL2] = capacity.a_cycle[kWrites] = capacity.a_cycle[kHbm] =
+      std::numeric_limits<float>::infinity();
+  capacity.begins = {0, 700};
+  const LaunchTime apart = launch_time(std::vector(2, steady(kSlots, 1, 4)), capacity);
+  EXPECT_EQ(apart.lives[1].begin, 700);
+  EXPECT_EQ(apart.lives[1].end, 4 * kInterval + 700);
+  EXPECT_EQ(apart.lives[1].port, 5u);
 }
 
 TEST(LaunchTime, CtasOfAnSmTakeTurns) {
@@ -157,20 +200,6 @@ TEST(LaunchTime, CtasWaitForEachOtherBeforeAnSmIsFull) {
   constexpr double kWaits = 2 / (1 + 0.25 * kWaitsOfTwo) * 0.25 * (kWaitsOfTwo + 0.5);
   EXPECT_NEAR(cycles({steady(kSlots, 1), steady(kSlots, 1), steady(kSlots, 1)}, machine(3, 1)),
               16 * kInterval * (1 + 0.25 * kWaits), kStepError);
-}
-
-TEST(LaunchTime, CtasOfAnSmDriftApart) {
-  // Both want all of the tensor cores, in the same half of their lives. The first ones take turns
-  // there. Later ones do not meet: in their means each finds the other one half of the time.
-  std::vector<float> amounts(16, 0);
-  for (size_t i = 0; i < 8; ++i) amounts[i] = kInterval;
-  const auto cycles_of_waves = [&](size_t waves) {
-    return static_cast<double>(
-        cycles(std::vector(2 * waves, cluster(kTensor, amounts)), machine(2, 1)));
-  };
-  EXPECT_NEAR(cycles_of_waves(1), (8 * 2 + 8) * kInterval, kStepError);
-  const double last = cycles_of_waves(8) - cycles_of_waves(7);
-  EXPECT_NEAR(last, (8 * 1.25 + 8) * kInterval, 2 * kStepError);
 }
 
 TEST(LaunchTime, WhatCopiesBringPassesThroughSharedMemory) {

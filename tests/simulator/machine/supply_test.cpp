@@ -30,7 +30,8 @@ DemandProfile reader(const std::vector<float>& bytes, std::vector<float> early =
 }
 
 TEST(Supply, WantsWhatWasAskedForAndHasNotCome) {
-  Supply supply(reader({1000, 0, 500}), kL2, 0);
+  const DemandProfile profile = reader({1000, 0, 500});
+  Supply supply(profile, kL2);
   EXPECT_DOUBLE_EQ(supply.wanted(50), 500);
   EXPECT_DOUBLE_EQ(supply.wanted(150), 1000);
   EXPECT_DOUBLE_EQ(supply.get(1000, 0, 150), 150);
@@ -39,7 +40,8 @@ TEST(Supply, WantsWhatWasAskedForAndHasNotCome) {
 }
 
 TEST(Supply, WhoGetsAPartComesAsFarAsThat) {
-  Supply supply(reader({1000, 0, 500}), kL2, 0);
+  const DemandProfile profile = reader({1000, 0, 500});
+  Supply supply(profile, kL2);
   EXPECT_DOUBLE_EQ(supply.get(250, 0, 60), 25);
   EXPECT_DOUBLE_EQ(supply.get(0, 25, 60), 25);
   EXPECT_DOUBLE_EQ(supply.get(750, 25, 200), 200);
@@ -48,7 +50,8 @@ TEST(Supply, WhoGetsAPartComesAsFarAsThat) {
 
 TEST(Supply, WhatWasEarlyMayComeLater) {
   // Asked for in the first interval, waited for two and a half later.
-  Supply supply(reader({1000, 0, 0, 0}, {250, 0, 0, 0}), kL2, 0);
+  const DemandProfile profile = reader({1000, 0, 0, 0}, {250, 0, 0, 0});
+  Supply supply(profile, kL2);
   EXPECT_DOUBLE_EQ(supply.wanted(100), 1000);
   EXPECT_DOUBLE_EQ(supply.get(0, 0, 400), 200);
   // By the end of the third interval half is due.
@@ -57,21 +60,31 @@ TEST(Supply, WhatWasEarlyMayComeLater) {
 }
 
 TEST(Supply, NothingIsDueBehindTheEnd) {
-  Supply supply(reader({1000, 0}, {5000, 0}), kL2, 0);
+  const DemandProfile profile = reader({1000, 0}, {5000, 0});
+  Supply supply(profile, kL2);
   EXPECT_DOUBLE_EQ(supply.get(500, 0, 200), 150);
 }
 
-TEST(Supply, AmongOthersThatAreApartItAsksForTheMean) {
-  Supply supply(reader({1000, 0, 0, 0}, {0, 0, 0, 0}), kL2, 1);
-  EXPECT_DOUBLE_EQ(supply.wanted(100), 250);
-  EXPECT_DOUBLE_EQ(supply.get(250, 0, 200), 100);
+TEST(Supply, WhatComesLaterThanItWouldHaveLainThereSlowsDown) {
+  // In the first interval it waits for its copies at once, those of the second lie there for 300
+  // cycles, in the third it asks for nothing.
+  const DemandProfile profile = reader({1000, 1000, 0}, {0, 300, 0});
+  const Supply supply(profile, kL2);
+  constexpr double kCopy = 500;
+  EXPECT_DOUBLE_EQ(supply.speed(50, kCopy, 0), 1);
+  EXPECT_DOUBLE_EQ(supply.speed(50, kCopy, 500), 0.5);
+  EXPECT_DOUBLE_EQ(supply.speed(150, kCopy, 300), 1);
+  EXPECT_DOUBLE_EQ(supply.speed(150, kCopy, 1100), 0.5);
+  EXPECT_DOUBLE_EQ(supply.speed(250, kCopy, 1000), 1);
 }
 
 TEST(Supply, AsksForNothing) {
   Supply none;
   EXPECT_DOUBLE_EQ(none.wanted(100), 0);
   EXPECT_DOUBLE_EQ(none.get(0, 0, 100), 100);
-  Supply of_nothing(reader({0, 0}), kL2, 0);
+  EXPECT_DOUBLE_EQ(none.speed(0, 500, 500), 1);
+  const DemandProfile profile = reader({0, 0});
+  Supply of_nothing(profile, kL2);
   EXPECT_DOUBLE_EQ(of_nothing.get(0, 0, 200), 200);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/simulator/base/bits.hpp"
+
 namespace bw::sim {
 namespace {
 
@@ -17,12 +19,8 @@ constexpr uint64_t kNoPage = ~uint64_t{0};
 constexpr uint64_t kLostLines = 2;
 constexpr uint64_t kChunkLines = 32;
 
-/// A number that looks like chance (Steele, Lea and Flood's finalizer of SplitMix), 0 to 1.
-double chance(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return static_cast<double>(x ^ (x >> 31)) * 0x1p-64;
-}
+/// A number that looks like chance, 0 to 1.
+double chance(uint64_t x) { return static_cast<double>(scatter(x)) * 0x1p-64; }
 
 }  // namespace
 

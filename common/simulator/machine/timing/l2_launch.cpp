@@ -44,13 +44,6 @@ double written_bytes(const TimingTable& times, uint64_t bytes, uint64_t pieces) 
       std::max<uint64_t>(align_up(piece, kSectorBytes), times.l2_least_partial_write) * pieces);
 }
 
-/// A number that looks like chance (Steele, Lea and Flood's finalizer of SplitMix).
-constexpr uint64_t scatter(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
 /// Bits `first` to `last` of a word.
 constexpr uint64_t bits(uint64_t first, uint64_t last) {
   return (~uint64_t{0} << first) & (~uint64_t{0} >> (63 - last));
@@ -98,8 +91,9 @@ L2Launch::L2Launch(const TimingTable& times, L2Cache& cache, Shape shape)
       cache_(cache),
       shape_(std::move(shape)),
       batch_(std::max(shape_.resident / 2, kSmallestBatch)),
-      shares_(shape_.in_steps || (shape_.clusters <= shape_.resident && shape_.ctas_of_an_sm == 1)),
+      shares_(shape_.in_steps || (shape_.clusters <= shape_.resident && !shape_.ctas_share_sms)),
       written_back_part_(shape_.in_steps ? cache.dirty_share() : 0),
+      reads_(shape_.in_steps ? 0 : shape_.clusters, shape_.resident),
       waves_(ceil_div(shape_.clusters, shape_.resident)),
       written_back_bytes_(shape_.in_steps ? 0 : shape_.clusters, 0) {
   read_credit_ = static_cast<double>(times.bandwidth_credit);
@@ -173,7 +167,7 @@ std::unique_ptr<L2ClusterState> L2Launch::start(uint64_t cluster, uint64_t place
   state->demand = &demand;
   state->cluster = cluster;
   state->place = place;
-  state->port = port_of(shape_.in_steps ? place : reading_place(cluster));
+  state->port = port_of(place);
   state->side = shape_.places[place % shape_.places.size()].side;
   state->start = at;
   if (shape_.pauses && !is_pilot(place)) state->may_wait = kLittleWaiting;
@@ -194,19 +188,6 @@ const L2SideLines& L2Launch::in_cache(L2ClusterState& state, L2ClusterState::Pag
   return page.in_cache = found == state.before->end() ? L2SideLines{} : found->second;
 }
 
-/// The place from which a cluster reads. One that follows others goes where a CTA has ended just
-/// then, so neighbours in the launch come into the same GPC by chance.
-uint64_t L2Launch::reading_place(uint64_t cluster) const {
-  return (cluster < shape_.resident ? cluster : scatter(cluster)) % shape_.resident;
-}
-
-/// For how long SMs have drifted apart when a cluster asks for something. CTAs that share an SM
-/// take turns, so more time passes there than their own; who follows them is anywhere.
-Cycle L2Launch::drifted(const L2ClusterState& state, Cycle when) const {
-  if (shape_.in_steps || shape_.ctas_of_an_sm == 1) return when;
-  return state.cluster < shape_.resident ? when * shape_.ctas_of_an_sm : kNever;
-}
-
 void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const {
   // A lone cluster has nobody to share with.
   if (shape_.clusters == 1) return;
@@ -214,14 +195,13 @@ void L2Launch::note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2
   if (path == L2Path::tma_load) {
     // Boxes of one matrix that begin at the same place and have as many rows are the same.
     const uint64_t key = scatter(rows.first) + rows.bytes();
-    state.copies.push_back(
-        {key, state.port, when, static_cast<double>(rows.bytes()), drifted(state, when)});
+    state.copies.push_back({key, state.port, when, static_cast<double>(rows.bytes())});
     return;
   }
   const uint64_t key = scatter(rows.first / kL2LineBytes);
   if (key % kSampledLines == 0)
-    state.loads.push_back({key, state.port, when, static_cast<double>(kL2LineBytes * kSampledLines),
-                           drifted(state, when)});
+    state.loads.push_back(
+        {key, state.port, when, static_cast<double>(kL2LineBytes * kSampledLines)});
 }
 
 void L2Launch::look_at(L2ClusterState& state, const LinesOfRows& lines, const L2Rows& rows,
@@ -449,13 +429,11 @@ void L2Launch::merge_in_order() {
   bool sees_more = false;
   for (auto first = ended_.begin(); first != ended_.end() && first->first == next_merged_;
        first = ended_.erase(first)) {
-    Wave& wave = waves_[next_merged_ / shape_.resident];
-    written_back_bytes_[next_merged_] = merge(*first->second, wave);
-    wave.reads.add(first->second->copies);
-    wave.reads.add(first->second->loads);
+    written_back_bytes_[next_merged_] =
+        merge(*first->second, waves_[next_merged_ / shape_.resident]);
+    reads_.add(next_merged_, first->second->copies);
+    reads_.add(next_merged_, first->second->loads);
     ++next_merged_;
-    if (next_merged_ % shape_.resident == 0 || next_merged_ == shape_.clusters)
-      wave.reads.count(times_);
     if (shares_ || next_merged_ % batch_ != 0) continue;
     // A batch that starts now sees all but the batch before it, which runs beside it.
     seen_.emplace(next_merged_ / batch_ + 1, std::make_shared<const L2LineMap>(cache_.lines()));
@@ -557,13 +535,11 @@ void L2Launch::correct(uint64_t cluster, DemandProfile& profile) const {
   const float part = wave.asked_bytes == 0 ? 1
                                            : static_cast<float>(wave.brought_bytes) /
                                                  static_cast<float>(wave.asked_bytes);
-  const auto read = static_cast<float>(wave.reads.part(port_of(reading_place(cluster))));
   std::vector<Amounts>& intervals = profile.intervals.front();
   const uint64_t written_back = written_back_bytes_[cluster];
   const auto each =
       static_cast<float>(written_back) / static_cast<float>(std::max<size_t>(1, intervals.size()));
   for (Amounts& amounts : intervals) {
-    amounts[static_cast<size_t>(Resource::l2_read_bytes)] *= read;
     float& bytes = amounts[static_cast<size_t>(Resource::hbm_bytes)];
     bytes = bytes * part + each;
   }

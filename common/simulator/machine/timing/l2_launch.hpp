@@ -29,6 +29,7 @@
 #include "common/simulator/machine/timing/demand.hpp"
 #include "common/simulator/machine/timing/l2_cache.hpp"
 #include "common/simulator/machine/timing/l2_view.hpp"
+#include "common/simulator/machine/timing/launch_reads.hpp"
 #include "common/simulator/machine/timing/merged_reads.hpp"
 #include "common/simulator/machine/types.hpp"
 
@@ -116,7 +117,7 @@ class L2Launch {
     uint64_t resident = 1;       ///< at once
     bool in_steps = false;       ///< they advance together and are told to `step`
     bool pauses = false;         ///< in steps: only who waits pauses
-    uint32_t ctas_of_an_sm = 1;  ///< that share it at one time
+    bool ctas_share_sms = false;  ///< several are on an SM at one time
     /// That clusters take in turn; none: all in one GPC, whose port gives as much as is there.
     std::vector<Place> places = {};
   };
@@ -157,10 +158,12 @@ class L2Launch {
   /// An access of a cluster; see L2View::touch_rows.
   L2Touch touch_rows(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
 
-  /// Behind the run: a cluster's demand becomes what it has read, brought in and written back
-  /// itself, as far as others of its wave have not.
+  /// Behind the run: a cluster's demand becomes what it has brought in and written back itself, as
+  /// far as others of its wave have not.
   void correct(uint64_t cluster, DemandProfile& profile) const;
 
+  /// Behind the run of clusters that do not advance in steps: what they have read.
+  [[nodiscard]] const LaunchReads& reads() const { return reads_; }
   /// What accesses have met.
   [[nodiscard]] const L2Traffic& traffic() const { return traffic_; }
   /// Bytes that came from the memory, those that several clusters missed at a time counted once.
@@ -174,7 +177,6 @@ class L2Launch {
     uint64_t brought_bytes = 0;       ///< of them, counted once
     uint64_t written_bytes = 0;       ///< into the cache
     uint64_t written_back_bytes = 0;  ///< to the memory
-    MergedReads reads;                ///< of its clusters
   };
 
   /// Lines of an access that nobody has asked for yet.
@@ -213,7 +215,6 @@ class L2Launch {
   [[nodiscard]] uint32_t port_of(uint64_t place) const {
     return shape_.places[place % shape_.places.size()].port;
   }
-  [[nodiscard]] uint64_t reading_place(uint64_t cluster) const;
   void set_running(const std::vector<uint64_t>& places);
   /// A cluster's part of the cache's bandwidth and of its port's, in cycles a byte, by port. Who
   /// asks for as much waits as long, whether others read the same or not.
@@ -223,7 +224,6 @@ class L2Launch {
   /// What of bytes that a cluster reads reaches the cache, in bytes of copies to one CTA.
   [[nodiscard]] double read_bytes(const L2ClusterState& state, const L2Rows& rows,
                                   L2Path path) const;
-  [[nodiscard]] Cycle drifted(const L2ClusterState& state, Cycle when) const;
   void note_read(L2ClusterState& state, const L2Rows& rows, Cycle at, L2Path path) const;
 
   const TimingTable& times_;
@@ -260,6 +260,7 @@ class L2Launch {
   std::map<uint64_t, std::unique_ptr<L2ClusterState>> ended_;  ///< not merged yet
   uint64_t next_merged_ = 0;                                   ///< the first that has not ended
   std::map<uint64_t, std::shared_ptr<const L2LineMap>> seen_;  ///< by the batch that may see it
+  LaunchReads reads_;  ///< of clusters that do not advance in steps
   std::vector<Wave> waves_;
   std::vector<uint64_t> written_back_bytes_;  ///< by cluster
   L2Traffic traffic_;

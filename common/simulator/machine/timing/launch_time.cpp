@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "common/simulator/machine/timing/free_places.hpp"
+#include "common/simulator/machine/timing/l2_queue.hpp"
+#include "common/simulator/machine/timing/on_sm.hpp"
 #include "common/simulator/machine/timing/supply.hpp"
 
 namespace bw::sim {
@@ -17,9 +19,6 @@ namespace {
 /// Steps of the simulation: a thousandth of the launch, but not shorter than this.
 constexpr double kShortestStep = 32;
 constexpr double kWantedSteps = 1024;
-/// CTAs that share an SM begin in step and drift apart: of those that follow others so much is in
-/// step as of those before them. Three or four lives later nothing is (stamps in kernels, README).
-constexpr double kStillInStep = 0.5;
 /// Rounds in which equal parts of a resource are found.
 constexpr int kRounds = 8;
 
@@ -28,10 +27,10 @@ using Rates = std::array<double, kResources>;
 /// A cluster in its place.
 struct Running {
   const DemandProfile* profile = nullptr;
+  size_t index = 0;    ///< of the launch's clusters
   size_t row = 0;      ///< its CTAs' places: in Simulation::places_
   double done = 0;     ///< of its own time; negative: it has not begun
   uint32_t left = 0;   ///< CTAs (bits) that have left their places
-  double in_step = 1;  ///< with those that began as it did: 0, anywhere in its life; 1, in step
   Supply l2 = {};      ///< what it reads of the L2 cache
   Supply memory = {};  ///< what it moves to and from the memory
 };
@@ -42,75 +41,14 @@ struct Port {
   std::vector<double> wants;    ///< theirs, in bytes a cycle
 };
 
-/// What CTAs want of an SM's resources, as parts of what there is. Behind them what its shared
-/// memory moves in all: what threads and MMAs access, and part of what copies bring.
-constexpr size_t kShared = kSmResources + 1;
-using Wants = std::array<double, kShared>;
-
-/// The CTAs of an SM in a step. What the others find of one lies between what it wants in the step
-/// and the mean of its life, as far as they have drifted apart. Who finds a resource in use waits
-/// until it is free, before it is full: two CTAs that use a unit half of the time feel each other.
-class OnSm {
- public:
-  /// A CTA is there of which the others find this.
-  void add(const Wants& seen) {
-    ++ctas_;
-    for (size_t r = 0; r < kShared; ++r) {
-      sums_[r] += seen[r];
-      users_[r] += seen[r] > 0 ? 1 : 0;
-    }
-  }
-
-  /// How long one waits for the others, as if all wanted the same: who comes finds what would be
-  /// there without him, and of what is being served half is left (mean value analysis, of one CTA,
-  /// two and so on).
-  void find_waits() {
-    for (int others = 1; others < ctas_; ++others) {
-      double time = 1;
-      for (size_t r = 0; r < kShared; ++r) time += sums_[r] / ctas_ * waits_[r];
-      for (const double sum : sums_) time = std::max(time, others * sum / ctas_);
-      for (size_t r = 0; r < kShared; ++r)
-        waits_[r] = others / time * sums_[r] / ctas_ * (waits_[r] + kLeft);
-    }
-  }
-
-  /// The speed, 0 to 1, of one that wants this now and of which the others find that.
-  [[nodiscard]] double speed_of(const Wants& wants, const Wants& seen) const {
-    if (ctas_ == 0) return 1;
-    double time = 1;
-    for (size_t r = 0; ctas_ > 1 && r < kShared; ++r) {
-      // What it finds comes from the others only.
-      const double all = sums_[r] * (ctas_ - 1);
-      if (all > 0) time += wants[r] * waits_[r] * (sums_[r] - seen[r]) * ctas_ / all;
-    }
-    double speed = 1 / time;
-    for (size_t r = 0; r < kShared; ++r) {
-      if (wants[r] > 1) speed = std::min(speed, 1 / wants[r]);
-      if (sums_[r] > 1) speed = std::min(speed, fair_speed(wants[r], r));
-    }
-    return speed;
-  }
-
- private:
-  static constexpr double kLeft = 0.5;  ///< of what is being served
-
-  /// Where CTAs want more than there is they take turns: who wants less waits less.
-  [[nodiscard]] double fair_speed(double want, size_t r) const {
-    return 1 / (1 + want * (sums_[r] - 1) * users_[r] / sums_[r]);
-  }
-
-  int ctas_ = 0;
-  Wants sums_{};
-  std::array<int, kShared> users_{};  ///< CTAs that want something of a resource
-  Wants waits_{};                     ///< as parts of one's own use
-};
-
 class Simulation {
  public:
   Simulation(std::span<const DemandProfile> clusters, const LaunchCapacity& capacity)
       : clusters_(clusters),
         capacity_(capacity),
         free_(capacity.ctas_per_cluster, capacity.gpcs),
+        lives_(clusters.size()),
+        l2_queue_(capacity.l2_queue_cycles),
         sms_(capacity.sms) {
     for (size_t r = 0; r < credit_.size(); ++r)
       credit_[r] = capacity.credit * capacity.a_cycle[kSmResources + r];
@@ -129,7 +67,9 @@ class Simulation {
     LaunchTime result{.cycles = static_cast<Cycle>(std::ceil(end_ - kRounding)),
                       .busy = {},
                       .tensor_use = std::move(tensor_use_),
-                      .writing = writing()};
+                      .writing = writing(),
+                      .lives = std::move(lives_),
+                      .l2_queue = l2_queue_.mean_delay()};
     for (size_t resource = 0; resource < kResources; ++resource) {
       const double units = resource < kSmResources ? capacity_.sms : 1;
       const double most = units * capacity_.a_cycle[resource] * end_;
@@ -188,27 +128,19 @@ class Simulation {
     return sums;
   }
 
-  /// A cluster that has not begun, in its row of places: what its CTAs want in the mean.
+  /// A cluster that has not begun, in its row of places.
   Running begin(size_t row, double done) {
-    const DemandProfile& profile = clusters_[next_++];
-    const size_t ctas = capacity_.ctas_per_cluster;
-    means_.resize(places_.size());
-    for (size_t cta = 0; cta < profile.intervals.size(); ++cta) {
-      const Cycle end = profile.ends.empty() ? profile.duration : profile.ends[cta];
-      means_[row * ctas + cta] =
-          wants_of(rates(profile, cta, 0, static_cast<double>(std::max<Cycle>(end, 1))));
-    }
-    const bool shares_sm = capacity_.places * capacity_.ctas_per_cluster > capacity_.sms;
-    const uint64_t before = (next_ - 1) / capacity_.places;
-    const double in_step = std::pow(kStillInStep, static_cast<double>(before));
+    const size_t index = next_++;
+    const DemandProfile& profile = clusters_[index];
+    lives_[index] = {.begin = now_ - done, .port = capacity_.ports.empty() ? 0 : port_of(row)};
     const auto supply_of = [&](Resource resource) {
       const bool is_limited = !std::isinf(capacity_.a_cycle[static_cast<size_t>(resource)]);
-      return is_limited ? Supply(profile, resource, shares_sm ? 1 - in_step : 0) : Supply();
+      return is_limited ? Supply(profile, resource) : Supply();
     };
     return {.profile = &profile,
+            .index = index,
             .row = row,
             .done = done,
-            .in_step = in_step,
             .l2 = supply_of(Resource::l2_read_bytes),
             .memory = supply_of(Resource::hbm_bytes)};
   }
@@ -269,6 +201,17 @@ class Simulation {
       if (gets_[i] < wants_[i]) speeds_[i] *= gets_[i] / wants_[i];
   }
 
+  /// Copies come later the more is read. What a CTA waits for others of its SM it does not wait at
+  /// the same time.
+  void slow_down_for_queue() {
+    const double later = l2_queue_.delay();
+    for (size_t i = 0; later > 0 && i < running_.size(); ++i) {
+      const Running& one = running_[i];
+      const double waits = 1 / one.l2.speed(one.done, capacity_.copy_cycles, later) - 1;
+      speeds_[i] = 1 / (1 / speeds_[i] + waits);
+    }
+  }
+
   /// What is read comes as there is room for it. Who waits for something that has not come yet is
   /// slower.
   void bring(Resource resource, Supply Running::*supply) {
@@ -277,11 +220,14 @@ class Simulation {
       const auto duration = static_cast<double>(running_[i].profile->duration);
       return std::min(running_[i].done + speeds_[i] * step_, duration);
     };
+    if (resource == Resource::l2_read_bytes) slow_down_for_queue();
     gets_.clear();
     for (size_t i = 0; i < running_.size(); ++i)
       gets_.push_back((running_[i].*supply).wanted(end_of_step(i)) / step_);
     if (resource == Resource::l2_read_bytes) limit_to_ports(gets_);
     const double sum = std::accumulate(gets_.begin(), gets_.end(), 0.0);
+    if (resource == Resource::l2_read_bytes)
+      l2_queue_.read(sum, capacity_.a_cycle[static_cast<size_t>(resource)], step_);
     const double most = available(resource, sum);
     if (sum > most) share(gets_, most);
     for (size_t i = 0; i < running_.size(); ++i) {
@@ -301,8 +247,7 @@ class Simulation {
       port.wants.clear();
     }
     for (size_t i = 0; i < running_.size(); ++i) {
-      const size_t place = places_[running_[i].row * capacity_.ctas_per_cluster];
-      const uint32_t number = capacity_.ports[place / capacity_.ctas_per_cluster];
+      const uint32_t number = port_of(running_[i].row);
       if (number >= ports_.size()) ports_.resize(number + 1);
       ports_[number].readers.push_back(i);
       ports_[number].wants.push_back(wants[i]);
@@ -320,31 +265,26 @@ class Simulation {
     speeds_.assign(running_.size(), 1);
     rates_.assign(running_.size(), {});
     cta_wants_.clear();
-    cta_seen_.clear();
     for (size_t i = 0; i < running_.size(); ++i) {
       const Running& one = running_[i];
       const double to = std::min(one.done + step_, static_cast<double>(one.profile->duration));
       const bool runs = to > 0 && to > one.done;
       for (size_t cta = 0; cta < one.profile->intervals.size(); ++cta) {
         Wants& wants = cta_wants_.emplace_back();
-        cta_seen_.emplace_back();
         if (!runs || one.profile->intervals[cta].empty()) continue;
         const Rates own = rates(*one.profile, cta, one.done, to);
         for (size_t r = 0; r < kResources; ++r) rates_[i][r] += own[r];
         if ((one.left >> cta & 1) != 0) continue;
         wants = wants_of(own);
-        Wants& seen = cta_seen_.back();
-        seen = mean_of(one, cta);
-        for (size_t r = 0; r < kShared; ++r) seen[r] += one.in_step * (wants[r] - seen[r]);
-        sms_[sm_of(one, cta)].add(seen);
+        sms_[sm_of(one, cta)].add(wants);
       }
     }
     for (OnSm& sm : sms_) sm.find_waits();
     size_t number = 0;
     for (size_t i = 0; i < running_.size(); ++i)
       for (size_t cta = 0; cta < running_[i].profile->intervals.size(); ++cta, ++number)
-        speeds_[i] = std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(
-                                              cta_wants_[number], cta_seen_[number]));
+        speeds_[i] =
+            std::min(speeds_[i], sms_[sm_of(running_[i], cta)].speed_of(cta_wants_[number]));
     bring(Resource::l2_read_bytes, &Running::l2);
     slow_down_for_writes();
     bring(Resource::hbm_bytes, &Running::memory);
@@ -372,6 +312,7 @@ class Simulation {
         continue;
       }
       const double taken = speed == 0 ? 0 : (duration - one.done) / speed;
+      lives_[one.index].end = now_ + taken;
       end_ = std::max(end_, now_ + taken);
       free_rows_.push_back(one.row);
     }
@@ -421,8 +362,9 @@ class Simulation {
     return place < capacity_.begins.size() ? static_cast<double>(capacity_.begins[place]) : 0;
   }
 
-  [[nodiscard]] const Wants& mean_of(const Running& one, size_t cta) const {
-    return means_[one.row * capacity_.ctas_per_cluster + cta];
+  /// Through which the cluster in a row of places reads.
+  [[nodiscard]] uint32_t port_of(size_t row) const {
+    return capacity_.ports[places_[row * capacity_.ctas_per_cluster] / capacity_.ctas_per_cluster];
   }
   [[nodiscard]] size_t sm_of(const Running& one, size_t cta) const {
     return places_[one.row * capacity_.ctas_per_cluster + cta] % capacity_.sms;
@@ -440,14 +382,14 @@ class Simulation {
   std::array<double, kResources - kSmResources> credit_{};  ///< amounts that may be asked for ahead
   std::vector<Running> running_, next_running_;             ///< by age
   std::vector<uint32_t> places_;                            ///< of CTAs, by Running::row
-  std::vector<Wants> means_;                                ///< of CTAs, likewise
   std::vector<size_t> free_rows_;                           ///< of places_
   FreePlaces free_;
+  std::vector<ClusterLife> lives_;  ///< of all clusters
+  L2Queue l2_queue_;
   std::vector<double> speeds_, wants_, gets_;
   std::vector<Port> ports_;       ///< of the L2 cache, in this step
   std::vector<Rates> rates_;      ///< of clusters
   std::vector<Wants> cta_wants_;  ///< of all their CTAs
-  std::vector<Wants> cta_seen_;   ///< what the others on their SMs find of them
   std::vector<OnSm> sms_;         ///< in this step
 };
 
@@ -521,7 +463,11 @@ LaunchTime time_apart(std::span<const DemandProfile> clusters, const LaunchCapac
   LaunchTime result;
   for (size_t place = 0; place < clusters.size(); ++place) {
     const Cycle begin = place < capacity.begins.size() ? capacity.begins[place] : 0;
-    result.cycles = std::max(result.cycles, begin + clusters[place].duration);
+    const Cycle end = begin + clusters[place].duration;
+    result.lives.push_back({.begin = static_cast<double>(begin),
+                            .end = static_cast<double>(end),
+                            .port = place < capacity.ports.size() ? capacity.ports[place] : 0});
+    result.cycles = std::max(result.cycles, end);
     result.tensor_use.add(clusters[place], static_cast<double>(begin));
   }
   for (size_t r = 0; r < kSmResources; ++r) {

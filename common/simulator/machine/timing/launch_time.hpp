@@ -34,6 +34,9 @@ struct LaunchCapacity {
   /// limit.
   std::vector<uint32_t> ports = {};
   double port_a_cycle = 0;  ///< bytes that are read through each
+  /// So much later a copy comes where half of what the L2 cache gives is read (L2Queue); 0: none.
+  double l2_queue_cycles = 0;
+  double copy_cycles = 1;  ///< from asking for a copy until its data are there, on an idle chip
   /// When the first cluster of each place begins; none: at once.
   std::vector<Cycle> begins = {};
   /// For so many cycles more of the chip's resources is had than there is, after as little was
@@ -44,12 +47,21 @@ struct LaunchCapacity {
   double follow = 0;  ///< of the clusters that follow others: from one begin to the next, at least
 };
 
+/// When a cluster was there, in cycles of the launch, and where.
+struct ClusterLife {
+  double begin = 0;
+  double end = 0;     ///< of its last CTA
+  uint32_t port = 0;  ///< through which it has read the L2 cache
+};
+
 /// How a launch went.
 struct LaunchTime {
   Cycle cycles = 0;                       ///< from the first start to the last end
   std::array<double, kResources> busy{};  ///< how much of each resource was used, 0 to 1
   TensorUse tensor_use;                   ///< when CTAs have used the tensor cores
   Cycle writing = 0;  ///< until the chip has taken what the last CTAs have written, behind `cycles`
+  std::vector<ClusterLife> lives = {};  ///< of its clusters
+  double l2_queue = 0;  ///< cycles that copies came later than on an idle chip, in the bytes' mean
 };
 
 /// What clusters that advance together want of the SMs. The time that is missing is the mean of the

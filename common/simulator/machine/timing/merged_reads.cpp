@@ -38,7 +38,7 @@ void MergedReads::count(const TimingTable& times, Cycle until) {
     ports_[read.port].asked_bytes += read.bytes;
     if (first != nullptr && read.key == first->key && read.port == first->port &&
         read.at <= first->at + times.l2_merge_cycles)
-      ports_[read.port].saved_bytes += read.bytes * merged_part(times, read.drifted);
+      ports_[read.port].saved_bytes += read.bytes * merged_part(times, read.at);
     else
       first = &read;
   }

@@ -20,7 +20,6 @@ struct L2Read {
   uint32_t port = 0;  ///< of the SM
   Cycle at = 0;       ///< when it was asked for
   double bytes = 0;   ///< how many
-  Cycle drifted = 0;  ///< for how long SMs have drifted apart by then
 };
 
 /// What several SMs of a port read at about the same time.

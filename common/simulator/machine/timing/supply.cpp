@@ -11,8 +11,9 @@ constexpr double kRounding = 1e-6;
 
 }  // namespace
 
-Supply::Supply(const DemandProfile& profile, Resource resource, double apart)
-    : length_(static_cast<double>(profile.interval)),
+Supply::Supply(const DemandProfile& profile, Resource resource)
+    : profile_(&profile),
+      length_(static_cast<double>(profile.interval)),
       duration_(static_cast<double>(std::max<Cycle>(1, profile.duration))) {
   const double all = profile.total(resource);
   if (all == 0) return;
@@ -24,21 +25,14 @@ Supply::Supply(const DemandProfile& profile, Resource resource, double apart)
     const auto amount = static_cast<double>(intervals[i][static_cast<size_t>(resource)]);
     asked_[i + 1] = asked_[i] + amount;
     // It is due as long as it was asked for, later: in parts of two intervals.
-    const double early =
-        i < profile.early.size() ? static_cast<double>(profile.early[i]) / length_ : 0;
-    const double first = std::min(static_cast<double>(i) + early, static_cast<double>(count - 1));
+    const double first =
+        std::min(static_cast<double>(i) + early(i) / length_, static_cast<double>(count - 1));
     const double before = std::floor(first);
     const auto at = static_cast<size_t>(before);
     due_[at + 1] += amount * (1 - (first - before));
     due_[std::min(at + 2, count)] += amount * (first - before);
   }
   for (size_t i = 0; i < count; ++i) due_[i + 1] += due_[i];
-  for (size_t i = 0; apart > 0 && i <= count; ++i) {
-    const double evenly =
-        i == count ? all : all * std::min(1.0, static_cast<double>(i) * length_ / duration_);
-    asked_[i] += apart * (evenly - asked_[i]);
-    due_[i] += apart * (evenly - due_[i]);
-  }
 }
 
 size_t Supply::interval_of(double at) const {
@@ -55,6 +49,19 @@ double Supply::value(const std::vector<double>& sums, double at) const {
   const double begin = begin_of(i);
   const double part = std::clamp((at - begin) / (begin_of(i + 1) - begin), 0.0, 1.0);
   return sums[i] + (sums[i + 1] - sums[i]) * part;
+}
+
+double Supply::early(size_t interval) const {
+  const std::vector<float>& cycles = profile_->early;
+  return interval < cycles.size() ? static_cast<double>(cycles[interval]) : 0;
+}
+
+double Supply::speed(double at, double cycles, double later) const {
+  if (asked_.empty()) return 1;
+  const size_t interval = interval_of(at);
+  if (asked_[interval + 1] <= asked_[interval]) return 1;
+  const double before = early(interval);
+  return (cycles + before) / (cycles + std::max(before, later));
 }
 
 double Supply::wanted(double until) const {
