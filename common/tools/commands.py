@@ -272,7 +272,7 @@ def _validate_times(root, console, arguments):
     from . import timing_validation
     if arguments.subject != "timing":
         raise WorkbookError(f"--validate belongs to `bench timing`, not to `bench {arguments.subject}`.")
-    tools = prepare(root, console, build.SIM, list(timing_validation.CHAPTER_PROGRAMS.values()),
+    tools = prepare(root, console, build.SIM, sorted(set(timing_validation.CHAPTER_PROGRAMS.values())),
                     "Building the programs of chapters 1 and 6")
     return timing_validation.do_validate(root, console, tools, list(arguments.rest))
 
@@ -284,7 +284,7 @@ def _record_times(root, console, arguments):
         raise WorkbookError("--record goes with `bench timing` alone: it measures what `--validate` "
                             "compares with.")
     gpu = chapters.gpu_for(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "--record")
-    tools = prepare(root, console, build.GPU, list(timing_recording.PROGRAMS.values()),
+    tools = prepare(root, console, build.GPU, sorted(set(timing_recording.PROGRAMS.values())),
                     "Building the programs of chapters 1 and 6")
     return timing_recording.do_record(root, console, tools, gpu, arguments.record)
 

@@ -13,8 +13,12 @@ from . import build, machine, process
 from .errors import WorkbookError
 
 RECORDED = "tests/hardware/timing/h100_{}.csv"
-CHAPTER_PROGRAMS = {"chapter01": "01_mbarrier_pipeline", "chapter06": "06_hopper_fp8_gemm"}
+_GEMM = "06_hopper_fp8_gemm"
+CHAPTER_PROGRAMS = {"chapter01": "01_mbarrier_pipeline", "chapter06": _GEMM, "drawn": _GEMM}
 GROUPS = tuple(CHAPTER_PROGRAMS)
+# `drawn` are shapes that were drawn by chance, for a look now and then: what is looked at often is
+# soon fitted to.
+DEFAULT_GROUPS = ("chapter01", "chapter06")
 RUN_SECONDS = 1800.0
 # Two runs of one measurement differ by up to this share.
 MEASURED_ALIKE = 0.03
@@ -135,10 +139,10 @@ def _chapter01(rows, program, tools, pool):
     return [row for part in pool.map(run, wanted) for row in part]
 
 
-def _chapter06(rows, program, tools, pool, known):
+def _gemm(group, rows, program, tools, pool, known):
     def run(row):
         simulated = chapter06_microseconds(program, row, _simulated(tools))
-        return Row("chapter06", f"{row['m']}x{row['n']}x{row['k']}", row["config"],
+        return Row(group, f"{row['m']}x{row['n']}x{row['k']}", row["config"],
                    float(row["warm_us"]), simulated,
                    fills_chip(int(row["m"]), int(row["n"]), row["config"]))
 
@@ -153,7 +157,7 @@ def simulate(root, group, tools, only=None):
         if group == "chapter01":
             return _chapter01(rows, program, tools, pool)
         known = set(process.capture([str(program), "--list-configs"], env=tools.env)[1].split())
-        return _chapter06(rows, program, tools, pool, known)
+        return _gemm(group, rows, program, tools, pool, known)
 
 
 def _summary(name, rows):
@@ -183,7 +187,8 @@ def describe(rows, every):
     for group in dict.fromkeys(row.group for row in rows):
         own = [row for row in rows if row.group == group]
         lines.append(_summary(group, own))
-        if group == "chapter06":
+        is_gemm = CHAPTER_PROGRAMS[group] == _GEMM
+        if is_gemm:
             lines.append(_summary("  shapes that fill the chip", [row for row in own if row.fills_chip]))
             for name, is_swapped in (("  operands not swapped", False), ("  operands swapped", True)):
                 part = [row for row in own if (SWAPPED in row.variant) == is_swapped]
@@ -198,7 +203,7 @@ def describe(rows, every):
             mean = sum(taus) / len(taus)
             lines.append(f"  ranking of variants: Kendall's tau {mean:.2f} in the mean, {min(taus):.2f} "
                          f"at least ({len(taus)} subjects)")
-        if group == "chapter06":
+        if is_gemm:
             among = sum(min(variants, key=lambda row: row.measured) in
                         sorted(variants, key=lambda row: row.simulated)[:2]
                         for variants in subjects.values())
@@ -213,7 +218,7 @@ def describe(rows, every):
 
 def do_validate(root, console, tools, options):
     """`./workbook bench timing --validate [-- GROUP|TEXT ...]`; `tools` for programs that are built."""
-    groups = [name for name in options if name in GROUPS] or list(GROUPS)
+    groups = [name for name in options if name in GROUPS] or list(DEFAULT_GROUPS)
     rest = [name for name in options if name not in GROUPS]
     every = "--rows" in rest
     texts = [name for name in rest if name != "--rows"]

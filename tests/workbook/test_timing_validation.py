@@ -54,6 +54,12 @@ class Summary(unittest.TestCase):
         self.assertRegex(text, r"16x64_swap +2 rows,   \+0.0 % in the mean,  -10.0 to  \+10.0 %")
         self.assertNotIn("operands swapped", "\n".join(validation.describe(rows[2:], every=False)))
 
+    def test_shapes_that_were_drawn_have_a_summary_of_their_own(self):
+        drawn = validation.Row("drawn", "s", "64x64_1x1", 10, 11)
+        text = "\n".join(validation.describe([row("s", "a", 10, 10), drawn], every=False))
+        self.assertRegex(text, r"(?m)^chapter06 +1 rows, mean +0.0 %")
+        self.assertRegex(text, r"(?m)^drawn +1 rows, mean +10.0 %")
+
     def test_rows_are_printed_when_asked_for(self):
         lines = validation.describe([row("s", "a", 10, 11)], every=True)
         self.assertIn("+10.0 %", lines[0])
@@ -67,6 +73,12 @@ class Recorded(unittest.TestCase):
         shapes = {(line["m"], line["n"], line["k"])
                   for line in validation.recorded_rows(ROOT, "chapter06")}
         self.assertEqual(len(shapes), 20)
+        drawn = validation.recorded_rows(ROOT, "drawn")
+        self.assertEqual({line["config"] for line in drawn},
+                         {line["config"] for line in validation.recorded_rows(ROOT, "chapter06")})
+        shapes_drawn = {(line["m"], line["n"], line["k"]) for line in drawn}
+        self.assertEqual(len(shapes_drawn), 12)
+        self.assertFalse(shapes & shapes_drawn)
 
     def test_rows_that_hold_a_text(self):
         self.assertEqual(validation.recorded_rows(ROOT, "chapter01", "64x64_split3"), [])

@@ -201,14 +201,13 @@ Grid::Grid(Device& device, const Kernel& kernel, const LaunchConfiguration& conf
                                                                       : times->begin_cycles);
     in_steps_ = lockstep_ || (clusters_.volume() > 1 && clusters_.volume() <= resident_clusters_ &&
                               !ctas_share_sms);
-    l2_ = std::make_unique<L2Launch>(
-        *times, *device.l2_cache(),
-        L2Launch::Shape{.clusters = clusters_.volume(),
-                        .resident = resident_clusters_,
-                        .in_steps = in_steps_,
-                        .pauses = in_steps_ && !lockstep_,
-                        .ctas_share_sms = ctas_share_sms,
-                        .places = places_});
+    l2_ = std::make_unique<L2Launch>(*times, *device.l2_cache(),
+                                     L2Launch::Shape{.clusters = clusters_.volume(),
+                                                     .resident = resident_clusters_,
+                                                     .in_steps = in_steps_,
+                                                     .pauses = in_steps_ && !lockstep_,
+                                                     .ctas_share_sms = ctas_share_sms,
+                                                     .places = places_});
     if (lockstep_ && ctas_share_sms) lockstep_time_.emplace(capacity());
   }
   if (c.cooperative) {

@@ -1,8 +1,8 @@
 /// \file
-/// CTAs that follow others on their SMs, as in a GEMM of many short CTAs: several waves of rings, of
-/// few and of many K blocks, alone on an SM and with others, with tiles of their own and with tiles
-/// that many share. What of the L2 cache's bandwidth they get says how CTAs wait for each other
-/// there, and what they read together.
+/// CTAs that follow others on their SMs, as in a GEMM of many short CTAs: several waves of rings,
+/// of few and of many K blocks, alone on an SM and with others, with tiles of their own and with
+/// tiles that many share. What of the L2 cache's bandwidth they get says how CTAs wait for each
+/// other there, and what they read together.
 
 #include <cstdint>
 #include <string>

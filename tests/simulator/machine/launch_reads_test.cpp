@@ -28,8 +28,9 @@ LaunchTime launch(const std::vector<double>& begins, double longer = 1) {
 }
 
 std::vector<double> parts(const LaunchReads& reads, const LaunchTime& time) {
-  return reads.parts(times(), time,
-                     std::vector(time.lives.size(), DemandProfile{.duration = kDuration, .intervals = {}}));
+  return reads.parts(
+      times(), time,
+      std::vector(time.lives.size(), DemandProfile{.duration = kDuration, .intervals = {}}));
 }
 
 /// Each cluster reads the same, so many cycles from its start.

@@ -133,7 +133,8 @@ TEST(LaunchTime, CopiesComeLaterTheMoreIsRead) {
     return cycles(std::vector(clusters, steady(kL2, 25, 64)), capacity);
   };
   constexpr double kAlone = 64 * kInterval;
-  // Two that are slower by some part want so much less of it: u = v / 2, 1 / v = 1 + 0.1 u / (1 - u).
+  // Two that are slower by some part want so much less of it: u = v / 2, 1 / v = 1 + 0.1 u / (1 -
+  // u).
   EXPECT_NEAR(cycles_of(1), kAlone * (1 + 0.1 / 3), 0.01 * kAlone);
   EXPECT_NEAR(cycles_of(2), kAlone * 1.09, 0.01 * kAlone);
   // Copies of a ring that lie there for longer than they come later hold nobody up.

@@ -113,10 +113,10 @@ class L2Launch {
  public:
   /// What is known of the launch before it starts.
   struct Shape {
-    uint64_t clusters = 1;       ///< in all
-    uint64_t resident = 1;       ///< at once
-    bool in_steps = false;       ///< they advance together and are told to `step`
-    bool pauses = false;         ///< in steps: only who waits pauses
+    uint64_t clusters = 1;        ///< in all
+    uint64_t resident = 1;        ///< at once
+    bool in_steps = false;        ///< they advance together and are told to `step`
+    bool pauses = false;          ///< in steps: only who waits pauses
     bool ctas_share_sms = false;  ///< several are on an SM at one time
     /// That clusters take in turn; none: all in one GPC, whose port gives as much as is there.
     std::vector<Place> places = {};

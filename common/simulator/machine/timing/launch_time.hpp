@@ -49,7 +49,7 @@ struct LaunchCapacity {
 
 /// When a cluster was there, in cycles of the launch, and where.
 struct ClusterLife {
-  double begin = 0;
+  double begin = 0;   ///< of its CTAs
   double end = 0;     ///< of its last CTA
   uint32_t port = 0;  ///< through which it has read the L2 cache
 };

@@ -12,7 +12,8 @@ namespace bw::sim {
 
 /// What CTAs want of an SM's resources, as parts of what there is. Behind them what its shared
 /// memory moves in all: what threads and MMAs access, and part of what copies bring.
-constexpr size_t kShared = kSmResources + 1;
+inline constexpr size_t kShared = kSmResources + 1;
+/// Of each, what a CTA wants in the mean of a step.
 using Wants = std::array<double, kShared>;
 
 /// The CTAs of an SM in a step. Who finds a resource in use waits until it is free, before it is

@@ -21,9 +21,9 @@ class Supply {
 
   /// What it asks for until a time beyond what it has got, in bytes.
   [[nodiscard]] double wanted(double until) const;
-  /// How fast it is, 0 to 1, where what it asks for takes `cycles` on an idle chip and comes so much
-  /// `later`. As much is under way as before, so where nobody had to wait for it, nobody has now
-  /// unless it comes later than that.
+  /// How fast it is, 0 to 1, where what it asks for takes `cycles` on an idle chip and comes so
+  /// much `later`. As much is under way as before, so where nobody had to wait for it, nobody has
+  /// now unless it comes later than that.
   [[nodiscard]] double speed(double at, double cycles, double later) const;
   /// It gets some more bytes. How far it comes with them, `from` at least and `to` at most.
   [[nodiscard]] double get(double bytes, double from, double to);
