@@ -25,6 +25,15 @@ namespace {
 /// How often what was read together is found anew.
 constexpr int kReadRounds = 3;
 
+constexpr auto kL2Read = static_cast<size_t>(Resource::l2_read_bytes);
+
+/// What a cluster has asked the L2 cache for, by intervals.
+std::vector<float> l2_reads(const DemandProfile& profile) {
+  std::vector<float> bytes;
+  for (const Amounts& amounts : profile.intervals.front()) bytes.push_back(amounts[kL2Read]);
+  return bytes;
+}
+
 }  // namespace
 
 void Grid::find_code_rates(const TimingTable& times) {
@@ -94,18 +103,22 @@ Cycle Grid::corrected_time(std::vector<DemandProfile>& profiles) {
     l2_->correct(index, profiles[index]);
   const LaunchCapacity resources = capacity();
   LaunchTime time = launch_time(profiles, resources);
-  // When clusters run says what they read together, and that says how long they take.
-  std::vector<double> read(profiles.size(), 1);
-  for (int round = 0; !in_steps_ && profiles.size() > 1 && round < kReadRounds; ++round) {
-    const std::vector<double> parts =
-        l2_->reads().parts(*device_.settings().times(), time, profiles);
-    if (parts == read) break;
-    for (size_t i = 0; i < profiles.size(); ++i)
-      for (Amounts& amounts : profiles[i].intervals.front())
-        amounts[static_cast<size_t>(Resource::l2_read_bytes)] *=
-            static_cast<float>(parts[i] / read[i]);
-    read = parts;
-    time = launch_time(profiles, resources);
+  if (!in_steps_ && profiles.size() > 1) {
+    // When clusters run says what they read together, and that says how long they take.
+    std::vector<std::vector<float>> asked(profiles.size());
+    std::transform(profiles.begin(), profiles.end(), asked.begin(), l2_reads);
+    std::vector<double> before(profiles.size(), 1);
+    for (int round = 0; round < kReadRounds; ++round) {
+      const std::vector<double> parts =
+          l2_->reads().parts(*device_.settings().times(), time, profiles);
+      if (parts == before) break;
+      for (size_t i = 0; i < profiles.size(); ++i)
+        for (size_t interval = 0; interval < asked[i].size(); ++interval)
+          profiles[i].intervals.front()[interval][kL2Read] =
+              asked[i][interval] * static_cast<float>(parts[i]);
+      before = parts;
+      time = launch_time(profiles, resources);
+    }
   }
   tensor_use_ = std::move(time.tensor_use);
   writing_cycles_ = time.writing;

@@ -86,6 +86,10 @@ TEST(LaunchReads, EachWaveHasItsOwnPart) {
   EXPECT_EQ(found[3], 7.0 / 8);
 }
 
+TEST(LaunchReads, AWaveWhoseLinesAreOnTheirWayReadsNone) {
+  EXPECT_EQ(parts(same(3, 2, 0), launch({0, 0, 100})), (std::vector<double>{0.5, 0.5, 0}));
+}
+
 TEST(LaunchReads, WhoFollowsGoesAnywhere) {
   // The places of a wave lie in eight GPCs one after the other. Eight neighbours that read the same
   // meet nobody at first; later a third meets another one there by chance.

@@ -29,8 +29,7 @@ class L2Queue {
   [[nodiscard]] double mean_delay() const { return read_ == 0 ? 0 : delayed_ / read_; }
 
  private:
-  /// In which it is counted how much is in use: a burst is no queue but has its own bytes to wait
-  /// for. (rings of followers, one CTA an SM)
+  /// In which it is counted how much is in use: a burst is no queue, it waits for its own bytes.
   static constexpr double kMeanCycles = 1024;
   /// What is asked for beyond that waits for its bytes.
   static constexpr double kMostUsed = 0.97;
