@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import answers, device_code, exercises, left_over, patches, regions, reports, runs
-from .errors import WorkbookError
+from .errors import GraderError, WorkbookError
 from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
 
 
 def check(root, exercise, tools, on_progress=None):
     """The Verdict on what stands in the reader's file. Whatever the reader did ends in a verdict;
-    a WorkbookError is a fault of the checkout (a program that isn't built, no compiler)."""
+    a GraderError is a fault of the set-up (a program that isn't built, a full disk)."""
     return check_answer(root, exercise, tools, None, on_progress)
 
 
@@ -24,7 +24,14 @@ def check_answer(root, exercise, tools, given, on_progress=None):
     root, begin = Path(root).resolve(), time.monotonic()
     progress = on_progress or (lambda text: None)
     how = {exercises.PREDICT: _check_predict, exercises.FIND: _check_find}
-    verdict = how.get(exercise.kind, _check_code)(root, exercise, tools, given, progress)
+    try:
+        verdict = how.get(exercise.kind, _check_code)(root, exercise, tools, given, progress)
+    except GraderError:
+        raise
+    except WorkbookError as error:
+        raise GraderError(str(error), error.details, error.exit_code) from error
+    except OSError as error:
+        raise GraderError(f"{error.filename or root}: {error.strerror}.") from error
     return replace(verdict, seconds=round(time.monotonic() - begin, 3))
 
 
@@ -34,7 +41,9 @@ def _verdict(exercise, status, **fields):
 
 
 def unreadable(exercise, error):
-    """The verdict for a reader's file in which the exercise can't be found or read."""
+    """The verdict for a reader's file in which the exercise can't be found or understood."""
+    if isinstance(error, GraderError):
+        raise error
     place = None
     if isinstance(error, regions.RegionError):
         place = Place(error.path, error.line)
@@ -88,6 +97,13 @@ def _run_code(root, exercise, tools, own, folder, progress):
     for result in compiled.values():
         if not result.files:
             return _does_not_compile(exercise, own, result)
+
+    def solution(program):
+        text = regions.read_text(root / exercise.solution_file)
+        unchanged = device_code.Replaced(exercise.solution_file, text, exercise.solution_file)
+        place = folder / "solution"
+        return device_code.compile_to_ptx(root, tools, [program], [unchanged], place)[program].files
+
     figures = []
     for number, run in enumerate(exercise.runs, 1):
         for seed in run.seeds:
@@ -95,7 +111,7 @@ def _run_code(root, exercise, tools, own, folder, progress):
             reference = runs.reference(root, tools, run, seed)
             result = runs.with_ptx(root, tools, run, seed, compiled[run.program].files, reference,
                                    device_code.YOURS + exercise.reader_file.name,
-                                   exercise.checks)
+                                   exercise.checks, lambda run=run: solution(run.program))
             if not result.verified or not re.search(run.expect, result.output, re.M):
                 return _failed_run(exercise, own, run, seed, result)
             if exercise.budget:

@@ -12,7 +12,7 @@ In the reader's file the starter's lines stand where the solution's did; both ma
 import re
 from dataclasses import dataclass
 
-from .errors import WorkbookError
+from .errors import GraderError, WorkbookError
 
 MAX_BODY_LINES = 15
 STARTER = "// starter:"
@@ -68,7 +68,7 @@ def read_text(path):
     except FileNotFoundError:
         raise WorkbookError(f"{path} does not exist.") from None
     except OSError as error:
-        raise WorkbookError(f"{path} can't be read: {error.strerror}.") from error
+        raise GraderError(f"{path} can't be read: {error.strerror}.") from error
     return text_of(data, path)
 
 

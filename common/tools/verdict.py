@@ -1,6 +1,8 @@
 """What a check says."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+
+from .harmless import harmless
 
 # Of what is printed and written for programs (docs/verdicts.md): changes when a field goes or means
 # something else.
@@ -52,6 +54,11 @@ class Verdict:
     limit: str = ""         # what it used up when it was stopped: LIMITS, or ""
     seconds: float = 0.0
 
+    def __post_init__(self):
+        # What a reader wrote, and what it made the compiler and the machine say, goes to terminals.
+        for field in fields(self):
+            object.__setattr__(self, field.name, _harmless(getattr(self, field.name)))
+
     @property
     def passed(self):
         return self.status == PASSED
@@ -59,3 +66,14 @@ class Verdict:
     def to_dict(self):
         """For JSON."""
         return asdict(self)
+
+
+def _harmless(value):
+    if isinstance(value, str):
+        return harmless(value)
+    if isinstance(value, tuple):
+        return tuple(map(_harmless, value))
+    if is_dataclass(value):
+        return replace(value, **{field.name: _harmless(getattr(value, field.name))
+                                 for field in fields(value)})
+    return value

@@ -11,6 +11,8 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from ..errors import WorkbookError
+from ..harmless import harmless
+
 # What makes a check: "module:function", looked up where it runs.
 CHECK = "tools.grading.worker:run"
 GOES_ON = "Run the same command again: it goes on where it stopped"
@@ -90,5 +92,5 @@ def _call(target, job, version):
 
 def sentence(error):
     """What an exception says, of whatever kind it is."""
-    text = str(error).strip() or type(error).__name__
+    text = harmless(str(error).strip()) or type(error).__name__
     return text if isinstance(error, WorkbookError) else f"{type(error).__name__}: {text}"
