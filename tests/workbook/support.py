@@ -157,6 +157,19 @@ def skip_without_toml():
         sys.exit(77)
 
 
+def grade_anywhere():
+    """Lets the tests of `grade` go on under limits alone where root has no confinement, as in a container
+    with the checkout in root's home; tests of each confinement say so themselves."""
+    from tools import confinement, toolkit
+    from tools.errors import WorkbookError
+    try:
+        confinement.strongest(ROOT, toolkit.find(ROOT)[0],
+                              os.environ.get("BW_GRADE_WITHOUT", "").split(","))
+    except WorkbookError as error:
+        print(error, file=sys.stderr)
+        os.environ["BW_GRADE_WITHOUT"] = f"{confinement.BUBBLEWRAP},{confinement.USER}"
+
+
 class CheckoutTest(unittest.TestCase):
     """A test with a folder of its own; checkout() puts the command and a small project there."""
 

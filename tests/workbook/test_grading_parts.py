@@ -493,4 +493,5 @@ class Workers(unittest.TestCase):
 
 if __name__ == "__main__":
     support.skip_without_toml()
+    support.grade_anywhere()
     unittest.main()
