@@ -26,7 +26,7 @@ from tools.try_exercise import tools_of
 ROOT = support.ROOT
 DRIVER = Path(__file__).with_name("grade_driver.py")
 EXERCISES = "1.4-1.6"
-WAIT_SECONDS = 100
+WAIT_SECONDS = 300
 POLL_SECONDS = 0.05
 # A check takes so long where a test wants to come between.
 PAUSE_SECONDS = 0.5
