@@ -12,6 +12,8 @@ In the reader's file the starter's lines stand where the solution's did; both ma
 import re
 from dataclasses import dataclass
 
+from . import cpp_text
+from .cpp_text import without_comments  # noqa: F401  (of a region's text)
 from .errors import GraderError, WorkbookError
 
 MAX_BODY_LINES = 15
@@ -238,73 +240,38 @@ def reader_region(text, path, identity):
     return ReaderRegion(tuple(lines), first + 1)
 
 
-def without_comments(text):
-    """C++ text with comments replaced by a space each and line ends kept."""
-    kept = []
-    for kind, token in _tokens(text):
-        kept.append(token if kind != "comment" else " " + "\n" * token.count("\n"))
-    return "".join(kept)
-
-
-_TOKEN = re.compile(r"""
-    (?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
-  | (?P<open_comment>/\*.*)
-  | (?P<string>(?:u8|[uUL])?R"(?P<delimiter>[^\s()\\]{0,16})\(.*?\)(?P=delimiter)"
-      | "(?:\\.|[^"\\\n])*"
-      | '(?:\\.|[^'\\\n])*')
-  | (?P<open_string>(?:u8|[uUL])?R"[^\s()\\]{0,16}\(.*|"(?:\\.|[^"\\\n])*(?=\n|$)
-      | '(?:\\.|[^'\\\n])*(?=\n|$))
-  | (?P<word>\.?[0-9](?:'?[0-9a-zA-Z_]|[eEpP][-+]|\.)*|[a-zA-Z_]\w*)
-  | (?P<digraph><%|%>|%:)
-  | (?P<other>.)
-""", re.X | re.S)
-
-
-def _tokens(text):
-    for match in _TOKEN.finditer(text):
-        yield match.lastgroup if match.lastgroup != "delimiter" else "string", match.group()
-
-
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_DIRECTIVE = re.compile(r"^[^\S\n]*#[^\S\n]*(\w*)", re.M)
-_DIGRAPHS = {"<%": "{", "%>": "}", "%:": "#"}
+_ENDS_WITH_BACKSLASH = re.compile(r"\\[ \t\v\f]*\Z")
 
 
 def unbalanced(text):
     """(line from 0, sentence) when `text` can't stand in a region of its own, else None.
 
-    Brackets must pair up inside it, comments and strings end in it; of the preprocessor's
-    directives it may hold #pragma.
+    Brackets must pair up inside it, comments and strings end in it; of the preprocessor's directives it
+    may hold `#pragma unroll`. That is a fence around strangers' texts as well: see cpp_text.
     """
-    line, stack = 0, []
-    for kind, token in _tokens(text):
-        if kind == "open_comment":
-            return line, "a comment begins here (`/*`) and never ends."
-        if kind == "open_string":
-            return line, "a string begins here and never ends."
-        if kind == "digraph":
-            return line, f"`{token}` is an old spelling of `{_DIGRAPHS[token]}`. Write that."
-        if kind == "other" and token in "([{":
-            stack.append((token, line))
-        elif kind == "other" and token in _PAIRS:
+    if _ENDS_WITH_BACKSLASH.search(text):
+        return text.count("\n"), "the last line ends with a backslash, which would join it with the line " \
+            "below the marks."
+    return cpp_text.oddity(text) or _unpaired(text)
+
+
+def _unpaired(text):
+    stack = []
+    for token in cpp_text.tokens(text):
+        bracket, line = token.text, token.line
+        if bracket in ("(", "[", "{"):
+            stack.append((bracket, line))
+        elif bracket in _PAIRS:
             if not stack:
-                return line, (f"a `{token}` stands here without its `{_PAIRS[token]}`: it would "
+                return line, (f"a `{bracket}` stands here without its `{_PAIRS[bracket]}`: it would "
                               "close what was opened outside of the marks.")
-            if stack[-1][0] != _PAIRS[token]:
-                return line, (f"a `{token}` stands here, but what is open is the `{stack[-1][0]}` "
+            if stack[-1][0] != _PAIRS[bracket]:
+                return line, (f"a `{bracket}` stands here, but what is open is the `{stack[-1][0]}` "
                               f"{_lines_above(line - stack[-1][1])}.")
             stack.pop()
-        line += token.count("\n")
     if stack:
         return stack[-1][1], f"the `{stack[-1][0]}` in this line is never closed."
-    code = without_comments(text)
-    for match in _DIRECTIVE.finditer(code):
-        if match[1] != "pragma":
-            return code.count("\n", 0, match.start()), (
-                f"`#{match[1]}` can't stand between the marks: only statements (and #pragma) can.")
-    if code.rstrip().endswith("\\"):
-        return code.rstrip().count("\n"), "the last line ends with a backslash, which would " \
-            "join it with the line below the marks."
     return None
 
 
