@@ -14,9 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ..exercises import FIND, IMPROVE, PREDICT
+from . import progress as progress_file
+from . import selection
 from .checking import BROKEN, FAILED, NOT_DONE, PASSED
 from .listing import duration
 
+_ABOUT_ONE = re.compile(r"Exercises? (?P<id>\d+\.\d+)[ :].*", re.S)
 _WIDEST = 100
 _BESIDE = 90  # the width from which two versions stand side by side
 _WIDEST_BESIDE = 160
@@ -151,11 +154,7 @@ def _show_failed(console, one, verdict):
     rows.add("found", verdict.found)
     _add_figures(rows, verdict)
     for number, answer in enumerate(verdict.answers):
-        mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
-        given = "(no answer)" if answer.given in ("", None) else str(answer.given)
-        rows.add("" if number else "answers",
-                 Text.assemble(mark, f"  {answer.key} = {given}",
-                               f". {answer.comment}" if answer.comment else ""))
+        rows.add("" if number else "answers", _marked_answer(answer))
     if verdict.explanation:
         rows.add("why", verdict.explanation)
     if verdict.rule:
@@ -182,6 +181,14 @@ def _show_failed(console, one, verdict):
         console.print(Text(f"stuck? ./workbook hint {one.id}"))
 
 
+def _marked_answer(answer):
+    if answer.given in ("", None):
+        return Text.assemble(("open ", "bold"), f"  {answer.key}")
+    mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
+    return Text.assemble(mark, f"  {answer.key} = {answer.given}",
+                         f": {answer.comment}" if answer.comment else "")
+
+
 def _hanging(console, line, width):
     """The lines of a report's line; where it is too long, what is wrapped stands further in."""
     indent = len(line) - len(line.lstrip())
@@ -203,15 +210,37 @@ def _show_passed(console, one, verdict, own, solution):
     rows.add("why", one.passed)
     _add_figures(rows, verdict)
     for number, answer in enumerate(verdict.answers):
-        comment = f". {answer.comment}" if answer.comment else ""
+        comment = f": {answer.comment}" if answer.comment else ""
         rows.add("" if number else "answers", f"{answer.key} = {answer.given}{comment}")
     for note in verdict.notes:
         rows.add("note", note)
-    rows.add("next", one.next)
     rows.print()
     if one.is_in_code and solution:
         console.print()
         show_difference(console, own, solution)
+
+
+def show_what_follows(console, exercises, one, progress):
+    """The exercise after `one`, which has passed or is left out. Where it belongs to another chapter,
+    what was left out before it is mentioned."""
+    rows, following = _Rows(console), selection.following(exercises, progress, one)
+    outlook = _ABOUT_ONE.fullmatch(one.next)
+    if following is None:
+        rows.add("next", "Every exercise is passed. `./workbook use mine` lets `run` use your own "
+                         "code.")
+    else:
+        rows.add("next", f"{following.id} {following.title}: ./workbook next")
+    # A sentence about one exercise is shown only if that exercise follows.
+    if progress.state(one.id) == progress_file.PASSED and (
+            outlook is None or following is not None and outlook["id"] == following.id):
+        rows.add("more" if outlook is None else "", one.next)
+    if following is not None and following.chapter != one.chapter:
+        left = selection.left_out(exercises, progress, following)
+        if left:
+            rows.add("left out", f"{selection.phrase(left, exercises)}: ./workbook next "
+                                 f"{left[0].id}")
+    console.print()
+    rows.print()
 
 
 # --- two versions of some lines -----------------------------------------------------------------
