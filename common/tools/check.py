@@ -108,8 +108,11 @@ def _run_code(root, exercise, tools, own, folder, progress):
                            f"starter's. {failed.found}")
         if failed:
             return failed
+    remark, line = _recognised(exercise.remarks, own, result.output + result.errors)
     return _verdict(exercise, PASSED, found=exercise.expected,
-                    figures=_worst_figures(exercise, figures))
+                    figures=_worst_figures(exercise, figures),
+                    remark=" ".join(remark.message.split()) if remark else "",
+                    place=_place(exercise, own, line) if line else None)
 
 
 def composed_file(root, chosen):
@@ -134,7 +137,7 @@ def _does_not_compile(exercise, own, compiled):
                         + " Look for a template or a constant expression that never ends.")
     error = reports.first_error(compiled.errors, exercise.reader_file)
     # What only the code tells apart may be right: it was never run.
-    wrong, _ = _recognised(exercise, own, compiled.errors, needs_output=True)
+    wrong, _ = _recognised(exercise.wrong, own, compiled.errors, needs_output=True)
     if error is None:
         return _verdict(exercise, BROKEN, rule="", place=_first_place(exercise, own),
                         found="Your lines compile to a program without kernels."
@@ -154,7 +157,7 @@ def _failed_run(exercise, own, run, seed, result):
         raise WorkbookError(f"The program {run.program} was built from other sources than those that"
                             " lie here. Build it again: `./workbook check` does.")
     shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
-    wrong, line = _recognised(exercise, own, result.output + result.errors)
+    wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
     place = _first_place(exercise, own)
     if report and report.reader_line:
         place = _place(exercise, own, report.reader_line)
@@ -168,10 +171,10 @@ def _failed_run(exercise, own, run, seed, result):
                     report=report.shown if report else ())
 
 
-def _recognised(exercise, own, output, needs_output=False):
-    """(the known wrong answer that this is, the reader's line that shows it), or (None, None)."""
+def _recognised(known, own, output, needs_output=False):
+    """(the known answer that this is, the reader's line that shows it), or (None, None)."""
     code = regions.without_comments(own.text)
-    for wrong in exercise.wrong:
+    for wrong in known:
         if needs_output and not wrong.output:
             continue
         in_code = re.search(wrong.code, code, re.M) if wrong.code else None
@@ -192,7 +195,7 @@ def _over_budget(exercise, own, figures):
             raise WorkbookError(f"{run.program} prints no `metric {exercise.budget.metric} ...`.")
         if yours <= solutions * exercise.budget.at_most:
             continue
-        wrong, line = _recognised(exercise, own, result.output + result.errors)
+        wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
         figure = _figures(exercise, yours, solutions)
         place = _place(exercise, own, line) if line else _first_place(exercise, own)
         return _verdict(exercise, FAILED, figures=figure, place=place,

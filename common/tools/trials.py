@@ -16,6 +16,7 @@ class Trial:
     status: str         # that it should have
     verdict: Verdict
     wrong: str = ""     # name of the wrong answer that it should be recognised as
+    remark: str = ""    # the remark that it should pass with
     complaint: str = ""  # when it isn't a verdict that was looked at
 
     def problem(self):
@@ -27,6 +28,8 @@ class Trial:
         if self.verdict.wrong != self.wrong:
             return (f"it is recognised as '{self.verdict.wrong}', not as '{self.wrong}'."
                     if self.verdict.wrong else "it gets no explanation of its own.")
+        if self.verdict.remark != self.remark:
+            return f"its remark is '{self.verdict.remark}'; it should be '{self.remark}'."
         return ""
 
 
@@ -44,6 +47,10 @@ def wrong_answers(root, exercise, tools):
         yield Trial(f"wrong answer '{one.name}'", FAILED,
                     check.check_answer(root, exercise, tools, given(root, exercise, one, right)),
                     one.name)
+    for one in exercise.remarks:
+        yield Trial(f"remark '{one.name}'", PASSED,
+                    check.check_answer(root, exercise, tools, given(root, exercise, one, right)),
+                    remark=" ".join(one.message.split()))
     if exercise.kind == exercises.FIND and exercise.runs:
         yield faulty(root, exercise, tools)
 

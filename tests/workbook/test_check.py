@@ -65,6 +65,19 @@ class Check(Reader):
         self.assertEqual(len(re.findall(r"^next\b", result.stdout, re.M)), 1, result.stdout)
         self.assertEqual(self.progress()["1.1"]["state"], "passed")
 
+    def test_a_remark_is_shown_kept_and_listed_until_the_answer_changes(self):
+        self.write_answer(first="    stage = 0;  // RIGHT, BUT")
+        text = self.workbook("check", "1.1").stdout
+        self.assertRegex(text, r"1\.1  Step to the next stage +right, but \(")
+        self.assertRegex(text, r"(?m)^but +Your lines count laps at every step\.")
+        self.assertIn("right, but: Your lines count laps", self.workbook("list", "1").stdout)
+        listed = json.loads(self.workbook("list", "--json").stdout)["chapters"][0]["exercises"][0]
+        self.assertEqual((listed["state"], listed["remark"]),
+                         ("passed", "Your lines count laps at every step."))
+        self.pass_first()
+        self.assertNotIn("right, but", self.workbook("list", "1").stdout)
+        self.assertNotIn("remark", self.progress()["1.1"])
+
     def test_a_starter_is_not_done_yet_and_code_that_does_not_compile_shows_the_compilers_line(self):
         self.assertIn("exercise 1.1 is not done yet", self.workbook("check", code=1).stdout)
         self.write_answer(first="    // BROKEN")

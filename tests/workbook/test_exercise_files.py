@@ -78,9 +78,24 @@ class Loading(SmallRepository):
         self.refused(1, "when = { output = 'deadlock' }", "when = {}", "recognised")
 
     def test_a_level_of_checks(self):
-        self.edit(self.toml(1), "minutes", 'checks = "races"\nminutes')
-        self.assertEqual(self.exercise(1).checks, exercises.RACES)
-        self.refused(1, 'checks = "races"', 'checks = "everything"', "checks", "everything", "races")
+        self.assertEqual([one.checks for one in api.load_all(self.root)],
+                         [exercises.RACES, exercises.RACES, "", ""])
+        self.edit(self.toml(4), "minutes", 'checks = "races"\nminutes')
+        self.assertEqual(self.exercise(4).checks, exercises.RACES)
+        self.refused(4, 'checks = "races"', 'checks = "everything"', "checks", "everything", "races")
+
+    def test_a_remark(self):
+        path = self.toml(1)
+        path.write_text(path.read_text(encoding="utf-8") + '[[remark]]\nname = "by hand"\n'
+                        'answer = "stage += 1;"\nwhen = { code = "[+]=" }\nmessage = "You add."\n',
+                        encoding="utf-8")
+        self.assertEqual([one.name for one in self.exercise(1).remarks], ["by hand"])
+        self.assertEqual(len(self.exercise(1).wrong), 2)
+        self.refused(1, 'when = { code = "[+]=" }', "when = {}", "recognised")
+
+    def test_a_write_exercise_with_a_budget(self):
+        self.edit(self.toml(1), "[[run]]", '[budget]\nmetric = "cycles"\nat_most = 1.1\n[[run]]')
+        self.assertEqual(self.exercise(1).budget.at_most, 1.1)
 
     def test_a_bad_pattern(self):
         self.refused(1, "stage \\+ 2", "stage (", "regular expression")
@@ -307,7 +322,7 @@ class Code(SmallRepository):
     def setUp(self):
         super().setUp()
         starters.write(self.root)
-        self.path = self.reader_file("f.cuh")
+        self.path, self.lines = self.reader_file("f.cuh"), "work(slowly);"
 
     def verdict(self, number=1):
         return check.check(self.root, self.exercise(number), None)
@@ -344,10 +359,11 @@ class Code(SmallRepository):
         self.path.write_bytes(b"\xff\xfe")
         self.broken("UTF-8")
 
-    def figures(self, lines, cycles):
+    def budgeted(self, lines, cycles):
         """The verdict on lines of the improve exercise that take so many cycles, where the solution
         takes 100 and 110 are allowed."""
-        self.edit(self.path, "work(slowly);", lines)
+        self.edit(self.path, self.lines, lines)
+        self.lines = lines
 
         def result(cycles):
             return runs.Result(0, "", "", 0.1, cycles, ())
@@ -358,16 +374,26 @@ class Code(SmallRepository):
             return self.verdict(2)
 
     def test_the_starter_that_has_to_be_improved_is_not_done(self):
-        verdict = self.figures("work(slowly);  // for now", 200)
+        verdict = self.budgeted("work(slowly);  // for now", 200)
         self.assertEqual((verdict.status, verdict.wrong, verdict.explanation), (NOT_DONE, "", ""))
         self.assertIn("exercise 1.2 is not done yet", verdict.found)
         self.assertIn("it takes 200 cycles; at most 110 cycles are allowed", verdict.found)
 
     def test_other_lines_that_are_too_slow_have_failed(self):
-        self.assertEqual(self.figures("work(a_little_faster);", 150).status, FAILED)
+        self.assertEqual(self.budgeted("work(a_little_faster);", 150).status, FAILED)
 
     def test_lines_within_the_budget_pass(self):
-        self.assertEqual(self.figures("work(fast);", 110).status, PASSED)
+        self.assertEqual(self.budgeted("work(fast);", 110).status, PASSED)
+
+    def test_a_remark_on_what_passes_comes_with_its_line(self):
+        path = self.toml(2)
+        path.write_text(path.read_text(encoding="utf-8").replace("[budget]", '[[remark]]\n'
+                        'name = "by hand"\nanswer = "by_hand();"\nwhen = { code = "hand" }\n'
+                        'message = "You  work by hand."\n[budget]'), encoding="utf-8")
+        verdict = self.budgeted("first();\nby_hand();", 100)
+        self.assertEqual((verdict.status, verdict.remark), (PASSED, "You work by hand."))
+        self.assertEqual(verdict.place.text, "by_hand();")
+        self.assertEqual(self.budgeted("work(fast);", 100).remark, "")
 
     def test_a_change_outside_of_the_marks_is_noted(self):
         self.assertEqual(self.verdict().notes, ())

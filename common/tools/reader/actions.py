@@ -180,7 +180,8 @@ def reset(root, console, wanted):
     """Puts an exercise's starter back, and its hints; the reader's lines are kept in a copy."""
     one = _one(root, console, wanted)
     copy = api.reset(root, one)
-    progress_file.change(root, console, one.id, state=None, since=None, lines=None, hints=None)
+    progress_file.change(root, console, one.id, state=None, since=None, lines=None, hints=None,
+                         remark=None)
     path, line = place(root, one)
     print(f"Exercise {one.id} is as it was at the beginning: {path}:{line}")
     if copy is not None:

@@ -21,7 +21,7 @@ def path(root):
 class Progress:
     """What was read from the file, and what happened since."""
 
-    exercises: dict = field(default_factory=dict)  # id -> {"state", "since", "lines", "hints"}
+    exercises: dict = field(default_factory=dict)  # id -> {"state", "since", "lines", "hints", "remark"}
     use: str = SOLUTIONS  # whose code `run` runs
     at: str = ""  # the exercise that the reader was at last, or ""
     note: str = ""  # what was wrong with the file, in a sentence
@@ -39,6 +39,11 @@ class Progress:
     def lines(self, identifier):
         """The fingerprint of the lines that passed, or ''."""
         return self._entry(identifier).get("lines", "")
+
+    def remark(self, identifier):
+        """The remark with which an exercise passed, or ''."""
+        remark = self._entry(identifier).get("remark", "")
+        return remark if isinstance(remark, str) and self.state(identifier) == PASSED else ""
 
     def _entry(self, identifier):
         entry = self.exercises.get(identifier)

@@ -140,6 +140,8 @@ def show_verdict(console, one, verdict, own=(), solution=()):
     """Expected and found, the rule, the reader's line, the report; after passing, why it is right
     and `solution` beside the reader's `own` lines."""
     text, style = _HEADS[verdict.status]
+    if verdict.remark:
+        text = "right, but"
     _head(console, one, f"{text} ({verdict.seconds:.1f} s)", style)
     if verdict.status == PASSED:
         _show_passed(console, one, verdict, own, solution)
@@ -162,9 +164,7 @@ def _show_failed(console, one, verdict):
     if verdict.where:
         rows.add_line("read", verdict.where)
     if verdict.place:
-        rows.add_line("your line", f"{verdict.place.path}:{verdict.place.line}")
-        if verdict.place.text.strip():
-            rows.add_line("", "  " + verdict.place.text.strip(), "bold")
+        _add_place(rows, verdict.place)
     if verdict.code:
         rows.add_line("explain", f"./workbook explain {verdict.code}")
     for note in verdict.notes:
@@ -179,6 +179,12 @@ def _show_failed(console, one, verdict):
     if verdict.status == FAILED:
         console.print()
         console.print(Text(f"stuck? ./workbook hint {one.id}"))
+
+
+def _add_place(rows, place):
+    rows.add_line("your line", f"{place.path}:{place.line}")
+    if place.text.strip():
+        rows.add_line("", "  " + place.text.strip(), "bold")
 
 
 def _marked_answer(answer):
@@ -207,6 +213,10 @@ def _add_figures(rows, verdict):
 
 def _show_passed(console, one, verdict, own, solution):
     rows = _Rows(console)
+    if verdict.remark:
+        rows.add("but", verdict.remark)
+        if verdict.place:
+            _add_place(rows, verdict.place)
     rows.add("why", one.passed)
     _add_figures(rows, verdict)
     for number, answer in enumerate(verdict.answers):
