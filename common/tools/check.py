@@ -110,8 +110,8 @@ def _run_code(root, exercise, tools, own, folder, progress):
             return failed
     remark, line = _recognised(exercise.remarks, own, result.output + result.errors)
     return _verdict(exercise, PASSED, found=exercise.expected,
-                    figures=_worst_figures(exercise, figures),
-                    remark=" ".join(remark.message.split()) if remark else "",
+                    figures=_worst_figures(exercise, figures) if exercise.kind == exercises.IMPROVE
+                    else (), remark=" ".join(remark.message.split()) if remark else "",
                     place=_place(exercise, own, line) if line else None)
 
 
