@@ -36,12 +36,12 @@ READER_COMMANDS = {
 }
 # Their arguments, for those who ask before the private environment is there.
 READER_USAGE = {
-    "next": "[--no-open]",
-    "check": "[NN | NN.E] [--json] [--again]",
+    "next": "[NN | NN.E] [--no-open]",
+    "check": "[NN | NN.E | NN.E-NN.E]... [--json] [--again]",
     "watch": "[NN.E]",
     "diff": "[NN.E] [--spoil]",
     "reset": "NN.E",
-    "skip": "[NN.E] [--undo]",
+    "skip": "[NN | NN.E | NN.E-NN.E]... [--undo]",
     "use": "mine | solutions",
 }
 _GROUPS = (

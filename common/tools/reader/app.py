@@ -1,6 +1,6 @@
 """The arguments of the reader's commands, read by Typer. Runs in the private environment."""
 
-from typing import Optional
+from typing import List, Optional
 
 import click
 import typer
@@ -37,19 +37,21 @@ def _do(action, *arguments):
 
 
 @_command("next", "Opens the file in $VISUAL, $EDITOR or VS Code, if this is a terminal.")
-def _next(open_file: bool = typer.Option(True, "--open/--no-open", help="Whether to open the "
+def _next(wanted: Optional[str] = typer.Argument(None, metavar="[NN|NN.E]", help="An exercise, or a "
+                                               "chapter; the next one if you name none."),
+          open_file: bool = typer.Option(True, "--open/--no-open", help="Whether to open the "
                                          "exercise's file.")):
-    return _do("show_next", open_file)
+    return _do("show_next", wanted, open_file)
 
 
 @_command("check", "Exit status: 0 if everything that was checked is right, else 1.")
-def _check(wanted: Optional[str] = typer.Argument(
-               None, metavar="[NN|NN.E]",
-               help="A chapter or an exercise; the next exercise if you name none."),
+def _check(words: Optional[List[str]] = typer.Argument(
+               None, metavar="[NN|NN.E|NN.E-NN.E]...",
+               help="Exercises, chapters and ranges; the next exercise if you name none."),
            as_json: bool = typer.Option(False, "--json", help="Print the verdicts as JSON."),
            again: bool = typer.Option(False, "--again", help="In a chapter, check those too that "
                                       "have passed and were not changed since.")):
-    return _do("check", wanted, as_json, again)
+    return _do("check", words, as_json, again)
 
 
 @_command("watch", "Keys: n next, h hint, l list, r run, d diff, t timeline, q quit.")
@@ -69,9 +71,11 @@ def _reset(wanted: str = typer.Argument(..., metavar="NN.E", help="An exercise."
 
 
 @_command("skip", "`next` comes back to it when the others are done.")
-def _skip(wanted: Optional[str] = _EXERCISE,
+def _skip(words: Optional[List[str]] = typer.Argument(
+              None, metavar="[NN|NN.E|NN.E-NN.E]...",
+              help="Exercises, chapters and ranges; the next exercise if you name none."),
           undo: bool = typer.Option(False, "--undo", help="Don't leave it out any more.")):
-    return _do("skip", wanted, undo)
+    return _do("skip", words, undo)
 
 
 @_command("use", "With `mine`, the simulator runs your lines of every exercise that you have passed.")
