@@ -36,10 +36,11 @@ class Session:
         if verdict.status == PASSED:
             progress_file.change(self._root, self._console, exercise.id,
                                  state=progress_file.PASSED, since=progress_file.today(),
-                                 lines=api.fingerprint(self._root, exercise))
+                                 lines=api.fingerprint(self._root, exercise),
+                                 remark=verdict.remark or None)
         elif before.state(exercise.id) == progress_file.PASSED:
             progress_file.change(self._root, self._console, exercise.id, state=None, since=None,
-                                 lines=None)
+                                 lines=None, remark=None)
         elif before.note:
             self._console.say(before.note)
 

@@ -50,7 +50,9 @@ def listing(exercises, progress, opened, console):
         own = [one for one in exercises if one.chapter == chapter.name]
         lines.append(_chapter_line(chapter, own, progress, console, width))
         if chapter.name in opened:
-            lines += [_exercise_line(one, progress, upcoming, marks, console, width) for one in own]
+            for one in own:
+                lines.append(_exercise_line(one, progress, upcoming, marks, console, width))
+                lines += _remark_lines(progress.remark(one.id), width)
             lines.append("")
     while lines[-1] == "":
         lines.pop()
@@ -89,6 +91,13 @@ def _exercise_line(one, progress, upcoming, marks, console, width):
     return console.paint(line, "green") if state == PASSED else line
 
 
+def _remark_lines(remark, width):
+    """What a check remarked on an answer that passed, below its line."""
+    indent = " " * 13
+    return textwrap.wrap(f"right, but: {remark}", width - 2, initial_indent=indent,
+                         subsequent_indent=indent) if remark else []
+
+
 def _count(number):
     return f"{number} exercise{'' if number == 1 else 's'}"
 
@@ -125,7 +134,8 @@ def _as_data(exercises, progress, upcoming):
             "minutes_left": sum(one.minutes for one in own if progress.state(one.id) != PASSED),
             "exercises": [{"id": one.id, "title": one.title, "kind": one.kind, "idea": one.idea,
                            "minutes": one.minutes, "state": progress.state(one.id),
-                           "hints": progress.hints(one.id), "file": str(one.reader_file)}
+                           "hints": progress.hints(one.id),
+                           "remark": progress.remark(one.id), "file": str(one.reader_file)}
                           for one in own]})
     return {"chapters": found, "next": upcoming.id if upcoming else None, "use": progress.use}
 

@@ -7,10 +7,13 @@ import difflib
 import textwrap
 
 from ..exercises import FIND, IMPROVE, PREDICT
+from . import progress as progress_file
+from . import selection
 from .checking import BROKEN, FAILED, NOT_DONE, PASSED
 from .listing import duration
 from .screen import Screen, Text
 
+_ABOUT_ONE = re.compile(r"Exercises? (?P<id>\d+\.\d+)[ :].*", re.S)
 _WIDEST = 100
 _BESIDE = 90  # the width from which two versions stand side by side
 _WIDEST_BESIDE = 160
@@ -105,6 +108,8 @@ def show_verdict(console, one, verdict, own=(), solution=()):
     """Expected and found, the rule, the reader's line, the report; after passing, why it is right
     and `solution` beside the reader's `own` lines."""
     text, style = _HEADS[verdict.status]
+    if verdict.remark:
+        text = "right, but"
     _head(console, one, f"{text} ({verdict.seconds:.1f} s)", style)
     if verdict.status == PASSED:
         _show_passed(console, one, verdict, own, solution)
@@ -119,11 +124,7 @@ def _show_failed(console, one, verdict):
     rows.add("found", verdict.found)
     _add_figures(rows, verdict)
     for number, answer in enumerate(verdict.answers):
-        mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
-        given = "(no answer)" if answer.given in ("", None) else str(answer.given)
-        rows.add("" if number else "answers",
-                 Text.assemble(mark, f"  {answer.key} = {given}",
-                               f". {answer.comment}" if answer.comment else ""))
+        rows.add("" if number else "answers", _marked_answer(answer))
     if verdict.explanation:
         rows.add("why", verdict.explanation)
     if verdict.rule:
@@ -131,9 +132,7 @@ def _show_failed(console, one, verdict):
     if verdict.where:
         rows.add_line("read", verdict.where)
     if verdict.place:
-        rows.add_line("your line", f"{verdict.place.path}:{verdict.place.line}")
-        if verdict.place.text.strip():
-            rows.add_line("", "  " + verdict.place.text.strip(), "bold")
+        _add_place(rows, verdict.place)
     if verdict.code:
         rows.add_line("explain", f"./workbook explain {verdict.code}")
     for note in verdict.notes:
@@ -148,6 +147,20 @@ def _show_failed(console, one, verdict):
     if verdict.status == FAILED:
         console.print()
         console.print(Text(f"stuck? ./workbook hint {one.id}"))
+
+
+def _add_place(rows, place):
+    rows.add_line("your line", f"{place.path}:{place.line}")
+    if place.text.strip():
+        rows.add_line("", "  " + place.text.strip(), "bold")
+
+
+def _marked_answer(answer):
+    if answer.given in ("", None):
+        return Text.assemble(("open ", "bold"), f"  {answer.key}")
+    mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
+    return Text.assemble(mark, f"  {answer.key} = {answer.given}",
+                         f": {answer.comment}" if answer.comment else "")
 
 
 def _hanging(console, line, width):
@@ -168,18 +181,44 @@ def _add_figures(rows, verdict):
 
 def _show_passed(console, one, verdict, own, solution):
     rows = _Rows(console)
+    if verdict.remark:
+        rows.add("but", verdict.remark)
+        if verdict.place:
+            _add_place(rows, verdict.place)
     rows.add("why", one.passed)
     _add_figures(rows, verdict)
     for number, answer in enumerate(verdict.answers):
-        comment = f". {answer.comment}" if answer.comment else ""
+        comment = f": {answer.comment}" if answer.comment else ""
         rows.add("" if number else "answers", f"{answer.key} = {answer.given}{comment}")
     for note in verdict.notes:
         rows.add("note", note)
-    rows.add("next", one.next)
     rows.print()
     if one.is_in_code and solution:
         console.print()
         show_difference(console, own, solution)
+
+
+def show_what_follows(console, exercises, one, progress):
+    """The exercise after `one`, which has passed or is left out. Where it belongs to another chapter,
+    what was left out before it is mentioned."""
+    rows, following = _Rows(console), selection.following(exercises, progress, one)
+    outlook = _ABOUT_ONE.fullmatch(one.next)
+    if following is None:
+        rows.add("next", "Every exercise is passed. `./workbook use mine` lets `run` use your own "
+                         "code.")
+    else:
+        rows.add("next", f"{following.id} {following.title}: ./workbook next")
+    # A sentence about one exercise is shown only if that exercise follows.
+    if progress.state(one.id) == progress_file.PASSED and (
+            outlook is None or following is not None and outlook["id"] == following.id):
+        rows.add("more" if outlook is None else "", one.next)
+    if following is not None and following.chapter != one.chapter:
+        left = selection.left_out(exercises, progress, following)
+        if left:
+            rows.add("left out", f"{selection.phrase(left, exercises)}: ./workbook next "
+                                 f"{left[0].id}")
+    console.print()
+    rows.print()
 
 
 # --- two versions of some lines -----------------------------------------------------------------

@@ -141,6 +141,9 @@ class Watch:
         try:
             verdict = self._session.check(one)
             actions.show_verdict(self._root, one, verdict)
+            progress_file.go_to(self._root, self._console, one.id)
+            if verdict.status == checking.PASSED:
+                actions.show_what_follows(self._root, list(self._exercises.values()), one)
         except WorkbookError as error:
             if error.details:
                 self._console.say(error.details)
