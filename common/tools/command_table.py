@@ -70,7 +70,7 @@ _EXERCISES = (
              ("next 3", "the first exercise of chapter 3 that has not passed"),
              ("next --no-open", "its text alone")), _next, reads_exercises=True,
             more="The file opens in $VISUAL, $EDITOR or VS Code, if this is a terminal."),
-    Command("watch", "Check whenever you save a file.", "reader.command:do_watch",
+    Command("watch", "Check whenever you save a file.", "reader.watch:do_watch",
             (("watch", "the next exercise, and every other one that you save"),
              ("watch 2.3", "begin with 2.3")), _one_exercise, reads_exercises=True,
             more="Keys: n next, h hint, l list, r run, d diff, t timeline, q quit."),

@@ -117,7 +117,7 @@ class Calls(unittest.TestCase):
         output = io.StringIO()
         console = Console(io.StringIO())
         # The programs are built, and print into the test's own output.
-        with mock.patch("tools.commands.prepare", return_value=tools), \
+        with mock.patch("tools.workspace.prepare", return_value=tools), \
                 mock.patch("tools.build.program", lambda _r, _c, name: BUILD / "bin" / name), \
                 contextlib.redirect_stdout(output):
             return function(ROOT, console, arguments), output.getvalue()

@@ -13,11 +13,6 @@ def do_check(root, console, arguments):
     return actions.check(root, console, arguments.wanted, arguments.json, arguments.again)
 
 
-def do_watch(root, console, arguments):
-    """`watch`."""
-    return actions.watch(root, console, arguments.wanted)
-
-
 def do_diff(root, console, arguments):
     """`diff`."""
     return actions.diff(root, console, arguments.wanted, arguments.spoil)

@@ -4,6 +4,7 @@ Only red, green and bold are used: they can be read on every ground.
 """
 
 import difflib
+import re
 import textwrap
 
 from ..exercises import FIND, IMPROVE, PREDICT

@@ -25,6 +25,16 @@ _LOOK_SECONDS = 0.15  # between two looks at the reader's files
 _SAVED, _KEY = "saved", "key"
 
 
+def do_watch(root, console, arguments):
+    """Checks on every save until q or Ctrl-C."""
+    progress, exercises = progress_file.load(root), api.load_all(root)
+    if progress.note:
+        console.say(progress.note)
+    first = (selection.exercise(exercises, arguments.wanted) if arguments.wanted
+             else selection.current(exercises, progress))
+    return Watch(root, console, exercises, first).run()
+
+
 class Watch:
     """Waits for saves and keys, and acts on them one after the other."""
 
