@@ -12,6 +12,8 @@ from .errors import WorkbookError
 PROGRAM = "./workbook"
 # An example and what it does stand side by side if the latter has at least so many columns.
 _LEAST_EXPLANATION = 28
+# How alike an option has to be to a mistyped one, from 0 to 1: those of programs resemble ours by chance.
+_ALIKE = 0.75
 
 
 class UsageError(WorkbookError):
@@ -82,6 +84,24 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message if message.endswith((".", "?")) else message + ".",
                          self.usage_lines())
 
+    def divide(self, words, first):
+        """(the command's own arguments, what is meant for its program), if the latter begins with the
+        word `first`: from there on, only options of the command's are its own."""
+        at = words.index(first)
+        own, meant, following = words[:at], [], iter(words[at:])
+        for word in following:
+            action = self._option_string_actions.get(word.partition("=")[0])
+            if action is None:
+                meant.append(word)
+            else:
+                takes_next = action.nargs is None and "=" not in word
+                own += [word, *([next(following, "")] if takes_next else [])]
+        required = next((action for action in self._actions
+                         if action.required and not action.option_strings), None)
+        if required and all(word.startswith("-") for word in own):
+            own.insert(0, required.metavar)
+        return own, meant
+
     def options(self):
         """The names of all options."""
         return sorted(self._option_string_actions)
@@ -134,26 +154,24 @@ def help_of(command):
     return _Parser(command).help_text()
 
 
-def nearest(word, known):
+def nearest(word, known, alike=0.6):
     """ Did you mean ...?, or nothing."""
-    near = difflib.get_close_matches(word, known, 1)
+    near = difflib.get_close_matches(word, known, 1, alike)
     return f" Did you mean `{near[0]}`?" if near else ""
 
 
 def _refuse(parser, words, rest, extra):
     """Says of arguments that the command doesn't know what they may have been meant for."""
-    command, own = parser.command, list(words)
-    for word in extra:
-        own.remove(word)
+    command = parser.command
     option = next((word for word in extra if word.startswith("-")), None)
     if option is None:
         message = f"`{command.name}` doesn't take {_quoted(extra)}."
     else:
         name = option.partition("=")[0]
-        message = f"`{command.name}` has no option {name}.{nearest(name, parser.options())}"
+        message = f"`{command.name}` has no option {name}.{nearest(name, parser.options(), _ALIKE)}"
     if command.rest:
-        line = " ".join([PROGRAM, command.name, *([_quoted(own)] if own else []), "--",
-                         _quoted([*extra, *rest])])
+        own, meant = parser.divide(words, min(extra, key=words.index))
+        line = _quoted([PROGRAM, command.name, *own, "--", *meant, *rest])
         message += f" What is meant for {command.rest} follows `--`: {line}"
         raise UsageError(message, parser.usage_lines())
     parser.refuse(message)
