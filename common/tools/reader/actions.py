@@ -138,15 +138,6 @@ def _as_data(root, results, unchanged):
             "verdicts": verdicts, "unchanged": [one.id for one in unchanged]}
 
 
-def watch(root, console, wanted):
-    """Checks on every save until q or Ctrl-C."""
-    from . import watch as watching  # brings watchfiles with it
-    exercises, progress = _load(root, console)
-    first = (selection.exercise(exercises, wanted) if wanted
-             else selection.current(exercises, progress))
-    return watching.Watch(root, console, exercises, first).run()
-
-
 def diff(root, console, wanted, spoil):
     """The solution's lines beside the reader's."""
     one = _one(root, console, wanted)

@@ -26,7 +26,11 @@ def do_list(root, console, arguments):
         console.say(progress.note)
     upcoming = selection.following(exercises, progress)
     if arguments.json:
-        print(json.dumps(_as_data(exercises, progress, upcoming), indent=1, ensure_ascii=False))
+        data = _as_data(exercises, progress, upcoming)
+        if arguments.chapter:
+            number = int(selection.of_chapter(root, exercises, arguments.chapter)[0].chapter[:2])
+            data["chapters"] = [one for one in data["chapters"] if one["number"] == number]
+        print(json.dumps(data, indent=1, ensure_ascii=False))
         return 0
     opened = {upcoming.chapter} if upcoming else set()
     if arguments.all:

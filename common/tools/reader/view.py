@@ -1,23 +1,18 @@
-"""How tasks, verdicts and comparisons look, by Rich: in any width, light or dark, or in a pipe.
+"""How tasks, verdicts and comparisons look: in any width, light or dark, or in a pipe.
 
 Only red, green and bold are used: they can be read on every ground.
 """
 
 import difflib
 import re
-import sys
 import textwrap
-
-from rich.console import Console, Group
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
 
 from ..exercises import FIND, IMPROVE, PREDICT
 from . import progress as progress_file
 from . import selection
 from .checking import BROKEN, FAILED, NOT_DONE, PASSED
 from .listing import duration
+from .screen import Screen, Text
 
 _ABOUT_ONE = re.compile(r"Exercises? (?P<id>\d+\.\d+)[ :].*", re.S)
 _WIDEST = 100
@@ -28,29 +23,8 @@ _HEADS = {PASSED: ("right", "green"), FAILED: ("not right yet", "red"),
 
 
 def make_console(stream=None, wide=False):
-    """A console of the terminal's width, up to what reads well."""
-    stream = stream or sys.stdout
-    console = Console(file=stream if stream.isatty() else _Trimmed(stream), highlight=False,
-                      emoji=False, markup=False)
-    console.width = min(console.width, _WIDEST_BESIDE if wide else _WIDEST)
-    return console
-
-
-class _Trimmed:
-    """A stream without a terminal behind it: gets no blanks at the ends of lines."""
-
-    def __init__(self, stream):
-        self._stream = stream
-        self.encoding = stream.encoding
-
-    def write(self, text):
-        return self._stream.write(re.sub(r"[ \t]+(?=\n|$)", "", text))
-
-    def flush(self):
-        self._stream.flush()
-
-    def isatty(self):
-        return False
+    """A screen of the terminal's width, up to what reads well."""
+    return Screen(stream, _WIDEST_BESIDE if wide else _WIDEST)
 
 
 class _Rows:
@@ -74,7 +48,7 @@ class _Rows:
         indent = max(len(label) for label, _, _ in self._rows) + 2
         for label, text, is_wrapped in self._rows:
             room = self._console.width - indent
-            lines = list(text.wrap(self._console, room)) if is_wrapped else [text]
+            lines = text.wrap(room) if is_wrapped else [text]
             head = (label.ljust(indent), "bold")
             if not is_wrapped and text.cell_len > room:
                 self._print(Text(label, style="bold"))
@@ -82,7 +56,6 @@ class _Rows:
                 self._print(Text.assemble("  " if fits else "", text))
                 continue
             for number, line in enumerate(lines):
-                line.rstrip()
                 self._print(Text.assemble(head if number == 0 else " " * indent, line))
 
     def _print(self, line):
@@ -98,11 +71,7 @@ def _head(console, one, right, style):
     else:
         console.print(Text(left, style="bold"))
         console.print(Text(right, style=style))
-    console.print(Rule(style=style, characters="─" if _has_lines(console) else "-"))
-
-
-def _has_lines(console):
-    return (console.encoding or "").lower().startswith("utf")
+    console.rule(style)
 
 
 # --- a task -------------------------------------------------------------------------------------
@@ -265,14 +234,9 @@ def show_difference(console, own, solution, what="lines"):
         return
     left, right = _marked(own, solution)
     if console.width >= _BESIDE:
-        table = Table.grid(padding=(0, 2), expand=True)
-        table.add_column(ratio=1, overflow="fold")
-        table.add_column(ratio=1, overflow="fold")
-        table.add_row(*heads)
-        table.add_row(Group(*left), Group(*right))
-        console.print(table)
-        return
-    console.print(heads[0], *left, "", heads[1], *right, sep="\n")
+        console.print_beside([heads[0], *left], [heads[1], *right])
+    else:
+        console.print(heads[0], *left, "", heads[1], *right)
 
 
 def _shift(lines):
