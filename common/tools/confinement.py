@@ -15,7 +15,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, enter, limited
+from . import build, enter, left_over, limited
 from .errors import WorkbookError
 
 MIB = 1 << 20
@@ -279,10 +279,10 @@ def _why_not(confinement, root, toolkit):
     words = ["sh", "-c", 'cat "$1" "$2" > "$3" && "$4" --version', "sh",
              str(Path(root) / "common" / "chapters.json")]
     bounds = Bounds(_PROBE_SECONDS)
-    place = build.SIM.folder(Path(root))
+    place = build.SIM.folder(Path(root)) / "checks"
     try:
         place.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="confinement-", dir=place) as folder:
+        with tempfile.TemporaryDirectory(prefix=left_over.prefix("check"), dir=place) as folder:
             given = Path(folder) / "given"
             given.touch(mode=0o600)
             words += [str(given), str(Path(folder) / "made"), str(toolkit.nvcc)]

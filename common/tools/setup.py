@@ -136,14 +136,14 @@ def ensure_grading(root, console):
 
 
 def _ensure_bubblewrap(console):
-    """Where it can't be had, submissions run as another user."""
+    """Where it can't be had, submissions are confined in another way."""
     if shutil.which("bwrap"):
         return
     try:
         packages.install(["bubblewrap"], console)
     except WorkbookError as error:
-        console.say(f"bubblewrap could not be installed: {error} `./workbook grade` runs "
-                    "submissions as the user nobody without it.")
+        console.say(f"bubblewrap could not be installed: {error} `./workbook grade` confines "
+                    "submissions less well without it.")
 
 
 def _ensure_venv(console):
