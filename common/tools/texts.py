@@ -9,7 +9,8 @@ In Markdown files, a mark tells what the block below it holds:
                                                        `// [/excerpt NAME]`
     <!-- excerpt FILE from "text" to "text" -->        from the only line that holds the first text
                                                        to the next one that holds the second; `to
-                                                       "}"`: to the brace that ends what began there
+                                                       "}"`: to the brace that ends what began there;
+                                                       above the code, a caption that links to its lines
     <!-- output PROGRAM OPTIONS -->                    what the program prints, less wall times
     <!-- cycles PROGRAM "label" OPTIONS; ... -->       a table of simulated cycles
     <!-- report PROGRAM without FILE "part of a line" entries 1 2 -->
@@ -24,6 +25,7 @@ Links, images and anchors inside the repository have to exist, and the sections 
 """
 
 import argparse
+import os.path
 import re
 import shlex
 import sys
@@ -37,6 +39,7 @@ from .errors import WorkbookError
 _MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles|report|timeline)\s+(.*?)\s*-->\s*$")
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
+_CAPTION = re.compile(r"^\[`[^`]+`, lines? \d+( to \d+)?\]\(\S+#L\d+(-L\d+)?\)$")
 _FROM_TO = re.compile(r'^(\S+)\s+from\s+"(.*?)"\s+to\s+"(.*)"$')
 _LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 _REFERENCE = re.compile(r"^\s*\[[^\]]+\]:\s*<?(\S+?)>?(?:\s|$)")
@@ -87,7 +90,15 @@ class Blocks:
             first, last = _from_to(lines, match.group(2), match.group(3), name)
         else:
             first, last = _between_marks(lines, text.split()[1:], name)
-        return [f"```{LANGUAGES.get(path.suffix, 'text')}", *_tidy(lines[first:last + 1]), "```"]
+        return [self._caption(name, *_without_blank_ends(lines, first, last)),
+                f"```{LANGUAGES.get(path.suffix, 'text')}", *_tidy(lines[first:last + 1]), "```"]
+
+    def _caption(self, name, first, last):
+        """The link to an excerpt's lines (`first` and `last` count from 0)."""
+        chapter = f"solutions/{self.folder.name}/"
+        shown = name[len(chapter):] if name.startswith(chapter) else name
+        return f"[`{shown}`, {lines_in_words(first + 1, last + 1)}]" \
+               f"({link(self.folder, name, first + 1, last + 1)})"
 
     def _run(self, words):
         key = tuple(words)
@@ -158,6 +169,25 @@ def _between_marks(lines, names, name):
     return marks[0] + 1, marks[1] - 1
 
 
+def link(folder, path, first, last):
+    """The link from a text in `folder` to lines of a file, counted from 1; paths from the root."""
+    target = os.path.relpath(path, folder).replace(os.sep, "/")
+    return f"{target}#L{first}" + (f"-L{last}" if last > first else "")
+
+
+def lines_in_words(first, last):
+    """`line 3`, or `lines 3 to 9`."""
+    return f"lines {first} to {last}" if last > first else f"line {first}"
+
+
+def _without_blank_ends(lines, first, last):
+    while first < last and not lines[first].strip():
+        first += 1
+    while first < last and not lines[last].strip():
+        last -= 1
+    return first, last
+
+
 def _tidy(lines):
     """Without the marks of exercises and excerpts, moved to the left."""
     kept = [line for line in lines
@@ -213,6 +243,8 @@ def _end_of_block(lines, index, kind):
         while end < len(lines) and lines[end].lstrip().startswith("|"):
             end += 1
         return end if end > start else index
+    if kind == "excerpt" and start < len(lines) and _CAPTION.match(lines[start]):
+        start += 1
     if kind == "timeline":
         return start + 1 if start < len(lines) and lines[start].startswith("![") else index
     if start < len(lines) and _FENCE.match(lines[start]):

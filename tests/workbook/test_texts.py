@@ -1,5 +1,6 @@
 """The tool that keeps texts in step: what it makes, what it notices, what it refuses."""
 
+import re
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -102,17 +103,44 @@ class Texts(unittest.TestCase):
     def test_an_excerpt_from_line_to_line_without_marks(self):
         self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "/// Waits." '
                                    'to "stage; }" -->'),
-                         "```cpp\n/// Waits.\nvoid wait(int parity) {\n  while (!done(parity)) {\n"
+                         self.caption(2, 10) + "```cpp\n"
+                         "/// Waits.\nvoid wait(int parity) {\n  while (!done(parity)) {\n"
                          "    rest();\n  }\n}\nvoid step() { ++stage; }\n```\n")
 
     def test_an_excerpt_to_the_brace_that_ends_it(self):
         self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "void wait" to "}" -->'),
-                         "```cpp\nvoid wait(int parity) {\n  while (!done(parity)) {\n    rest();\n"
+                         self.caption(3, 7) + "```cpp\n"
+                         "void wait(int parity) {\n  while (!done(parity)) {\n    rest();\n"
                          "  }\n}\n```\n")
 
     def test_an_excerpt_between_marks(self):
         self.assertEqual(self.made("<!-- excerpt solutions/ring.cuh end -->"),
+                         "[`solutions/ring.cuh`, line 13](solutions/ring.cuh#L13)\n"
                          "```cpp\nint stage;\n```\n")
+
+    @staticmethod
+    def caption(first, last):
+        """The caption of lines of the code, in a text of the same folder."""
+        return (f"[`solutions/ring.cuh`, lines {first} to {last}]"
+                f"(solutions/ring.cuh#L{first}-L{last})\n")
+
+    def test_a_caption_is_made_for_a_block_without_one_and_corrected_where_lines_moved(self):
+        mark, code = "<!-- excerpt solutions/ring.cuh end -->", "```cpp\nint stage;\n```\n"
+        right = f"{mark}\n[`solutions/ring.cuh`, line 13](solutions/ring.cuh#L13)\n{code}after\n"
+        for before in (f"{mark}\n{code}after\n", right.replace("13", "9")):
+            with self.subTest(before):
+                problems, _ = self.examine(before)
+                self.assertIn("has drifted", str(problems[0]))
+                self.assertEqual(self.examine(before, write=True)[0], [])
+                self.assertEqual(self.text.read_text(encoding="utf-8"), right)
+
+    def test_the_caption_of_a_chapters_own_file_is_short(self):
+        for folder in ("solutions/01_ring", "chapters/01_ring"):
+            (self.root / folder).mkdir(parents=True)
+        (self.root / "solutions/01_ring/ring.cuh").write_text(CODE, encoding="utf-8")
+        self.text = self.root / "chapters/01_ring/README.md"
+        self.assertIn("[`ring.cuh`, line 13](../../solutions/01_ring/ring.cuh#L13)\n",
+                      self.made("<!-- excerpt solutions/01_ring/ring.cuh end -->"))
 
     def test_excerpts_that_can_not_be_made(self):
         self.refused('<!-- excerpt no.cuh from "a" to "b" -->', "no.cuh does not exist")
@@ -128,8 +156,8 @@ class Texts(unittest.TestCase):
         self.assertEqual((written, self.text.read_text(encoding="utf-8")), ([], text))
         problems, written = self.examine(text, write=True)
         self.assertEqual((problems, written), ([], [Path("README.md")]))
-        self.assertEqual(self.text.read_text(encoding="utf-8"),
-                         f"{mark}\n```cpp\nint stage;\n```\nafter\n")
+        self.assertTrue(self.text.read_text(encoding="utf-8").endswith(
+            "\n```cpp\nint stage;\n```\nafter\n"))
 
     def test_a_mark_in_a_code_block_is_none(self):
         self.assertEqual(self.examine("```\n<!-- excerpt no.cuh end -->\n```\n"), ([], []))
@@ -174,6 +202,30 @@ class Texts(unittest.TestCase):
                               ("`tcgen05.mma` and M×N", "tcgen05mma-and-mn"),
                               ("What's new?", "whats-new"), ("A [link](b.md) — here", "a-link--here")):
             self.assertEqual(texts.slug(heading), slug)
+
+
+class Captions(unittest.TestCase):
+    """The repository's own excerpts, read without the tool that makes them."""
+
+    def test_the_linked_lines_hold_the_excerpt(self):
+        count = 0
+        for path in texts.markdown_files(support.ROOT):
+            text = (support.ROOT / path).read_text(encoding="utf-8")
+            marks = re.findall(r"^<!-- excerpt (?!FILE).*-->$", text, re.M)
+            blocks = re.findall(r"^<!-- excerpt (\S+).*-->\n\[.*\]\((.*)#L(\d+)(?:-L(\d+))?\)\n"
+                                r"```\w+\n((?:.*\n)*?)```$", text, re.M)
+            self.assertEqual(len(blocks), len(marks), f"{path}: an excerpt without a caption")
+            for named, target, first, last, code in blocks:
+                source = (support.ROOT / path.parent / target).resolve()
+                self.assertEqual(source, (support.ROOT / named).resolve())
+                lines = source.read_text(encoding="utf-8").split("\n")[int(first) - 1:int(last or first)]
+                # Marks of exercises are in the source alone.
+                lines = [line.strip() for line in lines
+                         if not re.match(r"\s*// (>>>|<<<|starter:)", line)]
+                self.assertEqual([line.strip() for line in code.rstrip("\n").split("\n")], lines,
+                                 f"{path}: {named}:{first}")
+                count += 1
+        self.assertGreater(count, 40)
 
 
 if __name__ == "__main__":
