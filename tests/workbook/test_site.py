@@ -57,7 +57,8 @@ KINDS = (
     "operands.html",
     "timeline_chapter1.html",
     "timeline_chapter5.html",
-    "listing_solutions_02_tmem_lifecycle.html",
+    "solutions_02_tmem_lifecycle.html",
+    "listing_solutions_05_blockwise_fp8_gemm_labs.html",
 )
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support
-from tools import faulty_runs, runs, texts
+from tools import chapters, faulty_runs, runs, texts
 from tools.timeline import figure
 
 CODE = """\
@@ -38,7 +38,8 @@ class Texts(unittest.TestCase):
         (self.root / "solutions" / "ring.cuh").write_text(CODE, encoding="utf-8")
         self.text = self.root / "README.md"
 
-    def examine(self, text, write=False, kinds=("excerpt", "output", "cycles", "report")):
+    def examine(self, text, write=False,
+                kinds=("excerpt", "reading", "output", "cycles", "report")):
         self.text.write_text(text, encoding="utf-8")
         return texts.examine(self.root, None, kinds, write)
 
@@ -148,6 +149,37 @@ class Texts(unittest.TestCase):
         self.refused('<!-- excerpt solutions/ring.cuh from "rest" to "nowhere" -->', "`nowhere`")
         self.refused("<!-- excerpt solutions/ring.cuh other -->", "0 lines")
 
+    READING = ('[[row]]\nfile = "solutions/01_ring/ring.cuh"\nfrom = "void wait"\nto = "}"\n'
+               'look = "How it waits."\n')
+
+    def reading(self, text):
+        (self.root / "solutions/01_ring").mkdir(exist_ok=True)
+        (self.root / "solutions/01_ring/ring.cuh").write_text(CODE, encoding="utf-8")
+        (self.root / "solutions/01_ring/reading.toml").write_text(text, encoding="utf-8")
+
+    def test_the_order_of_reading_in_the_chapter_and_beside_the_code(self):
+        self.reading(self.READING)
+        (self.root / "chapters/01_ring").mkdir(parents=True)
+        for folder, link in (("chapters/01_ring", "../../solutions/01_ring/ring.cuh"),
+                             ("solutions/01_ring", "ring.cuh")):
+            self.text = self.root / folder / "README.md"
+            self.assertEqual(self.made("<!-- reading 01_ring -->"),
+                             "\n| file | lines | what to look for |\n|---|---|---|\n"
+                             f"| [`ring.cuh`]({link}#L3-L7) | 3 to 7 | How it waits. |\n")
+
+    def test_orders_of_reading_that_can_not_be_made(self):
+        mark = "<!-- reading 01_ring -->"
+        self.refused(mark, "reading.toml does not exist")
+        for text, words in ((self.READING.replace("void wait", "nowhere"), ["0 lines with `nowhere`"]),
+                            (self.READING.replace("ring.cuh", "no.cuh"), ["no.cuh does not exist"]),
+                            (self.READING.replace("look", "see"), ["[[row]] 1", "file, from, to, look"]),
+                            (self.READING.replace('"How it waits."', "3"), ["[[row]] 1"]),
+                            (self.READING + "[[column]]\n", ["[[row]] tables and nothing else"]),
+                            ("", ["[[row]] tables"]), ("row = ", ["reading.toml:1"])):
+            with self.subTest(text):
+                self.reading(text)
+                self.refused(mark, *words)
+
     def test_drift_is_noticed_and_mended(self):
         mark = "<!-- excerpt solutions/ring.cuh end -->"
         text = f"{mark}\n```cpp\nlong stage;\n```\nafter\n"
@@ -226,6 +258,41 @@ class Captions(unittest.TestCase):
                                  f"{path}: {named}:{first}")
                 count += 1
         self.assertGreater(count, 40)
+
+
+class OrdersOfReading(unittest.TestCase):
+    """The orders of reading of the repository's chapters."""
+
+    ROW = r"^\| \[`(\S+)`\]\((\S+)#L(\d+)-L(\d+)\) \| \3 to \4 \| (.{30,}) \|$"
+
+    def rows(self, path):
+        """[(linked file, first, last, what to look for)] of the table in a text."""
+        text = (support.ROOT / path).read_text(encoding="utf-8")
+        return [((support.ROOT / path).parent.joinpath(target).resolve(), int(first), int(last), look)
+                for _, target, first, last, look in re.findall(self.ROW, text, re.M)]
+
+    def test_every_chapter_and_its_solution_show_the_same_five_to_seven_places(self):
+        for chapter in chapters.CHAPTERS:
+            with self.subTest(chapter.name):
+                rows = self.rows(f"chapters/{chapter.name}/README.md")
+                self.assertIn(len(rows), (5, 6, 7))
+                self.assertEqual(rows, self.rows(f"solutions/{chapter.name}/README.md"))
+                for file, first, last, _ in rows:
+                    lines = file.read_text(encoding="utf-8").split("\n")[first - 1:last]
+                    self.assertEqual(len(lines), last - first + 1)
+                    # A place begins with a declaration, and not in the middle of something.
+                    self.assertRegex(lines[0], r"__device__|__global__|struct|class|constexpr|^ *void")
+                    self.assertLess(len(lines), 100, "too much to read at once")
+                text = (support.ROOT / f"chapters/{chapter.name}/README.md").read_text(encoding="utf-8")
+                self.assertLess(text.index("## Read the code in this order"), 1500,
+                                "not on the first screen")
+
+    def test_the_first_place_is_the_kernel(self):
+        for chapter in chapters.CHAPTERS:
+            file, first, last, look = self.rows(f"chapters/{chapter.name}/README.md")[0]
+            lines = file.read_text(encoding="utf-8").split("\n")[first - 1:last]
+            self.assertIn("__global__", "\n".join(lines), chapter.name)
+            self.assertIn("kernel", look)
 
 
 if __name__ == "__main__":
