@@ -30,11 +30,11 @@ KernelDescription describe_gemm() {
   using Scheduler = typename Config::TileScheduler;
   constexpr GemmTraits kTraits = Config::traits;
   KernelDescription description{
-      .tile = std::to_string(Config::kCtaRows) + " x " + std::to_string(Config::kMmaN) + " of D, " +
-              std::to_string(Config::kKGroupSize) + " K block(s) of " +
-              std::to_string(Config::kTileK) + " a stage; MMA " + std::to_string(kTraits.mma_m) +
-              " x " + std::to_string(kTraits.mma_n) + ", cta_group " +
-              std::to_string(Config::kCtaGroup),
+      .tile = std::to_string(Config::kCtaRows) + " x " + std::to_string(Config::kMmaN) +
+              " of D, K blocks of " + std::to_string(Config::kTileK) + ", " +
+              std::to_string(Config::kKGroupSize) + " a stage; MMA " +
+              std::to_string(kTraits.mma_m) + " x " + std::to_string(kTraits.mma_n) +
+              ", cta_group " + std::to_string(Config::kCtaGroup),
       .cluster_m = kTraits.cluster_m,
       .cluster_n = kTraits.cluster_n,
       .roles = describe_roles<typename Config::Roles>(),
