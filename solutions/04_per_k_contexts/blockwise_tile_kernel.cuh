@@ -107,9 +107,6 @@ struct BlockwiseTileRoles {
         const auto& tiles = stage.payload();
         const int32_t k = k_block * Config::kTileK;
         // >>> exercise 4.4 "Three copies, one arrival"
-        // starter: // Announce what this stage's copies will bring, then start them: A from (k,
-        // starter: // row()), B from (k, column()), the A-scales from (row(), k_block).
-        // starter: BW_EXERCISE_NOT_DONE("4.4", "Three copies, one arrival");
         stage.expect_bytes(Config::Payload::kStageBytes);
         ptx::tma_load_2d(ptx::shared_address(tiles.a_tile(index)), &args.a, full, k, row());
         ptx::tma_load_2d(ptx::shared_address(tiles.b_tile(index)), &args.b, full, k, column());

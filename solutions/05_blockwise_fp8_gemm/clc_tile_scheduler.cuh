@@ -49,9 +49,6 @@ class ClcTileScheduler {
   __device__ __forceinline__ void publish_all() {
     if (cluster_size > 1 && ptx::cluster_cta_rank() != kFirstCta) return;
     // >>> exercise 5.7 "Ask until the answer is no"
-    // starter: // request() asks once and steps. take_answer(tile) waits for the next answer, reads
-    // starter: // it, frees its slot, and is false when there was nothing left to take over.
-    // starter: BW_EXERCISE_NOT_DONE("5.7", "Ask until the answer is no");
     WorkTile tile;
     do {
       request();

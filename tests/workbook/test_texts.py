@@ -19,7 +19,6 @@ struct Ring {
     }
   }
   // >>> exercise 1.1 "Step"
-  // starter: todo();
   void step() { ++stage; }
   // <<< exercise 1.1
   // [excerpt end]
@@ -104,7 +103,7 @@ class Texts(unittest.TestCase):
     def test_an_excerpt_from_line_to_line_without_marks(self):
         self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "/// Waits." '
                                    'to "stage; }" -->'),
-                         self.caption(2, 10) + "```cpp\n"
+                         self.caption(2, 9) + "```cpp\n"
                          "/// Waits.\nvoid wait(int parity) {\n  while (!done(parity)) {\n"
                          "    rest();\n  }\n}\nvoid step() { ++stage; }\n```\n")
 
@@ -116,7 +115,7 @@ class Texts(unittest.TestCase):
 
     def test_an_excerpt_between_marks(self):
         self.assertEqual(self.made("<!-- excerpt solutions/ring.cuh end -->"),
-                         "[`solutions/ring.cuh`, line 13](solutions/ring.cuh#L13)\n"
+                         "[`solutions/ring.cuh`, line 12](solutions/ring.cuh#L12)\n"
                          "```cpp\nint stage;\n```\n")
 
     @staticmethod
@@ -127,8 +126,8 @@ class Texts(unittest.TestCase):
 
     def test_a_caption_is_made_for_a_block_without_one_and_corrected_where_lines_moved(self):
         mark, code = "<!-- excerpt solutions/ring.cuh end -->", "```cpp\nint stage;\n```\n"
-        right = f"{mark}\n[`solutions/ring.cuh`, line 13](solutions/ring.cuh#L13)\n{code}after\n"
-        for before in (f"{mark}\n{code}after\n", right.replace("13", "9")):
+        right = f"{mark}\n[`solutions/ring.cuh`, line 12](solutions/ring.cuh#L12)\n{code}after\n"
+        for before in (f"{mark}\n{code}after\n", right.replace("12", "9")):
             with self.subTest(before):
                 problems, _ = self.examine(before)
                 self.assertIn("has drifted", str(problems[0]))
@@ -140,7 +139,7 @@ class Texts(unittest.TestCase):
             (self.root / folder).mkdir(parents=True)
         (self.root / "solutions/01_ring/ring.cuh").write_text(CODE, encoding="utf-8")
         self.text = self.root / "chapters/01_ring/README.md"
-        self.assertIn("[`ring.cuh`, line 13](../../solutions/01_ring/ring.cuh#L13)\n",
+        self.assertIn("[`ring.cuh`, line 12](../../solutions/01_ring/ring.cuh#L12)\n",
                       self.made("<!-- excerpt solutions/01_ring/ring.cuh end -->"))
 
     def test_excerpts_that_can_not_be_made(self):
@@ -253,7 +252,7 @@ class Captions(unittest.TestCase):
                 lines = source.read_text(encoding="utf-8").split("\n")[int(first) - 1:int(last or first)]
                 # Marks of exercises are in the source alone.
                 lines = [line.strip() for line in lines
-                         if not re.match(r"\s*// (>>>|<<<|starter:)", line)]
+                         if not re.match(r"\s*// (>>>|<<<)", line)]
                 self.assertEqual([line.strip() for line in code.rstrip("\n").split("\n")], lines,
                                  f"{path}: {named}:{first}")
                 count += 1
