@@ -17,6 +17,7 @@ template <class Config>
 KernelDescription describe_gemm() {
   using Storage = typename Config::SharedStorage;
   constexpr GemmTraits kTraits = Config::traits;
+  constexpr bool kSplits = Config::kSplitK > 1;
   KernelDescription description{
       .tile = std::to_string(Config::kTileM) + " x " + std::to_string(Config::kTileN) +
               " of D; wgmma " + std::to_string(kMmaRows) + " x " + std::to_string(Config::kMmaN),
@@ -35,13 +36,14 @@ KernelDescription describe_gemm() {
                  Config::kStoreConsumerArrivals, kMathWarpgroups}},
       .shared = {{"mbarriers", sizeof(Storage::input_barriers) +
                                    sizeof(Storage::epi_load_barriers) +
-                                   sizeof(Storage::store_barriers) + sizeof(Storage::sums_arrived)},
+                                   sizeof(Storage::store_barriers) +
+                                   (kSplits ? sizeof(Storage::sums_arrived) : 0)},
                  {"A, B, A-scales", sizeof(Storage::input)},
                  {"slots of C and D", sizeof(Storage::slots)},
-                 {"partial sums", sizeof(Storage::sums)}},
+                 {"partial sums", kSplits ? sizeof(Storage::sums) : 0}},
       .storage_bytes = sizeof(Storage),
       .shared_bytes = sizeof(Storage)};
-  if (Config::kSplitK > 1) {
+  if (kSplits) {
     description.rings.push_back(
         {"partial sums", 1, Config::kSumsArrivals, Config::kReceivedBytes, 0, kMathWarpgroups});
   }

@@ -81,8 +81,9 @@ def render(inputs):
 
 def unpack(file, folder):
     """A file for each input of `file`; other files of the folder stay."""
+    inputs = parse(file.read_text(encoding="utf-8"), file)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in parse(file.read_text(encoding="utf-8"), file).items():
+    for name, data in inputs.items():
         (folder / name).write_bytes(data)
 
 

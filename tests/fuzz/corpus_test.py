@@ -90,11 +90,12 @@ class Corpus(unittest.TestCase):
 
     def test_what_the_script_can_not_do(self):
         for words in (("pack", self.folder / "no", self.file),
-                      ("unpack", self.folder / "no.inputs", "x")):
+                      ("unpack", self.folder / "no.inputs", self.folder / "x")):
             ended = self.script(*words)
             self.assertEqual(ended.returncode, 1)
             self.assertRegex(ended.stdout, r"^error: .*no")
             self.assertNotIn("Traceback", ended.stdout)
+        self.assertEqual(list(self.folder.iterdir()), [], "nothing is written")
         self.assertEqual(self.script("turn", "a", "b").returncode, 2)
         two = corpus.render({"only": b"a"}).replace("1 input", "2 input") + 'only "b"\n'
         self.file.write_text(two, encoding="utf-8")
