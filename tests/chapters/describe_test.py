@@ -8,6 +8,7 @@ memory and the shared memory of the launch; the PTX has the threads and the regi
 moves; ptxas says how many registers a thread is launched with. Of a cluster, the CTA of rank 0 is read.
 """
 
+import functools
 import json
 import os
 import re
@@ -72,7 +73,8 @@ def described(program, options):
     return Description(result.stdout)
 
 
-def events_of(program, options):
+def first_launch(program, options):
+    """What a run printed, and the events of its first launch."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "events"
         kinds = "mbarrier_init,mbarrier_expect_tx,tmem_alloc,cta_start"
@@ -82,7 +84,9 @@ def events_of(program, options):
                                      "BW_SIM_EVENT_KINDS": kinds, "BW_SIM_TIMING": "simple"})
         assert result.returncode == 0 and "verified (" in result.stdout, result.stdout
         lines = path.read_text(encoding="utf-8").splitlines()
-    return result.stdout, [event for event in map(json.loads, lines)]
+    events = list(map(json.loads, lines))
+    begins = [index for index, event in enumerate(events) if event["event"] == "launch"]
+    return result.stdout, events[begins[0]:(begins + [len(events)])[1]]
 
 
 def same(what, told, seen, description):
@@ -90,16 +94,20 @@ def same(what, told, seen, description):
 
 
 def check_run(program, options, more):
-    """Compares a description with the first launch of a run; returns the description."""
+    """Compares a description with the first launch of a run; returns the description. Read are the
+    events of the first cluster's CTA of rank 0, and of whichever CTA expects bytes on its mbarriers."""
     description = described(program, options)
-    printed, events = events_of(program, [*options, *more])
+    printed, events = first_launch(program, [*options, *more])
     if "config " in printed:
         same("config", description.config, re.search(r"^config +(.*)$", printed, re.M).group(1),
              description)
-    launch = next(event for event in events if event["event"] == "launch")
-    cta = [event for event in events if event.get("cta") == 0 and event.get("launch", 0) == 0]
-    same("threads", description.threads, cta[0]["threads"], description)
-    same("warps", description.warps * 32, cta[0]["threads"], description)
+    launch, cluster = events[0], [event for event in events if event.get("cluster") == 0]
+    cta = [event for event in cluster if event["rank"] == 0]
+    threads = cta[0]["threads"]
+    same("threads", description.threads, threads, description)
+    same("threads of the warps", description.warps * 32, threads, description)
+    same("CTAs of a cluster", description.cluster[0] * description.cluster[1],
+         len({event["rank"] for event in cluster}), description)
     same("shared memory of the launch", description.parts["of the launch"],
          launch["dynamic_shared_bytes"], description)
     inits = [event for event in cta if event["event"] == "mbarrier_init"]
@@ -107,9 +115,9 @@ def check_run(program, options, more):
     same("bytes of mbarriers", description.parts["mbarriers"],
          MBARRIER_BYTES * len({event["barrier_offset"] for event in inits}), description)
     expected = defaultdict(int)
-    for event in events:
+    for event in cluster:
         if event["event"] == "mbarrier_expect_tx" and event["barrier_rank"] == 0:
-            expected[event["cluster"], event["barrier_offset"], event["phase"]] += event["bytes"]
+            expected[event["barrier_offset"], event["phase"]] += event["bytes"]
     same("bytes that fill a stage", description.bytes(), set(expected.values()), description)
     columns = {event["columns"] for event in cta if event["event"] == "tmem_alloc"}
     same("columns", {description.columns} - {0}, columns, description)
@@ -137,6 +145,13 @@ def kernels_of(text):
     return found
 
 
+@functools.lru_cache(maxsize=None)
+def registers_of(nvcc, architecture, text):
+    """{name: registers of a thread at launch} of a PTX module's kernels, by ptxas."""
+    report = machine_code(nvcc, architecture, text)[0]
+    return dict(re.findall(r"Compiling entry function '(\w+)'.*?Used (\d+) registers", report, re.S))
+
+
 def check_registers(program, nvcc, description):
     """Compares threads and registers with a compiled kernel that has these threads."""
     wanted = (description.threads, description.moved, description.launch_registers)
@@ -145,8 +160,7 @@ def check_registers(program, nvcc, description):
             names = [name for name, kernel in kernels_of(text).items() if kernel == wanted]
             if not names:
                 continue
-            used = dict(re.findall(r"Compiling entry function '(\w+)'.*?Used (\d+) registers",
-                                   machine_code(nvcc, architecture, text)[0], re.S))
+            used = registers_of(nvcc, architecture, text)
             registers = {int(used[name]) for name in names}
             assert max(registers) <= description.launch_registers, (registers, description.text)
             if description.moved:  # then ptxas takes for the launch whatever it may
