@@ -267,18 +267,16 @@ def _changed_elsewhere(root, exercise):
 
 def changed_outside(root, exercise, text):
     """The note for the text of a reader's file, or ()."""
-    starter = regions.starter_text(regions.read_text(root / exercise.solution_file),
-                                   exercise.solution_file)
-    line = first_difference_outside(text, starter)
+    line = first_difference_outside(text, regions.read_text(root / exercise.solution_file))
     if line is None:
         return ()
     return (f"Only what stands between the marks is checked: {exercise.reader_file}:{line} is "
             "outside of them and differs from the file as it came.",)
 
 
-def first_difference_outside(text, starter):
-    """The first line of `text` that differs from `starter` outside of all marks, or None."""
-    mine, original = _outside(text), _outside(starter)
+def first_difference_outside(text, solution):
+    """The first line of `text` that differs from `solution` outside of all marks, or None."""
+    mine, original = _outside(text), _outside(solution)
     for (number, line), (_, other) in zip(mine, original):
         if line != other:
             return number

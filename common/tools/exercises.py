@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import patches, regions, toml_text
@@ -246,7 +246,7 @@ def load(root, chapter, path):
             reader.fail(f"`checks` is \"{fields['checks']}\"; it can be {RACES}.")
     if kind in (WRITE, IMPROVE):
         fields["file"] = reader.take("file", str)
-        fields["region"] = _region(root, chapter, fields, reader)
+        fields["region"] = _with_starter(_region(root, chapter, fields, reader), reader)
     if kind == WRITE:
         _check_starter(fields, reader)
     budget = reader.take("budget", dict, required=kind == IMPROVE) if kind in (WRITE, IMPROVE) else None
@@ -304,11 +304,26 @@ def _region(root, chapter, fields, reader):
                        f"{fields['id']}.")
 
 
+def _with_starter(region, reader):
+    """The region with what its reader finds there: `starter`, indented as the solution's lines."""
+    text = reader.take("starter", str)
+    problem = regions.unbalanced(text)
+    if problem:
+        reader.fail(f"`starter`, line {problem[0] + 1}: {problem[1]}")
+    lines = text.rstrip().split("\n")
+    return replace(region, starter=tuple((region.indent + line).rstrip() for line in lines))
+
+
+def starters(own):
+    """{id: lines} of what the readers of these exercises find between the marks."""
+    return {exercise.id: exercise.region.starter for exercise in own if exercise.is_in_code}
+
+
 def _check_starter(fields, reader):
     """The starter's kernel says which exercise it waits for."""
     call = f'{NOT_DONE_MACRO}("{fields["id"]}", "{fields["title"]}");'
     if not any(call in line for line in fields["region"].starter):
-        reader.fail(f"the starter in {fields['file']}:{fields['region'].first} lacks `{call}`.")
+        reader.fail(f"`starter` lacks the line `{call}`.")
 
 
 def _question(reader, runs):

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 import support
-from tools import api, regions, starters, trials
+from tools import api, exercises, regions, starters, trials
 from tools.chapters import CHAPTERS
 from tools.exercises import FIND
 from tools.try_exercise import tools_of
@@ -97,8 +97,9 @@ class Maker:
     def _text(self, path, own, chosen):
         if own[0].is_in_code:
             solution = Path("solutions", *path.parts[1:])
-            bodies = {one.id: list(chosen[one.id][0]) for one in own if one.id in chosen}
-            return regions.starter_text(regions.read_text(self.root / solution), solution, bodies)
+            bodies = exercises.starters(exercises.load_chapter(self.root, own[0].chapter))
+            bodies.update({one.id: list(chosen[one.id][0]) for one in own if one.id in chosen})
+            return regions.with_bodies(regions.read_text(self.root / solution), solution, bodies)
         text = self._files[path]
         for one in own:
             values = chosen[one.id][0] if one.id in chosen else {}

@@ -148,7 +148,7 @@ class ComposedCheck(unittest.TestCase):
             if name.parts[0] != "chapters":
                 return read(path)
             solution = Path("solutions", *name.parts[1:])
-            return regions.starter_text(read(self.root / solution), solution, bodies)
+            return regions.with_bodies(read(self.root / solution), solution, bodies)
         with mock.patch.object(regions, "read_text", side_effect=readers_text):
             composed = compose.mine(self.root, chosen, GEMM, self.tools)
         with composed:

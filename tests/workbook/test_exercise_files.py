@@ -67,6 +67,29 @@ class Loading(SmallRepository):
     def test_a_wrong_type(self):
         self.refused(1, "minutes = 5", 'minutes = "5"', "`minutes`", "int")
 
+    def test_a_starter_is_indented_as_the_solution_and_keeps_its_blank_lines(self):
+        self.edit(self.toml(1), 'BW_EXERCISE', '// Step.\n\n  BW_EXERCISE')
+        path = self.root / "solutions" / exercise_files.CHAPTER / "f.cuh"
+        self.edit(path, '// >>> exercise 1.1', '    // >>> exercise 1.1')
+        self.assertEqual(self.exercise(1).region.starter,
+                         ("    // Step.", "", '      BW_EXERCISE_NOT_DONE("1.1", "Step on");'))
+
+    def test_starters_that_are_refused(self):
+        start = "starter = '''\n"
+        for number, old, new, words in (
+                (1, 'BW_EXERCISE_NOT_DONE("1.1", "Step on");', "todo();",
+                 ['`starter` lacks the line `BW_EXERCISE_NOT_DONE("1.1", "Step on");`']),
+                (1, start, start + "x();\nif (a) {\n",
+                 ["1.1_x.toml", "`starter`, line 2", "never closed"]),
+                (2, start, start + "#define A\n", ["1.2_x.toml", "`starter`, line 1", "#define"]),
+                (2, start + "work(slowly);\n'''\n", "", ["1.2_x.toml", "`starter` is missing"]),
+                (2, "work(slowly);", "", ["1.2_x.toml", "`starter` is empty"]),
+                (3, 'kind = "predict"', 'kind = "predict"\nstarter = "x"', ["`starter` is not known"])):
+            with self.subTest(new):
+                before = self.toml(number).read_text(encoding="utf-8")
+                self.refused(number, old, new, *words)
+                self.toml(number).write_text(before, encoding="utf-8")
+
     def test_too_few_hints(self):
         self.refused(1, '"nudge", ', "", "2 hints", "3")
 

@@ -284,7 +284,7 @@ class Plans(FolderTest):
     def test_the_key_is_of_the_answer_and_the_version(self):
         one = api.find(self.known, "1.4")
         text = (ROOT / "solutions" / one.chapter / one.file).read_text(encoding="utf-8")
-        text = regions.starter_text(text, "f", {one.id: ("mine();",)})
+        text = regions.with_bodies(text, "f", {one.id: ("mine();",)})
         first = self.cell(one, text)
         self.assertEqual(first.job.lines, ("mine();",))
         self.assertEqual(first.key, self.cell(one, text + "// behind everything\n").key)
