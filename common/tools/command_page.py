@@ -4,6 +4,7 @@ Nothing here depends on how this version of Python lays its help out.
 """
 
 import argparse
+import re
 
 from . import cli
 
@@ -78,3 +79,10 @@ def _spelling(action):
 def _cell(text):
     """A sentence in a table's cell, which ends without a full stop."""
     return " ".join(text.replace("%%", "%").replace("|", "\\|").split()).rstrip(".")
+
+
+def options(name):
+    """The options of a command, as in "--json"."""
+    parser = subcommands()[name]
+    found = {option for action in _arguments(parser) for option in action.option_strings}
+    return found.union(re.findall(r"--[a-z-]+", cli.READER_USAGE.get(name, "")), ("-h", "--help"))
