@@ -7,8 +7,8 @@ import re
 import shlex
 import sys
 
-from . import (build, chapters, elf, gpu_report, machine, packages, private_env, schedules, setup,
-               simulate, toolkit, wheels_for_tests)
+from . import (build, chapters, elf, gpu_report, machine, packages, prebuilt, private_env, schedules,
+               setup, simulate, toolkit, wheels_for_tests)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
@@ -86,6 +86,8 @@ def _owner(path):
 
 def prepare(root, console, configuration, targets=(), title="Building", everything=False):
     """Everything up to built targets; returns the Tools."""
+    if prebuilt.is_used(root):
+        return prebuilt.prepare(root, console, configuration, targets, only_one)
     with only_one(root, console):
         tools = setup.ensure(root, console, configuration.purposes, everything)
         build.configure(root, tools, console, configuration)
@@ -94,6 +96,11 @@ def prepare(root, console, configuration, targets=(), title="Building", everythi
 
 
 def do_setup(root, console, arguments):
+    if prebuilt.is_used(root):
+        with only_one(root, console):
+            found = setup.ensure_compiler(root, console)
+        console.say(f"Ready: {found.describe()}.")
+        return 0
     with only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
         wheels_for_tests.ensure(root, console)
@@ -316,8 +323,11 @@ def do_doctor(root, console, _arguments):
         ("system", machine.distribution_name()),
     ]
     rows += [("GPU", _describe_gpu(gpu)) for gpu in gpus] or [("GPU", "none found")]
-    rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
-    rows += _library_rows(root, problems)
+    if prebuilt.is_used(root):
+        rows += _prebuilt_rows(root)
+    else:
+        rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
+        rows += _library_rows(root, problems)
     rows.append(("exercises", "ready" if private_env.reader_python(root) else
                  "`./workbook next` installs what the reader's commands need"))
     for name, text in rows:
@@ -331,6 +341,15 @@ def do_doctor(root, console, _arguments):
         return 1
     print("Nothing is missing.")
     return 0
+
+
+def _prebuilt_rows(root):
+    """A workbook from a wheel lacks nothing: the first exercise in code installs a compiler."""
+    compiler, (found, _) = packages.gxx_version(), toolkit.find(root)
+    ready = "ready" if compiler and found else "the first exercise in code installs what is missing"
+    return [("programs", f"built, from the wheel of version {prebuilt.version(root)}"),
+            ("g++", str(compiler) if compiler else "missing"),
+            ("toolkit", found.describe() if found else "missing"), ("compiling", ready)]
 
 
 def _describe_gpu(gpu):

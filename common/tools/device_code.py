@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, confinement, limited, machine, ptx_cache
+from . import build, confinement, limited, machine, prebuilt, ptx_cache
 from .errors import WorkbookError
 
 COMPILE_SECONDS = 60
@@ -52,6 +52,9 @@ def _read_build(root):
 
 def units(root, program):
     """The CUDA sources of a program, as the build compiles them."""
+    if prebuilt.is_used(root):
+        return [Unit(unit["source"], tuple(unit["flags"]), unit["architecture"])
+                for unit in prebuilt.units(root, program)]
     stamps = []
     for name in ("build.ninja", "compile_commands.json"):
         try:
