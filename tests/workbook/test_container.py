@@ -92,4 +92,4 @@ class Settings(unittest.TestCase):
 
 if __name__ == "__main__":
     outcome = unittest.main(exit=False).result
-    sys.exit(SKIPPED if outcome.skipped else not outcome.wasSuccessful())
+    sys.exit(SKIPPED if outcome.skipped and outcome.wasSuccessful() else not outcome.wasSuccessful())
