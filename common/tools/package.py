@@ -16,8 +16,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from . import api, build, commands, compose, device_code, exercises, prebuild, prebuilt, private_env
-from . import simulate
+from . import (api, build, commands, compose, device_code, exercises, prebuild, prebuilt, private_env,
+               simulate)
 from .console import Console
 from .errors import WorkbookError
 from .process import run_logged
@@ -67,8 +67,8 @@ def _sources(root):
     result = subprocess.run(["git", "ls-files", "-z"], cwd=root, stdout=subprocess.PIPE, check=False)
     names = [name for name in result.stdout.decode().split("\0") if name]
     if result.returncode or not names:
-        raise WorkbookError("The wheel is made from what Git tracks, and this is not a checkout. Clone the "
-                            "repository and run the command there.")
+        raise WorkbookError("The wheel is made from what Git tracks, and this is not a checkout. Clone "
+                            "the repository and run the command there.")
     return [name for name in names if not _LEFT_OUT.match(name)]
 
 
@@ -130,7 +130,8 @@ def make(root, console, tools, output):
         status, text = run_logged([str(python), "-m", "hatchling", "build", "-t", "wheel", "-d",
                                    str(work / "wheel")], step, env=env, cwd=work / "stage")
         if status:
-            raise WorkbookError("hatchling could not build the wheel; its words are above.", details=text)
+            raise WorkbookError("hatchling could not build the wheel; its words are above.",
+                                details=text)
     plain = next((work / "wheel").glob("*.whl"))
     output.mkdir(parents=True, exist_ok=True)
     # The libraries of this distribution that the programs need go next to the simulator.
@@ -153,7 +154,9 @@ def main(arguments=None):
     parser.add_argument("--output", type=Path, help="the wheel's folder (default: build/package)")
     chosen = parser.parse_args(arguments)
     root, console = Path(__file__).resolve().parents[2], Console()
-    configuration = replace(build.SIM, variables=(("BW_NATIVE", "OFF"),)) if chosen.portable else build.SIM
+    configuration = build.SIM
+    if chosen.portable:
+        configuration = replace(configuration, variables=(("BW_NATIVE", "OFF"),))
     try:
         targets = [*prebuild.programs(root), *simulate.TARGETS]
         tools = commands.prepare(root, console, configuration, targets,

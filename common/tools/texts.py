@@ -19,8 +19,8 @@ In Markdown files, a mark tells what the block below it holds:
                                                        the image of a run of the program, which is
                                                        drawn anew; options: `cycles 0-900`, `cta 1`,
                                                        `launch 1`, `without "name of a lane"`
-    <!-- commands -->                                  the commands, from their parser, up to
-                                                       <!-- /commands -->
+    <!-- all-commands -->                              the commands, from their parser, up to
+                                                       <!-- /all-commands -->
 
 Links, images and anchors inside the repository have to exist, and the sections that exercises name.
 """
@@ -36,8 +36,9 @@ from urllib.parse import unquote
 from . import chapters, command_page, exercises, faulty_runs, regions, runs
 from .errors import WorkbookError
 
-_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles|report|timeline|commands)\b\s*(.*?)\s*-->\s*$")
-_END_OF_COMMANDS = "<!-- /commands -->"
+_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles|report|timeline|all-commands)\b"
+                   r"\s*(.*?)\s*-->\s*$")
+_END_OF_COMMANDS = "<!-- /all-commands -->"
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
 _FROM_TO = re.compile(r'^(\S+)\s+from\s+"(.*?)"\s+to\s+"(.*)"$')
@@ -78,7 +79,7 @@ class Blocks:
         """The lines of a block."""
         return {"excerpt": self._excerpt, "output": self._output, "cycles": self._cycles,
                 "report": self._report, "timeline": self._timeline,
-                "commands": lambda _: command_page.page()}[kind](text)
+                "all-commands": lambda _: command_page.page()}[kind](text)
 
     def _excerpt(self, text):
         match = _FROM_TO.match(text)
@@ -209,7 +210,7 @@ def refreshed(text, path, blocks, kinds):
 
 def _end_of_block(lines, index, kind):
     """Where the block below a mark ends; `index` when there is none."""
-    if kind == "commands":
+    if kind == "all-commands":
         return next((at for at in range(index, len(lines)) if lines[at] == _END_OF_COMMANDS), index)
     start = index
     while start < len(lines) and not lines[start].strip():
@@ -351,8 +352,8 @@ def main(arguments=None):
                         help="folders or files, relative to the root; all where none is given")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     chosen = parser.parse_args(arguments)
-    kinds = ("excerpt", "commands") if chosen.without_runs else (
-        "excerpt", "commands", "output", "cycles", "report", "timeline")
+    kinds = ("excerpt", "all-commands") if chosen.without_runs else (
+        "excerpt", "all-commands", "output", "cycles", "report", "timeline")
     try:
         tools = None if chosen.without_runs else tools_of(chosen.root)
         problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only)

@@ -1,4 +1,4 @@
-"""`blackwell-workbook FOLDER`: writes the workbook into a new folder, where `./workbook` is its command."""
+"""`blackwell-workbook FOLDER` writes the workbook into a new folder, in which `./workbook` works."""
 
 import argparse
 import os
@@ -29,8 +29,8 @@ def main(arguments=None):
         _write(folder)
     except OSError as error:
         print(f"blackwell-workbook: error: {error.filename or folder} can't be written "
-              f"({error.strerror}). Nothing was changed; name a folder on a disk with room, in which you "
-              "may write.", file=sys.stderr)
+              f"({error.strerror}). Nothing was changed; name a folder on a disk with room, in which "
+              "you may write.", file=sys.stderr)
         return 1
     print(f"The workbook is in {folder}. Go there and begin: ./workbook next")
     return 0
@@ -40,7 +40,8 @@ def _problem(folder):
     """Why nothing can be written there, or ""."""
     unusable = " ".join(sorted(set(UNUSABLE_IN_PATHS).intersection(str(folder))))
     if unusable:
-        return f"the path {folder} holds {unusable}, which the CUDA compiler can't take. Name another one."
+        return (f"the path {folder} holds {unusable}, which the CUDA compiler can't take. Name another "
+                "one.")
     if folder.exists() and not folder.is_dir():
         return f"{folder} is a file. Name a folder that does not exist or is empty."
     if folder.is_dir() and any(folder.iterdir()):

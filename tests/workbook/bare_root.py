@@ -116,7 +116,7 @@ class Image:
 
     def _copy(self, root, words):
         owner = next((word.split("=")[1] for word in words if word.startswith("--chown=")), "root")
-        source, target = [word for word in words if not word.startswith("--")]
+        source, target = (word for word in words if not word.startswith("--"))
         if (source, target) != (".", "."):
             raise RuntimeError("This test knows `COPY . .` alone.")
         shutil.copytree(self._context, root.folder / self.folder.lstrip("/"), symlinks=True,

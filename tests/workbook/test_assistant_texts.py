@@ -19,7 +19,8 @@ def problems_of_commands(text):
             found.append(f"there is no command `{name}`")
             continue
         ours = re.split(r"(?:^| )-- ", rest)[0]
-        found += [f"`{name}` has no option `{option}`" for option in re.findall(r"(?<!\S)--[a-z-]+", ours)
+        found += [f"`{name}` has no option `{option}`"
+                  for option in re.findall(r"(?<!\S)--[a-z-]+", ours)
                   if option not in command_page.options(name)]
     return found
 

@@ -74,7 +74,8 @@ class Wheel(unittest.TestCase):
 
     def test_it_is_small_and_of_this_platform(self):
         self.assertLess(self.wheel.stat().st_size, MOST_BYTES)
-        self.assertRegex(self.wheel.name, r"^blackwell_workbook-[\d.]+(\+native)?-py3-none-.*linux.*whl$")
+        self.assertRegex(self.wheel.name,
+                         r"^blackwell_workbook-[\d.]+(\+native)?-py3-none-.*linux.*whl$")
 
     def test_nothing_in_it_names_this_checkout(self):
         with zipfile.ZipFile(self.wheel) as archive:
