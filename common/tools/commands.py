@@ -4,8 +4,8 @@ import os
 import re
 import sys
 
-from . import (build, chapters, elf, gpu_report, labs, machine, packages, private_env, schedules, setup,
-               simulate, toml_text, toolkit, wheels_for_tests, workspace)
+from . import (build, chapters, elf, gpu_report, labs, machine, packages, prebuilt, private_env, schedules,
+               setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
@@ -24,6 +24,11 @@ HOPPER_CHAPTER = "06_hopper_fp8_gemm"
 
 
 def do_setup(root, console, arguments):
+    if prebuilt.is_used(root):
+        with workspace.only_one(root, console):
+            found = setup.ensure_compiler(root, console)
+        console.say(f"Ready: {found.describe()}.")
+        return 0
     with workspace.only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
         wheels_for_tests.ensure(root, console)
@@ -263,8 +268,11 @@ def do_doctor(root, console, _arguments):
         ("system", machine.distribution_name()),
     ]
     rows += [("GPU", _describe_gpu(gpu)) for gpu in gpus] or [("GPU", "none found")]
-    rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
-    rows += _library_rows(root, problems)
+    if prebuilt.is_used(root):
+        rows += _prebuilt_rows(root)
+    else:
+        rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
+        rows += _library_rows(root, problems)
     if not toml_text.can_read():
         rows.append(("exercises", "`./workbook next` installs a package that reads them"))
     for name, text in rows:
@@ -278,6 +286,15 @@ def do_doctor(root, console, _arguments):
         return 1
     print("Nothing is missing.")
     return 0
+
+
+def _prebuilt_rows(root):
+    """A workbook from a wheel lacks nothing: the first exercise in code installs a compiler."""
+    compiler, (found, _) = packages.gxx_version(), toolkit.find(root)
+    ready = "ready" if compiler and found else "the first exercise in code installs what is missing"
+    return [("programs", f"built, from the wheel of version {prebuilt.version(root)}"),
+            ("g++", str(compiler) if compiler else "missing"),
+            ("toolkit", found.describe() if found else "missing"), ("compiling", ready)]
 
 
 def _describe_gpu(gpu):

@@ -70,6 +70,14 @@ def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), everyth
                  found, env)
 
 
+def ensure_compiler(root, console):
+    """The CUDA compiler's Toolkit and g++, for a workbook that builds nothing; installs them."""
+    if packages.gxx_version() is None:
+        venv = [] if private_env.venv_module_works() else [VENV_PACKAGE]
+        packages.install(["g++", *venv], console)
+    return _ensure_toolkit(root, console)
+
+
 def cmake_is_new_enough():
     version = packages.version_of("cmake")
     return version is not None and version >= packages.MINIMUM_CMAKE

@@ -22,6 +22,8 @@ In Markdown files, a mark tells what the block below it holds:
                                                        the image of a run of the program, which is
                                                        drawn anew; options: `cycles 0-900`, `cta 1`,
                                                        `launch 1`, `without "name of a lane"`
+    <!-- all-commands -->                              the commands, from their parser, up to
+                                                       <!-- /all-commands -->
 
 Links, images and anchors inside the repository have to exist, and the sections that exercises name.
 """
@@ -34,10 +36,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from . import chapters, excerpts, exercises, faulty_runs, regions, runs
+from . import chapters, command_page, excerpts, exercises, faulty_runs, regions, runs
 from .errors import WorkbookError
 
-_MARK = re.compile(r"^\s*<!--\s*(excerpt|reading|output|cycles|report|timeline)\s+(.*?)\s*-->\s*$")
+_MARK = re.compile(r"^\s*<!--\s*(excerpt|reading|output|cycles|report|timeline|all-commands)\b"
+                   r"\s*(.*?)\s*-->\s*$")
+_END_OF_COMMANDS = "<!-- /all-commands -->"
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
 _LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
@@ -76,7 +80,8 @@ class Blocks:
     def make(self, kind, text):
         """The lines of a block."""
         return {"excerpt": self._excerpt, "reading": self._reading, "output": self._output,
-                "cycles": self._cycles, "report": self._report, "timeline": self._timeline}[kind](text)
+                "cycles": self._cycles, "report": self._report, "timeline": self._timeline,
+                "all-commands": lambda _: command_page.page()}[kind](text)
 
     def _excerpt(self, text):
         return excerpts.excerpt(self._root, self.folder, text)
@@ -160,6 +165,8 @@ def refreshed(text, path, blocks, kinds):
 
 def _end_of_block(lines, index, kind):
     """Where the block below a mark ends; `index` when there is none."""
+    if kind == "all-commands":
+        return next((at for at in range(index, len(lines)) if lines[at] == _END_OF_COMMANDS), index)
     start = index
     while start < len(lines) and not lines[start].strip():
         start += 1
@@ -302,8 +309,8 @@ def main(arguments=None):
                         help="folders or files, relative to the root; all where none is given")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     chosen = parser.parse_args(arguments)
-    kinds = ("excerpt", "reading") if chosen.without_runs else (
-        "excerpt", "reading", "output", "cycles", "report", "timeline")
+    kinds = ("excerpt", "reading", "all-commands") if chosen.without_runs else (
+        "excerpt", "reading", "all-commands", "output", "cycles", "report", "timeline")
     try:
         tools = None if chosen.without_runs else tools_of(chosen.root)
         problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only)

@@ -8,7 +8,7 @@ import shlex
 import tempfile
 from pathlib import Path
 
-from . import build, private_env, setup, toml_text
+from . import build, prebuilt, private_env, setup, toml_text
 from .errors import WorkbookError
 
 # nvcc loses include folders with one of the first five in their names, CMake splits its lists at the
@@ -33,6 +33,8 @@ def only_one(root, console):
 
 def prepare(root, console, configuration, targets=(), title="Building", everything=False):
     """Everything up to built targets; returns the Tools."""
+    if prebuilt.is_used(root):
+        return prebuilt.prepare(root, console, configuration, targets, only_one)
     with only_one(root, console):
         tools = setup.ensure(root, console, configuration.purposes, everything)
         build.configure(root, tools, console, configuration)

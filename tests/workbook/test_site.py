@@ -96,6 +96,14 @@ class Links(unittest.TestCase):
                     broken.append(f"{page}: {target}")
         self.assertEqual(broken[:20], [], f"{len(broken)} broken links")
 
+    def test_texts_for_assistants_are_served(self):
+        text = (SITE / "llms.txt").read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)]+)\)", text):
+            self.assertTrue((SITE / target).is_file(), target)
+        for page in (SITE / "docs" / "concepts").glob("*.md"):
+            for target in re.findall(r"\]\(([\w./]+\.md)", page.read_text(encoding="utf-8")):
+                self.assertTrue((page.parent / target).is_file(), f"{page.name}: {target}")
+
     def test_nothing_is_left_of_the_making(self):
         for page in SITE.glob("*.html"):
             text = page.read_text(encoding="utf-8")

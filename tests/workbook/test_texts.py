@@ -56,6 +56,15 @@ class Texts(unittest.TestCase):
         for word in (*words, "README.md:1"):
             self.assertIn(word, str(problems[0]))
 
+    def test_the_commands_stand_between_their_marks(self):
+        text = "<!-- all-commands -->\nold\n<!-- /all-commands -->\nkept\n"
+        with mock.patch.object(texts.command_page, "page", return_value=["new"]):
+            problems, _ = self.examine(text, kinds=("all-commands",))
+            self.assertIn("has drifted", str(problems[0]))
+            self.assertEqual(self.examine(text, write=True, kinds=("all-commands",))[0], [])
+        self.assertEqual(self.text.read_text(), text.replace("old", "new"))
+        self.assertEqual(self.examine("<!-- commands by_hand -->\n", kinds=("all-commands",)), ([], []))
+
     TIMELINE = '<!-- timeline figures/run.svg "A run" cycles 0-9 without "x" -- 01_x --m 1 -->'
 
     def test_a_timeline_is_drawn_beside_its_text(self):

@@ -21,6 +21,8 @@ class Session:
             self._tools = workspace.prepare(self._root, self._console, build.SIM, targets,
                                             f"Building what {exercise.id} runs")
             self._built.update(targets)
+        if exercise.is_in_code:
+            self._tools.toolkit.describe()  # a compiler that comes on demand comes before the check
         return self._tools
 
     def check(self, exercise):
