@@ -42,7 +42,8 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, command):
         super().__init__(prog=f"{PROGRAM} {command.name}", allow_abbrev=False,
-                         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=columns()))
+                         formatter_class=lambda prog: argparse.HelpFormatter(
+                             prog, max_help_position=min(24, columns() // 3), width=columns()))
         self.command = command
         if command.add_arguments:
             command.add_arguments(self)
@@ -51,9 +52,8 @@ class _Parser(argparse.ArgumentParser):
         """How the command is used."""
         words = self.format_usage().split()[1:]
         if self.command.rest:
-            words += ["[--", "..."]
-            words[-1] += "]"
-        return "\n".join(wrapped(" ".join(words), "usage: ", "       "))
+            words.append("[--\xa0...]")  # stays in one line
+        return "\n".join(wrapped(" ".join(words), "usage: ", "       ")).replace("\xa0", " ")
 
     def help_text(self):
         """Everything about the command, in columns() columns."""
@@ -116,7 +116,7 @@ class _Parser(argparse.ArgumentParser):
 def example_lines(examples, indent="  "):
     """Examples with what they do beside them; below them where the terminal is narrow."""
     lines = []
-    reach = max(len(line) for line, why in examples if why or len(examples) == 1)
+    reach = max((len(line) for line, why in examples if why), default=0)
     at = len(indent) + len(PROGRAM) + 1 + reach + 2
     for line, why in examples:
         shown = f"{indent}{PROGRAM} {line}"
