@@ -12,7 +12,8 @@ from .errors import WorkbookError
 PROGRAM = "./workbook"
 # An example and what it does stand side by side if the latter has at least so many columns.
 _LEAST_EXPLANATION = 28
-# How alike an option has to be to a mistyped one, from 0 to 1: those of programs resemble ours by chance.
+# How alike an option has to be to a mistyped one, from 0 to 1; options of programs resemble ours at
+# random.
 _ALIKE = 0.75
 
 

@@ -89,7 +89,8 @@ class UsageErrors(CheckoutTest):
         self.assertIn("Did you mean `check`?", self.refused("chekc"))
 
     def test_a_mistyped_option_is_guessed(self):
-        for words, option in ((("check", "--jsn"), "--json"), (("run", "5", "--schedule", "3"), "--schedules"),
+        for words, option in ((("check", "--jsn"), "--json"),
+                              (("run", "5", "--schedule", "3"), "--schedules"),
                               (("next", "--no-opn"), "--no-open"), (("use", "mien"), "mine"),
                               (("suite", "score", "x"), "scor")):
             self.assertIn(f"Did you mean `{option}`?", self.refused(*words))
