@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, confinement, limited, machine, ptx_cache
+from . import build, confinement, limited, machine, ptx_cache, ptx_errors
 from .errors import WorkbookError
 
 COMPILE_SECONDS = 60
@@ -210,8 +210,7 @@ def _compile(root, tools, jobs, replaced, folder):
         job.limit = confined.exceeded(result, bounds)
         if not job.limit and result.status == 0 and output.stat().st_size > MOST_PTX_BYTES:
             job.limit = "output"
-        # The folder is another one each time.
-        job.errors = result.text.replace(str(folder), ".") if job.limit or result.status else ""
+        job.errors = _words(result, output, folder) if job.limit or result.status else ""
         if job.limit:
             continue
         if result.status == 0:
@@ -221,6 +220,14 @@ def _compile(root, tools, jobs, replaced, folder):
             _require_space(folder)
             job.errors = job.errors or "The compiler failed without a word.\n"
             ptx_cache.put_errors(root, job.key, job.errors)
+
+
+def _words(result, output, folder):
+    """What a compiler that failed said about the source."""
+    said = result.text
+    if output.is_file() and output.stat().st_size <= MOST_PTX_BYTES:
+        said = ptx_errors.explained(said, output.read_text(encoding="utf-8", errors="replace"), str(output))
+    return said.replace(str(folder), ".")  # which is another one each time
 
 
 def _require_space(folder):
