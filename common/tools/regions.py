@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from . import cpp_text
 from .cpp_text import without_comments  # noqa: F401  (of a region's text)
-from .errors import WorkbookError
+from .errors import GraderError, WorkbookError
 
 MAX_BODY_LINES = 15
 STARTER = "// starter:"
@@ -70,7 +70,7 @@ def read_text(path):
     except FileNotFoundError:
         raise WorkbookError(f"{path} does not exist.") from None
     except OSError as error:
-        raise WorkbookError(f"{path} can't be read: {error.strerror}.") from error
+        raise GraderError(f"{path} can't be read: {error.strerror}.") from error
     return text_of(data, path)
 
 
