@@ -19,39 +19,36 @@ _NOT_CODE = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.S)
 def explained(said, ptx, name):
     """The compiler's words `said`, with ptxas' places in the file `name`, whose text is `ptx`, replaced by
     those of the source: `FILE(LINE): error: ptxas: ...`, the PTX, and the calls that led there."""
-    lines, shown, at = ptx.split("\n"), [], 0
+    lines, rest, by_line = ptx.split("\n"), [], _directive(ptx)
     for line in said.splitlines():
         match, without = _AT_A_LINE.match(line), _WITHOUT_LINE.match(line)
         if match and match["file"] == name and int(match["line"]) <= len(lines):
-            if int(match["line"]) == at:  # ptxas says more about the same line
-                shown.append(f"    ptxas: {match['words']}")
-            else:
-                at = int(match["line"])
-                shown += _error(lines, at, match["words"])
+            by_line.setdefault(int(match["line"]), []).append(match["words"])
         elif without and without["words"] != _LAST_WORDS:
-            shown.append(f"error: ptxas: {without['words']}")
+            rest.append(f"error: ptxas: {without['words']}")
         elif not without:
-            shown.append(line)
-    return "\n".join([*_directive(ptx, lines), *shown]) + "\n"
+            rest.append(line)
+    found = [line for number, words in by_line.items() for line in _error(lines, number, "; ".join(words))]
+    return "\n".join([*found, *rest]) + "\n"
 
 
-def _directive(ptx, lines):
-    """The error for an asm statement with a `#`, at which ptxas crashes without a word."""
+def _directive(ptx):
+    """{line: [words]} for the first asm statement with a `#`, at which ptxas crashes without a word."""
     for asm in _ASM.finditer(ptx):
         code = _NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), asm[1])
         if "#" in code:
             number = ptx.count("\n", 0, asm.start(1)) + code.count("\n", 0, code.index("#")) + 1
-            return _error(lines, number, "`#` can't stand in an asm statement: PTX has no preprocessor")
-    return []
+            return {number: ["`#` can't stand in an asm statement: PTX has no preprocessor"]}
+    return {}
 
 
 def _error(lines, number, words):
-    """The lines of an error at a line of the PTX; a line that comes from nowhere keeps its number."""
-    places = source_places(lines, number)
+    """The lines of an error at a line of the PTX; one without a place in the source keeps its number."""
+    instruction, places = "    " + lines[number - 1].strip(), source_places(lines, number)
     if not places:
-        return [f"error: ptxas: {words} (line {number} of the PTX)", "    " + lines[number - 1].strip()]
+        return [f"error: ptxas: {words} (line {number} of the PTX)", instruction]
     (file, line), callers = places[0], places[1:]
-    return [f"{file}({line}): error: ptxas: {words}", "    " + lines[number - 1].strip(),
+    return [f"{file}({line}): error: ptxas: {words}", instruction,
             *(f"{INLINED}{line} of {file}" for file, line in callers)]
 
 
