@@ -205,8 +205,11 @@ def _recognised(known, own, output, needs_output=False):
 
 def _over_budget(exercise, own, figures):
     """The verdict for a run that takes more than is allowed, or None."""
-    for _, _, result, reference in figures:
+    for run, _, result, reference in figures:
         yours, solutions = result.measured_cycles, reference.measured_cycles
+        if not yours or not solutions:
+            raise GraderError(f"The simulator counted no cycles in a run of {run.program}.",
+                              details=result.text)
         if yours <= solutions * exercise.budget.at_most:
             continue
         wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
