@@ -3,6 +3,7 @@
     test_grade_confined.py bubblewrap|view|user|limits
 """
 
+import re
 import sys
 import uuid
 
@@ -20,6 +21,8 @@ ENTRIES = ("include", "include_in_other_letters", "include_that_is_spliced", "cl
            "terminal_escapes", "link_to_a_file", "link_to_a_folder", "link_on_the_way",
            "link_instead_of_a_folder", "pipe", "ten_gigabytes", "folder_instead_of_a_file",
            "nested_tables", "odd_name", "name_of_bytes", "formula")
+LINE_OF_THE_HOST = re.compile(r"root:[x*!$]")  # of /etc/passwd or /etc/shadow
+CONTROL = re.compile(r"[\x00-\x08\x1b\u202e]")
 MOST_PRINTED_SECONDS = 60  # on a machine that does much else; without the limit it takes minutes there
 
 
@@ -55,9 +58,9 @@ class Hostile(GradeTest):
         self.assertLess(printing["seconds"], MOST_PRINTED_SECONDS)
         for path in [*self.out.rglob("*.html"), self.out / "verdicts.jsonl", self.out / "table.csv"]:
             text = path.read_text(encoding="utf-8")
-            self.assertNotIn("root:", text, path)  # a line of /etc/passwd or /etc/shadow
-            self.assertNotRegex(text, r"[\x00-\x08\x1b\u202e]", path)
-        self.assertNotRegex(said, r"[\x00-\x08\x1b\u202e]")
+            self.assertIsNone(LINE_OF_THE_HOST.search(text), path)
+            self.assertIsNone(CONTROL.search(text), path)
+        self.assertIsNone(CONTROL.search(said), said)
         report = (self.out / "report.html").read_text(encoding="utf-8")
         self.assertIn(one.name, report)
         self.assertEqual("Warning: " in report, bool(one.warning))
