@@ -12,6 +12,8 @@ _app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exception
                    help="The Blackwell workbook: the reader's commands.")
 _state = {}  # root and console, for the commands below: Typer calls them with arguments only
 
+_EXERCISES = typer.Argument(None, metavar="[NN|NN.E|NN.E-NN.E]...",
+                            help="Exercises, chapters and ranges; the next exercise if you name none.")
 _EXERCISE = typer.Argument(None, metavar="[NN.E]", help="An exercise; the next one if you name none.")
 
 
@@ -45,9 +47,7 @@ def _next(wanted: Optional[str] = typer.Argument(None, metavar="[NN|NN.E]", help
 
 
 @_command("check", "Exit status: 0 if everything that was checked is right, else 1.")
-def _check(words: Optional[List[str]] = typer.Argument(
-               None, metavar="[NN|NN.E|NN.E-NN.E]...",
-               help="Exercises, chapters and ranges; the next exercise if you name none."),
+def _check(words: Optional[List[str]] = _EXERCISES,
            as_json: bool = typer.Option(False, "--json", help="Print the verdicts as JSON."),
            again: bool = typer.Option(False, "--again", help="In a chapter, check those too that "
                                       "have passed and were not changed since.")):
@@ -71,9 +71,7 @@ def _reset(wanted: str = typer.Argument(..., metavar="NN.E", help="An exercise."
 
 
 @_command("skip", "`next` comes back to it when the others are done.")
-def _skip(words: Optional[List[str]] = typer.Argument(
-              None, metavar="[NN|NN.E|NN.E-NN.E]...",
-              help="Exercises, chapters and ranges; the next exercise if you name none."),
+def _skip(words: Optional[List[str]] = _EXERCISES,
           undo: bool = typer.Option(False, "--undo", help="Don't leave it out any more.")):
     return _do("skip", words, undo)
 
