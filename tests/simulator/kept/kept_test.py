@@ -65,8 +65,8 @@ LONG = ("lab_05_launch_control", "lab_05_dependent_launch")
 SEED = "3"
 SEEDS_OF_RACES = ("0", "1")
 # Of an event: who, where in a source or in memory, and running numbers, of which a summary says nothing.
-NO_AMOUNTS = {"number", "line", "launch", "seed", "parity", "done", "try", "waits", "cluster", "cta", "id",
-              "group", "address", "object", "completes"}
+NO_AMOUNTS = {"number", "line", "launch", "seed", "parity", "done", "try", "waits", "cluster", "cta",
+              "id", "group", "address", "object"}
 MOST_VALUES = 4  # of one amount that a summary lists one by one
 _PLACE = re.compile(r"[\w.]+\.(?:cuh|cu|hpp|h):\d+")
 # What depends on costs is kept with the times.
