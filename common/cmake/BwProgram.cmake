@@ -37,7 +37,7 @@ endfunction()
 #                [NO_SIMULATOR])
 #
 # Compiles the sources by bw_add_device_objects() and links the objects into
-#   <name>       the simulator's runtime (simulator_cudart): runs on any CPU; only with BW_SIMULATOR
+#   <name>       the simulator's runtime (bw::simulator): runs on any CPU; only with BW_SIMULATOR
 #                and without NO_SIMULATOR
 #   <name>_gpu   the toolkit's runtime: runs on a GPU; only with BW_GPU_PROGRAMS and without NO_GPU;
 #                always with NO_SIMULATOR (it has no other form)
@@ -48,7 +48,7 @@ function(bw_add_program name)
                         LIBRARIES ${arg_LIBRARIES})
 
   if(BW_SIMULATOR AND NOT arg_NO_SIMULATOR)
-    bw_link_program(${name} simulator_cudart ${name}_objects ${arg_LIBRARIES})
+    bw_link_program(${name} bw::simulator ${name}_objects ${arg_LIBRARIES})
   endif()
   if((BW_GPU_PROGRAMS AND NOT arg_NO_GPU) OR arg_NO_SIMULATOR)
     bw_link_program(${name}_gpu bw::cudart ${name}_objects ${arg_LIBRARIES})

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, confinement, left_over, limited
+from . import build, confinement, left_over, limited, simulate
 from .errors import WorkbookError
 from .trace import Trace
 
@@ -106,8 +106,8 @@ def _execute(root, tools, confined, run, seed, seconds, readable, settings):
         settings = dict(settings, BW_SIM_SEED=str(seed))
     env = clean_environment(tools, BW_SIM_STATS="1", **settings)
     words = command(root, run)
-    ended = limited.run(confined.command(words, bounds, readable=(Path(words[0]).parent, *readable)),
-                        confined.seconds(bounds), env=confined.environment(env), cwd=root,
+    shown = (Path(words[0]).parent, build.libraries(Path(root), build.SIM), *readable)
+    ended = limited.run(confined.command(words, bounds, readable=shown), confined.seconds(bounds), env=confined.environment(env), cwd=root,
                         most_bytes=CONFINED_OUTPUT_BYTES if confined.confines else limited.MOST_BYTES)
     statistics = list(_STATISTICS.finditer(ended.errors))
     return Result(ended.status, ended.output, _STATISTICS.sub("", ended.errors), ended.seconds,
@@ -200,13 +200,15 @@ def _load_module(path, chapter):
 
 
 def _stamp(root, run, seed):
-    """Changes whenever the run could give something else."""
-    program = build.program(Path(root), build.SIM, run.program)
+    """Changes whenever the run could give something else: with the program or the simulator."""
+    files = (build.program(Path(root), build.SIM, run.program),
+             build.libraries(Path(root), build.SIM) / simulate.RUNTIME)
     try:
-        status = program.stat()
+        found = [file.stat() for file in files]
     except OSError:
         raise WorkbookError(f"The program {run.program} is not built.") from None
-    identity = (run.program, run.options, seed, status.st_size, status.st_mtime_ns)
+    identity = (run.program, run.options, seed,
+                *((status.st_size, status.st_mtime_ns) for status in found))
     return hashlib.sha256(repr(identity).encode()).hexdigest()
 
 
