@@ -4,6 +4,8 @@ The programs are built by the tests' own build; BW_TEST_PROGRAMS names their fol
 """
 
 import os
+import shutil
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -81,6 +83,45 @@ class Programs(unittest.TestCase):
         # A search path that the program itself carries would come before.
         env = simulate.environment(ROOT, {}, elf.Program(rpath="/usr/local/cuda/lib64"))
         self.assertEqual(env["LD_PRELOAD"], f"{folder}/libcudart.so.13:{folder}/libcuda.so.1")
+
+
+class Linked(unittest.TestCase):
+    """Programs of the build and the one simulator that they load."""
+
+    NAME = "lab_01_bulk_copy"
+
+    def setUp(self):
+        self.program = build.program(ROOT, build.SIM, self.NAME)
+        temporary = tempfile.TemporaryDirectory(prefix="workbook_linked_")
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+
+    def run_program(self, program, **env):
+        return subprocess.run([str(program)], env=dict(os.environ, **env), check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              universal_newlines=True)
+
+    def test_another_runtime_in_the_search_path_is_passed_over(self):
+        (self.folder / simulate.RUNTIME).write_bytes(b"no library\n")
+        result = self.run_program(self.program, LD_LIBRARY_PATH=str(self.folder))
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("verified", result.stdout)
+
+    def test_a_build_folder_that_was_moved(self):
+        libraries = build.libraries(ROOT, build.SIM)
+        for path in (self.program, libraries / simulate.RUNTIME):
+            (self.folder / path.parent.name).mkdir()
+            shutil.copy(str(path), str(self.folder / path.parent.name))
+        moved = self.folder / "bin" / self.NAME
+        self.assertIn(str(self.folder / "lib"), os.path.realpath(self.loaded(moved)))
+        result = self.run_program(moved)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def loaded(self, program):
+        """The simulator's library as the loader finds it."""
+        text = subprocess.run(["ldd", str(program)], check=True, stdout=subprocess.PIPE,
+                              universal_newlines=True).stdout
+        return next(line.split()[2] for line in text.splitlines() if simulate.RUNTIME in line)
 
 
 if __name__ == "__main__":
