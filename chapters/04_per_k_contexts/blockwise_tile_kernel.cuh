@@ -48,6 +48,8 @@ struct BlockwiseTileConfig {
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
+  /// Input-full arrivals: the lane that announces the bytes.
+  static constexpr uint32_t kInputProducerArrivals = 1;
   /// Input-empty arrivals: one MMA commit, and one per epilogue warp (A-scales read).
   static constexpr uint32_t kInputConsumerArrivals =
       1 + TileRoles::kEpilogueThreads / ptx::kWarpThreads;
@@ -87,7 +89,8 @@ struct BlockwiseTileRoles {
 
   /// One thread: every barrier of the CTA.
   __device__ __forceinline__ void init_barriers() const {
-    input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
+    input_pipeline().pipeline.init_barriers(Config::kInputProducerArrivals,
+                                            Config::kInputConsumerArrivals);
     OutputTilePipeline<Config::kOutput>::init_barriers(shared.accumulator_barriers);
     TmemDeallocBarrier<1>{&shared.tmem_dealloc}.init_barrier();
     ptx::fence_mbarrier_init();

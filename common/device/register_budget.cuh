@@ -2,7 +2,16 @@
 /// \file
 /// Moving registers from one group of four warps to another (PTX ISA, "setmaxnreg").
 
+#include <algorithm>
+
 namespace bw::ptx {
+
+/// The most registers that each thread of a CTA of `threads` threads can be launched with: an SM
+/// has 65536, they are given out in eights, and an instruction can name 255.
+constexpr int registers_at_launch(int threads) {
+  constexpr int kRegistersPerSm = 65536, kUnit = 8, kMost = 255;
+  return std::min(kMost, kRegistersPerSm / threads / kUnit * kUnit);
+}
 
 // setmaxnreg.inc.sync.aligned.u32 imm;
 // PTX ISA 8.0, sm_90a; PTX ISA 8.6, sm_100a

@@ -142,7 +142,7 @@ def _reset_code(root, exercise, path):
         return "\n".join(lines)
     except WorkbookError:
         pass
-    bodies = {}
+    bodies = exercises.starters(exercises.load_chapter(root, exercise.chapter))
     for region in found:
         if region.id != exercise.id:
             try:
@@ -150,7 +150,7 @@ def _reset_code(root, exercise, path):
                                                           region.id).lines
             except WorkbookError:
                 continue
-    return regions.starter_text(solution, exercise.solution_file, bodies)
+    return regions.with_bodies(solution, exercise.solution_file, bodies)
 
 
 def _reset_answers(root, exercise, path):

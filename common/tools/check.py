@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import answers, device_code, exercises, left_over, patches, regions, reports, runs
-from .errors import WorkbookError
+from .errors import GraderError, WorkbookError
 from .verdict import BROKEN, FAILED, NOT_DONE, PASSED, Answer, Place, Verdict
 
 
 def check(root, exercise, tools, on_progress=None):
     """The Verdict on what stands in the reader's file. Whatever the reader did ends in a verdict;
-    a WorkbookError is a fault of the checkout (a program that isn't built, no compiler)."""
+    a GraderError is a fault of the set-up (a program that isn't built, a full disk)."""
     return check_answer(root, exercise, tools, None, on_progress)
 
 
@@ -24,7 +24,14 @@ def check_answer(root, exercise, tools, given, on_progress=None):
     root, begin = Path(root).resolve(), time.monotonic()
     progress = on_progress or (lambda text: None)
     how = {exercises.PREDICT: _check_predict, exercises.FIND: _check_find}
-    verdict = how.get(exercise.kind, _check_code)(root, exercise, tools, given, progress)
+    try:
+        verdict = how.get(exercise.kind, _check_code)(root, exercise, tools, given, progress)
+    except GraderError:
+        raise
+    except WorkbookError as error:
+        raise GraderError(str(error), error.details, error.exit_code) from error
+    except OSError as error:
+        raise GraderError(f"{error.filename or root}: {error.strerror}.") from error
     return replace(verdict, seconds=round(time.monotonic() - begin, 3))
 
 
@@ -34,7 +41,9 @@ def _verdict(exercise, status, **fields):
 
 
 def unreadable(exercise, error):
-    """The verdict for a reader's file in which the exercise can't be found or read."""
+    """The verdict for a reader's file in which the exercise can't be found or understood."""
+    if isinstance(error, GraderError):
+        raise error
     place = None
     if isinstance(error, regions.RegionError):
         place = Place(error.path, error.line)
@@ -74,10 +83,10 @@ def _own_region(root, exercise, given):
         root / exercise.reader_file).exists() else None
     if text is None:
         raise WorkbookError(f"{exercise.reader_file} does not exist. `./workbook reset "
-                            f"{exercise.id}` writes it anew.")
+                            f"{exercise.id}` writes it again.")
     if not text.strip():
         raise regions.RegionError(exercise.reader_file, 1, "the file is empty. `./workbook reset "
-                                  f"{exercise.id}` writes it anew.")
+                                  f"{exercise.id}` writes it again.")
     return regions.reader_region(text, exercise.reader_file, exercise.id)
 
 
@@ -88,6 +97,13 @@ def _run_code(root, exercise, tools, own, folder, progress):
     for result in compiled.values():
         if not result.files:
             return _does_not_compile(exercise, own, result)
+
+    def solution(program):
+        text = regions.read_text(root / exercise.solution_file)
+        unchanged = device_code.Replaced(exercise.solution_file, text, exercise.solution_file)
+        place = folder / "solution"
+        return device_code.compile_to_ptx(root, tools, [program], [unchanged], place)[program].files
+
     figures = []
     for number, run in enumerate(exercise.runs, 1):
         for seed in run.seeds:
@@ -95,17 +111,24 @@ def _run_code(root, exercise, tools, own, folder, progress):
             reference = runs.reference(root, tools, run, seed)
             result = runs.with_ptx(root, tools, run, seed, compiled[run.program].files, reference,
                                    device_code.YOURS + exercise.reader_file.name,
-                                   exercise.checks)
+                                   exercise.checks, lambda run=run: solution(run.program))
             if not result.verified or not re.search(run.expect, result.output, re.M):
                 return _failed_run(exercise, own, run, seed, result)
             if exercise.budget:
                 figures.append((run, seed, result, reference))
     if exercise.budget:
         failed = _over_budget(exercise, own, figures)
+        if failed and _is_starter(exercise, own):
+            return replace(failed, status=NOT_DONE, rule="", explanation="", wrong="",
+                           found=f"exercise {exercise.id} is not done yet: the lines are still the "
+                           f"starter's. {failed.found}")
         if failed:
             return failed
+    remark, line = _recognised(exercise.remarks, own, result.output + result.errors)
     return _verdict(exercise, PASSED, found=exercise.expected,
-                    figures=_worst_figures(exercise, figures))
+                    figures=_worst_figures(exercise, figures) if exercise.kind == exercises.IMPROVE
+                    else (), remark=" ".join(remark.message.split()) if remark else "",
+                    place=_place(exercise, own, line) if line else None)
 
 
 def composed_file(root, chosen):
@@ -130,7 +153,7 @@ def _does_not_compile(exercise, own, compiled):
                         + " Look for a template or a constant expression that never ends.")
     error = reports.first_error(compiled.errors, exercise.reader_file)
     # What only the code tells apart may be right: it was never run.
-    wrong, _ = _recognised(exercise, own, compiled.errors, needs_output=True)
+    wrong, _ = _recognised(exercise.wrong, own, compiled.errors, needs_output=True)
     if error is None:
         return _verdict(exercise, BROKEN, rule="", place=_first_place(exercise, own),
                         found="Your lines compile to a program without kernels."
@@ -150,7 +173,7 @@ def _failed_run(exercise, own, run, seed, result):
         raise WorkbookError(f"The program {run.program} was built from other sources than those that"
                             " lie here. Build it again: `./workbook check` does.")
     shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
-    wrong, line = _recognised(exercise, own, result.output + result.errors)
+    wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
     place = _first_place(exercise, own)
     if report and report.reader_line:
         place = _place(exercise, own, report.reader_line)
@@ -164,10 +187,10 @@ def _failed_run(exercise, own, run, seed, result):
                     report=report.shown if report else ())
 
 
-def _recognised(exercise, own, output, needs_output=False):
-    """(the known wrong answer that this is, the reader's line that shows it), or (None, None)."""
+def _recognised(known, own, output, needs_output=False):
+    """(the known answer that this is, the reader's line that shows it), or (None, None)."""
     code = regions.without_comments(own.text)
-    for wrong in exercise.wrong:
+    for wrong in known:
         if needs_output and not wrong.output:
             continue
         in_code = re.search(wrong.code, code, re.M) if wrong.code else None
@@ -188,7 +211,7 @@ def _over_budget(exercise, own, figures):
             raise WorkbookError(f"{run.program} prints no `metric {exercise.budget.metric} ...`.")
         if yours <= solutions * exercise.budget.at_most:
             continue
-        wrong, line = _recognised(exercise, own, result.output + result.errors)
+        wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
         figure = _figures(exercise, yours, solutions)
         place = _place(exercise, own, line) if line else _first_place(exercise, own)
         return _verdict(exercise, FAILED, figures=figure, place=place,
@@ -197,6 +220,13 @@ def _over_budget(exercise, own, figures):
                         "solution's own).", explanation=wrong.message if wrong else "",
                         wrong=wrong.name if wrong else "")
     return None
+
+
+def _is_starter(exercise, own):
+    """Whether the reader has changed nothing but comments and blanks."""
+    given, starter = (regions.without_comments(text).split()
+                      for text in (own.text, "\n".join(exercise.region.starter)))
+    return given == starter
 
 
 def _worst_figures(exercise, figures):
@@ -237,18 +267,16 @@ def _changed_elsewhere(root, exercise):
 
 def changed_outside(root, exercise, text):
     """The note for the text of a reader's file, or ()."""
-    starter = regions.starter_text(regions.read_text(root / exercise.solution_file),
-                                   exercise.solution_file)
-    line = first_difference_outside(text, starter)
+    line = first_difference_outside(text, regions.read_text(root / exercise.solution_file))
     if line is None:
         return ()
     return (f"Only what stands between the marks is checked: {exercise.reader_file}:{line} is "
             "outside of them and differs from the file as it came.",)
 
 
-def first_difference_outside(text, starter):
-    """The first line of `text` that differs from `starter` outside of all marks, or None."""
-    mine, original = _outside(text), _outside(starter)
+def first_difference_outside(text, solution):
+    """The first line of `text` that differs from `solution` outside of all marks, or None."""
+    mine, original = _outside(text), _outside(solution)
     for (number, line), (_, other) in zip(mine, original):
         if line != other:
             return number
@@ -302,22 +330,36 @@ def _check_predict(root, exercise, tools, given, progress):
     right = runs.computed_answers(root, tools, exercise)
     marked = [_mark(question, values[question.key], right[question.key])
               for question in exercise.questions]
-    bad = [answer for answer in marked if not answer.right]
-    if not bad:
+    if all(answer.right for answer in marked):
         return _verdict(exercise, PASSED, found=exercise.expected, answers=tuple(marked))
-    answered = [answer for answer in bad if not answers.is_blank(answer.given)]
+    bad = [answer for answer in marked if not answer.right and answer.given]
+    found = (("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers are")
+             + " not what the machine does: "
+             + ", ".join(f"{answer.key} = {answer.given}" for answer in bad) + ".")
+    return _verdict_on_answers(exercise, table, marked, found, _recognised_answers(exercise, values))
+
+
+def _verdict_on_answers(exercise, table, marked, found, wrong):
+    """The verdict on answers that are not all right. Of those that are given the wrong ones are
+    shown, the first one that the explanation is about as the reader's line; as long as a question is
+    open, the exercise is not done, and not failed."""
+    unanswered = [answer.key for answer in marked if not answer.given]
+    bad = [answer.key for answer in marked if not answer.right and answer.given]
+    explained = [key for key in bad if wrong and key in _keys_of(wrong)]
     fields = {"answers": tuple(marked),
-              "place": _answer_place(exercise, table, (answered or bad)[0].key)}
-    if not answered:
-        return _verdict(exercise, NOT_DONE, rule="", **fields,
-                        found=f"{len(bad)} of {len(marked)} questions are not answered yet; the "
-                        "other answers are right.")
-    wrong = _recognised_answers(exercise, values)
-    return _verdict(exercise, FAILED, explanation=wrong.message if wrong else "",
-                    wrong=wrong.name if wrong else "", **fields,
-                    found=("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers "
-                           "are") + " not what the machine does: "
-                    + ", ".join(f"{answer.key} = {answer.given}" for answer in answered) + ".")
+              "place": _answer_place(exercise, table, (explained or bad or unanswered)[0])}
+    if wrong and bad:
+        fields.update(explanation=wrong.message, wrong=wrong.name)
+    if not unanswered:
+        return _verdict(exercise, FAILED, found=found, **fields)
+    so_far = found if bad else "What is answered is right."
+    return _verdict(exercise, NOT_DONE, rule="", **fields, found="Not answered yet: "
+                    + ", ".join(unanswered) + ". " + so_far)
+
+
+def _keys_of(wrong):
+    """The questions that a known wrong answer is about."""
+    return ["line" if key == "line_text" else key for key in wrong.answer]
 
 
 def _own_answers(root, exercise, given):
@@ -346,9 +388,9 @@ def _mark(question, given, right):
     if answers.is_blank(given):
         return Answer(question.key, "", False, "not answered yet")
     if question.answer == exercises.INTEGER:
-        number = _as_integer(given)
-        if number is None:
-            return Answer(question.key, shown, False, "this is not a whole number")
+        number, problem = answers.whole_number(given, question.ask)
+        if problem:
+            return Answer(question.key, shown, False, problem)
         return Answer(question.key, shown, number == int(right))
     if question.answer == exercises.CHOICE:
         letter = shown.rstrip(":.)").lower()
@@ -357,17 +399,6 @@ def _mark(question, given, right):
                           f"this is none of {', '.join(question.letters())}")
         return Answer(question.key, shown, letter == str(right))
     return Answer(question.key, shown, _plain(shown) == _plain(str(right)))
-
-
-def _as_integer(value):
-    if isinstance(value, bool) or isinstance(value, float) and value != int(value):
-        return None
-    if isinstance(value, (int, float)):
-        return int(value)
-    try:
-        return int(str(value).strip().replace("_", ""), 0)
-    except ValueError:
-        return None
 
 
 def _plain(text):
@@ -399,31 +430,24 @@ def _check_find(root, exercise, tools, given, progress):
     lines = shown.text.split("\n")
     marked = (_mark_line(exercise, values["line"], lines, shown.faulty_lines),
               _mark_cause(exercise, values["cause"]))
-    bad = [answer for answer in marked if not answer.right]
-    if not bad:
+    if all(answer.right for answer in marked):
         return _verdict(exercise, PASSED, found=exercise.expected, answers=marked)
-    answered = [answer for answer in bad if answer.given]
-    fields = {"answers": marked, "place": _answer_place(exercise, table, (answered or bad)[0].key)}
-    if not answered:
-        return _verdict(exercise, NOT_DONE, rule="", **fields,
-                        found=f"`{bad[0].key}` is not answered yet; the other answer is right.")
-    wrong = _recognised_fault(exercise, values, lines)
+    bad = [answer for answer in marked if not answer.right and answer.given]
     found = {("line",): "The fault is not in the line that you named.",
              ("cause",): "The cause is another one."}.get(
-                 tuple(answer.key for answer in answered),
-                 "Neither the line nor the cause is the fault's.")
-    comments = [answer.comment for answer in answered if answer.comment]
-    return _verdict(exercise, FAILED, explanation=wrong.message if wrong else "",
-                    wrong=wrong.name if wrong else "", **fields,
-                    found=" ".join([found, *(comment + "." for comment in comments)]))
+                 tuple(answer.key for answer in bad), "Neither the line nor the cause is the fault's.")
+    comments = [answer.comment for answer in bad if answer.comment]
+    return _verdict_on_answers(exercise, table, marked,
+                               " ".join([found, *(comment + "." for comment in comments)]),
+                               _recognised_fault(exercise, values, lines))
 
 
 def _mark_line(exercise, given, lines, faulty):
     shown = str(given).strip()
     if not shown:
         return Answer("line", "", False, "not answered yet")
-    number = _as_integer(given)
-    if number is None or not 1 <= number <= len(lines):
+    number, problem = answers.whole_number(given, "line")
+    if problem or not 1 <= number <= len(lines):
         return Answer("line", shown, False,
                       f"`line` takes a number from 1 to {len(lines)}, a line of "
                       f"{exercise.bug_file}")
@@ -443,8 +467,8 @@ def _mark_cause(exercise, given):
 
 
 def _recognised_fault(exercise, values, lines):
-    number = _as_integer(values["line"])
-    text = lines[number - 1] if number is not None and 1 <= number <= len(lines) else ""
+    number, problem = answers.whole_number(values["line"], "line")
+    text = lines[number - 1] if not problem and 1 <= number <= len(lines) else ""
     cause = str(values["cause"]).strip().rstrip(":.)").lower()
     for wrong in exercise.wrong:
         wanted_line, wanted_cause = (wrong.answer.get(key, "") for key in ("line_text", "cause"))

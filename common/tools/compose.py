@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import check, device_code, patches, regions, reports, runs
+from . import check, device_code, patches, prebuilt, regions, reports, runs
 from .errors import WorkbookError
 
 
@@ -41,11 +41,14 @@ class Composed:
 def bug(root, exercise, tools, on_progress=None):
     """The programs of a find exercise with its fault in them."""
     root = Path(root).resolve()
+    focus = device_code.YOURS + exercise.bug_file.name
+    ready = prebuilt.bug(root, exercise)
+    if ready:
+        return Composed(root, _work_folder(root), focus, ready)
     shown = patches.shown(root / "solutions" / exercise.chapter, exercise.patch)
     text = f'#line 1 "{root / exercise.bug_file}"\n' + shown.text
     replaced = [device_code.Replaced(exercise.solution_file, text, exercise.bug_file)]
-    return composed(root, tools, exercise.programs, replaced, on_progress,
-                    device_code.YOURS + exercise.bug_file.name)
+    return composed(root, tools, exercise.programs, replaced, on_progress, focus)
 
 
 def mine(root, chosen, program, tools, on_progress=None):
@@ -68,8 +71,7 @@ def mine(root, chosen, program, tools, on_progress=None):
 
 def composed(root, tools, programs, replaced, on_progress=None, focus=""):
     """Programs with the files of `replaced` in place of their own. A context manager."""
-    runs.folder(root).mkdir(parents=True, exist_ok=True)
-    made = Composed(root, Path(tempfile.mkdtemp(prefix="mine-", dir=runs.folder(root))), focus)
+    made = Composed(root, _work_folder(root), focus)
     try:
         if on_progress:
             on_progress("compiling")
@@ -82,6 +84,11 @@ def composed(root, tools, programs, replaced, on_progress=None, focus=""):
         made.__exit__()
         raise
     return made
+
+
+def _work_folder(root):
+    runs.folder(root).mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="mine-", dir=runs.folder(root)))
 
 
 def _why(compiled, replaced):

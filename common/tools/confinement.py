@@ -1,18 +1,21 @@
 """What a child process that works on a stranger's text may read, write and use up.
 
-A reader's own check runs as they do (NONE). `./workbook grade` takes the strongest that this machine
-has: bubblewrap, which shows the process nothing but the files that it needs, and no network; else
-limits alone, as an unprivileged user where we are root.
+A reader's own check runs as they do (NONE). `./workbook grade` takes the strongest that this machine has:
+bubblewrap, which shows the process nothing but the files that it needs, and no network; where we are root,
+the user nobody, with the same view where root may make one; else limits alone, which root has to ask for.
 """
 
+import json
 import os
 import re
+import resource
 import shutil
 import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import limited
+from . import build, enter, left_over, limited
 from .errors import WorkbookError
 
 MIB = 1 << 20
@@ -22,9 +25,14 @@ SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/
           "/etc/alternatives", "/etc/ld.so.cache")
 ROOT_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
 NOBODY = 65534
+# Of the user nobody on the whole machine: the checks of all workers, and whoever else is that user.
+MOST_PROCESSES = 4096
 # On a busy machine a process waits: the limit is its processor time, and the wall's is this many times
 # that, so that a verdict doesn't depend on who else computes.
 WALL_FACTOR = 10.0
+# What strongest() can leave out: without bubblewrap and the user nobody there are limits alone. VIEW: the
+# file system of its own that the user nobody gets where root may make one.
+BUBBLEWRAP, USER, VIEW = "bubblewrap", "user", "view"
 # What ended a process that was over a limit, in its own words or its compiler driver's.
 _OUT_OF_MEMORY = re.compile(r"out of memory|[Cc]annot allocate memory|bad_alloc|memory exhausted|"
                             r"raise BW_SIM_MEMORY_GB")
@@ -33,6 +41,7 @@ _OUT_OF_SPACE = re.compile(r"File size limit exceeded|due to signal 25\b|File to
 _SIGKILL, _SIGXCPU, _SIGXFSZ = 9, 24, 25
 # A process that ignores the end of its time is killed so much later.
 KILL_SECONDS = 5
+_PROBE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,8 @@ class _None:
     confines = False
 
     def command(self, words, bounds, writable=None, readable=()):
+        """The words that run `words`. `writable`: a folder of this check; `readable`: files in such a
+        folder, and folders of the build."""
         return list(words)
 
     def environment(self, env):
@@ -58,11 +69,12 @@ class _None:
 
     def seconds(self, bounds):
         """How long it may take by the wall clock."""
-        return bounds.cpu_seconds
+        return WALL_FACTOR * bounds.cpu_seconds
 
     def exceeded(self, ended, bounds):
         """Which limit ended a process: "time", "memory", "output", or ""."""
-        if ended.timed_out:
+        # A process that waited for a processor, a disk or the end of a suspension has used up nothing.
+        if ended.timed_out and ended.cpu_seconds >= bounds.cpu_seconds:
             return "time"
         return "output" if ended.printed_too_much else ""
 
@@ -71,93 +83,153 @@ NONE = _None()
 
 
 class _Limits(_None):
-    """Limits of time, memory and file sizes (prlimit), and an environment without secrets."""
+    """Limits of time, memory and file sizes, and an environment without secrets."""
 
     confines = True
     name = "limits of time, memory and file sizes"
-    warning = ("bubblewrap is not usable here, and this is not root: the compiler of a submission "
-               "can read "
-               "what you can read. Install the package bubblewrap, or grade as a user of its own.")
+
+    def __init__(self, root):
+        self._root = Path(root)
+        if os.geteuid() == 0:
+            self.warning = ("as you asked, submissions are compiled under limits alone, and as root: the "
+                            "compiler of a submission can read every file of this machine.")
+        else:
+            self.warning = ("bubblewrap is not usable here, and only root can become another user: the "
+                            "compiler of a submission can read what you can read. Install the package "
+                            "bubblewrap, or grade as a user of its own.")
 
     def command(self, words, bounds, writable=None, readable=()):
+        return self._entered(words, bounds)
+
+    def _entered(self, words, bounds, **changes):
         seconds = max(1, round(bounds.cpu_seconds))
-        return ["prlimit", f"--as={bounds.memory_bytes}", f"--fsize={bounds.file_bytes}", "--core=0",
-                f"--cpu={seconds}:{seconds + KILL_SECONDS}", "--", *words]
+        wanted = {"AS": bounds.memory_bytes, "FSIZE": bounds.file_bytes, "CORE": 0, "CPU": seconds}
+        if "user" in changes:
+            wanted["NPROC"] = MOST_PROCESSES
+        limits = {}
+        for name, soft in wanted.items():
+            # A limit of our own that is lower stays.
+            own = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+            hard = soft + KILL_SECONDS if name == "CPU" else soft
+            limits[name] = [one if own == resource.RLIM_INFINITY else min(one, own)
+                            for one in (soft, hard)]
+        specification = {"limits": limits, "user": None, "namespaces": 0, "view": None,
+                         "folder": str(self._root), **changes}
+        return [sys.executable, "-I", "-S", enter.__file__, json.dumps(specification), *words]
 
     def environment(self, env):
         kept = {name: value for name, value in env.items()
                 if name in ("PATH", "TMPDIR", "LD_LIBRARY_PATH") or name.startswith("BW_SIM_")}
         return {**kept, "LC_ALL": "C.UTF-8"}
 
-    def seconds(self, bounds):
-        return WALL_FACTOR * bounds.cpu_seconds
-
     def exceeded(self, ended, bounds):
         if super().exceeded(ended, bounds):
             return super().exceeded(ended, bounds)
-        if ended.status == 0:
+        if ended.status == 0 or ended.timed_out:
             return ""
-        if ended.status in (-_SIGXCPU, 128 + _SIGXCPU) or _OUT_OF_TIME.search(ended.errors):
+        is_killed = ended.status in (-_SIGKILL, 128 + _SIGKILL)
+        if ended.status in (-_SIGXCPU, 128 + _SIGXCPU) or _OUT_OF_TIME.search(ended.errors) or (
+                is_killed and ended.cpu_seconds >= bounds.cpu_seconds):
             return "time"
         if ended.status in (-_SIGXFSZ, 128 + _SIGXFSZ) or _OUT_OF_SPACE.search(ended.errors):
             return "output"
-        # Whoever kills a process that keeps to its time is a kernel without memory.
-        is_killed = ended.status in (-_SIGKILL, 128 + _SIGKILL)
-        return "memory" if is_killed or _OUT_OF_MEMORY.search(ended.errors) else ""
+        return "memory" if _OUT_OF_MEMORY.search(ended.errors) else ""
 
 
 class _OtherUser(_Limits):
-    """The same as the user nobody, without a network where the kernel lets root leave it."""
+    """The same as the user nobody."""
 
     name = "an unprivileged user, and limits of time, memory and file sizes"
-    warning = ("bubblewrap is not usable here: the compiler of a submission runs as the user "
-               "nobody and can read "
-               "what everybody can read. Install the package bubblewrap.")
 
-    def __init__(self, without_network):
-        self._before = ["unshare", "--net", "--"] if without_network else []
+    def __init__(self, root):
+        super().__init__(root)
+        self.warning = ("bubblewrap is not usable here: the compiler of a submission runs as the user "
+                        "nobody and can read what everybody can read, and use the network. Install the "
+                        "package bubblewrap.")
 
     def command(self, words, bounds, writable=None, readable=()):
+        _hand_over(writable, readable)
+        return self._entered(words, bounds, user=NOBODY)
+
+
+class _OtherUserInView(_OtherUser):
+    """The user nobody with a file system of what is needed alone, no network and no other processes, by
+    namespaces that root makes."""
+
+    name = "an unprivileged user: no network, and no files but the compiler's, the project's and its own"
+
+    def __init__(self, root, toolkit):
+        super().__init__(root)
+        self.warning = ""
+        self._view = _View(root, toolkit)
+
+    def command(self, words, bounds, writable=None, readable=()):
+        _hand_over(writable, readable)
+        rows = [["link", path, target] for path, target in self._view.links]
+        rows += [["show", path, ""] for path in self._view.paths(readable)]
         if writable is not None:
-            for folder, _, names in os.walk(writable):
-                os.chown(folder, NOBODY, NOBODY)
-                for name in names:
-                    os.chown(os.path.join(folder, name), NOBODY, NOBODY, follow_symlinks=False)
-        drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs",
-                "--pdeathsig=KILL", "--"]
-        return [*self._before, *super().command([*drop, *words], bounds)]
+            rows.append(["write", str(writable), ""])
+        flags = (enter.NEW_MOUNTS | enter.NEW_NETWORK | enter.NEW_PROCESSES | enter.NEW_IPC
+                 | enter.NEW_NAMES)
+        return self._entered(words, bounds, user=NOBODY, namespaces=flags, view=rows)
 
 
 class _Bubblewrap(_Limits):
     """A file system of what is needed alone, no network, no other processes, the same limits."""
 
     name = "bubblewrap: no network, and no files but the compiler's, the project's and its own"
-    warning = ""
 
     def __init__(self, root, toolkit):
-        self._root = Path(root)
-        shown = [path for path in SYSTEM if os.path.exists(path)]
-        nvcc = Path(toolkit.nvcc)
-        for place in (nvcc.parent.parent, nvcc.resolve().parent.parent, _of_compiler()):
-            if place and not any(_is_in(place, other) for other in shown):
-                shown.append(str(place))
-        self._fixed = ["bwrap", "--unshare-all", "--die-with-parent", "--proc", "/proc", "--dev", "/dev",
-                       "--tmpfs", "/tmp"]
-        for link in ROOT_LINKS:
-            if os.path.islink(link):
-                self._fixed += ["--symlink", os.readlink(link), link]
-            elif os.path.isdir(link):
-                shown.append(link)
-        for path in shown:
-            self._fixed += ["--ro-bind", path, path]
+        super().__init__(root)
+        self.warning = ""
+        self._view = _View(root, toolkit)
 
     def command(self, words, bounds, writable=None, readable=()):
-        shown = list(self._fixed)
-        for path in (self._root / "common", self._root / "solutions", *readable):
-            shown += ["--ro-bind", str(path), str(path)]
+        before = ["bwrap", "--unshare-all", "--die-with-parent", "--proc", "/proc", "--dev", "/dev",
+                  "--tmpfs", "/tmp"]
+        for path, target in self._view.links:
+            before += ["--symlink", target, path]
+        for path in self._view.paths(readable):
+            before += ["--ro-bind", path, path]
         if writable is not None:
-            shown += ["--bind", str(writable), str(writable)]
-        return super().command([*shown, "--chdir", str(self._root), "--", *words], bounds)
+            before += ["--bind", str(writable), str(writable)]
+        return self._entered([*before, "--chdir", str(self._root), "--", *words], bounds)
+
+
+class _View:
+    """The part of the file system that a compiler and a program need."""
+
+    def __init__(self, root, toolkit):
+        self.links = []  # (path, target)
+        self._shown = [path for path in SYSTEM if os.path.exists(path)]
+        nvcc = Path(toolkit.nvcc)
+        for place in (nvcc.parent.parent, nvcc.resolve().parent.parent, _of_compiler()):
+            if place and not any(_is_in(place, other) for other in self._shown):
+                self._shown.append(str(place))
+        for link in ROOT_LINKS:
+            if os.path.islink(link):
+                self.links.append((link, os.readlink(link)))
+            elif os.path.isdir(link):
+                self._shown.append(link)
+        self._shown += [str(Path(root) / name) for name in ("common", "solutions")]
+
+    def paths(self, readable):
+        """What is shown, with `readable` of one process."""
+        return [*self._shown, *map(str, readable)]
+
+
+def _hand_over(writable, readable):
+    """Gives the folder of a check to the user nobody, and files in such a folder with it: whoever made
+    them, another process may have to read or replace them."""
+    handed = []
+    if writable is not None:
+        for folder, _, names in os.walk(writable):
+            handed += [folder, *(os.path.join(folder, name) for name in names)]
+    for path in readable:
+        if os.path.isfile(path):
+            handed += [os.path.dirname(os.path.abspath(path)), path]
+    for path in dict.fromkeys(handed):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
 
 
 def _is_in(path, folder):
@@ -171,35 +243,59 @@ def _of_compiler():
 
 
 def strongest(root, toolkit, without=()):
-    """The strongest confinement that works here; `without` leaves some out ("bubblewrap", "user").
+    """The strongest confinement that works here; `without` leaves some out (BUBBLEWRAP, USER, VIEW).
 
-    Each is tried: it has to show the compiler and the project's headers.
+    Each is tried: the compiler has to run in it, with the project's headers and a folder to write to.
+    Root gets limits alone only where `without` names the others.
     """
-    if not shutil.which("prlimit"):
-        raise WorkbookError("`prlimit` is missing, which bounds what a submission may use up. It "
-                            "comes with "
-                            "the package util-linux.")
-    candidates = []
-    if "bubblewrap" not in without and shutil.which("bwrap"):
-        candidates.append(_Bubblewrap(root, toolkit))
-    if "user" not in without and os.geteuid() == 0 and shutil.which("setpriv"):
-        candidates += [_OtherUser(True), _OtherUser(False)]
-    for one in candidates:
-        if _works(one, root, toolkit):
+    candidates, reasons = [], [f"{one}: left out" for one in without if one]
+    if BUBBLEWRAP not in without:
+        if shutil.which("bwrap"):
+            candidates.append((BUBBLEWRAP, _Bubblewrap(root, toolkit)))
+        else:
+            reasons.append("bubblewrap is not installed")
+    is_root = os.geteuid() == 0
+    if USER not in without and is_root:
+        if VIEW not in without:
+            candidates.append(("the user nobody with a file system of its own",
+                               _OtherUserInView(root, toolkit)))
+        candidates.append(("the user nobody", _OtherUser(root)))
+    for name, one in candidates:
+        reason = _why_not(one, root, toolkit)
+        if not reason:
             return one
-    return _Limits()
+        reasons.append(f"{name}: {reason}")
+    if is_root and not {BUBBLEWRAP, USER}.issubset(without):
+        raise WorkbookError(
+            "This is root, and a stranger's text is not compiled as root: no confinement works here ("
+            f"{'; '.join(reasons)}). Put the checkout where every user can read it (as /opt is), "
+            "install the package bubblewrap, or grade as an ordinary user. `--limits-alone` grades as it "
+            "is; then the compiler of a submission can read every file of this machine.")
+    return _Limits(root)
 
 
-def _works(confinement, root, toolkit):
-    probe = Path(root) / "common" / "chapters.json"
-    words = ["sh", "-c", 'test -r "$1" && "$2" --version', "sh", str(probe), str(toolkit.nvcc)]
-    bounds = Bounds(20)
+def _why_not(confinement, root, toolkit):
+    """Why a confinement can't be used, or ""."""
+    words = ["sh", "-c", 'cat "$1" "$2" > "$3" && "$4" --version', "sh",
+             str(Path(root) / "common" / "chapters.json")]
+    bounds = Bounds(_PROBE_SECONDS)
+    place = build.SIM.folder(Path(root)) / "checks"
     try:
-        ended = limited.run(confinement.command(words, bounds), 20.0, cwd=root,
-                            env=confinement.environment(os.environ))
-    except WorkbookError:
-        return False
-    return ended.status == 0
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=left_over.prefix("check"), dir=place) as folder:
+            given = Path(folder) / "given"
+            given.touch(mode=0o600)
+            words += [str(given), str(Path(folder) / "made"), str(toolkit.nvcc)]
+            command = confinement.command(words, bounds, writable=Path(folder), readable=[given])
+            ended = limited.run(command, confinement.seconds(bounds), cwd=root,
+                                env=confinement.environment(os.environ))
+    except OSError as error:
+        return f"{error.filename or place} can't be written: {error.strerror}"
+    except WorkbookError as error:
+        return str(error)
+    if ended.status == 0:
+        return ""
+    return (ended.errors.strip().splitlines() or [f"it ended with status {ended.status}"])[-1]
 
 
 def main():
@@ -210,7 +306,11 @@ def main():
     if not found:
         print("there is no CUDA compiler", file=sys.stderr)
         return 1
-    one = strongest(root, found)
+    try:
+        one = strongest(root, found)
+    except WorkbookError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     print(one.name + (f"\nwarning: {one.warning}" if one.warning else ""))
     return 0
 

@@ -4,17 +4,15 @@ import functools
 import json
 import re
 import shlex
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, confinement, limited, machine, ptx_cache
-from .errors import WorkbookError
+from . import blame, build, confinement, limited, machine, prebuilt, ptx_cache
+from .errors import GraderError, WorkbookError
 
 COMPILE_SECONDS = 60
 MOST_PTX_BYTES = 16 * confinement.MIB  # a chapter's kernel takes half of one
 ARCHITECTURE = "compute_100a"  # of a source that is compiled for several
-LEAST_FREE_BYTES = 4 * confinement.MIB
 # How reports call the reader's file: its base name would be the solution's as well.
 YOURS = "your "
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -52,6 +50,9 @@ def _read_build(root):
 
 def units(root, program):
     """The CUDA sources of a program, as the build compiles them."""
+    if prebuilt.is_used(root):
+        return [Unit(unit["source"], tuple(unit["flags"]), unit["architecture"])
+                for unit in prebuilt.units(root, program)]
     stamps = []
     for name in ("build.ninja", "compile_commands.json"):
         try:
@@ -171,6 +172,7 @@ class _Job:
     program: str
     command: list
     key: str
+    source: Path         # relative to the root
     errors: str = ""
     limit: str = ""
 
@@ -193,41 +195,86 @@ def _jobs(root, tools, programs, replaced, overlay, only):
                                 _closure(root, source, cache), texts)
             command[1:1] = [f"-I{overlay}"]
             jobs.append(_Job(program, [*command, str(overlay / source if source in names else
-                                                     unit.source)], key))
+                                                     unit.source)], key, source))
     return jobs
 
 
 def _compile(root, tools, jobs, replaced, folder):
-    """Compiles into the cache; what has no end is the job's own."""
+    """Compiles into the cache; what has no end is the job's own.
+
+    What the compiler says is a job's errors when it names the reader's lines. Anything else may be this
+    machine's fault: then the compiler gets another try, and the solution's own text to compile.
+    """
     outputs = [folder / f"new-{number}.ptx" for number in range(len(jobs))]
+    waiting = list(zip(jobs, outputs))
+    for is_last in (False, True):
+        ended = _run_compilers(root, tools, [(job.command, output) for job, output in waiting], folder)
+        doubtful = []
+        for (job, output), result in zip(waiting, ended):
+            if _is_settled(tools, job, output, result, replaced, folder):
+                _keep(root, job, output, replaced)
+            elif is_last:
+                _require_solution(root, tools, job, result, folder)
+                _keep(root, job, output, replaced)
+            else:
+                doubtful.append((job, output))
+        waiting = doubtful
+        if not waiting:
+            return
+
+
+def _run_compilers(root, tools, compilations, folder):
     confined, bounds = tools.confinement, confinement.Bounds(COMPILE_SECONDS)
-    commands = [confined.command([*job.command, "-o", str(output)], bounds, writable=folder)
-                for job, output in zip(jobs, outputs)]
+    commands = [confined.command([*command, "-o", str(output)], bounds, writable=folder)
+                for command, output in compilations]
     env = confined.environment({**tools.env, "TMPDIR": str(folder / "tmp")})
-    ended = limited.run_all(commands, confined.seconds(bounds), env=env, cwd=root,
-                            parallel=tools.cores or machine.core_count())
-    for job, output, result in zip(jobs, outputs, ended):
-        job.limit = confined.exceeded(result, bounds)
-        if not job.limit and result.status == 0 and output.stat().st_size > MOST_PTX_BYTES:
-            job.limit = "output"
-        # The folder is another one each time.
-        job.errors = result.text.replace(str(folder), ".") if job.limit or result.status else ""
-        if job.limit:
-            continue
-        if result.status == 0:
-            _name_reader_files(root, output, replaced)
-            ptx_cache.put(root, job.key, output)
-        else:
-            _require_space(folder)
-            job.errors = job.errors or "The compiler failed without a word.\n"
-            ptx_cache.put_errors(root, job.key, job.errors)
+    return limited.run_all(commands, confined.seconds(bounds), env=env, cwd=root,
+                           parallel=tools.cores or machine.core_count(), cpu_seconds=bounds.cpu_seconds)
 
 
-def _require_space(folder):
-    """A compiler that finds no room on the disk says nothing about a text."""
-    if shutil.disk_usage(folder).free < LEAST_FREE_BYTES:
-        raise WorkbookError(f"There is no room left on the disk of {folder.parent}. Free some space "
-                            "and run the command again.")
+def _is_settled(tools, job, output, result, replaced, folder):
+    """Fills in a job's errors and limit; whether they are the text's without a doubt."""
+    from . import reports  # which reads this module
+    bounds = confinement.Bounds(COMPILE_SECONDS)
+    job.errors, job.limit = "", tools.confinement.exceeded(result, bounds)
+    # The folder is another one each time.
+    words = result.text.replace(str(folder), ".")
+    if not job.limit and result.status == 0:
+        if not blame.is_plain_file(output) or not output.stat().st_size:
+            blame.require_no_fault_of_machine("The compiler", result, folder)
+            raise GraderError("The compiler reported success and wrote no PTX.", details=result.text)
+        if output.stat().st_size > MOST_PTX_BYTES:
+            job.errors, job.limit = words, "output"
+        return True
+    job.errors = words or "The compiler failed without a word.\n"
+    found = [reports.first_error(words, file.reader_file) for file in replaced]
+    if job.limit == "time" or result.printed_too_much or (
+            not job.limit and any(error and error.line for error in found)):
+        return True
+    blame.require_no_fault_of_machine("The compiler", result, folder)
+    return False
+
+
+def _require_solution(root, tools, job, result, folder):
+    """Throws where the solution's own text doesn't compile in the same way."""
+    command = [word for word in job.command if word != f"-I{folder / 'include'}"]
+    command[-1] = str(root / job.source)
+    output = folder / "solution.ptx"
+    ended, = _run_compilers(root, tools, [(command, output)], folder)
+    if ended.status != 0 or not blame.is_plain_file(output):
+        raise GraderError("The compiler fails on the solution's own text too: "
+                          f"{blame.last_words(ended)}", details=ended.text)
+    blame.require_no_fault_of_machine("The compiler", result, folder)
+
+
+def _keep(root, job, output, replaced):
+    if job.limit:
+        return
+    if job.errors:
+        ptx_cache.put_errors(root, job.key, job.errors)
+    else:
+        _name_reader_files(root, output, replaced)
+        ptx_cache.put(root, job.key, output)
 
 
 def _name_reader_files(root, ptx, replaced):

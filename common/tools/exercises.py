@@ -2,7 +2,7 @@
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import patches, regions, toml_text
@@ -47,7 +47,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong answer that people give, and the explanation that they get."""
+    """A wrong answer that people give, and the explanation that they get; or one that works without
+    doing what the text asks for, and the remark on it."""
 
     name: str
     answer: object            # write, improve: text; predict: {key: value}; find: see the spec
@@ -83,9 +84,10 @@ class Exercise:
     source: Path                       # the TOML file
     runs: tuple = ()
     wrong: tuple = ()
+    remarks: tuple = ()                # Wrongs of answers that pass with a remark
     file: str = ""                     # relative to solutions/NN_name; find: of the patch
-    budget: Budget = None
-    checks: str = ""                   # RACES: its runs are checked for races as well
+    budget: Budget = None              # of an improve exercise; of a write exercise where it has one
+    checks: str = ""                   # RACES, as for all code: its runs are checked for races too
     questions: tuple = ()
     patch: str = ""
     causes: tuple = ()
@@ -236,17 +238,20 @@ def load(root, chapter, path):
     fields["runs"] = tuple(_run(table) for table in reader.tables("run"))
     if not fields["runs"]:
         reader.fail("at least one [[run]] is needed.")
-    if kind != PREDICT:
+    if kind in (WRITE, IMPROVE):
+        fields["checks"] = RACES
+    if kind == FIND:
         fields["checks"] = reader.take("checks", str, "", required=False)
         if fields["checks"] not in ("", RACES):
             reader.fail(f"`checks` is \"{fields['checks']}\"; it can be {RACES}.")
     if kind in (WRITE, IMPROVE):
         fields["file"] = reader.take("file", str)
-        fields["region"] = _region(root, chapter, fields, reader)
+        fields["region"] = _with_starter(_region(root, chapter, fields, reader), reader)
     if kind == WRITE:
         _check_starter(fields, reader)
-    if kind == IMPROVE:
-        table = _Reader(reader.take("budget", dict), f"{name}, [budget]")
+    budget = reader.take("budget", dict, required=kind == IMPROVE) if kind in (WRITE, IMPROVE) else None
+    if budget is not None:
+        table = _Reader(budget, f"{name}, [budget]")
         fields["budget"] = Budget(table.take("metric", str),
                                   float(table.take("at_most", (int, float))))
         table.end()
@@ -259,6 +264,9 @@ def load(root, chapter, path):
     if len(fields["wrong"]) < LEAST_WRONG:
         reader.fail(f"there are {len(fields['wrong'])} [[wrong]] answers; at least {LEAST_WRONG} "
                     "are needed.")
+    if kind in (WRITE, IMPROVE):
+        fields["remarks"] = tuple(_wrong(table, kind)
+                                  for table in reader.tables("remark", required=False))
     reader.end()
     return Exercise(kind=kind, chapter=chapter, source=Path(path), **fields)
 
@@ -296,11 +304,26 @@ def _region(root, chapter, fields, reader):
                        f"{fields['id']}.")
 
 
+def _with_starter(region, reader):
+    """The region with what its reader finds there: `starter`, indented as the solution's lines."""
+    text = reader.take("starter", str)
+    problem = regions.unbalanced(text)
+    if problem:
+        reader.fail(f"`starter`, line {problem[0] + 1}: {problem[1]}")
+    lines = text.rstrip().split("\n")
+    return replace(region, starter=tuple((region.indent + line).rstrip() for line in lines))
+
+
+def starters(own):
+    """{id: lines} of what the readers of these exercises find between the marks."""
+    return {exercise.id: exercise.region.starter for exercise in own if exercise.is_in_code}
+
+
 def _check_starter(fields, reader):
     """The starter's kernel says which exercise it waits for."""
     call = f'{NOT_DONE_MACRO}("{fields["id"]}", "{fields["title"]}");'
     if not any(call in line for line in fields["region"].starter):
-        reader.fail(f"the starter in {fields['file']}:{fields['region'].first} lacks `{call}`.")
+        reader.fail(f"`starter` lacks the line `{call}`.")
 
 
 def _question(reader, runs):

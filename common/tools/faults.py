@@ -198,8 +198,7 @@ class _Patches:
         else:
             name, part = replaced.name, match.group(2) if match else text
             lines = replaced.text.split("\n")[1:]
-        fits = [number for number, line in enumerate(lines, 1)
-                if part in line and not line.strip().startswith("// starter:")]
+        fits = [number for number, line in enumerate(lines, 1) if part in line]
         if len(fits) != 1:
             self._fail(table, f"{len(fits)} lines of {name} have `{part}`; `at` names one.")
         return name.name, fits[0]

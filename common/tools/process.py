@@ -104,34 +104,47 @@ def _end_child(child):
             continue
 
 
-def end_session(child):
-    """Ends everything in the child's session: Ninja gives each compiler a group of its own."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+def end_session(child, signals=(signal.SIGINT, signal.SIGTERM, signal.SIGKILL)):
+    """Ends everything in the child's session: Ninja gives each compiler a group of its own. The next of
+    `signals` follows where one has not ended it."""
+    for number in signals:
         deadline = time.monotonic() + GRACE_SECONDS
-        for pid in _session_members(child.pid):
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                pass
+        is_sent = False
         while time.monotonic() < deadline:
             child.poll()
-            if not _session_members(child.pid):
+            members = _session_members(child.pid)
+            if not members:
                 child.wait()
                 return
+            if number == signal.SIGKILL:
+                # All at once, again and again: those that make others faster than we find them, too.
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(child.pid, number)
+            if not is_sent or number == signal.SIGKILL:
+                for pid, _ in members:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, number)
+            is_sent = True
             time.sleep(0.02)
 
 
+def session_cpu_seconds(session):
+    """The processor time of a session's running processes, with that of children they have waited for."""
+    return sum(ticks for _, ticks in _session_members(session)) / os.sysconf("SC_CLK_TCK")
+
+
 def _session_members(session):
-    """The running processes of a session (those that only wait to be reaped don't count)."""
+    """[(process, clock ticks)] of a session's running processes (those that only wait to be reaped don't
+    count)."""
     members = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             # The command's name, in parentheses, may hold anything; the fields follow it.
-            fields = (entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+            fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[3]) == session and fields[0] not in "ZX":
-            members.append(int(entry.name))
+            members.append((int(entry.name), sum(map(int, fields[11:15]))))
     return members

@@ -1,12 +1,12 @@
 """Keeps what the compiler made of a text: PTX, or its errors, by what it depends on."""
 
+import contextlib
 import hashlib
 import os
-import shutil
 from pathlib import Path
 
 from . import build
-from .errors import WorkbookError
+from .errors import GraderError
 
 MOST_BYTES = 512 << 20
 PRUNED_TO_BYTES = 384 << 20
@@ -31,50 +31,63 @@ def _place(root, identity, kind):
     return folder(root) / f"{identity}.{kind}"
 
 
+def _read(root, identity, kind):
+    """The bytes that were kept, or None where there are none or a full disk or a crash has cut them off."""
+    try:
+        digest, _, data = _place(root, identity, kind).read_bytes().partition(b"\n")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise GraderError(f"What was compiled can't be read: {error.filename}: {error.strerror}. Delete the "
+                          "folder, or give yourself the right to read it.") from error
+    return data if digest.decode("ascii", "replace") == hashlib.sha256(data).hexdigest() else None
+
+
 def has(root, identity):
     """Whether there is PTX or errors."""
-    return any(_place(root, identity, kind).is_file() for kind in ("ptx", "errors"))
+    return any(_read(root, identity, kind) is not None for kind in ("ptx", "errors"))
 
 
 def errors(root, identity):
     """The compiler's errors, or "" where it had none."""
-    try:
-        return _place(root, identity, "errors").read_text(encoding="utf-8")
-    except OSError:
-        return ""
+    return (_read(root, identity, "errors") or b"").decode("utf-8", "replace")
 
 
 def copy(root, identity, target):
     """Puts the PTX where the caller wants it; returns that path."""
+    data = _read(root, identity, "ptx")
+    if data is None:
+        raise GraderError(f"What was compiled for {target.name} is gone. Run the command again.")
     try:
-        shutil.copyfile(_place(root, identity, "ptx"), target)
+        target.write_bytes(data)
     except OSError as error:
-        raise WorkbookError(f"{target} can't be written, or what was compiled for it is gone: "
-                            f"{error.strerror}. Run the command again.") from error
+        raise GraderError(f"{target} can't be written: {error.strerror}. Run the command again when that "
+                          "is mended.") from error
     return target
 
 
 def put(root, identity, ptx):
-    """Keeps a PTX file, which is moved."""
-    _put(root, identity, "ptx", lambda path: shutil.copyfile(ptx, path))
+    """Keeps the text of a PTX file."""
+    _put(root, identity, "ptx", ptx.read_bytes())
 
 
 def put_errors(root, identity, text):
     """Keeps the compiler's words."""
-    _put(root, identity, "errors", lambda path: path.write_text(text, encoding="utf-8"))
+    _put(root, identity, "errors", text.encode("utf-8", "replace"))
 
 
-def _put(root, identity, kind, write):
+def _put(root, identity, kind, data):
     place = _place(root, identity, kind)
     temporary = place.with_name(f"{place.name}.{os.getpid()}")
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
+        temporary.write_bytes(hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
         temporary.replace(place)
     except OSError as error:
-        temporary.unlink() if temporary.exists() else None
-        raise WorkbookError(f"What was compiled can't be kept in {place.parent}: {error.strerror}. Free "
-                            "some space and run the command again.") from error
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise GraderError(f"What was compiled can't be kept in {place.parent}: {error.strerror}. Free "
+                          "some space and run the command again.") from error
     if identity.startswith("00"):  # one in 256
         prune(root)
 

@@ -1,21 +1,21 @@
 """The marked regions of the solutions' files, in which the readers write.
 
     // >>> exercise 1.2 "Step to the next stage"
-    // starter: // What is to be achieved.
-    // starter: BW_EXERCISE_NOT_DONE("1.2", "Step to the next stage");
     ... the solution's own lines ...
     // <<< exercise 1.2
 
-In the reader's file the starter's lines stand where the solution's did; both marks stay.
+In the reader's file the starter of the exercise's TOML file replaces the solution's lines; both marks
+stay.
 """
 
 import re
 from dataclasses import dataclass
 
-from .errors import WorkbookError
+from . import cpp_text
+from .cpp_text import without_comments  # noqa: F401  (of a region's text)
+from .errors import GraderError, WorkbookError
 
 MAX_BODY_LINES = 15
-STARTER = "// starter:"
 _OPEN = re.compile(r'^(?P<indent>\s*)//\s*>>>\s*exercise\b(?P<rest>.*)$')
 _CLOSE = re.compile(r'^(?P<indent>\s*)//\s*<<<\s*exercise\b(?P<rest>.*)$')
 _OPEN_REST = re.compile(r'^\s+(?P<id>\d+\.\d+)\s+"(?P<title>[^"]+)"\s*$')
@@ -38,15 +38,15 @@ class Region:
     id: str
     title: str
     indent: str
-    starter: tuple  # lines, indented as the solution's
     body: tuple     # the solution's own lines
     first: int
     last: int
+    starter: tuple = ()  # of the exercise's TOML file; lines, indented as the solution's
 
     @property
     def body_first(self):
         """The line of the solution's first own line."""
-        return self.last - len(self.body)
+        return self.first + 1
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def read_text(path):
     except FileNotFoundError:
         raise WorkbookError(f"{path} does not exist.") from None
     except OSError as error:
-        raise WorkbookError(f"{path} can't be read: {error.strerror}.") from error
+        raise GraderError(f"{path} can't be read: {error.strerror}.") from error
     return text_of(data, path)
 
 
@@ -87,7 +87,7 @@ def parse(text, path):
     """The regions of a solution's file, in their order. Throws RegionError for anything odd."""
     regions, seen = [], {}
     opened = None  # (id, title, indent, line)
-    starter, body = [], []
+    body = []
     for number, line in enumerate(text.split("\n"), 1):
         opening, closing = _OPEN.match(line), _CLOSE.match(line)
         if opening:
@@ -102,7 +102,7 @@ def parse(text, path):
                 raise RegionError(path, number, f"exercise {fields['id']} has a region in line "
                                   f"{seen[fields['id']]} already.")
             opened = (fields["id"], fields["title"], opening["indent"], number)
-            starter, body = [], []
+            body = []
         elif closing:
             fields = _CLOSE_REST.match(closing["rest"])
             if not fields:
@@ -114,16 +114,12 @@ def parse(text, path):
             if fields["id"] != opened[0]:
                 raise RegionError(path, number, f"exercise {opened[0]} (line {opened[3]}) is not "
                                   f"ended before this mark of exercise {fields['id']}.")
-            regions.append(_region(opened, starter, body, number, path))
+            regions.append(_region(opened, body, number, path))
             seen[opened[0]] = opened[3]
             opened = None
-        elif opened and not body and line.strip().startswith(STARTER):
-            starter.append(_starter_line(line, opened[2]))
-        elif line.strip().startswith(STARTER):
-            raise RegionError(path, number, "a starter's line stands right below its upper mark.")
-        elif opened and re.search(r"//.*\bstarter:", line):
-            raise RegionError(path, number, "a starter's line was broken in two: keep each within the "
-                              "line's width.")
+        elif re.search(r"//\s*starter:", line):
+            raise RegionError(path, number, "a starter's text belongs into the exercise's TOML file "
+                              "(`starter = '''...'''`), not into the source.")
         elif _LOOKS_LIKE_MARK.match(line):
             raise RegionError(path, number, f"this looks like a mark but is none: `{line.strip()}`.")
         elif opened:
@@ -134,46 +130,35 @@ def parse(text, path):
     return regions
 
 
-def _starter_line(line, indent):
-    text = line.strip()[len(STARTER):]
-    text = text[1:] if text.startswith(" ") else text
-    return (indent + text).rstrip()
-
-
-def _region(opened, starter, body, last, path):
+def _region(opened, body, last, path):
     identity, title, indent, first = opened
-    if not starter:
-        raise RegionError(path, first, f"exercise {identity} has no starter (`{STARTER} ...`).")
     if not 1 <= len(body) <= MAX_BODY_LINES:
         raise RegionError(path, first, f"exercise {identity} has {len(body)} lines of the "
                           f"solution; 1 to {MAX_BODY_LINES} are allowed.")
     problem = unbalanced("\n".join(body))
     if problem:
-        raise RegionError(path, first + 1 + len(starter) + problem[0], f"exercise {identity}: "
-                          + problem[1])
-    problem = unbalanced("\n".join(starter))
-    if problem:
-        raise RegionError(path, first + 1 + problem[0], f"exercise {identity}, starter: "
-                          + problem[1])
-    return Region(identity, title, indent, tuple(starter), tuple(body), first, last)
+        raise RegionError(path, first + 1 + problem[0], f"exercise {identity}: " + problem[1])
+    return Region(identity, title, indent, tuple(body), first, last)
 
 
-def starter_text(text, path, bodies=None):
-    """The reader's file: `text` with each region's body replaced by its starter.
+def with_bodies(text, path, bodies):
+    """A file like the reader's: `text` with other lines between the marks of each region.
 
-    `bodies` (id -> lines) puts other lines than the starter's between the marks.
+    `bodies` (id -> lines) has the lines of every region, so that none of the solution's is left.
     """
     lines = text.split("\n")
     result, done = [], 0
     for region in parse(text, path):
+        if region.id not in bodies:
+            raise RegionError(path, region.first, f"the lines of exercise {region.id} are missing.")
         result += lines[done:region.first]
-        result += (bodies or {}).get(region.id, region.starter)
+        result += bodies[region.id]
         done = region.last - 1
     return "\n".join(result + lines[done:])
 
 
 def without_marks(text, path):
-    """(text, numbers): `text` without marks and starters; numbers[i] is line i + 1's old number."""
+    """(text, numbers): `text` without marks; numbers[i] is line i + 1's old number."""
     lines = text.split("\n")
     numbers, done = [], 0
     for region in parse(text, path):
@@ -238,73 +223,38 @@ def reader_region(text, path, identity):
     return ReaderRegion(tuple(lines), first + 1)
 
 
-def without_comments(text):
-    """C++ text with comments replaced by a space each and line ends kept."""
-    kept = []
-    for kind, token in _tokens(text):
-        kept.append(token if kind != "comment" else " " + "\n" * token.count("\n"))
-    return "".join(kept)
-
-
-_TOKEN = re.compile(r"""
-    (?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)
-  | (?P<open_comment>/\*.*)
-  | (?P<string>(?:u8|[uUL])?R"(?P<delimiter>[^\s()\\]{0,16})\(.*?\)(?P=delimiter)"
-      | "(?:\\.|[^"\\\n])*"
-      | '(?:\\.|[^'\\\n])*')
-  | (?P<open_string>(?:u8|[uUL])?R"[^\s()\\]{0,16}\(.*|"(?:\\.|[^"\\\n])*(?=\n|$)
-      | '(?:\\.|[^'\\\n])*(?=\n|$))
-  | (?P<word>\.?[0-9](?:'?[0-9a-zA-Z_]|[eEpP][-+]|\.)*|[a-zA-Z_]\w*)
-  | (?P<digraph><%|%>|%:)
-  | (?P<other>.)
-""", re.X | re.S)
-
-
-def _tokens(text):
-    for match in _TOKEN.finditer(text):
-        yield match.lastgroup if match.lastgroup != "delimiter" else "string", match.group()
-
-
 _PAIRS = {")": "(", "]": "[", "}": "{"}
-_DIRECTIVE = re.compile(r"^[^\S\n]*#[^\S\n]*(\w*)", re.M)
-_DIGRAPHS = {"<%": "{", "%>": "}", "%:": "#"}
+_ENDS_WITH_BACKSLASH = re.compile(r"\\[ \t\v\f]*\Z")
 
 
 def unbalanced(text):
     """(line from 0, sentence) when `text` can't stand in a region of its own, else None.
 
-    Brackets must pair up inside it, comments and strings end in it; of the preprocessor's
-    directives it may hold #pragma.
+    Brackets must pair up inside it, comments and strings end in it; of the preprocessor's directives it
+    may hold `#pragma unroll`. That is a fence around strangers' texts as well: see cpp_text.
     """
-    line, stack = 0, []
-    for kind, token in _tokens(text):
-        if kind == "open_comment":
-            return line, "a comment begins here (`/*`) and never ends."
-        if kind == "open_string":
-            return line, "a string begins here and never ends."
-        if kind == "digraph":
-            return line, f"`{token}` is an old spelling of `{_DIGRAPHS[token]}`. Write that."
-        if kind == "other" and token in "([{":
-            stack.append((token, line))
-        elif kind == "other" and token in _PAIRS:
+    if _ENDS_WITH_BACKSLASH.search(text):
+        return text.count("\n"), "the last line ends with a backslash, which would join it with the line " \
+            "below the marks."
+    return cpp_text.oddity(text) or _unpaired(text)
+
+
+def _unpaired(text):
+    stack = []
+    for token in cpp_text.tokens(text):
+        bracket, line = token.text, token.line
+        if bracket in ("(", "[", "{"):
+            stack.append((bracket, line))
+        elif bracket in _PAIRS:
             if not stack:
-                return line, (f"a `{token}` stands here without its `{_PAIRS[token]}`: it would "
+                return line, (f"a `{bracket}` stands here without its `{_PAIRS[bracket]}`: it would "
                               "close what was opened outside of the marks.")
-            if stack[-1][0] != _PAIRS[token]:
-                return line, (f"a `{token}` stands here, but what is open is the `{stack[-1][0]}` "
+            if stack[-1][0] != _PAIRS[bracket]:
+                return line, (f"a `{bracket}` stands here, but what is open is the `{stack[-1][0]}` "
                               f"{_lines_above(line - stack[-1][1])}.")
             stack.pop()
-        line += token.count("\n")
     if stack:
         return stack[-1][1], f"the `{stack[-1][0]}` in this line is never closed."
-    code = without_comments(text)
-    for match in _DIRECTIVE.finditer(code):
-        if match[1] != "pragma":
-            return code.count("\n", 0, match.start()), (
-                f"`#{match[1]}` can't stand between the marks: only statements (and #pragma) can.")
-    if code.rstrip().endswith("\\"):
-        return code.rstrip().count("\n"), "the last line ends with a backslash, which would " \
-            "join it with the line below the marks."
     return None
 
 

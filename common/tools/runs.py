@@ -8,21 +8,25 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import build, confinement, left_over, limited, simulate
-from .errors import WorkbookError
+from . import blame, build, confinement, left_over, limited, simulate
+from .errors import GraderError, WorkbookError
 from .trace import Trace
 
 VERIFIED, WRONG_RESULT = 0, 1
 FAULT = 70  # the simulator has ended the program with a report
+_WRONG = re.compile(r"^WRONG\b", re.M)
+_REPORT = re.compile(r"^simulator: [A-Za-z ]+ (BW-[A-Z]\d\d): ", re.M)
+# Reports about settings, files and PTX that is damaged.
+_OF_SETTINGS = re.compile(r"BW-(?:S\d\d|P\d\d|U08|L09|A05)")
 # The limits of a reader's run, as multiples of what the solution's run takes, and at least.
 LIMIT_FACTOR = 50
 LEAST_CYCLES = 1_000_000
 LEAST_SECONDS = 30.0
 SOLUTION_SECONDS = 600.0
-# Of a confined run: the device memory that kernels may have, what may be printed, and all of the
-# process' addresses.
+# What a run may print, the device memory that a confined run's kernels may have, and all addresses of its
+# process.
 CONFINED_MEMORY_GB = 2
-CONFINED_OUTPUT_BYTES = confinement.MIB
+MOST_OUTPUT_BYTES = confinement.MIB
 MOST_MEMORY_BYTES = 6 * confinement.GIB
 _STATISTICS = re.compile(r"^simulator: (?P<kernel>.*): \d+ clusters?, (?P<cycles>\d+) cycles, .*\n",
                          re.M)
@@ -42,6 +46,7 @@ class Result:
     printed_too_much: bool = False
     limit: str = ""  # of verdict.LIMITS: which one has ended it
     launch_cycles: tuple = ()  # of each launch; their sum is `cycles`
+    cpu_seconds: float = 0.0
 
     @property
     def text(self):
@@ -51,6 +56,19 @@ class Result:
     def verified(self):
         return self.status == VERIFIED and not (self.timed_out or self.printed_too_much
                                               or self.limit)
+
+    @property
+    def is_settled(self):
+        """Whether it shows what the kernels did: a result, a report about them, a limit that they
+        reached."""
+        if self.verified or self.printed_too_much or self.limit == "time":
+            return True
+        if self.limit or self.timed_out:
+            return False
+        if self.status == WRONG_RESULT:
+            return bool(_WRONG.search(self.output))
+        code = _REPORT.findall(self.errors) if self.status == FAULT else ()
+        return bool(code) and not _OF_SETTINGS.match(code[-1])
 
     @property
     def kernel_cycles(self):
@@ -106,29 +124,57 @@ def _execute(root, tools, confined, run, seed, seconds, readable, settings):
         settings = dict(settings, BW_SIM_SEED=str(seed))
     env = clean_environment(tools, BW_SIM_STATS="1", **settings)
     words = command(root, run)
-    shown = (Path(words[0]).parent, build.libraries(Path(root), build.SIM), *readable)
-    ended = limited.run(confined.command(words, bounds, readable=shown), confined.seconds(bounds), env=confined.environment(env), cwd=root,
-                        most_bytes=CONFINED_OUTPUT_BYTES if confined.confines else limited.MOST_BYTES)
+    ended = limited.run(confined.command(words, bounds, readable=[*_built_folders(root), *readable]),
+                        confined.seconds(bounds), env=confined.environment(env), cwd=root,
+                        cpu_seconds=bounds.cpu_seconds, most_bytes=MOST_OUTPUT_BYTES)
     statistics = list(_STATISTICS.finditer(ended.errors))
     return Result(ended.status, ended.output, _STATISTICS.sub("", ended.errors), ended.seconds,
                   sum(int(match["cycles"]) for match in statistics),
                   tuple(dict.fromkeys(match["kernel"] for match in statistics)),
                   ended.timed_out, ended.printed_too_much, confined.exceeded(ended, bounds),
-                  tuple(int(match["cycles"]) for match in statistics))
+                  tuple(int(match["cycles"]) for match in statistics), ended.cpu_seconds)
 
 
-def with_ptx(root, tools, run, seed, ptx, reference, focus, checks=""):
+def _built_folders(root):
+    """Where programs and the libraries that they load are."""
+    folders = (build.SIM.folder(Path(root)) / "bin", build.libraries(Path(root), build.SIM))
+    return [path for path in folders if path.is_dir()]
+
+
+def with_ptx(root, tools, run, seed, ptx, reference, focus, checks="", solution=None):
     """A run of the prebuilt program with kernels of PTX files (relative to the root), bounded by
     multiples of what the solution's run takes. `checks`: the level of checks, if not the usual one;
-    the cycles are the same at each."""
+    the cycles are the same at each.
+
+    `solution`: gives the PTX files of the solution's own text, compiled in the same way. A run whose end
+    shows nothing of the kernels is repeated, then looked at beside a run of these; a GraderError says that
+    this machine has ended it, or the simulator by a fault of its own."""
     cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
-    files = ":".join(os.path.relpath(file, root) for file in ptx)
-    settings = {"BW_SIM_PTX": files, "BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
+    settings = {"BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
                 "BW_SIM_LIVELOCK_CYCLES": str(cycles)}
     if checks:
         settings["BW_SIM_CHECKS"] = checks
-    return _execute(root, tools, tools.confinement, run, seed,
-                    max(LEAST_SECONDS, LIMIT_FACTOR * reference.seconds), ptx, settings)
+
+    def attempt(files):
+        names = ":".join(os.path.relpath(file, root) for file in files)
+        return _execute(root, tools, tools.confinement, run, seed,
+                        max(LEAST_SECONDS, LIMIT_FACTOR * reference.seconds), files,
+                        {**settings, "BW_SIM_PTX": names})
+
+    for _ in range(2):
+        result = attempt(ptx)
+        if result.is_settled or solution is None:
+            return result
+        blame.require_no_fault_of_machine(f"The run of {run.program}", result, folder(root))
+    shown = " ".join([run.program, *run.options])
+    if not attempt(solution()).verified:
+        raise GraderError(f"`{shown}` does not work with the solution's own text either: "
+                          f"{blame.last_words(result)}", details=result.text)
+    number = blame.crashed(result.status)
+    if number and not result.limit:
+        raise GraderError(f"The simulator itself crashed in `{shown}` (signal {number}): this is a fault of "
+                          "the simulator, whatever the answer is.", details=result.text)
+    return result
 
 
 def reference(root, tools, run, seed):
@@ -141,9 +187,10 @@ def reference(root, tools, run, seed):
         return Result(**cached)
     result = execute(root, tools, run, seed, SOLUTION_SECONDS)
     if not result.verified:
-        raise WorkbookError(f"The solution's own run of {run.program} {' '.join(run.options)} does "
-                            "not verify. That is a fault of the workbook or of this build, not "
-                            "yours; its output is above.", details=result.output + result.errors)
+        blame.require_no_fault_of_machine(f"The solution's own run of {run.program}", result, root)
+        raise GraderError(f"The solution's own run of {run.program} {' '.join(run.options)} does "
+                          "not verify. That is a fault of the workbook or of this build, not "
+                          "yours; its output is above.", details=result.output + result.errors)
     _save(root, "runs", stamp, dict(vars(result)))
     return result
 
@@ -201,8 +248,10 @@ def _load_module(path, chapter):
 
 def _stamp(root, run, seed):
     """Changes whenever the run could give something else: with the program or the simulator."""
-    files = (build.program(Path(root), build.SIM, run.program),
-             build.libraries(Path(root), build.SIM) / simulate.RUNTIME)
+    files = [build.program(Path(root), build.SIM, run.program)]
+    simulator = build.libraries(Path(root), build.SIM) / simulate.RUNTIME
+    if simulator.is_file():  # else the program holds the simulator itself
+        files.append(simulator)
     try:
         found = [file.stat() for file in files]
     except OSError:

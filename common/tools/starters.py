@@ -3,7 +3,7 @@
     python3 -m tools.starters --write     (with common/ on PYTHONPATH)
     python3 -m tools.starters --check     status 1 when a file is not what it would be
 
-For each chapter: the files with marked regions, with the starters' text in them; answers.toml
+For each chapter: the files with marked regions, with the exercises' starters in them; answers.toml
 without answers; bugs/, the faulty files of the find exercises. Nothing else is touched.
 """
 
@@ -42,7 +42,8 @@ def generated(root, chapter):
             found[region.id] = shown
             _check_is_described(own, region, shown)
         if marked:
-            files[Path("chapters") / chapter / name] = regions.starter_text(text, shown)
+            files[Path("chapters") / chapter / name] = regions.with_bodies(text, shown,
+                                                                          exercises.starters(own))
     for exercise in own:
         if exercise.kind == exercises.FIND:
             faulty = patches.shown(root / "solutions" / chapter, exercise.patch)

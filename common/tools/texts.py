@@ -9,7 +9,10 @@ In Markdown files, a mark tells what the block below it holds:
                                                        `// [/excerpt NAME]`
     <!-- excerpt FILE from "text" to "text" -->        from the only line that holds the first text
                                                        to the next one that holds the second; `to
-                                                       "}"`: to the brace that ends what began there
+                                                       "}"`: to the brace that ends what began there;
+                                                       above the code, a caption that links to its lines
+    <!-- reading NN_name -->                           the order in which a chapter's code is read:
+                                                       a table of solutions/NN_name/reading.toml
     <!-- output PROGRAM OPTIONS -->                    what the program prints, less wall times
     <!-- cycles PROGRAM "label" OPTIONS; ... -->       a table of simulated cycles
     <!-- report PROGRAM without FILE "part of a line" entries 1 2 -->
@@ -19,6 +22,8 @@ In Markdown files, a mark tells what the block below it holds:
                                                        the image of a run of the program, which is
                                                        drawn anew; options: `cycles 0-900`, `cta 1`,
                                                        `launch 1`, `without "name of a lane"`
+    <!-- all-commands -->                              the commands, from their parser, up to
+                                                       <!-- /all-commands -->
 
 Links, images and anchors inside the repository have to exist, and the sections that exercises name.
 """
@@ -31,18 +36,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from . import chapters, exercises, faulty_runs, regions, runs
+from . import chapters, command_page, excerpts, exercises, faulty_runs, regions, runs
 from .errors import WorkbookError
 
-_MARK = re.compile(r"^\s*<!--\s*(excerpt|output|cycles|report|timeline)\s+(.*?)\s*-->\s*$")
+_MARK = re.compile(r"^\s*<!--\s*(excerpt|reading|output|cycles|report|timeline|all-commands)\b"
+                   r"\s*(.*?)\s*-->\s*$")
+_END_OF_COMMANDS = "<!-- /all-commands -->"
 _FENCE = re.compile(r"^\s*(```+|~~~+)")
 _SKIPPED = {"build", ".workbook", ".git", "node_modules", "__pycache__"}
-_FROM_TO = re.compile(r'^(\S+)\s+from\s+"(.*?)"\s+to\s+"(.*)"$')
 _LINK = re.compile(r"!?\[(?:[^\[\]]|\[[^\]]*\])*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 _REFERENCE = re.compile(r"^\s*\[[^\]]+\]:\s*<?(\S+?)>?(?:\s|$)")
 _HTML_LINK = re.compile(r"<(?:img|a|source)\b[^>]*?\b(?:src|href|srcset)\s*=\s*\"([^\"]+)\"", re.I)
-LANGUAGES = {".cuh": "cpp", ".cu": "cpp", ".hpp": "cpp", ".cpp": "cpp", ".py": "python",
-             ".toml": "toml", ".cmake": "cmake"}
+# Kinds of blocks that hold tables, above which Markdown wants a blank line.
+_TABLES = ("reading", "cycles")
 
 
 @dataclass(frozen=True)
@@ -73,21 +79,15 @@ class Blocks:
 
     def make(self, kind, text):
         """The lines of a block."""
-        return {"excerpt": self._excerpt, "output": self._output, "cycles": self._cycles,
-                "report": self._report, "timeline": self._timeline}[kind](text)
+        return {"excerpt": self._excerpt, "reading": self._reading, "output": self._output,
+                "cycles": self._cycles, "report": self._report, "timeline": self._timeline,
+                "all-commands": lambda _: command_page.page()}[kind](text)
 
     def _excerpt(self, text):
-        match = _FROM_TO.match(text)
-        name = match.group(1) if match else text.split()[0]
-        path = self._root / name
-        if not path.is_file():
-            raise WorkbookError(f"{name} does not exist.")
-        lines = regions.read_text(path).split("\n")
-        if match:
-            first, last = _from_to(lines, match.group(2), match.group(3), name)
-        else:
-            first, last = _between_marks(lines, text.split()[1:], name)
-        return [f"```{LANGUAGES.get(path.suffix, 'text')}", *_tidy(lines[first:last + 1]), "```"]
+        return excerpts.excerpt(self._root, self.folder, text)
+
+    def _reading(self, text):
+        return excerpts.reading(self._root, self.folder, text)
 
     def _run(self, words):
         key = tuple(words)
@@ -129,46 +129,6 @@ class Blocks:
         return rows
 
 
-def _from_to(lines, begin, end, name):
-    found = [number for number, line in enumerate(lines) if begin in line]
-    if len(found) != 1:
-        raise WorkbookError(f"{name} has {len(found)} lines with `{begin}`; an excerpt begins with "
-                            "the only one.")
-    first = found[0]
-    indent = len(lines[first]) - len(lines[first].lstrip())
-    for last in range(first, len(lines)):
-        line = lines[last]
-        if end.strip("});,") == "":  # the end of what begins in the first line
-            if last > first and line.startswith(" " * indent + end.strip()):
-                return first, last
-        elif end in line:
-            return first, last
-    raise WorkbookError(f"{name} has no line with `{end}` below line {first + 1}.")
-
-
-def _between_marks(lines, names, name):
-    if len(names) != 1:
-        raise WorkbookError("an excerpt reads `FILE NAME` or `FILE from \"text\" to \"text\"`.")
-    marks = []
-    for mark in (f"[excerpt {names[0]}]", f"[/excerpt {names[0]}]"):
-        at = [number for number, line in enumerate(lines) if mark in line]
-        if len(at) != 1:
-            raise WorkbookError(f"{name} has {len(at)} lines with `{mark}`.")
-        marks += at
-    return marks[0] + 1, marks[1] - 1
-
-
-def _tidy(lines):
-    """Without the marks of exercises and excerpts, moved to the left."""
-    kept = [line for line in lines
-            if not re.match(r"\s*//\s*(>>> exercise|<<< exercise|starter:|\[/?excerpt )", line)]
-    # `#pragma` stands in the first column, whatever it is about: it must not hold the rest back.
-    indent = min((len(line) - len(line.lstrip()) for line in kept
-                  if line.strip() and not line.startswith("#")), default=0)
-    moved = [line if line.startswith("#") else line[indent:] for line in kept]
-    return "\n".join(moved).strip("\n").split("\n")
-
-
 def _without_wall_time(line):
     if re.match(r"^time\s+wall [\d.]+ s$", line):
         return None
@@ -194,9 +154,9 @@ def refreshed(text, path, blocks, kinds):
         except WorkbookError as error:
             problems.append(Problem(str(path), index, f"{mark.group(1)}: {error}"))
             continue
-        blank = [""] if mark.group(1) == "cycles" else []  # Markdown wants one before a table
-        result += blank + made
-        if made != [one for one in lines[index:end] if one.strip() or mark.group(1) != "cycles"]:
+        is_table = mark.group(1) in _TABLES
+        result += [""] * is_table + made
+        if made != [one for one in lines[index:end] if one.strip() or not is_table]:
             problems.append(Problem(str(path), index, f"what stands below `{mark.group(1)} "
                                     f"{mark.group(2)}` has drifted."))
         index = end
@@ -205,14 +165,18 @@ def refreshed(text, path, blocks, kinds):
 
 def _end_of_block(lines, index, kind):
     """Where the block below a mark ends; `index` when there is none."""
+    if kind == "all-commands":
+        return next((at for at in range(index, len(lines)) if lines[at] == _END_OF_COMMANDS), index)
     start = index
     while start < len(lines) and not lines[start].strip():
         start += 1
-    if start < len(lines) and kind == "cycles":
+    if start < len(lines) and kind in _TABLES:
         end = start
         while end < len(lines) and lines[end].lstrip().startswith("|"):
             end += 1
         return end if end > start else index
+    if kind == "excerpt" and start < len(lines) and excerpts.CAPTION.match(lines[start]):
+        start += 1
     if kind == "timeline":
         return start + 1 if start < len(lines) and lines[start].startswith("![") else index
     if start < len(lines) and _FENCE.match(lines[start]):
@@ -340,13 +304,13 @@ def main(arguments=None):
     what.add_argument("--write", action="store_true")
     what.add_argument("--check", action="store_true")
     parser.add_argument("--without-runs", action="store_true",
-                        help="leave what programs print as it is: excerpts and links alone")
+                        help="excerpts, reading orders and links alone: what programs print stays")
     parser.add_argument("only", nargs="*", type=Path,
                         help="folders or files, relative to the root; all where none is given")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[2])
     chosen = parser.parse_args(arguments)
-    kinds = ("excerpt",) if chosen.without_runs else (
-        "excerpt", "output", "cycles", "report", "timeline")
+    kinds = ("excerpt", "reading", "all-commands") if chosen.without_runs else (
+        "excerpt", "reading", "all-commands", "output", "cycles", "report", "timeline")
     try:
         tools = None if chosen.without_runs else tools_of(chosen.root)
         problems, written = examine(chosen.root, tools, kinds, chosen.write, chosen.only)

@@ -1,6 +1,8 @@
 """What a check says."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+
+from .harmless import harmless
 
 # Of what is printed and written for programs (docs/verdicts.md): changes when a field goes or means
 # something else.
@@ -32,8 +34,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a check. `status`: PASSED; FAILED; NOT_DONE: the starter still stands there;
-    BROKEN: it could not be tried (does not compile, a mark is gone)."""
+    """The outcome of a check. `status`: PASSED; FAILED; NOT_DONE: the starter is unchanged, or a
+    question is open; BROKEN: it could not be tried (does not compile, a mark is gone)."""
 
     id: str
     status: str
@@ -41,6 +43,7 @@ class Verdict:
     found: str = ""
     explanation: str = ""   # of a wrong answer that is known
     wrong: str = ""         # its name
+    remark: str = ""        # on an answer that passed although it does not do what the text asks for
     rule: str = ""
     where: str = ""         # "chapters/NN_name/README.md#section": where the rule is explained
     place: Place = None     # the reader's first line that matters
@@ -52,6 +55,11 @@ class Verdict:
     limit: str = ""         # what it used up when it was stopped: LIMITS, or ""
     seconds: float = 0.0
 
+    def __post_init__(self):
+        # What a reader wrote, and what it made the compiler and the machine say, goes to terminals.
+        for field in fields(self):
+            object.__setattr__(self, field.name, _harmless(getattr(self, field.name)))
+
     @property
     def passed(self):
         return self.status == PASSED
@@ -59,3 +67,14 @@ class Verdict:
     def to_dict(self):
         """For JSON."""
         return asdict(self)
+
+
+def _harmless(value):
+    if isinstance(value, str):
+        return harmless(value)
+    if isinstance(value, tuple):
+        return tuple(map(_harmless, value))
+    if is_dataclass(value):
+        return replace(value, **{field.name: _harmless(getattr(value, field.name))
+                                 for field in fields(value)})
+    return value

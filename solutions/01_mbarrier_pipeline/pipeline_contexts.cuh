@@ -92,8 +92,6 @@ class [[nodiscard]] ConsumeContext {
   __device__ __forceinline__ ~ConsumeContext() {
     if (!pipeline_) return;
     // >>> exercise 1.4 "Give the stage back"
-    // starter: // The calling thread has read the stage: tell the producer, then move on.
-    // starter: BW_EXERCISE_NOT_DONE("1.4", "Give the stage back");
     pipeline_->consumer_mbar(index())->arrive();
     pipeline_->consumer_step();
     // <<< exercise 1.4

@@ -158,9 +158,6 @@ class ProducerConsumerPipeline {
 
   static __device__ __forceinline__ void step(uint32_t& stage, uint32_t& phase) {
     // >>> exercise 1.3 "Step to the next stage"
-    // starter: // Move `stage` on by one in a ring of NumStages, and count a lap where a new one
-    // starter: // begins.
-    // starter: BW_EXERCISE_NOT_DONE("1.3", "Step to the next stage");
     if (++stage == NumStages) {
       stage = 0;
       ++phase;

@@ -105,8 +105,6 @@ struct BulkCopy {
     const uint32_t row = threadIdx.x % ptx::kWarpThreads;
     const uint32_t row_bytes = region.columns * sizeof(float);
     // >>> exercise 1.7 "Announce the bytes"
-    // starter: // One arrival on `full` for the whole stage, with the bytes of all copies below.
-    // starter: BW_EXERCISE_NOT_DONE("1.7", "Announce the bytes");
     if (ptx::elect_one()) full->arrive_and_expect_bytes(region.rows * row_bytes);
     __syncwarp();
     // <<< exercise 1.7

@@ -105,8 +105,6 @@ struct TmemAddress {
  private:
   __device__ __forceinline__ uint32_t of_this_warp() const {
     // >>> exercise 2.2 "A quarter for each warp"
-    // starter: // This address in the lanes that the calling warp may reach.
-    // starter: BW_EXERCISE_NOT_DONE("2.2", "A quarter for each warp");
     const uint32_t quarter = threadIdx.x / ptx::kWarpThreads % kWarpsPerTmem;
     return addr + (quarter * kLanesPerWarp << kLaneShift);
     // <<< exercise 2.2

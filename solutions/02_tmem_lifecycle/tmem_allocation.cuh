@@ -32,6 +32,7 @@ struct TmemAllocation {
   static_assert(CtaGroup == 1 || CtaGroup == 2, "cta_group is 1 or 2");
   static_assert(MaxCols >= 32 && MaxCols <= 512 && (MaxCols & (MaxCols - 1)) == 0,
                 "TMEM is allocated in powers of two from 32 to 512 columns");
+  static constexpr int kColumns = MaxCols;  ///< that are allocated
 
   /// TMEM address of the first column.
   uint32_t addr;

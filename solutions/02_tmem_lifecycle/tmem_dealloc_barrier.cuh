@@ -41,8 +41,6 @@ struct TmemDeallocBarrier {
   __device__ __forceinline__ void complete_dealloc(
       const TmemAllocation<CtaGroup, MaxCols>& tmem) const {
     // >>> exercise 2.7 "Give the columns back"
-    // starter: // Let the next CTA allocate, wait for every reader, free. The whole warp.
-    // starter: BW_EXERCISE_NOT_DONE("2.7", "Give the columns back");
     constexpr uint32_t kOnlyPhase = 0;
     tmem.release_lock();
     barrier->template wait_for_pair<CtaGroup>(kOnlyPhase);

@@ -101,9 +101,6 @@ struct Fp8GemmRoles {
       auto accumulator = mma.output_pipeline().producer().acquire();
       for (uint32_t k_block = 0; k_block < args.k_blocks; ++k_block) {
         // >>> exercise 3.2 "The K loop of the MMA warp"
-        // starter: // Take a full stage of `input`, let one lane multiply it into `accumulator` and
-        // starter: // say when the stage may be overwritten. (D is accumulator.tmem().offset().)
-        // starter: BW_EXERCISE_NOT_DONE("3.2", "The K loop of the MMA warp");
         auto operands = input.consume_explicit();
         if (ptx::elect_one()) {
           multiply_k_block<Tile::kM, Tile::kN, 1>(
@@ -129,8 +126,6 @@ struct Fp8GemmRoles {
       accumulator.tmem().tensor().load_32x32b(values);
       TmemAddress::wait_load_before_uses_of(scale);
       // >>> exercise 3.9 "Give the accumulator back early"
-      // starter: // Scale `values`, write the row, and let the MMA warp go on as soon as it may.
-      // starter: BW_EXERCISE_NOT_DONE("3.9", "Give the accumulator back early");
       accumulator.release_accumulator();
 #pragma unroll
       for (float& value : values) value *= scale;

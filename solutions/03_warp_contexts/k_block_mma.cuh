@@ -24,8 +24,6 @@ __device__ __forceinline__ void multiply_k_block(uint32_t d_tmem, const uint8_t*
   const uint64_t a = make_k_major_descriptor(ptx::shared_address(a_tile), Swizzle::k128B);
   const uint64_t b = make_k_major_descriptor(ptx::shared_address(b_tile), Swizzle::k128B);
   // >>> exercise 3.1 "Four MMAs make a K block"
-  // starter: // Issue the MMAs of the K block: each takes kMmaBytes of the kRowBytes of every row.
-  // starter: BW_EXERCISE_NOT_DONE("3.1", "Four MMAs make a K block");
 #pragma unroll
   for (int byte = 0; byte < kRowBytes; byte += kMmaBytes) {
     ptx::tcgen05_mma_f8f6f4<CtaGroup>(d_tmem, advance_descriptor(a, byte),

@@ -48,8 +48,6 @@ class [[nodiscard]] MmaWarpContext : public WarpContextParts<opc, mma_threads, e
   }
   __device__ __forceinline__ ~MmaWarpContext() {
     // >>> exercise 3.4 "The end of tensor memory"
-    // starter: // Free this->tmem(), which the epilogue may still be reading.
-    // starter: BW_EXERCISE_NOT_DONE("3.4", "The end of tensor memory");
     this->dealloc_barrier().complete_dealloc(this->tmem());
     // <<< exercise 3.4
   }

@@ -75,8 +75,6 @@ struct OutputTilePipeline {
   /// Whole MMA warp: one elected lane commits its MMAs to full[index], then all lanes step.
   __device__ __forceinline__ void release_from_mma(const Stage& stage) {
     // >>> exercise 3.3 "Hand an accumulator to the epilogue"
-    // starter: // Let `full` of the stage complete when its MMAs do; go on to the next stage.
-    // starter: BW_EXERCISE_NOT_DONE("3.3", "Hand an accumulator to the epilogue");
     if (ptx::elect_one()) mma_arrive(stage);
     pipeline.producer_step();
     // <<< exercise 3.3

@@ -72,11 +72,6 @@ class BlockwiseFp8Accumulator {
 #pragma unroll
     for (int chunk = 0; chunk < kNumChunks; ++chunk) {
       // >>> exercise 4.9 "Load while you add"
-      // starter: // Name this chunk's registers `fragment` (chunk 0's load was started above)
-      // starter: // and wait for them. Keep tensor memory busy while they are added, and release
-      // starter: // the accumulator as soon as nothing is left to load.
-      // starter: float(&fragment)[kChunkColumns] = fragments[0];
-      // starter: BW_EXERCISE_NOT_DONE("4.9", "Load while you add");
       float(&fragment)[kChunkColumns] = fragments[chunk % 2];
       TmemAddress::wait_load_before_uses_of(scale_first);
       if constexpr (!kOneBScale) TmemAddress::wait_load_before_uses_of(scale_second);
@@ -91,9 +86,6 @@ class BlockwiseFp8Accumulator {
         const int column = chunk * kChunkColumns + i;
         const bool has_first = kOneBScale || column / kSharing * kSharing < boundary;
         // >>> exercise 4.3 "Promote"
-        // starter: // Add fragment[i], scaled, to this column's sum. `has_first`: the column
-        // starter: // has the first of the two B-scales.
-        // starter: BW_EXERCISE_NOT_DONE("4.3", "Promote");
         values_[column] =
             fmaf(fragment[i], has_first ? scale_first : scale_second, values_[column]);
         // <<< exercise 4.3

@@ -48,6 +48,8 @@ struct BlockwiseTileConfig {
   using EpilogueWarp =
       EpilogueWarpContext<kOutput, TileRoles::kMmaThreads, TileRoles::kEpilogueThreads>;
 
+  /// Input-full arrivals: the lane that announces the bytes.
+  static constexpr uint32_t kInputProducerArrivals = 1;
   /// Input-empty arrivals: one MMA commit, and one per epilogue warp (A-scales read).
   static constexpr uint32_t kInputConsumerArrivals =
       1 + TileRoles::kEpilogueThreads / ptx::kWarpThreads;
@@ -87,7 +89,8 @@ struct BlockwiseTileRoles {
 
   /// One thread: every barrier of the CTA.
   __device__ __forceinline__ void init_barriers() const {
-    input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
+    input_pipeline().pipeline.init_barriers(Config::kInputProducerArrivals,
+                                            Config::kInputConsumerArrivals);
     OutputTilePipeline<Config::kOutput>::init_barriers(shared.accumulator_barriers);
     TmemDeallocBarrier<1>{&shared.tmem_dealloc}.init_barrier();
     ptx::fence_mbarrier_init();
@@ -104,9 +107,6 @@ struct BlockwiseTileRoles {
         const auto& tiles = stage.payload();
         const int32_t k = k_block * Config::kTileK;
         // >>> exercise 4.4 "Three copies, one arrival"
-        // starter: // Announce what this stage's copies will bring, then start them: A from (k,
-        // starter: // row()), B from (k, column()), the A-scales from (row(), k_block).
-        // starter: BW_EXERCISE_NOT_DONE("4.4", "Three copies, one arrival");
         stage.expect_bytes(Config::Payload::kStageBytes);
         ptx::tma_load_2d(ptx::shared_address(tiles.a_tile(index)), &args.a, full, k, row());
         ptx::tma_load_2d(ptx::shared_address(tiles.b_tile(index)), &args.b, full, k, column());

@@ -36,8 +36,6 @@ struct EpilogueKStage {
     __syncwarp();
     if (!ends_input_group) return;
     // >>> exercise 4.1 "The scales are read"
-    // starter: // The warp has read its A-scales: let the load warp know.
-    // starter: BW_EXERCISE_NOT_DONE("4.1", "The scales are read");
     if (ptx::elect_one()) input_pipeline->consumer_mbar(input_stage_index)->arrive();
     // <<< exercise 4.1
     __syncwarp();  // the warp's next loads from tensor memory are .aligned
@@ -87,9 +85,6 @@ class [[nodiscard]] EpilogueKContext {
   __device__ __forceinline__ ~EpilogueKContext() {
     if (!output_pipeline_ptr_) return;
     // >>> exercise 4.2 "Two rings turn"
-    // starter: // Leave the K block: see to the accumulator, unless it was released already, and go
-    // starter: // on to the next stage of both rings.
-    // starter: BW_EXERCISE_NOT_DONE("4.2", "Two rings turn");
     if (stage_.ends_input_group) input_pipeline_ptr_->consumer_step();
     if (!stage_.accumulator_released) stage_.release_accumulator();
     output_pipeline_ptr_->release_from_epilogue();

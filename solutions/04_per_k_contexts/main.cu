@@ -8,6 +8,7 @@
 
 #include "common/host/dense_gemm.hpp"
 #include "common/host/program.hpp"
+#include "solutions/03_warp_contexts/describe_parts.hpp"
 #include "solutions/04_per_k_contexts/blockwise_tile_kernel.cuh"
 #include "solutions/04_per_k_contexts/blockwise_tile_run.hpp"
 
@@ -17,9 +18,32 @@ const std::vector<std::string> kTileNNames = {"64", "96", "128"};
 const std::vector<std::string> kAccumulatorNames = {"1", "4"};
 
 struct ProgramOptions : bw::DenseGemmOptions {
-  int tile_n = 2;        ///< index into kTileNNames
-  int accumulators = 1;  ///< index into kAccumulatorNames
+  int tile_n = 2;         ///< index into kTileNNames
+  int accumulators = 1;   ///< index into kAccumulatorNames
+  bool describe = false;  ///< print what the configuration is made of, and end
 };
+
+template <int tile_n, int num_accumulators>
+bw::KernelDescription describe() {
+  using Config = bw::BlockwiseTileConfig<tile_n, num_accumulators>;
+  using Storage = typename Config::SharedStorage;
+  bw::KernelDescription description{
+      .tile = std::to_string(Config::kTileM) + " x " + std::to_string(Config::kTileN) +
+              " of D, K blocks of " + std::to_string(Config::kTileK),
+      .roles = bw::describe_tile_roles(),
+      .launch_registers = bw::ptx::registers_at_launch(bw::TileRoles::kThreads),
+      .rings = {{"input", Config::kNumInputStages, Config::kInputProducerArrivals,
+                 Config::Payload::kStageBytes, Config::kInputConsumerArrivals}},
+      .shared = {{"mbarriers", sizeof(Storage::input_barriers) +
+                                   sizeof(Storage::accumulator_barriers) +
+                                   sizeof(Storage::tmem_dealloc)},
+                 {"address of tmem", sizeof(Storage::tmem_address)},
+                 {"A, B, A-scales", sizeof(Storage::input)}},
+      .storage_bytes = sizeof(Storage),
+      .shared_bytes = bw::shared_bytes_for_all_columns(sizeof(Storage))};
+  bw::describe_accumulators<Config::kOutput>(description);
+  return description;
+}
 
 template <int tile_n, int num_accumulators>
 bw::DenseGemmRun run_on_device(const bw::BlockwiseProblem& problem) {
@@ -37,6 +61,15 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
       {run_on_device<64, 1>, run_on_device<64, 4>},
       {run_on_device<96, 1>, run_on_device<96, 4>},
       {run_on_device<128, 1>, run_on_device<128, 4>}};
+  if (options.describe) {
+    constexpr bw::KernelDescription (*kDescribe[][2])() = {{describe<64, 1>, describe<64, 4>},
+                                                           {describe<96, 1>, describe<96, 4>},
+                                                           {describe<128, 1>, describe<128, 4>}};
+    bw::print_description("tiles of 128 x " + kTileNNames[options.tile_n] + ", accumulators " +
+                              kAccumulatorNames[options.accumulators],
+                          kDescribe[options.tile_n][options.accumulators]());
+    return bw::kVerified;
+  }
   options.validate();
   bw::require_blackwell();
   bw::print_machine();
@@ -60,6 +93,7 @@ int main(int argc, char** argv) {
                    "columns of a tile; those of 96 straddle two B-scales");
   command_line.add("accumulators", options.accumulators, kAccumulatorNames,
                    "accumulators in tensor memory; with 1, the MMAs wait for every release");
+  command_line.add_flag("describe", options.describe, "print what the kernel is made of, and end");
   return bw::run_main(command_line, "04_per_k_contexts", argc, argv,
                       [&] { return run_program(options); });
 }

@@ -29,6 +29,8 @@ class ClcTileScheduler {
   static constexpr int kNumStages = NumStages;           ///< stages of the ring
   /// Mbarriers of the ring, full ones first.
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
+  static constexpr uint32_t kProducerArrivals = 1;         ///< arrivals that fill a stage
+  static constexpr uint32_t kFullBytes = sizeof(Message);  ///< bytes that fill a stage
   /// Arrivals that empty a stage.
   static constexpr uint32_t kConsumerArrivals = ptx::kWarpThreads + cluster_size * consumer_threads;
 
@@ -38,16 +40,15 @@ class ClcTileScheduler {
       : pipeline_(barriers), messages_(messages), raster_(raster) {}
 
   /// One thread, before the kernel's first barrier.
-  __device__ __forceinline__ void init_barriers() { pipeline_.init_barriers(1, kConsumerArrivals); }
+  __device__ __forceinline__ void init_barriers() {
+    pipeline_.init_barriers(kProducerArrivals, kConsumerArrivals);
+  }
 
   /// Scheduler warp, its whole life: asks until an answer is no. In the other CTAs of the cluster
   /// there is nothing to do.
   __device__ __forceinline__ void publish_all() {
     if (cluster_size > 1 && ptx::cluster_cta_rank() != kFirstCta) return;
     // >>> exercise 5.7 "Ask until the answer is no"
-    // starter: // request() asks once and steps. take_answer(tile) waits for the next answer, reads
-    // starter: // it, frees its slot, and is false when there was nothing left to take over.
-    // starter: BW_EXERCISE_NOT_DONE("5.7", "Ask until the answer is no");
     WorkTile tile;
     do {
       request();
@@ -67,7 +68,6 @@ class ClcTileScheduler {
 
  private:
   static constexpr uint32_t kFirstCta = 0;
-  static constexpr uint32_t kAnswerBytes = sizeof(Message);
 
   /// Waits until every role of every CTA has read the slot's last answer, then asks.
   __device__ __forceinline__ void request() {
@@ -75,11 +75,11 @@ class ClcTileScheduler {
     const uint32_t slot = pipeline_.producer_stage();
     const uint32_t full = pipeline_.producer_mbar(slot)->address();
     if constexpr (cluster_size == 1) {
-      if (ptx::elect_one()) ptx::mbarrier_arrive_expect_tx(full, kAnswerBytes);
+      if (ptx::elect_one()) ptx::mbarrier_arrive_expect_tx(full, kFullBytes);
     } else {
       const uint32_t lane = threadIdx.x % ptx::kWarpThreads;
       if (lane < cluster_size) {
-        ptx::mbarrier_arrive_expect_tx_cluster(ptx::map_to_cta(full, lane), kAnswerBytes);
+        ptx::mbarrier_arrive_expect_tx_cluster(ptx::map_to_cta(full, lane), kFullBytes);
       }
     }
     __syncwarp();

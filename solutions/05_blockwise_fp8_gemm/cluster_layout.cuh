@@ -48,10 +48,6 @@ struct ClusterLayout {
   /// CTAs whose input-empty barrier this CTA's MMAs signal: all that send it (and its peer) data.
   constexpr __host__ __device__ uint16_t input_empty_mask() const {
     // >>> exercise 5.6 "Tell everybody who sent you something"
-    // starter: // Bit r is set for every rank r that sends this CTA (or its peer of the pair) a
-    // starter: // slice of A or of B. Ranks count along M first; column_mask(m) has the ranks of
-    // starter: // rank_m = m, kRowMask those of rank_n = 0.
-    // starter: BW_EXERCISE_NOT_DONE("5.6", "Tell everybody who sent you something");
     uint32_t mask = kRowMask << (rank_n * cluster_m) | column_mask(rank_m);
     if (CtaGroup == 2) mask |= column_mask(rank_m ^ 1);
     return static_cast<uint16_t>(mask);

@@ -22,6 +22,8 @@ struct EpiLoadPipeline {
   static constexpr int kNumStages = NumStages;           ///< stages of the ring
   /// Mbarriers of the ring, full ones first.
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
+  /// Arrivals that fill a stage: the lane that announces the bytes.
+  static constexpr uint32_t kProducerArrivals = 1;
 
   Pipeline pipeline;  ///< the ring itself, with both sides' stages
 
@@ -32,7 +34,7 @@ struct EpiLoadPipeline {
   EpiLoadPipeline& operator=(const EpiLoadPipeline&) = delete;
 
   /// One thread, before the kernel's first barrier.
-  __device__ __forceinline__ void init_barriers(uint32_t producer_arv_count = 1,
+  __device__ __forceinline__ void init_barriers(uint32_t producer_arv_count = kProducerArrivals,
                                                 uint32_t consumer_arv_count = 128) {
     pipeline.init_barriers(producer_arv_count, consumer_arv_count);
   }

@@ -57,9 +57,11 @@ struct GemmCta {
 
   /// One thread: every barrier of the CTA, by the arrive counts of the contract.
   __device__ __forceinline__ void init_barriers() const {
-    input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
+    input_pipeline().pipeline.init_barriers(Config::kInputProducerArrivals,
+                                            Config::kInputConsumerArrivals);
     OutputTilePipeline<Config::kOutput>::init_barriers(shared.accumulator_barriers);
-    epi_load_pipeline().init_barriers(1, Config::Roles::kEpilogueThreads);
+    epi_load_pipeline().init_barriers(Config::EpiLoad::kProducerArrivals,
+                                      Config::Roles::kEpilogueThreads);
     load_order().init_barriers();
     tile_scheduler().init_barriers();
     typename Config::MmaWarp::Dealloc{&shared.tmem_dealloc}.init_barrier();

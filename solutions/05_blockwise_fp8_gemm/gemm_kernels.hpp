@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/host/kernel_description.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_traits.hpp"
 
 namespace bw {
@@ -15,14 +16,15 @@ namespace bw {
 struct GemmKernel {
   /// `<cta_group>_<MMA_M>x<MMA_N>_<cluster M>x<cluster N>[_clc][_fp32][_kgroup<size>]`
   std::string name;
-  GemmTraits traits;        ///< what it is compiled for
-  int slice_columns;        ///< columns of the boxes of C and D
-  int slices_per_tile;      ///< that one epilogue thread's columns are written in
-  int accumulator_columns;  ///< of tensor memory, for one K block
-  int accumulator_stages;   ///< K blocks that tensor memory holds
-  uint32_t threads;         ///< of a CTA
-  uint32_t shared_bytes;    ///< dynamic shared memory
-  const void* function;     ///< entry, taking GemmKernelArguments
+  GemmTraits traits;                ///< what it is compiled for
+  int slice_columns;                ///< columns of the boxes of C and D
+  int slices_per_tile;              ///< that one epilogue thread's columns are written in
+  int accumulator_columns;          ///< of tensor memory, for one K block
+  int accumulator_stages;           ///< K blocks that tensor memory holds
+  uint32_t threads;                 ///< of a CTA
+  uint32_t shared_bytes;            ///< dynamic shared memory
+  const void* function;             ///< entry, taking GemmKernelArguments
+  KernelDescription (*describe)();  ///< what it is made of
 
   /// Columns of D that one epilogue thread has.
   int thread_columns() const { return slices_per_tile * slice_columns; }

@@ -3,6 +3,7 @@
 /// Compiles a kernel where it is named.
 
 #include "solutions/05_blockwise_fp8_gemm/blockwise_fp8_gemm_kernel.cuh"
+#include "solutions/05_blockwise_fp8_gemm/describe_gemm.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_kernels.hpp"
 
 namespace bw::detail {
@@ -19,7 +20,8 @@ GemmKernel instantiate_kernel() {
                     Config::kNumAccumulatorStages,
                     Config::Roles::kThreads,
                     shared_bytes_for_all_columns(sizeof(typename Config::SharedStorage)),
-                    reinterpret_cast<const void*>(blockwise_fp8_gemm_kernel<Config>)};
+                    reinterpret_cast<const void*>(blockwise_fp8_gemm_kernel<Config>),
+                    describe_gemm<Config>};
 }
 
 }  // namespace bw::detail

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "common/device/register_budget.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/swizzle.cuh"
 #include "solutions/02_tmem_lifecycle/tmem_stage.cuh"
@@ -60,7 +61,7 @@ struct WarpRolesOf {
   static constexpr int kOtherRegisters = 88;      ///< registers of the other threads
   static_assert(!kMovesRegisters ||
                     (kEpilogueRegisters * kEpilogueThreads + kOtherRegisters * 128 <=
-                     65536 / kThreads / 8 * 8 * kThreads),
+                     ptx::registers_at_launch(kThreads) * kThreads),
                 "setmaxnreg moves registers within what the CTA had at launch");
 };
 
@@ -177,6 +178,8 @@ struct GemmConfig {
   using InputPipeline = InputTilePipeline<Payload, kNumInputStages, kKGroupSize, kCtaGroup,
                                           (traits.cluster_m * traits.cluster_n > 1)>;
 
+  /// Input-full arrivals: the lane that announces the bytes.
+  static constexpr uint32_t kInputProducerArrivals = 1;
   /// Input-empty arrivals: one commit of every MMA that reads what this CTA loads, and one per
   /// epilogue warp (A-scales read).
   static constexpr uint32_t kInputConsumerArrivals =

@@ -19,7 +19,8 @@ class LoadOrderBarrier {
   static_assert(num_phases >= 1, "at least one barrier");
 
  public:
-  static constexpr int kNumBarriers = num_phases;  ///< mbarriers of the ring, full ones first
+  static constexpr int kNumBarriers = num_phases;  ///< one mbarrier for each phase
+  static constexpr uint32_t kArrivals = 1;         ///< the load warp's
 
   /// `barriers`: `kNumBarriers` barriers in shared memory.
   __device__ __forceinline__ explicit LoadOrderBarrier(SharedMemBarrier* barriers)
@@ -28,7 +29,7 @@ class LoadOrderBarrier {
   /// One thread, before the kernel's first barrier.
   __device__ __forceinline__ void init_barriers() const {
 #pragma unroll
-    for (int i = 0; i < num_phases; ++i) barriers_[i].init(1);
+    for (int i = 0; i < num_phases; ++i) barriers_[i].init(kArrivals);
   }
 
   /// One lane of the load warp: this tile's first loads are issued.

@@ -115,14 +115,6 @@ __device__ __forceinline__ void load_residual(const GemmCta<Config>& cta) {
     for (int slice = 0; slice < Slice::kPerTile; ++slice) {
       auto stage = epi_load.produce();
       // >>> exercise 5.1 "Ask for C"
-      // starter: // One lane asks for slice `slice` of this tile's C. For each `part` below
-      // starter: // Layout::kThreadsPerRow that is a box of Slice::kColumns columns and
-      // starter: // Config::kCtaRows rows. A part of the tile begins at column + part *
-      // starter: // Layout::kThreadColumns; where slice `slice` begins in it, you say. The box goes
-      // starter: // into cta.shared.c_slices[stage.index()], part * Config::kCtaRows *
-      // starter: // Slice::kCRowBytes from its beginning. The map is cta.args.c; the whole slice has
-      // starter: // Slice::kCBytes.
-      // starter: BW_EXERCISE_NOT_DONE("5.1", "Ask for C");
       if (ptx::elect_one()) {
         stage.mbar()->arrive_and_expect_bytes(Slice::kCBytes);
 #pragma unroll

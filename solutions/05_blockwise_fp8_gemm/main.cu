@@ -15,7 +15,8 @@
 namespace {
 
 struct ProgramOptions : bw::GemmOptions {
-  int output = 0;  ///< index into kOutputNames, in the order of bw::OutputType
+  int output = 0;         ///< index into kOutputNames, in the order of bw::OutputType
+  bool describe = false;  ///< print what the configuration is made of, and end
 
   bw::OutputType output_type() const { return static_cast<bw::OutputType>(output); }
 };
@@ -56,6 +57,10 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
   }
   options.validate();
   const bw::GemmKernel& kernel = choose_kernel(options);
+  if (options.describe) {
+    bw::print_description(kernel.name, kernel.describe());
+    return bw::kVerified;
+  }
   bw::print_machine();
   options.print(kernel.name);
   const bw::BlockwiseProblem problem = options.make_problem();
@@ -72,6 +77,8 @@ int main(int argc, char** argv) {
       "verified against a float64 reference.");
   options.add_to(command_line);
   command_line.add("output", options.output, kOutputNames, "element type of D");
+  command_line.add_flag("describe", options.describe,
+                        "print what the configuration is made of, and end");
   return bw::run_main(command_line, "05_blockwise_fp8_gemm", argc, argv,
                       [&] { return run_program(options); });
 }

@@ -73,9 +73,6 @@ class OutputTileWriter {
   /// The next buffer, once its last store has been read out.
   __device__ __forceinline__ uint8_t* acquire_buffer() {
     // >>> exercise 5.4 "Fill one buffer while TMA reads the other"
-    // starter: // Right, but slow: every fill waits until the last slice is in global memory.
-    // starter: if (issues_) ptx::bulk_wait_group<0>();
-    // starter: EpilogueBarrier::sync();
     if (issues_) ptx::bulk_wait_group_read<Config::kNumOutputBuffers - 1>();
     EpilogueBarrier::sync();
     // <<< exercise 5.4
@@ -132,13 +129,6 @@ class OutputTileWriter {
   /// Starts the store of a filled buffer to the columns from `column` on.
   __device__ __forceinline__ void store(const uint8_t* buffer, int32_t row, int32_t column) {
     // >>> exercise 5.3 "Hand a slice to TMA"
-    // starter: // Each thread has written its row of `buffer`. Make that visible to TMA, let the
-    // starter: // epilogue meet (EpilogueBarrier::sync), then let the lane that `issues_` store the
-    // starter: // slice by ptx::tma_store_2d(&cta_.args.d, x, y, shared address of the source): for
-    // starter: // each `part` below Layout::kThreadsPerRow a box, Layout::kThreadColumns further in
-    // starter: // D and Config::kCtaRows * Slice::kDRowBytes further in the buffer. Close the
-    // starter: // group.
-    // starter: BW_EXERCISE_NOT_DONE("5.3", "Hand a slice to TMA");
     ptx::fence_proxy_async_shared();
     EpilogueBarrier::sync();  // every row is written and fenced
     if (issues_) {

@@ -23,6 +23,8 @@ class StaticTileScheduler {
   static constexpr int kNumStages = NumStages;           ///< stages of the ring
   /// Mbarriers of the ring, full ones first.
   static constexpr int kNumBarriers = Pipeline::kNumBarriers;
+  static constexpr uint32_t kProducerArrivals = 1;  ///< arrivals that fill a stage
+  static constexpr uint32_t kFullBytes = 0;         ///< bytes that fill a stage: none
   static constexpr uint32_t kConsumerArrivals = consumer_threads;  ///< arrivals that empty a stage
 
   /// `messages`: NumStages slots in shared memory.
@@ -31,7 +33,9 @@ class StaticTileScheduler {
       : pipeline_(barriers), messages_(messages), raster_(raster) {}
 
   /// One thread, before the kernel's first barrier.
-  __device__ __forceinline__ void init_barriers() { pipeline_.init_barriers(1, kConsumerArrivals); }
+  __device__ __forceinline__ void init_barriers() {
+    pipeline_.init_barriers(kProducerArrivals, kConsumerArrivals);
+  }
 
   /// Scheduler warp, its whole life: publishes all tiles, then the message that ends the work.
   __device__ __forceinline__ void publish_all() {

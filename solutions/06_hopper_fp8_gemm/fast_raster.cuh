@@ -32,10 +32,6 @@ class FastRaster {
     static_assert((TileRaster::kBand & (TileRaster::kBand - 1)) == 0,
                   "division by the height of a band is a shift");
     // >>> exercise 6.4 "A raster without divisions"
-    // starter: // Find the place of piece `index`, as TileRaster::tile does, by band_size_.quotient()
-    // starter: // and last_height_.quotient(). The first full_bands_ bands are TileRaster::kBand
-    // starter: // pieces high; the last one has the height last_height_.divisor().
-    // starter: BW_EXERCISE_NOT_DONE("6.4", "A raster without divisions");
     const uint32_t band = band_size_.quotient(index);
     const uint32_t in_band = index - band * band_size_.divisor();
     const bool full = band < full_bands_;

@@ -137,14 +137,19 @@ struct GemmCta {
 
   /// One thread: the input ring's barriers.
   __device__ __forceinline__ void init_input_barriers() const {
-    input_pipeline().pipeline.init_barriers(1, Config::kInputConsumerArrivals);
+    input_pipeline().pipeline.init_barriers(Config::kInputProducerArrivals,
+                                            Config::kInputConsumerArrivals);
     ptx::fence_mbarrier_init();
   }
   /// One thread: the barriers of a math warpgroup's slots, and of the sums that come to it.
   __device__ __forceinline__ void init_slot_barriers(uint32_t warpgroup) const {
-    epi_load_pipeline(warpgroup).init_barriers(1, kWarpgroupThreads);
-    store_pipeline(warpgroup).init_barriers(kWarpgroupWarps, 1);
-    if constexpr (Config::kSplitK > 1) shared.sums_arrived[warpgroup].init(1);
+    epi_load_pipeline(warpgroup).init_barriers(Config::kEpiLoadProducerArrivals,
+                                               Config::kEpiLoadConsumerArrivals);
+    store_pipeline(warpgroup).init_barriers(Config::kStoreProducerArrivals,
+                                            Config::kStoreConsumerArrivals);
+    if constexpr (Config::kSplitK > 1) {
+      shared.sums_arrived[warpgroup].init(Config::kSumsArrivals);
+    }
     ptx::fence_mbarrier_init();
   }
 };

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/host/kernel_description.hpp"
 #include "solutions/05_blockwise_fp8_gemm/gemm_arguments.hpp"
 #include "solutions/06_hopper_fp8_gemm/gemm_traits.hpp"
 
@@ -25,6 +26,8 @@ struct GemmKernel {
   GemmTraits traits;      ///< the configuration
   uint32_t shared_bytes;  ///< dynamic shared memory of a CTA
   const void* function;   ///< the entry, for the runtime's calls
+  /// What it is made of, in clusters that split K `split_k` times.
+  KernelDescription (*describe)(int split_k);
 };
 
 /// The name that these traits give a kernel.

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
+#include "common/device/register_budget.cuh"
 #include "common/device/scale_block.cuh"
 #include "common/device/shared_mem_barrier.cuh"
 #include "common/device/swizzle.cuh"
@@ -97,6 +98,8 @@ struct GemmConfig {
   using Payload = BlockwiseFp8TilePayload<kTileM, kTileN>;
   /// The input ring with its payload.
   using InputPipeline = InputTilePipeline<Payload, traits.stages>;
+  /// Input-full arrivals: the lane that announces the bytes.
+  static constexpr uint32_t kInputProducerArrivals = 1;
   /// One arrival of each math warp of each CTA that this CTA sends data to.
   static constexpr uint32_t kInputConsumerArrivals = kMathWarps * (kASlices + kBSlices - 1);
 
@@ -130,12 +133,19 @@ struct GemmConfig {
                 "the slices of a wave, and those of one wgmma, are whole groups");
   using EpiLoad = ProducerConsumerPipeline<kSlots>;        ///< the ring of C
   using StorePipeline = ProducerConsumerPipeline<kSlots>;  ///< the ring of output slots
+  /// C's slot is full by the arrival that announces its bytes, and empty by every thread's.
+  static constexpr uint32_t kEpiLoadProducerArrivals = 1;
+  static constexpr uint32_t kEpiLoadConsumerArrivals = kWarpgroupThreads;  ///< C has been read
+  /// D's slot is full by an arrival of each warp, and empty by the one that has stored it.
+  static constexpr uint32_t kStoreProducerArrivals = kWarpgroupWarps;
+  static constexpr uint32_t kStoreConsumerArrivals = 1;  ///< the slot has been stored
+  static constexpr uint32_t kSumsArrivals = 1;           ///< with split_k: announces the bytes
 
   /// Registers per thread after setmaxnreg; at launch each has 65536 / 384, rounded down to 168.
   static constexpr int kLoadRegisters = 24;
   static constexpr int kMathRegisters = 240;  ///< registers of a math thread
   /// Registers of a thread at the launch.
-  static constexpr int kLaunchRegisters = 65536 / kThreads / 8 * 8;
+  static constexpr int kLaunchRegisters = ptx::registers_at_launch(kThreads);
   static_assert(kLoadRegisters + kMathWarpgroups * kMathRegisters <=
                     (1 + kMathWarpgroups) * kLaunchRegisters,
                 "setmaxnreg moves registers within what the CTA had at launch");

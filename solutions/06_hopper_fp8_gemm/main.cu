@@ -29,6 +29,7 @@ struct ProgramOptions : bw::GemmOptions {
   int64_t launches = 30;    ///< timed ones, on a GPU
   bool unverified = false;  ///< print the time alone
   bool queued = false;      ///< time launches that wait in the queue behind other work
+  bool describe = false;    ///< print what the configuration is made of, and end
   bool tunes = false;       ///< find the configuration by measurement, and remember it
   std::string tuned = bw::hopper::default_tuned_path();  ///< where; empty: nowhere
   bw::hopper::GroupedOptions grouped;
@@ -142,6 +143,10 @@ bw::ExitStatus run_program(const ProgramOptions& options) {
     return bw::hopper::run_groups(options, options.grouped, options.launches, options.unverified);
   }
   const bw::hopper::GemmKernel* kernel = &choose_kernel(options);
+  if (options.describe) {
+    bw::print_description(kernel->name, kernel->describe(kernel->traits.split_k));
+    return bw::kVerified;
+  }
   bw::print_machine();
   if (!options.tunes) options.print(kernel->name);
   const bw::BlockwiseProblem problem = options.make_problem();
@@ -189,6 +194,8 @@ int main(int argc, char** argv) {
   command_line.add_flag("queued", options.queued,
                         "time launches that wait in the queue behind other work, as in the "
                         "benchmark, instead of launches on an idle device");
+  command_line.add_flag("describe", options.describe,
+                        "print what the configuration is made of, and end");
   command_line.add_flag("tune", options.tunes,
                         "time all configurations for this shape, and remember the fastest");
   command_line.add("tuned", options.tuned,

@@ -127,12 +127,6 @@ struct StreamKSchedule {
     }
     if (!is_helper(cluster)) return false;
     // >>> exercise 6.2 "A helper's parts"
-    // starter: // `cluster` is a helper. Its share of the line is share_begin(cluster) up to
-    // starter: // share_begin(cluster + 1); `place` is how far it has come (0 at first). Piece
-    // starter: // whole + i has the places i * helped() up to (i + 1) * helped(), which are its K
-    // starter: // blocks from `owned` on. Set `part` to what is next in one piece, `place` to where
-    // starter: // that ends, and return true; false when nothing is left.
-    // starter: BW_EXERCISE_NOT_DONE("6.2", "A helper's parts");
     const uint32_t share = share_begin(cluster), end = share_begin(cluster + 1);
     const uint32_t begin = place > share ? place : share;
     if (begin >= end) return false;

@@ -41,7 +41,10 @@ struct SwapAbConfig {
   static constexpr int kAScalesStride = (kTileM + 31) / 32 * 32;
 
   using Pipeline = ProducerConsumerPipeline<kStages>;  ///< the ring
-  static constexpr int kMathBarrier = 1;  ///< of the CTA's named ones: the math warpgroup's
+  static constexpr uint32_t kProducerArrivals = 1;     ///< the lane that announces the bytes
+  static constexpr uint32_t kConsumerArrivals = kWarpgroupWarps;  ///< each math warp's
+  static constexpr uint32_t kSumsArrivals = 1;  ///< announces the bytes of the others' sums
+  static constexpr int kMathBarrier = 1;        ///< of the CTA's named ones: the math warpgroup's
 
   /// Sums travel from CTA to CTA in vectors of this many floats of one thread, and each CTA of a
   /// tile gets as many.

@@ -30,8 +30,8 @@ class SwapAbLoader {
   /// share the tile's K.
   __device__ __forceinline__ void init_barriers(uint32_t rank, uint32_t split) {
     if (ptx::elect_one()) {
-      ring_.init_barriers(1, kWarpgroupWarps);
-      shared_.sums_arrived.init(1);
+      ring_.init_barriers(Config::kProducerArrivals, Config::kConsumerArrivals);
+      shared_.sums_arrived.init(Config::kSumsArrivals);
       ptx::fence_mbarrier_init();
       if (split > 1) {
         shared_.sums_arrived.arrive_and_expect_bytes(Config::incoming_bytes(rank, split));

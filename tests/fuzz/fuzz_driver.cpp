@@ -1,20 +1,23 @@
 /// \file
-/// Runs a fuzz target without libFuzzer: over files and folders of inputs, and over inputs made by
-/// chance. The same arguments give the same inputs, so it serves as a test and under GCC's
-/// sanitizers.
+/// Runs a fuzz target without libFuzzer: over kept inputs, and over inputs made at random. The same
+/// arguments give the same inputs, so it serves as a test and under GCC's sanitizers.
 ///
 ///   TARGET [FILE | FOLDER]... [--runs N] [--seed S] [--seconds T] [--length MOST_BYTES] [--save
 ///   FILE]
 ///
+/// FILE: one input; a name that ends in `.inputs` is a file of many (tests/fuzz/corpus.py).
+///
 /// The input that runs is kept in --save's file (default: none) before it runs, so that one that
 /// ends the process can be run again.
+#include <charconv>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/fuzz/choices.hpp"
@@ -46,20 +49,88 @@ Bytes read(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+/// A file of inputs: how many they are, then one a line between quotes.
+class PackedInputs {
+ public:
+  explicit PackedInputs(const std::filesystem::path& path) : path_(path.string()) {
+    const Bytes bytes = read(path);
+    const std::string text(bytes.begin(), bytes.end());
+    std::istringstream lines(text);
+    size_t announced = 0;
+    std::string line, word;
+    std::getline(lines, line);
+    if (!(std::istringstream(line) >> announced >> word) || !word.starts_with("input") ||
+        !text.ends_with('\n')) {
+      refuse_line("a file of inputs begins with `N inputs` and ends with the end of a line");
+    }
+    for (line_ = 2; std::getline(lines, line); ++line_) inputs_.push_back(unescaped(line));
+    if (inputs_.size() != announced) {
+      line_ = 1;
+      refuse_line("it announces " + std::to_string(announced) + " inputs and holds " +
+                  std::to_string(inputs_.size()));
+    }
+  }
+  const std::vector<Bytes>& inputs() const { return inputs_; }
+
+ private:
+  [[noreturn]] void refuse_line(const std::string& what) const {
+    refuse(path_ + ":" + std::to_string(line_) + ": " + what + ".");
+  }
+
+  /// The input between the quotes of a line; a name may stand before them.
+  Bytes unescaped(const std::string& line) const {
+    const size_t begin = line.find('"');
+    if (begin == std::string::npos || line.size() < begin + 2 || line.back() != '"') {
+      refuse_line("an input stands between quotes");
+    }
+    Bytes bytes;
+    for (size_t i = begin + 1; i + 1 < line.size(); ++i) {
+      bytes.push_back(static_cast<uint8_t>(line[i] == '\\' ? escape(line, i) : line[i]));
+    }
+    return bytes;
+  }
+
+  /// The byte of the escape that begins at `i`, which then is its last character.
+  char escape(const std::string& line, size_t& i) const {
+    const std::string kLetters = "\\\"nt", kMeanings = "\\\"\n\t";
+    const char letter = line[++i];
+    if (const size_t found = kLetters.find(letter); found != std::string::npos) {
+      return kMeanings[found];
+    }
+    unsigned value = 0;
+    const char* const digits = line.data() + i + 1;
+    if (letter != 'x' || i + 3 >= line.size() ||
+        std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) {
+      refuse_line("there is an escape that is not \\\\, \\\", \\n, \\t or \\xNN");
+    }
+    i += 2;
+    return static_cast<char>(value);
+  }
+
+  std::string path_;
+  size_t line_ = 1;
+  std::vector<Bytes> inputs_;
+};
+
+/// The inputs of a file or folder that was named.
+std::vector<Bytes> inputs_of(const std::filesystem::path& path) {
+  if (path.extension() == ".inputs") return PackedInputs(path).inputs();
+  if (!std::filesystem::is_directory(path)) return {read(path)};
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path))
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::vector<Bytes> inputs;
+  for (const auto& file : files) inputs.push_back(read(file));
+  return inputs;
+}
+
 Arguments parse(int count, char** words) {
   Arguments arguments;
   for (int i = 1; i < count; ++i) {
     const std::string word = words[i];
     if (!word.starts_with("--")) {
-      if (!std::filesystem::is_directory(word)) {
-        arguments.inputs.push_back(read(word));
-        continue;
-      }
-      std::vector<std::filesystem::path> files;
-      for (const auto& entry : std::filesystem::directory_iterator(word))
-        if (entry.is_regular_file()) files.push_back(entry.path());
-      std::sort(files.begin(), files.end());
-      for (const auto& file : files) arguments.inputs.push_back(read(file));
+      for (Bytes& input : inputs_of(word)) arguments.inputs.push_back(std::move(input));
       continue;
     }
     if (i + 1 == count) refuse(word + " needs a value.");

@@ -17,8 +17,9 @@ import sys
 from pathlib import Path
 
 import support
-from tools import api, regions, starters, trials
+from tools import api, exercises, regions, starters, trials
 from tools.chapters import CHAPTERS
+from tools.exercises import FIND
 from tools.try_exercise import tools_of
 
 PASSED, FAILED, NOT_DONE, BROKEN, OVER = "passed", "failed", "not_done", "broken", "over_limits"
@@ -31,6 +32,9 @@ HOSTILE_LINES = {
     "include_in_other_letters": (['%:include "/etc/passwd"'], BROKEN),
     "include_behind_a_literal": (["int a = 'a'; (void)a; a'\"' ; \" /* \"", '#include "/etc/passwd"',
                                   '" */ ";'], BROKEN),
+    "include_that_is_spliced": (["%\\", ':include "/etc/passwd"'], BROKEN),
+    "shell": (['system("cat /etc/passwd");'], BROKEN),
+    "fork_bomb": (["while (true) fork();"], BROKEN),
     "macro_bomb": (["#define A x x x x x x x x", "#define B A A A A A A A A", "B"], BROKEN),
     "closes_the_function": (["}", "__global__ void mine() {"], BROKEN),
     "closes_it_in_other_letters": (["%>", "__global__ void mine() <%"], BROKEN),
@@ -38,6 +42,7 @@ HOSTILE_LINES = {
                             "return x; }); };",
                             "volatile int kept = more(more, 0);"], BROKEN),
     "endless_loop": (["for (volatile uint32_t i = 0;;) i = 1;"], OVER),
+    "sleeping": (["while (true) __nanosleep(1000000);"], OVER),
     "endless_printing": (['while (true) printf("again and again and again and again\\n");'], OVER),
     "much_memory": (["static __device__ volatile char block[size_t{1} << 40];",
                      "block[threadIdx.x] = 1;"], OVER),
@@ -68,7 +73,7 @@ class Maker:
         starter = exercise.region.starter if exercise.is_in_code else {}
         found = [(starter, [NOT_DONE, ""]), (self._right[exercise.id], [PASSED, ""])]
         for one in exercise.wrong:
-            given = trials._given(self.root, exercise, one)
+            given = trials.given(self.root, exercise, one, self._right[exercise.id])
             # The plain way of an improve exercise is wrong, and is what its reader begins with.
             is_starter = exercise.is_in_code and _stripped(given) == _stripped(starter)
             found.append((given, [NOT_DONE, ""] if is_starter else [FAILED, one.name]))
@@ -92,8 +97,9 @@ class Maker:
     def _text(self, path, own, chosen):
         if own[0].is_in_code:
             solution = Path("solutions", *path.parts[1:])
-            bodies = {one.id: list(chosen[one.id][0]) for one in own if one.id in chosen}
-            return regions.starter_text(regions.read_text(self.root / solution), solution, bodies)
+            bodies = exercises.starters(exercises.load_chapter(self.root, own[0].chapter))
+            bodies.update({one.id: list(chosen[one.id][0]) for one in own if one.id in chosen})
+            return regions.with_bodies(regions.read_text(self.root / solution), solution, bodies)
         text = self._files[path]
         for one in own:
             values = chosen[one.id][0] if one.id in chosen else {}
@@ -205,6 +211,13 @@ class Maker:
         lines.insert(lines.index(f'["{one.id}"]') + 1, "x = " + "[" * 5000)
         place.write_text("\n".join(lines), encoding="utf-8")
 
+    def _terminal_escapes(self, name):
+        one = next((one for one in self.asked if one.kind == FIND), None)
+        if one is None:
+            return
+        self.submission(name, {one.id: ({"line": "\\u001b[31m\\u009b1m", "cause": "\\u001b]0;x\\u0007"},
+                                        [FAILED, ""])})
+
     def _odd_name(self, name):
         odd = "\x1b[31mred\x07\u202e"
         self.submission(odd, {})
@@ -221,7 +234,7 @@ class Maker:
 
 HOSTILE = (*HOSTILE_LINES, "link_to_a_file", "link_to_a_folder", "link_on_the_way",
            "link_instead_of_a_folder", "pipe", "ten_gigabytes", "folder_instead_of_a_file",
-           "nested_tables", "odd_name", "name_of_bytes", "formula")
+           "nested_tables", "terminal_escapes", "odd_name", "name_of_bytes", "formula")
 
 
 def make(root, folder, exercises, count=200, seed=1):

@@ -8,11 +8,9 @@ CHAPTER = "01_mbarrier_pipeline"
 CODE = """\
 #pragma once
 // >>> exercise 1.1 "Step on"
-// starter: BW_EXERCISE_NOT_DONE("1.1", "Step on");
 stage = stage + 1;
 // <<< exercise 1.1
 // >>> exercise 1.2 "Be quick"
-// starter: work(slowly);
 work(quickly);
 // <<< exercise 1.2
 arrive();
@@ -33,8 +31,13 @@ passed = "Why it is right."
 next = "What comes next."
 """
 
+_STARTERS = {1: 'BW_EXERCISE_NOT_DONE("1.1", "Step on");', 2: "work(slowly);"}
+
 _WRITE = """\
 file = "f.cuh"
+starter = '''
+{starter}
+'''
 [[run]]
 program = "lab_01_a"
 options = ["--rows", "8"]
@@ -42,12 +45,12 @@ seeds = [0, 7]
 [[wrong]]
 name = "one too many"
 answer = "stage = stage + 2;"
-when = { code = 'stage \\+ 2' }
+when = {{ code = 'stage \\+ 2' }}
 message = "You step twice."
 [[wrong]]
 name = "nothing"
 answer = "stage = stage;"
-when = { output = 'deadlock' }
+when = {{ output = 'deadlock' }}
 message = "You don't step."
 """
 
@@ -106,10 +109,10 @@ def write(root):
     folder.mkdir(parents=True)
     (solutions / "f.cuh").write_text(CODE, encoding="utf-8")
     budget = '[budget]\nmetric = "cycles"\nat_most = 1.1\n'
-    for number, title, kind, rest in ((1, "Step on", "write", _WRITE),
-                                      (2, "Be quick", "improve", _WRITE + budget),
-                                      (3, "Count", "predict", _PREDICT),
-                                      (4, "Too much", "find", _FIND)):
+    for number, title, kind, rest in (
+            (1, "Step on", "write", _WRITE.format(starter=_STARTERS[1])),
+            (2, "Be quick", "improve", _WRITE.format(starter=_STARTERS[2]) + budget),
+            (3, "Count", "predict", _PREDICT), (4, "Too much", "find", _FIND)):
         (folder / f"1.{number}_x.toml").write_text(
             _COMMON.format(id=f"1.{number}", title=title, kind=kind) + rest, encoding="utf-8")
     (folder / "keys.py").write_text(textwrap.dedent("""\

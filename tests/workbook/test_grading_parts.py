@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import uuid
 from dataclasses import replace
 from pathlib import Path
 from unittest import mock
@@ -17,14 +18,20 @@ from unittest import mock
 import support
 from tools import (api, check, confinement, device_code, left_over, limited, private_env, ptx_cache,
                    regions, runs)
-from tools.errors import WorkbookError
+from tools.errors import GraderError, WorkbookError
 from tools.grading import command, figures, plan, report, store, submissions, version, worker
 from tools.try_exercise import tools_of
-from tools.verdict import BROKEN, LIMITS, NOT_DONE, Verdict
+from tools.verdict import BROKEN, LIMITS, NOT_DONE, PASSED, Answer, Place, Verdict
 
 ROOT = support.ROOT
 SECRET = "a line that nobody may read"
-LEFT_OUT = {"bubblewrap": (), "user": ("bubblewrap",), "limits": ("bubblewrap", "user")}
+# What strongest() has to leave out to come to each confinement.
+LEFT_OUT = {"bubblewrap": (), "view": ("bubblewrap",), "user": ("bubblewrap", "view"),
+            "limits": ("bubblewrap", "user")}
+KINDS = {"bubblewrap": confinement._Bubblewrap, "view": confinement._OtherUserInView,
+         "user": confinement._OtherUser, "limits": confinement._Limits}
+# Those that show a process nothing but what it needs.
+CLOSED = ("bubblewrap", "view")
 
 
 class FolderTest(unittest.TestCase):
@@ -75,12 +82,19 @@ class Confined(FolderTest):
         self.work.mkdir()
 
     def confined(self, name):
-        one = confinement.strongest(ROOT, self.tools.toolkit, LEFT_OUT[name])
-        wanted = {"bubblewrap": confinement._Bubblewrap, "user": confinement._OtherUser,
-                  "limits": confinement._Limits}[name]
-        if type(one) is not wanted:
+        try:
+            one = confinement.strongest(ROOT, self.tools.toolkit, LEFT_OUT[name])
+        except WorkbookError as error:
+            self.skipTest(f"{name} can't be used here: {error}")
+        if type(one) is not KINDS[name]:
             self.skipTest(f"{name} can't be used here")
         return one
+
+    def each(self, names):
+        """Those of the confinements that can be used here, each in a subtest of its own."""
+        for name in names:
+            with self.subTest(name):
+                yield self.confined(name)
 
     def run_in(self, one, script, seconds=20, **bounds):
         bounds = confinement.Bounds(seconds, **bounds)
@@ -88,42 +102,76 @@ class Confined(FolderTest):
                             env=one.environment({**os.environ, "SECRET": SECRET}), cwd=ROOT)
         return ended, one.exceeded(ended, bounds)
 
-    def test_bubblewrap_shows_what_is_needed_and_no_network(self):
-        one = self.confined("bubblewrap")
-        self.assertEqual(one.warning, "")
+    def test_a_closed_one_shows_what_is_needed_and_no_network(self):
         outside = self.folder / "outside"
         outside.write_text(SECRET, encoding="utf-8")
-        for path in (outside, "/etc/passwd", ROOT / "README.md", ROOT / "tests", Path.home()):
-            ended, _ = self.run_in(one, f"cat '{path}' || ls '{path}'")
-            self.assertNotEqual(ended.status, 0, path)
-            self.assertEqual(ended.output, "")
-        ended, _ = self.run_in(one, "echo $SECRET; env")
-        self.assertNotIn(SECRET, ended.output)
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            listener.listen()
-            ended, _ = self.run_in(one, f"echo x > /dev/tcp/127.0.0.1/{listener.getsockname()[1]}")
-            self.assertNotEqual(ended.status, 0)
-        self.assertNotEqual(self.run_in(one, f"touch '{ROOT}/common/x'")[0].status, 0)
-        self.assertEqual(self.run_in(one, f"head -1 common/chapters.json; touch "
-                                          f"'{self.work}/x'")[0].status, 0)
-        self.assertTrue((self.work / "x").exists())
-        ended, _ = self.run_in(one, "ls /proc | grep -c '^[0-9]'")
-        self.assertLess(int(ended.output), 10)  # no processes but its own
+        outside.chmod(0o644)
+        for one in self.each(CLOSED):
+            self.assertEqual(one.warning, "")
+            for path in (outside, "/etc/passwd", ROOT / "README.md", ROOT / "tests", Path.home()):
+                ended, _ = self.run_in(one, f"cat '{path}' || ls '{path}'")
+                self.assertNotEqual(ended.status, 0, path)
+                self.assertEqual(ended.output, "")
+            ended, _ = self.run_in(one, "echo $SECRET; env")
+            self.assertNotIn(SECRET, ended.output)
+            with socket.socket() as listener:
+                listener.bind(("127.0.0.1", 0))
+                listener.listen()
+                ended, _ = self.run_in(one, f"echo x > /dev/tcp/127.0.0.1/{listener.getsockname()[1]}")
+                self.assertNotEqual(ended.status, 0)
+            self.assertNotEqual(self.run_in(one, f"touch '{ROOT}/common/x'")[0].status, 0)
+            self.assertEqual(self.run_in(one, f"head -1 common/chapters.json; touch "
+                                              f"'{self.work}/x'")[0].status, 0)
+            self.assertTrue((self.work / "x").exists())
+            (self.work / "x").unlink()
+            ended, _ = self.run_in(one, "ls /proc | grep -c '^[0-9]'")
+            self.assertLess(int(ended.output), 10)  # no processes but its own
 
     def test_another_user(self):
-        one = self.confined("user")
-        self.assertIn("nobody", one.warning)
         outside = self.folder / "outside"
         outside.write_text(SECRET, encoding="utf-8")
         outside.chmod(0o600)
-        self.assertNotIn(SECRET, self.run_in(one, f"cat '{outside}'")[0].output)
-        self.assertEqual(self.run_in(one, f"id -u; touch '{self.work}/x'")[0].output.strip(), "65534")
-        self.assertTrue((self.work / "x").exists())
+        for one in self.each(("view", "user")):
+            self.assertNotIn(SECRET, self.run_in(one, f"cat '{outside}'")[0].output)
+            ended, _ = self.run_in(one, f"id -u; touch '{self.work}/x'")
+            self.assertEqual(ended.output.strip(), "65534")
+            self.assertTrue((self.work / "x").exists())
+            (self.work / "x").unlink()
+        self.assertIn("nobody", self.confined("user").warning)
 
-    def test_limits_alone_say_so(self):
+    def test_limits_alone_say_what_is_true(self):
         one = self.confined("limits")
-        self.assertIn("bubblewrap is not usable here", one.warning)
+        is_root = os.geteuid() == 0
+        self.assertEqual("as root" in one.warning, is_root)
+        self.assertEqual("only root can become another user" in one.warning, not is_root)
+
+    def test_root_gets_limits_alone_only_when_it_asks(self):
+        """A checkout below a folder that the user nobody can't enter, as a container's default home is."""
+        if os.geteuid() != 0:
+            self.skipTest("this is not root")
+        closed = self.folder / "closed"
+        root = closed / "checkout"
+        (root / "solutions").mkdir(parents=True)
+        (root / "common").mkdir()
+        (root / "common" / "chapters.json").write_text("{}", encoding="utf-8")
+        closed.chmod(0o700)
+        toolkit = self.tools.toolkit
+        with self.assertRaisesRegex(WorkbookError, "This is root.*Permission denied.*--limits-alone"):
+            confinement.strongest(root, toolkit, ("bubblewrap", "view"))
+        self.confined("view")
+        one = confinement.strongest(root, toolkit, ("bubblewrap",))
+        self.assertIs(type(one), confinement._OtherUserInView)
+
+    def test_a_check_in_each(self):
+        """Of a text that is compiled, and of what was compiled before, whoever did."""
+        exercise = api.find(api.load_all(ROOT), "1.4")
+        exercise = replace(exercise, runs=(exercise.runs[0],))
+        common = f"// {uuid.uuid4()}"
+        for number, one in enumerate(self.each(KINDS)):
+            tools = replace(self.tools, confinement=one, cores=1)
+            for comment in (f"// {uuid.uuid4()}", common):
+                verdict = check.check_answer(ROOT, exercise, tools, (comment, *exercise.region.body))
+                self.assertEqual(verdict.status, PASSED, (number, verdict))
 
     def test_time_memory_and_files_are_bounded(self):
         for name in LEFT_OUT:
@@ -139,18 +187,17 @@ class Confined(FolderTest):
                 self.assertLessEqual((self.work / "big").stat().st_size, 1 << 20)
 
     def test_processes_end_with_the_check(self):
-        one = self.confined("bubblewrap")
-        mark = f"{self.work}/alive"
-        self.run_in(one, f"(while sleep 0.1; do date > '{mark}'; done) & sleep 0.3")
-        if Path(mark).exists():
-            Path(mark).unlink()
-        subprocess.run(["sleep", "0.5"], check=True)
-        self.assertFalse(Path(mark).exists(), "a process has survived its check")
+        mark = self.work / "alive"
+        for one in self.each(CLOSED):
+            self.run_in(one, f"(exec >&- 2>&-; while sleep 0.1; do date > '{mark}'; done) & sleep 0.3")
+            if mark.exists():
+                mark.unlink()
+            subprocess.run(["sleep", "0.5"], check=True)
+            self.assertFalse(mark.exists(), "a process has survived its check")
 
-    def compiled(self, body):
+    def compiled(self, one, body):
         """What the confined compiler makes of a region; nothing looks at the text before."""
         exercise = api.find(api.load_all(ROOT), "1.4")
-        one = self.confined("bubblewrap")
         tools = replace(self.tools, confinement=one, cores=1)
         own = regions.ReaderRegion(tuple(body), 1)
         replaced = [check.composed_file(ROOT, [(exercise, own)])]
@@ -160,17 +207,19 @@ class Confined(FolderTest):
                                               folder)["lab_01_bulk_copy"]
 
     def test_what_gets_past_the_first_look_finds_nothing(self):
-        compiled = self.compiled(['#include "/etc/passwd"'])
-        self.assertEqual(compiled.files, ())
-        self.assertIn("No such file", compiled.errors)
-        self.assertNotIn("root:", compiled.errors)
+        for one in self.each(CLOSED):
+            compiled = self.compiled(one, [f"// {uuid.uuid4()}", '#include "/etc/passwd"'])
+            self.assertEqual(compiled.files, ())
+            self.assertIn("No such file", compiled.errors)
+            self.assertNotIn("root:", compiled.errors)
 
     def test_a_macro_that_grows_without_end(self):
         names = [f"BOMB_{number}" for number in range(12)]
         lines = ["#define BOMB_0 x x x x x x x x x x x x x x x x", *(
             f"#define {name} " + f"{before} " * 16 for before, name in zip(names, names[1:])), names[-1]]
         with mock.patch.object(device_code, "COMPILE_SECONDS", 5):  # it shows nothing more in a minute
-            compiled = self.compiled(lines)
+            compiled = self.compiled(confinement.strongest(ROOT, self.tools.toolkit, LEFT_OUT["limits"]),
+                                     lines)
         self.assertEqual(compiled.files, ())
         self.assertIn(compiled.limit, LIMITS)
 
@@ -235,7 +284,7 @@ class Plans(FolderTest):
     def test_the_key_is_of_the_answer_and_the_version(self):
         one = api.find(self.known, "1.4")
         text = (ROOT / "solutions" / one.chapter / one.file).read_text(encoding="utf-8")
-        text = regions.starter_text(text, "f", {one.id: ("mine();",)})
+        text = regions.with_bodies(text, "f", {one.id: ("mine();",)})
         first = self.cell(one, text)
         self.assertEqual(first.job.lines, ("mine();",))
         self.assertEqual(first.key, self.cell(one, text + "// behind everything\n").key)
@@ -346,6 +395,40 @@ class Reports(FolderTest):
             self.assertNotIn("<b>", text)
             self.assertIn("&lt;script&gt;", text)
 
+    def test_what_a_terminal_would_obey_is_in_no_verdict(self):
+        bad = "\x1b]0;title\x07\x1b[31m\x9b31m\u202e\x00\r"
+        place, answer = Place("p", 1, bad), Answer("key", bad, False, bad)
+        verdict = Verdict("1.1", "failed", "e", found=bad, place=place, report=(bad,), answers=(answer,),
+                          figures=(("a", bad),), notes=(bad,))
+        with store.Store(self.folder / "out") as kept:
+            kept.add([plan.Cell("a", "1.1", "k")], verdict.to_dict(), "v")
+        error = GraderError(bad, details=bad)
+        line = json.loads((self.folder / "out" / store.VERDICTS).read_text(encoding="utf-8"))
+        for text in (json.dumps(line, ensure_ascii=False), str(error), error.details,
+                     json.dumps(verdict.to_dict(), ensure_ascii=False)):
+            # JSON writes a control character as \\u00..
+            self.assertNotRegex(text, r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]|(?<!\\)\\u00")
+            self.assertIn("x1b", text)
+
+    def test_a_page_to_hand_back_is_about_one_reader(self):
+        exercise = api.load_all(ROOT)[0]
+        names = ("anna", "ben", "carla")
+        cells = [plan.Cell(name, exercise.id, "k", handed_in="the same") for name in names]
+        handed_in = [submissions.Submission(name, self.folder, ("x",)) for name in names]
+        with store.Store(self.folder / "out") as kept:
+            kept.add(cells, Verdict(exercise.id, "failed", "e", found="f").to_dict(), "v")
+            klass = figures.of([exercise], handed_in, cells, kept.line, [])
+        report.write(self.folder / "out", klass, "v", confinement.NONE, [])
+        self.assertIn("The same answers as ben, carla",
+                      (self.folder / "out" / report.PAGE).read_text(encoding="utf-8"))
+        for number, name in enumerate(names, 1):
+            page = self.folder / "out" / report.PAGES / f"{number:03d}_{name}.html"
+            text = page.read_text(encoding="utf-8")
+            for other in names:
+                self.assertEqual(other in text, other == name)
+            self.assertNotIn(report.PAGE, text)
+            self.assertNotIn("href", text)
+
 
 class Documents(unittest.TestCase):
     """docs/verdicts.md names exactly what there is."""
@@ -363,10 +446,7 @@ class Documents(unittest.TestCase):
             self.assertIn(f"`{limit}`", text)
 
     def test_the_fields_of_what_check_prints(self):
-        try:
-            from tools.reader import actions
-        except ImportError as error:
-            self.skipTest(f"the reader's libraries are not installed ({error})")
+        from tools.reader import actions
         named, _ = self.fields("`./workbook check --json`")
         self.assertEqual(named, set(actions._as_data(ROOT, [], [])))
 
@@ -410,4 +490,5 @@ class Workers(unittest.TestCase):
 
 if __name__ == "__main__":
     support.skip_without_toml()
+    support.grade_anywhere()
     unittest.main()

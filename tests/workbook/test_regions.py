@@ -10,18 +10,16 @@ from tools.errors import WorkbookError
 SOLUTION = """\
 namespace bw {
   // >>> exercise 1.2 "Step on"
-  // starter: // Move on.
-  // starter:
-  // starter: BW_EXERCISE_NOT_DONE("1.2", "Step on");
   stage = stage + 1;
   if (stage == 2) { stage = 0; }
   // <<< exercise 1.2
   // >>> exercise 1.3 "Wait"
-  // starter: BW_EXERCISE_NOT_DONE("1.3", "Wait");
   wait();
   // <<< exercise 1.3
 }
 """
+STARTERS = {"1.2": ("  // Move on.", "", '  BW_EXERCISE_NOT_DONE("1.2", "Step on");'),
+            "1.3": ('  BW_EXERCISE_NOT_DONE("1.3", "Wait");',)}
 STARTER = """\
 namespace bw {
   // >>> exercise 1.2 "Step on"
@@ -40,26 +38,29 @@ class Solutions(unittest.TestCase):
     def test_reads_what_stands_there(self):
         first, second = regions.parse(SOLUTION, "f.cuh")
         self.assertEqual((first.id, first.title, first.first, first.last),
-                         ("1.2", "Step on", 2, 8))
+                         ("1.2", "Step on", 2, 5))
         self.assertEqual(first.body, ("  stage = stage + 1;", "  if (stage == 2) { stage = 0; }"))
-        self.assertEqual(first.starter[0], "  // Move on.")
-        self.assertEqual(second.body_first, 11)
+        self.assertEqual((first.body_first, second.body_first), (3, 7))
 
-    def test_starter_keeps_marks_and_everything_else(self):
-        self.assertEqual(regions.starter_text(SOLUTION, "f.cuh"), STARTER)
+    def test_starters_replace_the_bodies_alone(self):
+        self.assertEqual(regions.with_bodies(SOLUTION, "f.cuh", STARTERS), STARTER)
+
+    def test_no_body_of_a_solution_is_left_where_a_starter_is_missing(self):
+        with self.assertRaisesRegex(regions.RegionError, "f.cuh:6: the lines of exercise 1.3"):
+            regions.with_bodies(SOLUTION, "f.cuh", {"1.2": STARTERS["1.2"]})
 
     def test_without_marks_says_where_lines_were(self):
         text, numbers = regions.without_marks(SOLUTION, "f.cuh")
         self.assertNotIn("exercise", text)
         self.assertEqual(text.split("\n")[1], "  stage = stage + 1;")
-        self.assertEqual(numbers[:4], [1, 6, 7, 11])
+        self.assertEqual(numbers[:4], [1, 3, 4, 7])
 
     def test_composed_changes_one_region_alone(self):
         text = regions.composed(SOLUTION, "f.cuh", {"1.2": (["  mine();"], "chapters/f.cuh", 7)},
                                 "solutions/f.cuh")
         self.assertEqual(text.split("\n")[:7], [
             '#line 1 "solutions/f.cuh"', "namespace bw {", '  // >>> exercise 1.2 "Step on"',
-            '#line 7 "chapters/f.cuh"', "  mine();", '#line 8 "solutions/f.cuh"',
+            '#line 7 "chapters/f.cuh"', "  mine();", '#line 5 "solutions/f.cuh"',
             "  // <<< exercise 1.2"])
         self.assertIn("  wait();", text)
 
@@ -71,42 +72,38 @@ class Solutions(unittest.TestCase):
             self.assertIn(word, str(caught.exception))
 
     def test_refuses_a_region_without_end(self):
-        self.refused(SOLUTION.replace("  // <<< exercise 1.3\n", ""), 9, "never ended")
+        self.refused(SOLUTION.replace("  // <<< exercise 1.3\n", ""), 6, "never ended")
 
     def test_refuses_an_end_without_begin(self):
         self.refused("// <<< exercise 1.2\n", 1, "begins nowhere")
 
     def test_refuses_nesting(self):
-        self.refused(SOLUTION.replace("  // <<< exercise 1.2\n", ""), 8, "1.3", "inside", "1.2")
+        self.refused(SOLUTION.replace("  // <<< exercise 1.2\n", ""), 5, "1.3", "inside", "1.2")
 
     def test_refuses_the_same_id_twice(self):
-        self.refused(SOLUTION.replace("1.3", "1.2"), 9, "line 2 already")
+        self.refused(SOLUTION.replace("1.3", "1.2"), 6, "line 2 already")
 
     def test_refuses_a_mark_without_id_or_title(self):
         self.refused(SOLUTION.replace('1.2 "Step on"', '"Step on"', 1), 2, "Title")
         self.refused(SOLUTION.replace(' "Step on"\n', "\n", 1), 2, "Title")
-        self.refused(SOLUTION.replace("<<< exercise 1.2", "<<< exercise"), 8, "lower mark")
+        self.refused(SOLUTION.replace("<<< exercise 1.2", "<<< exercise"), 5, "lower mark")
 
     def test_refuses_unknown_marks(self):
-        self.refused(SOLUTION.replace("<<< exercise 1.2", "<< exercise 1.2"), 8, "looks like")
+        self.refused(SOLUTION.replace("<<< exercise 1.2", "<< exercise 1.2"), 5, "looks like")
         self.refused(SOLUTION.replace(">>> exercise 1.2", ">>> excercise 1.2"), 2, "looks like")
 
-    def test_refuses_a_starter_in_the_wrong_place(self):
-        self.refused("// starter: x\n", 1, "right below")
-        self.refused(SOLUTION.replace("  wait();", "  wait();\n  // starter: y"), 12, "right below")
+    def test_refuses_the_text_of_a_starter_anywhere_in_a_source(self):
+        for text, line in (("// starter: x\n", 1),
+                           (SOLUTION.replace("  wait();", "  // starter: y\n  wait();"), 7),
+                           (SOLUTION.replace("  wait();", "  wait();  //starter: y"), 7)):
+            self.refused(text, line, "TOML file")
 
-    def test_refuses_a_region_without_starter_or_body(self):
-        self.refused(SOLUTION.replace('  // starter: BW_EXERCISE_NOT_DONE("1.3", "Wait");\n', ""), 9,
-                     "no starter")
-        self.refused(SOLUTION.replace("  wait();\n", ""), 9, "0 lines")
-        self.refused(SOLUTION.replace("  wait();\n", "  wait();\n" * 16), 9, "16 lines")
-
-    def test_refuses_a_starter_that_was_broken_in_two(self):
-        self.refused(SOLUTION.replace("  // starter:\n", "  // begins. starter: y();\n"), 4,
-                     "broken in two")
+    def test_refuses_a_region_without_body(self):
+        self.refused(SOLUTION.replace("  wait();\n", ""), 6, "0 lines")
+        self.refused(SOLUTION.replace("  wait();\n", "  wait();\n" * 16), 6, "16 lines")
 
     def test_refuses_a_body_that_is_not_whole(self):
-        self.refused(SOLUTION.replace("{ stage = 0; }", "{ stage = 0;"), 7, "never closed")
+        self.refused(SOLUTION.replace("{ stage = 0; }", "{ stage = 0;"), 4, "never closed")
 
 
 class Balance(unittest.TestCase):

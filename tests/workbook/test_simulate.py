@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support import ROOT
 
-from tools import build, elf, simulate
+from tools import build, elf, exercises, runs, simulate
 from tools.errors import WorkbookError
 
 PROGRAMS = Path(os.environ["BW_TEST_PROGRAMS"])
@@ -116,6 +116,18 @@ class Linked(unittest.TestCase):
         self.assertIn(str(self.folder / "lib"), os.path.realpath(self.loaded(moved)))
         result = self.run_program(moved)
         self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_what_is_remembered_of_a_run_ends_with_a_change_of_the_simulator(self):
+        program = build.program(self.folder, build.SIM, "program")
+        library = build.libraries(self.folder, build.SIM) / simulate.RUNTIME
+        for path in (program, library):
+            path.parent.mkdir(parents=True)
+            path.write_bytes(b"first")
+        run = exercises.Run("program")
+        before = runs._stamp(self.folder, run, 1)
+        self.assertEqual(runs._stamp(self.folder, run, 1), before)
+        library.write_bytes(b"another one")
+        self.assertNotEqual(runs._stamp(self.folder, run, 1), before)
 
     def loaded(self, program):
         """The simulator's library as the loader finds it."""

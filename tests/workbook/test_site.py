@@ -24,7 +24,7 @@ from support import ROOT, CheckoutTest
 from tools import build
 from tools.console import Console
 from tools.errors import WorkbookError
-from tools.site import command, doxygen, generated, make, pages, recordings
+from tools.site import command, doxygen, finish, generated, make, pages, recordings
 from tools.try_exercise import tools_of
 
 OUTPUT = build.SIM.folder(ROOT) / "docs"
@@ -57,7 +57,8 @@ KINDS = (
     "operands.html",
     "timeline_chapter1.html",
     "timeline_chapter5.html",
-    "listing_solutions_02_tmem_lifecycle.html",
+    "solutions_02_tmem_lifecycle.html",
+    "listing_solutions_05_blockwise_fp8_gemm_labs.html",
 )
 
 
@@ -94,6 +95,14 @@ class Links(unittest.TestCase):
                 elif anchor and (name or page) in names and anchor not in names[name or page]:
                     broken.append(f"{page}: {target}")
         self.assertEqual(broken[:20], [], f"{len(broken)} broken links")
+
+    def test_texts_for_assistants_are_served(self):
+        text = (SITE / "llms.txt").read_text(encoding="utf-8")
+        for target in re.findall(r"\]\(([^)]+)\)", text):
+            self.assertTrue((SITE / target).is_file(), target)
+        for page in (SITE / "docs" / "concepts").glob("*.md"):
+            for target in re.findall(r"\]\(([\w./]+\.md)", page.read_text(encoding="utf-8")):
+                self.assertTrue((page.parent / target).is_file(), f"{page.name}: {target}")
 
     def test_nothing_is_left_of_the_making(self):
         for page in SITE.glob("*.html"):
@@ -325,6 +334,16 @@ class Pages(unittest.TestCase):
         self.assertIn("[c](https://x.y/)", text)
         self.assertIn("[broken over two](docs_pitfalls.html)", text)
         self.assertIn("<code>[d](no)</code>", text)
+
+    def test_the_caption_of_an_excerpt_leads_to_its_lines(self):
+        text = self.rewritten("# X\n\n<!-- excerpt FILE NAME -->\n[`labs/a.cu`, lines 13 to 18]"
+                              "(../solutions/01_mbarrier_pipeline/labs/syncthreads.cu#L13-L18)\n"
+                              "```cpp\nx;\n```\n")
+        self.assertRegex(text, r"\[.*labs/a\.cu.*, lines 13 to 18\]\(repository\.invalid/solutions/"
+                         r"01_mbarrier_pipeline/labs/syncthreads\.cu#L13-L18\)\n```\{\.cpp\}\nx;")
+        listings = finish._Listings(ROOT, None, None, {"a/x.cuh": "x_8cuh.html"})
+        self.assertEqual(listings.page_of("a/x.cuh", "L13-L18"), "x_8cuh_source.html#l00013")
+        self.assertEqual(listings.page_of("a/y.cu", "L13-L18"), "listing_a_y_cu.html#L13")
 
     def test_headings_have_githubs_names(self):
         text = self.rewritten("# X\n\n## A `b`, c\n\n## A `b`, c\n")

@@ -1,12 +1,13 @@
 """The tool that keeps texts in step: what it makes, what it notices, what it refuses."""
 
+import re
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
 import support
-from tools import faulty_runs, runs, texts
+from tools import chapters, faulty_runs, runs, texts
 from tools.timeline import figure
 
 CODE = """\
@@ -18,7 +19,6 @@ struct Ring {
     }
   }
   // >>> exercise 1.1 "Step"
-  // starter: todo();
   void step() { ++stage; }
   // <<< exercise 1.1
   // [excerpt end]
@@ -37,7 +37,8 @@ class Texts(unittest.TestCase):
         (self.root / "solutions" / "ring.cuh").write_text(CODE, encoding="utf-8")
         self.text = self.root / "README.md"
 
-    def examine(self, text, write=False, kinds=("excerpt", "output", "cycles", "report")):
+    def examine(self, text, write=False,
+                kinds=("excerpt", "reading", "output", "cycles", "report")):
         self.text.write_text(text, encoding="utf-8")
         return texts.examine(self.root, None, kinds, write)
 
@@ -54,6 +55,15 @@ class Texts(unittest.TestCase):
         self.assertEqual(len(problems), 1, problems)
         for word in (*words, "README.md:1"):
             self.assertIn(word, str(problems[0]))
+
+    def test_the_commands_stand_between_their_marks(self):
+        text = "<!-- all-commands -->\nold\n<!-- /all-commands -->\nkept\n"
+        with mock.patch.object(texts.command_page, "page", return_value=["new"]):
+            problems, _ = self.examine(text, kinds=("all-commands",))
+            self.assertIn("has drifted", str(problems[0]))
+            self.assertEqual(self.examine(text, write=True, kinds=("all-commands",))[0], [])
+        self.assertEqual(self.text.read_text(), text.replace("old", "new"))
+        self.assertEqual(self.examine("<!-- commands by_hand -->\n", kinds=("all-commands",)), ([], []))
 
     TIMELINE = '<!-- timeline figures/run.svg "A run" cycles 0-9 without "x" -- 01_x --m 1 -->'
 
@@ -102,23 +112,81 @@ class Texts(unittest.TestCase):
     def test_an_excerpt_from_line_to_line_without_marks(self):
         self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "/// Waits." '
                                    'to "stage; }" -->'),
-                         "```cpp\n/// Waits.\nvoid wait(int parity) {\n  while (!done(parity)) {\n"
+                         self.caption(2, 9) + "```cpp\n"
+                         "/// Waits.\nvoid wait(int parity) {\n  while (!done(parity)) {\n"
                          "    rest();\n  }\n}\nvoid step() { ++stage; }\n```\n")
 
     def test_an_excerpt_to_the_brace_that_ends_it(self):
         self.assertEqual(self.made('<!-- excerpt solutions/ring.cuh from "void wait" to "}" -->'),
-                         "```cpp\nvoid wait(int parity) {\n  while (!done(parity)) {\n    rest();\n"
+                         self.caption(3, 7) + "```cpp\n"
+                         "void wait(int parity) {\n  while (!done(parity)) {\n    rest();\n"
                          "  }\n}\n```\n")
 
     def test_an_excerpt_between_marks(self):
         self.assertEqual(self.made("<!-- excerpt solutions/ring.cuh end -->"),
+                         "[`solutions/ring.cuh`, line 12](solutions/ring.cuh#L12)\n"
                          "```cpp\nint stage;\n```\n")
+
+    @staticmethod
+    def caption(first, last):
+        """The caption of lines of the code, in a text of the same folder."""
+        return (f"[`solutions/ring.cuh`, lines {first} to {last}]"
+                f"(solutions/ring.cuh#L{first}-L{last})\n")
+
+    def test_a_caption_is_made_for_a_block_without_one_and_corrected_where_lines_moved(self):
+        mark, code = "<!-- excerpt solutions/ring.cuh end -->", "```cpp\nint stage;\n```\n"
+        right = f"{mark}\n[`solutions/ring.cuh`, line 12](solutions/ring.cuh#L12)\n{code}after\n"
+        for before in (f"{mark}\n{code}after\n", right.replace("12", "9")):
+            with self.subTest(before):
+                problems, _ = self.examine(before)
+                self.assertIn("has drifted", str(problems[0]))
+                self.assertEqual(self.examine(before, write=True)[0], [])
+                self.assertEqual(self.text.read_text(encoding="utf-8"), right)
+
+    def test_the_caption_of_a_chapters_own_file_is_short(self):
+        for folder in ("solutions/01_ring", "chapters/01_ring"):
+            (self.root / folder).mkdir(parents=True)
+        (self.root / "solutions/01_ring/ring.cuh").write_text(CODE, encoding="utf-8")
+        self.text = self.root / "chapters/01_ring/README.md"
+        self.assertIn("[`ring.cuh`, line 12](../../solutions/01_ring/ring.cuh#L12)\n",
+                      self.made("<!-- excerpt solutions/01_ring/ring.cuh end -->"))
 
     def test_excerpts_that_can_not_be_made(self):
         self.refused('<!-- excerpt no.cuh from "a" to "b" -->', "no.cuh does not exist")
         self.refused('<!-- excerpt solutions/ring.cuh from "stage" to "b" -->', "2 lines")
         self.refused('<!-- excerpt solutions/ring.cuh from "rest" to "nowhere" -->', "`nowhere`")
         self.refused("<!-- excerpt solutions/ring.cuh other -->", "0 lines")
+
+    READING = ('[[row]]\nfile = "solutions/01_ring/ring.cuh"\nfrom = "void wait"\nto = "}"\n'
+               'look = "How it waits."\n')
+
+    def reading(self, text):
+        (self.root / "solutions/01_ring").mkdir(exist_ok=True)
+        (self.root / "solutions/01_ring/ring.cuh").write_text(CODE, encoding="utf-8")
+        (self.root / "solutions/01_ring/reading.toml").write_text(text, encoding="utf-8")
+
+    def test_the_order_of_reading_in_the_chapter_and_beside_the_code(self):
+        self.reading(self.READING)
+        (self.root / "chapters/01_ring").mkdir(parents=True)
+        for folder, link in (("chapters/01_ring", "../../solutions/01_ring/ring.cuh"),
+                             ("solutions/01_ring", "ring.cuh")):
+            self.text = self.root / folder / "README.md"
+            self.assertEqual(self.made("<!-- reading 01_ring -->"),
+                             "\n| file | lines | what to look for |\n|---|---|---|\n"
+                             f"| [`ring.cuh`]({link}#L3-L7) | 3 to 7 | How it waits. |\n")
+
+    def test_orders_of_reading_that_can_not_be_made(self):
+        mark = "<!-- reading 01_ring -->"
+        self.refused(mark, "reading.toml does not exist")
+        for text, words in ((self.READING.replace("void wait", "nowhere"), ["0 lines with `nowhere`"]),
+                            (self.READING.replace("ring.cuh", "no.cuh"), ["no.cuh does not exist"]),
+                            (self.READING.replace("look", "see"), ["[[row]] 1", "file, from, to, look"]),
+                            (self.READING.replace('"How it waits."', "3"), ["[[row]] 1"]),
+                            (self.READING + "[[column]]\n", ["[[row]] tables and nothing else"]),
+                            ("", ["[[row]] tables"]), ("row = ", ["reading.toml:1"])):
+            with self.subTest(text):
+                self.reading(text)
+                self.refused(mark, *words)
 
     def test_drift_is_noticed_and_mended(self):
         mark = "<!-- excerpt solutions/ring.cuh end -->"
@@ -128,8 +196,8 @@ class Texts(unittest.TestCase):
         self.assertEqual((written, self.text.read_text(encoding="utf-8")), ([], text))
         problems, written = self.examine(text, write=True)
         self.assertEqual((problems, written), ([], [Path("README.md")]))
-        self.assertEqual(self.text.read_text(encoding="utf-8"),
-                         f"{mark}\n```cpp\nint stage;\n```\nafter\n")
+        self.assertTrue(self.text.read_text(encoding="utf-8").endswith(
+            "\n```cpp\nint stage;\n```\nafter\n"))
 
     def test_a_mark_in_a_code_block_is_none(self):
         self.assertEqual(self.examine("```\n<!-- excerpt no.cuh end -->\n```\n"), ([], []))
@@ -174,6 +242,65 @@ class Texts(unittest.TestCase):
                               ("`tcgen05.mma` and M×N", "tcgen05mma-and-mn"),
                               ("What's new?", "whats-new"), ("A [link](b.md) — here", "a-link--here")):
             self.assertEqual(texts.slug(heading), slug)
+
+
+class Captions(unittest.TestCase):
+    """The repository's own excerpts, read without the tool that makes them."""
+
+    def test_the_linked_lines_hold_the_excerpt(self):
+        count = 0
+        for path in texts.markdown_files(support.ROOT):
+            text = (support.ROOT / path).read_text(encoding="utf-8")
+            marks = re.findall(r"^<!-- excerpt (?!FILE).*-->$", text, re.M)
+            blocks = re.findall(r"^<!-- excerpt (\S+).*-->\n\[.*\]\((.*)#L(\d+)(?:-L(\d+))?\)\n"
+                                r"```\w+\n((?:.*\n)*?)```$", text, re.M)
+            self.assertEqual(len(blocks), len(marks), f"{path}: an excerpt without a caption")
+            for named, target, first, last, code in blocks:
+                source = (support.ROOT / path.parent / target).resolve()
+                self.assertEqual(source, (support.ROOT / named).resolve())
+                lines = source.read_text(encoding="utf-8").split("\n")[int(first) - 1:int(last or first)]
+                # Marks of exercises are in the source alone.
+                lines = [line.strip() for line in lines
+                         if not re.match(r"\s*// (>>>|<<<)", line)]
+                self.assertEqual([line.strip() for line in code.rstrip("\n").split("\n")], lines,
+                                 f"{path}: {named}:{first}")
+                count += 1
+        self.assertGreater(count, 40)
+
+
+class OrdersOfReading(unittest.TestCase):
+    """The orders of reading of the repository's chapters."""
+
+    ROW = r"^\| \[`(\S+)`\]\((\S+)#L(\d+)-L(\d+)\) \| \3 to \4 \| (.{30,}) \|$"
+
+    def rows(self, path):
+        """[(linked file, first, last, what to look for)] of the table in a text."""
+        text = (support.ROOT / path).read_text(encoding="utf-8")
+        return [((support.ROOT / path).parent.joinpath(target).resolve(), int(first), int(last), look)
+                for _, target, first, last, look in re.findall(self.ROW, text, re.M)]
+
+    def test_every_chapter_and_its_solution_show_the_same_five_to_seven_places(self):
+        for chapter in chapters.CHAPTERS:
+            with self.subTest(chapter.name):
+                rows = self.rows(f"chapters/{chapter.name}/README.md")
+                self.assertIn(len(rows), (5, 6, 7))
+                self.assertEqual(rows, self.rows(f"solutions/{chapter.name}/README.md"))
+                for file, first, last, _ in rows:
+                    lines = file.read_text(encoding="utf-8").split("\n")[first - 1:last]
+                    self.assertEqual(len(lines), last - first + 1)
+                    # A place begins with a declaration, and not in the middle of something.
+                    self.assertRegex(lines[0], r"__device__|__global__|struct|class|constexpr|^ *void")
+                    self.assertLess(len(lines), 100, "too much to read at once")
+                text = (support.ROOT / f"chapters/{chapter.name}/README.md").read_text(encoding="utf-8")
+                self.assertLess(text.index("## Read the code in this order"), 1500,
+                                "not on the first screen")
+
+    def test_the_first_place_is_the_kernel(self):
+        for chapter in chapters.CHAPTERS:
+            file, first, last, look = self.rows(f"chapters/{chapter.name}/README.md")[0]
+            lines = file.read_text(encoding="utf-8").split("\n")[first - 1:last]
+            self.assertIn("__global__", "\n".join(lines), chapter.name)
+            self.assertIn("kernel", look)
 
 
 if __name__ == "__main__":

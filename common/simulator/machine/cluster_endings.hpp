@@ -35,6 +35,16 @@ class ClusterEndings {
     std::fflush(stdout);
   }
 
+  /// What a cluster that goes on has printed so far is printed now if every cluster before it has ended: one
+  /// that prints without end is seen to. Any host thread.
+  void print_early(uint64_t cluster, std::string& output) {
+    const std::lock_guard lock(mutex_);
+    if (cluster != next_ || failed_) return;
+    std::fwrite(output.data(), 1, output.size(), stdout);
+    std::fflush(stdout);
+    output.clear();
+  }
+
   /// A cluster has ended. It is handed on when every cluster before it has ended too. Any host
   /// thread.
   void finish(uint64_t cluster, Ending ending) {

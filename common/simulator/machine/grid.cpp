@@ -321,6 +321,10 @@ LaunchResult Grid::give_up() {
   return result_;
 }
 
+void Grid::print_early(Cluster& cluster) {
+  if (endings_ != nullptr) endings_->print_early(cluster.index(), cluster.output());
+}
+
 void Grid::end(Cluster& cluster, RunStatus status) {
   // The report of a stuck cluster may need its observers.
   endings_->finish(cluster.index(), {std::move(cluster.output()), cluster.observers(), status});

@@ -88,6 +88,9 @@ class Grid {
   /// Ends the waiting: the launch is a livelock and holds the cluster that says so.
   LaunchResult give_up();
 
+  /// Prints what a running cluster's threads have printed so far where the order of clusters allows it.
+  void print_early(Cluster& cluster);
+
   /// The device.
   [[nodiscard]] Device& device() { return device_; }
   /// The kernel.

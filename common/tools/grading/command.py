@@ -6,7 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from .. import api, build, chapters, commands, console as consoles, machine, private_env
+from .. import (api, build, chapters, confinement, console as consoles, machine, private_env,
+                workspace)
 from ..errors import WorkbookError
 from . import engine, figures, plan, report, store, submissions, version, worker
 
@@ -21,6 +22,9 @@ _GUESSED_SECONDS = 3.0
 
 def do_grade(root, console, arguments):
     """Grades a class; 0 when every check could be made."""
+    if arguments.limits_alone:
+        # Of this process and of those that make the checks.
+        os.environ[worker.WITHOUT] = f"{confinement.BUBBLEWRAP},{confinement.USER}"
     _become_private(root, arguments)
     if arguments.join and not engine.has_dask():
         raise WorkbookError("--join needs Dask. `./workbook setup --grading` installs it into the "
@@ -104,7 +108,7 @@ def _bounds(chapter, number):
 def _prepare(root, console, exercises):
     """Builds what the checks run; returns (this checkout's version, its confinement)."""
     programs = sorted({name for exercise in exercises for name in api.targets(exercise)})
-    commands.prepare(root, console, build.SIM, programs, "Building what the checks run")
+    workspace.prepare(root, console, build.SIM, programs, "Building what the checks run")
     own_version, tools, _ = worker.prepare()
     version.note_built(root, programs, own_version)
     return own_version, tools.confinement
@@ -136,7 +140,8 @@ class Grading:
         """Makes the checks that are missing."""
         jobs, waiting = self._what_is_missing()
         if not jobs:
-            self._console.say("Nothing has changed since the last time: every verdict is known.")
+            if not self.errors:
+                self._console.say("Nothing has changed since the last time: every verdict is known.")
             return
         programs = sorted({name for one in self._exercises for name in api.targets(one)})
         self._console.say(f"{len(self._handed_in)} submissions, {len(self._exercises)} exercises: "
@@ -158,6 +163,9 @@ class Grading:
         """(jobs, {key: cells}) without what is known, from this run's start or an earlier one's."""
         jobs, waiting = {}, {}
         for cell in self.cells:
+            if cell.error:
+                self.errors[cell.key] = cell.error
+                continue
             if self._results.has(cell):
                 continue
             known = cell.verdict.to_dict() if cell.verdict else self._results.verdict_of(cell.key)
@@ -204,7 +212,8 @@ class Grading:
     def write(self, notes, confined):
         """The file of verdicts in order, the table, the pages."""
         self._results.finish(self.cells)
-        klass = figures.of(self._exercises, self._handed_in, self.cells, self._results.line, notes)
+        klass = figures.of(self._exercises, self._handed_in, self.cells, self._results.line, notes,
+                           self.errors)
         report.write(self._results.folder, klass, self._version, confined, chapters.CHAPTERS)
 
     def say_end(self, out):

@@ -50,7 +50,8 @@ class Class:
     lines: dict                 # (submission, exercise) -> line of the verdicts, or None
     by_exercise: list
     wrong: list
-    alerts: list                # (submission or "", sentence)
+    alerts: list                # (submission or "", sentence): of that submission alone
+    twins: list                 # [names] of submissions that agree in everything
     counts: Counter
 
 
@@ -70,14 +71,15 @@ def phrase(counted):
                      if counted[status]) or "nothing"
 
 
-def of(exercises, handed_in, cells, line_of, notes):
-    """The Class of what is known by now."""
+def of(exercises, handed_in, cells, line_of, notes, errors=None):
+    """The Class of what is known by now. `errors`: {key: why there is no verdict}."""
     lines = {(cell.submission, cell.exercise): line_of(cell) for cell in cells}
     names = [one.name for one in handed_in]
     by_exercise = [OfExercise(one, counts([lines[(name, one.id)] for name in names]))
                    for one in exercises]
     return Class(list(exercises), names, lines, by_exercise, _wrong(lines),
-                 _alerts(handed_in, cells, lines, notes), counts(lines.values()))
+                 _alerts(handed_in, cells, lines, notes, errors or {}), _twins(cells),
+                 counts(lines.values()))
 
 
 def hardest(klass):
@@ -100,8 +102,8 @@ def _wrong(lines):
                                                    one.name))
 
 
-def _alerts(handed_in, cells, lines, notes):
-    """What was refused or stopped, who handed in the same, and what else the teacher should see."""
+def _alerts(handed_in, cells, lines, notes, errors):
+    """What was refused, stopped or not graded, and what else the teacher should see."""
     alerts = [("", note) for note in notes]
     for one in handed_in:
         if one.problem:
@@ -113,6 +115,8 @@ def _alerts(handed_in, cells, lines, notes):
     seen = set()
     for cell in cells:
         line = lines[(cell.submission, cell.exercise)]
+        if line is None and cell.key in errors and cell.submission not in refused:
+            alerts.append((cell.submission, f"{cell.exercise} is not graded: {errors[cell.key]}"))
         if line is None or cell.submission in refused:
             continue
         if line["alert"] or line["status"] == plan.OVER_LIMITS:
@@ -121,7 +125,7 @@ def _alerts(handed_in, cells, lines, notes):
             if (cell.submission, sentence) not in seen:
                 seen.add((cell.submission, sentence))
                 alerts.append((cell.submission, sentence))
-    return alerts + _twins(cells)
+    return alerts
 
 
 def _twins(cells):
@@ -133,5 +137,4 @@ def _twins(cells):
     for name, hashes in wrote.items():
         if any(hashes):
             same.setdefault(tuple(hashes), []).append(name)
-    return [(names[0], f"The same answers as {', '.join(names[1:])}, in every exercise.")
-            for names in same.values() if len(names) > 1]
+    return [names for names in same.values() if len(names) > 1]

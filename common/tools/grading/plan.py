@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, replace
 
 from .. import answers, check, regions
-from ..errors import WorkbookError
+from ..errors import GraderError, WorkbookError
 from ..exercises import IMPROVE
 from ..verdict import NOT_DONE, SCHEMA, Verdict
 from . import submissions
@@ -30,13 +30,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Cell:
-    """A submission's answer to one exercise: a Job's key, or (`verdict`) what is known already."""
+    """A submission's answer to one exercise: a Job's key, or what is known already (`verdict`), or why
+    this machine can't look at it (`error`)."""
 
     submission: str
     exercise: str
     key: str
     job: Job = None
     verdict: Verdict = None
+    error: str = ""
     alert: str = ""
     notes: tuple = ()
     handed_in: str = ""  # hash of what was written, without the starter's; "" for that
@@ -49,6 +51,16 @@ def cells(root, version, exercises, submission):
 
 
 def _cell(root, version, exercise, submission, texts):
+    try:
+        if submission.alert == submissions.NOT_READABLE:
+            raise GraderError(submission.problem)
+        return _cell_of(root, version, exercise, submission, texts)
+    except GraderError as error:
+        return Cell(submission.name, exercise.id, _key(version, exercise, submission.name, "not read"),
+                    error=str(error))
+
+
+def _cell_of(root, version, exercise, submission, texts):
     if submission.problem:
         return _known(version, exercise, submission, _unread(exercise, submission), submission.alert)
     try:

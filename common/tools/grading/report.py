@@ -151,10 +151,12 @@ def _key():
 
 
 def _alerts(klass, pages):
-    if not klass.alerts:
+    twins = [(names[0], f"The same answers as {', '.join(names[1:])}, in every exercise.")
+             for names in klass.twins]
+    if not klass.alerts and not twins:
         return []
     rows = [_e("tr", _e("td", _e("a", name, href=pages[name]) if name in pages else "the class"),
-               _e("td", sentence)) for name, sentence in klass.alerts]
+               _e("td", sentence)) for name, sentence in [*klass.alerts, *twins]]
     return [_e("h2", "To look at"), _e("div", _e("table", _e("tbody", *rows)), class_="scroll")]
 
 
@@ -213,11 +215,11 @@ def _commonest(klass, pages):
 
 
 def _submission_page(klass, name):
+    """A page to hand back: nothing of it is about anybody else."""
     lines = [(one, klass.lines[(name, one.id)]) for one in klass.exercises]
     counted = figures.counts(line for _, line in lines)
     alerts = [_e("p", _e("strong", "Note: "), sentence) for who, sentence in klass.alerts if who == name]
-    return _document(name, _e("p", _e("a", "the whole class", href=f"../{PAGE}"), class_="dim"),
-                     _e("h1", name), _e("p", figures.phrase(counted) + ".", class_="dim"), *alerts,
+    return _document(name, _e("h1", name), _e("p", figures.phrase(counted) + ".", class_="dim"), *alerts,
                      *[_card(exercise, line) for exercise, line in lines])
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..chapters import CHAPTERS
-from ..errors import WorkbookError
+from ..errors import GraderError, WorkbookError
+from ..harmless import harmless
 
 MOST_FILE_BYTES = 256 << 10   # a reader's file has some ten thousand
 MOST_LIST_BYTES = 4 << 20
@@ -19,6 +20,8 @@ MOST_DEPTH = 3                # an archive often puts a folder around the folder
 LINK, LARGE, SPECIAL, NAME, SAME_FOLDER, BARE, EMPTY = (
     "symbolic link", "too large", "not a plain file", "odd name", "same folder", "bare repository",
     "nothing handed in")
+# By no fault of the submission: its answers stay unchecked.
+NOT_READABLE = "not readable"
 
 
 class Refused(WorkbookError):
@@ -51,11 +54,9 @@ class Submission:
 
 
 def printable(name):
-    """A file's name without control characters, bytes that are no text, or marks that turn it."""
-    text = os.fsencode(name).decode("utf-8", "surrogateescape")
-    return "".join(one if one.isprintable() else one.encode("unicode_escape", "surrogatepass").decode()
-                   if not 0xDC80 <= ord(one) <= 0xDCFF else f"\\x{ord(one) - 0xDC00:02x}"
-                   for one in text)
+    """A file's name, made harmless."""
+    return harmless(os.fsencode(name).decode("utf-8", "surrogateescape").replace("\n", "\\n")
+                    .replace("\t", "\\t"))
 
 
 def read_beneath(base, names, shown):
@@ -87,7 +88,10 @@ def read_beneath(base, names, shown):
 
 
 def _open_folder(base, names, shown):
-    folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise GraderError(f"{base} can't be read: {error.strerror}.") from error
     for name in names:
         try:
             inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
@@ -115,7 +119,7 @@ def _reason(error, folder, name, shown):
         return Refused(SPECIAL, f"{shown}: {printable(name)} is not what it should be (a folder, "
                                 "or a plain "
                        "file).")
-    return Refused("not readable", f"{shown} can't be read: {error.strerror}.")
+    return GraderError(f"{shown} can't be read: {error.strerror}.")
 
 
 def find(place):
@@ -196,8 +200,9 @@ def _located(base, parts, name):
         inner = _chapters(base, list(parts), MOST_DEPTH)
     except (Refused, Missing) as error:
         return Submission(name, base, (), getattr(error, "alert", EMPTY), str(error))
-    except OSError as error:
-        return Submission(name, base, (), "not readable", f"It can't be read: {error.strerror}.")
+    except (GraderError, OSError) as error:
+        return Submission(name, base, (), NOT_READABLE,
+                          f"It can't be read: {getattr(error, 'strerror', '') or error}")
     if inner is None:
         return Submission(name, base, (), EMPTY, "It holds no chapters: neither `chapters/` nor a "
                                                  "folder "

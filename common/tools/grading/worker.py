@@ -14,7 +14,7 @@ from . import plan, version
 ROOT = Path(__file__).resolve().parents[3]
 MOST_CHARACTERS = 4000  # of one text of a verdict
 MOST_LINES = 60         # of a report
-# Leaves confinements out (of those that confinement.strongest() knows), for tests of the others.
+# Leaves confinements out (of those that confinement.strongest() knows): --limits-alone, and tests.
 WITHOUT = "BW_GRADE_WITHOUT"
 _WORK_FOLDER = re.compile(r"build/sim/checks/check-\w+-\w+-\w+/")
 _prepared = {}

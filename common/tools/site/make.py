@@ -8,13 +8,13 @@ import shutil
 import sys
 from pathlib import Path
 
-from .. import chapters
+from .. import chapters, codes
 from ..errors import WorkbookError
 from . import code_pages, doxygen, finish, generated, pages, recordings
 
 # The concept pages, in the order in which one needs them.
 CONCEPTS = ("mbarrier", "proxies", "tmem", "descriptors", "scaling", "warp_specialisation",
-            "deadlock_report", "schedules", "races", "timeline", "simulator")
+            "deadlock_report", "schedules", "races", "timeline", "profile", "simulator")
 INTERACTIVE = (("mbarrier.html", "Step through an mbarrier"),
                ("operands.html", "Explore swizzles and descriptors"))
 TIMELINES = tuple((f"timeline_{run.name}.html", f"Timeline: {run.title.split(':')[0].lower()}")
@@ -48,10 +48,20 @@ def make(root, tools, output):
                lambda title, body: shell.replace("@TITLE@", title).replace("@BODY@", body))
     _interactive(root, tools, work / "html", shell)
     code_pages.write(root, work / "html", shell)
+    _texts_for_assistants(root, found, work / "html")
     finished = output / "html"
     shutil.rmtree(finished, ignore_errors=True)
     (work / "html").rename(finished)
     return finished / "index.html"
+
+
+def _texts_for_assistants(root, found, target):
+    """llms.txt and the texts as they are in the repository, in the same folders: its links work."""
+    names = {page.path for page in found if (root / page.path).is_file()}
+    names.update(path.relative_to(root).as_posix() for path in (root / codes.PAGES).glob("*.md"))
+    for name in sorted({*names, "llms.txt"}):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / name, target / name)
 
 
 def _interactive(root, tools, target, shell):
@@ -96,6 +106,7 @@ def navigation(found):
         ("Try it", generated_page("try_it"),
          [(title, name, []) for name, title in INTERACTIVE + TIMELINES]),
         ("Look it up", generated_page("look_up"), [
+            entry("docs/commands.md"),
             *look_up,
             entry("generated/codes.md"),
             entry("docs/timing.md", children=[entry("generated/timing_numbers.md")]),
@@ -107,7 +118,7 @@ def navigation(found):
             ("Types", "classlist", []), ("Files", "filelist", [])]),
         entry("CONTRIBUTING.md", "The project", [
             entry("docs/style.md"), entry("docs/exercises.md"), entry("docs/teaching.md"),
-            entry("docs/verdicts.md"), entry("CHANGELOG.md")]),
+            entry("docs/verdicts.md"), entry("AGENTS.md"), entry("CHANGELOG.md")]),
     ]
 
 

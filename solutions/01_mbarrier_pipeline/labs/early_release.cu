@@ -32,14 +32,6 @@ __device__ float sum_tiles(Pipeline pipeline, const Storage& shared) {
   float sum = 0.0f;
   for (uint32_t t = 0; t < kLabTiles; ++t) {
     // >>> exercise 1.9 "Give back early"
-    // starter: // Right, but the stage is held until the work on its last row is done.
-    // starter: auto stage = pipeline.acquire_consumer();
-    // starter: const MatrixTile& tile = shared.tiles[stage.index()];
-    // starter: for (int row = 0; row < kTileRows; ++row) {
-    // starter:   sum += work_on(tile.values[row][threadIdx.x]);
-    // starter: }
-    // starter: ptx::fence_proxy_async_shared();
-    // starter: stage.release();
     auto stage = pipeline.acquire_consumer();
     const MatrixTile& tile = shared.tiles[stage.index()];
     float values[kTileRows];

@@ -27,8 +27,6 @@ struct PlainOperand {
   /// Offset in the tile of byte `byte` of row `row`.
   static __device__ __forceinline__ uint32_t offset(uint32_t row, uint32_t byte) {
     // >>> exercise 2.4 "Lay out an operand"
-    // starter: // Which core matrix holds the byte, and where in the core matrix is it?
-    // starter: BW_EXERCISE_NOT_DONE("2.4", "Lay out an operand");
     const uint32_t core = row / kCoreRows * kStrideBytes + byte / kCoreRowBytes * kLeadingBytes;
     return core + row % kCoreRows * kCoreRowBytes + byte % kCoreRowBytes;
     // <<< exercise 2.4

@@ -32,14 +32,6 @@ struct RoundTripArguments {
 template <int columns>
 __device__ __forceinline__ void read_row(TmemAddress tile, float (&row)[columns]) {
   // >>> exercise 2.3 "One wait for all"
-  // starter: // Right, but it waits for every four columns before it asks for the next ones.
-  // starter: #pragma unroll
-  // starter: for (int column = 0; column < columns; column += 4) {
-  // starter:   float part[4];
-  // starter:   (tile + column).load_32x32b(part);
-  // starter:   TmemAddress::wait_load(part);
-  // starter:   for (int i = 0; i < 4; ++i) row[column + i] = part[i];
-  // starter: }
   tile.load_32x32b(row);
   TmemAddress::wait_load(row);
   // <<< exercise 2.3

@@ -5,7 +5,7 @@
 /// New against the overlap: no wait, fence or arrival of the accumulator ring is left to forget.
 
 #include "solutions/03_warp_contexts/epilogue_warp_context.cuh"
-#include "solutions/03_warp_contexts/labs/roles_lab.hpp"
+#include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
 #include "solutions/03_warp_contexts/mma_warp_context.cuh"
 #include "solutions/03_warp_contexts/output_role_views.cuh"
 

@@ -18,6 +18,7 @@
 #include "solutions/02_tmem_lifecycle/warp_group_barrier.cuh"
 #include "solutions/03_warp_contexts/fp8_gemm_arguments.cuh"
 #include "solutions/03_warp_contexts/k_block_mma.cuh"
+#include "solutions/03_warp_contexts/labs/lab_run.hpp"
 #include "solutions/03_warp_contexts/output_row_writer.cuh"
 #include "solutions/03_warp_contexts/tile_roles.cuh"
 
@@ -160,6 +161,12 @@ __global__ __launch_bounds__(TileRoles::kThreads, 1) void role_gemm_kernel(
   if (threadIdx.x == 0) roles.init_barriers();
   __syncthreads();
   run_role(roles);
+}
+
+/// The kernel of a class of roles, such as HandWrittenRoles.
+template <class Roles>
+constexpr Fp8GemmKernel role_kernel() {
+  return {role_gemm_kernel<Roles>, TileRoles::kThreads, sizeof(typename Roles::SharedStorage)};
 }
 
 }  // namespace bw

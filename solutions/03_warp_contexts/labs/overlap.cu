@@ -5,7 +5,7 @@
 ///
 /// New against roles in turn: nothing but the depth of the two rings and the place of one arrival.
 
-#include "solutions/03_warp_contexts/labs/roles_lab.hpp"
+#include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "common/host/device_attribute.hpp"
-#include "solutions/03_warp_contexts/labs/roles_lab.hpp"
+#include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
 
 namespace {
 

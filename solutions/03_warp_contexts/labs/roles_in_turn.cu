@@ -5,7 +5,7 @@
 ///
 /// New against the K loop: every wait of the single thread has become a hand-over between roles.
 
-#include "solutions/03_warp_contexts/labs/roles_lab.hpp"
+#include "solutions/03_warp_contexts/labs/hand_written_roles.cuh"
 
 int main(int argc, char** argv) {
   using Roles = bw::HandWrittenRoles<1, 1, bw::Release::kAfterTheStore>;

@@ -21,7 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -64,8 +64,10 @@ MOST_STATES = "3000"
 LONG = ("lab_05_launch_control", "lab_05_dependent_launch")
 SEED = "3"
 SEEDS_OF_RACES = ("0", "1")
-# Of an event: who and where, of which sums say nothing.
-NO_AMOUNTS = {"number", "line", "launch", "seed", "parity", "done", "try", "waits"}
+# Of an event: who, where in a source or in memory, and running numbers, of which a summary says nothing.
+NO_AMOUNTS = {"number", "line", "launch", "seed", "parity", "done", "try", "waits", "cluster", "cta", "id",
+              "group", "address", "object", "completes"}
+MOST_VALUES = 4  # of one amount that a summary lists one by one
 _PLACE = re.compile(r"[\w.]+\.(?:cuh|cu|hpp|h):\d+")
 # What depends on costs is kept with the times.
 # Addresses of host memory are the machine's.
@@ -123,7 +125,7 @@ def read_events(program, **settings):
 
 
 def amounts(event):
-    """(name, number) of what can be added up."""
+    """(name, number) of what an event has."""
     for name, value in event.items():
         if name in NO_AMOUNTS:
             continue
@@ -135,27 +137,37 @@ def amounts(event):
                 yield name, one
 
 
+def spread(name, values):
+    """The values of one amount: how often each occurs, or where many differ, their range and mean."""
+    counts = Counter(f"{value:#x}" if name == "lanes" else value for value in values)
+    if len(counts) <= MOST_VALUES and name != "cycle":
+        return f"{name} " + " and ".join(
+            f"{value}" + (f" ({count} times)" if len(counts) > 1 else "")
+            for value, count in sorted(counts.items()))
+    return f"{name} {min(values)} to {max(values)}, mean {sum(values) / len(values):.4f}"
+
+
 def summary(events):
-    """A line for each kind of event and instruction: how many, and the sum of each of their numbers."""
-    counts, sums = defaultdict(int), defaultdict(lambda: defaultdict(int))
+    """A line for each kind of event and instruction: how many, when, and what its amounts are."""
+    kinds, counts = defaultdict(lambda: defaultdict(list)), Counter()
     for event in events:
         kind = " ".join(str(event[name]) for name in ("event", "opcode", "kind", "why") if name in event)
         kind += "".join(f" {name}" for name in ("done", "waits", "try") if event.get(name))
         counts[kind] += 1
         for name, number in amounts(event):
-            sums[kind][name] += number
+            kinds[kind][name].append(number)
     for kind in sorted(counts):
-        parts = ", ".join(f"{name} {number}" for name, number in sorted(sums[kind].items()))
-        yield f"{counts[kind]} {kind}: {parts}"
+        parts = "; ".join(spread(name, values) for name, values in sorted(kinds[kind].items()))
+        yield f"{kind}: {counts[kind]} times; {parts}"
 
 
 def total(events):
-    """A line for each kind of event: how many, and when."""
-    counts, cycles = defaultdict(int), defaultdict(int)
+    """A line for each kind of event: how many, and the mean of their cycles."""
+    cycles = defaultdict(list)
     for event in events:
-        counts[event["event"]] += 1
-        cycles[event["event"]] += event.get("cycle", 0)
-    return ", ".join(f"{counts[kind]} {kind} {cycles[kind]}" for kind in sorted(counts))
+        cycles[event["event"]].append(event.get("cycle", 0))
+    return ", ".join(f"{len(found)} {kind} at cycle {sum(found) / len(found):.4f} on average"
+                     for kind, found in sorted(cycles.items()))
 
 
 def events_of(program):

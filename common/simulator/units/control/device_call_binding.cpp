@@ -10,6 +10,7 @@
 
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/execution.hpp"
+#include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/control/device_calls.hpp"
@@ -21,6 +22,8 @@ using ptx::ScalarType;
 using Kind = ptx::Operand::Kind;
 
 constexpr size_t kMostArguments = 5;
+// So much text of a cluster is not kept until it ends, if it need not be.
+constexpr size_t kPrintedEarlyBytes = size_t{256} << 10;
 
 // An argument is a call .param variable (in the thread's local memory), a register or a constant.
 struct CallArgument {
@@ -62,6 +65,8 @@ Flow execute_vprintf(Strand& strand, const Instruction& instruction, LaneMask ac
                         detail.result_offset, sizeof result, sizeof result, Access::write),
                 &result, sizeof result);
   }
+  if (strand.cluster->output().size() >= kPrintedEarlyBytes)
+    strand.cluster->grid().print_early(*strand.cluster);
   strand.cluster->note_progress();
   return Flow::next;
 }

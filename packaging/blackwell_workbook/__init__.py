@@ -1,0 +1,1 @@
+"""The Blackwell workbook, built: `blackwell-workbook FOLDER` writes it into a folder."""

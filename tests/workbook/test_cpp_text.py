@@ -1,0 +1,209 @@
+"""The fence around readers' lines: whatever regions.unbalanced() accepts holds no active directive.
+
+g++ is the judge. It preprocesses what was accepted, and its own output once more, as nvcc's front end
+does: a line of a file that may not be opened, a macro that may not be defined, a line that is skipped
+or renumbered, or a pragma shows in the result.
+"""
+
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import support
+from tools import cpp_text, exercises, regions
+from tools.errors import WorkbookError
+
+SEED, CANDIDATES, MOST_IN_A_BATCH = 20250617, 6000, 400
+INCLUDED = "THE_FILE_WAS_OPENED"
+# In g++'s output: anything but what a region may hold, and the places that g++ itself notes down.
+DIRECTIVE_LEFT = re.compile(r"^[ \t\f\v]*(?:#|%:)(?![ \t]*pragma[ \t]+unroll\b)"
+                            r"(?! \d+ \"(?:text \d+|first\.cc|second\.cc|<[^\"]*>)\").*", re.M)
+HASHES = ("#", "#", "%:", "%:", "??=", "%\\\n:", "%\\ \t\n:", "?\\\n?=", "??\\\n=", "%??/\n:", "\\u0023", "\\x23",
+          "%/**/:", "% :", "%NOTHING:", "__CONCAT(%,:)", "__CONC\\\nAT(%,:)", "\uff03", "%\r:", "%\0:")
+SPACES = ("", "", " ", "\t", "\f", "\v", "/**/", "/*\n*/", "/\\\n**\\\n/", "\\\n", "\\ \n", "??/\n", "\ufeff", "\0",
+          "\u00a0", "NOTHING ", "// \\\n", "//??/\n", ";", "\r", "\x1a")
+DIRECTIVES = ('include "forbidden.h"', 'inc\\\nlude "forbidden.h"', 'in\\ \nclude <forbidden.h>',
+              'inclu??/\nde "forbidden.h"', 'include_next "forbidden.h"', 'import "forbidden.h"',
+              "include FORBIDDEN", "define kept gone", "def\\\nine kept gone", "undef kept", "if 0",
+              "if __has_include(\"forbidden.h\")\nint found;\n#endif", 'line 7 "renumbered"', '7 "renumbered"',
+              "error", "warning", 'pragma push_macro("kept")', "pragma once", "pragma GCC poison kept",
+              "pragma unroll\\\n_not", "", "ident \"x\"")
+OPERATORS = ('_Pragma("GCC poison kept")', '_Pra\\\ngma("push_macro(\\"kept\\")")', "__FILE__", "__INCLUDE_LEVEL__",
+             "__has_include(\"forbidden.h\")", '__pragma(pack(1))')
+# What may lead a reader of C++ astray, to stand before a directive, after it, or around it.
+DECOYS = ("", "", "", "int a;", "'\"'", "\"'\"", "'\\''", "'\\\\'", "\"\\\\\"", "\"\\\"", "\"//\"", "\"/*\"", "/* // */",
+          "// /*", "/* \" */", "// \\", "// ??/", "//\\ ", "/*", "*/", "\"", "'", "R\"(", ")\"", "R\"(\")\"",
+          "R\"x(\n)x\"", "R\"(\\\n)\"", "R\"(\\)\"", "R\"x()\"x()x\"", "u8R\"(\")\"", "LR\"()\"", "xR\"(\"", "R\"??/\n(\")",
+          "R\"(??/\n)\"", "1'0", "0x1'\"'", "1'\"'", "a'\"'", "1e+'\"'", "$'\"'", "\u00e9'\"'", "'\"'_x", "\"\"_x'\"'",
+          "0b1'1'\"'", ".5'5", "\"\\\n\"", "\"\\ \n\"", "\"??/\"\"", "'??/'", "\"\\??/\n\"", "#pragma unroll",
+          "#pragma unroll 4", "/\\\n/ \"", "/\\\n* ", "*\\\n/", "/??/\n*", "<%", "%>", "<::", "?:", "(", ")", "{", "}",
+          "\\", "NOTHING", "STRING(", "%", ":", "\"\"\"", "u'", "L\"", "'a", "1'", "R\"", "R\"\\\n(")
+QUOTES = (("", ""), ("/* ", "*/"), ("// ", "\n"), ("/*", "//*/"), ("/\\\n/", "\n"), ("\"\\\"", "\""), ("R\"x(", ")x\""))
+CHARACTERS = ("\\\n", "\\ \n", "??/\n", "\n", "\r", "\r\n", "\f", "\0", "\"", "'", "/", "*", "#", "%", ":", "R", "\\",
+              "?", " ", "\ufeff")
+
+
+def candidates(number, seed):
+    """Texts with directives in them, hidden in all ways that we can think of."""
+    dice = random.Random(seed)
+    for _ in range(number):
+        lines = []
+        for _ in range(dice.randint(1, 3)):
+            kind, (begin, end) = dice.random(), dice.choice(QUOTES)
+            directive = dice.choice(HASHES) + dice.choice(SPACES) + dice.choice(DIRECTIVES)
+            if kind < 0.25:
+                directive = dice.choice(OPERATORS)
+            elif kind < 0.45:
+                directive = ""
+            lines.append(dice.choice(DECOYS) + dice.choice(("", "", "\n")) + dice.choice(SPACES) + begin + directive
+                         + end + dice.choice(("", "", "\n", " ")) + dice.choice(DECOYS))
+        text = "\n".join(lines)
+        for _ in range(dice.choice((0, 0, 1, 2))):
+            at = dice.randint(0, len(text))
+            text = text[:at] + dice.choice(CHARACTERS) + text[at + dice.choice((0, 0, 1)):]
+        yield text
+
+
+class Judge:
+    """g++'s preprocessor, and what it sees in texts."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        (self.folder / "forbidden.h").write_text(INCLUDED + "\n", encoding="utf-8")
+
+    def problem(self, texts):
+        """What shows that one of the texts holds an active directive, or ""."""
+        source = ['#define kept kept_value\n#define NOTHING\n#define STRING(a) #a\n'
+                  '#define __CONCAT(a, b) a##b\n#define FORBIDDEN "forbidden.h"']
+        for number, text in enumerate(texts):
+            source += [f'#line 1 "text {number}"', text, f"after_{number} kept __FILE__ __LINE__"]
+        (self.folder / "first.cc").write_text("\n".join(source) + "\n", encoding="utf-8", newline="")
+        once, said = self._preprocess("first.cc", "second.cc")
+        twice, said_again = self._preprocess("second.cc", "third.cc")
+        for name, output in (("first", once), ("second", twice)):
+            if output is None:
+                return f"the {name} pass failed: {said or said_again}"
+            if INCLUDED in output:
+                return f"the {name} pass opened the file"
+            directive = DIRECTIVE_LEFT.search(output)
+            if directive:
+                return f"the {name} pass left `{directive.group()}`"
+            for number, text in enumerate(texts):
+                expected = f'after_{number} kept_value "text {number}" {text.count(chr(10)) + 2}\n'
+                if expected not in output:
+                    return f"the {name} pass does not end text {number} with `{expected.strip()}`"
+        return ""
+
+    def _preprocess(self, name, output):
+        ended = subprocess.run(["g++", "-std=c++20", "-E", "-nostdinc", "-w", "-I", ".", "-x", "c++", name, "-o", output],
+                               cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+        if ended.returncode:
+            return None, ended.stderr.decode("utf-8", "replace")[-500:]
+        return (self.folder / output).read_text(encoding="utf-8"), ""
+
+
+def is_accepted(candidate):
+    """(the text as a compiler gets it, whether the check lets it pass)"""
+    try:
+        text = regions.text_of(candidate.encode("utf-8"), "f.cuh")
+    except WorkbookError:
+        return candidate, False
+    return text, regions.unbalanced(text) is None
+
+
+@unittest.skipUnless(shutil.which("g++"), "g++, which judges the texts, is not installed")
+class Fence(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.judge = Judge(self.folder.name)
+
+    def test_what_is_accepted_holds_no_directive(self):
+        accepted = []
+        for candidate in candidates(CANDIDATES, SEED):
+            text, passes = is_accepted(candidate)
+            if passes:
+                accepted.append(text)
+        self.assertGreater(len(accepted), CANDIDATES // 40, "this says something about few texts only")
+        for first in range(0, len(accepted), MOST_IN_A_BATCH):
+            batch = accepted[first:first + MOST_IN_A_BATCH]
+            if self.judge.problem(batch):
+                guilty = [(text, found) for text in batch for found in [self.judge.problem([text])] if found]
+                self.fail(f"accepted, but active: {guilty[:5]!r}")
+
+    def test_the_judge_sees_every_kind_of_directive(self):
+        for text in ('#include "forbidden.h"', '%\\\n:include "forbidden.h"', "#include FORBIDDEN", "#define kept 1",
+                     "#if 0", '#line 7 "renumbered"', "#error", "#pragma pack(1)", "#undef kept", '_Pragma("x y")',
+                     '__CONCAT(%,:)include "forbidden.h"', "// \\", "/*", "R\"(", "STRING("):
+            self.assertTrue(self.judge.problem([text]), text)
+            self.assertFalse(is_accepted(text)[1], text)
+        self.assertEqual(self.judge.problem(["int a; // #include \"forbidden.h\"", "#pragma unroll 4", ""]), "")
+
+    def test_no_header_of_ours_leaves_a_macro_that_pastes(self):
+        """It could put a directive together; the system's macros that do are refused by their names."""
+        for folder in ("common/device", "common/host", "solutions"):
+            for path in (support.ROOT / folder).rglob("*.*"):
+                text = path.read_text(encoding="utf-8") if path.suffix in (".cu", ".cuh", ".hpp") else ""
+                for name in re.findall(r"^#define (\w+)(?:.*\\\n)*.*##", text, re.M):
+                    self.assertIn(f"#undef {name}\n", text, path)
+
+    def test_no_exercise_is_refused(self):
+        known = exercises.load_all(support.ROOT)
+        texts = [text for exercise in known if exercise.is_in_code
+                 for text in ("\n".join(exercise.region.body), "\n".join(exercise.region.starter),
+                              *(wrong.answer.strip("\n") for wrong in exercise.wrong))]
+        self.assertGreater(len(texts), 50)
+        for text in texts:
+            self.assertIsNone(regions.unbalanced(text), text)
+        self.assertEqual(self.judge.problem(texts), "")
+
+
+class Sentences(unittest.TestCase):
+    def refused(self, text, line, *words):
+        found = regions.unbalanced(text)
+        self.assertIsNotNone(found, text)
+        self.assertEqual(found[0], line, found)
+        for word in words:
+            self.assertIn(word, found[1])
+
+    def test_they_name_the_line_and_what_is_not_allowed(self):
+        self.refused('a;\n%\\\n:include "/etc/shadow"', 1, "`%:` is an old spelling of `#`")
+        self.refused("a;\nb;\n#inc\\ \nlude <x>", 2, "`#include`", "`#pragma unroll`")
+        self.refused("a;\n??=include <x>", 1, "`??=` is an old spelling of `#`")
+        self.refused("#pragma once", 0, "`#pragma once`")
+        self.refused("a;\n_Pragma(\"x\")", 1, "`_Pragma` can't stand")
+        self.refused("a = __has_include(<x>);", 0, "`__has_include`")
+        self.refused("a;\nx = R\"(\n)\";", 1, "raw string")
+        self.refused("a;\0", 0, "U+0000")
+        self.refused("a;\n\r#b", 1, "U+000D")
+        self.refused("a // ??/\nb;", 0, "`??/`")
+        self.refused("a \\ b;", 0, "backslash")
+        self.refused("a;\n\u00a0b;", 1, "U+00A0")
+
+    def test_tokens_hold_all_of_the_text(self):
+        for text in candidates(500, SEED + 1):
+            at, line = 0, -1
+            for token in cpp_text.tokens(text):
+                self.assertRegex(text[at:token.start], r"\A(?:\\[ \t\v\f]*\n)*\Z", text)
+                own = re.sub(r"\\[ \t\v\f]*\n", "", text[token.start:token.end])
+                self.assertEqual(own, token.text, text)
+                self.assertEqual(token.line, text.count("\n", 0, token.start))
+                self.assertGreaterEqual(token.line, line)
+                at, line = token.end, token.line
+
+    def test_a_text_of_any_kind_takes_a_time_that_grows_with_its_length_alone(self):
+        for part in ("R\"(\n", "R\"(", "/*", "\"", "1'", "%\\\n", "\\ \n", "\\ ", "((", "#pragma unroll\n"):
+            text = part * (200_000 // len(part))
+            begin = time.process_time()
+            regions.unbalanced(text)
+            self.assertLess(time.process_time() - begin, 20, part)
+
+
+if __name__ == "__main__":
+    support.skip_without_toml()
+    unittest.main()
