@@ -32,7 +32,7 @@ __device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stam
     out[blockIdx.x * count + i] = stamps[i];
 }
 
-#define BW_ROUND                \
+#define BW_ROUND                 \
   "fma.rn.f32 %0, %0, %8, %9;\n" \
   "fma.rn.f32 %1, %1, %8, %9;\n" \
   "fma.rn.f32 %2, %2, %8, %9;\n" \
@@ -42,7 +42,7 @@ __device__ __forceinline__ void write_stamps(uint32_t* out, const uint32_t* stam
   "fma.rn.f32 %6, %6, %8, %9;\n" \
   "fma.rn.f32 %7, %7, %8, %9;\n"
 #define BW_EIGHT(lines) lines lines lines lines lines lines lines lines
-#define BW_CHAINS(sums) \
+#define BW_CHAINS(sums)                                                                     \
   "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]), \
       "+f"(sums[6]), "+f"(sums[7])
 

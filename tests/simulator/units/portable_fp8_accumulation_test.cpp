@@ -1,6 +1,6 @@
 /// \file
-/// The sums of FP8 products: this processor's vectors against those that every processor has, bit for
-/// bit.
+/// The sums of FP8 products: this processor's vectors against those that every processor has, bit
+/// for bit.
 #include "tests/simulator/portable_fp8_accumulation.hpp"
 
 #include <cmath>
