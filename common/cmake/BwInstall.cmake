@@ -1,6 +1,6 @@
 # What `cmake --install <build> --component simulator --prefix <folder>` installs: the simulator's
 # runtime, static and shared, and a package that other projects find with
-# find_package(BlackwellSimulator).
+# find_package(BlackwellSimulator). Other projects link the static form.
 include_guard(GLOBAL)
 
 include(CMakePackageConfigHelpers)

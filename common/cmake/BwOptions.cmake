@@ -28,6 +28,12 @@ else()
   # Without the simulator a program has no other runtime.
   set(BW_GPU_PROGRAMS ON)
 endif()
+# A sanitizer, a fuzzer and gcov look at the simulator as a part of the program.
+if(BW_SANITIZE OR BW_FUZZ OR BW_COVERAGE)
+  set(BW_SHARED_SIMULATOR OFF)
+else()
+  option(BW_SHARED_SIMULATOR "Link programs and tests with the simulator as one shared library" ON)
+endif()
 set(BW_BLACKWELL_ARCH 100a CACHE STRING
     "What Blackwell code is compiled for: 100a (a B200), or 100f (its family, B200 and B300)")
 set_property(CACHE BW_BLACKWELL_ARCH PROPERTY STRINGS 100a 100f)
@@ -48,7 +54,11 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-# The simulator is linked both statically and into a shared libcudart.so.13.
+# The simulator's objects become a shared libcudart.so.13 and static libraries.
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+# Programs in bin find the simulator in lib wherever the build folder is moved to. A change of the
+# simulator links it alone.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_LINK_DEPENDS_NO_SHARED ON)

@@ -6,7 +6,8 @@ include_guard(GLOBAL)
 #
 # An object library of device code, for programs to name among their LIBRARIES: each source is
 # compiled once, with PTX and machine code for every architecture of ARCHS (default 100a). Includes
-# are relative to the root of the repository.
+# are relative to the root of the repository. The PTX is there as text, which tests read, unless the
+# calling folder sets BW_COMPRESS_IMAGES: then it takes a tenth of the space.
 function(bw_add_device_objects name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;ARCHS;LIBRARIES")
   if(NOT arg_SOURCES)
@@ -18,6 +19,10 @@ function(bw_add_device_objects name)
 
   add_library(${name} OBJECT ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE bw::build_flags ${arg_LIBRARIES})
+  set(compression -no-compress)
+  if(BW_COMPRESS_IMAGES)
+    set(compression "")
+  endif()
   set(gencode "")
   foreach(arch IN LISTS arg_ARCHS)
     if(arch STREQUAL "100a")
@@ -27,7 +32,7 @@ function(bw_add_device_objects name)
          "SHELL:-gencode arch=compute_${arch},code=[compute_${arch},sm_${arch}]")
   endforeach()
   target_compile_options(${name} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;-no-compress;--expt-relaxed-constexpr>")
+    "$<$<COMPILE_LANGUAGE:CUDA>:${gencode};-lineinfo;${compression};--expt-relaxed-constexpr>")
   if(BW_BLACKWELL_ARCH STREQUAL "100f")
     target_compile_definitions(${name} PRIVATE BW_BLACKWELL_FAMILY)
   endif()
@@ -37,7 +42,7 @@ endfunction()
 #                [NO_SIMULATOR])
 #
 # Compiles the sources by bw_add_device_objects() and links the objects into
-#   <name>       the simulator's runtime (simulator_cudart): runs on any CPU; only with BW_SIMULATOR
+#   <name>       the simulator's runtime (bw::simulator): runs on any CPU; only with BW_SIMULATOR
 #                and without NO_SIMULATOR
 #   <name>_gpu   the toolkit's runtime: runs on a GPU; only with BW_GPU_PROGRAMS and without NO_GPU;
 #                always with NO_SIMULATOR (it has no other form)
@@ -48,7 +53,7 @@ function(bw_add_program name)
                         LIBRARIES ${arg_LIBRARIES})
 
   if(BW_SIMULATOR AND NOT arg_NO_SIMULATOR)
-    bw_link_program(${name} simulator_cudart ${name}_objects ${arg_LIBRARIES})
+    bw_link_program(${name} bw::simulator ${name}_objects ${arg_LIBRARIES})
   endif()
   if((BW_GPU_PROGRAMS AND NOT arg_NO_GPU) OR arg_NO_SIMULATOR)
     bw_link_program(${name}_gpu bw::cudart ${name}_objects ${arg_LIBRARIES})

@@ -17,6 +17,28 @@ endif()
 target_compile_options(bw_build_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${bw_warnings};-Wpedantic>"
   "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=$<JOIN:${bw_warnings},$<COMMA>>>")
+# Host code rounds as written on every machine, and plain characters are signed as on x86-64: 64-bit
+# Arm has fused multiply-adds in its base instructions, and its characters are unsigned.
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  set(bw_arithmetic -ffp-contract=off -fsigned-char)
+  target_compile_options(bw_build_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:${bw_arithmetic}>"
+    "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler=$<JOIN:${bw_arithmetic},$<COMMA>>>")
+endif()
+
+# BW_NATIVE_OPTIONS: what compiles for the processor of this machine, for the files that compute.
+set(BW_NATIVE_OPTIONS "")
+if(BW_NATIVE)
+  include(CheckCXXCompilerFlag)
+  foreach(option IN ITEMS march mcpu)  # Clang for Arm has the second one alone
+    check_cxx_compiler_flag(-${option}=native bw_has_${option}_native)
+    if(bw_has_${option}_native)
+      set(BW_NATIVE_OPTIONS -${option}=native)
+      break()
+    endif()
+  endforeach()
+endif()
+
 if(BW_WERROR)
   target_compile_options(bw_build_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Werror>

@@ -171,6 +171,11 @@ def program(root, configuration, name):
     return configuration.folder(root) / "bin" / name
 
 
+def libraries(root, configuration):
+    """The folder of the libraries that built programs load, the simulator among them."""
+    return configuration.folder(root) / "lib"
+
+
 def _from_first(output, pattern):
     """The output from the first line that matches, less Ninja's progress lines."""
     match = re.search(pattern, output, re.M)

@@ -47,15 +47,31 @@ def build_jobs():
     return max(1, min(core_count(), by_memory))
 
 
-def processor_name():
-    """The processor's model name, or its architecture where the kernel gives none."""
+def processor_name(description=Path("/proc/cpuinfo")):
+    """The processor's model name, with its architecture if it is not x86-64.
+
+    On 64-bit Arm the kernel gives numbers alone, for which lscpu knows names.
+    """
     try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+        text = description.read_text(encoding="utf-8")
     except OSError:
-        pass
-    return platform.machine()
+        text = ""
+    name = _field(text, "model name")
+    if not name and shutil.which("lscpu"):
+        name = _field(capture(["lscpu"], env=dict(os.environ, LC_ALL="C"))[1], "Model name")
+    architecture = platform.machine()
+    if architecture == "x86_64" and name:
+        return name
+    return f"{name} ({architecture})" if name and name != "-" else architecture
+
+
+def _field(text, name):
+    """The value of the first line `name : value`, or an empty string."""
+    for line in text.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""
 
 
 def distribution_name():

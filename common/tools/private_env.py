@@ -7,6 +7,7 @@ for Pythons without one, and what tests and `./workbook grade` like to have.
 
 import json
 import os
+import platform
 import shutil
 import sys
 from pathlib import Path
@@ -22,6 +23,8 @@ TOOLKIT_PINS = (
     "nvidia-cuda-runtime==13.0.96",
     "nvidia-cuda-cccl==13.0.85",
 )
+# What platform.machine() gives where these have wheels; pip chooses the machine's own.
+TOOLKIT_ARCHITECTURES = ("x86_64", "aarch64")
 # The oldest release that has a wheel; a disassembler reads the machine code of older compilers.
 DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.2.51",)
 CMAKE_PINS = ("cmake==3.31.10",)
@@ -156,6 +159,10 @@ def venv_module_works():
 
 def install_toolkit(root, console):
     """Installs the toolkit's wheels and checks that they compile for sm_100a."""
+    if platform.machine() not in TOOLKIT_ARCHITECTURES:
+        raise WorkbookError(f"This machine's processor is {platform.machine()}, and NVIDIA makes the "
+                            f"CUDA Toolkit for {' and '.join(TOOLKIT_ARCHITECTURES)}. Use a machine "
+                            "with one of these.")
     _install(root, console, TOOLKIT_PINS, "Installing the CUDA compiler (about 300 MB on disk)")
     nvcc = next(path for path in nvcc_paths(root) if path.is_file())
     _complete_layout(nvcc.parent.parent)

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import blame, build, confinement, left_over, limited
+from . import blame, build, confinement, left_over, limited, simulate
 from .errors import GraderError, WorkbookError
 from .trace import Trace
 
@@ -136,8 +136,8 @@ def _execute(root, tools, confined, run, seed, seconds, readable, settings):
 
 def _built_folders(root):
     """Where programs and the libraries that they load are."""
-    built = build.SIM.folder(Path(root))
-    return [path for path in (built / "bin", built / "lib") if path.is_dir()]
+    folders = (build.SIM.folder(Path(root)) / "bin", build.libraries(Path(root), build.SIM))
+    return [path for path in folders if path.is_dir()]
 
 
 def with_ptx(root, tools, run, seed, ptx, reference, focus, checks="", solution=None):
@@ -250,13 +250,17 @@ def _load_module(path, chapter):
 
 
 def _stamp(root, run, seed):
-    """Changes whenever the run could give something else."""
-    program = build.program(Path(root), build.SIM, run.program)
+    """Changes whenever the run could give something else: with the program or the simulator."""
+    files = [build.program(Path(root), build.SIM, run.program)]
+    simulator = build.libraries(Path(root), build.SIM) / simulate.RUNTIME
+    if simulator.is_file():  # else the program holds the simulator itself
+        files.append(simulator)
     try:
-        status = program.stat()
+        found = [file.stat() for file in files]
     except OSError:
         raise WorkbookError(f"The program {run.program} is not built.") from None
-    identity = (run.program, run.options, seed, status.st_size, status.st_mtime_ns)
+    identity = (run.program, run.options, seed,
+                *((status.st_size, status.st_mtime_ns) for status in found))
     return hashlib.sha256(repr(identity).encode()).hexdigest()
 
 

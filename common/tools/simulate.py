@@ -11,7 +11,8 @@ from . import build
 from .errors import WorkbookError
 from .process import capture
 
-TARGETS = ("simulator_cudart_shared", "simulator_cuda_shared")
+# The shared libraries, and the static one that `cmake --install` puts into a package.
+TARGETS = ("simulator_cudart_shared", "simulator_cuda_shared", "simulator_cudart")
 RUNTIME, DRIVER = "libcudart.so.13", "libcuda.so.1"
 # NVIDIA's libraries that carry machine code for GPUs and no PTX for the simulator.
 _CLOSED = re.compile(r"^lib(cublas|cublasLt|cudnn|cufft|curand|cusolver|cusparse|nccl|npp)\w*\.so")
@@ -74,7 +75,7 @@ def check_libraries(path, env):
 
 def environment(root, base, program):
     """The environment in which a program finds the simulator's runtime and driver first."""
-    folder = str(build.SIM.folder(root) / "lib")
+    folder = str(build.libraries(root, build.SIM))
     env = dict(base)
     paths = [folder] + [path for path in [env.get("LD_LIBRARY_PATH")] if path]
     env["LD_LIBRARY_PATH"] = ":".join(paths)

@@ -4,6 +4,7 @@ The programs are built by the tests' own build; BW_TEST_PROGRAMS names their fol
 """
 
 import os
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from support import ROOT
 
-from tools import build, elf, simulate
+from tools import build, elf, exercises, runs, simulate
 from tools.errors import WorkbookError
 
 PROGRAMS = Path(os.environ["BW_TEST_PROGRAMS"])
@@ -120,6 +121,57 @@ class Programs(unittest.TestCase):
         # A search path that the program itself carries would come before.
         env = simulate.environment(ROOT, {}, elf.Program(rpath="/usr/local/cuda/lib64"))
         self.assertEqual(env["LD_PRELOAD"], f"{folder}/libcudart.so.13:{folder}/libcuda.so.1")
+
+
+class Linked(unittest.TestCase):
+    """Programs of the build and the one simulator that they load."""
+
+    NAME = "lab_01_bulk_copy"
+
+    def setUp(self):
+        self.program = build.program(ROOT, build.SIM, self.NAME)
+        temporary = tempfile.TemporaryDirectory(prefix="workbook_linked_")
+        self.addCleanup(temporary.cleanup)
+        self.folder = Path(temporary.name)
+
+    def run_program(self, program, **env):
+        return subprocess.run([str(program)], env=dict(os.environ, **env), check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              universal_newlines=True)
+
+    def test_another_runtime_in_the_search_path_is_passed_over(self):
+        (self.folder / simulate.RUNTIME).write_bytes(b"no library\n")
+        result = self.run_program(self.program, LD_LIBRARY_PATH=str(self.folder))
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertIn("verified", result.stdout)
+
+    def test_a_build_folder_that_was_moved(self):
+        libraries = build.libraries(ROOT, build.SIM)
+        for path in (self.program, libraries / simulate.RUNTIME):
+            (self.folder / path.parent.name).mkdir()
+            shutil.copy(str(path), str(self.folder / path.parent.name))
+        moved = self.folder / "bin" / self.NAME
+        self.assertIn(str(self.folder / "lib"), os.path.realpath(self.loaded(moved)))
+        result = self.run_program(moved)
+        self.assertEqual(result.returncode, 0, result.stdout)
+
+    def test_what_is_remembered_of_a_run_ends_with_a_change_of_the_simulator(self):
+        program = build.program(self.folder, build.SIM, "program")
+        library = build.libraries(self.folder, build.SIM) / simulate.RUNTIME
+        for path in (program, library):
+            path.parent.mkdir(parents=True)
+            path.write_bytes(b"first")
+        run = exercises.Run("program")
+        before = runs._stamp(self.folder, run, 1)
+        self.assertEqual(runs._stamp(self.folder, run, 1), before)
+        library.write_bytes(b"another one")
+        self.assertNotEqual(runs._stamp(self.folder, run, 1), before)
+
+    def loaded(self, program):
+        """The simulator's library as the loader finds it."""
+        text = subprocess.run(["ldd", str(program)], check=True, stdout=subprocess.PIPE,
+                              universal_newlines=True).stdout
+        return next(line.split()[2] for line in text.splitlines() if simulate.RUNTIME in line)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,12 @@
 namespace bw::sim {
 namespace {
 
-/// A vector register.
+/// A vector register. The vectors are the compiler's own, so that each width is portable; 16 bytes
+/// are what every processor has. A test compiles this file for that width and compares.
 constexpr size_t kVectorBytes =
-#if defined(__AVX512BW__)
+#if defined(BW_VECTOR_BYTES)
+    BW_VECTOR_BYTES;
+#elif defined(__AVX512BW__)
     64;
 #elif defined(__AVX2__)
     32;
