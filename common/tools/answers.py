@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import regions, starters, toml_text
+from .errors import WorkbookError
 
 MOST_CHARACTERS = 200
 LARGEST = 2**63
@@ -30,13 +31,16 @@ class Table:
 
 def find_table(text, path, identity):
     """The table of an exercise. Throws WorkbookError when there is none, or two."""
+    if not text.strip():
+        raise regions.RegionError(path, 1, f"the file is empty. `./workbook reset {identity}` writes it "
+                                  "again.")
     lines = text.split("\n")
     headers = [(number, (match["quoted"] or match["single"] or match["bare"] or "").strip())
                for number, match in enumerate(map(_HEADER.match, lines), 1) if match]
     own = [number for number, name in headers if name == identity]
     if not own:
-        raise regions.RegionError(path, len(lines), f'the line `["{identity}"]` is gone, below which'
-                                  f" the answers stand. Put it back, or let `./workbook reset "
+        raise regions.RegionError(path, len(lines), f'the line `["{identity}"]` is gone; the'
+                                  " answers belong below it. Put it back, or let `./workbook reset "
                                   f"{identity}` do it (it keeps a copy).")
     if len(own) > 1:
         raise regions.RegionError(path, own[1], f'`["{identity}"]` stands here and in line {own[0]}. '
@@ -59,7 +63,11 @@ def values(exercise, table):
     """What a Table answers, by key. Throws WorkbookError that names the line of what can't be read,
     or the key that is missing."""
     path = exercise.reader_file
-    parsed = toml_text.parse("\n".join(table.lines), path, table.first)
+    try:
+        parsed = toml_text.parse("\n".join(table.lines), path, table.first)
+    except WorkbookError:
+        _refuse_without_quotes(exercise, table)
+        raise
     given = parsed.get(exercise.id)
     if not isinstance(given, dict):  # [1.2] without quotes is a table 2 in a table 1
         chapter, _, number = exercise.id.partition(".")
@@ -75,6 +83,27 @@ def values(exercise, table):
     return {key: given[key] for key in keys(exercise)}
 
 
+def _refuse_without_quotes(exercise, table):
+    """Throws the error that says which line to type where an answer lacks its quotes."""
+    for number, line in enumerate(table.lines, table.first):
+        match = re.fullmatch(r"\s*[\"']?(\w+)[\"']?\s*=\s*(.*?)\s*", line)
+        if not match or match[1] not in keys(exercise) or _is_toml(line):
+            continue
+        answer = re.sub(r"\s+#.*", "", match[2]).strip("\"'`\u201c\u201d\u201e\u2018\u2019").strip()
+        if re.search(r"[\"\\]", answer):
+            continue
+        raise regions.RegionError(exercise.reader_file, number, "write the answer between quotes: "
+                                  f'{match[1]} = "{answer}"')
+
+
+def _is_toml(line):
+    try:
+        toml_text.parse(line, "")
+    except WorkbookError:
+        return False
+    return True
+
+
 def _can_be_an_answer(value):
     if isinstance(value, str):
         return len(value) <= MOST_CHARACTERS
@@ -86,6 +115,37 @@ def keys(exercise):
     if exercise.questions:
         return [question.key for question in exercise.questions]
     return ["line", "cause"]
+
+
+_NUMBER = re.compile(r"""
+    (?P<number>[+-]?(?: [0-9]{1,3}(?:,[0-9]{3})+ | (?P<base>0[xXbBoO])[0-9a-fA-F_]+ | [0-9][0-9_]* ))
+    \s*(?P<unit>[a-zA-Z].*)?""", re.X)
+_BYTES = {"b": 1, "byte": 1, "bytes": 1, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
+_UNCLEAR = {"kb": "KiB", "mb": "MiB", "gb": "GiB", "k": "KiB"}  # 1000 to some and 1024 to others
+
+
+def whole_number(value, ask):
+    """(number, problem) of an answer to a question that asks for a whole number: 16384, "0x4000",
+    "16,384", "16_384" and, with a unit that the question `ask` speaks of, "16384 bytes" or "16 KiB".
+    `problem` says in a phrase why it is not one; then the number is None."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return (int(value), "") if value == int(value) else (None, "this is not a whole number")
+    match = _NUMBER.fullmatch(str(value).strip())
+    try:
+        number = int(match["number"].replace(",", ""), 0 if match["base"] else 10)
+    except (TypeError, ValueError):  # no number at all, or 1__0
+        return None, "this is not a whole number; write it as 2048, 2,048 or 0x800"
+    unit = (match["unit"] or "").strip().rstrip(".")
+    if not unit:
+        return number, ""
+    asked = {word.lower().rstrip("s") for word in re.findall(r"[a-zA-Z]+", ask)}
+    if "byte" in asked and unit.lower() in _BYTES:
+        return number * _BYTES[unit.lower()], ""
+    if "byte" in asked and unit.lower() in _UNCLEAR:
+        return None, f"write {_UNCLEAR[unit.lower()]} for multiples of 1024, not {unit}"
+    if all(word.lower().rstrip("s") in asked for word in unit.split()):
+        return number, ""
+    return None, f"the question does not ask for {unit}; write the number alone, as in {number}"
 
 
 def is_blank(value):

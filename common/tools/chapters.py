@@ -67,7 +67,7 @@ def find(root, wanted):
                                       and int(wanted) == chapter.number):
             return chapter
     raise WorkbookError(f"There is no chapter '{wanted}'. Chapters to run, by number or name: "
-                        f"{listing(root)}.")
+                        f"{listing(root)}.", exit_code=2)
 
 
 def find_program(root, wanted):

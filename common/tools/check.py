@@ -74,10 +74,10 @@ def _own_region(root, exercise, given):
         root / exercise.reader_file).exists() else None
     if text is None:
         raise WorkbookError(f"{exercise.reader_file} does not exist. `./workbook reset "
-                            f"{exercise.id}` writes it anew.")
+                            f"{exercise.id}` writes it again.")
     if not text.strip():
         raise regions.RegionError(exercise.reader_file, 1, "the file is empty. `./workbook reset "
-                                  f"{exercise.id}` writes it anew.")
+                                  f"{exercise.id}` writes it again.")
     return regions.reader_region(text, exercise.reader_file, exercise.id)
 
 
@@ -102,10 +102,17 @@ def _run_code(root, exercise, tools, own, folder, progress):
                 figures.append((run, seed, result, reference))
     if exercise.budget:
         failed = _over_budget(exercise, own, figures)
+        if failed and _is_starter(exercise, own):
+            return replace(failed, status=NOT_DONE, rule="", explanation="", wrong="",
+                           found=f"exercise {exercise.id} is not done yet: the lines are still the "
+                           f"starter's. {failed.found}")
         if failed:
             return failed
+    remark, line = _recognised(exercise.remarks, own, result.output + result.errors)
     return _verdict(exercise, PASSED, found=exercise.expected,
-                    figures=_worst_figures(exercise, figures))
+                    figures=_worst_figures(exercise, figures),
+                    remark=" ".join(remark.message.split()) if remark else "",
+                    place=_place(exercise, own, line) if line else None)
 
 
 def composed_file(root, chosen):
@@ -130,7 +137,7 @@ def _does_not_compile(exercise, own, compiled):
                         + " Look for a template or a constant expression that never ends.")
     error = reports.first_error(compiled.errors, exercise.reader_file)
     # What only the code tells apart may be right: it was never run.
-    wrong, _ = _recognised(exercise, own, compiled.errors, needs_output=True)
+    wrong, _ = _recognised(exercise.wrong, own, compiled.errors, needs_output=True)
     if error is None:
         return _verdict(exercise, BROKEN, rule="", place=_first_place(exercise, own),
                         found="Your lines compile to a program without kernels."
@@ -150,7 +157,7 @@ def _failed_run(exercise, own, run, seed, result):
         raise WorkbookError(f"The program {run.program} was built from other sources than those that"
                             " lie here. Build it again: `./workbook check` does.")
     shown = " ".join([run.program, *run.options]) + (f" (BW_SIM_SEED={seed})" if seed else "")
-    wrong, line = _recognised(exercise, own, result.output + result.errors)
+    wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
     place = _first_place(exercise, own)
     if report and report.reader_line:
         place = _place(exercise, own, report.reader_line)
@@ -164,10 +171,10 @@ def _failed_run(exercise, own, run, seed, result):
                     report=report.shown if report else ())
 
 
-def _recognised(exercise, own, output, needs_output=False):
-    """(the known wrong answer that this is, the reader's line that shows it), or (None, None)."""
+def _recognised(known, own, output, needs_output=False):
+    """(the known answer that this is, the reader's line that shows it), or (None, None)."""
     code = regions.without_comments(own.text)
-    for wrong in exercise.wrong:
+    for wrong in known:
         if needs_output and not wrong.output:
             continue
         in_code = re.search(wrong.code, code, re.M) if wrong.code else None
@@ -188,7 +195,7 @@ def _over_budget(exercise, own, figures):
             raise WorkbookError(f"{run.program} prints no `metric {exercise.budget.metric} ...`.")
         if yours <= solutions * exercise.budget.at_most:
             continue
-        wrong, line = _recognised(exercise, own, result.output + result.errors)
+        wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
         figure = _figures(exercise, yours, solutions)
         place = _place(exercise, own, line) if line else _first_place(exercise, own)
         return _verdict(exercise, FAILED, figures=figure, place=place,
@@ -197,6 +204,13 @@ def _over_budget(exercise, own, figures):
                         "solution's own).", explanation=wrong.message if wrong else "",
                         wrong=wrong.name if wrong else "")
     return None
+
+
+def _is_starter(exercise, own):
+    """Whether the reader has changed nothing but comments and blanks."""
+    given, starter = (regions.without_comments(text).split()
+                      for text in (own.text, "\n".join(exercise.region.starter)))
+    return given == starter
 
 
 def _worst_figures(exercise, figures):
@@ -302,22 +316,36 @@ def _check_predict(root, exercise, tools, given, progress):
     right = runs.computed_answers(root, tools, exercise)
     marked = [_mark(question, values[question.key], right[question.key])
               for question in exercise.questions]
-    bad = [answer for answer in marked if not answer.right]
-    if not bad:
+    if all(answer.right for answer in marked):
         return _verdict(exercise, PASSED, found=exercise.expected, answers=tuple(marked))
-    answered = [answer for answer in bad if not answers.is_blank(answer.given)]
+    bad = [answer for answer in marked if not answer.right and answer.given]
+    found = (("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers are")
+             + " not what the machine does: "
+             + ", ".join(f"{answer.key} = {answer.given}" for answer in bad) + ".")
+    return _verdict_on_answers(exercise, table, marked, found, _recognised_answers(exercise, values))
+
+
+def _verdict_on_answers(exercise, table, marked, found, wrong):
+    """The verdict on answers that are not all right. Of those that are given the wrong ones are
+    shown, the first one that the explanation is about as the reader's line; as long as a question is
+    open, the exercise is not done, and not failed."""
+    unanswered = [answer.key for answer in marked if not answer.given]
+    bad = [answer.key for answer in marked if not answer.right and answer.given]
+    explained = [key for key in bad if wrong and key in _keys_of(wrong)]
     fields = {"answers": tuple(marked),
-              "place": _answer_place(exercise, table, (answered or bad)[0].key)}
-    if not answered:
-        return _verdict(exercise, NOT_DONE, rule="", **fields,
-                        found=f"{len(bad)} of {len(marked)} questions are not answered yet; the "
-                        "other answers are right.")
-    wrong = _recognised_answers(exercise, values)
-    return _verdict(exercise, FAILED, explanation=wrong.message if wrong else "",
-                    wrong=wrong.name if wrong else "", **fields,
-                    found=("It is" if len(marked) == 1 else f"{len(bad)} of {len(marked)} answers "
-                           "are") + " not what the machine does: "
-                    + ", ".join(f"{answer.key} = {answer.given}" for answer in answered) + ".")
+              "place": _answer_place(exercise, table, (explained or bad or unanswered)[0])}
+    if wrong and bad:
+        fields.update(explanation=wrong.message, wrong=wrong.name)
+    if not unanswered:
+        return _verdict(exercise, FAILED, found=found, **fields)
+    so_far = found if bad else "What is answered is right."
+    return _verdict(exercise, NOT_DONE, rule="", **fields, found="Not answered yet: "
+                    + ", ".join(unanswered) + ". " + so_far)
+
+
+def _keys_of(wrong):
+    """The questions that a known wrong answer is about."""
+    return ["line" if key == "line_text" else key for key in wrong.answer]
 
 
 def _own_answers(root, exercise, given):
@@ -346,9 +374,9 @@ def _mark(question, given, right):
     if answers.is_blank(given):
         return Answer(question.key, "", False, "not answered yet")
     if question.answer == exercises.INTEGER:
-        number = _as_integer(given)
-        if number is None:
-            return Answer(question.key, shown, False, "this is not a whole number")
+        number, problem = answers.whole_number(given, question.ask)
+        if problem:
+            return Answer(question.key, shown, False, problem)
         return Answer(question.key, shown, number == int(right))
     if question.answer == exercises.CHOICE:
         letter = shown.rstrip(":.)").lower()
@@ -357,17 +385,6 @@ def _mark(question, given, right):
                           f"this is none of {', '.join(question.letters())}")
         return Answer(question.key, shown, letter == str(right))
     return Answer(question.key, shown, _plain(shown) == _plain(str(right)))
-
-
-def _as_integer(value):
-    if isinstance(value, bool) or isinstance(value, float) and value != int(value):
-        return None
-    if isinstance(value, (int, float)):
-        return int(value)
-    try:
-        return int(str(value).strip().replace("_", ""), 0)
-    except ValueError:
-        return None
 
 
 def _plain(text):
@@ -399,31 +416,24 @@ def _check_find(root, exercise, tools, given, progress):
     lines = shown.text.split("\n")
     marked = (_mark_line(exercise, values["line"], lines, shown.faulty_lines),
               _mark_cause(exercise, values["cause"]))
-    bad = [answer for answer in marked if not answer.right]
-    if not bad:
+    if all(answer.right for answer in marked):
         return _verdict(exercise, PASSED, found=exercise.expected, answers=marked)
-    answered = [answer for answer in bad if answer.given]
-    fields = {"answers": marked, "place": _answer_place(exercise, table, (answered or bad)[0].key)}
-    if not answered:
-        return _verdict(exercise, NOT_DONE, rule="", **fields,
-                        found=f"`{bad[0].key}` is not answered yet; the other answer is right.")
-    wrong = _recognised_fault(exercise, values, lines)
+    bad = [answer for answer in marked if not answer.right and answer.given]
     found = {("line",): "The fault is not in the line that you named.",
              ("cause",): "The cause is another one."}.get(
-                 tuple(answer.key for answer in answered),
-                 "Neither the line nor the cause is the fault's.")
-    comments = [answer.comment for answer in answered if answer.comment]
-    return _verdict(exercise, FAILED, explanation=wrong.message if wrong else "",
-                    wrong=wrong.name if wrong else "", **fields,
-                    found=" ".join([found, *(comment + "." for comment in comments)]))
+                 tuple(answer.key for answer in bad), "Neither the line nor the cause is the fault's.")
+    comments = [answer.comment for answer in bad if answer.comment]
+    return _verdict_on_answers(exercise, table, marked,
+                               " ".join([found, *(comment + "." for comment in comments)]),
+                               _recognised_fault(exercise, values, lines))
 
 
 def _mark_line(exercise, given, lines, faulty):
     shown = str(given).strip()
     if not shown:
         return Answer("line", "", False, "not answered yet")
-    number = _as_integer(given)
-    if number is None or not 1 <= number <= len(lines):
+    number, problem = answers.whole_number(given, "line")
+    if problem or not 1 <= number <= len(lines):
         return Answer("line", shown, False,
                       f"`line` takes a number from 1 to {len(lines)}, a line of "
                       f"{exercise.bug_file}")
@@ -443,8 +453,8 @@ def _mark_cause(exercise, given):
 
 
 def _recognised_fault(exercise, values, lines):
-    number = _as_integer(values["line"])
-    text = lines[number - 1] if number is not None and 1 <= number <= len(lines) else ""
+    number, problem = answers.whole_number(values["line"], "line")
+    text = lines[number - 1] if not problem and 1 <= number <= len(lines) else ""
     cause = str(values["cause"]).strip().rstrip(":.)").lower()
     for wrong in exercise.wrong:
         wanted_line, wanted_cause = (wrong.answer.get(key, "") for key in ("line_text", "cause"))

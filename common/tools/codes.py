@@ -236,6 +236,22 @@ def report_lines(errors):
     return shown
 
 
+def unwrapped(report):
+    """The lines of a page's report as they were before report_lines() broke them."""
+    lines, indent = [], 0
+    for line in report:
+        own = len(line) - len(line.lstrip())
+        word = line.split(" ", own + 1)[own] if line.strip() else ""
+        if (lines and own == indent + 2 and len(last) + 1 + len(word) > _WIDTH
+                and not reports.SOURCE.match(line)):
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+            indent = own
+        last = line
+    return lines
+
+
 def write(root, outcomes):
     """Puts the reports into the pages; returns the names of the files that changed."""
     changed = []
@@ -282,13 +298,20 @@ def check(root, program):
 
 # --- words ---------------------------------------------------------------------------------------
 
+def search(text, known):
+    """The codes in whose titles, else in whose sentences, each of the words begins a word."""
+    words = text.lower().split()
+    for part in ("title", "sentence"):
+        found = [code for code, row in known.items()
+                 if words and all(re.search(rf"\b{re.escape(word)}", getattr(row, part).lower())
+                                  for word in words)]
+        if found:
+            return found
+    return []
+
+
 def nearest(text, known):
-    """The codes whose title has a word that begins so, else whose spelling is the closest; at least
-    one. `known` has a row for each code."""
-    word = text.strip().lower()
-    titled = [code for code, row in known.items() if word and f" {word}" in f" {row.title.lower()}"]
-    if titled:
-        return titled
+    """The codes whose spelling is the closest; at least one. `known` has a row for each code."""
     wanted = text.upper().replace("_", "-")
     wanted = wanted if wanted.startswith("BW") else "BW-" + wanted.lstrip("-")
     close = difflib.get_close_matches(wanted, known, 3, 0.6)

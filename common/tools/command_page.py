@@ -1,74 +1,67 @@
-"""The commands as a page: docs/commands.md is made from what the commands' parser knows.
+"""The commands as a page: docs/commands.md is made from the table of the commands.
 
 Nothing here depends on how this version of Python lays its help out.
 """
 
 import argparse
-import re
 
-from . import cli
-
-# What commands take after `--`.
-_AFTER_DASHES = {"sim": ["-- PROGRAM [ARGUMENTS]"], **dict.fromkeys(
-    ("run", "timeline", "profile", "test", "bench"), ["[-- OPTIONS]"])}
-
-
-def subcommands():
-    """{name: its parser}."""
-    action = next(one for one in cli._parser()._actions
-                  if isinstance(one, argparse._SubParsersAction))
-    return dict(action.choices)
+from .command_table import COMMANDS, GROUPS
+from .commandline import PROGRAM
 
 
 def page():
     """The lines of the page below its introduction."""
-    parsers, lines = subcommands(), []
-    for title, names in cli._GROUPS:
+    lines = []
+    for title, commands in GROUPS:
         lines += ["", f"## {title[0].upper()}{title[1:]}", "", "| command | what it does |", "|---|---|"]
-        lines += [f"| [`{name}`](#{name}) | {_cell(_summary(name, parsers[name]))} |" for name in names]
-        for name in names:
-            lines += _section(name, parsers[name])
+        lines += [f"| [`{one.name}`](#{one.name}) | {_cell(one.summary)} |" for one in commands]
+        for one in commands:
+            lines += _section(one)
     return lines
 
 
-def _summary(name, parser):
-    return cli.READER_COMMANDS.get(name) or parser.description
+def options(name):
+    """The options of a command, as in "--json"."""
+    return {option for action in _actions(COMMANDS[name]) for option in action.option_strings}.union(
+        ("-h", "--help"))
 
 
-def _section(name, parser):
-    lines = ["", f"### {name}", "", f"`./workbook {_usage(name, parser)}`", "",
-             _summary(name, parser), ""]
-    described = [(_spelling(action), action.help) for action in _arguments(parser) if action.help]
-    if described:
+def _section(command):
+    actions = _actions(command)
+    lines = ["", f"### {command.name}", "", f"`{PROGRAM} {_usage(command, actions)}`", "",
+             command.summary, ""]
+    if actions:
         lines += ["| argument | meaning |", "|---|---|"]
-        lines += [f"| `{_cell(spelling)}` | {_cell(text)} |" for spelling, text in described]
+        lines += [f"| `{_cell(_spelling(action))}` | {_cell(action.help)} |" for action in actions]
         lines.append("")
-    examples, _, more = (parser.epilog or "").partition("\n\n")
-    if examples:
-        block = [line[2:] if line.startswith("  ") else line for line in examples.split("\n")[1:]]
-        lines += ["```", *block, "```"]
-        lines.append("")
-    return [*lines, *more.strip().split("\n")] if more else lines[:-1]
+    reach = max((len(line) for line, why in command.examples if why), default=0)
+    lines += ["```", *(f"{PROGRAM} {line.ljust(reach + 2) + why if why else line}"
+                       for line, why in command.examples), "```"]
+    more = [command.more] if command.more else []
+    if command.rest:
+        more.append(f"What follows `--` goes to {command.rest}.")
+    return [*lines, "", " ".join(more)] if more else lines
 
 
-def _arguments(parser):
-    return [action for action in parser._actions if not isinstance(action, argparse._HelpAction)]
+def _actions(command):
+    parser = argparse.ArgumentParser(add_help=False)
+    if command.add_arguments:
+        command.add_arguments(parser)
+    return parser._actions
 
 
-def _usage(name, parser):
-    if name in cli.READER_USAGE and not _arguments(parser):
-        return f"{name} {cli.READER_USAGE[name]}"
-    words = [name]
-    for action in _arguments(parser):
-        word = _spelling(action)
-        words.append(word if action.required and action.nargs not in ("?", "*") else f"[{word}]")
-    return " ".join(words + _AFTER_DASHES.get(name, []))
+def _usage(command, actions):
+    words = [command.name]
+    for action in actions:
+        word = _spelling(action) + ("..." if action.nargs == "*" else "")
+        optional = action.option_strings or action.nargs in ("?", "*")
+        words.append(f"[{word}]" if optional else word)
+    return " ".join(words + (["[-- ...]"] if command.rest else []))
 
 
 def _spelling(action):
     """How an argument is written: `NN`, `--seed S`."""
-    metavar = action.metavar or (
-        "|".join(map(str, action.choices)) if action.choices else action.dest.upper())
+    metavar = action.metavar or action.dest.upper()
     if not action.option_strings:
         return metavar
     if action.nargs == 0:
@@ -79,10 +72,3 @@ def _spelling(action):
 def _cell(text):
     """A sentence in a table's cell, which ends without a full stop."""
     return " ".join(text.replace("%%", "%").replace("|", "\\|").split()).rstrip(".")
-
-
-def options(name):
-    """The options of a command, as in "--json"."""
-    parser = subcommands()[name]
-    found = {option for action in _arguments(parser) for option in action.option_strings}
-    return found.union(re.findall(r"--[a-z-]+", cli.READER_USAGE.get(name, "")), ("-h", "--help"))

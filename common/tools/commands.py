@@ -1,17 +1,15 @@
 """What each subcommand does. Every function takes (root, console, arguments), returns a status."""
 
-import contextlib
-import fcntl
 import os
 import re
-import shlex
 import sys
 
-from . import (build, chapters, elf, gpu_report, machine, packages, prebuilt, private_env, schedules,
-               setup, simulate, toolkit, wheels_for_tests)
+from . import (build, chapters, elf, gpu_report, labs, machine, packages, prebuilt, private_env,
+               schedules, setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools
+from .workspace import prepare
 
 # What `bench` measures: its program and its build.
 BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
@@ -23,85 +21,15 @@ BENCHMARKS = {"simulator": ("simulator_bench", build.SIM_BENCH),
 GRADING_BENCHMARK = "grade"
 RECORDED_TIMES = "tests/hardware/timing/h100_times.csv"
 HOPPER_CHAPTER = "06_hopper_fp8_gemm"
-# nvcc loses include folders with one of the first five in their names, CMake splits its lists at the
-# semicolon and reads the backslash as an escape, and the colon ends an entry of PATH.
-UNUSABLE_IN_PATHS = "'\"$`,;\\:"
-
-
-@contextlib.contextmanager
-def only_one(root, console):
-    """Keeps two commands in one checkout from installing or building at the same time."""
-    _require_usable_path(root)
-    _require_writable(root)
-    private_env.folder(root).mkdir(exist_ok=True)
-    with open(private_env.folder(root) / "lock", "w", encoding="utf-8") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            console.say("Another ./workbook is building in this checkout; waiting for it.")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _require_usable_path(root):
-    found = " ".join(sorted(set(UNUSABLE_IN_PATHS).intersection(str(root))))
-    if found:
-        raise WorkbookError(f"The checkout's path holds {found} and the CUDA compiler or CMake can't "
-                            f"take that: {root}. Spaces are fine; none of "
-                            f"{' '.join(UNUSABLE_IN_PATHS)} is. Rename the folder, or move the "
-                            "checkout elsewhere, and run the command again.")
-
-
-def _require_writable(root):
-    """Says in a sentence that nothing can be built in a checkout, before anything is tried."""
-    own = [private_env.folder(root), root / "build", *(root / "build").glob("*/")]
-    for path in [*own, private_env.folder(root) / "lock"]:
-        if path.exists() and not os.access(path, os.W_OK):
-            _refuse(path, f"It belongs to {_owner(path)}: "
-                          f"`sudo chown -R $(id -un) {_shell(root)}` makes it yours. Or use a copy "
-                          "of the checkout in a folder of your own")
-    if not os.access(root, os.W_OK) and not all(path.exists() for path in own[:2]):
-        # Git clones nothing that belongs to someone else.
-        clones = (root / ".git").exists() and root.stat().st_uid == os.geteuid()
-        copy = f"git clone {_shell(root)}" if clones else f"cp -r {_shell(root)} ~/"
-        _refuse(root, f"Use a copy of the checkout in a folder of your own ({copy} makes one)")
-
-
-def _refuse(path, remedy):
-    raise WorkbookError(f"{path} can't be written to, and this command installs and builds in the "
-                        f"checkout. {remedy}. Without writing, ./workbook list, hint, doctor and "
-                        "--help work.")
-
-
-def _shell(path):
-    return shlex.quote(str(path))
-
-
-def _owner(path):
-    try:
-        return path.owner()
-    except KeyError:  # a user id without a name
-        return f"user {path.stat().st_uid}"
-
-
-def prepare(root, console, configuration, targets=(), title="Building", everything=False):
-    """Everything up to built targets; returns the Tools."""
-    if prebuilt.is_used(root):
-        return prebuilt.prepare(root, console, configuration, targets, only_one)
-    with only_one(root, console):
-        tools = setup.ensure(root, console, configuration.purposes, everything)
-        build.configure(root, tools, console, configuration)
-        build.build(root, tools, console, configuration, targets, title)
-    return tools
 
 
 def do_setup(root, console, arguments):
     if prebuilt.is_used(root):
-        with only_one(root, console):
+        with workspace.only_one(root, console):
             found = setup.ensure_compiler(root, console)
         console.say(f"Ready: {found.describe()}.")
         return 0
-    with only_one(root, console):
+    with workspace.only_one(root, console):
         tools = setup.ensure(root, console, everything=True)
         wheels_for_tests.ensure(root, console)
         site_tools.ensure(console)
@@ -128,7 +56,7 @@ def _report_file(name):
 
 
 def do_run(root, console, arguments):
-    from .reader import environment, progress  # neither takes more than the standard library
+    from .reader import progress
     if arguments.report is not None:
         if arguments.machine == "gpu":
             raise WorkbookError("--report writes what the simulator says. Leave --gpu out.",
@@ -138,7 +66,7 @@ def do_run(root, console, arguments):
     own = progress.load(root).use == progress.MINE
     is_exercise = re.fullmatch(r"\d+\.\d+", arguments.chapter)
     if own or is_exercise:
-        environment.require_toml(root, console)
+        workspace.require_toml(root, console)
         from .reader import own_code
     if is_exercise:
         if arguments.machine == "gpu":
@@ -146,7 +74,7 @@ def do_run(root, console, arguments):
                                 exit_code=2)
         return own_code.run_exercise(root, console, arguments.chapter, arguments.rest,
                                      schedules.of_exercise(arguments))
-    chapter = chapters.find_program(root, arguments.chapter)
+    chapter = _chapter_to_run(root, arguments.chapter)
     gpus = machine.find_gpus()
     on_gpu, where = chapters.choose_machine(chapter, gpus, arguments.machine)
     schedules.require_simulator(arguments, on_gpu)
@@ -166,10 +94,21 @@ def do_run(root, console, arguments):
     return schedules.run(console, command, arguments, tools.env)
 
 
+def _chapter_to_run(root, wanted):
+    """The chapter that is named; a lab's name gets the command that runs it."""
+    try:
+        return chapters.find_program(root, wanted)
+    except WorkbookError:
+        lab = labs.named(root, wanted)
+        if lab is None:
+            raise
+        raise WorkbookError(f"{wanted} is a lab: ./workbook lab {lab.name}", exit_code=2) from None
+
+
 def do_sim(root, console, arguments):
     """Runs any CUDA program with the simulator's runtime and driver in place of the machine's."""
     if not arguments.rest:
-        raise WorkbookError("Name the program behind `--`: ./workbook sim -- ./program arguments",
+        raise WorkbookError("Name the program after `--`: ./workbook sim -- ./program arguments",
                             exit_code=2)
     path = simulate.find_program(arguments.rest[0])
     program = elf.read(path)
@@ -177,7 +116,11 @@ def do_sim(root, console, arguments):
     prepare(root, console, build.SIM, simulate.TARGETS, "Building the simulator")
     env = simulate.environment(root, os.environ, program)
     simulate.check_libraries(path, env)
-    return run_in_foreground([str(path), *arguments.rest[1:]], env=env)
+    with simulate.watched(env) as made_a_call:
+        status = run_in_foreground([str(path), *arguments.rest[1:]], env=env)
+        if not made_a_call():
+            console.say(simulate.no_call(path, program))
+    return status
 
 
 def do_suite(root, console, arguments):
@@ -258,7 +201,8 @@ def do_bench(root, console, arguments):
     options = list(arguments.rest)
     if arguments.grid:
         if arguments.subject != "hopper":
-            raise WorkbookError(f"--grid belongs to `bench hopper`, not to `bench {arguments.subject}`.")
+            raise WorkbookError(f"--grid belongs to `bench hopper`, not to `bench {arguments.subject}`.",
+                                exit_code=2)
         options = ["--parts", "grid", *options]
     if arguments.record:
         return _record_times(root, console, arguments)
@@ -278,7 +222,8 @@ def _validate_times(root, console, arguments):
     """Simulated times of chapters beside those of a GPU."""
     from . import timing_validation
     if arguments.subject != "timing":
-        raise WorkbookError(f"--validate belongs to `bench timing`, not to `bench {arguments.subject}`.")
+        raise WorkbookError(f"--validate belongs to `bench timing`, not to `bench {arguments.subject}`.",
+                            exit_code=2)
     tools = prepare(root, console, build.SIM, sorted(set(timing_validation.CHAPTER_PROGRAMS.values())),
                     "Building the programs of chapters 1 and 6")
     return timing_validation.do_validate(root, console, tools, list(arguments.rest))
@@ -289,7 +234,7 @@ def _record_times(root, console, arguments):
     from . import timing_recording
     if arguments.subject != "timing" or arguments.validate or arguments.rest:
         raise WorkbookError("--record goes with `bench timing` alone: it measures what `--validate` "
-                            "compares with.")
+                            "compares with.", exit_code=2)
     gpu = chapters.gpu_for(chapters.find(root, HOPPER_CHAPTER), machine.find_gpus(), "--record")
     tools = prepare(root, console, build.GPU, sorted(set(timing_recording.PROGRAMS.values())),
                     "Building the programs of chapters 1 and 6")
@@ -328,8 +273,8 @@ def do_doctor(root, console, _arguments):
     else:
         rows += _compiler_rows(root, problems) + _toolkit_rows(root, problems)
         rows += _library_rows(root, problems)
-    rows.append(("exercises", "ready" if private_env.reader_python(root) else
-                 "`./workbook next` installs what the reader's commands need"))
+    if not toml_text.can_read():
+        rows.append(("exercises", "`./workbook next` installs a package that reads them"))
     for name, text in rows:
         print(f"{name:<11}{text}")
     print()

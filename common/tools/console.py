@@ -1,11 +1,15 @@
 """Progress, colour and messages, on standard error: standard output belongs to the programs."""
 
+import contextlib
 import os
 import shutil
 import sys
+import textwrap
 import threading
 import time
 
+# Longer lines are hard to read, however wide the terminal is.
+WIDEST = 100
 # A step that is over sooner than this says nothing: a second run has nothing to report.
 QUIET_SECONDS = 0.7
 # How often a step reports where there is no terminal to redraw a line on.
@@ -19,6 +23,20 @@ def format_duration(seconds):
     """'8 s' below a minute, '3:07 min' above."""
     seconds = int(seconds)
     return f"{seconds} s" if seconds < 60 else f"{seconds // 60}:{seconds % 60:02d} min"
+
+
+def columns():
+    """The width in which texts are shown: that of the terminal or of COLUMNS, up to WIDEST; 80 where
+    neither is known."""
+    return max(1, min(shutil.get_terminal_size((80, 24)).columns, WIDEST))
+
+
+def wrapped(text, first="", following=""):
+    """`text` in lines that fit columns(); `first` and `following` are put before them. No word is
+    broken, so that paths and commands can be copied."""
+    width = max(columns(), len(following) + 10)
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=following,
+                         break_long_words=False, break_on_hyphens=False) or [first.rstrip()]
 
 
 class Console:
@@ -72,7 +90,7 @@ class Step:
 
     def __enter__(self):
         self._started = time.monotonic()
-        self._thread = threading.Thread(target=self._report, daemon=True)
+        self._thread = threading.Thread(target=self._report_while_readable, daemon=True)
         self._thread.start()
         return self
 
@@ -89,6 +107,10 @@ class Step:
         erase = "\r\x1b[K" if self._console.live else ""
         self._console.say(f"{erase}{self._title}: {mark} ({elapsed})")
         return False
+
+    def _report_while_readable(self):
+        with contextlib.suppress(OSError):  # nobody reads the stream any more: the work goes on
+            self._report()
 
     def _report(self):
         if self._stop.wait(QUIET_SECONDS):

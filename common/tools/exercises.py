@@ -47,7 +47,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A wrong answer that people give, and the explanation that they get."""
+    """A wrong answer that people give, and the explanation that they get; or one that works without
+    doing what the text asks for, and the remark on it."""
 
     name: str
     answer: object            # write, improve: text; predict: {key: value}; find: see the spec
@@ -83,9 +84,10 @@ class Exercise:
     source: Path                       # the TOML file
     runs: tuple = ()
     wrong: tuple = ()
+    remarks: tuple = ()                # Wrongs of answers that pass with a remark
     file: str = ""                     # relative to solutions/NN_name; find: of the patch
-    budget: Budget = None
-    checks: str = ""                   # RACES: its runs are checked for races as well
+    budget: Budget = None              # of an improve exercise; of a write exercise where it has one
+    checks: str = ""                   # RACES, as for all code: its runs are checked for races too
     questions: tuple = ()
     patch: str = ""
     causes: tuple = ()
@@ -236,7 +238,9 @@ def load(root, chapter, path):
     fields["runs"] = tuple(_run(table) for table in reader.tables("run"))
     if not fields["runs"]:
         reader.fail("at least one [[run]] is needed.")
-    if kind != PREDICT:
+    if kind in (WRITE, IMPROVE):
+        fields["checks"] = RACES
+    if kind == FIND:
         fields["checks"] = reader.take("checks", str, "", required=False)
         if fields["checks"] not in ("", RACES):
             reader.fail(f"`checks` is \"{fields['checks']}\"; it can be {RACES}.")
@@ -245,8 +249,9 @@ def load(root, chapter, path):
         fields["region"] = _region(root, chapter, fields, reader)
     if kind == WRITE:
         _check_starter(fields, reader)
-    if kind == IMPROVE:
-        table = _Reader(reader.take("budget", dict), f"{name}, [budget]")
+    budget = reader.take("budget", dict, required=kind == IMPROVE) if kind in (WRITE, IMPROVE) else None
+    if budget is not None:
+        table = _Reader(budget, f"{name}, [budget]")
         fields["budget"] = Budget(table.take("metric", str),
                                   float(table.take("at_most", (int, float))))
         table.end()
@@ -259,6 +264,9 @@ def load(root, chapter, path):
     if len(fields["wrong"]) < LEAST_WRONG:
         reader.fail(f"there are {len(fields['wrong'])} [[wrong]] answers; at least {LEAST_WRONG} "
                     "are needed.")
+    if kind in (WRITE, IMPROVE):
+        fields["remarks"] = tuple(_wrong(table, kind)
+                                  for table in reader.tables("remark", required=False))
     reader.end()
     return Exercise(kind=kind, chapter=chapter, source=Path(path), **fields)
 

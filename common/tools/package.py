@@ -16,8 +16,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from . import (api, build, commands, compose, device_code, exercises, prebuild, prebuilt, private_env,
-               simulate)
+from . import (api, build, compose, device_code, exercises, prebuild, prebuilt, private_env,
+               simulate, workspace)
 from .console import Console
 from .errors import WorkbookError
 from .process import run_logged
@@ -158,8 +158,9 @@ def main(arguments=None):
     if chosen.portable:
         configuration = replace(configuration, variables=(("BW_NATIVE", "OFF"),))
     try:
+        workspace.require_toml(root, console)
         targets = [*prebuild.programs(root), *simulate.TARGETS]
-        tools = commands.prepare(root, console, configuration, targets,
+        tools = workspace.prepare(root, console, configuration, targets,
                                  f"Building {len(targets)} programs and libraries")
         wheel = make(root, console, tools, chosen.output or root / "build" / "package")
     except WorkbookError as error:

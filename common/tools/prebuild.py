@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import api, build, chapters, commands, exercises, runs, simulate
+from . import api, build, chapters, exercises, runs, simulate, workspace
 from .console import Console
 from .errors import WorkbookError
 
@@ -52,8 +52,9 @@ def main(arguments=None):
     numbers = parser.parse_args(arguments).chapters
     root, console = Path(__file__).resolve().parents[2], Console()
     try:
+        workspace.require_toml(root, console)
         targets = [*programs(root, numbers), *simulate.TARGETS]
-        tools = commands.prepare(root, console, build.SIM, targets,
+        tools = workspace.prepare(root, console, build.SIM, targets,
                                  f"Building {len(targets)} programs and libraries", everything=True)
         with console.step("Running the programs that questions are about"):
             remember_answers(root, tools, numbers)

@@ -1,8 +1,8 @@
 """The checkout's private environment, .workbook/: pinned wheels where the machine has too little.
 
-It is a Python virtual environment that holds the libraries of the reader's commands (which run in it),
-the CUDA Toolkit's compiler and its disassembler where the machine's own toolkit is missing or has
-none, and, on distributions whose CMake is too old, CMake.
+It is a Python virtual environment that holds the CUDA Toolkit's compiler and its disassembler where the
+machine's own toolkit is missing or has none, CMake where the distribution's is too old, a reader of TOML
+for Pythons without one, and what tests and `./workbook grade` like to have.
 """
 
 import json
@@ -25,10 +25,11 @@ TOOLKIT_PINS = (
 # The oldest release that has a wheel; a disassembler reads the machine code of older compilers.
 DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.2.51",)
 CMAKE_PINS = ("cmake==3.31.10",)
-# The libraries of the reader's commands, one pin a line.
-REQUIREMENTS = Path(__file__).resolve().parent / "requirements.txt"
-# What `./workbook grade` spreads its checks with: an extra, and the oldest Python that it runs on.
-GRADING_REQUIREMENTS = REQUIREMENTS.with_name("requirements-grading.txt")
+# Reads TOML (the exercises) for Pythons before 3.11, which have no module for it.
+TOML_PINS = ("tomli==2.2.1",)
+# What `./workbook grade` spreads its checks with, one pin a line: an extra, and the oldest Python that it
+# runs on.
+GRADING_REQUIREMENTS = Path(__file__).resolve().parent / "requirements-grading.txt"
 GRADING_PYTHON = (3, 10)
 
 _PROBE = """
@@ -109,28 +110,15 @@ def cmake_folder(root):
     return None
 
 
-def reader_pins():
-    """The pins of REQUIREMENTS with their markers, as the note of what was installed keeps them."""
-    return _pins_of(REQUIREMENTS)
-
-
 def _pins_of(file):
     lines = file.read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
-def reader_python(root):
-    """The interpreter that has the reader's libraries, or None if they were not installed."""
-    return _python_with(root, reader_pins())
-
-
 def grading_python(root):
     """The interpreter that has Dask, or None if it was not installed."""
-    return _python_with(root, _pins_of(GRADING_REQUIREMENTS))
-
-
-def _python_with(root, pins):
     python = _venv(root) / "bin" / "python"
+    pins = _pins_of(GRADING_REQUIREMENTS)
     if not _installed(root).issuperset(pins) or not os.access(python, os.X_OK):
         return None
     return python
@@ -141,20 +129,14 @@ def is_running_in(root):
     return os.path.realpath(sys.prefix) == os.path.realpath(_venv(root))
 
 
-def install_reader(root, console):
-    """Installs the libraries of the reader's commands and checks that they can be imported."""
-    _install(root, console, ("-r", str(REQUIREMENTS)), "Installing the reader's commands (3 MB)",
-             "the Python packages of the reader's commands (typer, rich, watchfiles)",
-             "The other commands (run, test, bench, doctor, setup) don't need them.")
-    python = _venv(root) / "bin" / "python"
-    _require(capture([str(python), "-c", "import typer, rich, watchfiles"]),
-             "The Python packages of the reader's commands were installed but can't be imported. "
-             "Delete the folder .workbook/venv and run `./workbook setup`.")
-    _mark(root, reader_pins())
+def install_toml(root, console):
+    """Installs what reads TOML for this Python."""
+    _install(root, console, TOML_PINS, "Installing what reads the exercises (50 KB)", otherwise="")
+    _mark(root, TOML_PINS)
 
 
 def install_grading(root, console):
-    """Installs Dask and checks that it can be imported. The reader's libraries have to be there."""
+    """Installs Dask and checks that it can be imported."""
     _install(root, console, ("-r", str(GRADING_REQUIREMENTS)), "Installing Dask (20 MB)",
              "the Python packages that `./workbook grade` spreads its work with (dask, distributed)",
              "Without them it grades on this machine alone, with Python's own process pool.")
@@ -164,11 +146,6 @@ def install_grading(root, console):
              "Delete the "
              "folder .workbook/venv and run `./workbook setup --grading`.")
     _mark(root, _pins_of(GRADING_REQUIREMENTS))
-
-
-def forget_reader(root):
-    """Notes that the reader's libraries are not usable after all, so that they are installed anew."""
-    _write_stamp(root, _installed(root).difference(reader_pins()))
 
 
 def venv_module_works():
@@ -221,7 +198,7 @@ def _install(root, console, pins, title, what=None, otherwise=(
                              "--disable-pip-version-check", "--only-binary=:all:",
                              "--progress-bar=off", *pins], step),
                  f"pip could not install {what or ', '.join(pins)}. A network connection to a "
-                 f"Python package index is needed once. {otherwise}")
+                 f"Python package index is needed once. {otherwise}".rstrip())
 
 
 def _complete_layout(toolkit_root):

@@ -41,7 +41,8 @@ def require_simulator(arguments, on_gpu):
 
 def again(arguments, seed, event=None):
     """The command that runs one schedule again: to its end, or to an event."""
-    words = ["./workbook", "run", arguments.chapter, "--sim", "--seed", str(seed)]
+    what = arguments.lab if arguments.command == "lab" else arguments.chapter
+    words = ["./workbook", arguments.command, what, "--sim", "--seed", str(seed)]
     if event is not None:
         words += ["--until-event", event]
     if arguments.explore is not None:

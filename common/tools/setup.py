@@ -10,7 +10,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 
-from . import confinement, packages, private_env, toolkit
+from . import confinement, packages, private_env, toml_text, toolkit
 from .errors import WorkbookError
 
 # Debian and Ubuntu keep what makes virtual environments apart from Python.
@@ -35,7 +35,7 @@ class Tools:
 def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), everything=False):
     """Installs what a build for these purposes misses and returns the Tools.
 
-    `everything`: also what a few tests and the reader's commands need, as far as it can be had.
+    `everything`: also what a few tests need, and what reads the exercises, as far as it can be had.
     """
     if platform.system() != "Linux":
         raise WorkbookError(f"The workbook builds on Linux; this is {platform.system()}. Use a "
@@ -60,7 +60,7 @@ def ensure(root, console, purposes=(packages.SIMULATOR, packages.TESTS), everyth
     if everything:
         _ensure_disassembler(root, found, console)
         try:
-            ensure_reader(root, console)
+            ensure_toml(root, console)
         except WorkbookError as error:
             console.say(str(error))
     env = dict(os.environ)
@@ -121,12 +121,11 @@ def _ensure_disassembler(root, found, console):
                     "The tests that read machine code will fail; nothing else needs it.")
 
 
-def ensure_reader(root, console):
-    """The interpreter that has the libraries of the reader's commands; installs them if need be."""
-    if private_env.reader_python(root) is None:
+def ensure_toml(root, console):
+    """Installs what reads TOML where this Python has nothing of its own."""
+    if not toml_text.can_read():
         _ensure_venv(console)
-        private_env.install_reader(root, console)
-    return private_env.reader_python(root)
+        private_env.install_toml(root, console)
 
 
 def ensure_grading(root, console):
@@ -138,7 +137,7 @@ def ensure_grading(root, console):
                             f"this is {platform.python_version()}. `./workbook grade` works "
                             "without it, on "
                             "this machine alone.")
-    ensure_reader(root, console)
+    _ensure_venv(console)
     _ensure_bubblewrap(console)
     if private_env.grading_python(root) is None:
         private_env.install_grading(root, console)

@@ -1,8 +1,10 @@
 """`./workbook sim -- PROGRAM`: runs a CUDA program of the reader's own in the simulator."""
 
+import contextlib
 import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 
 from . import build
@@ -82,3 +84,31 @@ def environment(root, base, program):
         env["LD_PRELOAD"] = ":".join(loaded + [env["LD_PRELOAD"]] if env.get("LD_PRELOAD")
                                      else loaded)
     return env
+
+
+@contextlib.contextmanager
+def watched(env):
+    """A function that says whether a program, or one that it started, has called the runtime or the
+    driver. It is known from the report (BW_SIM_REPORT), which is written from the first call on; `env`
+    names a file of our own for it unless it names one already."""
+    with tempfile.TemporaryDirectory(prefix="workbook_sim_") as folder:
+        report = env.setdefault("BW_SIM_REPORT", os.path.join(folder, "report.json"))
+        before = _identity(report)
+        yield lambda: _identity(report) != before or not os.path.isfile(report) and os.path.exists(report)
+
+
+def _identity(path):
+    """Changes whenever a file is written; None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
+def no_call(path, program):
+    """What is said of a program that has called neither runtime nor driver."""
+    carried = program is not None and program.carries_cuda
+    return (f"{path} made no CUDA call, so the simulator had nothing to do. "
+            + ("It carries kernels; the way that it took launches none." if carried else
+               "A program for it is built with nvcc, or loads libcuda.so.1: docs/your_kernel.md"))

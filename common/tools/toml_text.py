@@ -25,12 +25,19 @@ def _find():
 tomllib = _find()
 
 
+def can_read():
+    """Whether TOML can be read; looks again for a package that was installed meanwhile."""
+    global tomllib  # one process, one module
+    tomllib = tomllib or _find()
+    return tomllib is not None
+
+
 def parse(text, name, first_line=1):
     """The tables of a TOML text; an error names the file and the line.
 
     `first_line`: where the text begins in the file.
     """
-    if tomllib is None:
+    if not can_read():
         raise WorkbookError("Reading exercises takes Python 3.11 or newer, or the package tomli. "
                             "`./workbook setup` installs it into the checkout's own environment.")
     try:

@@ -16,6 +16,7 @@ class Trial:
     status: str         # that it should have
     verdict: Verdict
     wrong: str = ""     # name of the wrong answer that it should be recognised as
+    remark: str = ""    # the remark that it should pass with
     complaint: str = ""  # when it isn't a verdict that was looked at
 
     def problem(self):
@@ -27,6 +28,8 @@ class Trial:
         if self.verdict.wrong != self.wrong:
             return (f"it is recognised as '{self.verdict.wrong}', not as '{self.wrong}'."
                     if self.verdict.wrong else "it gets no explanation of its own.")
+        if self.verdict.remark != self.remark:
+            return f"its remark is '{self.verdict.remark}'; it should be '{self.remark}'."
         return ""
 
 
@@ -39,21 +42,23 @@ def trials(root, exercise, tools):
 
 def wrong_answers(root, exercise, tools):
     """Each wrong answer, and a find exercise's faulty program."""
+    right = right_answer(root, exercise, tools)
     for one in exercise.wrong:
         yield Trial(f"wrong answer '{one.name}'", FAILED,
-                    check.check_answer(root, exercise, tools, _given(root, exercise, one)),
+                    check.check_answer(root, exercise, tools, given(root, exercise, one, right)),
                     one.name)
+    for one in exercise.remarks:
+        yield Trial(f"remark '{one.name}'", PASSED,
+                    check.check_answer(root, exercise, tools, given(root, exercise, one, right)),
+                    remark=" ".join(one.message.split()))
     if exercise.kind == exercises.FIND and exercise.runs:
         yield faulty(root, exercise, tools)
 
 
 def starter(root, exercise, tools):
     """The text that a reader begins with."""
-    given = exercise.region.starter if exercise.is_in_code else {}
-    verdict = check.check_answer(root, exercise, tools, given)
-    is_naive = exercise.kind == exercises.IMPROVE and verdict.status != NOT_DONE
-    return Trial("starter", FAILED if is_naive else NOT_DONE, verdict,
-                 verdict.wrong if is_naive else "")
+    lines = exercise.region.starter if exercise.is_in_code else {}
+    return Trial("starter", NOT_DONE, check.check_answer(root, exercise, tools, lines))
 
 
 def solution(root, exercise, tools):
@@ -72,11 +77,13 @@ def right_answer(root, exercise, tools):
     return {"line": shown.faulty_lines[0], "cause": exercise.cause}
 
 
-def _given(root, exercise, wrong):
+def given(root, exercise, wrong, right):
+    """A kept wrong answer, as a check takes it; questions that it says nothing about are answered
+    as in `right`."""
     if exercise.is_in_code:
         return wrong.answer.strip("\n").split("\n")
     if exercise.kind == exercises.PREDICT:
-        return wrong.answer
+        return {**right, **wrong.answer}
     shown = patches.shown(Path(root) / "solutions" / exercise.chapter, exercise.patch)
     lines = shown.text.split("\n")
     text = wrong.answer.get("line_text")

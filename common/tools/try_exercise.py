@@ -27,7 +27,7 @@ def tools_of(root):
 def show(verdict, out):
     """A verdict in plain lines."""
     out(f"  {verdict.status} ({verdict.seconds:.1f} s): {verdict.found}")
-    for name in ("explanation", "rule", "where"):
+    for name in ("explanation", "remark", "rule", "where"):
         if getattr(verdict, name):
             out(f"    {name}: {getattr(verdict, name)}")
     if verdict.place:

@@ -32,8 +32,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a check. `status`: PASSED; FAILED; NOT_DONE: the starter still stands there;
-    BROKEN: it could not be tried (does not compile, a mark is gone)."""
+    """The outcome of a check. `status`: PASSED; FAILED; NOT_DONE: the starter is unchanged, or a
+    question is open; BROKEN: it could not be tried (does not compile, a mark is gone)."""
 
     id: str
     status: str
@@ -41,6 +41,7 @@ class Verdict:
     found: str = ""
     explanation: str = ""   # of a wrong answer that is known
     wrong: str = ""         # its name
+    remark: str = ""        # on an answer that passed although it does not do what the text asks for
     rule: str = ""
     where: str = ""         # "chapters/NN_name/README.md#section": where the rule is explained
     place: Place = None     # the reader's first line that matters

@@ -16,7 +16,7 @@ from support import BUILD, CHAPTERS, QUICK, ROOT, last, main, run
 from tools.console import Console
 from tools.errors import WorkbookError
 from tools.setup import Tools
-from tools.timeline import command, critical, metrics, profile, profile_command, statistics
+from tools.timeline import command, critical, metrics, profile, profile_command, statistics, summary
 from tools.timeline.model import FULL, READING
 
 
@@ -117,7 +117,7 @@ class Calls(unittest.TestCase):
         output = io.StringIO()
         console = Console(io.StringIO())
         # The programs are built, and print into the test's own output.
-        with mock.patch("tools.commands.prepare", return_value=tools), \
+        with mock.patch("tools.workspace.prepare", return_value=tools), \
                 mock.patch("tools.build.program", lambda _r, _c, name: BUILD / "bin" / name), \
                 contextlib.redirect_stdout(output):
             return function(ROOT, console, arguments), output.getvalue()
@@ -155,6 +155,28 @@ class Timelines(Calls):
             path.write_bytes(b"something else")
             with self.assertRaisesRegex(WorkbookError, "no recording"):
                 self.call(command.do_timeline, path, output=folder, rest=[])
+
+    def test_json_is_as_documented_and_its_parts_are_all_of_a_roles_time(self):
+        text = (ROOT / "docs" / "verdicts.md").read_text(encoding="utf-8")
+        part = text.split("\n## `./workbook timeline --json`\n")[1].split("\n## ")[0]
+        documented = [re.findall(r"(?m)^\| `(\w+)` \|", table) for table in part.split("\nEach run")]
+        with tempfile.TemporaryDirectory() as folder:
+            status, output = self.call(command.do_timeline, 3, output=folder, json=True,
+                                       against="--m 128 --n 128 --k 1024")
+            data = json.loads(output)
+            self.assertEqual((status, data["exit_status"], data["schema"]), (0, 0, summary.SCHEMA))
+            self.assertTrue(all(Path(name).is_file() for name in data["files"].values()))
+        self.assertEqual(list(data), documented[0])
+        self.assertEqual([one["options"] for one in data["runs"]],
+                         [list(QUICK[3]), ["--m", "128", "--n", "128", "--k", "1024"]])
+        for one in data["runs"]:
+            self.assertEqual(list(one), documented[1])
+            for role in one["roles"]:
+                self.assertEqual(role["busy"] + role["data"] + sum(role["waiting"].values()),
+                                 role["cycles"], role)
+            # The chain leads from the first cycle to the last one.
+            self.assertEqual(sum(step["cycles"] for step in one["chain"]), one["cycles"])
+            self.assertEqual(one["limit"]["share"], one["chain"][0]["cycles"] / one["cycles"])
 
     def test_what_can_not_be_done(self):
         with tempfile.TemporaryDirectory() as folder:

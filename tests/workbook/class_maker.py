@@ -68,7 +68,7 @@ class Maker:
         starter = exercise.region.starter if exercise.is_in_code else {}
         found = [(starter, [NOT_DONE, ""]), (self._right[exercise.id], [PASSED, ""])]
         for one in exercise.wrong:
-            given = trials._given(self.root, exercise, one)
+            given = trials.given(self.root, exercise, one, self._right[exercise.id])
             # The plain way of an improve exercise is wrong, and is what its reader begins with.
             is_starter = exercise.is_in_code and _stripped(given) == _stripped(starter)
             found.append((given, [NOT_DONE, ""] if is_starter else [FAILED, one.name]))

@@ -29,11 +29,11 @@ if __name__ == "__main__":
     without_dask = words[0] == "--without-dask"
     words = words[without_dask:]
     os.environ[LOG], os.environ[SECONDS] = words[:2]
-    from tools import cli, commands, private_env
+    from tools import cli, private_env, workspace
     from tools.grading import engine
     engine.CHECK = "grade_driver:run"
     if without_dask:
         engine.has_dask = lambda: False
         private_env.grading_python = lambda root: None
-    commands.prepare = lambda *_: None  # the build that runs the tests has made it
+    workspace.prepare = lambda *_: None  # the build that runs the tests has made it
     sys.exit(cli.main(ROOT, ["grade", *words[2:]]))

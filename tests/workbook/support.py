@@ -6,7 +6,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import sysconfig
 import tempfile
 import unittest
 from pathlib import Path
@@ -81,31 +80,6 @@ def make_toolkit(folder, release="13.0", without=()):
     return folder
 
 
-def reader_site():
-    """A folder of packages for this Python that holds the reader's libraries, or None."""
-    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    for site in (ROOT / ".workbook" / "venv" / "lib" / version / "site-packages",
-                 Path(sysconfig.get_path("purelib"))):
-        if all((site / name).is_dir() for name in ("typer", "rich", "watchfiles")):
-            return site
-    return None
-
-
-def write_environment(root, site):
-    """A private environment whose packages are those of `site`, made without a network."""
-    from tools import private_env  # on the path since this file was imported
-    venv = root / ".workbook" / "venv"
-    version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
-    (venv / "bin").mkdir(parents=True)
-    (venv / "lib" / version).mkdir(parents=True)
-    python = os.path.realpath(sys.executable)
-    (venv / "bin" / "python").symlink_to(python)
-    (venv / "pyvenv.cfg").write_text(f"home = {Path(python).parent}\n"
-                                     "include-system-site-packages = false\n", encoding="utf-8")
-    (venv / "lib" / version / "site-packages").symlink_to(site or root / "nothing")
-    private_env._mark(root, private_env.reader_pins())
-
-
 _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
 
@@ -165,12 +139,8 @@ class CheckoutTest(unittest.TestCase):
         self.addCleanup(holder.cleanup)
         self.folder = Path(holder.name)
 
-    def checkout(self, with_reader=False):
-        """The command under test in a stand-in project; returns its root.
-
-        `with_reader`: its private environment holds the libraries of the reader's commands, if this
-        machine has them.
-        """
+    def checkout(self):
+        """The command under test in a stand-in project; returns its root."""
         root = self.folder / "checkout"
         shutil.copytree(ROOT / "common" / "tools", root / "common" / "tools",
                         ignore=shutil.ignore_patterns("__pycache__"))
@@ -183,8 +153,6 @@ class CheckoutTest(unittest.TestCase):
         (chapter / "main.cu").write_text("// the mark of a chapter with a program\n",
                                          encoding="utf-8")
         (chapter / "main.cpp").write_text(_PROGRAM, encoding="utf-8")
-        if with_reader:
-            write_environment(root, reader_site())
         self.program = chapter / "main.cpp"
         self.toolkit = make_toolkit(self.folder / "cuda")
         return root

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -9,29 +10,32 @@ import unittest
 
 from support import CheckoutTest, as_an_ordinary_user, environment, lock_up
 
-from tools import commands
+from tools import workspace
 
 
 class ReadOnly(CheckoutTest):
     def setUp(self):
         super().setUp()
         self.root = self.checkout()
+        self.home = self.folder / "home"
+        self.home.mkdir()
 
-    def run_locked(self, *arguments):
-        return subprocess.run([sys.executable, str(self.root / "workbook"), *arguments],
+    def run_locked(self, *arguments, before=()):
+        return subprocess.run([*before, sys.executable, str(self.root / "workbook"), *arguments],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
-                              env=environment(CUDA_HOME=self.toolkit),
+                              env=environment(CUDA_HOME=self.toolkit, HOME=self.home),
                               preexec_fn=as_an_ordinary_user, check=False)
 
     def test_commands_that_build_say_that_the_checkout_cannot_be_written_to(self):
         lock_up(self, self.root)
-        for words in (("run", "5", "--sim"), ("test",), ("bench", "simulator"), ("setup",), ("next",)):
+        for words in (("run", "5", "--sim"), ("test",), ("bench", "simulator"), ("setup",),
+                      ("timeline", "5"), ("sim", "--", "true")):
             with self.subTest(words):
                 result = self.run_locked(*words)
                 self.assert_clear_error(result, f"{self.root} can't be written to",
-                                        "copy of the checkout", f"cp -r {self.root} ~/ makes one")
-                self.assertNotIn("work without it", result.stderr)  # `run` would be named there
+                                        "copy of the checkout", f"`cp -r {self.root} {self.home}/checkout` makes one",
+                                        "./workbook list, hint, explain, doctor and --help work.")
 
     def test_a_clone_is_offered_where_git_makes_one(self):
         (self.root / ".git").mkdir()
@@ -43,6 +47,22 @@ class ReadOnly(CheckoutTest):
                 os.chown(self.root, owner, -1)
             self.assert_clear_error(self.run_locked("run", "5", "--sim"),
                                     f"{command} {self.root}")
+
+    def test_a_read_only_file_system_is_named_and_no_rights_are_asked_for(self):
+        mount = f"mount --bind {self.root} {self.root} && mount -o remount,bind,ro {self.root}"
+        before = ["unshare", "--map-root-user", "--mount", "sh", "-c", mount + ' && exec "$@"', "sh"]
+        if not shutil.which("unshare") or subprocess.run([*before, "true"], stderr=subprocess.DEVNULL,
+                                                         check=False).returncode:
+            self.skipTest("nothing can be mounted here")
+        for words in (("run", "5", "--sim"), ("setup",)):
+            result = self.run_locked(*words, before=before)
+            self.assert_clear_error(result, f"{self.root} can't be written to",
+                                    "read-only file system", "that can be written to",
+                                    f"`cp -r {self.root} {self.home}/checkout`")
+            self.assertNotIn("chown", result.stderr)
+        result = self.run_locked("run", "5", "--sim", "--report", str(self.root / "x"), before=before)
+        self.assert_clear_error(result, "--report can't write", code=2)
+        self.assertEqual(self.run_locked("doctor", before=before).returncode, 0)
 
     def test_what_only_reads_works(self):
         lock_up(self, self.root)
@@ -63,7 +83,7 @@ class ReadOnly(CheckoutTest):
 
 class OddPaths(CheckoutTest):
     def test_a_path_with_spaces_and_brackets(self):
-        root = self.checkout(with_reader=True)
+        root = self.checkout()
         root = root.rename(self.folder / "my own (checkout)")
         result = self.run_workbook(root, "run", "5", "--sim", "--", "0", "a b")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -73,11 +93,11 @@ class OddPaths(CheckoutTest):
 
     def test_a_path_that_the_compiler_cannot_take_is_refused_before_anything_is_built(self):
         root = self.checkout()
-        for character in commands.UNUSABLE_IN_PATHS:
+        for character in workspace.UNUSABLE_IN_PATHS:
             with self.subTest(character):
                 root = root.rename(self.folder / f"it{character}s mine")
                 self.assert_clear_error(self.run_workbook(root, "run", "5", "--sim"),
-                                        f"path holds {character} ", str(root), "Rename")
+                                        f"path contains {character},", str(root), "Rename")
                 self.assertFalse((root / "build").exists())
                 self.assertEqual(self.run_workbook(root, "doctor").returncode, 0)
 

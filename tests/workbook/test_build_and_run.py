@@ -114,14 +114,14 @@ class Test(CheckoutTest):
         return {line.split(": ")[1] for line in result.stdout.splitlines() if "Test #" in line}
 
     def test_selection_by_chapter_and_slowness(self):
-        self.root = self.checkout(with_reader=True)
+        self.root = self.checkout()
         self.assertEqual(self.names(), {"five", "four", "unit"})
         self.assertEqual(self.names("5"), {"five"})
         self.assertEqual(self.names("05", "--all"), {"five", "never"})
         self.assertEqual(self.names("--all"), {"five", "four", "never", "unit"})
 
     def test_sanitized_tests_are_the_simulators_in_a_build_of_their_own(self):
-        self.root = self.checkout(with_reader=True)
+        self.root = self.checkout()
         self.assertEqual(self.names("--sanitize"), {"unit"})
         result = self.run_workbook(self.root, "test", "--sanitize", "--", "--verbose")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -132,7 +132,7 @@ class Test(CheckoutTest):
                                 "not those of a chapter", code=2)
 
     def test_a_failed_test_fails_the_command_and_none_at_all_too(self):
-        root = self.checkout(with_reader=True)
+        root = self.checkout()
         self.assertEqual(self.run_workbook(root, "test").returncode, 0)
         failed = self.run_workbook(root, "test", "--all")
         self.assertNotEqual(failed.returncode, 0)

@@ -18,7 +18,7 @@ endif()
 class BuildTree(CheckoutTest):
     def setUp(self):
         super().setUp()
-        self.root = self.checkout(with_reader=True)
+        self.root = self.checkout()
         self.tree = self.root / "build" / "sim"
 
     def run_five(self, **changes):

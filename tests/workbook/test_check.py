@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -58,9 +59,24 @@ class Check(Reader):
         self.write_answer(first="    stage = 0;  // RIGHT")
         result = self.workbook("check", "1.1")
         for words in ("right", "The index wraps and", "See how the consumer", "your lines",
-                      "the solution's lines", "NumStages ? 0 : stage + 1", "The next exercise is 1.2"):
+                      "the solution's lines", "NumStages ? 0 : stage + 1",
+                      "1.2 Hand the stage over: ./workbook next"):
             self.assertIn(words, result.stdout)
+        self.assertEqual(len(re.findall(r"^next\b", result.stdout, re.M)), 1, result.stdout)
         self.assertEqual(self.progress()["1.1"]["state"], "passed")
+
+    def test_a_remark_is_shown_kept_and_listed_until_the_answer_changes(self):
+        self.write_answer(first="    stage = 0;  // RIGHT, BUT")
+        text = self.workbook("check", "1.1").stdout
+        self.assertRegex(text, r"1\.1  Step to the next stage +right, but \(")
+        self.assertRegex(text, r"(?m)^but +Your lines count laps at every step\.")
+        self.assertIn("right, but: Your lines count laps", self.workbook("list", "1").stdout)
+        listed = json.loads(self.workbook("list", "--json").stdout)["chapters"][0]["exercises"][0]
+        self.assertEqual((listed["state"], listed["remark"]),
+                         ("passed", "Your lines count laps at every step."))
+        self.pass_first()
+        self.assertNotIn("right, but", self.workbook("list", "1").stdout)
+        self.assertNotIn("remark", self.progress()["1.1"])
 
     def test_a_starter_is_not_done_yet_and_code_that_does_not_compile_shows_the_compilers_line(self):
         self.assertIn("exercise 1.1 is not done yet", self.workbook("check", code=1).stdout)
@@ -83,6 +99,21 @@ class Check(Reader):
         self.assertEqual((self.root / "checked").read_text(encoding="utf-8"), "1.2\n")
         self.workbook("check", "1", "--again", code=1)
         self.assertEqual((self.root / "checked").read_text(encoding="utf-8"), "1.2\n1.1\n1.2\n")
+
+    def test_several_exercises_chapters_and_ranges(self):
+        for words in (("1.1", "1.2"), ("1.1-1.2",), ("1.1,1.2",), ("1",), ("1", "1.1"), ("01-1",)):
+            self.assertIn("0 of 2 right", self.workbook("check", *words, code=1).stdout)
+        self.assertIn("0 of 3 right", self.workbook("check", "1", "2", code=1).stdout)
+        self.assertIn("0 of 2 right", self.workbook("check", "1.2-2.1", code=1).stdout)
+        for words, said in ((("1.2-1.1",), "ends before it begins. Did you mean 1.1-1.2?"),
+                            (("1.1", "9.9"), "no exercise '9.9'"), (("1.1-",), "lacks its end"),
+                            (("-1.1",), ""), ((",",), "names no exercise"),
+                            (("1.1-1.9",), "no exercise '1.9'"), (("99",), "no chapter '99'")):
+            with self.subTest(words):
+                result = self.run_workbook(self.root, "check", *words)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertNotIn("Traceback", result.stderr)
+                self.assertIn(said, result.stderr)
 
     def test_json_alone_is_on_standard_output(self):
         self.write_answer(first="    stage = 0;  // RIGHT")
@@ -144,11 +175,49 @@ class Next(Reader):
                       self.workbook("skip", "1.1", "--undo").stdout)
         self.assertIn("1.1  Step", self.workbook("next").stdout)
         self.pass_first()
-        self.assertIn("nothing to skip", self.workbook("skip", "1.1").stdout)
+        self.assertIn("passed already", self.workbook("skip", "1.1").stdout)
+
+    def test_it_follows_where_the_reader_is(self):
+        self.assertIn("1.2  Hand the stage over", self.workbook("next", "1.2").stdout)
+        self.assertIn("1.2  Hand the stage over", self.workbook("next").stdout)
+        self.assertIn("next: 1.2", self.workbook("list").stdout)
+        self.write_answer(second="    arrive();  // RIGHT")
+        text = self.workbook("check").stdout
+        self.assertRegex(text, r"next +2\.1 Which parity\?: \./workbook next\n")
+        self.assertRegex(text, r"left out +1\.1: \./workbook next 1\.1\n")
+        text = self.workbook("next").stdout
+        self.assertIn("2.1  Which parity?", text)
+        self.assertNotIn("left out", text)
+        self.assertIn("1.1  Step", self.workbook("next", "1").stdout)
+        self.workbook("check", "2.1", code=1)  # a wrong answer shows where the reader is, too
+        self.assertIn("2.1  Which parity?", self.workbook("next").stdout)
+
+    def test_what_it_can_not_show(self):
+        for wanted, words in (("99", "no chapter '99'"), ("1.9", "Chapter 1 has 1.1 to 1.2"),
+                              ("3", "no exercises yet"), ("x", "1.1")):
+            self.assert_clear_error(self.run_workbook(self.root, "next", wanted), words)
+        self.assertFalse((self.root / "chapters" / "progress.json").exists())
+
+    def test_chapters_and_ranges_are_left_out_and_taken_up_again(self):
+        self.assertIn("Exercises 1.1 and 1.2 are left out for now.", self.workbook("skip", "1").stdout)
+        text = self.workbook("skip", "1.2-2.1").stdout
+        self.assertIn("Exercise 1.2 (Hand the stage over) is left out already.", text)
+        self.assertIn("Exercise 2.1 (Which parity?) is left out for now.", text)
+        self.assertIn("Exercises 1.1 to 2.1 are open again.",
+                      self.workbook("skip", "1", "2", "--undo").stdout)
+        self.pass_first()
+        text = self.workbook("skip", "1").stdout
+        self.assertIn("Exercise 1.1 (Step to the next stage) is passed already.", text)
+        self.assertRegex(text, r"next +2\.1 Which parity\?")
+        before = self.progress()
+        for words in (("x",), ("1.2-1.1",), ("7.7", "--undo")):
+            result = self.run_workbook(self.root, "skip", *words)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertNotIn("Traceback", result.stderr)
+        self.assertEqual(self.progress(), before)
 
     def test_a_question_shows_its_choices_and_where_to_answer(self):
-        self.workbook("skip", "1.1")
-        self.workbook("skip", "1.2")
+        self.workbook("skip", "1.1-1.2")
         text = self.workbook("next").stdout
         for words in ("Which parity does the third wait name?", "a: 0", "b: 1",
                       "chapters/02_tmem_lifecycle/answers.toml:", "./workbook run 2.1"):
@@ -194,7 +263,7 @@ class Next(Reader):
 
     def test_a_file_that_is_gone_is_said(self):
         self.reader_file.unlink()
-        self.assertIn("./workbook reset 1.1` writes it anew", self.workbook("next").stderr)
+        self.assertIn("./workbook reset 1.1` writes it again", self.workbook("next").stderr)
 
 
 class Editors(unittest.TestCase):
@@ -223,12 +292,14 @@ class OwnLines(Reader):
         self.assertRegex(text, r"\* stage = 0;  // RIGHT +\* stage = stage \+ 1 == NumStages")
 
     def test_reset_keeps_a_copy_and_says_where(self):
+        self.workbook("hint", "1.1")
         self.pass_first()
         text = self.workbook("reset", "1.1").stdout
         self.assertIn("kept in .workbook/saved/1.1.txt", text)
         self.assertIn("stage = 0;", (self.root / ".workbook/saved/1.1.txt").read_text("utf-8"))
         self.assertIn("// TODO", self.reader_file.read_text(encoding="utf-8"))
         self.assertNotIn("1.1", self.progress())
+        self.assertIn("hint 1 of 3", self.workbook("hint", "1.1").stdout)
         self.assertEqual(self.run_workbook(self.root, "reset").returncode, 2)
 
     def test_use_mine_runs_what_has_passed_as_it_stands(self):

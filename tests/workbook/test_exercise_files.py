@@ -5,7 +5,7 @@ from unittest import mock
 
 import exercise_files
 import support
-from tools import answers, api, check, exercises, starters
+from tools import answers, api, check, exercises, runs, starters
 from tools.errors import WorkbookError
 from tools.reader import progress
 from tools.verdict import BROKEN, FAILED, NOT_DONE, PASSED
@@ -78,9 +78,24 @@ class Loading(SmallRepository):
         self.refused(1, "when = { output = 'deadlock' }", "when = {}", "recognised")
 
     def test_a_level_of_checks(self):
-        self.edit(self.toml(1), "minutes", 'checks = "races"\nminutes')
-        self.assertEqual(self.exercise(1).checks, exercises.RACES)
-        self.refused(1, 'checks = "races"', 'checks = "everything"', "checks", "everything", "races")
+        self.assertEqual([one.checks for one in api.load_all(self.root)],
+                         [exercises.RACES, exercises.RACES, "", ""])
+        self.edit(self.toml(4), "minutes", 'checks = "races"\nminutes')
+        self.assertEqual(self.exercise(4).checks, exercises.RACES)
+        self.refused(4, 'checks = "races"', 'checks = "everything"', "checks", "everything", "races")
+
+    def test_a_remark(self):
+        path = self.toml(1)
+        path.write_text(path.read_text(encoding="utf-8") + '[[remark]]\nname = "by hand"\n'
+                        'answer = "stage += 1;"\nwhen = { code = "[+]=" }\nmessage = "You add."\n',
+                        encoding="utf-8")
+        self.assertEqual([one.name for one in self.exercise(1).remarks], ["by hand"])
+        self.assertEqual(len(self.exercise(1).wrong), 2)
+        self.refused(1, 'when = { code = "[+]=" }', "when = {}", "recognised")
+
+    def test_a_write_exercise_with_a_budget(self):
+        self.edit(self.toml(1), "[[run]]", '[budget]\nmetric = "cycles"\nat_most = 1.1\n[[run]]')
+        self.assertEqual(self.exercise(1).budget.at_most, 1.1)
 
     def test_a_bad_pattern(self):
         self.refused(1, "stage \\+ 2", "stage (", "regular expression")
@@ -195,11 +210,68 @@ class Answers(SmallRepository):
         self.assertIn("whole number", comments[0])
         self.assertIn("none of a, b", comments[1])
 
-    def test_half_answered(self):
+    def test_what_is_not_answered_is_open_and_not_wrong(self):
         self.answer(count="2")
-        self.assertEqual(self.verdict(3).status, NOT_DONE)
-        self.edit(self.path, "count = 2", "count = 3")
-        self.assertEqual(self.verdict(3).status, FAILED)
+        verdict = self.verdict(3)
+        self.assertEqual(verdict.status, NOT_DONE)
+        self.assertEqual(verdict.found, "Not answered yet: who. What is answered is right.")
+        self.edit(self.path, "count = 2", "count = 1")
+        verdict = self.verdict(3)
+        self.assertEqual((verdict.status, verdict.wrong), (NOT_DONE, "one less"))
+        self.assertIn("Not answered yet: who. 1 of 2 answers", verdict.found)
+        self.assertIn("You forgot the first.", verdict.explanation)
+        self.assertEqual(verdict.place.text, "count = 1")
+        self.answer(cause='"b"')
+        verdict = self.verdict(4)
+        self.assertEqual((verdict.status, verdict.wrong), (NOT_DONE, "blames the wait"))
+        self.assertIn("Not answered yet: line. The cause is another one.", verdict.found)
+
+    def test_the_line_that_is_shown_is_the_one_that_is_explained(self):
+        self.answer(count="5", who='"a"')
+        verdict = self.verdict(3)
+        self.assertEqual((verdict.status, verdict.wrong), (FAILED, "the other one"))
+        self.assertEqual(verdict.place.text, 'who = "a"')
+
+    def test_numbers_with_separators_and_units(self):
+        for given, number in (("16,384", 16384), ("16_384", 16384), ("16384 bytes", 16384),
+                              ("0x4000", 16384), ("16 KiB", 16384), ("16384 B", 16384), ("007", 7),
+                              ("1 MiB", 2**20), ("-8", -8), (16384, 16384), (16384.0, 16384)):
+            self.assertEqual(answers.whole_number(given, "How many bytes?"), (number, ""), given)
+        self.assertEqual(answers.whole_number("43 K blocks", "How many K blocks are left?"), (43, ""))
+        for given, words in (("16384 cycles", "does not ask for cycles"), ("16 KB", "KiB"),
+                             ("one", "whole number"), ("1,5", "whole number"), ("1__0", "whole"),
+                             ("32*512", "whole"), (1.5, "whole"), (True, "whole"), ("0b12", "whole")):
+            number, problem = answers.whole_number(given, "How many bytes?")
+            self.assertIsNone(number, given)
+            self.assertIn(words, problem)
+
+    def test_an_answer_without_quotes_is_told_the_line_to_type(self):
+        for given, typed in (("b", 'who = "b"'), ("b  # surely", 'who = "b"'), ("", 'who = ""'),
+                             ('"b', 'who = "b"'), ("the producer", 'who = "the producer"'),
+                             ("\u201cb\u201d", 'who = "b"')):
+            starters.write(self.root)
+            self.answer(count="2", who=given)
+            verdict = self.verdict(3)
+            self.assertEqual(verdict.status, BROKEN)
+            number = next(number for number, line in enumerate(
+                self.path.read_text(encoding="utf-8").split("\n"), 1) if line.startswith("who ="))
+            self.assertEqual(verdict.found, f"{verdict.place.path}:{number}: write the answer between "
+                             f"quotes: {typed}")
+        starters.write(self.root)
+        self.answer(count="16,384", who='"b"')
+        self.assertIn('count = "16,384"', self.verdict(3).found)
+
+    def test_crlf_and_a_byte_order_mark(self):
+        self.answer(count="2", who='"b"')
+        text = self.path.read_text(encoding="utf-8").replace("\n", "\r\n")
+        self.path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+        self.assertEqual(self.verdict(3).status, PASSED)
+
+    def test_an_empty_file_and_one_that_is_not_text(self):
+        self.path.write_text("\n", encoding="utf-8")
+        self.assertIn("the file is empty. `./workbook reset 1.3`", self.verdict(3).found)
+        self.path.write_bytes(b"\xff\xfe")
+        self.assertIn("not UTF-8", self.verdict(3).found)
 
     def test_find(self):
         exercise = self.exercise(4)
@@ -250,7 +322,7 @@ class Code(SmallRepository):
     def setUp(self):
         super().setUp()
         starters.write(self.root)
-        self.path = self.reader_file("f.cuh")
+        self.path, self.lines = self.reader_file("f.cuh"), "work(slowly);"
 
     def verdict(self, number=1):
         return check.check(self.root, self.exercise(number), None)
@@ -286,6 +358,42 @@ class Code(SmallRepository):
         self.broken("does not exist", "reset 1.1")
         self.path.write_bytes(b"\xff\xfe")
         self.broken("UTF-8")
+
+    def budgeted(self, lines, cycles):
+        """The verdict on lines of the improve exercise that take so many cycles, where the solution
+        takes 100 and 110 are allowed."""
+        self.edit(self.path, self.lines, lines)
+        self.lines = lines
+
+        def result(cycles):
+            return runs.Result(0, "", "", 0.1, cycles, ())
+        with mock.patch.object(check.device_code, "compile_to_ptx", return_value={
+                "lab_01_a": check.device_code.Compiled(("a.ptx",))}), \
+                mock.patch.object(runs, "reference", return_value=result(100)), \
+                mock.patch.object(runs, "with_ptx", return_value=result(cycles)):
+            return self.verdict(2)
+
+    def test_the_starter_that_has_to_be_improved_is_not_done(self):
+        verdict = self.budgeted("work(slowly);  // for now", 200)
+        self.assertEqual((verdict.status, verdict.wrong, verdict.explanation), (NOT_DONE, "", ""))
+        self.assertIn("exercise 1.2 is not done yet", verdict.found)
+        self.assertIn("it takes 200 cycles; at most 110 cycles are allowed", verdict.found)
+
+    def test_other_lines_that_are_too_slow_have_failed(self):
+        self.assertEqual(self.budgeted("work(a_little_faster);", 150).status, FAILED)
+
+    def test_lines_within_the_budget_pass(self):
+        self.assertEqual(self.budgeted("work(fast);", 110).status, PASSED)
+
+    def test_a_remark_on_what_passes_comes_with_its_line(self):
+        path = self.toml(2)
+        path.write_text(path.read_text(encoding="utf-8").replace("[budget]", '[[remark]]\n'
+                        'name = "by hand"\nanswer = "by_hand();"\nwhen = { code = "hand" }\n'
+                        'message = "You  work by hand."\n[budget]'), encoding="utf-8")
+        verdict = self.budgeted("first();\nby_hand();", 100)
+        self.assertEqual((verdict.status, verdict.remark), (PASSED, "You work by hand."))
+        self.assertEqual(verdict.place.text, "by_hand();")
+        self.assertEqual(self.budgeted("work(fast);", 100).remark, "")
 
     def test_a_change_outside_of_the_marks_is_noted(self):
         self.assertEqual(self.verdict().notes, ())

@@ -363,10 +363,7 @@ class Documents(unittest.TestCase):
             self.assertIn(f"`{limit}`", text)
 
     def test_the_fields_of_what_check_prints(self):
-        try:
-            from tools.reader import actions
-        except ImportError as error:
-            self.skipTest(f"the reader's libraries are not installed ({error})")
+        from tools.reader import actions
         named, _ = self.fields("`./workbook check --json`")
         self.assertEqual(named, set(actions._as_data(ROOT, [], [])))
 

@@ -7,7 +7,6 @@ import unittest
 
 from exercise_support import ExerciseTest
 
-from tools import private_env
 from tools.console import Console
 from tools.reader import progress
 
@@ -15,7 +14,7 @@ from tools.reader import progress
 class Listing(ExerciseTest):
     def setUp(self):
         super().setUp()
-        self.root = self.exercises(needs_libraries=False)
+        self.root = self.exercises()
 
     def run_list(self, *arguments, **changes):
         result = self.run_workbook(self.root, "list", *arguments, **changes)
@@ -81,15 +80,14 @@ class Listing(ExerciseTest):
         self.assert_clear_error(self.run_workbook(self.root, "list", "4"), "has no exercises yet")
         self.assert_clear_error(self.run_workbook(self.root, "list", "9"), "no chapter '9'")
 
-    def test_list_and_hint_are_quick_and_need_no_library(self):
-        private_env.forget_reader(self.root)
+    def test_list_and_hint_are_quick(self):
         for words in (("list",), ("hint", "1.1", "--level", "1")):
             self.assert_reads_little(self.root, *words)
 
 
 class DamagedProgress(ExerciseTest):
     def test_a_file_that_is_no_progress_is_kept_aside_and_said(self):
-        root = self.exercises(needs_libraries=False)
+        root = self.exercises()
         for text in ("{\"exercises\": {\"1.1\"", "[1, 2]", "{\"exercises\": 3}"):
             (root / "chapters" / "progress.json").write_text(text, encoding="utf-8")
             result = self.run_workbook(root, "hint", "1.1")
@@ -101,7 +99,7 @@ class DamagedProgress(ExerciseTest):
             self.assertEqual(data["exercises"]["1.1"]["hints"], 1)
 
     def test_commands_at_once_lose_nothing(self):
-        root = self.exercises(needs_libraries=False)
+        root = self.exercises()
         console = Console(io.StringIO())
         threads = [threading.Thread(target=progress.change, args=(root, console, f"1.{number}"),
                                     kwargs={"hints": 1}) for number in range(1, 21)]
@@ -112,7 +110,7 @@ class DamagedProgress(ExerciseTest):
         self.assertEqual(len(progress.load(root).exercises), 20)
 
     def test_entries_of_an_odd_shape_count_as_open(self):
-        root = self.exercises(needs_libraries=False)
+        root = self.exercises()
         (root / "chapters" / "progress.json").write_text(
             '{"use": 3, "exercises": {"1.1": "passed", "1.2": {"state": 7, "hints": "x"}, "9.9": {}}}',
             encoding="utf-8")
@@ -124,7 +122,7 @@ class DamagedProgress(ExerciseTest):
 class Hints(ExerciseTest):
     def setUp(self):
         super().setUp()
-        self.root = self.exercises(needs_libraries=False)
+        self.root = self.exercises()
 
     def hint(self, *arguments, **changes):
         result = self.run_workbook(self.root, "hint", *arguments, **changes)

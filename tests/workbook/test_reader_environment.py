@@ -1,80 +1,94 @@
-"""The private environment of the reader's commands: missing, damaged, without a network, read-only."""
+"""The reader's commands without a network, on Pythons without a reader of TOML, and read-only."""
 
 import os
 import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import unittest
+from pathlib import Path
 
 from exercise_support import ExerciseTest, main
 from support import QUICK_VENV, as_an_ordinary_user, environment, lock_up
 
-from tools import cli, private_env
+from tools import private_env
 
-PRIVATE = ("next", "check", "watch", "diff", "reset", "skip", "use")
 NO_NETWORK = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": os.devnull, "PYTHONPATH": QUICK_VENV}
+PYTHONS_OWN = Path(sysconfig.get_path("stdlib")) / "tomllib"
 
 
-class Missing(ExerciseTest):
-    def test_without_a_network_a_sentence_says_what_is_missing_and_what_works(self):
-        root = self.exercises(needs_libraries=False)
-        shutil.rmtree(root / ".workbook")
-        for name in PRIVATE[:2]:
-            result = self.run_workbook(root, name, **NO_NETWORK)
-            self.assert_clear_error(result, f"`{name}` needs Python packages", "typer, rich",
-                                    "network connection", "`run`, `profile`, `test`")
-        for words in (("list",), ("hint", "1.1"), ("--help",), ("doctor",), ("run", "5", "--sim")):
+class WithoutANetwork(ExerciseTest):
+    def test_every_command_works_and_installs_nothing(self):
+        root = self.exercises()
+        self.write_answer(first="    stage = 0;  // RIGHT")
+        for words in (("next",), ("check", "1.1"), ("diff", "1.1"), ("hint", "1.2"), ("skip", "1.2"),
+                      ("use", "mine"), ("list",), ("reset", "1.1"), ("doctor",),
+                      ("run", "5", "--sim")):
             result = self.run_workbook(root, *words, **NO_NETWORK)
             self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertFalse((root / ".workbook" / "venv").exists())
 
-    def test_help_needs_nothing(self):
-        root = self.exercises(needs_libraries=False)
-        shutil.rmtree(root / ".workbook")
-        for name in PRIVATE:
-            result = self.run_workbook(root, name, "--help", **NO_NETWORK)
+    def test_no_command_imports_anything_from_outside(self):
+        root = self.exercises()
+        for words in (("next",), ("check", "1.1"), ("list",)):
+            # -S: no site-packages at all.
+            result = subprocess.run([sys.executable, "-S", str(root / "workbook"), *words],
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    stdin=subprocess.DEVNULL, universal_newlines=True, timeout=100,
+                                    env=environment(CUDA_HOME=self.toolkit, PYTHONPATH=None),
+                                    check=False)
+            self.assertNotIn("Traceback", result.stderr)
+            self.assertIn("1.1", result.stdout)
+
+
+class WithoutToml(ExerciseTest):
+    """As on Python 3.10 and older, whose library reads no TOML."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.exercises()
+        hidden = self.folder / "hidden"
+        hidden.mkdir()
+        for name in ("tomllib.py", "tomli.py"):
+            (hidden / name).write_text("raise ImportError\n", encoding="utf-8")
+        self.without = dict(NO_NETWORK, PYTHONPATH=f"{hidden}:{QUICK_VENV}")
+
+    def test_it_is_said_what_is_missing_and_the_others_work(self):
+        for words in (("next",), ("check", "1.1"), ("list",), ("hint",)):
+            result = self.run_workbook(self.root, *words, **self.without)
+            self.assert_clear_error(result, "pip could not install tomli==", "network connection")
+        for words in (("run", "5", "--sim"), ("--help",), ("next", "--help"), ("explain", "--help")):
+            result = self.run_workbook(self.root, *words, **self.without)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertIn(f"usage: ./workbook {name} ", result.stdout)
-        self.assertFalse((root / ".workbook").exists())
+        self.assertIn("installs a package that reads them",
+                      self.run_workbook(self.root, "doctor", **self.without).stdout)
 
-    def test_setup_and_test_go_on_without_them(self):
-        root = self.exercises(needs_libraries=False)
-        shutil.rmtree(root / ".workbook")
-        result = self.run_workbook(root, "setup", **NO_NETWORK)
+    def test_setup_goes_on_without_it(self):
+        result = self.run_workbook(self.root, "setup", **self.without)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn("pip could not install the Python packages of the reader's commands",
-                      result.stderr)
+        self.assertIn("pip could not install tomli==", result.stderr)
 
-    def test_packages_that_were_removed_are_said_and_asked_for_again(self):
-        root = self.exercises(needs_libraries=False)
-        # A link that points nowhere on a machine without these packages; glob() passes over such.
-        (next((root / ".workbook/venv/lib").glob("python3*")) / "site-packages").unlink()
-        result = self.run_workbook(root, "next")
-        self.assert_clear_error(result, "is damaged", "./workbook setup")
-        self.assertIsNone(private_env.reader_python(root))
+    @unittest.skipUnless(PYTHONS_OWN.is_dir(), "this Python has no tomllib to take for tomli")
+    def test_an_installed_package_is_used_and_a_removed_one_asked_for_again(self):
+        (self.folder / "hidden" / "tomli.py").unlink()
+        version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        package = self.root / ".workbook/venv/lib" / version / "site-packages/tomli"
+        shutil.copytree(PYTHONS_OWN, package)
+        private_env._mark(self.root, private_env.TOML_PINS)
+        result = self.run_workbook(self.root, "next", **self.without)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("1.1  Step to the next stage", result.stdout)
+        shutil.rmtree(package)
+        self.assert_clear_error(self.run_workbook(self.root, "next", **self.without),
+                                "pip could not install tomli==")
 
 
 class Pins(unittest.TestCase):
     def test_every_requirement_is_pinned_exactly(self):
-        for pin in private_env.reader_pins():
-            self.assertRegex(pin, r"^[A-Za-z_-]+==[0-9.]+(; python_version (<|>=) \"3\.\d+\")?$")
-
-    def test_the_three_libraries_are_among_them(self):
-        names = {pin.split("==")[0] for pin in private_env.reader_pins()}
-        self.assertLessEqual({"typer", "rich", "watchfiles"}, names)
-
-    def test_every_command_has_its_usage(self):
-        self.assertEqual(sorted(cli.READER_COMMANDS), sorted(PRIVATE))
-        self.assertEqual(list(cli.READER_COMMANDS), list(cli.READER_USAGE))
-
-
-class Usage(ExerciseTest):
-    def test_what_help_says_without_typer_is_what_typer_takes(self):
-        root = self.exercises()
-        for name, usage in cli.READER_USAGE.items():
-            text = self.run_workbook(root, name, "--help", COLUMNS="100").stdout
-            for word in re.findall(r"--[a-z-]+|NN|mine", usage):
-                self.assertIn(word, text, name)
+        for pin in (*private_env.TOML_PINS, *private_env._pins_of(private_env.GRADING_REQUIREMENTS)):
+            self.assertTrue(re.fullmatch(r"[A-Za-z_-]+==[0-9.]+(; python_version (<|>=) \"3\.\d+\")?",
+                                         pin), pin)
 
 
 class ReadOnly(ExerciseTest):
@@ -89,6 +103,7 @@ class ReadOnly(ExerciseTest):
 
     def test_each_command_works_or_says_why_not(self):
         root = self.exercises()
+        (root / ".workbook").mkdir()
         lock_up(self, root, root / ".workbook", root / "chapters", self.reader_file.parent)
         for words in (("list",), ("hint", "1.1"), ("next",), ("skip", "1.1"), ("--help",), ("doctor",),
                       ("diff", "1.1", "--spoil"), ("use", "mine"), ("check", "--help")):

@@ -8,7 +8,7 @@ import struct
 import sys
 import time
 
-from .. import api, build, commands, machine, private_env, process
+from .. import api, build, machine, private_env, process, workspace
 from ..errors import WorkbookError
 from . import engine, plan, version, worker
 
@@ -24,8 +24,8 @@ TCP_INFO_BYTES, TCP_INFO_ACKED_AT = 192, 120
 def do_bench(root, console, arguments):
     """Builds, then measures in the Python that has Dask, if one has."""
     own_version, _, exercises = worker.prepare()
-    commands.prepare(root, console, build.SIM, list(exercises[EXERCISE].programs),
-                     "Building what the checks run")
+    workspace.prepare(root, console, build.SIM, list(exercises[EXERCISE].programs),
+                      "Building what the checks run")
     version.note_built(root, exercises[EXERCISE].programs, own_version)
     python = private_env.grading_python(root) or sys.executable
     env = dict(os.environ, PYTHONPATH=str(root / "common"))

@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster, as_completed
 from distributed.diagnostics.plugin import WorkerPlugin
 
 from ..errors import WorkbookError
-from .engine import GOES_ON, Outcome, sentence
+from .outcome import GOES_ON, Outcome, sentence
 
 CONNECT_SECONDS = 15
 WORKER_SECONDS = 600  # a batch system may take its time to start one

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from .. import api, build, chapters, commands, console as consoles, machine, private_env
+from .. import api, build, chapters, console as consoles, machine, private_env, workspace
 from ..errors import WorkbookError
 from . import engine, figures, plan, report, store, submissions, version, worker
 
@@ -104,7 +104,7 @@ def _bounds(chapter, number):
 def _prepare(root, console, exercises):
     """Builds what the checks run; returns (this checkout's version, its confinement)."""
     programs = sorted({name for exercise in exercises for name in api.targets(exercise)})
-    commands.prepare(root, console, build.SIM, programs, "Building what the checks run")
+    workspace.prepare(root, console, build.SIM, programs, "Building what the checks run")
     own_version, tools, _ = worker.prepare()
     version.note_built(root, programs, own_version)
     return own_version, tools.confinement

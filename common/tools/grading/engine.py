@@ -8,21 +8,12 @@ import multiprocessing
 import signal
 from concurrent import futures
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 
 from ..errors import WorkbookError
+from .outcome import GOES_ON, Outcome, sentence
+
 # What makes a check: "module:function", looked up where it runs.
 CHECK = "tools.grading.worker:run"
-GOES_ON = "Run the same command again: it goes on where it stopped"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a job: a verdict, or why there is none."""
-
-    key: str
-    verdict: dict = None
-    error: str = ""
 
 
 def has_dask():
@@ -86,9 +77,3 @@ def _from_pool(pool, jobs, version, check):
 def _call(target, job, version):
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)(job, version)
-
-
-def sentence(error):
-    """What an exception says, of whatever kind it is."""
-    text = str(error).strip() or type(error).__name__
-    return text if isinstance(error, WorkbookError) else f"{type(error).__name__}: {text}"

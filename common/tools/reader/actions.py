@@ -37,10 +37,15 @@ def place(root, one):
     return path.relative_to(root), line
 
 
-def show_next(root, console, open_file):
-    """The next exercise, and its file in an editor where this is a terminal."""
+def show_next(root, console, wanted, open_file):
+    """The next exercise, or the one that `wanted` names (of a chapter its first open one), and its
+    file in an editor where this is a terminal."""
     exercises, progress = _load(root, console)
-    one = selection.following(exercises, progress)
+    if wanted is not None:
+        one = selection.to_show(root, exercises, progress, wanted)
+        progress_file.go_to(root, console, one.id)
+    else:
+        one = selection.following(exercises, progress)
     if one is None:
         if not exercises:
             raise WorkbookError("This checkout has no exercises yet.")
@@ -48,7 +53,7 @@ def show_next(root, console, open_file):
         return 0
     show_task(root, one)
     if not api.reader_path(root, one).exists():
-        console.say(f"\n{one.reader_file} does not exist. `./workbook reset {one.id}` writes it anew.")
+        console.say(f"\n{one.reader_file} does not exist. `./workbook reset {one.id}` writes it again.")
     elif open_file and sys.stdin.isatty() and sys.stdout.isatty():
         open_editor(root, console, one)
     return 0
@@ -69,11 +74,10 @@ def open_editor(root, console, one, only_windows=False):
         editor.open_at(words, root / path, line)
 
 
-def check(root, console, wanted, as_json, again):
-    """Checks exercises; 0 if all are right."""
+def check(root, console, words, as_json, again):
+    """Checks the exercises that `words` name, or the current one; 0 if all are right."""
     exercises, progress = _load(root, console)
-    chosen = (selection.several(root, exercises, wanted) if wanted
-              else [selection.current(exercises, progress)])
+    chosen = _several(root, exercises, progress, words)
     session, results, unchanged = checking.Session(root, console), [], []
     for one in chosen:
         if len(chosen) > 1 and not again and checking.still_passes(root, one, progress):
@@ -88,13 +92,24 @@ def check(root, console, wanted, as_json, again):
         results.append((one, verdict))
         if not as_json:
             show_verdict(root, one, verdict)
+    passed = [one for one, verdict in results if verdict.status == checking.PASSED]
+    here = chosen if len(chosen) == 1 else passed[-1:]
+    if here:
+        progress_file.go_to(root, console, here[0].id)
     if as_json:
         print(json.dumps(_as_data(root, results, unchanged), indent=1, ensure_ascii=False))
-    elif len(chosen) > 1:
-        _show_sum(results, unchanged)
-    elif results[0][1].status == checking.PASSED:
-        _show_what_follows(root, exercises, chosen[0])
-    return 0 if all(verdict.status == checking.PASSED for _, verdict in results) else 1
+    else:
+        if len(chosen) > 1:
+            print(f"\n{len(unchanged) + len(passed)} of {len(chosen)} right")
+        if len(passed) == len(results):
+            show_what_follows(root, exercises, (passed or chosen)[-1])
+    return 0 if len(passed) == len(results) else 1
+
+
+def _several(root, exercises, progress, words):
+    """The exercises that are named, or the current one."""
+    return (selection.several(root, exercises, words) if words
+            else [selection.current(exercises, progress)])
 
 
 def show_verdict(root, one, verdict):
@@ -105,18 +120,11 @@ def show_verdict(root, one, verdict):
     view.show_verdict(view.make_console(), one, verdict, own, solution)
 
 
-def _show_sum(results, unchanged):
-    right = len(unchanged) + sum(verdict.status == checking.PASSED for _, verdict in results)
-    print(f"\n{right} of {len(results) + len(unchanged)} right")
-
-
-def _show_what_follows(root, exercises, one):
-    following = selection.following(exercises, progress_file.load(root), one)
-    if following is None:
-        print("\nThat was the last one: every exercise is passed. `./workbook use mine` lets `run` use "
-              "your own code.")
-    else:
-        print(f"\nThe next exercise is {following.id}, {following.title}: ./workbook next")
+def show_what_follows(root, exercises, one):
+    """What comes after an exercise that is done: the next one with a word about it, and, where
+    that begins another chapter, what was left out before it."""
+    progress = progress_file.load(root)
+    view.show_what_follows(view.make_console(), exercises, one, progress)
 
 
 def _as_data(root, results, unchanged):
@@ -128,15 +136,6 @@ def _as_data(root, results, unchanged):
     return {"schema": SCHEMA,
             "passed": all(verdict.status == checking.PASSED for _, verdict in results),
             "verdicts": verdicts, "unchanged": [one.id for one in unchanged]}
-
-
-def watch(root, console, wanted):
-    """Checks on every save until q or Ctrl-C."""
-    from . import watch as watching  # brings watchfiles with it
-    exercises, progress = _load(root, console)
-    first = (selection.exercise(exercises, wanted) if wanted
-             else selection.current(exercises, progress))
-    return watching.Watch(root, console, exercises, first).run()
 
 
 def diff(root, console, wanted, spoil):
@@ -169,10 +168,11 @@ def _unquoted(answers):
 
 
 def reset(root, console, wanted):
-    """Puts an exercise's starter back; the reader's lines are kept in a copy."""
+    """Puts an exercise's starter back, and its hints; the reader's lines are kept in a copy."""
     one = _one(root, console, wanted)
     copy = api.reset(root, one)
-    progress_file.change(root, console, one.id, state=None, since=None, lines=None)
+    progress_file.change(root, console, one.id, state=None, since=None, lines=None, hints=None,
+                         remark=None)
     path, line = place(root, one)
     print(f"Exercise {one.id} is as it was at the beginning: {path}:{line}")
     if copy is not None:
@@ -187,23 +187,34 @@ def _short(root, path):
         return path
 
 
-def skip(root, console, wanted, undo):
-    """Leaves an exercise out, or takes it up again."""
-    one = _one(root, console, wanted)
-    state = progress_file.load(root).state(one.id)
-    if state == progress_file.PASSED:
-        print(f"Exercise {one.id} has passed already; there is nothing to skip.")
+def skip(root, console, words, undo):
+    """Leaves exercises out, or takes them up again: those that are named, or the current one."""
+    exercises, progress = _load(root, console)
+    chosen = _several(root, exercises, progress, words)
+    wanted = progress_file.SKIPPED if undo else progress_file.OPEN
+    changed = [one for one in chosen if progress.state(one.id) == wanted]
+    for state, sentence in ((progress_file.PASSED, "passed already"),
+                            (progress_file.OPEN if undo else progress_file.SKIPPED,
+                             "not left out" if undo else "left out already")):
+        others = [one for one in chosen if progress.state(one.id) == state]
+        if others:
+            _say_of(others, exercises, sentence)
+    if not changed:
         return 0
-    if undo and state != progress_file.SKIPPED:
-        print(f"Exercise {one.id} is not skipped.")
-        return 0
-    progress = progress_file.change(root, console, one.id,
+    progress = progress_file.change(root, console, *(one.id for one in changed),
                                     state=None if undo else progress_file.SKIPPED)
-    print(f"Exercise {one.id} ({one.title}) is {'open again' if undo else 'left out for now'}.")
-    following = selection.following(api.load_all(root), progress)
-    if not undo and following is not None and following.id != one.id:
-        print(f"The next one is {following.id}, {following.title}: ./workbook next")
+    _say_of(changed, exercises, "open again" if undo else "left out for now")
+    if not undo:
+        view.show_what_follows(view.make_console(), exercises, changed[-1], progress)
     return 0
+
+
+def _say_of(chosen, exercises, sentence):
+    """One line about exercises; of a single one with its title."""
+    if len(chosen) == 1:
+        print(f"Exercise {chosen[0].id} ({chosen[0].title}) is {sentence}.")
+    else:
+        print(f"Exercises {selection.phrase(chosen, exercises)} are {sentence}.")
 
 
 def use(root, console, whose):

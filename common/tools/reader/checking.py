@@ -1,6 +1,6 @@
 """From an exercise to its verdict: builds what the check runs, checks, remembers the outcome."""
 
-from .. import api, build, commands
+from .. import api, build, workspace
 from . import progress as progress_file
 
 PASSED, FAILED, NOT_DONE, BROKEN = "passed", "failed", "not_done", "broken"
@@ -18,8 +18,8 @@ class Session:
         """Builds the programs that an exercise's check runs; returns the Tools."""
         targets = [name for name in api.targets(exercise) if name not in self._built]
         if targets or self._tools is None:
-            self._tools = commands.prepare(self._root, self._console, build.SIM, targets,
-                                           f"Building what {exercise.id} runs")
+            self._tools = workspace.prepare(self._root, self._console, build.SIM, targets,
+                                            f"Building what {exercise.id} runs")
             self._built.update(targets)
         if exercise.is_in_code:
             self._tools.toolkit.describe()  # a compiler that comes on demand comes before the check
@@ -38,10 +38,11 @@ class Session:
         if verdict.status == PASSED:
             progress_file.change(self._root, self._console, exercise.id,
                                  state=progress_file.PASSED, since=progress_file.today(),
-                                 lines=api.fingerprint(self._root, exercise))
+                                 lines=api.fingerprint(self._root, exercise),
+                                 remark=verdict.remark or None)
         elif before.state(exercise.id) == progress_file.PASSED:
             progress_file.change(self._root, self._console, exercise.id, state=None, since=None,
-                                 lines=None)
+                                 lines=None, remark=None)
         elif before.note:
             self._console.say(before.note)
 

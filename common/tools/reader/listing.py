@@ -26,7 +26,11 @@ def do_list(root, console, arguments):
         console.say(progress.note)
     upcoming = selection.following(exercises, progress)
     if arguments.json:
-        print(json.dumps(_as_data(exercises, progress, upcoming), indent=1, ensure_ascii=False))
+        data = _as_data(exercises, progress, upcoming)
+        if arguments.chapter:
+            number = int(selection.of_chapter(root, exercises, arguments.chapter)[0].chapter[:2])
+            data["chapters"] = [one for one in data["chapters"] if one["number"] == number]
+        print(json.dumps(data, indent=1, ensure_ascii=False))
         return 0
     opened = {upcoming.chapter} if upcoming else set()
     if arguments.all:
@@ -50,7 +54,9 @@ def listing(exercises, progress, opened, console):
         own = [one for one in exercises if one.chapter == chapter.name]
         lines.append(_chapter_line(chapter, own, progress, console, width))
         if chapter.name in opened:
-            lines += [_exercise_line(one, progress, upcoming, marks, console, width) for one in own]
+            for one in own:
+                lines.append(_exercise_line(one, progress, upcoming, marks, console, width))
+                lines += _remark_lines(progress.remark(one.id), width)
             lines.append("")
     while lines[-1] == "":
         lines.pop()
@@ -89,6 +95,13 @@ def _exercise_line(one, progress, upcoming, marks, console, width):
     return console.paint(line, "green") if state == PASSED else line
 
 
+def _remark_lines(remark, width):
+    """What a check remarked on an answer that passed, below its line."""
+    indent = " " * 13
+    return textwrap.wrap(f"right, but: {remark}", width - 2, initial_indent=indent,
+                         subsequent_indent=indent) if remark else []
+
+
 def _count(number):
     return f"{number} exercise{'' if number == 1 else 's'}"
 
@@ -125,7 +138,8 @@ def _as_data(exercises, progress, upcoming):
             "minutes_left": sum(one.minutes for one in own if progress.state(one.id) != PASSED),
             "exercises": [{"id": one.id, "title": one.title, "kind": one.kind, "idea": one.idea,
                            "minutes": one.minutes, "state": progress.state(one.id),
-                           "hints": progress.hints(one.id), "file": str(one.reader_file)}
+                           "hints": progress.hints(one.id),
+                           "remark": progress.remark(one.id), "file": str(one.reader_file)}
                           for one in own]})
     return {"chapters": found, "next": upcoming.id if upcoming else None, "use": progress.use}
 

@@ -3,7 +3,7 @@
 import contextlib
 import shlex
 
-from .. import api, build, commands
+from .. import api, build, workspace
 from ..exercises import FIND, PREDICT
 from ..process import run_in_foreground
 from . import checking, selection
@@ -37,8 +37,8 @@ def run_exercise(root, console, wanted, options, settings):
     """Runs an exercise's program with what the reader wrote for it, or with the fault to be found.
     `settings` are the simulator's that were asked for."""
     one = selection.exercise(api.load_all(root), wanted)
-    tools = commands.prepare(root, console, build.SIM, api.targets(one),
-                             f"Building what {one.id} runs")
+    tools = workspace.prepare(root, console, build.SIM, api.targets(one),
+                              f"Building what {one.id} runs")
     run = one.runs[0]
     words = [*run.options, *options]
     with contextlib.ExitStack() as stack:

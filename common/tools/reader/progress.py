@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 PASSED, SKIPPED, OPEN = "passed", "skipped", "open"
 MINE, SOLUTIONS = "mine", "solutions"
-_HEAD = "What you have done in this workbook. Delete an entry to begin an exercise afresh."
+_HEAD = "What you have done in this workbook. Delete an entry to start an exercise again."
 
 
 def path(root):
@@ -21,8 +21,9 @@ def path(root):
 class Progress:
     """What was read from the file, and what happened since."""
 
-    exercises: dict = field(default_factory=dict)  # id -> {"state", "since", "lines", "hints"}
+    exercises: dict = field(default_factory=dict)  # id -> {"state", "since", "lines", "hints", "remark"}
     use: str = SOLUTIONS  # whose code `run` runs
+    at: str = ""  # the exercise that the reader was at last, or ""
     note: str = ""  # what was wrong with the file, in a sentence
 
     def state(self, identifier):
@@ -38,6 +39,11 @@ class Progress:
     def lines(self, identifier):
         """The fingerprint of the lines that passed, or ''."""
         return self._entry(identifier).get("lines", "")
+
+    def remark(self, identifier):
+        """The remark with which an exercise passed, or ''."""
+        remark = self._entry(identifier).get("remark", "")
+        return remark if isinstance(remark, str) and self.state(identifier) == PASSED else ""
 
     def _entry(self, identifier):
         entry = self.exercises.get(identifier)
@@ -60,8 +66,9 @@ def load(root):
             raise ValueError("it holds no table `exercises`")
     except ValueError as error:
         return _put_aside(place, str(error))
-    use = data.get("use")
-    return Progress(data.get("exercises", {}), use if use in (MINE, SOLUTIONS) else SOLUTIONS)
+    use, at = data.get("use"), data.get("at")
+    return Progress(data.get("exercises", {}), use if use in (MINE, SOLUTIONS) else SOLUTIONS,
+                    at if isinstance(at, str) else "")
 
 
 def _put_aside(place, why):
@@ -75,8 +82,15 @@ def _put_aside(place, why):
                          "counts as passed.")
 
 
-def change(root, console, identifier=None, **values):
-    """Reads the file, sets values (of an exercise, or of all), writes it; None removes a value.
+def go_to(root, console, identifier):
+    """Remembers the exercise that the reader is at."""
+    if load(root).at != identifier:
+        change(root, console, at=identifier)
+
+
+def change(root, console, *identifiers, **values):
+    """Reads the file, sets values of exercises (or, if none is named, `use` and `at`), writes it; None
+    removes a value of an exercise.
 
     Where it can't be written, that is said and the command goes on.
     """
@@ -84,9 +98,10 @@ def change(root, console, identifier=None, **values):
         progress = load(root)
         if progress.note:
             console.say(progress.note)
-        if identifier is None:
+        if not identifiers:
             progress.use = values.get("use", progress.use)
-        else:
+            progress.at = values.get("at", progress.at)
+        for identifier in identifiers:
             _set(progress, identifier, values)
         try:
             _write(root, progress)
@@ -123,8 +138,8 @@ def _set(progress, identifier, values):
 
 def _write(root, progress):
     ordered = sorted(progress.exercises.items(), key=lambda item: _order(item[0]))
-    text = json.dumps({"about": _HEAD, "use": progress.use, "exercises": dict(ordered)}, indent=1,
-                      ensure_ascii=False)
+    text = json.dumps({"about": _HEAD, "use": progress.use, "at": progress.at,
+                       "exercises": dict(ordered)}, indent=1, ensure_ascii=False)
     temporary = path(root).with_suffix(f".{os.getpid()}.new")
     try:
         temporary.write_text(text + "\n", encoding="utf-8")

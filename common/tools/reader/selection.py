@@ -37,8 +37,8 @@ def _nearest(exercises, wanted):
             f"chapter {_phrase(numbers)}. `./workbook list --all` shows them.")
 
 
-def _phrase(numbers):
-    words = [str(number) for number in numbers]
+def _phrase(words):
+    words = [str(word) for word in words]
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
@@ -52,27 +52,81 @@ def of_chapter(root, exercises, wanted):
     return found
 
 
-def several(root, exercises, wanted):
-    """The exercises that '1.2' or '1' names."""
-    if "." in wanted:
-        return [exercise(exercises, wanted)]
-    if re.fullmatch(r"\d+|\d\d_\w+", wanted):
-        return of_chapter(root, exercises, wanted)
-    return [exercise(exercises, wanted)]
+def several(root, exercises, words):
+    """The exercises that words such as '1.2', '3', '1.3-1.5' and '1-2' name, each once, in the order
+    in which they are named."""
+    found = {}
+    for word in words:
+        for part in filter(None, (part.strip() for part in word.split(","))):
+            found.update((one.id, one) for one in _of_word(root, exercises, part))
+    if not found:
+        raise WorkbookError(f"'{' '.join(words)}' names no exercise. Write exercises, chapters and "
+                            "ranges of them: 1.3, or 2, or 1.3-1.5.")
+    return list(found.values())
+
+
+def _of_word(root, exercises, word):
+    first, dash, last = (part.strip() for part in word.partition("-"))
+    if not dash:
+        return _named(root, exercises, word)
+    if not first or not last:
+        raise WorkbookError(f"The range '{word}' lacks its {'end' if first else 'beginning'}. A range "
+                            "has both: 1.3-1.5 or 1-2.")
+    begin, end = _named(root, exercises, first)[0], _named(root, exercises, last)[-1]
+    if begin.number > end.number:
+        raise WorkbookError(f"The range '{word}' ends before it begins. Did you mean {last}-{first}?")
+    return [one for one in exercises if begin.number <= one.number <= end.number]
+
+
+def _named(root, exercises, word):
+    """The exercises of a chapter, or one exercise."""
+    if re.fullmatch(r"\d+|\d\d_\w+", word):
+        return of_chapter(root, exercises, word)
+    return [exercise(exercises, word)]
+
+
+def phrase(chosen, exercises):
+    """Exercises in words, neighbours as ranges: '1.1 to 1.4, 2.3 and 3.1'."""
+    order = [one.id for one in exercises]
+    runs = []
+    for at in sorted(order.index(one.id) for one in chosen):
+        if runs and runs[-1][1] == at - 1:
+            runs[-1][1] = at
+        else:
+            runs.append([at, at])
+    words = []
+    for first, last in runs:
+        words += [order[first]] if first == last else (
+            [order[first], order[last]] if last == first + 1 else [f"{order[first]} to {order[last]}"])
+    return _phrase(words)
 
 
 def following(exercises, progress, after=None):
-    """The exercise to do next: the first open one after `after`, else the first one before it, else
-    the first skipped one; None when all are done."""
+    """The exercise to do next, or None when all are done: the first open one from where the reader
+    is (from the exercise after `after`, if one is given) to the end of the workbook, else the first
+    open one before that, else a skipped one in the same order."""
     order = list(exercises)
-    if after is not None:
-        at = [one.id for one in order].index(after.id) + 1
-        order = order[at:] + order[:at]
+    numbers = {one.id: index for index, one in enumerate(order)}
+    start = numbers[after.id] + 1 if after is not None else numbers.get(progress.at, 0)
+    order = order[start:] + order[:start]
     for state in (progress_file.OPEN, progress_file.SKIPPED):
         for one in order:
             if progress.state(one.id) == state and (after is None or one.id != after.id):
                 return one
     return None
+
+
+def left_out(exercises, progress, before):
+    """The exercises before `before` that have not passed."""
+    return [one for one in exercises if one.number < before.number
+            and progress.state(one.id) != progress_file.PASSED]
+
+
+def to_show(root, exercises, progress, wanted):
+    """The exercise that `next WANTED` shows: the one that is named; of a chapter the first one that
+    has not passed, or its first."""
+    named = _named(root, exercises, wanted)
+    return next((one for one in named if progress.state(one.id) != progress_file.PASSED), named[0])
 
 
 def current(exercises, progress):

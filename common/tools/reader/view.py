@@ -1,22 +1,20 @@
-"""How tasks, verdicts and comparisons look, by Rich: in any width, light or dark, or in a pipe.
+"""How tasks, verdicts and comparisons look: in any width, light or dark, or in a pipe.
 
 Only red, green and bold are used: they can be read on every ground.
 """
 
 import difflib
 import re
-import sys
 import textwrap
 
-from rich.console import Console, Group
-from rich.rule import Rule
-from rich.table import Table
-from rich.text import Text
-
 from ..exercises import FIND, IMPROVE, PREDICT
+from . import progress as progress_file
+from . import selection
 from .checking import BROKEN, FAILED, NOT_DONE, PASSED
 from .listing import duration
+from .screen import Screen, Text
 
+_ABOUT_ONE = re.compile(r"Exercises? (?P<id>\d+\.\d+)[ :].*", re.S)
 _WIDEST = 100
 _BESIDE = 90  # the width from which two versions stand side by side
 _WIDEST_BESIDE = 160
@@ -25,29 +23,8 @@ _HEADS = {PASSED: ("right", "green"), FAILED: ("not right yet", "red"),
 
 
 def make_console(stream=None, wide=False):
-    """A console of the terminal's width, up to what reads well."""
-    stream = stream or sys.stdout
-    console = Console(file=stream if stream.isatty() else _Trimmed(stream), highlight=False,
-                      emoji=False, markup=False)
-    console.width = min(console.width, _WIDEST_BESIDE if wide else _WIDEST)
-    return console
-
-
-class _Trimmed:
-    """A stream without a terminal behind it: gets no blanks at the ends of lines."""
-
-    def __init__(self, stream):
-        self._stream = stream
-        self.encoding = stream.encoding
-
-    def write(self, text):
-        return self._stream.write(re.sub(r"[ \t]+(?=\n|$)", "", text))
-
-    def flush(self):
-        self._stream.flush()
-
-    def isatty(self):
-        return False
+    """A screen of the terminal's width, up to what reads well."""
+    return Screen(stream, _WIDEST_BESIDE if wide else _WIDEST)
 
 
 class _Rows:
@@ -71,7 +48,7 @@ class _Rows:
         indent = max(len(label) for label, _, _ in self._rows) + 2
         for label, text, is_wrapped in self._rows:
             room = self._console.width - indent
-            lines = list(text.wrap(self._console, room)) if is_wrapped else [text]
+            lines = text.wrap(room) if is_wrapped else [text]
             head = (label.ljust(indent), "bold")
             if not is_wrapped and text.cell_len > room:
                 self._print(Text(label, style="bold"))
@@ -79,7 +56,6 @@ class _Rows:
                 self._print(Text.assemble("  " if fits else "", text))
                 continue
             for number, line in enumerate(lines):
-                line.rstrip()
                 self._print(Text.assemble(head if number == 0 else " " * indent, line))
 
     def _print(self, line):
@@ -95,11 +71,7 @@ def _head(console, one, right, style):
     else:
         console.print(Text(left, style="bold"))
         console.print(Text(right, style=style))
-    console.print(Rule(style=style, characters="─" if _has_lines(console) else "-"))
-
-
-def _has_lines(console):
-    return (console.encoding or "").lower().startswith("utf")
+    console.rule(style)
 
 
 # --- a task -------------------------------------------------------------------------------------
@@ -137,6 +109,8 @@ def show_verdict(console, one, verdict, own=(), solution=()):
     """Expected and found, the rule, the reader's line, the report; after passing, why it is right
     and `solution` beside the reader's `own` lines."""
     text, style = _HEADS[verdict.status]
+    if verdict.remark:
+        text = "right, but"
     _head(console, one, f"{text} ({verdict.seconds:.1f} s)", style)
     if verdict.status == PASSED:
         _show_passed(console, one, verdict, own, solution)
@@ -151,11 +125,7 @@ def _show_failed(console, one, verdict):
     rows.add("found", verdict.found)
     _add_figures(rows, verdict)
     for number, answer in enumerate(verdict.answers):
-        mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
-        given = "(no answer)" if answer.given in ("", None) else str(answer.given)
-        rows.add("" if number else "answers",
-                 Text.assemble(mark, f"  {answer.key} = {given}",
-                               f". {answer.comment}" if answer.comment else ""))
+        rows.add("" if number else "answers", _marked_answer(answer))
     if verdict.explanation:
         rows.add("why", verdict.explanation)
     if verdict.rule:
@@ -163,9 +133,7 @@ def _show_failed(console, one, verdict):
     if verdict.where:
         rows.add_line("read", verdict.where)
     if verdict.place:
-        rows.add_line("your line", f"{verdict.place.path}:{verdict.place.line}")
-        if verdict.place.text.strip():
-            rows.add_line("", "  " + verdict.place.text.strip(), "bold")
+        _add_place(rows, verdict.place)
     if verdict.code:
         rows.add_line("explain", f"./workbook explain {verdict.code}")
     for note in verdict.notes:
@@ -180,6 +148,20 @@ def _show_failed(console, one, verdict):
     if verdict.status == FAILED:
         console.print()
         console.print(Text(f"stuck? ./workbook hint {one.id}"))
+
+
+def _add_place(rows, place):
+    rows.add_line("your line", f"{place.path}:{place.line}")
+    if place.text.strip():
+        rows.add_line("", "  " + place.text.strip(), "bold")
+
+
+def _marked_answer(answer):
+    if answer.given in ("", None):
+        return Text.assemble(("open ", "bold"), f"  {answer.key}")
+    mark = Text("right", style="green") if answer.right else Text("wrong", style="red")
+    return Text.assemble(mark, f"  {answer.key} = {answer.given}",
+                         f": {answer.comment}" if answer.comment else "")
 
 
 def _hanging(console, line, width):
@@ -200,18 +182,44 @@ def _add_figures(rows, verdict):
 
 def _show_passed(console, one, verdict, own, solution):
     rows = _Rows(console)
+    if verdict.remark:
+        rows.add("but", verdict.remark)
+        if verdict.place:
+            _add_place(rows, verdict.place)
     rows.add("why", one.passed)
     _add_figures(rows, verdict)
     for number, answer in enumerate(verdict.answers):
-        comment = f". {answer.comment}" if answer.comment else ""
+        comment = f": {answer.comment}" if answer.comment else ""
         rows.add("" if number else "answers", f"{answer.key} = {answer.given}{comment}")
     for note in verdict.notes:
         rows.add("note", note)
-    rows.add("next", one.next)
     rows.print()
     if one.is_in_code and solution:
         console.print()
         show_difference(console, own, solution)
+
+
+def show_what_follows(console, exercises, one, progress):
+    """The exercise after `one`, which has passed or is left out. Where it belongs to another chapter,
+    what was left out before it is mentioned."""
+    rows, following = _Rows(console), selection.following(exercises, progress, one)
+    outlook = _ABOUT_ONE.fullmatch(one.next)
+    if following is None:
+        rows.add("next", "Every exercise is passed. `./workbook use mine` lets `run` use your own "
+                         "code.")
+    else:
+        rows.add("next", f"{following.id} {following.title}: ./workbook next")
+    # A sentence about one exercise is shown only if that exercise follows.
+    if progress.state(one.id) == progress_file.PASSED and (
+            outlook is None or following is not None and outlook["id"] == following.id):
+        rows.add("more" if outlook is None else "", one.next)
+    if following is not None and following.chapter != one.chapter:
+        left = selection.left_out(exercises, progress, following)
+        if left:
+            rows.add("left out", f"{selection.phrase(left, exercises)}: ./workbook next "
+                                 f"{left[0].id}")
+    console.print()
+    rows.print()
 
 
 # --- two versions of some lines -----------------------------------------------------------------
@@ -226,14 +234,9 @@ def show_difference(console, own, solution, what="lines"):
         return
     left, right = _marked(own, solution)
     if console.width >= _BESIDE:
-        table = Table.grid(padding=(0, 2), expand=True)
-        table.add_column(ratio=1, overflow="fold")
-        table.add_column(ratio=1, overflow="fold")
-        table.add_row(*heads)
-        table.add_row(Group(*left), Group(*right))
-        console.print(table)
-        return
-    console.print(heads[0], *left, "", heads[1], *right, sep="\n")
+        console.print_beside([heads[0], *left], [heads[1], *right])
+    else:
+        console.print(heads[0], *left, "", heads[1], *right)
 
 
 def _shift(lines):

@@ -12,8 +12,6 @@ import threading
 import tty
 from types import SimpleNamespace
 
-import watchfiles
-
 from .. import api
 from ..console import Console
 from ..errors import WorkbookError
@@ -23,8 +21,18 @@ from . import progress as progress_file
 
 _KEYS = ("next", "hint", "list", "run", "diff", "timeline", "quit")  # by their first letters
 _KEY_WAIT_SECONDS = 0.2
-_SETTLE_MILLISECONDS = 100  # an editor may write a file in several steps
-_SAVED, _KEY, _FAULT = "saved", "key", "fault"
+_LOOK_SECONDS = 0.15  # between two looks at the reader's files
+_SAVED, _KEY = "saved", "key"
+
+
+def do_watch(root, console, arguments):
+    """Checks on every save until q or Ctrl-C."""
+    progress, exercises = progress_file.load(root), api.load_all(root)
+    if progress.note:
+        console.say(progress.note)
+    first = (selection.exercise(exercises, arguments.wanted) if arguments.wanted
+             else selection.current(exercises, progress))
+    return Watch(root, console, exercises, first).run()
 
 
 class Watch:
@@ -46,8 +54,9 @@ class Watch:
         folder = self._root / "chapters"
         if not folder.is_dir():
             raise WorkbookError(f"{folder} does not exist, so there is nothing to watch.")
+        stamps = self._stamps()
         self._seen = {one.id: self._fingerprint(one) for one in self._exercises.values()}
-        with self._threads(folder), _one_key_at_a_time():
+        with self._threads(stamps), _one_key_at_a_time():
             try:
                 self._check(self._current)
                 self._wait()
@@ -65,8 +74,8 @@ class Watch:
             return None  # a mark is gone, or an editor is writing just now: the check says more
 
     @contextlib.contextmanager
-    def _threads(self, folder):
-        threads = [threading.Thread(target=self._watch_files, args=(folder,), daemon=True)]
+    def _threads(self, stamps):
+        threads = [threading.Thread(target=self._watch_files, args=(stamps,), daemon=True)]
         if sys.stdin.isatty():
             threads.append(threading.Thread(target=self._read_keys, daemon=True))
         for thread in threads:
@@ -78,13 +87,26 @@ class Watch:
             for thread in threads:
                 thread.join(2.0)
 
-    def _watch_files(self, folder):
-        try:
-            for changes in watchfiles.watch(folder, step=_SETTLE_MILLISECONDS, rust_timeout=500,
-                                            stop_event=self._ending, raise_interrupt=False):
-                self._events.put((_SAVED, {path for _, path in changes}))
-        except (OSError, RuntimeError) as error:  # too many watches on this machine, for one
-            self._events.put((_FAULT, str(error)))
+    def _stamps(self):
+        """{path: what changes when the file is saved} of the files in which the reader writes."""
+        stamps = {}
+        for path in {api.reader_path(self._root, one) for one in self._exercises.values()}:
+            try:
+                status = path.stat()
+                stamps[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
+            except OSError:  # gone, or being replaced just now
+                stamps[path] = None
+        return stamps
+
+    def _watch_files(self, known):
+        """Tells of a save once two looks agree: an editor may write a file in several steps."""
+        last = known
+        while not self._ending.wait(_LOOK_SECONDS):
+            now = self._stamps()
+            if now == last and now != known:
+                known = now
+                self._events.put((_SAVED, None))
+            last = now
 
     def _read_keys(self):
         while not self._ending.is_set():
@@ -104,9 +126,6 @@ class Watch:
             kind, what = self._events.get()
             if kind == _KEY:
                 self._press(what)
-            elif kind == _FAULT:
-                raise WorkbookError(f"The folder chapters/ can't be watched: {what}. Run "
-                                    "`./workbook check` after each save instead.")
             else:
                 self._check_changed()
 
@@ -132,6 +151,9 @@ class Watch:
         try:
             verdict = self._session.check(one)
             actions.show_verdict(self._root, one, verdict)
+            progress_file.go_to(self._root, self._console, one.id)
+            if verdict.status == checking.PASSED:
+                actions.show_what_follows(self._root, list(self._exercises.values()), one)
         except WorkbookError as error:
             if error.details:
                 self._console.say(error.details)

@@ -8,6 +8,7 @@ import webbrowser
 
 from .. import build, packages
 from ..errors import WorkbookError
+from ..workspace import prepare
 from . import doxygen, make
 
 _OPENERS = ("xdg-open", "sensible-browser", "x-www-browser")
@@ -16,7 +17,6 @@ ADDRESS = "127.0.0.1"
 
 def do_docs(root, console, arguments):
     """Makes the site in build/docs and says where it is."""
-    from ..commands import prepare
     absent = doxygen.missing()
     if absent:
         _install(absent, console)

@@ -1,18 +1,21 @@
 """`./workbook timeline`: runs a program in the simulator, records it, and shows the recording."""
 
 import contextlib
+import json
 import os
 import re
 import shlex
 import shutil
 import sys
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 
-from .. import build, chapters, commands, runs
+from .. import build, chapters, runs, workspace
+from ..console import wrapped
 from ..errors import WorkbookError
 from ..process import run_in_foreground
-from . import builder, page, perfetto, profile, recording, svg
+from . import builder, page, perfetto, profile, recording, summary, svg
 
 _STOPPED = "The program ended with status {}; the timeline shows what happened before."
 
@@ -31,12 +34,14 @@ def do_timeline(root, console, arguments):
         if arguments.against is not None:
             configurations.append(words(arguments.against))
         for options in configurations:
-            launches, ended = _record(root, chapter.name, options, tools, settings, folder)
+            launches, ended = _record(root, chapter.name, options, tools, settings, folder,
+                                      arguments.json)
             status = status or ended
             launch = chosen(launches, arguments.launch)
-            made.append((_label(options), launch, builder.build(launch, root)))
+            made.append(_Made(" ".join(options) or "default options", options, launch,
+                              builder.build(launch, root)))
     _write(root, console, made, f"Chapter {chapter.number}: {chapter.title}", folder / chapter.name,
-           arguments.open, status)
+           arguments, status)
     return status
 
 
@@ -47,8 +52,8 @@ def _draw_file(root, console, arguments):
                             "configuration or a window any more.", exit_code=2)
     path = Path(arguments.chapter)
     launch = chosen(recording.read(path), arguments.launch)
-    _write(root, console, [("", launch, builder.build(launch, root))], launch.kernel,
-           _folder(root, arguments) / path.stem, arguments.open, 0)
+    _write(root, console, [_Made("", [], launch, builder.build(launch, root))], launch.kernel,
+           _folder(root, arguments) / path.stem, arguments, 0)
     return 0
 
 
@@ -58,41 +63,58 @@ def _folder(root, arguments):
     return folder
 
 
-def _write(root, console, made, title, base, may_open, status):
-    """Writes what shows the runs `made` [(label, launch, models)] to `base` and its endings."""
-    for _, launch, models in made:
-        if not models:
-            raise WorkbookError(f"{' '.join(launch.notes())} There is nothing to draw.")
+@dataclass(frozen=True)
+class _Made:
+    """A run, and what is drawn of it."""
+
+    label: str
+    options: list
+    launch: recording.Launch
+    models: list
+
+
+def _write(root, console, made, title, base, arguments, status):
+    """Writes what shows the runs `made` to `base` and its endings, and says what it is."""
+    for one in made:
+        if not one.models:
+            raise WorkbookError(f"{' '.join(one.launch.notes())} There is nothing to draw.")
     html, picture, trace = (base.with_name(base.name + ending)
                             for ending in (".html", ".svg", ".perfetto.json"))
-    page.write(html, title, made, root)
-    first = made[0][2][0]
+    drawn = [(one.label, one.launch, one.models) for one in made]
+    page.write(html, title, drawn, root)
+    first = made[0].models[0]
     picture.write_text(svg.draw(first, first.ctas[0], title), encoding="utf-8")
-    perfetto.write(trace, made)
-    for label, launch, models in made:
-        which = f"{label}: " if len(made) > 1 else ""
-        console.say(f"{which}{profile.limit(profile.measure(models[0]))}")
-        for note in launch.notes():
-            console.say(f"{which}{note}")
+    perfetto.write(trace, drawn)
+    if arguments.json:
+        print(json.dumps({"schema": summary.SCHEMA, "title": title, "exit_status": status,
+                          "files": {"timeline": str(html), "picture": str(picture),
+                                    "trace": str(trace)},
+                          "runs": [summary.of(one.options, one.launch, one.models) for one in made]},
+                         indent=1))
+        return
+    for one in made:
+        which = f"{one.label}: " if len(made) > 1 else ""
+        for sentence in (profile.limit(profile.measure(one.models[0])), *one.launch.notes()):
+            console.say("\n".join(wrapped(which + sentence)))
     if status:
-        console.say(_STOPPED.format(status))
+        console.say("\n".join(wrapped(_STOPPED.format(status))))
     print(f"timeline  {html}")
     print(f"picture   {picture}")
     print(f"trace     {trace}  (for https://ui.perfetto.dev)")
-    if may_open and sys.stdout.isatty():
+    if arguments.open and sys.stdout.isatty():
         _open(html, console)
 
 
 @contextlib.contextmanager
 def program(root, console, chapter, what):
     """(tools, settings) while the chapter's program is ready, with the reader's lines if wanted."""
-    from ..reader import environment, progress
+    from ..reader import progress
     own = progress.load(root).use == progress.MINE
     if own:
-        environment.require_toml(root, console)
+        workspace.require_toml(root, console)
         from ..reader import own_code
-    tools = commands.prepare(root, console, build.SIM, [chapter.name],
-                             f"Building chapter {chapter.number}")
+    tools = workspace.prepare(root, console, build.SIM, [chapter.name],
+                              f"Building chapter {chapter.number}")
     head = console.paint(f"Chapter {chapter.number}: {chapter.title}", "bold")
     if not own:
         console.say(f"{head}, {what} in the simulator")
@@ -127,19 +149,16 @@ def words(text):
                             "quotation marks.", exit_code=2) from error
 
 
-def _label(options):
-    return " ".join(options) or "default options"
-
-
-def _record(root, name, options, tools, settings, folder):
-    """([Launch], exit status) of a run; the file is removed."""
+def _record(root, name, options, tools, settings, folder, quiet):
+    """([Launch], exit status) of a run; the file is removed. `quiet`: what the program prints goes to
+    standard error."""
     path = folder / f"recording-{os.getpid()}.bin"
     env = runs.clean_environment(tools, BW_SIM_RECORDING=str(path), **settings)
     if "BW_SIM_SEED" in os.environ:
         env["BW_SIM_SEED"] = os.environ["BW_SIM_SEED"]
     try:
         status = run_in_foreground([str(build.program(root, build.SIM, name)), *options], env=env,
-                                   cwd=root)
+                                   cwd=root, stdout=sys.stderr if quiet else None)
         sys.stdout.flush()
         if not path.is_file():
             raise WorkbookError(f"The program launched no kernel (exit status {status}), so there is "
@@ -152,7 +171,7 @@ def _record(root, name, options, tools, settings, folder):
 
 def chosen(launches, number):
     """A launch by its number from 1; where none is given, the last one that took any time (the
-    empty one behind a lab's kernel doesn't)."""
+    empty one that follows a lab's kernel doesn't)."""
     if number is None:
         return next((launch for launch in reversed(launches) if launch.cycles), launches[-1])
     if not 1 <= number <= len(launches):

@@ -1,6 +1,6 @@
 """Stands in for the engine (tools/api.py): the verdict is decided by a word in the reader's lines.
 
-RIGHT passes, HANG sleeps, BROKEN does not compile, TODO is not done yet, everything else fails.
+RIGHT passes, RIGHT, BUT passes with a remark, HANG sleeps, BROKEN does not compile, TODO is not done yet, everything else fails.
 """
 
 import hashlib
@@ -33,6 +33,7 @@ class Verdict:
     expected: str = ""
     found: str = ""
     explanation: str = ""
+    remark: str = ""
     rule: str = ""
     where: str = ""
     place: Place = None
@@ -139,6 +140,8 @@ def check(root, exercise, tools, on_progress=None):
     if "HANG" in words:
         Path(root / "hanging").write_text("yes\n", encoding="utf-8")
         time.sleep(100)
+    if "RIGHT, BUT" in words:
+        return Verdict("passed", remark="Your lines count laps at every step.", place=place, **common)
     if "RIGHT" in words:
         return Verdict("passed", **common)
     if "TODO" in words:
