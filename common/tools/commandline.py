@@ -103,10 +103,6 @@ class _Parser(argparse.ArgumentParser):
             own.insert(0, required.metavar)
         return own, meant
 
-    def own_actions(self):
-        """Every argument but --help."""
-        return [action for action in self._actions if not isinstance(action, argparse._HelpAction)]
-
     def options(self):
         """The names of all options."""
         return sorted(self._option_string_actions)
@@ -157,22 +153,6 @@ def parse(command, words, rest):
 def help_of(command):
     """The help of a command."""
     return _Parser(command).help_text()
-
-
-def arguments(command):
-    """[(how an argument is written, what it means, whether it has to be given)] of a command."""
-    return [(_spelling(action), action.help, action.required and action.nargs not in ("?", "*"))
-            for action in _Parser(command).own_actions()]
-
-
-def _spelling(action):
-    """`NN`, `--seed S`, `--against [OPTIONS]`."""
-    metavar = action.metavar or action.dest.upper()
-    if not action.option_strings:
-        return metavar
-    if action.nargs == 0:
-        return action.option_strings[-1]
-    return f"{action.option_strings[-1]} " + (f"[{metavar}]" if action.nargs == "?" else metavar)
 
 
 def nearest(word, known, alike=0.6):

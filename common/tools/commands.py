@@ -4,8 +4,8 @@ import os
 import re
 import sys
 
-from . import (build, chapters, elf, gpu_report, labs, machine, packages, prebuilt, private_env, schedules,
-               setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
+from . import (build, chapters, elf, gpu_report, labs, machine, packages, prebuilt, private_env,
+               schedules, setup, simulate, toml_text, toolkit, wheels_for_tests, workspace)
 from .errors import WorkbookError
 from .process import run_in_foreground
 from .site import doxygen as site_tools

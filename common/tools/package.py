@@ -158,6 +158,7 @@ def main(arguments=None):
     if chosen.portable:
         configuration = replace(configuration, variables=(("BW_NATIVE", "OFF"),))
     try:
+        workspace.require_toml(root, console)
         targets = [*prebuild.programs(root), *simulate.TARGETS]
         tools = workspace.prepare(root, console, configuration, targets,
                                  f"Building {len(targets)} programs and libraries")

@@ -52,6 +52,7 @@ def main(arguments=None):
     numbers = parser.parse_args(arguments).chapters
     root, console = Path(__file__).resolve().parents[2], Console()
     try:
+        workspace.require_toml(root, console)
         targets = [*programs(root, numbers), *simulate.TARGETS]
         tools = workspace.prepare(root, console, build.SIM, targets,
                                  f"Building {len(targets)} programs and libraries", everything=True)
