@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/device.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim::fuzz {
@@ -199,10 +199,10 @@ class OperandWriter {
 /// The opcode with other modifiers of its row, now and then.
 std::string varied(std::string_view opcode, Choices& choices) {
   if (!choices.chance(64)) return std::string(opcode);
-  const std::optional<RowMatch> match = find_row(opcode);
-  if (!match || match->row->modifiers == kAnyModifiers) return std::string(opcode);
-  std::string text(match->row->base);
-  for (const ModifierGroup& group : parse_grammar(match->row->modifiers)) {
+  const std::optional<FormMatch> match = find_form(opcode);
+  if (!match || match->form->modifiers == kAnyModifiers) return std::string(opcode);
+  std::string text(match->form->base);
+  for (const ModifierGroup& group : parse_grammar(match->form->modifiers)) {
     if (!group.required && choices.chance(128)) continue;
     for (size_t i = 0; i < (group.required ? group.most : 1); ++i)
       text += "." + std::string(choices.one_of(group.alternatives));

@@ -1,4 +1,5 @@
-"""The simulator's layers: an include points to its own layer or to one below it."""
+"""The simulator's layers: an include points to its own layer or to one below it, and opcodes are
+spelled only where the records of the instruction forms are: in isa/ and units/."""
 
 import re
 import tempfile
@@ -12,12 +13,13 @@ PREFIX = "common/simulator/"
 # of the machine and don't know each other.
 BELOW = {
     "base": set(),
-    "ptx": {"base"},
-    "machine": {"base", "ptx"},
-    "units": {"base", "ptx", "machine"},
-    "diagnosis": {"base", "ptx", "machine", "units"},
-    "trace": {"base", "ptx", "machine", "units"},
-    "cudart": {"base", "ptx", "machine", "units", "diagnosis", "trace"},
+    "isa": {"base"},
+    "ptx": {"base", "isa"},
+    "machine": {"base", "isa", "ptx"},
+    "units": {"base", "isa", "ptx", "machine"},
+    "diagnosis": {"base", "isa", "ptx", "machine", "units"},
+    "trace": {"base", "isa", "ptx", "machine", "units"},
+    "cudart": {"base", "isa", "ptx", "machine", "units", "diagnosis", "trace"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
@@ -54,6 +56,72 @@ def broken_includes(root):
                 below = ", ".join(sorted(BELOW[layer])) or "itself"
                 problems.append(f"{where}: {layer}/ includes {included}, but may only know {below}")
     return problems
+
+
+# A row of the table: .base = "ld", row("bra", ...), register_form("add", ...), k... = "wgmma.fence".
+BASE = re.compile(r'(?:\.base = |string_view k\w+ = |\b(?:\w*row|\w*form|refused|hint|membar|mma|'
+                  r'synchronisation)\(\s*)"([a-z][\w.:]*)"')
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+OPCODE = re.compile(r"([a-z]\w*)((?:\.|::)\w+)*[.:]*")
+# The layers that look at instructions: there even a bare mnemonic is an opcode.
+READERS = ("ptx", "machine", "diagnosis")
+
+
+def mnemonics(root):
+    """The first words of the opcodes: of the table's rows, and of what production kernels use."""
+    used = (Path(__file__).parent / "ptx" / "instruction_forms.txt").read_text(encoding="utf-8")
+    words = {line.split(".")[0] for line in used.splitlines() if line and line[0] != "#"}
+    for path in (root / "units").rglob("*.cpp"):
+        for base in BASE.findall(path.read_text(encoding="utf-8")):
+            words.add(re.split("[.:]", base)[0])
+    return words
+
+
+def opcode_literals(root, words):
+    """file:line and the literal for every string that is an opcode, or the beginning of one, outside
+    of isa/ and units/. A noun that counted() puts into a sentence is none."""
+    found = []
+    for path in sorted([*root.rglob("*.cpp"), *root.rglob("*.hpp")]):
+        place = path.relative_to(root)
+        if place.parts[0] in ("isa", "units"):
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            code = re.sub(r'counted\([^"]*"\w+"\)', "", re.sub(r"\s*///?.*$", "", line))
+            for literal in LITERAL.findall(code):
+                match = OPCODE.fullmatch(literal)
+                if match is None or match.group(1) not in words:
+                    continue
+                if place.parts[0] in READERS or "." in literal:
+                    found.append(f"{PREFIX}{place.as_posix()}:{number}: \"{literal}\"")
+    return found
+
+
+class OneHomeForOpcodes(unittest.TestCase):
+
+    def test_only_records_and_handlers_spell_opcodes(self):
+        found = opcode_literals(SIMULATOR, mnemonics(SIMULATOR))
+        self.assertEqual(found, [], "ask the instruction's record (isa/instruction_form.hpp) instead "
+                         "of its opcode:\n" + "\n".join(found))
+
+    def test_the_mnemonics_are_those_of_the_table(self):
+        words = mnemonics(SIMULATOR)
+        self.assertGreater(len(words), 100)
+        self.assertLessEqual({"add", "bra", "brx", "cp", "cvt", "elect", "fence", "ld", "mbarrier",
+                              "mma", "mov", "prmt", "red", "st", "tcgen05", "wgmma", "wmma"}, words)
+
+    def test_an_opcode_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for layer in ("isa", "machine", "trace"):
+                (root / layer).mkdir()
+            text = ('if (base == "bra") return;  // "ret"\nopcode.starts_with("mul.wide.");\n'
+                    'say("the ld.global.u32 of");\ncounted(2, "barrier");\n')
+            for layer in ("isa", "machine", "trace"):
+                (root / layer / "a.cpp").write_text(text)
+            found = opcode_literals(root, {"bra", "ret", "mul", "ld", "barrier"})
+        self.assertEqual(found, ['common/simulator/machine/a.cpp:1: "bra"',
+                                 'common/simulator/machine/a.cpp:2: "mul.wide."',
+                                 'common/simulator/trace/a.cpp:2: "mul.wide."'])
 
 
 class Layers(unittest.TestCase):

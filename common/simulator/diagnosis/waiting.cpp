@@ -203,8 +203,8 @@ Facts cluster_barrier_facts(Cluster& cluster) {
                   barrier.phase(), barrier.arrived_threads(), live);
   if (!missing.empty()) facts.lines.push_back("not arrived: " + join(missing, "; "));
   facts.cause = "cluster barrier: " + counted(live - barrier.arrived_threads(), "thread") +
-                " missing; every thread of the cluster that has not exited must execute "
-                "barrier.cluster.arrive";
+                " missing; every thread of the cluster that has not exited "
+                "must execute barrier.cluster.arrive";
   return facts;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,8 +11,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/ptx/lower_jumps.hpp"
 
 namespace bw::sim {
@@ -48,20 +48,14 @@ std::string register_text(size_t bytes) {
   return bytes == 0 ? "a predicate" : fmt::format("a register of {} bits", 8 * bytes);
 }
 
-/// The sections whose forms take registers that are wider than their types (PTX ISA, "Operand Size
-/// Exceeding Instruction-Type Size").
-constexpr std::string_view kTakeWiderRegisters[] = {"ld", "ldu", "ld.global.nc", "st", "cvt"};
-
-/// Whether a register of `bytes` a lane may stand where a form of the section has `wanted`. A
-/// handler takes the operand for an array of its type, so another width would be other lanes'
-/// values or the register behind it.
-bool fits(size_t bytes, size_t wanted, std::string_view section) {
+/// Whether a register of `bytes` a lane may stand where the form has `wanted`. A handler takes the
+/// operand for an array of its type, so another width would be other lanes' values or the register
+/// behind it.
+bool fits(size_t bytes, size_t wanted, const InstructionForm& form) {
   // 8-bit values lie in registers of 16 bits, the smallest that there are.
   const size_t least = wanted == 1 ? 2 : wanted;
   if (bytes == least) return true;
-  return bytes > least && least != 0 &&
-         std::find(std::begin(kTakeWiderRegisters), std::end(kTakeWiderRegisters), section) !=
-             std::end(kTakeWiderRegisters);
+  return bytes > least && least != 0 && form.takes_wider_registers;
 }
 
 /// What a report says of a register that does not fit.
@@ -93,7 +87,7 @@ void Binder::destination(const ptx::Operand& operand, size_t sink_bytes) {
   } else if (operand.kind == Kind::reg) {
     Operand decoded = builder_.register_operand(operand.reg);
     decoded.written = true;
-    if (!fits(decoded.bytes, sink_bytes, section_))
+    if (!fits(decoded.bytes, sink_bytes, source.form()))
       refuse(misfit(decoded.bytes, sink_bytes, "destination"), kDeclareFitting);
     builder_.add_operand(decoded);
   } else {
@@ -105,7 +99,7 @@ void Binder::source_value(const ptx::Operand& operand, ScalarType type) {
   switch (operand.kind) {
     case Kind::reg: {
       const Operand decoded = builder_.register_operand(operand.reg);
-      if (const size_t wanted = ptx::size_bytes(type); !fits(decoded.bytes, wanted, section_))
+      if (const size_t wanted = ptx::size_bytes(type); !fits(decoded.bytes, wanted, source.form()))
         refuse(misfit(decoded.bytes, wanted, "source"), kDeclareFitting);
       builder_.add_operand(decoded);
       return;
@@ -198,15 +192,28 @@ int64_t Binder::immediate(const ptx::Operand& operand) const {
 }
 
 void Binder::refuse(std::string what, std::string fix) const {
-  throw SimulationError(
-      Report{FaultCode::operands_refused,
-             "`" + source.opcode + "` " + std::move(what),
-             builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
-             {},
-             fmt::format("the form takes what its section says (PTX ISA, \"{}\")", section_),
-             std::move(fix)});
+  throw SimulationError(Report{
+      FaultCode::operands_refused,
+      "`" + source.opcode + "` " + std::move(what),
+      builder_.ptx_module().describe_location(source) + ", in " + builder_.kernel_name(),
+      {},
+      fmt::format("the form takes what its section says (PTX ISA, \"{}\")", source.form().section),
+      std::move(fix)});
 }
 
 void Binder::keep(std::shared_ptr<void> value) { builder_.keep(std::move(value)); }
+
+void check_handler(const InstructionForm& form, Effect effect, const Handler& handler) {
+  const char* fault = nullptr;
+  if (handler.empty())
+    fault = "its bind function has chosen no handler";
+  else if (effect == Effect::lane && !handler.is_of_lanes())
+    fault = "its effect is lane, but its handler takes the strand: take LaneRegisters, or say warp";
+  else if (!runs_ahead(effect) && handler.is_of_lanes())
+    fault = "its effect is seen by others, but its handler takes LaneRegisters: say lane";
+  if (fault != nullptr)
+    throw std::logic_error(
+        fmt::format("the record of {} with \"{}\": {}", form.base, form.modifiers, fault));
+}
 
 }  // namespace bw::sim

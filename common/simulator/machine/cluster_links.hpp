@@ -3,11 +3,10 @@
 /// Whether clusters of a launch can synchronise with each other through global memory.
 
 #include <algorithm>
-#include <string_view>
 
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim {
 
@@ -18,8 +17,8 @@ namespace bw::sim {
   const Kernel& kernel = grid.kernel();
   return std::any_of(kernel.code().begin(), kernel.code().end(), [&](const Instruction& one) {
     if (one.effect != Effect::grid) return false;
-    const std::string_view base = kernel.row(one).base;
-    return base.starts_with("atom") || base.starts_with("ld");
+    const InstructionForm& form = kernel.form(one);
+    return is_load(form.memory) || (form.memory == Memory::update && form.destinations != 0);
   });
 }
 

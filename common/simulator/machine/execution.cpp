@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
 
 namespace bw::sim {
@@ -67,7 +67,7 @@ ReportPlace Strand::place(const Instruction& instruction, LaneMask lanes_mask,
 
 Report Site::report(Fault fault) const {
   const std::string_view section =
-      fault.section.value_or(strand.cluster->kernel().row(instruction).section);
+      fault.section.value_or(strand.cluster->kernel().form(instruction).section);
   if (!section.empty()) fault.rule += fmt::format(" (PTX ISA, \"{}\")", section);
   std::vector<ReportPlace> places{strand.place(instruction, lanes)};
   std::move(fault.places.begin(), fault.places.end(), std::back_inserter(places));

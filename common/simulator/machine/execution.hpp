@@ -162,7 +162,7 @@ struct Site {
   LaneMask lanes = 0;              ///< the threads of the warp that take part
 
   /// Throws the fault as a SimulationError placed here. The rule cites the section that the fault
-  /// names, else the one of the instruction's row in the opcode table.
+  /// names, else the one of the instruction's record.
   [[noreturn]] void fault(Fault fault) const;
   /// What it would throw, for who goes on.
   [[nodiscard]] Report report(Fault fault) const;

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/simulator/machine/memory_order.hpp"
+#include "common/simulator/isa/memory_order.hpp"
+#include "common/simulator/isa/vocabulary.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim {
@@ -71,17 +72,6 @@ class Handler {
   StrandHandler of_strand_ = nullptr;
 };
 
-/// Who else can see what an instruction does, and so which order it must keep.
-enum class Effect : uint8_t {
-  lane,     ///< nobody but its own warp, and it touches nothing but registers (LaneHandler): it
-            ///< runs ahead of simulated time
-  warp,     ///< nobody but its own warp, but its handler needs the strand: for local memory, where
-            ///< or when it runs, or the program counter. It runs ahead as well
-  cluster,  ///< the CTA's units or the cluster (or it waits): it runs in order of simulated time
-  grid,     ///< other clusters too: its kernel's clusters advance together, see
-            ///< Cluster::in_global_order
-};
-
 /// How marks of undefined values (machine/undefined_lanes.hpp) pass from sources to destinations.
 enum class Marks : uint8_t {
   compute,  ///< a marked source marks every destination
@@ -89,11 +79,6 @@ enum class Marks : uint8_t {
   select,   ///< as operand 3, a predicate, chooses operand 1 or 2
   own,      ///< the handler says which lanes of its destinations are marked
 };
-
-/// Whether an instruction of this effect may run before earlier events of its cluster have.
-[[nodiscard]] constexpr bool runs_ahead(Effect effect) {
-  return effect == Effect::lane || effect == Effect::warp;
-}
 
 /// Where a value comes from that arrives later than its load is issued.
 enum class LoadedFrom : uint8_t {

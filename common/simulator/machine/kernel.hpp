@@ -20,7 +20,6 @@ namespace bw::sim {
 
 class DeviceMemory;
 struct MachineDescription;
-struct OpcodeRow;
 struct TimingTable;
 
 /// A module whose global and constant variables have their place in device memory.
@@ -92,9 +91,9 @@ class Kernel {
   [[nodiscard]] const ptx::Instruction& source(const Instruction& instruction) const {
     return function_->instructions[instruction.source_index];
   }
-  /// The instruction's row in the opcode table.
-  [[nodiscard]] const OpcodeRow& row(const Instruction& instruction) const {
-    return *rows_[instruction.source_index];
+  /// The record of the instruction's form.
+  [[nodiscard]] const InstructionForm& form(const Instruction& instruction) const {
+    return source(instruction).form();
   }
   /// Immediates, each for 32 lanes.
   [[nodiscard]] const std::vector<std::byte>& constants() const { return constants_; }
@@ -125,7 +124,6 @@ class Kernel {
   const ptx::Function* function_ = nullptr;
   std::string name_;
   std::vector<Instruction> code_;
-  std::vector<const OpcodeRow*> rows_;  ///< of each instruction
   std::vector<Operand> operands_;
   std::vector<std::byte> constants_;
   std::vector<std::shared_ptr<void>> details_;

@@ -30,10 +30,8 @@ void collect_variables(const ptx::Operand& operand, std::vector<const ptx::Varia
   for (const ptx::Operand& element : operand.elements) collect_variables(element, found);
 }
 
-bool is_missing_on(const MachineDescription& machine, std::string_view opcode) {
-  return std::any_of(
-      machine.missing_opcodes.begin(), machine.missing_opcodes.end(),
-      [&](std::string_view part) { return opcode.find(part) != std::string_view::npos; });
+bool is_missing_on(const MachineDescription& machine, const FormMatch& match) {
+  return (match.form->machines(match.modifiers) & machine.instructions) == 0;
 }
 
 }  // namespace
@@ -189,44 +187,39 @@ void KernelBuilder::decode_instructions() {
   const std::vector<ptx::Instruction>& sources = function_.instructions;
   const std::vector<uint32_t> reconvergence = ptx::reconvergence_points(function_);
   kernel_.code_.resize(sources.size());
-  kernel_.rows_.resize(sources.size());
   std::vector<std::string> refused;
   std::set<std::string> seen;
-  std::unordered_map<std::string_view, std::optional<RowMatch>> matches;
   for (size_t index = 0; index < sources.size(); ++index) {
     const ptx::Instruction& source = sources[index];
     Instruction& out = kernel_.code_[index];
     first_operand_.push_back(static_cast<uint32_t>(kernel_.operands_.size()));
-    auto found = matches.find(source.opcode);
-    if (found == matches.end())
-      found = matches.emplace(source.opcode, find_row(source.opcode)).first;
-    const bool is_missing = is_missing_on(module_.machine(), source.opcode);
-    if (is_missing || !found->second.has_value() || found->second->row->bind == nullptr) {
+    const FormMatch& match = *source.match;
+    const InstructionForm& form = *match.form;
+    const bool is_missing = is_missing_on(module_.machine(), match);
+    if (is_missing || !match.is_exact || form.bind == nullptr) {
       if (seen.insert(source.opcode).second) {
         refused.push_back(
             module_.ptx().describe_location(source) + ": `" + source.opcode + "` " +
             (is_missing ? fmt::format("is no instruction of the machine {}", module_.machine().name)
-             : found->second.has_value() ? "is known but not executed by this simulator"
-                                         : "is not an instruction form that this simulator knows"));
+             : match.is_exact ? "is known but not executed by this simulator"
+                              : "is not an instruction form that this simulator knows"));
       }
       continue;
     }
-    const RowMatch& match = *found->second;
     out.source_index = static_cast<uint32_t>(index);
-    kernel_.rows_[index] = match.row;
-    out.cycles = match.row->cycles;
-    out.effect = match.row->effect(match.modifiers);
+    out.cycles = form.cycles;
+    out.effect = form.effect(match.modifiers);
     out.order = match.modifiers.order();
     out.scope = match.modifiers.scope();
-    out.awaits = match.row->awaits_loads ? kAwaitsLoads : 0;
+    out.awaits = form.awaits_loads ? kAwaitsLoads : 0;
     out.reconvergence = reconvergence[index];
     out.has_guard = source.has_guard;
     out.guard_negated = source.guard_negated;
     if (source.has_guard) out.guard_offset_bytes = layout_.offset_bytes[source.guard];
     current_operands_.clear();
-    Binder binder(*this, source, match.modifiers, out, match.row->section);
-    match.row->bind(binder);
-    check_handler(*match.row, out.effect, out.execute);
+    Binder binder(*this, source, out);
+    form.bind(binder);
+    check_handler(form, out.effect, out.execute);
     if (out.marks == Marks::compute && !out.execute.is_of_lanes()) out.marks = Marks::use;
     out.operand_count = static_cast<uint16_t>(current_operands_.size());
     kernel_.operands_.insert(kernel_.operands_.end(), current_operands_.begin(),

@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim {
 

@@ -26,10 +26,6 @@ constexpr std::array<uint32_t, 8> kHopperSides = {0, 1, 0, 1, 0, 1, 1, 0};
 // of 3, one CTA an SM: 39.)
 constexpr uint32_t kHopperLonePairs = 4;
 
-constexpr std::array<std::string_view, 1> kMissingOnBlackwell = {"wgmma."};
-constexpr std::array<std::string_view, 3> kMissingOnHopper = {"tcgen05.", "clusterlaunchcontrol.",
-                                                              "im2col::w"};
-
 // Clocks, memory, L2 and engines: of the H100 as measured (tests/hardware); of the others
 // published.
 constexpr std::array kMachines = {
@@ -41,7 +37,7 @@ constexpr std::array kMachines = {
                        .gpc_sms = kBlackwellGpcs,
                        .gpc_sides = kBlackwellSides,
                        .has_tensor_memory = true,
-                       .missing_opcodes = kMissingOnBlackwell,
+                       .instructions = kOnBlackwell,
                        .clock_ghz = 1.965,
                        .memory_clock_kilohertz = 3996000,
                        .memory_bus_bits = 8192,
@@ -56,7 +52,7 @@ constexpr std::array kMachines = {
                        .gpc_sides = kHopperSides,
                        .lone_pairs = kHopperLonePairs,
                        .has_tensor_memory = false,
-                       .missing_opcodes = kMissingOnHopper,
+                       .instructions = kOnHopper,
                        .clock_ghz = 1.98,
                        .memory_clock_kilohertz = 2619000,
                        .memory_bus_bits = 5120,
@@ -71,7 +67,7 @@ constexpr std::array kMachines = {
                        .gpc_sides = kHopperSides,
                        .lone_pairs = kHopperLonePairs,
                        .has_tensor_memory = false,
-                       .missing_opcodes = kMissingOnHopper,
+                       .instructions = kOnHopper,
                        .clock_ghz = 1.98,
                        .memory_clock_kilohertz = 3201000,
                        .memory_bus_bits = 6144,

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "common/simulator/isa/vocabulary.hpp"
+
 namespace bw::sim {
 
 /// One GPU. What all of them share stands in machine/limits.hpp.
@@ -22,9 +24,8 @@ struct MachineDescription {
   /// The first pair of SMs of so many GPCs, that a launch fills first: they form no cluster of more
   /// CTAs with the others, and all are near side 0.
   uint32_t lone_pairs = 0;
-  bool has_tensor_memory = false;  ///< whether its SMs have tensor memory
-  /// Parts of the opcodes that other machines have and this one doesn't.
-  std::span<const std::string_view> missing_opcodes;
+  bool has_tensor_memory = false;          ///< whether its SMs have tensor memory
+  Machines instructions = kOnAllMachines;  ///< its bit in the records of the forms that it has
   double clock_ghz = 0;  ///< of the SMs; turns cycles into event times and %globaltimer
   uint32_t memory_clock_kilohertz = 0;  ///< as the runtime gives it
   uint32_t memory_bus_bits = 0;         ///< as the runtime gives it

@@ -60,7 +60,7 @@ void UndefinedLanes::fault_use(const Strand& strand, const Instruction& instruct
               "part, or use the result only in lanes whose source takes part",
        .details = {fmt::format("the shuffle: {}: `{}`",
                                kernel.module().ptx().describe_location(shuffle), shuffle.opcode)},
-       .section = "shfl.sync"});
+       .section = kernel.form(*entry.source.instruction).section});
 }
 
 void UndefinedLanes::require_defined(const Strand& strand, const Instruction& instruction,
@@ -98,8 +98,7 @@ void UndefinedLanes::before(const Strand& strand, const Instruction& instruction
     source = entry->source;
   }
   // Of the carry flag no mark is kept.
-  if (marked != 0 &&
-      strand.cluster->kernel().source(instruction).opcode.find(".cc") != std::string::npos)
+  if (marked != 0 && strand.cluster->kernel().source(instruction).match->writes_carry())
     fault_use(strand, instruction, marked, {0, marked, source}, "the carry flag depends on");
   for (uint16_t i = 0; i < instruction.operand_count; ++i)
     if (operands[i].written) set(operands[i], active, marked, source);

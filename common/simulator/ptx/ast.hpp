@@ -14,55 +14,10 @@
 #include <vector>
 
 #include "common/simulator/base/error.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
+#include "common/simulator/isa/scalar_type.hpp"
 
 namespace bw::sim::ptx {
-
-/// PTX fundamental and packed types (PTX ISA, "Types").
-enum class ScalarType : uint8_t {
-  none,
-  pred,
-  b8,
-  b16,
-  b32,
-  b64,
-  b128,
-  u8,
-  u16,
-  u32,
-  u64,
-  s8,
-  s16,
-  s32,
-  s64,
-  f16,
-  f16x2,
-  bf16,
-  bf16x2,
-  tf32,
-  f32,
-  f64,
-  e4m3x2,
-  e5m2x2,
-  e2m3x2,
-  e3m2x2,
-  e2m1x2,
-  ue8m0x2,
-  u16x2,
-  s16x2,
-  f32x2,
-};
-
-/// Size in bytes of one value of the type in memory or in a register; `pred` and `none` have no
-/// size (0).
-[[nodiscard]] size_t size_bytes(ScalarType type) noexcept;
-/// "u32", "e4m3x2", ...; the modifier without its dot.
-[[nodiscard]] const char* type_name(ScalarType type) noexcept;
-/// The type of a modifier without its dot, or none.
-[[nodiscard]] ScalarType type_from_name(std::string_view name) noexcept;
-/// Whether it is a signed integer.
-[[nodiscard]] bool is_signed(ScalarType type) noexcept;
-/// Whether it is a floating-point type.
-[[nodiscard]] bool is_float(ScalarType type) noexcept;
 
 /// State space of a variable (PTX ISA, "State Spaces").
 enum class StateSpace : uint8_t { param, local, shared, global, constant };
@@ -154,13 +109,19 @@ struct Operand {
 ///    are `variable` operands (call .param variables), registers or immediates.
 ///  - `brx.idx`: operands are [index register, vector of `label` operands]: the table is resolved.
 struct Instruction {
-  std::string opcode;             ///< full opcode with modifiers: "ld.global.v4.f32"
-  bool has_guard = false;         ///< whether a predicate guards it
-  bool guard_negated = false;     ///< whether the guard is negated
-  uint32_t guard = 0;             ///< register index of the guard predicate
-  std::vector<Operand> operands;  ///< in the order of the text
-  uint32_t line = 0;              ///< line in the PTX text
-  int32_t location = -1;          ///< index into Module::locations, or -1
+  /// Sets the opcode and what the table of instruction forms says about it.
+  void set_opcode(std::string_view text);
+  /// The record of its form.
+  [[nodiscard]] const InstructionForm& form() const { return *match->form; }
+
+  std::string opcode;  ///< full opcode with modifiers: "ld.global.v4.f32"; see set_opcode
+  const FormMatch* match = &no_match();  ///< the opcode's form and modifiers
+  bool has_guard = false;                ///< whether a predicate guards it
+  bool guard_negated = false;            ///< whether the guard is negated
+  uint32_t guard = 0;                    ///< register index of the guard predicate
+  std::vector<Operand> operands;         ///< in the order of the text
+  uint32_t line = 0;                     ///< line in the PTX text
+  int32_t location = -1;                 ///< index into Module::locations, or -1
 };
 
 /// Launch bounds and cluster directives of an entry; 0 where not given.

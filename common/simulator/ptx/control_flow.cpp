@@ -121,7 +121,7 @@ struct Tier {
 };
 
 bool is_unguarded_leave(const Instruction& instruction) {
-  return transfer_of(instruction.opcode) == Transfer::leave && !instruction.has_guard;
+  return leaves(instruction.form().transfer) && !instruction.has_guard;
 }
 
 /// In how many ways lanes can go on behind a block.
@@ -178,10 +178,10 @@ Tier without_traps(const Function& function, const FlowGraph& graph) {
   Tier tier{graph, {}};
   for (BasicBlock& block : tier.graph.blocks) {
     const Instruction& last = function.instructions[block.last - 1];
-    if (transfer_of(last.opcode) != Transfer::leave) continue;
+    if (!leaves(last.form().transfer)) continue;
     const bool falls_behind_end = last.has_guard && block.last == function.instructions.size();
     block.leaves_function =
-        falls_behind_end || (!last.has_guard && !last.opcode.starts_with("trap"));
+        falls_behind_end || (!last.has_guard && last.form().transfer != Transfer::trap);
   }
   return tier;
 }
@@ -202,7 +202,7 @@ Tier to_main_exit(const Function& function, const FlowGraph& graph) {
   for (const uint32_t predecessor : exit_block.predecessors) {
     const Instruction& last = function.instructions[graph.blocks[predecessor].last - 1];
     const bool falls_through = graph.blocks[predecessor].last == exit_block.first &&
-                               (transfer_of(last.opcode) == Transfer::none || last.has_guard);
+                               (!ends_block(last.form().transfer) || last.has_guard);
     if (!falls_through) remove_edge(tier.graph, predecessor, main);
   }
   return tier;
@@ -229,7 +229,7 @@ std::vector<uint32_t> reconvergence_points(const Function& function) {
       const uint32_t last = graph.blocks[b].last - 1;
       if (is_done[b] != 0 || tier.has_block[b] == 0) continue;
       is_done[b] = 1;
-      if (transfer_of(function.instructions[last].opcode) != Transfer::branch) continue;
+      if (!branches(function.instructions[last].form().transfer)) continue;
       // Where all but one of the ways leave, the others stay together: nothing to wait for.
       if (count_ways(graph.blocks[b]) > 1 && count_ways(tier.graph.blocks[b]) < 2) continue;
       const uint32_t meeting = post_dominators[b];

@@ -4,13 +4,6 @@
 
 namespace bw::sim::ptx {
 
-Transfer transfer_of(std::string_view opcode) noexcept {
-  const std::string_view mnemonic = opcode.substr(0, opcode.find('.'));
-  if (mnemonic == "bra" || mnemonic == "brx") return Transfer::branch;
-  if (mnemonic == "ret" || mnemonic == "exit" || mnemonic == "trap") return Transfer::leave;
-  return Transfer::none;
-}
-
 FlowGraph::FlowGraph(const Function& function) {
   const std::vector<Instruction>& instructions = function.instructions;
   const auto count = static_cast<uint32_t>(instructions.size());
@@ -18,7 +11,7 @@ FlowGraph::FlowGraph(const Function& function) {
   std::vector<uint8_t> begins_block(count + 1, 0);
   begins_block[0] = 1;
   for (uint32_t i = 0; i < count; ++i) {
-    if (transfer_of(instructions[i].opcode) == Transfer::none) continue;
+    if (!ends_block(instructions[i].form().transfer)) continue;
     begins_block[i + 1] = 1;
     visit_branch_targets(instructions[i], [&](uint32_t target) { begins_block[target] = 1; });
   }
@@ -47,10 +40,10 @@ FlowGraph::FlowGraph(const Function& function) {
       }
     };
     const Instruction& last = instructions[block.last - 1];
-    const Transfer transfer = transfer_of(last.opcode);
-    if (transfer == Transfer::branch) visit_branch_targets(last, flows_to);
-    if (transfer == Transfer::leave) block.leaves_function = true;
-    if (transfer == Transfer::none || last.has_guard) flows_to(block.last);
+    const Transfer transfer = last.form().transfer;
+    if (branches(transfer)) visit_branch_targets(last, flows_to);
+    if (leaves(transfer)) block.leaves_function = true;
+    if (!ends_block(transfer) || last.has_guard) flows_to(block.last);
     for (const uint32_t successor : block.successors) {
       blocks[successor].predecessors.push_back(b);
     }

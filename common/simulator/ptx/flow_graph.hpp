@@ -3,7 +3,6 @@
 /// Basic blocks of a flat instruction list.
 
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "common/simulator/ptx/ast.hpp"
@@ -28,15 +27,6 @@ struct FlowGraph {
   std::vector<BasicBlock> blocks;  ///< in the order of the text
   std::vector<uint32_t> block_of;  ///< per instruction
 };
-
-/// How an instruction moves control.
-enum class Transfer : uint8_t {
-  none,    ///< to the next instruction
-  branch,  ///< bra, brx.idx
-  leave,   ///< ret, exit, trap
-};
-/// How control goes on behind an opcode.
-[[nodiscard]] Transfer transfer_of(std::string_view opcode) noexcept;
 
 /// Calls visit(target) for each instruction that a branch names.
 template <typename Visit>

@@ -24,8 +24,12 @@ namespace {
 constexpr size_t kMaximumInstructions = 1'000'000;
 
 bool is_call(const Instruction& instruction) noexcept {
-  const std::string_view opcode = instruction.opcode;
-  return opcode == "call" || opcode.starts_with("call.");
+  return instruction.form().transfer == Transfer::call;
+}
+
+/// Whether it is one of the calls that lower_jumps has made of an indirect one.
+bool is_lowered(const Instruction& call) noexcept {
+  return call.operands.size() > 3 && call.operands[3].kind == Operand::Kind::reg;
 }
 
 class Inliner {
@@ -79,8 +83,8 @@ class Inliner {
       Function* callee = callee_of(function, instruction);
       if (callee == nullptr) continue;
       // One of many targets that a pointer may have: recursion is a fault only if it is called.
-      if (instruction.opcode == kLoweredCall && is_running(*callee)) {
-        instruction.opcode = kBadCallTarget;
+      if (is_lowered(instruction) && is_running(*callee)) {
+        instruction.set_opcode(kBadCallTargetOpcode);
         instruction.operands = {instruction.operands[3]};
         continue;
       }
@@ -214,7 +218,7 @@ class Inliner {
       copy.guard += first_register;
       for (Operand& operand : copy.operands) rebase(operand, first_register, variables);
       retarget(copy, [&](uint64_t target) { return target + base; });
-      if (copy.opcode == "ret" || copy.opcode.starts_with("ret.")) {
+      if (copy.form().transfer == Transfer::function_return) {
         Instruction leave = make_branch(copy, end);
         leave.has_guard = copy.has_guard;
         leave.guard = copy.guard;
@@ -228,7 +232,7 @@ class Inliner {
 
   static Instruction make_branch(const Instruction& at, uint32_t target) {
     Instruction branch;
-    branch.opcode = "bra";
+    branch.set_opcode(kBranchOpcode);
     branch.line = at.line;
     branch.location = at.location;
     Operand label;
@@ -249,7 +253,7 @@ class Inliner {
 
   template <typename Map>
   static void retarget(Instruction& instruction, Map map) {
-    if (transfer_of(instruction.opcode) != Transfer::branch) return;
+    if (!branches(instruction.form().transfer)) return;
     const auto aim = [&](Operand& operand) {
       if (operand.kind == Operand::Kind::label) operand.value = map(operand.value);
     };

@@ -16,12 +16,12 @@ constexpr uint64_t kFirstFunctionAddress = 0x0300'0000'0000'0000ull;
 constexpr uint64_t kFunctionStride = 16;
 
 bool is_indirect_call(const Instruction& instruction) {
-  return instruction.opcode.starts_with("call") && instruction.operands.size() >= 3 &&
+  return instruction.form().transfer == Transfer::call && instruction.operands.size() >= 3 &&
          instruction.operands[1].kind == Operand::Kind::reg;
 }
 
 bool is_indexed_branch(const Instruction& instruction) {
-  return instruction.opcode.starts_with("brx.idx");
+  return instruction.form().transfer == Transfer::indexed_branch;
 }
 
 /// Calls visit(name) for each function that operands name, other than the callee of a call.
@@ -39,7 +39,7 @@ std::set<std::string, std::less<>> functions_with_taken_address(const Module& mo
       if (module.find_function(relocation.symbol) != nullptr) take(relocation.symbol);
   for (const auto& function : module.functions)
     for (const Instruction& instruction : function->instructions) {
-      if (instruction.opcode.starts_with("call")) continue;
+      if (instruction.form().transfer == Transfer::call) continue;
       for (const Operand& operand : instruction.operands) visit_functions(operand, take);
     }
   return names;
@@ -89,7 +89,7 @@ class Lowering {
 
   Instruction& add(const Instruction& at, std::string_view opcode) {
     Instruction& added = function_.instructions.emplace_back();
-    added.opcode = opcode;
+    added.set_opcode(opcode);
     added.line = at.line;
     added.location = at.location;
     return added;
@@ -110,7 +110,7 @@ class Lowering {
 
   /// Jumps where `predicate` is true, or false; the target is set later where it lies ahead.
   void add_branch(const Instruction& at, uint32_t predicate, bool negated, uint64_t target) {
-    Instruction& branch = add(at, "bra");
+    Instruction& branch = add(at, kBranchOpcode);
     branch.has_guard = true;
     branch.guard = predicate;
     branch.guard_negated = negated;
@@ -118,7 +118,7 @@ class Lowering {
   }
 
   /// Sets a new predicate where the register equals a number.
-  uint32_t add_comparison(const Instruction& at, const char* opcode, const Operand& value,
+  uint32_t add_comparison(const Instruction& at, std::string_view opcode, const Operand& value,
                           uint64_t number) {
     const uint32_t equal = new_predicate();
     Instruction& comparison = add(at, opcode);
@@ -140,19 +140,19 @@ class Lowering {
           !fit(call.operands[2].elements, candidate->parameters))
         continue;
       const uint64_t address = *function_address(module_, candidate->name);
-      const uint32_t equal = add_comparison(call, "setp.eq.b64", callee, address);
+      const uint32_t equal = add_comparison(call, kEqual64Opcode, callee, address);
       const uint32_t around = size();
       add_branch(call, equal, true, 0);
       Operand name = make(Operand::Kind::function, 0);
       name.text = candidate->name;
-      add(call, kLoweredCall).operands = {call.operands[0], std::move(name), call.operands[2],
-                                          callee};
-      Instruction& done = add(call, "bra");
+      add(call, kLoweredCallOpcode).operands = {call.operands[0], std::move(name), call.operands[2],
+                                                callee};
+      Instruction& done = add(call, kBranchOpcode);
       done.operands.push_back(make(Operand::Kind::label, 0));
       leave();
       function_.instructions[around].operands[0].value = size();
     }
-    add(call, kBadCallTarget).operands = {callee};
+    add(call, kBadCallTargetOpcode).operands = {callee};
     for (const uint32_t index : to_end) function_.instructions[index].operands[0].value = size();
   }
 
@@ -160,14 +160,14 @@ class Lowering {
     if (branch.has_guard) add_branch(branch, branch.guard, !branch.guard_negated, next);
     const std::vector<Operand>& targets = branch.operands[1].elements;
     for (uint64_t i = 0; i < targets.size(); ++i) {
-      const uint32_t equal = add_comparison(branch, "setp.eq.u32", branch.operands[0], i);
+      const uint32_t equal = add_comparison(branch, kEqual32Opcode, branch.operands[0], i);
       add_branch(branch, equal, false, targets[i].value);
     }
-    add(branch, kBadBranchIndex).operands = {branch.operands[0]};
+    add(branch, kBadBranchIndexOpcode).operands = {branch.operands[0]};
   }
 
   static void retarget(Instruction& instruction, const std::vector<uint32_t>& new_index) {
-    if (transfer_of(instruction.opcode) != Transfer::branch) return;
+    if (!branches(instruction.form().transfer)) return;
     for (Operand& operand : instruction.operands)
       if (operand.kind == Operand::Kind::label) operand.value = new_index[operand.value];
   }

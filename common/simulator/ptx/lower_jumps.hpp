@@ -16,17 +16,11 @@ namespace bw::sim::ptx {
 [[nodiscard]] std::optional<uint64_t> function_address(const Module& module,
                                                        std::string_view name) noexcept;
 
-/// The call that `lower_jumps` makes of an indirect one: operands as of `call`, then the register.
-inline constexpr std::string_view kLoweredCall = "call.lowered";
-/// What the strand executes whose register holds none of the targets; operand: the register.
-inline constexpr std::string_view kBadCallTarget = "bad_call_target";
-/// The opcode that stands for an index outside of a table.
-inline constexpr std::string_view kBadBranchIndex = "bad_branch_index";
-
 /// Replaces, in all functions, calls through a register and brx.idx. A call through a register
 /// becomes, for each function whose address the module takes and whose parameters are those of the
 /// call, a comparison and a call of that function. (A list .calltargets names functions whose
-/// address is taken, so it is not asked.) To be run before `inline_calls`.
+/// address is taken, so it is not asked.) A lowered call has the operands of `call`, then the
+/// register. To be run before `inline_calls`.
 void lower_jumps(Module& module);
 
 }  // namespace bw::sim::ptx

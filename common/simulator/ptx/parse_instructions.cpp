@@ -24,24 +24,31 @@ void Parser::parse_instruction() {
     }
     fail_unexpected("an opcode such as `add.s32`, or `:` behind a label");
   }
-  const std::string_view opcode = current_.text;
-  instruction.opcode = std::string(opcode);
+  instruction.set_opcode(current_.text);
   advance();
-  const std::string_view mnemonic = opcode.substr(0, opcode.find_first_of(".:"));
-  if (mnemonic == "bra") {
-    parse_branch(instruction);
-  } else if (mnemonic == "brx") {
-    parse_indexed_branch(instruction);
-  } else if (mnemonic == "call") {
-    parse_call(instruction);
-  } else if (!is(";")) {
-    do {
-      if (instruction.operands.size() == kMaximumOperands) fail_unexpected("fewer operands");
-      instruction.operands.push_back(parse_operand());
-    } while (accept(","));
+  switch (instruction.form().transfer) {
+    case Transfer::branch:
+      parse_branch(instruction);
+      break;
+    case Transfer::indexed_branch:
+      parse_indexed_branch(instruction);
+      break;
+    case Transfer::call:
+      parse_call(instruction);
+      break;
+    default:
+      parse_operands(instruction);
   }
   expect(";", "at the end of the instruction, or `,` between operands");
   function_->instructions.push_back(std::move(instruction));
+}
+
+void Parser::parse_operands(Instruction& instruction) {
+  if (is(";")) return;
+  do {
+    if (instruction.operands.size() == kMaximumOperands) fail_unexpected("fewer operands");
+    instruction.operands.push_back(parse_operand());
+  } while (accept(","));
 }
 
 void Parser::parse_guard(Instruction& instruction) {

@@ -153,6 +153,7 @@ class Parser {
   // --- instructions
   // -------------------------------------------------------------------------------
   void parse_instruction();
+  void parse_operands(Instruction& instruction);
   void parse_guard(Instruction& instruction);
   void parse_branch(Instruction& instruction);
   void parse_indexed_branch(Instruction& instruction);

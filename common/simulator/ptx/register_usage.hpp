@@ -1,9 +1,8 @@
 #pragma once
 /// \file
-/// Which registers an instruction reads and writes, from the form of its operands.
+/// Which registers an instruction reads and writes, by its form and operands.
 
 #include <cstddef>
-#include <string_view>
 
 #include "common/simulator/ptx/ast.hpp"
 

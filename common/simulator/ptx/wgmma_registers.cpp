@@ -11,15 +11,13 @@
 namespace bw::sim::ptx {
 namespace {
 
-bool is_mma(const Instruction& instruction) {
-  return instruction.opcode.starts_with("wgmma.mma_async");
+bool is_of(const Instruction& instruction, Ordering ordering) {
+  return instruction.form().unit == Unit::wgmma && instruction.form().ordering == ordering;
 }
-bool is_commit(const Instruction& instruction) {
-  return instruction.opcode.starts_with("wgmma.commit_group");
-}
-bool is_fence(const Instruction& instruction) {
-  return instruction.opcode.starts_with("wgmma.fence");
-}
+
+bool is_mma(const Instruction& instruction) { return is_of(instruction, Ordering::none); }
+bool is_commit(const Instruction& instruction) { return is_of(instruction, Ordering::commit); }
+bool is_fence(const Instruction& instruction) { return is_of(instruction, Ordering::fence); }
 
 /// Calls visit(register) for each register of a fragment of A.
 template <class Visit>

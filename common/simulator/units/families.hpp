@@ -5,11 +5,11 @@
 
 #include <span>
 
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/binder.hpp"
 
 namespace bw::sim {
 
-using Rows = std::span<const OpcodeRow>;  ///< rows of the opcode table
+using Rows = std::span<const InstructionForm>;  ///< forms of one family
 
 // alu/
 namespace integer {

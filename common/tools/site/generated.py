@@ -18,26 +18,6 @@ _EFFECTS = {
     "grid": "others of the grid see it",
     "refused": "refused at launch, by name",
 }
-# Pages of instructions: what the opcode begins with. The first that fits; the rest is in `_OTHERS`.
-_GROUPS = (
-    ("mbarrier", r"mbarrier|cp\.async\.mbarrier"),
-    (
-        "Asynchronous copies",
-        r"cp\.|st\.bulk|st\.async|red\.async|prefetch|discard|applypriority|tensormap",
-    ),
-    ("Tensor core and tensor memory", r"tcgen05|wgmma|mma"),
-    ("Warps, barriers, fences", r"shfl|vote|match|redux|elect|activemask|bar|fence|membar"),
-    ("Loads, stores, atomics", r"ld|st|atom|red|createpolicy|multimem"),
-    ("Moves and conversions", r"mov|cvt|isspacep|prmt"),
-    (
-        "Control, clusters, launches",
-        r"bra|brx|call|ret|exit|trap|brkpt|nanosleep|mapa|getctarank|grid|setmax|"
-        r"cluster|pmevent|alloca|stack",
-    ),
-    ("Comparison and selection", r"set|selp|slct|testp"),
-    ("Texture and surface", r"tex|tld|txq|suld|sust|sured|suq|istype"),
-)
-_OTHERS = "Arithmetic"
 _REFUSED = "Known and refused"
 # The layers of the reference, from the reader's side down: (folder, what it holds).
 _LAYERS = (
@@ -53,8 +33,9 @@ _LAYERS = (
     ("common/simulator/diagnosis", "why a launch is stuck"),
     ("common/simulator/trace", "recordings of what happened"),
     ("common/simulator/units", "what instructions do, and the state that they keep"),
-    ("common/simulator/machine", "device, grid, cluster, warps; event loop; opcode table; costs"),
+    ("common/simulator/machine", "device, grid, cluster, warps; event loop; costs"),
     ("common/simulator/ptx", "from PTX text to flat instruction lists"),
+    ("common/simulator/isa", "one record per instruction form: all that is known of it"),
     ("common/simulator/base", "errors and text"),
 )
 
@@ -195,10 +176,11 @@ def timing_numbers(rows):
 
 
 def instructions(rows):
-    """The overview and one page a group, from [opcode, grammar, effect, section] rows."""
-    groups = {title: [] for title in [*(title for title, _ in _GROUPS), _OTHERS, _REFUSED]}
-    for row in rows:
-        groups[_REFUSED if row[2] == "refused" else _group(row[0])].append(row)
+    """The overview and one page a subject, from [subject, opcode, grammar, effect, section] rows."""
+    groups = {}
+    for subject, *form in rows:
+        groups.setdefault(_REFUSED if form[2] == "refused" else subject, []).append(form)
+    groups[_REFUSED] = groups.pop(_REFUSED, [])  # the last page
     overview = [
         "# Instruction tables",
         "",
@@ -238,10 +220,6 @@ def instructions(rows):
         ]
         made.append((path, "\n".join(lines) + "\n"))
     return [("generated/instructions.md", "\n".join(overview) + "\n"), *made]
-
-
-def _group(opcode):
-    return next((title for title, begin in _GROUPS if re.match(begin, opcode)), _OTHERS)
 
 
 def _code(text):

@@ -1,10 +1,10 @@
 /// \file
 /// Prints the simulator's opcode table for the site's instruction pages: one line a form, its
-/// fields separated by tabs (opcode, grammar, effect, PTX ISA section).
+/// fields separated by tabs (subject, opcode, grammar, effect, PTX ISA section).
 #include <iostream>
 #include <string_view>
 
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
 
 namespace {
 
@@ -24,15 +24,16 @@ std::string_view name_of(bw::sim::Effect effect) {
 }
 
 /// Where the modifiers decide about the effect, the form without any stands for all.
-void print_row(const bw::sim::OpcodeRow& row) {
-  const std::string_view effect = row.bind == nullptr ? "refused" : name_of(row.effect({}));
-  std::cout << row.base << '\t' << row.modifiers << '\t' << effect << '\t' << row.section << '\n';
+void print_form(std::string_view subject, const bw::sim::InstructionForm& form) {
+  const std::string_view effect = form.bind == nullptr ? "refused" : name_of(form.effect({}));
+  std::cout << subject << '\t' << form.base << '\t' << form.modifiers << '\t' << effect << '\t'
+            << form.section << '\n';
 }
 
 }  // namespace
 
 int main() {
-  for (const auto family : bw::sim::opcode_families())
-    for (const bw::sim::OpcodeRow& row : family) print_row(row);
+  for (const bw::sim::FormFamily& family : bw::sim::instruction_forms())
+    for (const bw::sim::InstructionForm& form : family) print_form(family.subject, form);
   return std::cout.good() ? 0 : 1;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -114,8 +114,8 @@ JOIN:
 
 TEST(Aligned, EveryFormHasAnExample) {
   std::set<std::string> bases;
-  for (const auto& family : opcode_families())
-    for (const OpcodeRow& row : family) {
+  for (const auto& family : instruction_forms())
+    for (const InstructionForm& row : family) {
       if (row.bind == nullptr) continue;
       for (const ModifierGroup& group : parse_grammar(row.modifiers))
         if (group.name == "aligned") bases.insert(std::string(row.base));

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/simulator/ptx/register_usage.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -100,8 +101,9 @@ std::string operand_of(std::string_view kinds, int immediate, int& next) {
   return text;
 }
 
-/// Why a module with the instruction is refused; "" where it is not.
-std::string refusal(Device& device, const Form& form) {
+/// Hands the kernel with the instruction to `look`. Why it is refused; "" where it is not.
+template <class Look>
+std::string refusal(Device& device, const Form& form, Look&& look) {
   int next = 0;
   std::string instruction = form.opcode;
   for (size_t i = 0; i < form.operands.size(); ++i)
@@ -115,12 +117,25 @@ std::string refusal(Device& device, const Form& form) {
   try {
     module = &device.load(entry(".param .u64 out", body, ".shared .align 1024 .b8 area[8192];\n"),
                           "test.ptx");
-    (void)device.kernel(*module, "k");
+    look(device.kernel(*module, "k"));
   } catch (const SimulationError& error) {
     why = error.report().what;
   }
   if (module != nullptr) device.unload(*module);
   return why;
+}
+
+std::string refusal(Device& device, const Form& form) {
+  return refusal(device, form, [](const Kernel&) {});
+}
+
+/// The registers that the decoded instruction writes, by their places in the register file.
+std::set<uint32_t> written_by(const Instruction& decoded) {
+  std::set<uint32_t> places;
+  for (uint16_t i = 0; i < decoded.operand_count; ++i)
+    if (const Operand& operand = decoded.operands[i]; operand.written && !operand.sink)
+      places.insert(operand.offset_bytes);
+  return places;
 }
 
 /// Whether a form may have `operand` behind an example's operands: what the PTX ISA calls optional.
@@ -168,6 +183,21 @@ class OperandForms : public testing::Test {
 
 TEST_F(OperandForms, EveryExampleDecodes) {
   for (const Form& form : forms_) EXPECT_EQ(refusal(device_, form), "") << form.text();
+}
+
+/// The record says how many operands are destinations, the bind function which registers the
+/// handler writes.
+TEST_F(OperandForms, TheRecordNamesTheRegistersThatAreWritten) {
+  for (const Form& form : forms_)
+    refusal(device_, form, [&](const Kernel& kernel) {
+      for (const Instruction& decoded : kernel.code()) {
+        const ptx::Instruction& source = kernel.source(decoded);
+        if (source.opcode != form.opcode) continue;
+        std::set<uint32_t> named;
+        ptx::visit_written_registers(source, [&](uint32_t reg) { named.insert(reg); });
+        EXPECT_EQ(named.size(), written_by(decoded).size()) << form.text();
+      }
+    });
 }
 
 TEST_F(OperandForms, AnOperandMoreIsRefused) {

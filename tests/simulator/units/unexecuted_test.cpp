@@ -3,7 +3,7 @@
 /// are known.
 #include <fstream>
 
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -16,9 +16,9 @@ TEST(Unexecuted, EveryFormOfProductionKernelsIsExecuted) {
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
     ++forms;
-    const std::optional<RowMatch> match = find_row(line);
+    const std::optional<FormMatch> match = find_form(line);
     ASSERT_TRUE(match.has_value()) << line << " is not known";
-    EXPECT_NE(match->row->bind, nullptr) << line << " is refused by name";
+    EXPECT_NE(match->form->bind, nullptr) << line << " is refused by name";
   }
   constexpr size_t kForms = 281;
   EXPECT_EQ(forms, kForms);
@@ -27,9 +27,9 @@ TEST(Unexecuted, EveryFormOfProductionKernelsIsExecuted) {
 TEST(Unexecuted, RefusedFormsHaveNoHandler) {
   for (const char* opcode : {"mma.sync.aligned.m16n8k32.row.col.kind::f8f6f4.f32.e2m1.e2m1.f32",
                              "tex.2d.v4.f32.s32", "suld.b.2d.b32.trap", "multimem.red.add.u32"}) {
-    const std::optional<RowMatch> match = find_row(opcode);
+    const std::optional<FormMatch> match = find_form(opcode);
     ASSERT_TRUE(match.has_value()) << opcode;
-    EXPECT_EQ(match->row->bind, nullptr) << opcode;
+    EXPECT_EQ(match->form->bind, nullptr) << opcode;
   }
 }
 
@@ -47,7 +47,7 @@ TEST(Unexecuted, AFormThatDoesNotExistIsNotKnown) {
   for (const char* opcode :
        {"tcgen05.mma.cta_group::3.kind::f16", "tcgen05.ld.sync.aligned.8x8b.x1.b32",
         "tcgen05.alloc.cta_group::1.b32", "tcgen05.frobnicate"})
-    EXPECT_FALSE(find_row(opcode).has_value()) << opcode;
+    EXPECT_FALSE(find_form(opcode).has_value()) << opcode;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Words {
     std::string text = has_ranks_ ? fmt::format("CTA rank {} ", step.origin.cta_rank) : "";
     text += fmt::format("warp {}", step.origin.warp);
     if (step.later)
-      text += kernel_.source(*step.origin.instruction).opcode.starts_with("mbarrier")
+      text += kernel_.form(*step.origin.instruction).unit == Unit::mbarrier
                   ? "'s arrive, on its way"
                   : "'s operation, later";
     return text;

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "common/simulator/diagnosis/races/clock.hpp"
+#include "common/simulator/isa/memory_order.hpp"
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/memory_order.hpp"
 
 namespace bw::sim::races {
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "common/simulator/diagnosis/races/detector_state.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/limits.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim::races {
 
@@ -182,7 +182,7 @@ void Detector::on_access(const AccessEvent& event) {
   const bool is_strong = event.atomic || sim::is_strong(order);
   const bool writes = event.access != sim::Access::read;
   const bool is_of_mbarrier =
-      cluster_.kernel().row(*event.origin.instruction).base.starts_with("mbarrier.");
+      cluster_.kernel().form(*event.origin.instruction).unit == Unit::mbarrier;
   const char* const unit = is_of_mbarrier ? kMbarrierUnit
                            : event.atomic ? "atomic"
                            : writes       ? "store"

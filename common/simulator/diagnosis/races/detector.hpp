@@ -24,6 +24,7 @@
 #include "common/simulator/diagnosis/races/polls.hpp"
 #include "common/simulator/diagnosis/races/shadow.hpp"
 #include "common/simulator/diagnosis/races/threads.hpp"
+#include "common/simulator/isa/vocabulary.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/observer.hpp"
 
@@ -116,6 +117,14 @@ class Detector final : public Observer {
  private:
   struct State;
 
+  /// What reports call the operation that an instruction hands to a unit.
+  [[nodiscard]] const char* operation_name(const Origin& origin) const;
+  /// Whether the accessor initialises, or allocates, an object of the unit.
+  [[nodiscard]] bool begins(const Accessor& accessor, Unit unit) const;
+  /// Whether it writes the address of an allocation in Tensor Memory.
+  [[nodiscard]] bool allocates(const Accessor& accessor) const {
+    return begins(accessor, Unit::tensor_core);
+  }
   /// Whether strong reads of the later access's threads have found what was handed on behind the
   /// earlier one, although nothing made that an order.
   [[nodiscard]] bool sees(const Conflict& conflict, const Touch& touch);

@@ -64,8 +64,7 @@ void Detector::on_mbarrier(const MbarrierEvent& event) {
     case Operation::init:
     case Operation::invalidate: {
       // To other accesses both are stores.
-      Touch touch = thread_touch(event.origin, true,
-                                 event.operation == Operation::init ? kInitUnit : "mbarrier.inval");
+      Touch touch = thread_touch(event.origin, true, operation_name(event.origin));
       threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
         touch.lanes = lanes;
         touch.view = &group.view;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "common/simulator/diagnosis/races/detector_state.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim::races {
 
@@ -13,12 +13,8 @@ namespace {
 
 constexpr uint32_t kAddressWordBytes = 4;
 
-}  // namespace
-
-namespace {
-
-const char* unit_of(const CopyDescription& copy, const OpcodeRow& row) {
-  if (row.base == "st.async" || row.base == "red.async") return row.base.data();
+const char* unit_of(const CopyDescription& copy, const InstructionForm& form) {
+  if (form.unit == Unit::async_store) return form.operation_name();
   switch (copy.unit) {
     case CopyUnit::tensor:
       return copy.direction == CopyDirection::load     ? "tensor copy"
@@ -27,7 +23,7 @@ const char* unit_of(const CopyDescription& copy, const OpcodeRow& row) {
     case CopyUnit::bulk:
       return copy.direction == CopyDirection::store ? "bulk store" : "bulk copy";
     case CopyUnit::cp_async:
-      return "cp.async";
+      return form.operation_name();
   }
   return "copy";
 }
@@ -37,6 +33,7 @@ const char* unit_of(const CopyDescription& copy, const OpcodeRow& row) {
 void Detector::cp_async_issued(const CopyEvent& event) {
   const Origin& origin = event.origin;
   const uint32_t warp = threads_.warp_of(origin);
+  const char* const unit = operation_name(origin);
   auto destination = event.copy.destinations.begin();
   for (const int lane : lanes_of(origin.lanes)) {
     const Threads::Ticket ticket = threads_.next_in_order(warp, lane, kCpAsyncQueue);
@@ -46,7 +43,7 @@ void Detector::cp_async_issued(const CopyEvent& event) {
     const Origin own = with_lanes(origin, lane_bit(lane));
     threads_.for_groups(own, [&](LaneMask, const LaneGroup& group) {
       Touch touch =
-          agent_touch(own, {ticket.chain, ticket.clock, nullptr}, Proxy::generic, true, "cp.async");
+          agent_touch(own, {ticket.chain, ticket.clock, nullptr}, Proxy::generic, true, unit);
       touch.view = &group.view;
       operate(touch, {&*destination, 1});
     });
@@ -58,9 +55,9 @@ void Detector::copy_issued(const CopyEvent& event) {
   const CopyDescription& copy = event.copy;
   if (copy.unit == CopyUnit::cp_async) return cp_async_issued(event);
   const Origin& origin = event.origin;
-  const OpcodeRow& row = cluster_.kernel().row(*origin.instruction);
-  const char* const unit = unit_of(copy, row);
-  const bool by_thread = row.base == "st.async" || row.base == "red.async";
+  const InstructionForm& form = cluster_.kernel().form(*origin.instruction);
+  const char* const unit = unit_of(copy, form);
+  const bool by_thread = form.unit == Unit::async_store;
   const bool by_group = copy.signals.empty();
   const Proxy proxy = by_thread ? Proxy::generic : Proxy::async;
   CopyAgents agents;
@@ -79,7 +76,7 @@ void Detector::copy_issued(const CopyEvent& event) {
   }
   operate(agent_touch(origin, agents.reads, proxy, false, unit), copy.sources);
   Touch writes = agent_touch(origin, agents.writes, proxy, true, unit);
-  if (row.base == "red.async" || row.base.starts_with("cp.reduce")) {
+  if (form.memory == Memory::update) {
     Accessor reduction = *writes.accessor;
     reduction.is_strong = true;
     reduction.scope = MemoryScope::gpu;
@@ -105,14 +102,9 @@ void Detector::on_copy(const CopyEvent& event) {
 
 void Detector::on_tensor_core(const TensorCoreEvent& event) {
   // wgmma is told when the last of its warps has issued it; each warp's part is an OrderEvent.
-  const bool is_wgmma = std::string_view(event.kind) == "wgmma";
-  if (!event.completes && !is_wgmma) {
+  if (!event.completes && cluster_.kernel().form(*event.origin.instruction).unit != Unit::wgmma) {
     const Agent agent = threads_.begin_in_order(event.origin, kTcgen05Queue);
-    const char* const unit = event.operation == TensorCoreEvent::Operation::mma ? "tcgen05.mma"
-                             : event.operation == TensorCoreEvent::Operation::copy
-                                 ? "tcgen05.cp"
-                                 : "tcgen05.shift";
-    operate(agent_touch(event.origin, agent, Proxy::async, false, unit),
+    operate(agent_touch(event.origin, agent, Proxy::async, false, operation_name(event.origin)),
             event.read_rows.empty() ? event.reads : event.read_rows);
   }
   tell_parts(EventKind::tensor_core, &Observer::on_tensor_core, event);
@@ -121,7 +113,7 @@ void Detector::on_tensor_core(const TensorCoreEvent& event) {
 void Detector::on_tensor_memory(const TensorMemoryEvent& event) {
   // At the level hardware the address is taken as known.
   if (event.operation == TensorMemoryEvent::Operation::alloc && cluster_.at_isa_level()) {
-    Touch touch = thread_touch(event.origin, true, kAllocUnit);
+    Touch touch = thread_touch(event.origin, true, operation_name(event.origin));
     threads_.for_groups(event.origin, [&](LaneMask lanes, const LaneGroup& group) {
       touch.lanes = lanes;
       touch.view = &group.view;

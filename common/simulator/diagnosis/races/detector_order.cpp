@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "common/simulator/diagnosis/races/detector_state.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim::races {
 
@@ -30,8 +30,8 @@ void Detector::on_group(const GroupEvent& event) {
     case GroupEvent::Unit::cp_async: {
       const bool is_bulk = event.unit == GroupEvent::Unit::bulk;
       auto& threads = is_bulk ? state.bulk : state.cp_async;
-      const bool commits =
-          !event.waits || cluster_.kernel().row(*origin.instruction).base == "cp.async.wait_all";
+      const bool commits = !event.waits || cluster_.kernel().form(*origin.instruction).ordering ==
+                                               Ordering::wait_all;
       for (const int lane : lanes_of(origin.lanes)) {
         const auto found = threads.find(key_of(warp, static_cast<uint64_t>(lane)));
         if (found == threads.end()) continue;
@@ -54,7 +54,7 @@ void Detector::on_group(const GroupEvent& event) {
       const Agent agent = threads_.begin_in_order(origin, kTcgen05Queue);
       for (const int rank : lanes_of(event.targets))
         use(CopySignal{static_cast<uint16_t>(rank), event.offset_bytes, 0}, origin, *agent.start,
-            "tcgen05.commit");
+            operation_name(origin));
       if (event.id != kNoOperation)
         state.agents.emplace(event.id, Signalling{agent, std::popcount(event.targets)});
       break;
@@ -76,11 +76,10 @@ void Detector::on_fence(const FenceEvent& event) {
       break;
     case FenceKind::proxy_async: {
       const ptx::Instruction& source = cluster_.kernel().source(*origin.instruction);
-      const auto row = find_row(source.opcode);
-      const std::string_view space = row ? row->modifiers.get("space") : std::string_view{};
-      threads_.fence_proxy_async(origin, space.empty()       ? ProxyFence::all
-                                         : space == "global" ? ProxyFence::global
-                                                             : ProxyFence::shared);
+      const uint8_t spaces = source.match->accessed_spaces();
+      threads_.fence_proxy_async(origin, spaces == kAllSpaces     ? ProxyFence::all
+                                         : spaces == kGlobalSpace ? ProxyFence::global
+                                                                  : ProxyFence::shared);
       break;
     }
     case FenceKind::proxy_async_generic:
@@ -103,7 +102,8 @@ void Detector::on_order(const OrderEvent& event) {
     case Operation::warp_sync:
       // elect.sync chooses a lane and promises nothing about memory; the others exchange values or
       // wait, and are taken to order what the lanes did before.
-      if (cluster_.kernel().row(*origin.instruction).base != "elect") threads_.meet(origin);
+      if (cluster_.kernel().form(*origin.instruction).ordering != Ordering::election)
+        threads_.meet(origin);
       break;
     case Operation::mbarrier_send: {
       Barrier* const barrier = state.barrier(event.cta_rank, event.offset_bytes);
@@ -131,13 +131,13 @@ void Detector::on_order(const OrderEvent& event) {
     }
     case Operation::launch_control_request: {
       const Agent agent = threads_.begin(origin);
-      constexpr const char* kUnit = "clusterlaunchcontrol.try_cancel";
-      const Touch touch = agent_touch(origin, agent, Proxy::async, true, kUnit);
+      const char* const unit = operation_name(origin);
+      const Touch touch = agent_touch(origin, agent, Proxy::async, true, unit);
       for (const int rank : lanes_of(event.ranks)) {
         const auto target = static_cast<uint16_t>(rank);
         const MemoryRange response{AddressSpace::shared_cta, target, event.address, kResponseBytes};
         operate(touch, {&response, 1});
-        use(CopySignal{target, event.offset_bytes, kResponseBytes}, origin, *agent.start, kUnit);
+        use(CopySignal{target, event.offset_bytes, kResponseBytes}, origin, *agent.start, unit);
       }
       state.agents.emplace(event.id, Signalling{agent, std::popcount(event.ranks)});
       break;
@@ -157,7 +157,7 @@ void Detector::on_order(const OrderEvent& event) {
       OrderedGroups& groups = state.wgmma[threads_.warp_of(origin)];
       groups.chain = threads_.queue_of(first, 0, kWgmmaQueue);
       const Agent agent{groups.chain, ++groups.last, threads_.snapshot(origin)};
-      operate(agent_touch(origin, agent, Proxy::async, false, "wgmma.mma_async"), event.reads);
+      operate(agent_touch(origin, agent, Proxy::async, false, operation_name(origin)), event.reads);
       break;
     }
     case Operation::grid_wait:

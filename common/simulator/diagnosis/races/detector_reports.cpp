@@ -21,6 +21,15 @@ std::string Detector::shared_name(uint32_t cta_rank, uint64_t offset_bytes) cons
   return name;
 }
 
+const char* Detector::operation_name(const Origin& origin) const {
+  return cluster_.kernel().form(*origin.instruction).operation_name();
+}
+
+bool Detector::begins(const Accessor& accessor, Unit unit) const {
+  const InstructionForm& form = cluster_.kernel().form(*accessor.instruction);
+  return form.unit == unit && form.lifetime == Lifetime::begins;
+}
+
 Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) {
   const Accessor& earlier = accessors_[conflict.earlier.number()];
   const Accessor& later = *touch.accessor;
@@ -40,10 +49,9 @@ Missing Detector::missing_between(const Conflict& conflict, const Touch& touch) 
     too_narrow = too_narrow || knows(group.too_narrow.generic);
     relaxed = relaxed || knows(group.relaxed.generic);
   });
-  if (std::string_view(earlier.unit) == kAllocUnit || std::string_view(later.unit) == kAllocUnit)
-    return Missing::address_word;
+  if (allocates(earlier) || allocates(later)) return Missing::address_word;
   // The init comes behind a use that met no object.
-  if (std::string_view(earlier.unit) == kMbarrierUnit && std::string_view(later.unit) == kInitUnit)
+  if (std::string_view(earlier.unit) == kMbarrierUnit && begins(later, Unit::mbarrier))
     return Missing::init_order;
   if (too_narrow) return Missing::wider_scope;
   if (relaxed) return Missing::release_acquire;
@@ -80,7 +88,7 @@ void Detector::report(const Conflict& conflict, const Touch& touch, uint32_t cta
   if (exchanges_volatile && sees(conflict, touch)) return;
   const Missing missing = missing_between(conflict, touch);
   std::string edge, fix;
-  if (missing == Missing::address_word && std::string_view(touch.accessor->unit) == kAllocUnit)
+  if (missing == Missing::address_word && allocates(*touch.accessor))
     fix = "put a barrier (__syncthreads) behind {second} and before {first}";
   if (missing == Missing::init_order)
     fix =

@@ -14,12 +14,8 @@
 
 namespace bw::sim::races {
 
-/// Who writes the address word of an allocation.
-inline constexpr const char* kAllocUnit = "tcgen05.alloc";
-
-/// Who uses an mbarrier, and who initialises it.
+/// What reports call an instruction that uses an mbarrier.
 inline constexpr const char* kMbarrierUnit = "mbarrier operation";
-inline constexpr const char* kInitUnit = "mbarrier.init";  ///< initialises it
 
 /// Of a pair of numbers, one of which is small.
 inline uint64_t key_of(uint32_t high, uint64_t low) { return uint64_t{high} << 48 ^ low; }

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/isa/sections.hpp"
 #include "common/simulator/machine/kernel.hpp"
 
 namespace bw::sim::races {
@@ -18,7 +19,7 @@ struct Kind {
   Missing missing;
   const char* what;  ///< follows "...: "
   const char* rule;
-  const char* section;
+  std::string_view section;
   const char* fix;
 };
 
@@ -31,7 +32,7 @@ constexpr Kind kKinds[] = {
      "put a barrier (__syncthreads, a named barrier) or an mbarrier that the first thread arrives "
      "on and the second one waits for behind {first} and before {second}"},
     {Missing::warp_order, "the two lanes of the warp have not synchronised in between",
-     "the threads of a warp are not ordered by running together", "bar.warp.sync",
+     "the threads of a warp are not ordered by running together", kWarpBarrierSection,
      "put __syncwarp() (bar.warp.sync) behind {first} and before {second}"},
     {Missing::cluster_order, "no synchronisation of the two CTAs stands between them",
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
@@ -61,7 +62,7 @@ constexpr Kind kKinds[] = {
      "write .release for what follows {first}, and .acquire for the wait before {second} (their "
      "default where mbarrier operations have no qualifier)"},
     {Missing::init_order, "no synchronisation stands between the init and this use",
-     "an mbarrier is used by threads that know of its init", "mbarrier.init",
+     "an mbarrier is used by threads that know of its init", kMbarrierInitSection,
      "put a barrier of the CTA (or of the cluster) behind {first}, and let all that use the "
      "mbarrier pass it first"},
     {Missing::init_fence, "no fence.mbarrier_init makes the init known to asynchronous units",
@@ -70,7 +71,7 @@ constexpr Kind kKinds[] = {
      "execute fence.mbarrier_init.release.cluster behind {first}, in its thread, and before the "
      "barrier that the others wait at"},
     {Missing::address_word, "nothing orders the reader behind tcgen05.alloc",
-     "tcgen05.alloc writes the address as a weak store", "tcgen05.alloc",
+     "tcgen05.alloc writes the address as a weak store", kTensorAllocationSection,
      "put a barrier (__syncthreads) behind {first} and before {second}"},
     {Missing::tcgen05_fence, "no tcgen05.fence stands on both sides of what orders the threads",
      "tcgen05 operations of two threads are ordered by fence::before_thread_sync, "
@@ -79,8 +80,8 @@ constexpr Kind kKinds[] = {
      "execute tcgen05.fence::before_thread_sync behind {first} and before its thread synchronises, "
      "and tcgen05.fence::after_thread_sync behind the wait and before {second}"},
     {Missing::tensor_order, "nothing orders the two operations on Tensor Memory",
-     "asynchronous tcgen05 operations are waited for: tcgen05.commit and its mbarrier, or "
-     "tcgen05.wait",
+     "asynchronous tcgen05 operations are waited for: tcgen05.commit and its mbarrier, "
+     "or tcgen05.wait",
      "tcgen05 Memory Consistency Model", "wait for the operation of {first} before {second}"},
     {Missing::global_order, "no synchronisation of the two threads stands between them",
      "conflicting accesses of two threads are ordered by synchronisation", kModel,
@@ -90,7 +91,7 @@ constexpr Kind kKinds[] = {
      "put both into one stream, or let the second stream wait for an event of the first"},
     {Missing::previous_grid, "griddepcontrol.wait does not come before it",
      "a dependent grid sees what the grid before it wrote after griddepcontrol.wait",
-     "griddepcontrol", "execute griddepcontrol.wait before {second}"},
+     kDependentLaunchSection, "execute griddepcontrol.wait before {second}"},
     {Missing::barrier_phase, "the second arrival could as well fall into the phase of the first",
      "a barrier is used again by threads that know its last phase to be complete", "bar, barrier",
      "give the two groups of warps barriers of their own (__syncthreads takes barrier 0), or order "

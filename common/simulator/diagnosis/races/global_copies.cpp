@@ -63,7 +63,7 @@ void GlobalRaces::read_by_threads(const CopyEvent& event) {
     if (range.size_bytes == 0) continue;
     const Origin origin = with_lanes(event.origin, lane_bit(lane));
     Accessor accessor = accessor_of(origin);
-    accessor.unit = "cp.async";
+    accessor.unit = detector_.cluster().kernel().form(*origin.instruction).operation_name();
     detector_.threads().for_groups(origin, [&](LaneMask, const LaneGroup& group) {
       Touch touch = touch_of(shadow_->accessors, shadow_->accessors.number(accessor),
                              detector_.threads().now(origin), group.view);

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim::races {
 GlobalRaces::GlobalRaces(Detector& detector, std::shared_ptr<LaunchRaces> launch)
@@ -188,8 +188,8 @@ void GlobalRaces::order(const AccessEvent& event, LaneMask lanes, const Strength
   const bool reads = event.access != Access::write;
   const bool writes = event.access != Access::read;
   // red reads for itself alone.
-  const bool learns =
-      reads && !detector_.cluster().kernel().row(*event.origin.instruction).base.starts_with("red");
+  const InstructionForm& form = detector_.cluster().kernel().form(*event.origin.instruction);
+  const bool learns = reads && (form.memory != Memory::update || form.destinations != 0);
   const Party self = party(event.origin);
   std::vector<Released> released;
   for (const int lane : lanes_of(lanes)) {
@@ -248,7 +248,7 @@ void GlobalRaces::on_fence(const FenceEvent& event) {
   const MemoryScope scope =
       instruction.scope == MemoryScope::unspecified ? MemoryScope::gpu : instruction.scope;
   if (instruction.order == MemoryOrder::sc ||
-      detector_.cluster().kernel().row(instruction).base == "membar")
+      detector_.cluster().kernel().form(instruction).ordering == Ordering::full_fence)
     synchronise_fence_sc(event.origin, self, scope);
   for (const int lane : lanes_of(event.origin.lanes)) {
     const Origin origin = with_lanes(event.origin, lane_bit(lane));

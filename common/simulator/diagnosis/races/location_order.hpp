@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "common/simulator/diagnosis/races/clock.hpp"
-#include "common/simulator/machine/memory_order.hpp"
+#include "common/simulator/isa/memory_order.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim::races {

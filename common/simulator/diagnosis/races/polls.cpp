@@ -4,26 +4,31 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/isa/instruction_form.hpp"
 
 namespace bw::sim::races {
 namespace {
 
-bool is_memory_access(const OpcodeRow& row) {
-  return row.base.starts_with("ld") || row.base.starts_with("st") || row.base.starts_with("atom") ||
-         row.base.starts_with("red");
+/// Whether the thread itself accesses memory; copies are their unit's.
+bool accesses_memory(const InstructionForm& form) {
+  return form.memory != Memory::none && form.unit != Unit::bulk_copy &&
+         form.unit != Unit::async_copy;
+}
+
+bool ends_thread(const InstructionForm& form) {
+  return form.transfer == Transfer::function_return || form.transfer == Transfer::thread_exit;
 }
 
 bool is_poll(const Kernel& kernel, const Instruction& load) {
   const std::vector<Instruction>& code = kernel.code();
   const auto index = static_cast<size_t>(&load - code.data());
   for (size_t next = index + 1; next < code.size(); ++next) {
-    const OpcodeRow& row = kernel.row(code[next]);
-    if (is_memory_access(row) || row.base == "ret" || row.base == "exit") return false;
-    if (row.base != "bra" || code[next].target > index) continue;
+    const InstructionForm& form = kernel.form(code[next]);
+    if (accesses_memory(form) || ends_thread(form)) return false;
+    if (form.transfer != Transfer::branch || code[next].target > index) continue;
     const auto begin = code.begin() + code[next].target;
     return std::none_of(begin, code.begin() + static_cast<std::ptrdiff_t>(index),
-                        [&](const Instruction& one) { return is_memory_access(kernel.row(one)); });
+                        [&](const Instruction& one) { return accesses_memory(kernel.form(one)); });
   }
   return false;
 }

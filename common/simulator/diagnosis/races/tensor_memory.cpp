@@ -22,25 +22,6 @@ constexpr bool of_tensor_core(auto kind) {
   return kind == Kind::mma || kind == Kind::copy || kind == Kind::shift;
 }
 
-constexpr const char* name_of(auto kind) {
-  using Kind = decltype(kind);
-  switch (kind) {
-    case Kind::load:
-      return "tcgen05.ld";
-    case Kind::store:
-      return "tcgen05.st";
-    case Kind::allocation:
-      return "tcgen05.alloc";
-    case Kind::mma:
-      return "tcgen05.mma";
-    case Kind::copy:
-      return "tcgen05.cp";
-    case Kind::shift:
-      return "tcgen05.shift";
-  }
-  return "";
-}
-
 /// FNV-1a, to hold texts of MMA kinds against each other.
 uint32_t hash_of(std::string_view text) {
   uint32_t hash = 2166136261u;
@@ -434,10 +415,18 @@ bool TensorMemoryRaces::is_ordered(const Operation& first, const Operation& seco
 
 // ---- Reports
 
+const char* TensorMemoryRaces::name_of(const Operation& operation) const {
+  return kernel_.form(*operation.origin.instruction).operation_name();
+}
+
+std::string TensorMemoryRaces::place_of(const Instruction& instruction) const {
+  return kernel_.module().ptx().describe_place(kernel_.source(instruction));
+}
+
 std::string TensorMemoryRaces::who(const Operation& operation) const {
-  return fmt::format("{} in CTA rank {}, warp {}, at {}", name_of(operation.kind),
+  return fmt::format("{} in CTA rank {}, warp {}, at {}", name_of(operation),
                      operation.origin.cta_rank, operation.origin.warp,
-                     place_of_(*operation.origin.instruction));
+                     place_of(*operation.origin.instruction));
 }
 
 void TensorMemoryRaces::report(const Operation& first, bool first_writes, const Operation& second,
@@ -445,8 +434,6 @@ void TensorMemoryRaces::report(const Operation& first, bool first_writes, const 
   TensorRace race;
   race.first = first.origin;
   race.second = second.origin;
-  race.first_unit = name_of(first.kind);
-  race.second_unit = second.kind == Kind::allocation ? "tcgen05.dealloc" : name_of(second.kind);
   race.place = range;
   race.first_writes = first_writes;
   race.second_writes = range.writes;
@@ -460,7 +447,7 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
   const Warp& earlier = warp_of(first.origin);
   const Stream& stream = streams_[first.stream];
   const auto at = [&](const Instruction* instruction) {
-    return instruction == nullptr ? std::string("?") : place_of_(*instruction);
+    return instruction == nullptr ? std::string("?") : place_of(*instruction);
   };
   const auto warp_name = [](const Operation& operation) {
     return fmt::format("warp {} of CTA rank {}", operation.origin.warp, operation.origin.cta_rank);
@@ -484,14 +471,16 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
       race.fix = fmt::format(
           "execute tcgen05.commit in the thread that has issued it ({}), and wait for its mbarrier "
           "in {} before {}",
-          warp_name(first), warp_name(second), name_of(second.kind));
+          warp_name(first), warp_name(second), name_of(second));
     } else {
-      const char* const wait = first.kind == Kind::load ? "tcgen05.wait::ld" : "tcgen05.wait::st";
-      race.edge = fmt::format("no {} stands behind the earlier operation", wait);
-      race.fix = fmt::format("execute {} in {} before it {}", wait, warp_name(first),
-                             earlier.release == nullptr
-                                 ? std::string("goes on")
-                                 : "arrives for the others at " + at(earlier.release));
+      const bool is_load = first.kind == Kind::load;
+      race.edge = is_load ? "no tcgen05.wait::ld stands behind the earlier operation"
+                          : "no tcgen05.wait::st stands behind the earlier operation";
+      race.fix = fmt::format(
+          "{} {} before it {}",
+          is_load ? "execute tcgen05.wait::ld in" : "execute tcgen05.wait::st in", warp_name(first),
+          earlier.release == nullptr ? std::string("goes on")
+                                     : "arrives for the others at " + at(earlier.release));
     }
     return;
   }
@@ -503,14 +492,14 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
           "wait for it there (mbarrier.try_wait until true), then "
           "tcgen05.fence::after_thread_sync, "
           "before {}",
-          place_of_(*second.origin.instruction));
+          place_of(*second.origin.instruction));
     } else {
       race.edge = fmt::format("nothing tells {} that {} is through", warp_name(second), who(first));
       const bool fences = strict_ && second.kind != Kind::allocation;
       race.fix = fmt::format(
           "let {} arrive on an mbarrier or a barrier behind it{}, and {} wait for that before {}",
           warp_name(first), fences ? " (after tcgen05.fence::before_thread_sync)" : "",
-          warp_name(second), place_of_(*second.origin.instruction));
+          warp_name(second), place_of(*second.origin.instruction));
     }
     return;
   }
@@ -535,12 +524,8 @@ void TensorMemoryRaces::explain(const Operation& first, const Operation& second,
 
 std::unique_ptr<TensorMemoryRaces> make_tensor_memory_races(Detector& detector) {
   const Cluster& cluster = detector.cluster();
-  const auto place_of = [&cluster](const Instruction& instruction) {
-    const Kernel& kernel = cluster.kernel();
-    return kernel.module().ptx().describe_place(kernel.source(instruction));
-  };
   const auto report = [&detector](const TensorRace& race) {
-    const auto side = [&](const Origin& origin, const char* unit, bool writes) {
+    const auto side = [&](const Origin& origin, bool writes) {
       Accessor accessor;
       accessor.instruction = origin.instruction;
       accessor.agent = detector.threads().warp_of(origin);
@@ -548,21 +533,20 @@ std::unique_ptr<TensorMemoryRaces> make_tensor_memory_races(Detector& detector) 
       accessor.warp = origin.warp;
       accessor.writes = writes;
       accessor.proxy = Proxy::tensor;
-      accessor.unit = unit;
+      accessor.unit = detector.cluster().kernel().form(*origin.instruction).operation_name();
       return accessor;
     };
     constexpr std::array kMissing = {Missing::tcgen05_fence, Missing::tensor_order,
                                      Missing::address_word};
     detector.report(
-        kMissing[static_cast<size_t>(race.missing)],
-        side(race.first, race.first_unit, race.first_writes), race.first.lanes,
-        side(race.second, race.second_unit, race.second_writes), race.second.lanes,
+        kMissing[static_cast<size_t>(race.missing)], side(race.first, race.first_writes),
+        race.first.lanes, side(race.second, race.second_writes), race.second.lanes,
         fmt::format("Tensor Memory of CTA rank {}, lanes {}-{}, columns {}-{}", race.place.cta_rank,
                     race.place.lane, race.place.lane + race.place.lanes - 1, race.place.column,
                     race.place.column + race.place.columns - 1),
         race.hardware_accepts, race.edge, race.fix);
   };
-  return std::make_unique<TensorMemoryRaces>(cluster.at_isa_level(), place_of, report);
+  return std::make_unique<TensorMemoryRaces>(cluster.at_isa_level(), cluster.kernel(), report);
 }
 
 }  // namespace bw::sim::races

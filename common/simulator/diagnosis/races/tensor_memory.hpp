@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/simulator/diagnosis/races/tensor_view.hpp"
+#include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/observer.hpp"
 
 namespace bw::sim::races {
@@ -34,8 +35,6 @@ struct TensorRace {
   Missing missing = Missing::order;  ///< which one
   Origin first;                      ///< the earlier access
   Origin second;                     ///< the later one
-  const char* first_unit = "";       ///< "tcgen05.mma", ...
-  const char* second_unit = "";      ///< the same of the later one
   TensorRange place;                 ///< lanes and columns where they meet
   bool first_writes = false;         ///< whether the earlier one writes
   bool second_writes = false;        ///< whether the later one does
@@ -50,10 +49,9 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   /// Called for every pair that is found.
   using Report = std::function<void(const TensorRace&)>;
 
-  /// `place_of` names an instruction's place for texts; `strict`: level isa.
-  TensorMemoryRaces(bool strict, std::function<std::string(const Instruction&)> place_of,
-                    Report report)
-      : strict_(strict), place_of_(std::move(place_of)), report_(std::move(report)) {}
+  /// `strict`: level isa.
+  TensorMemoryRaces(bool strict, const Kernel& kernel, Report report)
+      : strict_(strict), kernel_(kernel), report_(std::move(report)) {}
 
   [[nodiscard]] EventKinds wants() const override {
     return event_kinds(EventKind::tensor_core, EventKind::tensor_memory, EventKind::group,
@@ -144,10 +142,12 @@ class TensorMemoryRaces final : public Observer, public TensorOrder {
   void report(const Operation& first, bool first_writes, const Operation& second,
               const TensorRange& range);
   void explain(const Operation& first, const Operation& second, TensorRace& race);
+  [[nodiscard]] const char* name_of(const Operation& operation) const;
+  [[nodiscard]] std::string place_of(const Instruction& instruction) const;
   [[nodiscard]] std::string who(const Operation& operation) const;
 
   bool strict_;
-  std::function<std::string(const Instruction&)> place_of_;
+  const Kernel& kernel_;
   Report report_;
   std::unordered_map<uint32_t, Warp> warps_;  ///< by CTA rank and number
   std::vector<Stream> streams_;

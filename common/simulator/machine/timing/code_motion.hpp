@@ -4,15 +4,10 @@
 
 #include <cstdint>
 
+#include "common/simulator/isa/instruction_form.hpp"
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim {
-
-inline constexpr uint8_t kSharedSpace = 1;  ///< shared memory
-inline constexpr uint8_t kGlobalSpace = 2;  ///< device memory
-inline constexpr uint8_t kLocalSpace = 4;   ///< the thread's own memory
-inline constexpr uint8_t kAllSpaces = kSharedSpace | kGlobalSpace | kLocalSpace;  ///< any of them
 
 /// How an instruction is bound to its place, beyond the registers that it reads and writes.
 struct Motion {
@@ -36,6 +31,6 @@ struct Motion {
 };
 
 /// Of an instruction that matched a row.
-[[nodiscard]] Motion motion_of(const RowMatch& match, std::string_view opcode);
+[[nodiscard]] Motion motion_of(const FormMatch& match);
 
 }  // namespace bw::sim

@@ -65,7 +65,7 @@ class Elections {
       const Says says = said_by(instruction);
       if (says == Says::nothing) continue;
       ptx::visit_written_registers(instruction, [&](uint32_t reg) {
-        const bool is_lane_number = instruction.opcode == "elect.sync" &&
+        const bool is_lane_number = instruction.form().operation == Operation::elect &&
                                     function_.registers[reg].type != ptx::ScalarType::pred;
         if (writes[reg] == 1 && !is_lane_number) says_[reg] = says;
       });
@@ -82,33 +82,46 @@ class Elections {
   }
 
   [[nodiscard]] Says said_by(const ptx::Instruction& instruction) const {
-    const std::string_view opcode = instruction.opcode;
+    const FormMatch& match = *instruction.match;
     const std::vector<ptx::Operand>& operands = instruction.operands;
-    if (opcode == "elect.sync") return Says::elected_if_set;
-    if (operands.size() == 2 && opcode == "not.pred") return opposite(of(operands[1]));
-    if (operands.size() == 2 && opcode == "mov.pred") return of(operands[1]);
-    if (operands.size() == 4 && opcode.starts_with("selp.") && opcode.ends_with("32")) {
-      if (is_constant(operands[1], 1) && is_constant(operands[2], 0)) return of(operands[3]);
-      if (is_constant(operands[1], 0) && is_constant(operands[2], 1))
-        return opposite(of(operands[3]));
+    const size_t count = operands.size();
+    switch (match.form->operation) {
+      case Operation::elect:
+        return Says::elected_if_set;
+      case Operation::predicate_not:
+        return count == 2 ? opposite(of(operands[1])) : Says::nothing;
+      case Operation::predicate_move:
+        return count == 2 ? of(operands[1]) : Says::nothing;
+      case Operation::select:
+        if (count != 4 || ptx::size_bytes(match.modifiers.type()) != sizeof(uint32_t)) break;
+        if (is_constant(operands[1], 1) && is_constant(operands[2], 0)) return of(operands[3]);
+        if (is_constant(operands[1], 0) && is_constant(operands[2], 1))
+          return opposite(of(operands[3]));
+        break;
+      case Operation::compare:
+        if (count != 3 || !is_constant(operands[2], 0)) break;
+        if (match.compares_unequal()) return of(operands[1]);
+        if (match.compares_equal()) return opposite(of(operands[1]));
+        break;
+      case Operation::predicate_and:
+        return count == 3 ? either(operands, Says::elected_if_set) : Says::nothing;
+      case Operation::predicate_or:
+        return count == 3 ? either(operands, Says::elected_if_clear) : Says::nothing;
+      default:
+        break;
     }
-    if (operands.size() == 3 && is_constant(operands[2], 0)) {
-      if (opcode.starts_with("setp.ne.")) return of(operands[1]);
-      if (opcode.starts_with("setp.eq.")) return opposite(of(operands[1]));
-    }
-    if (operands.size() == 3 && opcode == "and.pred")
-      for (size_t k = 1; k <= 2; ++k)
-        if (of(operands[k]) == Says::elected_if_set) return Says::elected_if_set;
-    if (operands.size() == 3 && opcode == "or.pred")
-      for (size_t k = 1; k <= 2; ++k)
-        if (of(operands[k]) == Says::elected_if_clear) return Says::elected_if_clear;
     return Says::nothing;
+  }
+
+  /// What is said where one of the two sources says it.
+  [[nodiscard]] Says either(const std::vector<ptx::Operand>& operands, Says says) const {
+    return of(operands[1]) == says || of(operands[2]) == says ? says : Says::nothing;
   }
 
   /// Whether only an elected lane goes from `from` to `to`.
   [[nodiscard]] bool elects(uint32_t from, uint32_t to) const {
     const ptx::Instruction& last = function_.instructions[graph_.blocks[from].last - 1];
-    if (!last.has_guard || !last.opcode.starts_with("bra") || last.operands.size() != 1 ||
+    if (!last.has_guard || last.form().transfer != Transfer::branch || last.operands.size() != 1 ||
         last.operands[0].kind != ptx::Operand::Kind::label)
       return false;
     const uint64_t target = last.operands[0].value;

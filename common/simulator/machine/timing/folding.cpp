@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 
 #include "common/simulator/ptx/register_usage.hpp"
 
@@ -11,7 +10,7 @@ namespace {
 
 constexpr uint32_t kNowhere = 0xffffffffu;
 
-/// The instructions that take part, by their opcodes.
+/// The instructions that take part.
 enum class Form : uint8_t {
   other,
   add_32,
@@ -28,39 +27,41 @@ enum class Form : uint8_t {
   sign
 };
 
-bool is_any(std::string_view opcode, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), opcode) != names.end();
+/// One of two forms by the width of integers, or of bits; `other` for all other types.
+Form by_width(const FormMatch& match, Form of_32, Form of_64) {
+  if (match.is_integer_of(sizeof(uint32_t))) return of_32;
+  return match.is_integer_of(sizeof(uint64_t)) ? of_64 : Form::other;
 }
 
-Form form_of(std::string_view opcode) {
-  switch (opcode.empty() ? '\0' : opcode[0]) {
-    case 'a':
-      if (is_any(opcode, {"add.s32", "add.u32"})) return Form::add_32;
-      if (is_any(opcode, {"add.s64", "add.u64"})) return Form::add_64;
-      if (opcode == "and.b32") return Form::logic_32;
-      if (opcode == "and.pred") return Form::logic_predicate;
-      return opcode.starts_with("abs.") && opcode.ends_with("f32") ? Form::sign : Form::other;
-    case 'm':
-      if (opcode.starts_with("mul.wide.")) return Form::wide_product;
-      return is_any(opcode, {"mul.lo.s32", "mul.lo.u32"}) ? Form::product_32 : Form::other;
-    case 'n':
-      if (opcode == "not.pred") return Form::logic_predicate;
-      if (opcode == "not.b32") return Form::logic_32;
-      return opcode.starts_with("neg.") && opcode.ends_with("f32") ? Form::sign : Form::other;
-    case 'o':
-      if (opcode == "or.b32") return Form::logic_32;
-      if (opcode == "or.b64") return Form::logic_64;
-      return opcode == "or.pred" ? Form::logic_predicate : Form::other;
-    case 's':
-      if (opcode == "shl.b32") return Form::shift_32;
-      if (opcode == "shl.b64") return Form::shift_64;
-      if (opcode.starts_with("selp.") && opcode.ends_with("32")) return Form::select;
-      return opcode.starts_with("setp.") && opcode.ends_with("32") && !opcode.ends_with("f32")
-                 ? Form::compare_32
-                 : Form::other;
-    case 'x':
-      if (opcode == "xor.b32") return Form::logic_32;
-      return opcode == "xor.pred" ? Form::logic_predicate : Form::other;
+Form form_of(const FormMatch& match) {
+  if (match.uses_carry()) return Form::other;
+  switch (match.form->operation) {
+    case Operation::add:
+      return by_width(match, Form::add_32, Form::add_64);
+    case Operation::multiply_low:
+      return by_width(match, Form::product_32, Form::other);
+    case Operation::multiply_wide:
+      return Form::wide_product;
+    case Operation::shift_left:
+      return by_width(match, Form::shift_32, Form::shift_64);
+    case Operation::bit_or:
+      return by_width(match, Form::logic_32, Form::logic_64);
+    case Operation::bit_and:
+    case Operation::bit_xor:
+    case Operation::bit_not:
+      return by_width(match, Form::logic_32, Form::other);
+    case Operation::predicate_and:
+    case Operation::predicate_or:
+    case Operation::predicate_xor:
+    case Operation::predicate_not:
+      return Form::logic_predicate;
+    case Operation::select:
+      return ptx::size_bytes(match.modifiers.type()) == sizeof(uint32_t) ? Form::select
+                                                                         : Form::other;
+    case Operation::compare:
+      return by_width(match, Form::compare_32, Form::other);
+    case Operation::change_sign:
+      return Form::sign;
     default:
       return Form::other;
   }
@@ -81,7 +82,7 @@ class Folding {
         reads_(function.registers.size(), 0),
         has_three_(instructions_.size(), false) {
     for (uint32_t i = 0; i < instructions_.size(); ++i) {
-      forms_[i] = form_of(instructions_[i].opcode);
+      forms_[i] = form_of(*instructions_[i].match);
       ptx::visit_written_registers(instructions_[i], [&](uint32_t reg) {
         writer_[reg] = i;
         ++writes_[reg];
@@ -190,7 +191,9 @@ class Folding {
   /// Whether an instruction moves a number into a register.
   [[nodiscard]] bool is_number(uint32_t i) const {
     const ptx::Instruction& instruction = instructions_[i];
-    return !instruction.has_guard && instruction.opcode.starts_with("mov.") &&
+    const Operation operation = instruction.form().operation;
+    return !instruction.has_guard &&
+           (operation == Operation::move || operation == Operation::predicate_move) &&
            instruction.operands.size() == 2 &&
            instruction.operands[1].kind == ptx::Operand::Kind::integer;
   }

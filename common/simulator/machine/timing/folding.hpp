@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "common/simulator/machine/timing/cost.hpp"
+#include "common/simulator/isa/cost.hpp"
 #include "common/simulator/ptx/ast.hpp"
 
 namespace bw::sim {

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
-#include <unordered_map>
 #include <utility>
 
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/timing/elected_blocks.hpp"
 #include "common/simulator/machine/timing/folding.hpp"
 #include "common/simulator/machine/timing/loops.hpp"
@@ -18,18 +15,9 @@
 namespace bw::sim {
 namespace {
 
-/// What the opcode alone says, found once for each opcode of a function.
-struct OpcodeFacts {
-  std::optional<RowMatch> match;
-  Motion motion;
-};
-
-bool is_copy(std::string_view opcode) {
-  if (!opcode.starts_with("cp.async.bulk") && !opcode.starts_with("cp.reduce.async.bulk"))
-    return false;
-  for (const std::string_view other : {".commit_group", ".wait_group"})
-    if (opcode.find(other) != std::string_view::npos) return false;
-  return true;
+/// A copy of the copy engine, which a thread of the warp asks for.
+bool is_copy(const InstructionForm& form) {
+  return form.unit == Unit::bulk_copy && form.ordering == Ordering::none;
 }
 
 bool reads_time(const ptx::Instruction& instruction) {
@@ -39,15 +27,16 @@ bool reads_time(const ptx::Instruction& instruction) {
           instruction.operands[1].text.starts_with("%globaltimer"));
 }
 
-Cost cost_of(const RowMatch& match, const ptx::Instruction& instruction) {
-  const OpcodeRow& row = *match.row;
-  if (row.cost.is_given()) return row.cost(match.modifiers, instruction);
-  if (ptx::transfer_of(instruction.opcode) != ptx::Transfer::none) return {.pipe = Pipe::branch};
-  return {.pipe = runs_ahead(row.effect(match.modifiers)) ? Pipe::alu : Pipe::load_store};
+Cost cost_of(const ptx::Instruction& instruction) {
+  const InstructionForm& form = instruction.form();
+  const Modifiers& modifiers = instruction.match->modifiers;
+  if (form.cost.is_given()) return form.cost(modifiers, instruction);
+  if (ends_block(form.transfer)) return {.pipe = Pipe::branch};
+  return {.pipe = runs_ahead(form.effect(modifiers)) ? Pipe::alu : Pipe::load_store};
 }
 
 bool gives_shared_address(const ptx::Instruction& instruction) {
-  return instruction.operands.size() == 2 && instruction.opcode.starts_with("mov.") &&
+  return instruction.operands.size() == 2 && instruction.form().operation == Operation::move &&
          instruction.operands[1].kind == ptx::Operand::Kind::variable &&
          instruction.operands[1].variable != nullptr &&
          instruction.operands[1].variable->space == ptx::StateSpace::shared;
@@ -65,23 +54,15 @@ IssueNodes::IssueNodes(ptx::Function& function, const TimingTable& times)
 
 void IssueNodes::find_costs() {
   const std::vector<ptx::Instruction>& instructions = function_.instructions;
-  std::unordered_map<std::string_view, OpcodeFacts> facts;
   std::vector<Cost> costs(instructions.size());
   nodes_.resize(instructions.size());
   for (size_t i = 0; i < instructions.size(); ++i) {
     const ptx::Instruction& instruction = instructions[i];
-    auto [found, is_new] = facts.try_emplace(instruction.opcode);
-    OpcodeFacts& known = found->second;
-    if (is_new) {
-      known.match = find_row(instruction.opcode);
-      if (known.match)
-        known.motion = motion_of(*known.match, instruction.opcode);
-      else
-        known.motion.is_fixed = true;
+    if (instruction.match->is_exact) {
+      nodes_[i].motion = motion_of(*instruction.match);
+      costs[i] = cost_of(instruction);
     }
-    nodes_[i].motion = known.motion;
-    nodes_[i].motion.is_fixed |= reads_time(instruction);
-    if (known.match) costs[i] = cost_of(*known.match, instruction);
+    nodes_[i].motion.is_fixed |= !instruction.match->is_exact || reads_time(instruction);
     list_registers(instruction, nodes_[i]);
   }
   hold_late_reads();
@@ -111,8 +92,7 @@ void IssueNodes::find_first_values(std::vector<Cost>& costs) const {
   std::vector<uint8_t> written(registers_end(), 0);
   const auto source_of = [&](size_t i) -> const ptx::Operand* {
     const ptx::Instruction& instruction = function_.instructions[i];
-    return instruction.operands.size() == 2 && instruction.opcode.starts_with("mov.") &&
-                   !instruction.opcode.ends_with("pred")
+    return instruction.operands.size() == 2 && instruction.form().operation == Operation::move
                ? &instruction.operands[1]
                : nullptr;
   };
@@ -221,7 +201,7 @@ void IssueNodes::find_copies() {
   for (const ptx::BasicBlock& block : graph_.blocks) {
     bool is_first = true;
     for (uint32_t i = block.first; i < block.last; ++i) {
-      if (!is_copy(instructions[i].opcode)) continue;
+      if (!is_copy(instructions[i].form())) continue;
       if (elected.empty()) elected = elected_blocks(function_, graph_);
       Node& node = nodes_[i];
       if (elected[graph_.block_of[i]] == 0) {
@@ -245,7 +225,7 @@ void IssueNodes::share_arithmetic(const ptx::BasicBlock& block) {
     Node& node = nodes_[i];
     node.is_of_all_lanes = node.motion.reads == 0 && node.motion.writes == 0 &&
                            !node.motion.is_fixed && !node.motion.is_collective &&
-                           !is_copy(function_.instructions[i].opcode);
+                           !is_copy(function_.instructions[i].form());
   }
 }
 
@@ -254,7 +234,7 @@ void IssueNodes::share_arithmetic(const ptx::BasicBlock& block) {
 void IssueNodes::hold_late_reads() {
   const std::vector<ptx::Instruction>& instructions = function_.instructions;
   if (std::none_of(instructions.begin(), instructions.end(), [](const auto& instruction) {
-        return instruction.opcode.starts_with("tcgen05.ld");
+        return instruction.form().unit == Unit::tensor_load && instruction.form().writes_later;
       }))
     return;
   for (const ptx::PendingRead& read : ptx::reads_of_pending_registers(function_))
@@ -266,7 +246,8 @@ void IssueNodes::hold_late_reads() {
 void IssueNodes::find_mma_registers() {
   std::vector<uint8_t> is_of_mma;
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (!function_.instructions[i].opcode.starts_with("wgmma.mma_async")) continue;
+    const InstructionForm& form = function_.instructions[i].form();
+    if (form.unit != Unit::wgmma || !form.writes_later) continue;
     if (is_of_mma.empty()) is_of_mma.resize(registers_end(), 0);
     for (uint32_t r = nodes_[i].reads; r < nodes_[i].end; ++r) is_of_mma[registers_[r]] = 1;
   }

@@ -6,11 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "common/simulator/machine/timing/code_motion.hpp"
-#include "common/simulator/machine/timing/cost.hpp"
+#include "common/simulator/machine/timing/pipe_times.hpp"
 #include "common/simulator/ptx/ast.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
 

@@ -63,8 +63,7 @@ class IssueOrder {
   };
 
   void order_block(const ptx::BasicBlock& block) {
-    const bool has_branch =
-        ptx::transfer_of(function_.instructions[block.last - 1].opcode) != ptx::Transfer::none;
+    const bool has_branch = ends_block(function_.instructions[block.last - 1].form().transfer);
     const uint32_t end = has_branch ? block.last - 1 : block.last;
     if (has_branch) order_[end] = end;
     for (uint32_t first = block.first; first < end;) {
@@ -228,18 +227,9 @@ class IssueOrder {
       access.base = base.reg;
       access.version = last_write_[base.reg];
       access.offset = static_cast<int64_t>(operand.value);
-      access.bytes = access_bytes(function_.instructions[i].opcode);
+      access.bytes = function_.instructions[i].match->access_bytes();
       return;
     }
-  }
-
-  [[nodiscard]] static int64_t access_bytes(std::string_view opcode) {
-    const size_t dot = opcode.rfind('.');
-    const auto bytes = static_cast<int64_t>(ptx::size_bytes(
-        ptx::type_from_name(dot == std::string_view::npos ? opcode : opcode.substr(dot + 1))));
-    for (const auto& [name, elements] : {std::pair{".v2.", 2}, {".v4.", 4}, {".v8.", 8}})
-      if (opcode.find(name) != std::string_view::npos) return bytes * elements;
-    return bytes;
   }
 
   [[nodiscard]] static bool are_apart(const Access& a, const Access& b) {

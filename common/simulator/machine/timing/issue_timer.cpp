@@ -61,7 +61,7 @@ class IssueTimer {
     for (uint32_t b = 0; b < graph_.blocks.size(); ++b) {
       const ptx::BasicBlock& block = graph_.blocks[b];
       const ptx::Instruction& last = function_.instructions[block.last - 1];
-      if (ptx::transfer_of(last.opcode) == ptx::Transfer::none) continue;
+      if (!ends_block(last.form().transfer)) continue;
       BlockEnd& end = block_ends_[b];
       end.taken_cycles = times_.branch_taken_cycles;
       end.passed_cycles = times_.branch_passed_cycles;
@@ -88,7 +88,7 @@ class IssueTimer {
 
   /// The block that a direct branch goes to.
   [[nodiscard]] uint32_t branch_target(const ptx::Instruction& instruction) const {
-    if (!instruction.opcode.starts_with("bra") || instruction.operands.size() != 1 ||
+    if (instruction.form().transfer != Transfer::branch || instruction.operands.size() != 1 ||
         instruction.operands[0].kind != ptx::Operand::Kind::label ||
         instruction.operands[0].value >= graph_.block_of.size())
       return kNoIndex;
@@ -134,8 +134,7 @@ class IssueTimer {
     constexpr auto kAlu = static_cast<size_t>(Pipe::alu);
     constexpr auto kMultiply = static_cast<size_t>(Pipe::multiply);
     uint32_t previous = kNoIndex, previous_at = 0;
-    const bool has_branch =
-        ptx::transfer_of(function_.instructions[block.last - 1].opcode) != ptx::Transfer::none;
+    const bool has_branch = ends_block(function_.instructions[block.last - 1].form().transfer);
     for (uint32_t i = block.first; i < block.last; ++i) {
       const Node& node = nodes_[i];
       IssueTimes& out = result_[i];

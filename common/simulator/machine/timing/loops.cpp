@@ -12,7 +12,7 @@ struct Loop {
 
 bool waits(const ptx::Function& function, const ptx::BasicBlock& block) {
   for (uint32_t i = block.first; i < block.last; ++i)
-    if (function.instructions[i].opcode.starts_with("mbarrier.t")) return true;
+    if (function.instructions[i].form().ordering == Ordering::test) return true;
   return false;
 }
 

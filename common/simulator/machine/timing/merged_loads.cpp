@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <string_view>
 
 #include "common/simulator/ptx/register_usage.hpp"
 
@@ -58,33 +57,40 @@ class LowZeros {
  private:
   [[nodiscard]] uint32_t result_of(const ptx::Instruction& instruction) const {
     const std::vector<ptx::Operand>& operands = instruction.operands;
-    const std::string_view opcode = instruction.opcode;
-    const auto is = [&](std::string_view base) {
-      return opcode.starts_with(base) && opcode.size() > base.size() && opcode[base.size()] == '.';
-    };
-    if (operands.size() == 2 && (is("mov") || is("cvt") || is("cvta"))) {
-      const bool is_integer = opcode.find(".f") == std::string_view::npos;
-      return is_integer ? of(operands[1]) : 0;
+    const FormMatch& match = *instruction.match;
+    if (ptx::is_float(match.modifiers.type())) return 0;
+    const auto source = [&](size_t k) { return k < operands.size() ? of(operands[k]) : 0; };
+    switch (match.form->operation) {
+      case Operation::move:
+      case Operation::convert:
+        return source(1);
+      case Operation::add:
+      case Operation::subtract:
+      case Operation::bit_or:
+      case Operation::bit_xor:
+      case Operation::minimum:
+      case Operation::maximum:
+      case Operation::select:
+        return std::min(source(1), source(2));
+      case Operation::bit_and:
+        return std::max(source(1), source(2));
+      case Operation::shift_left:
+        if (operands.size() != 3 || operands[2].kind != ptx::Operand::Kind::integer) return 0;
+        return sum(source(1), operands[2].value);
+      case Operation::multiply_low:
+      case Operation::multiply_wide:
+        return sum(source(1), source(2));
+      case Operation::multiply_add_low:
+      case Operation::multiply_add_wide:
+        return std::min(sum(source(1), source(2)), source(3));
+      default:
+        return 0;
     }
-    if (operands.size() == 3) {
-      const uint32_t a = of(operands[1]), b = of(operands[2]);
-      if (is("add") || is("sub") || is("or") || is("xor") || is("min") || is("max"))
-        return opcode.find(".f") == std::string_view::npos ? std::min(a, b) : 0;
-      if (is("and")) return std::max(a, b);
-      if (is("shl") && operands[2].kind == ptx::Operand::Kind::integer)
-        return std::min(
-            a + static_cast<uint32_t>(std::min<uint64_t>(operands[2].value, kMostKnown)),
-            kMostKnown);
-      if (opcode.starts_with("mul.lo.") || opcode.starts_with("mul.wide."))
-        return std::min(a + b, kMostKnown);
-    }
-    if (operands.size() == 4) {
-      const uint32_t a = of(operands[1]), b = of(operands[2]), c = of(operands[3]);
-      if (opcode.starts_with("mad.lo.") || opcode.starts_with("mad.wide."))
-        return std::min({a + b, c, kMostKnown});
-      if (is("selp")) return std::min(a, b);
-    }
-    return 0;
+  }
+
+  /// Of two numbers of bits, as far as more is asked.
+  [[nodiscard]] static uint32_t sum(uint32_t a, uint64_t b) {
+    return static_cast<uint32_t>(std::min<uint64_t>(a + b, kMostKnown));
   }
 
   std::vector<uint32_t> zeros_;
@@ -100,10 +106,10 @@ struct Load {
 };
 
 bool is_word_load(const ptx::Instruction& instruction) {
+  const FormMatch& match = *instruction.match;
   return !instruction.has_guard && instruction.operands.size() == 2 &&
-         instruction.operands[0].kind == ptx::Operand::Kind::reg &&
-         (instruction.opcode == "ld.shared.f32" || instruction.opcode == "ld.shared.u32" ||
-          instruction.opcode == "ld.shared.s32" || instruction.opcode == "ld.shared.b32");
+         instruction.operands[0].kind == ptx::Operand::Kind::reg && match.is_plain_shared_load() &&
+         match.access_bytes() == kWordBytes;
 }
 
 class Merging {

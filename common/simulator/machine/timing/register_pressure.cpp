@@ -58,7 +58,7 @@ std::vector<uint8_t> varying_registers(const IssueNodes& in) {
         const std::span<const uint32_t> reads = in.read_by(node);
         const bool reads_varying =
             std::any_of(reads.begin(), reads.end(), [&](uint32_t reg) { return varies[reg] != 0; });
-        if (reads_varying && ptx::transfer_of(instruction.opcode) == ptx::Transfer::branch)
+        if (reads_varying && branches(instruction.form().transfer))
           has_changed |= diverge(in.graph(), b, meeting[i], diverges);
         if (!reads_varying && !gives_each_its_own(instruction, node) &&
             (diverges[b] == 0 || node.cost.instructions == 0))

@@ -33,7 +33,7 @@ struct IssueTimes {
 
 /// Moves the function's instructions into the order of issue and gives their times, one for each in
 /// the new order. Blocks, and with them branch targets, stay where they are. Instructions that no
-/// row of the opcode table fits keep their place.
+/// form fits keep their place.
 [[nodiscard]] std::vector<IssueTimes> schedule(ptx::Function& function, const TimingTable& times);
 
 }  // namespace bw::sim

@@ -432,36 +432,44 @@ constexpr std::string_view kLogic = "Logic and Shift Instructions";
 
 Cost compare(const Modifiers& modifiers, const ptx::Instruction&) {
   const ScalarType type = modifiers.type();
-  if (type == ScalarType::f64) return kOne<Pipe::wide>;
-  return ptx::size_bytes(type) == sizeof(uint64_t) ? kChain<Pipe::alu, 2, 3> : kOne<Pipe::alu>;
+  if (type == ScalarType::f64) return Cost::one(Pipe::wide);
+  return ptx::size_bytes(type) == sizeof(uint64_t) ? Cost::chain(Pipe::alu, 2, 3)
+                                                   : Cost::one(Pipe::alu);
 }
 
-constexpr OpcodeRow kRows[] = {
-    costing(compare,
-            register_form(
-                "setp",
-                "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan "
-                "[bool=and|or|xor] "
-                "[ftz] type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
-                bind_setp, kComparison)),
-    costing(kChain<Pipe::alu, 2, 4>,
+constexpr InstructionForm kRows[] = {
+    computing(
+        Operation::compare,
+        costing(compare,
+                register_form(
+                    "setp",
+                    "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan "
+                    "[bool=and|or|xor] "
+                    "[ftz] type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
+                    bind_setp, kComparison))),
+    costing(Cost::chain(Pipe::alu, 2, 4),
             register_form(
                 "set",
                 "compare=eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan "
                 "[bool=and|or|xor] "
                 "[ftz] type*2=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|f16x2|bf16|bf16x2|f32|f64",
                 bind_set, kComparison)),
-    costing(cost_by_width<kOne<Pipe::alu>, kTwo<Pipe::alu>>,
-            register_form("selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64",
-                          bind_selp, kComparison)),
-    costing(cost_by_width<kTwo<Pipe::alu>, kChain<Pipe::alu, 3, 4>>,
+    computing(
+        Operation::select,
+        costing(CostOf(Cost::one(Pipe::alu), Cost::two(Pipe::alu)),
+                register_form("selp", "type=b16|b32|b64|u16|u32|u64|s16|s32|s64|f16|bf16|f32|f64",
+                              bind_selp, kComparison))),
+    costing(CostOf(Cost::two(Pipe::alu), Cost::chain(Pipe::alu, 3, 4)),
             register_form("slct",
                           "[ftz] type=b16|b32|b64|u16|u32|u64|s16|f32|f64|s32|s64 selector=s32|f32",
                           bind_slct, kComparison)),
-    register_form("and", "pred", bind_predicate_binary<MaskAnd>, kLogic),
-    register_form("or", "pred", bind_predicate_binary<MaskOr>, kLogic),
-    register_form("xor", "pred", bind_predicate_binary<MaskXor>, kLogic),
-    register_form("not", "pred", bind_predicate_not, kLogic),
+    computing(Operation::predicate_and,
+              register_form("and", "pred", bind_predicate_binary<MaskAnd>, kLogic)),
+    computing(Operation::predicate_or,
+              register_form("or", "pred", bind_predicate_binary<MaskOr>, kLogic)),
+    computing(Operation::predicate_xor,
+              register_form("xor", "pred", bind_predicate_binary<MaskXor>, kLogic)),
+    computing(Operation::predicate_not, register_form("not", "pred", bind_predicate_not, kLogic)),
 };
 
 }  // namespace

@@ -109,17 +109,22 @@ using costs::kAlu;
 constexpr std::string_view kCvta = "cvta";
 constexpr std::string_view kIsspacep = "isspacep";
 
-constexpr OpcodeRow kRows[] = {
-    costing(kNoCost, register_form("cvta",
-                                   "space=global|local|shared|shared::cta|shared::cluster|const|"
-                                   "param|param::entry type=u64",
-                                   bind_cvta, kCvta, kAlu, Effect::warp)),
-    costing(kNoCost,
+constexpr InstructionForm kRows[] = {
+    computing(Operation::convert,
+              costing(kNoCost,
+                      register_form("cvta",
+                                    "space=global|local|shared|shared::cta|shared::cluster|const|"
+                                    "param|param::entry type=u64",
+                                    bind_cvta, kCvta, kAlu, Effect::warp))),
+    computing(
+        Operation::convert,
+        costing(
+            kNoCost,
             register_form(
                 "cvta",
                 "to space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry "
                 "type=u64",
-                bind_cvta_to, kCvta)),
+                bind_cvta_to, kCvta))),
     register_form("isspacep",
                   "space=global|local|shared|shared::cta|shared::cluster|const|param|param::entry",
                   bind_isspacep, kIsspacep, kAlu, Effect::warp),

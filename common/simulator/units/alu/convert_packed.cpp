@@ -385,24 +385,27 @@ using costs::kAlu;
 constexpr std::string_view kSection = "cvt";
 constexpr uint16_t kConvert = 2 * kAlu;  // as scalar conversions
 
-constexpr OpcodeRow kRows[] = {
-    register_form("cvt", "round=rn|rz [relu] [satfinite] type=f16x2|bf16x2 f32", bind_cvt_pair,
-                  kSection, kConvert),
-    register_form("cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f32",
-                  bind_cvt_pair, kSection, kConvert),
-    register_form("cvt", "round=rn [relu] f16x2 type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2",
-                  bind_cvt_unpack, kSection, kConvert),
-    register_form("cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f16x2",
-                  bind_cvt_repack, kSection, kConvert),
-    register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 f32", bind_cvt_to_scale, kSection,
-                  kConvert),
-    register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 bf16x2", bind_cvt_to_scale, kSection,
-                  kConvert),
-    register_form("cvt", "round=rn bf16x2 ue8m0x2", bind_cvt_from_scale, kSection, kConvert),
-    register_form("cvt", "rs [relu] [satfinite] to=f16x2|bf16x2 f32", bind_cvt_stochastic, kSection,
-                  kConvert),
-    register_form("cvt", "rs [relu] satfinite to=e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32",
-                  bind_cvt_stochastic, kSection, kConvert),
+constexpr InstructionForm kRows[] = {
+    from_wider(register_form("cvt", "round=rn|rz [relu] [satfinite] type=f16x2|bf16x2 f32",
+                             bind_cvt_pair, kSection, kConvert)),
+    from_wider(register_form(
+        "cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f32",
+        bind_cvt_pair, kSection, kConvert)),
+    from_wider(register_form("cvt", "round=rn [relu] f16x2 type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2",
+                             bind_cvt_unpack, kSection, kConvert)),
+    from_wider(register_form(
+        "cvt", "round=rn satfinite [relu] type=e4m3x2|e5m2x2|e2m3x2|e3m2x2|e2m1x2 f16x2",
+        bind_cvt_repack, kSection, kConvert)),
+    from_wider(register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 f32", bind_cvt_to_scale,
+                             kSection, kConvert)),
+    from_wider(register_form("cvt", "round=rz|rp [satfinite] ue8m0x2 bf16x2", bind_cvt_to_scale,
+                             kSection, kConvert)),
+    from_wider(
+        register_form("cvt", "round=rn bf16x2 ue8m0x2", bind_cvt_from_scale, kSection, kConvert)),
+    from_wider(register_form("cvt", "rs [relu] [satfinite] to=f16x2|bf16x2 f32",
+                             bind_cvt_stochastic, kSection, kConvert)),
+    from_wider(register_form("cvt", "rs [relu] satfinite to=e4m3x4|e5m2x4|e2m3x4|e3m2x4|e2m1x4 f32",
+                             bind_cvt_stochastic, kSection, kConvert)),
 };
 
 }  // namespace

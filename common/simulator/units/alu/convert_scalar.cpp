@@ -434,34 +434,37 @@ Cost move_integer(const Modifiers& modifiers, const ptx::Instruction&) {
   const ScalarType to = modifiers.type(0), from = modifiers.type(1);
   const bool widens = ptx::size_bytes(to) > ptx::size_bytes(from);
   if (ptx::size_bytes(from) < sizeof(uint32_t) || ptx::size_bytes(to) < sizeof(uint32_t))
-    return kOne<Pipe::alu>;
-  return widens && ptx::is_signed(from) ? kOne<Pipe::alu> : kNoCost;
+    return Cost::one(Pipe::alu);
+  return widens && ptx::is_signed(from) ? Cost::one(Pipe::alu) : kNoCost;
 }
 
 /// Between integers and floats, of 64 bits and to whole numbers by the special-function unit.
 Cost convert(const Modifiers& modifiers, const ptx::Instruction&) {
   const ScalarType to = modifiers.type(0), from = modifiers.type(1);
-  if (is_wide(to) || is_wide(from)) return kTwo<Pipe::special>;
+  if (is_wide(to) || is_wide(from)) return Cost::two(Pipe::special);
   const bool makes_float = ptx::is_float(to) && !ptx::is_float(from);
   const bool narrows = ptx::is_float(to) && ptx::is_float(from) && to != from;
-  return makes_float || narrows ? kOne<Pipe::alu> : kOne<Pipe::special>;
+  return makes_float || narrows ? Cost::one(Pipe::alu) : Cost::one(Pipe::special);
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     register_form("cvt", "pack sat target=u16|s16|u8|s8|u4|s4|u2|s2 s32 [b32]", bind_cvt_pack,
                   kCvtPack, kConvert),
-    register_form("cvt", "round=rna|rn|rz [satfinite] [relu] tf32 f32", bind_cvt_tf32, kCvt,
-                  kConvert),
-    register_form("cvt", "round=rn|rz|rm|rp relu [satfinite] type*2=f16|bf16|f32", bind_cvt, kCvt,
-                  kConvert),
-    register_form("cvt", "round=rn|rz|rm|rp satfinite type*2=f16|bf16|f32", bind_cvt, kCvt,
-                  kConvert),
-    costing(move_integer,
-            register_form("cvt", "type*2=u8|u16|u32|u64|s8|s16|s32|s64", bind_cvt, kCvt)),
-    costing(convert, register_form("cvt",
-                                   "[round=rn|rz|rm|rp|rni|rzi|rmi|rpi] [ftz] [sat] "
-                                   "type*2=u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64",
-                                   bind_cvt, kCvt, kConvert)),
+    from_wider(register_form("cvt", "round=rna|rn|rz [satfinite] [relu] tf32 f32", bind_cvt_tf32,
+                             kCvt, kConvert)),
+    from_wider(register_form("cvt", "round=rn|rz|rm|rp relu [satfinite] type*2=f16|bf16|f32",
+                             bind_cvt, kCvt, kConvert)),
+    from_wider(register_form("cvt", "round=rn|rz|rm|rp satfinite type*2=f16|bf16|f32", bind_cvt,
+                             kCvt, kConvert)),
+    computing(Operation::convert,
+              from_wider(costing(
+                  move_integer,
+                  register_form("cvt", "type*2=u8|u16|u32|u64|s8|s16|s32|s64", bind_cvt, kCvt)))),
+    from_wider(
+        costing(convert, register_form("cvt",
+                                       "[round=rn|rz|rm|rp|rni|rzi|rmi|rpi] [ftz] [sat] "
+                                       "type*2=u8|u16|u32|u64|s8|s16|s32|s64|f16|bf16|f32|f64",
+                                       bind_cvt, kCvt, kConvert))),
 };
 
 }  // namespace

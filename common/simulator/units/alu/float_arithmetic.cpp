@@ -171,9 +171,10 @@ constexpr std::string_view kMixed = "Mixed Precision Floating-Point Instructions
 constexpr uint16_t kSequence = 10 * kAlu;
 
 // What sums and products cost, by type.
-constexpr Cost kSingle = kOne<Pipe::fma>, kDouble = kOne<Pipe::wide>, kPair = kTwo<Pipe::fma>;
+constexpr Cost kSingle = Cost::one(Pipe::fma), kDouble = Cost::one(Pipe::wide),
+               kPair = Cost::two(Pipe::fma);
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     costing(kSingle,
             register_form("add", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_add, kFloat)),
     costing(kDouble, register_form("add", "[round=rn|rz|rm|rp] type=f64", bind_add, kFloat)),
@@ -193,17 +194,17 @@ constexpr OpcodeRow kRows[] = {
     costing(kSingle,
             register_form("mad", "[round=rn|rz|rm|rp] [ftz] [sat] type=f32", bind_fma, kFloat)),
     costing(kDouble, register_form("mad", "[round=rn|rz|rm|rp] type=f64", bind_fma, kFloat)),
-    costing(kAround<10, 40>,
+    costing(Cost::around(10, 40),
             register_form("div", "round=rn|rz|rm|rp [ftz] type=f32", bind_div, kFloat, kSequence)),
-    costing(kChain<Pipe::wide, 30, 160>,
+    costing(Cost::chain(Pipe::wide, 30, 160),
             register_form("div", "round=rn|rz|rm|rp type=f64", bind_div, kFloat, kSequence)),
-    costing(kAround<8, 24>,
+    costing(Cost::around(8, 24),
             register_form("rcp", "round=rn|rz|rm|rp [ftz] type=f32", bind_rcp, kFloat, kSequence)),
-    costing(kChain<Pipe::wide, 16, 80>,
+    costing(Cost::chain(Pipe::wide, 16, 80),
             register_form("rcp", "round=rn|rz|rm|rp type=f64", bind_rcp, kFloat, kSequence)),
-    costing(kAround<8, 28>, register_form("sqrt", "round=rn|rz|rm|rp [ftz] type=f32", bind_sqrt,
-                                          kFloat, kSequence)),
-    costing(kChain<Pipe::wide, 24, 120>,
+    costing(Cost::around(8, 28), register_form("sqrt", "round=rn|rz|rm|rp [ftz] type=f32",
+                                               bind_sqrt, kFloat, kSequence)),
+    costing(Cost::chain(Pipe::wide, 24, 120),
             register_form("sqrt", "round=rn|rz|rm|rp type=f64", bind_sqrt, kFloat, kSequence)),
     costing(kSingle, register_form("add", "[round=rn|rz|rm|rp] [sat] type=f32 narrow=f16|bf16",
                                    bind_add_mixed, kMixed)),

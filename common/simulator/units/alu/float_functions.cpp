@@ -118,13 +118,13 @@ constexpr uint16_t kSpecial = 2 * kAlu;
 
 /// Subnormal numbers are scaled before and after, unless they are flushed.
 Cost function(const Modifiers& modifiers, const ptx::Instruction&) {
-  return modifiers.has("ftz") ? kOne<Pipe::special> : kAround<4, 13>;
+  return modifiers.has("ftz") ? Cost::one(Pipe::special) : Cost::around(4, 13);
 }
 
-constexpr OpcodeRow kRows[] = {
-    costing(kAround<5, 12>, register_form("div", "approx [ftz] type=f32", bind_div_approximate,
-                                          kSection, kSpecial)),
-    costing(kAround<5, 12>,
+constexpr InstructionForm kRows[] = {
+    costing(Cost::around(5, 12), register_form("div", "approx [ftz] type=f32", bind_div_approximate,
+                                               kSection, kSpecial)),
+    costing(Cost::around(5, 12),
             register_form("div", "full [ftz] type=f32", bind_div_full, kSection, kSpecial)),
     costing(function, register_form("rcp", "approx [ftz] type=f32", bind_rcp_approximate, kSection,
                                     kSpecial)),
@@ -136,11 +136,11 @@ constexpr OpcodeRow kRows[] = {
             register_form("rsqrt", "approx [ftz] type=f32|f64", bind_rsqrt, kSection, kSpecial)),
     costing(function, register_form("ex2", "approx [ftz] type=f32", bind_ex2, kSection, kSpecial)),
     costing(function, register_form("lg2", "approx [ftz] type=f32", bind_lg2, kSection, kSpecial)),
-    costing(kAround<2, 4>,
+    costing(Cost::around(2, 4),
             register_form("sin", "approx [ftz] type=f32", bind_sin, kSection, kSpecial)),
-    costing(kAround<2, 4>,
+    costing(Cost::around(2, 4),
             register_form("cos", "approx [ftz] type=f32", bind_cos, kSection, kSpecial)),
-    costing(kOne<Pipe::special>,
+    costing(Cost::one(Pipe::special),
             register_form("tanh", "approx type=f32", bind_tanh, kSection, kSpecial)),
 };
 

@@ -200,17 +200,17 @@ void bind_testp(Binder& binder) {
 using costs::kAlu;
 constexpr std::string_view kSection = "Floating Point Instructions";
 
-constexpr OpcodeRow kRows[] = {
-    register_form("abs", "[ftz] type=f32", bind_abs, kSection),
-    costing(kOne<Pipe::alu>, register_form("abs", "type=f64", bind_abs, kSection)),
-    register_form("neg", "[ftz] type=f32", bind_neg, kSection),
-    costing(kOne<Pipe::alu>, register_form("neg", "type=f64", bind_neg, kSection)),
+constexpr InstructionForm kRows[] = {
+    computing(Operation::change_sign, register_form("abs", "[ftz] type=f32", bind_abs, kSection)),
+    costing(Cost::one(Pipe::alu), register_form("abs", "type=f64", bind_abs, kSection)),
+    computing(Operation::change_sign, register_form("neg", "[ftz] type=f32", bind_neg, kSection)),
+    costing(Cost::one(Pipe::alu), register_form("neg", "type=f64", bind_neg, kSection)),
     register_form("min", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_min, kSection),
-    costing(kChain<Pipe::wide, 4, 12>, register_form("min", "type=f64", bind_min, kSection)),
+    costing(Cost::chain(Pipe::wide, 4, 12), register_form("min", "type=f64", bind_min, kSection)),
     register_form("max", "[ftz] [NaN] [xorsign] [abs] type=f32", bind_max, kSection),
-    costing(kChain<Pipe::wide, 4, 12>, register_form("max", "type=f64", bind_max, kSection)),
+    costing(Cost::chain(Pipe::wide, 4, 12), register_form("max", "type=f64", bind_max, kSection)),
     register_form("copysign", "type=f32|f64", bind_copysign, kSection),
-    costing(kTwo<Pipe::alu>,
+    costing(Cost::two(Pipe::alu),
             register_form("testp",
                           "test=finite|infinite|number|notanumber|normal|subnormal type=f32|f64",
                           bind_testp, kSection)),

@@ -225,14 +225,14 @@ constexpr uint16_t kSpecial = 2 * kAlu;  // special-function unit
 
 /// One for each of two values.
 Cost special(const Modifiers& modifiers, const ptx::Instruction&) {
-  return ptx::size_bytes(modifiers.type()) == sizeof(uint32_t) ? kChain<Pipe::special, 2, 8>
-                                                               : kOne<Pipe::special>;
+  return ptx::size_bytes(modifiers.type()) == sizeof(uint32_t) ? Cost::chain(Pipe::special, 2, 8)
+                                                               : Cost::one(Pipe::special);
 }
 
 /// What sums and products cost.
-constexpr Cost kHalf = kOne<Pipe::half>;
+constexpr Cost kHalf = Cost::one(Pipe::half);
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     costing(kHalf, register_form("add", "[rn] [ftz] [sat] type=f16|f16x2", bind_add, kSection)),
     costing(kHalf, register_form("add", "[rn] type=bf16|bf16x2", bind_add, kSection)),
     costing(kHalf, register_form("sub", "[rn] [ftz] [sat] type=f16|f16x2", bind_sub, kSection)),

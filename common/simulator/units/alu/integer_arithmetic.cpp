@@ -328,38 +328,46 @@ Cost divide(const Modifiers& modifiers, const ptx::Instruction&) {
 }
 
 // What several forms cost.
-constexpr CostOf kSum = cost_by_width<kOne<Pipe::add>, kChain<Pipe::add, 2, 3>>;
-constexpr CostOf kLowProduct = cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 4, 6>>;
-constexpr CostOf kHighProduct = cost_by_width<kOne<Pipe::multiply>, kChain<Pipe::multiply, 7, 12>>;
-constexpr CostOf kWideProduct = kChain<Pipe::multiply, 1, 1>;
-constexpr CostOf kProductOf24 = kTwo<Pipe::multiply>;
-constexpr CostOf kSign = cost_by_width<kOne<Pipe::alu>, kTwo<Pipe::alu>>;
-constexpr CostOf kExtreme = cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 4, 8>>;
+constexpr CostOf kSum = CostOf(Cost::one(Pipe::add), Cost::chain(Pipe::add, 2, 3));
+constexpr CostOf kLowProduct = CostOf(Cost::one(Pipe::multiply), Cost::chain(Pipe::multiply, 4, 6));
+constexpr CostOf kHighProduct =
+    CostOf(Cost::one(Pipe::multiply), Cost::chain(Pipe::multiply, 7, 12));
+constexpr CostOf kWideProduct = Cost::chain(Pipe::multiply, 1, 1);
+constexpr CostOf kProductOf24 = Cost::two(Pipe::multiply);
+constexpr CostOf kSign = CostOf(Cost::one(Pipe::alu), Cost::two(Pipe::alu));
+constexpr CostOf kExtreme = CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 4, 8));
 
-constexpr OpcodeRow kRows[] = {
-    costing(kSum,
-            register_form("add", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2", bind_add, kSection)),
+constexpr InstructionForm kRows[] = {
+    computing(Operation::add,
+              costing(kSum, register_form("add", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2",
+                                          bind_add, kSection))),
     register_form("add", "sat type=s32", bind_add, kSection),
-    costing(kSum,
-            register_form("sub", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2", bind_sub, kSection)),
+    computing(Operation::subtract,
+              costing(kSum, register_form("sub", "type=u16|u32|u64|s16|s32|s64|u16x2|s16x2",
+                                          bind_sub, kSection))),
     register_form("sub", "sat type=s32", bind_sub, kSection),
-    costing(kLowProduct,
-            register_form("mul", "lo type=u16|u32|u64|s16|s32|s64", bind_mul_lo, kSection)),
+    computing(Operation::multiply_low,
+              costing(kLowProduct, register_form("mul", "lo type=u16|u32|u64|s16|s32|s64",
+                                                 bind_mul_lo, kSection))),
     costing(kHighProduct,
             register_form("mul", "hi type=u16|u32|u64|s16|s32|s64", bind_mul_hi, kSection)),
-    costing(kWideProduct,
-            register_form("mul", "wide type=u16|u32|s16|s32", bind_mul_wide, kSection)),
-    costing(kLowProduct,
-            register_form("mad", "lo type=u16|u32|u64|s16|s32|s64", bind_mad_lo, kSection)),
+    computing(Operation::multiply_wide,
+              costing(kWideProduct,
+                      register_form("mul", "wide type=u16|u32|s16|s32", bind_mul_wide, kSection))),
+    computing(Operation::multiply_add_low,
+              costing(kLowProduct, register_form("mad", "lo type=u16|u32|u64|s16|s32|s64",
+                                                 bind_mad_lo, kSection))),
     costing(kHighProduct,
             register_form("mad", "hi type=u16|u32|u64|s16|s32|s64", bind_mad_hi, kSection)),
-    costing(kOne<Pipe::multiply>, register_form("mad", "hi sat type=s32", bind_mad_hi, kSection)),
-    costing(kWideProduct,
-            register_form("mad", "wide type=u16|u32|s16|s32", bind_mad_wide, kSection)),
+    costing(Cost::one(Pipe::multiply),
+            register_form("mad", "hi sat type=s32", bind_mad_hi, kSection)),
+    computing(Operation::multiply_add_wide,
+              costing(kWideProduct,
+                      register_form("mad", "wide type=u16|u32|s16|s32", bind_mad_wide, kSection))),
     costing(kProductOf24, register_form("mul24", "part=lo|hi type=u32|s32", bind_mul24, kSection)),
     costing(kProductOf24, register_form("mad24", "part=lo|hi type=u32|s32", bind_mad24, kSection)),
     costing(kProductOf24, register_form("mad24", "part=hi sat type=s32", bind_mad24, kSection)),
-    costing(kChain<Pipe::alu, 2, 4>,
+    costing(Cost::chain(Pipe::alu, 2, 4),
             register_form("sad", "type=u16|u32|u64|s16|s32|s64", bind_sad, kSection)),
     costing(divide,
             register_form("div", "type=u16|u32|u64|s16|s32|s64", bind_div, kSection, kDivide)),
@@ -367,12 +375,19 @@ constexpr OpcodeRow kRows[] = {
             register_form("rem", "type=u16|u32|u64|s16|s32|s64", bind_rem, kSection, kDivide)),
     costing(kSign, register_form("abs", "type=s16|s32|s64", bind_abs, kSection)),
     costing(kSign, register_form("neg", "type=s16|s32|s64", bind_neg, kSection)),
-    costing(kExtreme, register_form("min", "type=u16|u32|u64|u16x2|s16|s64", bind_min, kSection)),
-    register_form("min", "[relu] type=s32|s16x2", bind_min, kSection),
-    costing(kExtreme, register_form("max", "type=u16|u32|u64|u16x2|s16|s64", bind_max, kSection)),
-    register_form("max", "[relu] type=s32|s16x2", bind_max, kSection),
-    costing(kOne<Pipe::multiply>, register_form("dp4a", "type*2=u32|s32", bind_dp4a, kSection)),
-    costing(kOne<Pipe::multiply>,
+    computing(Operation::minimum,
+              costing(kExtreme,
+                      register_form("min", "type=u16|u32|u64|u16x2|s16|s64", bind_min, kSection))),
+    computing(Operation::minimum,
+              register_form("min", "[relu] type=s32|s16x2", bind_min, kSection)),
+    computing(Operation::maximum,
+              costing(kExtreme,
+                      register_form("max", "type=u16|u32|u64|u16x2|s16|s64", bind_max, kSection))),
+    computing(Operation::maximum,
+              register_form("max", "[relu] type=s32|s16x2", bind_max, kSection)),
+    costing(Cost::one(Pipe::multiply),
+            register_form("dp4a", "type*2=u32|s32", bind_dp4a, kSection)),
+    costing(Cost::one(Pipe::multiply),
             register_form("dp2a", "part=lo|hi type*2=u32|s32", bind_dp2a, kSection)),
 };
 

@@ -109,25 +109,28 @@ void bind_carry_mad(Binder& binder) {
 using costs::kAlu;
 constexpr std::string_view kSection = "Extended-Precision Integer Arithmetic Instructions";
 
-constexpr OpcodeRow kRows[] = {
-    costing(
-        cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 2, 3>>,
-        register_form("add", "cc type=u32|s32|u64|s64", bind_carry_binary<Sum, false>, kSection)),
-    costing(
-        cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 2, 3>>,
-        register_form("addc", "[cc] type=u32|s32|u64|s64", bind_carry_binary<Sum, true>, kSection)),
-    costing(cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 2, 3>>,
-            register_form("sub", "cc type=u32|s32|u64|s64", bind_carry_binary<Difference, false>,
-                          kSection)),
-    costing(cost_by_width<kOne<Pipe::alu>, kChain<Pipe::alu, 2, 3>>,
-            register_form("subc", "[cc] type=u32|s32|u64|s64", bind_carry_binary<Difference, true>,
-                          kSection)),
-    costing(cost_by_width<kTwo<Pipe::multiply>, kChain<Pipe::multiply, 8, 16>>,
-            register_form("mad", "part=lo|hi cc type=u32|s32|u64|s64", bind_carry_mad<false>,
-                          kSection)),
-    costing(cost_by_width<kTwo<Pipe::multiply>, kChain<Pipe::multiply, 8, 16>>,
-            register_form("madc", "part=lo|hi [cc] type=u32|s32|u64|s64", bind_carry_mad<true>,
-                          kSection)),
+constexpr InstructionForm kRows[] = {
+    with_carry(Carry::writes, costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
+                                      register_form("add", "cc type=u32|s32|u64|s64",
+                                                    bind_carry_binary<Sum, false>, kSection))),
+    with_carry(Carry::reads, costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
+                                     register_form("addc", "[cc] type=u32|s32|u64|s64",
+                                                   bind_carry_binary<Sum, true>, kSection))),
+    with_carry(Carry::writes,
+               costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
+                       register_form("sub", "cc type=u32|s32|u64|s64",
+                                     bind_carry_binary<Difference, false>, kSection))),
+    with_carry(Carry::reads, costing(CostOf(Cost::one(Pipe::alu), Cost::chain(Pipe::alu, 2, 3)),
+                                     register_form("subc", "[cc] type=u32|s32|u64|s64",
+                                                   bind_carry_binary<Difference, true>, kSection))),
+    with_carry(Carry::writes,
+               costing(CostOf(Cost::two(Pipe::multiply), Cost::chain(Pipe::multiply, 8, 16)),
+                       register_form("mad", "part=lo|hi cc type=u32|s32|u64|s64",
+                                     bind_carry_mad<false>, kSection))),
+    with_carry(Carry::reads,
+               costing(CostOf(Cost::two(Pipe::multiply), Cost::chain(Pipe::multiply, 8, 16)),
+                       register_form("madc", "part=lo|hi [cc] type=u32|s32|u64|s64",
+                                     bind_carry_mad<true>, kSection))),
 };
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/lane_registers.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/types.hpp"
 
 namespace bw::sim::lanewise {

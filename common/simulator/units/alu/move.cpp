@@ -236,14 +236,17 @@ Cost move(const Modifiers&, const ptx::Instruction& instruction) {
   const std::string_view name = source.text;
   if (name.starts_with("%n") || name.starts_with("%clusterid") || name.starts_with("%cluster_n"))
     return kNoCost;
-  return name.starts_with("%clock") ? kOne<Pipe::alu> : kOne<Pipe::system>;
+  return name.starts_with("%clock") ? Cost::one(Pipe::alu) : Cost::one(Pipe::system);
 }
 
-constexpr OpcodeRow kRows[] = {
-    costing(move, register_form("mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64",
-                                bind_mov, kSection, kAlu, Effect::warp)),
-    costing(kNoCost,
-            register_form("mov", "pred", bind_mov_predicate, kSection, kAlu, Effect::warp)),
+constexpr InstructionForm kRows[] = {
+    computing(
+        Operation::move,
+        costing(move, register_form("mov", "type=b16|b32|b64|b128|u16|u32|u64|s16|s32|s64|f32|f64",
+                                    bind_mov, kSection, kAlu, Effect::warp))),
+    computing(Operation::predicate_move,
+              costing(kNoCost, register_form("mov", "pred", bind_mov_predicate, kSection, kAlu,
+                                             Effect::warp))),
 };
 
 }  // namespace

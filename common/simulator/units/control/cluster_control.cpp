@@ -6,11 +6,11 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/units.hpp"
@@ -159,21 +159,34 @@ void bind_setmaxnreg(Binder& binder) {
       binder.modifiers.get("action") == "inc" ? increase_registers : decrease_registers;
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
-                        Effect effect = Effect::warp) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
+                              BindFunction bind) {
+  return {.base = base,
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::warp,
+          .cycles = costs::kAlu,
+          .section = base};
+}
+
+constexpr InstructionForm waiting_row(std::string_view base, std::string_view modifiers,
+                                      BindFunction bind, Effect effect) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = effect,
           .cycles = costs::kAlu,
-          .section = base};
+          .section = base,
+          .destinations = 0,
+          .crossing = Crossing::closed};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     row("mapa", "[shared::cluster] type=u32|u64", bind_mapa),
     row("getctarank", "[shared::cluster] type=u32|u64", bind_getctarank),
-    row("griddepcontrol", "action=launch_dependents|wait", bind_griddepcontrol),
-    row("setmaxnreg", "action=inc|dec sync aligned u32", bind_setmaxnreg, Effect::cluster),
+    waiting_row("griddepcontrol", "action=launch_dependents|wait", bind_griddepcontrol,
+                Effect::warp),
+    waiting_row("setmaxnreg", "action=inc|dec sync aligned u32", bind_setmaxnreg, Effect::cluster),
 };
 
 }  // namespace

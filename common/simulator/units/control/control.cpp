@@ -1,12 +1,13 @@
 /// \file
 /// Control: branches, exit, trap, calls of external functions.
+#include <stdexcept>
 #include <string>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/ptx/lower_jumps.hpp"
 #include "common/simulator/units/control/device_calls.hpp"
 #include "common/simulator/units/families.hpp"
@@ -103,37 +104,60 @@ void bind_nanosleep(Binder& binder) {
   binder.out.execute = execute_nanosleep;
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
-                        Effect effect, uint16_t cycles) {
+/// Of forms that are replaced before a kernel is decoded.
+void bind_lowered(Binder& binder) {
+  throw std::logic_error(binder.source.opcode + " is replaced by ptx::lower_jumps");
+}
+
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                              Effect effect, uint16_t cycles, Crossing crossing = Crossing::free) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = effect,
           .cycles = cycles,
-          .section = base};
+          .section = base,
+          .destinations = 0,
+          .crossing = crossing};
 }
 
-constexpr OpcodeRow jump_row(std::string_view base, BindFunction bind, std::string_view section) {
+constexpr InstructionForm moving_control(Transfer transfer, InstructionForm form) {
+  form.transfer = transfer;
+  return form;
+}
+
+constexpr InstructionForm jump_row(std::string_view base, BindFunction bind,
+                                   std::string_view section) {
   return {.base = base,
           .modifiers = "",
           .bind = bind,
           .effect = Effect::warp,
           .cycles = costs::kBranch,
-          .section = section};
+          .section = section,
+          .destinations = 0};
 }
 
-constexpr OpcodeRow kRows[] = {
-    row("bra", "[uni]", bind_branch, Effect::warp, costs::kBranch),
-    row("ret", "[uni]", bind_plain<execute_exit>, Effect::cluster, costs::kBranch),
-    row("exit", "", bind_plain<execute_exit>, Effect::cluster, costs::kBranch),
-    row("trap", "", bind_plain<execute_trap>, Effect::warp, costs::kAlu),
-    row("brkpt", "", bind_plain<execute_breakpoint>, Effect::warp, costs::kAlu),
-    row("pmevent", "[mask]", bind_plain<execute_nothing, 1>, Effect::lane, costs::kAlu),
-    row("nanosleep", "type=u32", bind_nanosleep, Effect::cluster, costs::kAlu),
-    row("call", "[uni]", bind_device_call, Effect::cluster, costs::kBranch),
+constexpr InstructionForm kRows[] = {
+    moving_control(Transfer::branch,
+                   row("bra", "[uni]", bind_branch, Effect::warp, costs::kBranch)),
+    // ptx::lower_jumps has replaced it by comparisons and branches.
+    moving_control(Transfer::indexed_branch,
+                   row("brx.idx", "[uni]", bind_lowered, Effect::warp, costs::kBranch)),
+    moving_control(Transfer::function_return,
+                   row("ret", "[uni]", bind_plain<execute_exit>, Effect::cluster, costs::kBranch)),
+    moving_control(Transfer::thread_exit,
+                   row("exit", "", bind_plain<execute_exit>, Effect::cluster, costs::kBranch)),
+    moving_control(Transfer::trap,
+                   row("trap", "", bind_plain<execute_trap>, Effect::warp, costs::kAlu)),
+    row("brkpt", "", bind_plain<execute_breakpoint>, Effect::warp, costs::kAlu, Crossing::closed),
+    row("pmevent", "[mask]", bind_plain<execute_nothing, 1>, Effect::lane, costs::kAlu,
+        Crossing::closed),
+    row("nanosleep", "type=u32", bind_nanosleep, Effect::cluster, costs::kAlu, Crossing::closed),
+    moving_control(Transfer::call,
+                   row("call", "[uni]", bind_device_call, Effect::cluster, costs::kBranch)),
     // What is left of indirect calls and brx.idx when ptx::lower_jumps has replaced them.
-    jump_row(ptx::kBadCallTarget, bind_bad_target<execute_bad_call, ptx::ScalarType::b64>, "call"),
-    jump_row(ptx::kBadBranchIndex, bind_bad_target<execute_bad_branch, ptx::ScalarType::b32>,
+    jump_row(kBadCallTargetOpcode, bind_bad_target<execute_bad_call, ptx::ScalarType::b64>, "call"),
+    jump_row(kBadBranchIndexOpcode, bind_bad_target<execute_bad_branch, ptx::ScalarType::b32>,
              "brx.idx"),
 };
 

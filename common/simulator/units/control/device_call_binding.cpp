@@ -9,10 +9,10 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/control/device_calls.hpp"
 
 namespace bw::sim {

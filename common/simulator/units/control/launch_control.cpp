@@ -234,22 +234,28 @@ void bind_first_ctaid_dimension(Binder& binder) {
 constexpr std::string_view kTryCancel = "clusterlaunchcontrol.try_cancel";
 constexpr std::string_view kQueryCancel = "clusterlaunchcontrol.query_cancel";
 
-constexpr OpcodeRow query(std::string_view modifiers, BindFunction bind, Effect effect) {
+constexpr InstructionForm query(std::string_view modifiers, BindFunction bind, Effect effect) {
   return {.base = kQueryCancel,
           .modifiers = modifiers,
           .bind = bind,
           .effect = effect,
           .cycles = costs::kAlu,
-          .section = kQueryCancel};
+          .section = kQueryCancel,
+          .crossing = Crossing::closed,
+          .machines = kOnBlackwell};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = kTryCancel,
      .modifiers = "async [shared::cta] mbarrier::complete_tx::bytes [multicast::cluster::all] b128",
      .bind = bind_try_cancel,
      .effect = Effect::grid,
      .cycles = costs::kTmaIssue,
-     .section = kTryCancel},
+     .section = kTryCancel,
+     .destinations = 0,
+     .unit = Unit::launch_control,
+     .crossing = Crossing::closed,
+     .machines = kOnBlackwell},
     // The CTA remembers that it has read a failure.
     query("is_canceled pred b128", bind_is_canceled, Effect::cluster),
     query("get_first_ctaid v4 b32 b128", bind_first_ctaid_vector, Effect::warp),

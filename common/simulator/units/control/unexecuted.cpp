@@ -4,20 +4,21 @@
 /// come before these.
 #include <array>
 
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/units/families.hpp"
 
 namespace bw::sim {
 namespace {
 
-constexpr OpcodeRow refused(std::string_view base, std::string_view modifiers,
-                            std::string_view section) {
+constexpr InstructionForm refused(std::string_view base, std::string_view modifiers,
+                                  std::string_view section, uint8_t destinations = 1) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = nullptr,
           .effect = Effect::lane,
           .cycles = 0,
-          .section = section};
+          .section = section,
+          .destinations = destinations};
 }
 
 constexpr std::array kRows = {
@@ -28,22 +29,22 @@ constexpr std::array kRows = {
     refused("tld4", "*", "tld4"),
     refused("txq", "*", "txq"),
     refused("suld", "*", "suld"),
-    refused("sust", "*", "sust"),
-    refused("sured", "*", "sured"),
+    refused("sust", "*", "sust", 0),
+    refused("sured", "*", "sured", 0),
     refused("suq", "*", "suq"),
     refused("istypep", "*", "istypep"),
     // Memory of several devices, tensor-map modification, tile modes of tensor copies.
     refused("multimem.ld_reduce", "*", "multimem.ld_reduce"),
-    refused("multimem.st", "*", "multimem.st"),
-    refused("multimem.red", "*", "multimem.red"),
-    refused("multimem.cp.async.bulk", "*", "multimem.cp.async.bulk"),
-    refused("multimem.cp.reduce.async.bulk", "*", "multimem.cp.reduce.async.bulk"),
-    refused("cp.async.bulk.tensor", "*", "cp.async.bulk.tensor"),
-    refused("cp.reduce.async.bulk.tensor", "*", "cp.reduce.async.bulk.tensor"),
-    refused("cp.async.bulk.prefetch.tensor", "*", "cp.async.bulk.prefetch.tensor"),
+    refused("multimem.st", "*", "multimem.st", 0),
+    refused("multimem.red", "*", "multimem.red", 0),
+    refused("multimem.cp.async.bulk", "*", "multimem.cp.async.bulk", 0),
+    refused("multimem.cp.reduce.async.bulk", "*", "multimem.cp.reduce.async.bulk", 0),
+    refused("cp.async.bulk.tensor", "*", "cp.async.bulk.tensor", 0),
+    refused("cp.reduce.async.bulk.tensor", "*", "cp.reduce.async.bulk.tensor", 0),
+    refused("cp.async.bulk.prefetch.tensor", "*", "cp.async.bulk.prefetch.tensor", 0),
     // Stack, profiling and video instructions.
     refused("stacksave", "*", "stacksave"),
-    refused("stackrestore", "*", "stackrestore"),
+    refused("stackrestore", "*", "stackrestore", 0),
     refused("alloca", "*", "alloca"),
     refused("vadd", "*", "scalar video instructions"),
     refused("vsub", "*", "scalar video instructions"),

@@ -11,9 +11,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/grid.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
@@ -206,32 +206,35 @@ void bind(Binder& binder) {
   binder.out.execute = with_mbarrier ? send_to_shared : send_to_global;
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
-                        Effect effect) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                              Effect effect, Memory memory) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = effect,
           .cycles = costs::kSharedAccess,
           .awaits_loads = true,
-          .section = base};
+          .section = base,
+          .destinations = 0,
+          .unit = Unit::async_store,
+          .memory = memory};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     row("st.async",
         "[order=weak] [space=shared::cluster] mbarrier::complete_tx::bytes [vector=v2|v4] "
         "type=b32|b64|u32|u64|s32|s64|f32|f64",
-        bind<true>, Effect::cluster),
+        bind<true>, Effect::cluster, Memory::store),
     row("st.async",
         "[mmio] release scope=gpu|sys [space=global] "
         "type=b8|b16|b32|b64|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64",
-        bind<false>, Effect::grid),
+        bind<false>, Effect::grid, Memory::store),
     row("red.async",
         "relaxed cluster [space=shared::cluster] mbarrier::complete_tx::bytes "
         "op=inc|dec|min|max|add|and|or|xor type=u32|s32|u64|s64|b32",
-        bind<true>, Effect::cluster),
+        bind<true>, Effect::cluster, Memory::update),
     row("red.async", "[mmio] release scope=gpu|sys [space=global] op=add type=u32|s32|u64|s64",
-        bind<false>, Effect::grid),
+        bind<false>, Effect::grid, Memory::update),
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/families.hpp"
@@ -331,39 +331,54 @@ void bind_wait(Binder& b) {
   b.out.execute = wait_group;
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "cp.async.bulk",
      .modifiers = "dst=shared::cluster|shared::cta global mbarrier::complete_tx::bytes "
                   "[multicast::cluster] [L2::cache_hint]",
      .bind = bind_load<load_from_global, false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk"},
+     .section = "cp.async.bulk",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::copy},
     {.base = "cp.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes",
      .bind = bind_load<copy_between_ctas, false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk"},
+     .section = "cp.async.bulk",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::copy},
     {.base = "cp.async.bulk",
      .modifiers = "global shared::cta bulk_group [L2::cache_hint] [cp_mask]",
      .bind = bind_store<false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk"},
+     .section = "cp.async.bulk",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::copy},
     {.base = "cp.async.bulk",
      .modifiers = "shared::cta global mbarrier::complete_tx::bytes ignore_oob [L2::cache_hint]",
      .bind = nullptr,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk"},
+     .section = "cp.async.bulk",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::copy},
     {.base = "cp.reduce.async.bulk",
      .modifiers = "dst=shared::cluster shared::cta mbarrier::complete_tx::bytes "
                   "op=and|or|xor|add|inc|dec|min|max type=b32|u32|s32|b64|u64 [noftz]",
      .bind = bind_load<copy_between_ctas, true>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.reduce.async.bulk"},
+     .section = "cp.reduce.async.bulk",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::update},
     {.base = "cp.reduce.async.bulk",
      .modifiers =
          "global shared::cta bulk_group [L2::cache_hint] op=and|or|xor|add|inc|dec|min|max "
@@ -371,25 +386,37 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_store<true>,
      .effect = Effect::grid,
      .cycles = costs::kTmaIssue,
-     .section = "cp.reduce.async.bulk"},
+     .section = "cp.reduce.async.bulk",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::update},
     {.base = "cp.async.bulk.prefetch",
      .modifiers = "L2 global [L2::cache_hint]",
      .bind = bind_prefetch,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk.prefetch"},
+     .section = "cp.async.bulk.prefetch",
+     .destinations = 0,
+     .unit = Unit::bulk_copy},
     {.base = "cp.async.bulk.commit_group",
      .modifiers = "",
      .bind = bind_commit,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
-     .section = "cp.async.bulk.commit_group"},
+     .section = "cp.async.bulk.commit_group",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .ordering = Ordering::commit},
     {.base = "cp.async.bulk.wait_group",
      .modifiers = "[read]",
      .bind = bind_wait,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
-     .section = "cp.async.bulk.wait_group"},
+     .section = "cp.async.bulk.wait_group",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .ordering = Ordering::wait,
+     .crossing = Crossing::arithmetic},
 };
 
 }  // namespace

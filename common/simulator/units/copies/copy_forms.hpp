@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/element_reduction.hpp"
 #include "common/simulator/units/copies/tma_engine.hpp"
 

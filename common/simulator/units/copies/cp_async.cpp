@@ -7,10 +7,10 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_fault.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
 #include "common/simulator/units/copies/cp_async.hpp"
 #include "common/simulator/units/families.hpp"
@@ -279,38 +279,54 @@ void bind_arrive(Binder& b) {
   b.out.execute = arrive_on_mbarrier;
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "cp.async",
      .modifiers = "cache=ca|cg space=shared|shared::cta global [L2::cache_hint] "
                   "[prefetch=L2::64B|L2::128B|L2::256B]",
      .bind = bind_copy,
      .effect = Effect::cluster,
      .cycles = costs::kGlobalAccess,
-     .section = "cp.async"},
+     .section = "cp.async",
+     .destinations = 0,
+     .unit = Unit::async_copy,
+     .memory = Memory::copy},
     {.base = "cp.async.commit_group",
      .modifiers = "",
      .bind = bind_commit,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
-     .section = "cp.async.commit_group"},
+     .section = "cp.async.commit_group",
+     .destinations = 0,
+     .unit = Unit::async_copy,
+     .ordering = Ordering::commit},
     {.base = "cp.async.wait_group",
      .modifiers = "",
      .bind = bind_wait,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
-     .section = "cp.async.wait_group"},
+     .section = "cp.async.wait_group",
+     .destinations = 0,
+     .unit = Unit::async_copy,
+     .ordering = Ordering::wait,
+     .crossing = Crossing::closed},
     {.base = "cp.async.wait_all",
      .modifiers = "",
      .bind = bind_wait_all,
      .effect = Effect::cluster,
      .cycles = costs::kAlu,
-     .section = "cp.async.wait_all"},
+     .section = "cp.async.wait_all",
+     .destinations = 0,
+     .unit = Unit::async_copy,
+     .ordering = Ordering::wait_all,
+     .crossing = Crossing::closed},
     {.base = "cp.async.mbarrier.arrive",
      .modifiers = "[noinc] [space=shared|shared::cta] b64",
      .bind = bind_arrive,
      .effect = Effect::cluster,
      .cycles = costs::kMbarrierArrive,
-     .section = "cp.async.mbarrier.arrive"},
+     .section = "cp.async.mbarrier.arrive",
+     .destinations = 0,
+     .unit = Unit::async_copy},
 };
 
 }  // namespace

@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/units/copies/bulk_groups.hpp"
 #include "common/simulator/units/copies/copy_forms.hpp"
@@ -537,7 +537,12 @@ Cost prefetch_map_cost(const Modifiers&, const ptx::Instruction&) {
   return {.pipe = Pipe::load_store, .instructions = 3};
 }
 
-constexpr OpcodeRow kRows[] = {
+/// Blackwell's copy engine has im2col::w; Hopper's has the other modes too.
+Machines machines_of_mode(const Modifiers& modifiers) {
+  return modifiers.get("mode").starts_with("im2col::w") ? kOnBlackwell : kOnAllMachines;
+}
+
+constexpr InstructionForm kRows[] = {
     {.base = "cp.async.bulk.tensor",
      .modifiers =
          "dim=1d|2d|3d|4d|5d dst=shared::cluster|shared::cta global "
@@ -547,7 +552,11 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_load,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk.tensor"},
+     .section = "cp.async.bulk.tensor",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::copy,
+     .machines = machines_of_mode},
     {.base = "cp.async.bulk.tensor",
      .modifiers = "dim=1d|2d|3d|4d|5d global shared::cta [mode=tile|tile::scatter4|im2col_no_offs] "
                   "bulk_group "
@@ -555,7 +564,11 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_store<false>,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk.tensor"},
+     .section = "cp.async.bulk.tensor",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::copy,
+     .machines = machines_of_mode},
     {.base = "cp.reduce.async.bulk.tensor",
      .modifiers = "dim=1d|2d|3d|4d|5d global shared::cta op=add|min|max|inc|dec|and|or|xor "
                   "[mode=tile|im2col_no_offs] "
@@ -563,21 +576,28 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_store<true>,
      .effect = Effect::grid,
      .cycles = costs::kTmaIssue,
-     .section = "cp.reduce.async.bulk.tensor"},
+     .section = "cp.reduce.async.bulk.tensor",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .memory = Memory::update},
     {.base = "cp.async.bulk.prefetch.tensor",
      .modifiers = "dim=1d|2d|3d|4d|5d L2 global "
                   "[mode=tile|tile::gather4|im2col|im2col::w|im2col::w::128] [L2::cache_hint]",
      .bind = bind_prefetch,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
-     .section = "cp.async.bulk.prefetch.tensor"},
+     .section = "cp.async.bulk.prefetch.tensor",
+     .destinations = 0,
+     .unit = Unit::bulk_copy,
+     .machines = machines_of_mode},
     {.base = "prefetch",
      .modifiers = "[space=param|const] tensormap",
      .bind = bind_prefetch_map,
      .effect = Effect::cluster,
      .cycles = costs::kTmaIssue,
      .cost = prefetch_map_cost,
-     .section = "prefetch"},
+     .section = "prefetch",
+     .destinations = 0},
 };
 
 }  // namespace

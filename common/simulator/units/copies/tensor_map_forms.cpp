@@ -10,9 +10,9 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/copies/tensor_map.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
@@ -171,7 +171,7 @@ Effect effect_of_replace(const Modifiers& modifiers) {
   return modifiers.get("space").starts_with("shared") ? Effect::cluster : Effect::grid;
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "tensormap.replace",
      .modifiers =
          "tile field=global_address|rank|box_dim|global_dim|global_stride|element_stride|elemtype|"
@@ -181,14 +181,16 @@ constexpr OpcodeRow kRows[] = {
      .effect = effect_of_replace,
      .cycles = costs::kSharedAccess,
      .awaits_loads = true,
-     .section = "tensormap.replace"},
+     .section = "tensormap.replace",
+     .destinations = 0},
     {.base = "tensormap.cp_fenceproxy",
      .modifiers = "global shared::cta tensormap::generic release scope=cta|cluster|gpu|sys sync "
                   "aligned",
      .bind = bind_copy_and_fence,
      .effect = Effect::cluster,
      .cycles = costs::kFence,
-     .section = "tensormap.cp_fenceproxy"},
+     .section = "tensormap.cp_fenceproxy",
+     .destinations = 0},
 };
 
 }  // namespace

@@ -12,10 +12,10 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/memory/access_times.hpp"
@@ -189,7 +189,7 @@ Effect effect_of(const Modifiers& modifiers) {
   return may_be_global && modifiers.get("scope") != "cta" ? Effect::grid : Effect::cluster;
 }
 
-constexpr OpcodeRow row(std::string_view base, BindFunction bind) {
+constexpr InstructionForm row(std::string_view base, BindFunction bind, uint8_t destinations) {
   return {.base = base,
           .modifiers =
               "[order=relaxed|acquire|release|acq_rel] [scope=cta|cluster|gpu|sys] "
@@ -201,10 +201,12 @@ constexpr OpcodeRow row(std::string_view base, BindFunction bind) {
           .effect = effect_of,
           .cycles = costs::kGlobalAccess,
           .awaits_loads = true,
-          .section = base};
+          .section = base,
+          .destinations = destinations,
+          .memory = Memory::update};
 }
 
-constexpr OpcodeRow kRows[] = {row("atom", bind_atom), row("red", bind_red)};
+constexpr InstructionForm kRows[] = {row("atom", bind_atom, 1), row("red", bind_red, 0)};
 
 }  // namespace
 

@@ -6,9 +6,9 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 
@@ -56,13 +56,16 @@ void bind_fill(Binder& binder) {
   binder.out.execute = fill;
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "st.bulk",
      .modifiers = "[weak] [shared::cta]",
      .bind = bind_fill,
      .effect = Effect::cluster,
      .cycles = costs::kSharedAccess,
-     .section = "st.bulk"},
+     .section = "st.bulk",
+     .destinations = 0,
+     .unit = Unit::bulk_fill,
+     .memory = Memory::fill},
 };
 
 }  // namespace

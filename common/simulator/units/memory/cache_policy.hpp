@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 
 namespace bw::sim {
 

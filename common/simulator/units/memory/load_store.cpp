@@ -9,12 +9,12 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/execution.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/memory/access_times.hpp"
@@ -581,14 +581,15 @@ Effect effect_of(const Modifiers& modifiers) {
   "[vector=v2|v4|v8] type=b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"
 
 /// A form that only speaks to caches, which this machine does not have.
-constexpr OpcodeRow hint(std::string_view base, std::string_view modifiers, BindFunction bind,
-                         std::string_view section) {
+constexpr InstructionForm hint(std::string_view base, std::string_view modifiers, BindFunction bind,
+                               std::string_view section, uint8_t destinations = 0) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = Effect::lane,
           .cycles = 1,
-          .section = section};
+          .section = section,
+          .destinations = destinations};
 }
 
 /// Parameters are operands from the constant bank.
@@ -596,7 +597,7 @@ Cost load_cost(const Modifiers& modifiers, const ptx::Instruction&) {
   return modifiers.get("space").starts_with("param") ? kNoCost : Cost{.pipe = Pipe::load_store};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "ld",
      .modifiers =
          "[order=weak|relaxed|acquire|volatile|mmio] [scope=cta|cluster|gpu|sys] "
@@ -606,13 +607,17 @@ constexpr OpcodeRow kRows[] = {
      .effect = effect_of,
      .cycles = costs::kSharedAccess,
      .cost = load_cost,
-     .section = "ld"},
+     .section = "ld",
+     .takes_wider_registers = true,
+     .memory = Memory::load},
     {.base = "ldu",
      .modifiers = "[space=global] " BW_ELEMENTS,
      .bind = bind_load,
      .effect = Effect::cluster,
      .cycles = costs::kSharedAccess,
-     .section = "ldu"},
+     .section = "ldu",
+     .takes_wider_registers = true,
+     .memory = Memory::uniform_load},
     {.base = "st",
      .modifiers = "[order=weak|relaxed|release|volatile|mmio] [scope=cta|cluster|gpu|sys] "
                   "[space=global|shared|shared::cta|shared::cluster|local|param|param::func] "
@@ -621,7 +626,10 @@ constexpr OpcodeRow kRows[] = {
      .effect = effect_of,
      .cycles = costs::kSharedAccess,
      .awaits_loads = true,
-     .section = "st"},
+     .section = "st",
+     .destinations = 0,
+     .takes_wider_registers = true,
+     .memory = Memory::store},
     hint("prefetch", "[space=global|local] level=L1|L2|L2::evict_last|L2::evict_normal", bind_hint,
          "prefetch, prefetchu"),
     hint("prefetchu", "L1", bind_hint, "prefetch, prefetchu"),
@@ -631,8 +639,8 @@ constexpr OpcodeRow kRows[] = {
          "kind=fractional|range [global] "
          "primary=L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged "
          "[secondary=L2::evict_first|L2::evict_unchanged] b64",
-         bind_policy, "createpolicy"),
-    hint("createpolicy.cvt", "L2 b64", bind_policy, "createpolicy"),
+         bind_policy, "createpolicy", 1),
+    hint("createpolicy.cvt", "L2 b64", bind_policy, "createpolicy", 1),
 };
 
 }  // namespace

@@ -12,8 +12,8 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
@@ -306,34 +306,51 @@ void bind_movmatrix(Binder& binder) {
   binder.out.execute = transpose_matrix;
 }
 
-constexpr OpcodeRow move_row(std::string_view base, std::string_view modifiers, BindFunction bind) {
-  return {.base = base,
+constexpr InstructionForm load_row(std::string_view modifiers, BindFunction bind) {
+  return {.base = "ldmatrix",
           .modifiers = modifiers,
           .bind = bind,
-          .effect = base == "movmatrix" ? Effect::warp : Effect::cluster,
+          .effect = Effect::cluster,
           .cycles = costs::kSharedAccess,
-          .awaits_loads = base == "stmatrix",
-          .section = base};
+          .section = "ldmatrix",
+          .memory = Memory::matrix_load,
+          .spaces = Spaces::shared};
 }
 
-constexpr OpcodeRow kForms[] = {
-    move_row("ldmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
+constexpr InstructionForm store_row(std::string_view modifiers, BindFunction bind) {
+  return {.base = "stmatrix",
+          .modifiers = modifiers,
+          .bind = bind,
+          .effect = Effect::cluster,
+          .cycles = costs::kSharedAccess,
+          .awaits_loads = true,
+          .section = "stmatrix",
+          .destinations = 0,
+          .memory = Memory::matrix_store,
+          .spaces = Spaces::shared};
+}
+
+constexpr InstructionForm kForms[] = {
+    load_row("sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
              bind_ldmatrix),
-    move_row("stmatrix", "sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
-             bind_stmatrix),
-    move_row("movmatrix", "sync aligned m8n8 trans b16", bind_movmatrix),
-    move_row("ldmatrix", "sync aligned m16n16 count=x1|x2 trans [space=shared|shared::cta] b8",
+    store_row("sync aligned m8n8 count=x1|x2|x4 [trans] [space=shared|shared::cta] b16",
+              bind_stmatrix),
+    {.base = "movmatrix",
+     .modifiers = "sync aligned m8n8 trans b16",
+     .bind = bind_movmatrix,
+     .effect = Effect::warp,
+     .cycles = costs::kSharedAccess,
+     .section = "movmatrix"},
+    load_row("sync aligned m16n16 count=x1|x2 trans [space=shared|shared::cta] b8",
              bind_load_bytes<2>),
-    move_row("ldmatrix",
-             "sync aligned m16n16 count=x1|x2 trans [space=shared|shared::cta] b8x16 "
+    load_row("sync aligned m16n16 count=x1|x2 trans [space=shared|shared::cta] b8x16 "
              "source=b6x16_p32|b4x16_p64",
              bind_load_bytes<2>),
-    move_row("ldmatrix",
-             "sync aligned m8n16 count=x1|x2|x4 [space=shared|shared::cta] b8x16 "
+    load_row("sync aligned m8n16 count=x1|x2|x4 [space=shared|shared::cta] b8x16 "
              "source=b6x16_p32|b4x16_p64",
              bind_load_bytes<1>),
-    move_row("stmatrix", "sync aligned m16n8 count=x1|x2|x4 trans [space=shared|shared::cta] b8",
-             bind_store_bytes),
+    store_row("sync aligned m16n8 count=x1|x2|x4 trans [space=shared|shared::cta] b8",
+              bind_store_bytes),
 };
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
 #include "common/simulator/units/synchronisation/cluster_barrier.hpp"
@@ -132,34 +132,36 @@ void bind_cluster(Binder& binder) {
   binder.out.execute = handler;
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
-                        std::string_view section) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                              std::string_view section, uint8_t destinations = 0) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = Effect::cluster,
           .cycles = costs::kBarrier,
-          .section = section};
+          .section = section,
+          .destinations = destinations,
+          .crossing = Crossing::closed};
 }
 
 constexpr std::string_view kNamed = "bar, barrier";
 constexpr std::string_view kCluster = "barrier.cluster";
 constexpr Alignment kBar = Alignment::always, kBarrier = Alignment::by_modifier;
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     row("bar", "[cta] sync", bind_sync<kBar>, kNamed),
     row("bar", "[cta] arrive", bind_arrive<kBar>, kNamed),
-    row("bar", "[cta] red popc u32", bind_reduction<BarrierOperation::red_popc, kBar>, kNamed),
-    row("bar", "[cta] red and pred", bind_reduction<BarrierOperation::red_and, kBar>, kNamed),
-    row("bar", "[cta] red or pred", bind_reduction<BarrierOperation::red_or, kBar>, kNamed),
+    row("bar", "[cta] red popc u32", bind_reduction<BarrierOperation::red_popc, kBar>, kNamed, 1),
+    row("bar", "[cta] red and pred", bind_reduction<BarrierOperation::red_and, kBar>, kNamed, 1),
+    row("bar", "[cta] red or pred", bind_reduction<BarrierOperation::red_or, kBar>, kNamed, 1),
     row("barrier", "[cta] sync [aligned]", bind_sync<kBarrier>, kNamed),
     row("barrier", "[cta] arrive [aligned]", bind_arrive<kBarrier>, kNamed),
     row("barrier", "[cta] red popc [aligned] u32",
-        bind_reduction<BarrierOperation::red_popc, kBarrier>, kNamed),
+        bind_reduction<BarrierOperation::red_popc, kBarrier>, kNamed, 1),
     row("barrier", "[cta] red and [aligned] pred",
-        bind_reduction<BarrierOperation::red_and, kBarrier>, kNamed),
+        bind_reduction<BarrierOperation::red_and, kBarrier>, kNamed, 1),
     row("barrier", "[cta] red or [aligned] pred",
-        bind_reduction<BarrierOperation::red_or, kBarrier>, kNamed),
+        bind_reduction<BarrierOperation::red_or, kBarrier>, kNamed, 1),
     row("barrier.cluster.arrive", "[sem=release|relaxed] [aligned]", bind_cluster<cluster_arrive>,
         kCluster),
     row("barrier.cluster.wait", "[acquire] [aligned]", bind_cluster<cluster_wait>, kCluster),

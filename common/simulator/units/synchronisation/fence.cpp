@@ -5,9 +5,9 @@
 /// moves no data and only costs time (with a timing model: by its scope). The forms are decoded
 /// strictly: which proxy and scope a fence orders is what a race checker looks at.
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/release_times.hpp"
 #include "common/simulator/units/units.hpp"
@@ -93,17 +93,26 @@ void bind_tensormap_acquire(Binder& binder) {
   binder.out.execute = tensormap_acquire;
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers,
-                        BindFunction bind = bind_fence) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
+                              BindFunction bind = bind_fence, Ordering ordering = Ordering::fence,
+                              Crossing crossing = Crossing::arithmetic) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = Effect::warp,
           .cycles = costs::kFence,
-          .section = "membar, fence"};
+          .section = "membar, fence",
+          .destinations = 0,
+          .ordering = ordering,
+          .crossing = crossing};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm membar(std::string_view base, std::string_view modifiers,
+                                 Ordering ordering) {
+  return row(base, modifiers, bind_fence, ordering, Crossing::closed);
+}
+
+constexpr InstructionForm kRows[] = {
     row("fence", "[sem=sc|acq_rel|acquire|release] scope=cta|cluster|gpu|sys"),
     row("fence", "acquire sync_restrict::shared::cluster cluster"),
     row("fence", "release sync_restrict::shared::cta cluster"),
@@ -115,9 +124,9 @@ constexpr OpcodeRow kRows[] = {
         bind_tensormap_acquire),
     row("fence.proxy", "async::generic acquire sync_restrict::shared::cluster cluster"),
     row("fence.proxy", "async::generic release sync_restrict::shared::cta cluster"),
-    row("membar", "level=cta|gl|sys"),
-    row("membar.proxy", "alias"),
-    row("membar.proxy", "async [space=global|shared::cta|shared::cluster]"),
+    membar("membar", "level=cta|gl|sys", Ordering::full_fence),
+    membar("membar.proxy", "alias", Ordering::fence),
+    membar("membar.proxy", "async [space=global|shared::cta|shared::cluster]", Ordering::fence),
 };
 
 }  // namespace

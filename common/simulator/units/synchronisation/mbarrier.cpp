@@ -10,10 +10,10 @@
 #include <fmt/core.h>
 
 #include "common/simulator/base/text.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/limits.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 
 namespace bw::sim {
@@ -122,7 +122,7 @@ std::string keep_alive_advice(const Kernel& kernel, const Instruction& instructi
            candidate.opcode.find(".relaxed") != std::string::npos;
   });
   // A release waits for what its thread did before; tcgen05.commit and copies act later and alone.
-  const bool is_own_act = kernel.row(instruction).base.starts_with("mbarrier.");
+  const bool is_own_act = kernel.form(instruction).unit == Unit::mbarrier;
   if (is_own_act && relaxed != all.end())
     return fmt::format(
         "the cluster barrier of this kernel arrives with .relaxed ({}), which does not wait for "

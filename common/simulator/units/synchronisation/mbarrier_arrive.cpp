@@ -240,21 +240,25 @@ constexpr std::string_view kArriveExpectTx =
 constexpr std::string_view kArriveNoComplete =
     "noComplete [sem=release] [scope=cta] [space=shared|shared::cta] b64";
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
-                        uint16_t cycles = costs::kMbarrierArrive) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                              uint8_t destinations = 1, uint16_t cycles = costs::kMbarrierArrive,
+                              Lifetime lifetime = Lifetime::none) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = Effect::cluster,
           .cycles = cycles,
-          .section = base};
+          .section = base,
+          .destinations = destinations,
+          .unit = Unit::mbarrier,
+          .lifetime = lifetime};
 }
 
-constexpr OpcodeRow kRows[] = {
-    row("mbarrier.init", kOwn, bind_init, costs::kSharedAccess),
-    row("mbarrier.inval", kOwn, bind_inval, costs::kSharedAccess),
-    row("mbarrier.expect_tx", kTx, bind_expect_tx),
-    row("mbarrier.complete_tx", kTx, bind_complete_tx),
+constexpr InstructionForm kRows[] = {
+    row("mbarrier.init", kOwn, bind_init, 0, costs::kSharedAccess, Lifetime::begins),
+    row("mbarrier.inval", kOwn, bind_inval, 0, costs::kSharedAccess, Lifetime::ends),
+    row("mbarrier.expect_tx", kTx, bind_expect_tx, 0),
+    row("mbarrier.complete_tx", kTx, bind_complete_tx, 0),
     row("mbarrier.arrive", kArrive, bind_arrive<0>),
     row("mbarrier.arrive", kArriveExpectTx, bind_arrive<kExpectTx>),
     row("mbarrier.arrive", kArriveNoComplete, bind_arrive<kNoComplete>),

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/simulator/machine/address_space.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/binder.hpp"
 
 namespace bw::sim::mbarrier_operations {
 

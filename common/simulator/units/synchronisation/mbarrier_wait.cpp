@@ -231,17 +231,20 @@ void bind_pending_count(Binder& binder) {
   binder.out.execute = pending_count;
 }
 
-constexpr OpcodeRow wait_row(std::string_view base, BindFunction bind) {
+constexpr InstructionForm wait_row(std::string_view base, BindFunction bind) {
   return {.base = base,
           .modifiers =
               "[parity] [sem=acquire|relaxed] [scope=cta|cluster] [space=shared|shared::cta] b64",
           .bind = bind,
           .effect = Effect::cluster,
           .cycles = costs::kMbarrierWait,
-          .section = "mbarrier.test_wait, mbarrier.try_wait"};
+          .section = "mbarrier.test_wait, mbarrier.try_wait",
+          .unit = Unit::mbarrier,
+          .ordering = Ordering::test,
+          .crossing = Crossing::arithmetic};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     wait_row("mbarrier.test_wait", bind_test_wait),
     wait_row("mbarrier.try_wait", bind_try_wait),
     {.base = "mbarrier.pending_count",
@@ -249,7 +252,8 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_pending_count,
      .effect = Effect::warp,
      .cycles = costs::kAlu,
-     .section = "mbarrier.pending_count"},
+     .section = "mbarrier.pending_count",
+     .unit = Unit::mbarrier},
 };
 
 }  // namespace

@@ -14,8 +14,9 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/isa/sections.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/float_lanes.hpp"
 #include "common/simulator/units/alu/lanewise.hpp"
 #include "common/simulator/units/families.hpp"
@@ -367,38 +368,64 @@ void bind_redux(Binder& binder) {
 
 constexpr uint16_t kExchange = costs::kSharedAccess;  // shuffles use the shared-memory crossbar
 constexpr uint16_t kWarpWide = 2 * costs::kAlu;
-/// Shuffles and reductions cross lanes where loads do; a vote is a comparison of all lanes.
-constexpr Cost cost_of(std::string_view base) {
-  if (base == "shfl" || base == "redux") return {.pipe = Pipe::exchange};
-  if (base == "match") return {.pipe = Pipe::exchange, .instructions = 2, .on_pipe = 2};
-  return {.pipe = Pipe::alu, .extra_cycles = 8};
-}
+// Shuffles and reductions cross lanes where loads do; a vote is a comparison of all lanes.
+constexpr Cost kCrossing = Cost::one(Pipe::exchange), kMatching = Cost::two(Pipe::exchange);
+constexpr Cost kVote = {.pipe = Pipe::alu, .extra_cycles = 8};
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind,
-                        uint16_t cycles, std::string_view section) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                              uint16_t cycles, Cost cost, std::string_view section,
+                              Ordering ordering = Ordering::meeting) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
-          .effect = base == "activemask" ? Effect::lane : Effect::warp,
+          .effect = Effect::warp,
           .cycles = cycles,
-          .cost = cost_of(base),
-          .section = section};
+          .cost = cost,
+          .section = section,
+          .ordering = ordering};
 }
 
-constexpr OpcodeRow kRows[] = {
-    row("shfl", "sync mode=up|down|bfly|idx type=b32", bind_shfl, kExchange, "shfl.sync"),
-    row("shfl", "mode=up|down|bfly|idx type=b32", nullptr, kExchange, "shfl"),
-    row("vote", "sync mode=all|any|uni pred", bind_vote, kWarpWide, "vote.sync"),
-    row("vote", "sync mode=ballot b32", bind_vote, kWarpWide, "vote.sync"),
-    row("vote", "mode=all|any|uni pred", nullptr, kWarpWide, "vote"),
-    row("vote", "mode=ballot b32", nullptr, kWarpWide, "vote"),
-    row("match", "mode=any|all sync type=b32|b64", bind_match, kExchange, "match.sync"),
-    row("redux", "sync op=add|min|max type=u32|s32", bind_redux, kWarpWide, "redux.sync"),
-    row("redux", "sync op=and|or|xor type=b32", bind_redux, kWarpWide, "redux.sync"),
-    row("redux", "sync op=min|max [abs] [NaN] type=f32", bind_redux, kWarpWide, "redux.sync"),
-    row("elect", "sync", bind_elect, kWarpWide, "elect.sync"),
-    row("activemask", "b32", bind_activemask, kWarpWide, "activemask"),
-    row("bar.warp", "sync", bind_bar_warp, kWarpWide, "bar.warp.sync"),
+constexpr InstructionForm kRows[] = {
+    row("shfl", "sync mode=up|down|bfly|idx type=b32", bind_shfl, kExchange, kCrossing,
+        "shfl.sync"),
+    row("shfl", "mode=up|down|bfly|idx type=b32", nullptr, kExchange, kCrossing, "shfl"),
+    row("vote", "sync mode=all|any|uni pred", bind_vote, kWarpWide, kVote, "vote.sync"),
+    row("vote", "sync mode=ballot b32", bind_vote, kWarpWide, kVote, "vote.sync"),
+    row("vote", "mode=all|any|uni pred", nullptr, kWarpWide, kVote, "vote"),
+    row("vote", "mode=ballot b32", nullptr, kWarpWide, kVote, "vote"),
+    row("match", "mode=any|all sync type=b32|b64", bind_match, kExchange, kMatching, "match.sync"),
+    row("redux", "sync op=add|min|max type=u32|s32", bind_redux, kWarpWide, kCrossing,
+        "redux.sync"),
+    row("redux", "sync op=and|or|xor type=b32", bind_redux, kWarpWide, kCrossing, "redux.sync"),
+    row("redux", "sync op=min|max [abs] [NaN] type=f32", bind_redux, kWarpWide, kCrossing,
+        "redux.sync"),
+    {.base = "elect",
+     .modifiers = "sync",
+     .bind = bind_elect,
+     .effect = Effect::warp,
+     .cycles = kWarpWide,
+     .cost = kVote,
+     .section = "elect.sync",
+     .ordering = Ordering::election,
+     .operation = Operation::elect},
+    {.base = "activemask",
+     .modifiers = "b32",
+     .bind = bind_activemask,
+     .effect = Effect::lane,
+     .cycles = kWarpWide,
+     .cost = kVote,
+     .section = "activemask",
+     .ordering = Ordering::election},
+    {.base = "bar.warp",
+     .modifiers = "sync",
+     .bind = bind_bar_warp,
+     .effect = Effect::warp,
+     .cycles = kWarpWide,
+     .cost = kVote,
+     .section = kWarpBarrierSection,
+     .destinations = 0,
+     .ordering = Ordering::meeting,
+     .crossing = Crossing::arithmetic},
 };
 
 }  // namespace

@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/execution.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/alu/rounding.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
@@ -240,7 +240,8 @@ void bind_mma(Binder& binder) {
   }
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers,
+                              BindFunction bind) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
@@ -262,14 +263,14 @@ constexpr std::string_view kSparseForms[] = {
 };
 
 /// Metadata in ascending order are metadata: both bases do the same.
-constexpr OpcodeRow sparse_row(size_t form) {
+constexpr InstructionForm sparse_row(size_t form) {
   return row("mma.sp", kSparseForms[form], bind_mma<true>);
 }
-constexpr OpcodeRow ordered_row(size_t form) {
+constexpr InstructionForm ordered_row(size_t form) {
   return row("mma.sp::ordered_metadata", kSparseForms[form], bind_mma<true>);
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     row("mma", "sync aligned shape=m16n8k8|m16n8k16 row col d=f16|f32 ab*2=f16 c=f16|f32",
         bind_mma<false>),
     row("mma", "sync aligned shape=m8n8k4 layout*2=row|col d=f16|f32 ab*2=f16 c=f16|f32",

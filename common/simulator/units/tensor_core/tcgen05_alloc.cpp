@@ -100,19 +100,26 @@ void bind_relinquish(Binder& binder) {
   binder.out.execute = execute_relinquish;
 }
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                              Lifetime lifetime = Lifetime::none) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = Effect::cluster,
           .cycles = costs::kFence,
-          .section = "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit"};
+          .section = "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit",
+          .destinations = 0,
+          .unit = Unit::tensor_core,
+          .lifetime = lifetime,
+          .crossing = Crossing::closed,
+          .machines = kOnBlackwell};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     row("tcgen05.alloc", "group=cta_group::1|cta_group::2 sync aligned [shared::cta] b32",
-        bind_alloc),
-    row("tcgen05.dealloc", "group=cta_group::1|cta_group::2 sync aligned b32", bind_dealloc),
+        bind_alloc, Lifetime::begins),
+    row("tcgen05.dealloc", "group=cta_group::1|cta_group::2 sync aligned b32", bind_dealloc,
+        Lifetime::ends),
     row("tcgen05.relinquish_alloc_permit", "group=cta_group::1|cta_group::2 sync aligned",
         bind_relinquish),
 };

@@ -129,23 +129,32 @@ void bind_fence(Binder& binder) {
 }
 
 template <FenceKind kind>
-constexpr OpcodeRow fence_row(std::string_view base) {
+constexpr InstructionForm fence_row(std::string_view base) {
   return {.base = base,
           .modifiers = "",
           .bind = bind_fence<kind>,
           .effect = Effect::warp,
           .cycles = costs::kFence,
-          .section = "tcgen05.fence"};
+          .section = "tcgen05.fence",
+          .destinations = 0,
+          .unit = Unit::tensor_core,
+          .ordering = Ordering::fence,
+          .crossing = Crossing::closed,
+          .machines = kOnBlackwell};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "tcgen05.commit",
      .modifiers = "group=cta_group::1|cta_group::2 mbarrier::arrive::one [shared::cluster] "
                   "[multicast::cluster] b64",
      .bind = bind_commit,
      .effect = Effect::cluster,
      .cycles = costs::kMmaIssue,
-     .section = "tcgen05.commit"},
+     .section = "tcgen05.commit",
+     .destinations = 0,
+     .unit = Unit::tensor_core,
+     .ordering = Ordering::commit,
+     .machines = kOnBlackwell},
     fence_row<FenceKind::tcgen05_before_thread_sync>("tcgen05.fence::before_thread_sync"),
     fence_row<FenceKind::tcgen05_after_thread_sync>("tcgen05.fence::after_thread_sync"),
 };

@@ -117,7 +117,7 @@ void bind_copy(Binder& binder) {
   binder.out.execute = execute_copy;
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "tcgen05.cp",
      .modifiers =
          "group=cta_group::1|cta_group::2 shape=128x256b|4x256b|128x128b|64x128b|32x128b "
@@ -125,7 +125,10 @@ constexpr OpcodeRow kRows[] = {
      .bind = bind_copy,
      .effect = Effect::cluster,
      .cycles = costs::kMmaIssue,
-     .section = "tcgen05.cp"},
+     .section = "tcgen05.cp",
+     .destinations = 0,
+     .unit = Unit::tensor_core,
+     .machines = kOnBlackwell},
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 /// \file
 /// What the files of the tcgen05 family share: reading the modifiers that they have in common.
 
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/binder.hpp"
 
 namespace bw::sim::tcgen05 {
 

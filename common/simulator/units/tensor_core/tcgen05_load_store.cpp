@@ -457,23 +457,31 @@ void bind_wait_store(Binder& binder) {
   binder.out.execute = execute_wait_store;
 }
 
-constexpr OpcodeRow wait_row(std::string_view base, BindFunction bind) {
+constexpr InstructionForm wait_row(std::string_view base, BindFunction bind, Unit unit) {
   return {.base = base,
           .modifiers = "sync aligned",
           .bind = bind,
           .effect = Effect::cluster,
           .cycles = costs::kAlu,
-          .section = "tcgen05.wait"};
+          .section = "tcgen05.wait",
+          .destinations = 0,
+          .unit = unit,
+          .ordering = Ordering::wait,
+          .crossing = Crossing::closed,
+          .machines = kOnBlackwell};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "tcgen05.ld",
      .modifiers = "sync aligned shape=32x32b|16x64b|16x128b|16x256b|16x32bx2 "
                   "num=x1|x2|x4|x8|x16|x32|x64|x128 [pack::16b] b32",
      .bind = bind_load,
      .effect = Effect::cluster,
      .cycles = costs::kSharedAccess,
-     .section = "tcgen05.ld"},
+     .section = "tcgen05.ld",
+     .writes_later = true,
+     .unit = Unit::tensor_load,
+     .machines = kOnBlackwell},
     {.base = "tcgen05.st",
      .modifiers = "sync aligned shape=32x32b|16x64b|16x128b|16x256b|16x32bx2 "
                   "num=x1|x2|x4|x8|x16|x32|x64|x128 [unpack::16b] b32",
@@ -481,16 +489,24 @@ constexpr OpcodeRow kRows[] = {
      .effect = Effect::cluster,
      .cycles = costs::kSharedAccess,
      .awaits_loads = true,
-     .section = "tcgen05.st"},
+     .section = "tcgen05.st",
+     .destinations = 0,
+     .unit = Unit::tensor_store,
+     .machines = kOnBlackwell},
     {.base = "tcgen05.ld.red",
      .modifiers = "sync aligned shape=32x32b|16x32bx2 num=x2|x4|x8|x16|x32|x64|x128 "
                   "operation=min|max [abs] [NaN] type=f32|u32|s32",
      .bind = bind_load_reduction,
      .effect = Effect::cluster,
      .cycles = costs::kSharedAccess,
-     .section = "tcgen05.ld"},
-    wait_row("tcgen05.wait::ld", bind_wait_load),
-    wait_row("tcgen05.wait::st", bind_wait_store),
+     .section = "tcgen05.ld",
+     .destinations = 2,
+     .writes_later = true,
+     .unit = Unit::tensor_load,
+     .machines = kOnBlackwell,
+     .unit_name = "tcgen05.ld"},
+    wait_row("tcgen05.wait::ld", bind_wait_load, Unit::tensor_load),
+    wait_row("tcgen05.wait::st", bind_wait_store, Unit::tensor_store),
 };
 
 }  // namespace

@@ -490,7 +490,7 @@ void bind_mma(Binder& binder) {
 }
 
 template <bool sparse>
-constexpr OpcodeRow plain_row(std::string_view base, std::string_view section) {
+constexpr InstructionForm plain_row(std::string_view base, std::string_view section) {
   return {.base = base,
           .modifiers =
               "group=cta_group::1|cta_group::2 "
@@ -500,11 +500,15 @@ constexpr OpcodeRow plain_row(std::string_view base, std::string_view section) {
           .bind = bind_mma<sparse, false>,
           .effect = Effect::cluster,
           .cycles = costs::kMmaIssue,
-          .section = section};
+          .section = section,
+          .destinations = 0,
+          .unit = Unit::tensor_core,
+          .machines = kOnBlackwell,
+          .unit_name = "tcgen05.mma"};
 }
 
 template <bool sparse>
-constexpr OpcodeRow scaled_row(std::string_view base, std::string_view section) {
+constexpr InstructionForm scaled_row(std::string_view base, std::string_view section) {
   return {.base = base,
           .modifiers =
               "group=cta_group::1|cta_group::2 kind=kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4 "
@@ -514,11 +518,15 @@ constexpr OpcodeRow scaled_row(std::string_view base, std::string_view section) 
           .bind = bind_mma<sparse, false>,
           .effect = Effect::cluster,
           .cycles = costs::kMmaIssue,
-          .section = section};
+          .section = section,
+          .destinations = 0,
+          .unit = Unit::tensor_core,
+          .machines = kOnBlackwell,
+          .unit_name = "tcgen05.mma"};
 }
 
 template <bool sparse>
-constexpr OpcodeRow weight_stationary_row(std::string_view base, std::string_view section) {
+constexpr InstructionForm weight_stationary_row(std::string_view base, std::string_view section) {
   return {
       .base = base,
       .modifiers =
@@ -532,10 +540,14 @@ constexpr OpcodeRow weight_stationary_row(std::string_view base, std::string_vie
       .bind = bind_mma<sparse, true>,
       .effect = Effect::cluster,
       .cycles = costs::kMmaIssue,
-      .section = section};
+      .section = section,
+      .destinations = 0,
+      .unit = Unit::tensor_core,
+      .machines = kOnBlackwell,
+      .unit_name = "tcgen05.mma"};
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     plain_row<false>("tcgen05.mma", "tcgen05.mma"),
     scaled_row<false>("tcgen05.mma", "tcgen05.mma"),
     plain_row<true>("tcgen05.mma.sp", "tcgen05.mma.sp"),

@@ -47,13 +47,16 @@ void bind_shift(Binder& binder) {
   binder.out.execute = execute_shift;
 }
 
-constexpr OpcodeRow kRows[] = {
+constexpr InstructionForm kRows[] = {
     {.base = "tcgen05.shift",
      .modifiers = "group=cta_group::1|cta_group::2 down",
      .bind = bind_shift,
      .effect = Effect::cluster,
      .cycles = costs::kMmaIssue,
-     .section = "tcgen05.shift"},
+     .section = "tcgen05.shift",
+     .destinations = 0,
+     .unit = Unit::tensor_core,
+     .machines = kOnBlackwell},
 };
 
 }  // namespace

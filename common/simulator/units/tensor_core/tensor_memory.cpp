@@ -5,10 +5,10 @@
 
 #include <fmt/core.h>
 
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/grid.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/late_fault.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/units.hpp"
 
 namespace bw::sim {
@@ -114,7 +114,7 @@ void TensorMemory::require_allocated(const Strand& strand, const Instruction& in
          .what = fmt::format(
              "Tensor Memory column {} being accessed by instruction {} is not allocated. Columns "
              "allocated are: {}. It accesses columns {}-{} of CTA rank {}",
-             static_cast<int32_t>(column), strand.cluster->kernel().row(instruction).base,
+             static_cast<int32_t>(column), strand.cluster->kernel().form(instruction).base,
              allocated_columns(), static_cast<int32_t>(first),
              static_cast<int32_t>(first + count - 1), cta_.rank),
          .rule = "only allocated columns may be accessed",
@@ -298,12 +298,12 @@ void TensorMemory::require_unused(const Strand& strand, const Instruction& instr
     Site{strand, instruction, lanes}.fault(
         {.code = FaultCode::tmem_dealloc_in_use,
          .what = fmt::format("{} while {} that uses them is under way", columns,
-                             cluster.kernel().row(*user->instruction).base),
+                             cluster.kernel().form(*user->instruction).base),
          .rule = std::string(kRule),
          .fix = "execute tcgen05.commit after the last operation and wait for its mbarrier before "
                 "the deallocation, in each CTA of a pair (.multicast::cluster)",
          .details = {fmt::format("the {}: CTA rank {}, warp {}, at {}",
-                                 cluster.kernel().row(*user->instruction).base, user->cta_rank,
+                                 cluster.kernel().form(*user->instruction).base, user->cta_rank,
                                  user->warp, place_of(cluster, *user->instruction))}});
   }
   for (uint32_t warp = 0; warp < warps_.size(); ++warp)

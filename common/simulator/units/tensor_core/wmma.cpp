@@ -18,8 +18,8 @@
 
 #include "common/simulator/base/bits.hpp"
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/units/families.hpp"
 #include "common/simulator/units/memory/access_events.hpp"
 #include "common/simulator/units/synchronisation/aligned.hpp"
@@ -470,18 +470,21 @@ constexpr std::string_view kStore =
     "shape=m16n16k16|m8n32k16|m32n8k16|m16n16k8|m8n8k32|m8n8k128|m8n8k4 "
     "[space=global|shared|shared::cta] type=f16|f32|f64|s32";
 
-constexpr OpcodeRow row(std::string_view base, std::string_view modifiers, BindFunction bind) {
+constexpr InstructionForm row(std::string_view base, std::string_view modifiers, BindFunction bind,
+                              Memory memory = Memory::none) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind,
           .effect = Effect::cluster,
-          .cycles = base == "wmma.mma" ? costs::kMmaIssue : costs::kGlobalAccess,
-          .section = base};
+          .cycles = memory == Memory::none ? costs::kMmaIssue : costs::kGlobalAccess,
+          .section = base,
+          .destinations = is_store(memory) ? uint8_t{0} : uint8_t{1},
+          .memory = memory};
 }
 
 constexpr std::array kRows = {
-    row("wmma.load", kLoad, bind_load),
-    row("wmma.store", kStore, bind_store),
+    row("wmma.load", kLoad, bind_load, Memory::matrix_load),
+    row("wmma.store", kStore, bind_store, Memory::matrix_store),
     row("wmma.mma",
         "sync aligned layouts*2=row|col shape=m16n16k16|m8n32k16|m32n8k16 d=f16|f32 c=f16|f32",
         bind_mma),

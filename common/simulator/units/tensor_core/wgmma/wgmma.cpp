@@ -12,11 +12,11 @@
 #include <fmt/core.h>
 
 #include "common/simulator/machine/address_space.hpp"
+#include "common/simulator/machine/binder.hpp"
 #include "common/simulator/machine/costs.hpp"
 #include "common/simulator/machine/kernel.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
 #include "common/simulator/machine/late_read.hpp"
-#include "common/simulator/machine/opcode_table.hpp"
 #include "common/simulator/ptx/wgmma_registers.hpp"
 #include "common/simulator/units/copies/async_groups.hpp"
 #include "common/simulator/units/families.hpp"
@@ -437,29 +437,34 @@ constexpr std::string_view kHalf = " d=f16|f32 types*2=f16", kBfloat = " d=f32 t
 template <uint32_t k, const std::string_view& rest, bool integers = false>
 constexpr RowGrammar kGrammar{kShapes<k, integers>.text(), rest};
 
-constexpr OpcodeRow mma(std::string_view base, std::string_view modifiers) {
+constexpr InstructionForm mma(std::string_view base, std::string_view modifiers) {
   return {.base = base,
           .modifiers = modifiers,
           .bind = bind_mma,
           .effect = Effect::cluster,
           .cycles = costs::kMmaIssue,
-          .section = base == kDense ? "wgmma.mma_async" : "wgmma.mma_async.sp"};
+          .section = base,
+          .reads_destinations = true,
+          .writes_later = true,
+          .unit = Unit::wgmma,
+          .machines = kOnHopper,
+          .unit_name = kDense};
 }
 
-constexpr OpcodeRow synchronisation(std::string_view base, BindFunction bind) {
+constexpr InstructionForm synchronisation(std::string_view base, BindFunction bind,
+                                          Ordering ordering, CostOf cost = {}) {
   return {.base = base,
           .modifiers = "sync aligned",
           .bind = bind,
           .effect = Effect::cluster,
           .cycles = costs::kAlu,
-          .section = base};
-}
-
-/// ptxas notes it at the last MMA before it.
-constexpr OpcodeRow commit() {
-  OpcodeRow row = synchronisation("wgmma.commit_group", bind_commit);
-  row.cost = kNoCost;
-  return row;
+          .cost = cost,
+          .section = base,
+          .destinations = 0,
+          .unit = Unit::wgmma,
+          .ordering = ordering,
+          .crossing = Crossing::arithmetic,
+          .machines = kOnHopper};
 }
 
 constexpr std::array kRows = {
@@ -474,9 +479,10 @@ constexpr std::array kRows = {
     mma(kSparse, kGrammar<16, kTf32>.text()),
     mma(kSparse, kGrammar<64, kFp8>.text()),
     mma(kSparse, kGrammar<64, kInteger, true>.text()),
-    synchronisation("wgmma.fence", bind_fence),
-    commit(),
-    synchronisation("wgmma.wait_group", bind_wait),
+    synchronisation("wgmma.fence", bind_fence, Ordering::fence),
+    // ptxas notes a commit at the last MMA before it.
+    synchronisation("wgmma.commit_group", bind_commit, Ordering::commit, kNoCost),
+    synchronisation("wgmma.wait_group", bind_wait, Ordering::wait),
 };
 
 }  // namespace

@@ -1,9 +1,6 @@
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/isa/modifiers.hpp"
 
 #include <algorithm>
-#include <stdexcept>
-
-#include <fmt/core.h>
 
 namespace bw::sim {
 namespace {
@@ -52,8 +49,6 @@ std::vector<ModifierGroup> parse_grammar(std::string_view grammar) {
   return groups;
 }
 
-namespace {
-
 bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modifiers& result) {
   if (grammar == kAnyModifiers) return true;
   const std::vector<ModifierGroup> groups = parse_grammar(grammar);
@@ -63,11 +58,10 @@ bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modif
     for (size_t g = 0; g < groups.size() && !consumed; ++g) {
       const ModifierGroup& group = groups[g];
       if (taken[g] == group.most) continue;
-      if (std::find(group.alternatives.begin(), group.alternatives.end(), modifier) ==
-          group.alternatives.end())
-        continue;
+      const auto found = std::find(group.alternatives.begin(), group.alternatives.end(), modifier);
+      if (found == group.alternatives.end()) continue;
       ++taken[g];
-      result.matches.emplace_back(group.name, modifier);
+      result.matches.emplace_back(group.name, *found);
       consumed = true;
     }
     if (!consumed) return false;
@@ -76,12 +70,6 @@ bool match_modifiers(std::string_view modifiers, std::string_view grammar, Modif
     if (groups[g].required && taken[g] != groups[g].most) return false;
   return true;
 }
-
-bool has_base(std::string_view opcode, std::string_view base) {
-  return opcode.starts_with(base) && (opcode.size() == base.size() || opcode[base.size()] == '.');
-}
-
-}  // namespace
 
 bool Modifiers::has(std::string_view name) const {
   return std::any_of(matches.begin(), matches.end(),
@@ -121,33 +109,5 @@ MemoryScope Modifiers::scope() const {
 }
 
 ptx::ScalarType Modifiers::type(size_t nth) const { return ptx::type_from_name(get("type", nth)); }
-
-std::optional<RowMatch> find_row(std::string_view opcode) {
-  for (const std::span<const OpcodeRow> family : opcode_families()) {
-    for (const OpcodeRow& row : family) {
-      if (!has_base(opcode, row.base)) continue;
-      RowMatch match;
-      match.row = &row;
-      const std::string_view modifiers = opcode.size() == row.base.size()
-                                             ? std::string_view{}
-                                             : opcode.substr(row.base.size() + 1);
-      if (match_modifiers(modifiers, row.modifiers, match.modifiers)) return match;
-    }
-  }
-  return std::nullopt;
-}
-
-void check_handler(const OpcodeRow& row, Effect effect, const Handler& handler) {
-  const char* fault = nullptr;
-  if (handler.empty())
-    fault = "its bind function has chosen no handler";
-  else if (effect == Effect::lane && !handler.is_of_lanes())
-    fault = "its effect is lane, but its handler takes the strand: take LaneRegisters, or say warp";
-  else if (!runs_ahead(effect) && handler.is_of_lanes())
-    fault = "its effect is seen by others, but its handler takes LaneRegisters: say lane";
-  if (fault != nullptr)
-    throw std::logic_error(
-        fmt::format("the opcode row {} with \"{}\": {}", row.base, row.modifiers, fault));
-}
 
 }  // namespace bw::sim

@@ -1,7 +1,7 @@
 /// \file
 /// The table of instruction forms: grammars parse, no row hides another, every executed row is
 /// whole, and what clusters can see of each other is what the PTX ISA's scopes and spaces say.
-#include "common/simulator/machine/opcode_table.hpp"
+#include "common/simulator/machine/binder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@
 namespace bw::sim::test {
 namespace {
 
-std::vector<const OpcodeRow*> all_rows() {
-  std::vector<const OpcodeRow*> rows;
-  for (const std::span<const OpcodeRow> family : opcode_families())
-    for (const OpcodeRow& row : family) rows.push_back(&row);
+std::vector<const InstructionForm*> all_rows() {
+  std::vector<const InstructionForm*> rows;
+  for (const FormFamily& family : instruction_forms())
+    for (const InstructionForm& row : family) rows.push_back(&row);
   return rows;
 }
 
-std::string name_of(const OpcodeRow& row) {
+std::string name_of(const InstructionForm& row) {
   return std::string(row.base) + " with \"" + std::string(row.modifiers) + "\"";
 }
 
@@ -44,7 +44,7 @@ std::vector<std::string> choices(const ModifierGroup& group) {
 }
 
 /// Opcodes of a row: all pairs of its groups vary, the other groups stand at their first choice.
-std::vector<std::string> opcodes_of(const OpcodeRow& row) {
+std::vector<std::string> opcodes_of(const InstructionForm& row) {
   const std::string base(row.base);
   if (row.modifiers == kAnyModifiers) return {base, base + ".anything"};
   std::vector<std::vector<std::string>> groups;
@@ -69,7 +69,7 @@ std::vector<std::string> opcodes_of(const OpcodeRow& row) {
 TEST(OpcodeTable, EveryGrammarParses) {
   constexpr std::string_view kNameCharacters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
-  for (const OpcodeRow* row : all_rows()) {
+  for (const InstructionForm* row : all_rows()) {
     if (row->modifiers == kAnyModifiers) continue;
     for (const ModifierGroup& group : parse_grammar(row->modifiers)) {
       EXPECT_FALSE(group.name.empty()) << name_of(*row);
@@ -85,25 +85,25 @@ TEST(OpcodeTable, EveryGrammarParses) {
 }
 
 TEST(OpcodeTable, NoRowHidesAnother) {
-  for (const OpcodeRow* row : all_rows()) {
+  for (const InstructionForm* row : all_rows()) {
     size_t own = 0;
     for (const std::string& opcode : opcodes_of(*row)) {
-      const std::optional<RowMatch> match = find_row(opcode);
+      const std::optional<FormMatch> match = find_form(opcode);
       ASSERT_TRUE(match.has_value()) << opcode << " does not fit its own row, " << name_of(*row);
-      if (match->row == row) {
+      if (match->form == row) {
         ++own;
         continue;
       }
       // Two rows may share an opcode when they do the same with it (and only cost differently).
-      EXPECT_EQ(match->row->bind, row->bind) << opcode << " of " << name_of(*row);
-      EXPECT_EQ(match->row->effect(match->modifiers), row->effect(match->modifiers)) << opcode;
+      EXPECT_EQ(match->form->bind, row->bind) << opcode << " of " << name_of(*row);
+      EXPECT_EQ(match->form->effect(match->modifiers), row->effect(match->modifiers)) << opcode;
     }
     EXPECT_GT(own, 0u) << name_of(*row) << " is never found: an earlier row takes its opcodes";
   }
 }
 
 TEST(OpcodeTable, EveryRowIsWhole) {
-  for (const OpcodeRow* row : all_rows()) {
+  for (const InstructionForm* row : all_rows()) {
     EXPECT_FALSE(row->base.empty());
     EXPECT_FALSE(row->section.empty()) << name_of(*row);
     EXPECT_FALSE(row->section.starts_with("PTX ISA")) << "the name alone: " << row->section;
@@ -117,10 +117,10 @@ TEST(OpcodeTable, EveryRowIsWhole) {
 /// cost has to be.
 TEST(OpcodeTable, CostsAreOfWholeInstructions) {
   constexpr size_t kMostOperands = 8;
-  for (const OpcodeRow* row : all_rows())
+  for (const InstructionForm* row : all_rows())
     for (const std::string& opcode : opcodes_of(*row)) {
-      const std::optional<RowMatch> match = find_row(opcode);
-      if (!match || match->row != row || row->bind == nullptr) continue;
+      const std::optional<FormMatch> match = find_form(opcode);
+      if (!match || match->form != row || row->bind == nullptr) continue;
       ptx::Instruction instruction;
       instruction.opcode = opcode;
       instruction.operands.resize(kMostOperands);
@@ -143,7 +143,7 @@ void in_registers(const LaneRegisters&, const Instruction&, LaneMask) {}
 Flow of_strand(Strand&, const Instruction&, LaneMask) { return Flow::next; }
 
 TEST(OpcodeTable, AHandlerTouchesWhatTheEffectSays) {
-  const OpcodeRow& row = opcode_families().front().front();
+  const InstructionForm& row = instruction_forms().front().forms.front();
   EXPECT_NO_THROW(check_handler(row, Effect::lane, in_registers));
   EXPECT_THROW(check_handler(row, Effect::lane, of_strand), std::logic_error);
   EXPECT_NO_THROW(check_handler(row, Effect::warp, in_registers));
@@ -167,9 +167,9 @@ struct Expected {
 class EffectOfForm : public testing::TestWithParam<Expected> {};
 
 TEST_P(EffectOfForm, FollowsScopeAndSpace) {
-  const std::optional<RowMatch> match = find_row(GetParam().opcode);
+  const std::optional<FormMatch> match = find_form(GetParam().opcode);
   ASSERT_TRUE(match.has_value()) << GetParam().opcode;
-  EXPECT_EQ(match->row->effect(match->modifiers), GetParam().effect) << GetParam().opcode;
+  EXPECT_EQ(match->form->effect(match->modifiers), GetParam().effect) << GetParam().opcode;
 }
 
 INSTANTIATE_TEST_SUITE_P(

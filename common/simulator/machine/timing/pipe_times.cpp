@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/cost.hpp"
+#include "common/simulator/machine/timing/pipe_times.hpp"
 
 #include "common/simulator/machine/timing/timing_table.hpp"
 

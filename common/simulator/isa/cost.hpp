@@ -2,17 +2,17 @@
 /// \file
 /// What an instruction form costs a warp's scheduler: the instructions that ptxas makes of it, the
 /// pipe that they occupy and how long their result takes. Counted in code that ptxas made of small
-/// kernels for sm_90a and sm_100a; how long a pipe takes stands in the machine's TimingTable.
+/// kernels for sm_90a and sm_100a; how long a pipe takes is in the machine's TimingTable.
 
+#include <cstddef>
 #include <cstdint>
-
-#include "common/simulator/machine/types.hpp"
-#include "common/simulator/ptx/ast.hpp"
 
 namespace bw::sim {
 
 class Modifiers;
-struct TimingTable;
+namespace ptx {
+struct Instruction;
+}
 
 /// What executes the instructions of a warp, one set for each scheduler.
 enum class Pipe : uint8_t {
@@ -38,41 +38,50 @@ struct Cost {
   uint8_t instructions = 1;   ///< issue slots
   uint8_t on_pipe = 1;        ///< how many of them the pipe executes
   uint16_t extra_cycles = 0;  ///< latency beyond the pipe's, where they wait for each other
+
+  /// One instruction of a pipe.
+  [[nodiscard]] static constexpr Cost one(Pipe pipe) { return {.pipe = pipe}; }
+  /// Two that don't wait for each other: the halves of 64 bits.
+  [[nodiscard]] static constexpr Cost two(Pipe pipe) {
+    return {.pipe = pipe, .instructions = 2, .on_pipe = 2};
+  }
+  /// A sequence in which each instruction waits for the one before.
+  [[nodiscard]] static constexpr Cost chain(Pipe pipe, uint8_t count, uint16_t latency) {
+    return {.pipe = pipe, .instructions = count, .on_pipe = count, .extra_cycles = latency};
+  }
+  /// One instruction of the special-function unit with arithmetic around it.
+  [[nodiscard]] static constexpr Cost around(uint8_t count, uint16_t latency) {
+    return {.pipe = Pipe::special, .instructions = count, .on_pipe = 1, .extra_cycles = latency};
+  }
 };
 
-/// A form's cost: the same for all modifiers and operands, or a function of them.
+/// A form's cost: the same for all modifiers and operands, by the width of its type, or a function
+/// of both.
 class CostOf {
  public:
   /// Gives the cost by modifiers and operands.
   using Function = Cost (*)(const Modifiers&, const ptx::Instruction&);
   /// As the form's effect says: one instruction of the alu, or one that is handed to a unit.
   constexpr CostOf() = default;
-  /// The same always, or by a function.
-  constexpr CostOf(Cost cost) : fixed_(cost), is_given_(true) {}
-  /// The same always, or by a function.
+  /// The same always.
+  constexpr CostOf(Cost cost) : narrow_(cost), is_given_(true) {}
+  /// For types of up to 32 bits, and of 64.
+  constexpr CostOf(Cost narrow, Cost wide)
+      : narrow_(narrow), wide_(wide), is_by_width_(true), is_given_(true) {}
+  /// A function.
   constexpr CostOf(Function of) : of_(of), is_given_(true) {}
-  /// Whether the row says it.
+  /// Whether the form's record says it.
   [[nodiscard]] constexpr bool is_given() const { return is_given_; }
-  /// The cost of an instruction that matched the row.
+  /// The cost of an instruction that matched the form.
   [[nodiscard]] Cost operator()(const Modifiers& modifiers,
-                                const ptx::Instruction& instruction) const {
-    return of_ != nullptr ? of_(modifiers, instruction) : fixed_;
-  }
+                                const ptx::Instruction& instruction) const;
 
  private:
-  Cost fixed_;
+  Cost narrow_, wide_;
   Function of_ = nullptr;
+  bool is_by_width_ = false;
   bool is_given_ = false;
 };
-
-/// How long a pipe takes.
-struct PipeTimes {
-  uint32_t latency = 1;   ///< cycles from issue until a result can be used
-  uint32_t interval = 1;  ///< cycles until the next instruction of a warp
-  uint32_t busy = 1;      ///< cycles of these that other warps cannot have it
-};
-/// Of a machine.
-[[nodiscard]] PipeTimes pipe_times(const TimingTable& times, Pipe pipe);
 
 /// Of what the compiler removes.
 inline constexpr Cost kNoCost = {.pipe = Pipe::none, .instructions = 0, .on_pipe = 0};

@@ -1,0 +1,16 @@
+#pragma once
+/// \file
+/// Sections of the PTX ISA that reports cite without an instruction at hand.
+
+#include <string_view>
+
+namespace bw::sim {
+
+inline constexpr std::string_view kWarpBarrierSection = "bar.warp.sync";  ///< __syncwarp()
+/// Programmatic dependent launch.
+inline constexpr std::string_view kDependentLaunchSection = "griddepcontrol";
+inline constexpr std::string_view kMbarrierInitSection = "mbarrier.init";  ///< initialises one
+/// Allocation of Tensor Memory.
+inline constexpr std::string_view kTensorAllocationSection = "tcgen05.alloc";
+
+}  // namespace bw::sim
