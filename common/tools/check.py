@@ -206,9 +206,10 @@ def _recognised(known, own, output, needs_output=False):
 def _over_budget(exercise, own, figures):
     """The verdict for a run that takes more than is allowed, or None."""
     for run, _, result, reference in figures:
-        yours, solutions = (one.metric(exercise.budget.metric) for one in (result, reference))
-        if yours is None or solutions is None:
-            raise WorkbookError(f"{run.program} prints no `metric {exercise.budget.metric} ...`.")
+        yours, solutions = result.measured_cycles, reference.measured_cycles
+        if not yours or not solutions:
+            raise GraderError(f"The simulator counted no cycles in a run of {run.program}.",
+                              details=result.text)
         if yours <= solutions * exercise.budget.at_most:
             continue
         wrong, line = _recognised(exercise.wrong, own, result.output + result.errors)
@@ -232,14 +233,14 @@ def _is_starter(exercise, own):
 def _worst_figures(exercise, figures):
     if not figures:
         return ()
-    pairs = [(result.metric(exercise.budget.metric), reference.metric(exercise.budget.metric))
+    pairs = [(result.measured_cycles, reference.measured_cycles)
              for _, _, result, reference in figures]
     return _figures(exercise, *max(pairs, key=lambda pair: pair[0] / max(pair[1], 1e-9)))
 
 
 def _figures(exercise, yours, solutions):
     def text(value):
-        return f"{value:,.0f} {exercise.budget.metric}"
+        return f"{value:,.0f} cycles"
     return (("yours", text(yours)), ("allowed", text(solutions * exercise.budget.at_most)),
             ("the solution's", text(solutions)))
 

@@ -7,7 +7,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import blame, build, confinement, limited, machine, ptx_cache
+from . import blame, build, confinement, limited, machine, ptx_cache, ptx_errors
 from .errors import GraderError, WorkbookError
 
 COMPILE_SECONDS = 60
@@ -234,8 +234,7 @@ def _is_settled(tools, job, output, result, replaced, folder):
     from . import reports  # which reads this module
     bounds = confinement.Bounds(COMPILE_SECONDS)
     job.errors, job.limit = "", tools.confinement.exceeded(result, bounds)
-    # The folder is another one each time.
-    words = result.text.replace(str(folder), ".")
+    words = _words(result, output, folder)
     if not job.limit and result.status == 0:
         if not blame.is_plain_file(output) or not output.stat().st_size:
             blame.require_no_fault_of_machine("The compiler", result, folder)
@@ -250,6 +249,14 @@ def _is_settled(tools, job, output, result, replaced, folder):
         return True
     blame.require_no_fault_of_machine("The compiler", result, folder)
     return False
+
+
+def _words(result, output, folder):
+    """What a compiler said about the source."""
+    said = result.text
+    if result.status != 0 and blame.is_plain_file(output) and output.stat().st_size <= MOST_PTX_BYTES:
+        said = ptx_errors.explained(said, output.read_text(encoding="utf-8", errors="replace"), str(output))
+    return said.replace(str(folder), ".")  # which is another one each time
 
 
 def _require_solution(root, tools, job, result, folder):

@@ -12,6 +12,7 @@ from .errors import WorkbookError
 WRITE, PREDICT, FIND, IMPROVE = KINDS = ("write", "predict", "find", "improve")
 INTEGER, TEXT, CHOICE = ANSWERS = ("integer", "text", "choice")
 RACES = "races"           # of BW_SIM_CHECKS: the level beside the simulator's own
+CYCLES = "cycles"
 HINTS = 3
 LEAST_WRONG = 2
 # Stands in a starter (common/device/exercise.cuh).
@@ -61,7 +62,7 @@ class Wrong:
 class Budget:
     """What an improve exercise allows: `at_most` times what the solution's own run takes."""
 
-    metric: str
+    metric: str               # CYCLES: what the simulator counts is what a reader's kernel can't write
     at_most: float
 
 
@@ -254,6 +255,8 @@ def load(root, chapter, path):
         table = _Reader(budget, f"{name}, [budget]")
         fields["budget"] = Budget(table.take("metric", str),
                                   float(table.take("at_most", (int, float))))
+        if fields["budget"].metric != CYCLES:
+            table.fail(f"`metric` is \"{fields['budget'].metric}\"; it can be {CYCLES}.")
         table.end()
     if kind == PREDICT:
         fields["questions"] = tuple(_question(table, len(fields["runs"]))

@@ -3,13 +3,15 @@
 import re
 from dataclasses import dataclass
 
-from . import device_code, runs
+from . import device_code, ptx_errors, runs
 
 MOST_LINES = 14
 _ERROR = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error\b"
                     r"(?: #[\w-]+)?\s*:\s*(?P<message>.*)$")
 _PREPROCESSOR_ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)? (?:fatal )?"
                                  r"error: (?P<message>.*)$")
+# ptxas' words about a whole kernel (ptx_errors.py).
+_ERROR_WITHOUT_PLACE = re.compile(r"^error: (?P<message>ptxas: .*)$")
 # A report's first line: "simulator: contract violation BW-B06: what happened".
 _HEAD = re.compile(r"simulator: (?P<kind>[A-Za-z][A-Za-z ]*) (?P<code>BW-[A-Z]\d\d): (?P<what>.*)$")
 # Lines of source in a report, each with its number or the caret under the one before.
@@ -45,17 +47,19 @@ def first_error(text, reader_file):
                                  f"{used_at.group(1)} leads to)", int(used_at.group(1)),
                                  _trimmed(lines, reader_file))
     file, line, message, lines = errors[0]
-    return CompilerError(f"{_sentence(message)} ({_short(file)}:{line})", None,
-                         _trimmed(lines, reader_file))
+    place = f" ({_short(file)}:{line})" if file else ""
+    return CompilerError(_sentence(message) + place, None, _trimmed(lines, reader_file))
 
 
 def _errors(lines):
-    """[(file, line, message, its lines)]"""
+    """[(file, line, message, its lines)]; the file is "" where the compiler names none."""
     found = []
     for line in lines:
         match = _ERROR.match(line) or _PREPROCESSOR_ERROR.match(line)
         if match:
             found.append((match["file"], int(match["line"]), match["message"], [line]))
+        elif _ERROR_WITHOUT_PLACE.match(line):
+            found.append(("", 0, _ERROR_WITHOUT_PLACE.match(line)["message"], [line]))
         elif re.match(r"^\d+ errors? detected", line) or re.search(r"\): warning\b", line):
             if found:
                 found.append(None)  # what follows belongs to no error
@@ -79,7 +83,8 @@ def _trimmed(lines, reader_file):
     file: templates' other instantiations tell them nothing."""
     kept, notes = [], []
     for index, line in enumerate(lines):
-        if index < 3:
+        is_note = line.startswith(ptx_errors.INLINED)
+        if index < 3 and not is_note:
             kept.append(line)
         elif str(reader_file) in line and not notes:
             notes.append(line.strip())
@@ -111,7 +116,7 @@ class Report:
 
 def parse(errors, reader_file):
     """The simulator's report in a run's standard error, or None."""
-    lines = errors.splitlines()
+    lines = errors.split("\n")
     start = next((index for index, line in enumerate(lines)
                   if _HEAD.match(line) and _HEAD.match(line)["kind"] != "warning"), None)
     if start is None:

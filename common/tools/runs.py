@@ -28,6 +28,7 @@ SOLUTION_SECONDS = 600.0
 CONFINED_MEMORY_GB = 2
 MOST_OUTPUT_BYTES = confinement.MIB
 MOST_MEMORY_BYTES = 6 * confinement.GIB
+_CYCLES = re.compile(r"^cycles\s+(\d+(?:\.\d+)?)\s*$", re.M)
 _STATISTICS = re.compile(r"^simulator: (?P<kernel>.*): \d+ clusters?, (?P<cycles>\d+) cycles, .*\n",
                          re.M)
 
@@ -71,23 +72,21 @@ class Result:
         return bool(code) and not _OF_SETTINGS.match(code[-1])
 
     @property
+    def measured_cycles(self):
+        """The simulator's own count for the last kernel that took time (a lab may launch an empty one after
+        it): what budgets compare. What a program prints is no measurement of a reader's kernel, because it
+        may have read it from device memory."""
+        return float(next((one for one in reversed(self.launch_cycles) if one), 0))
+
+    @property
     def kernel_cycles(self):
-        """What the program says that its kernel takes, in cycles of the SMs. Where it measured an
+        """What a solution's program says that its kernel takes, in cycles of the SMs. Where it measured an
         empty launch too, its line comes from events and counts cycles of the highest clock, which
         SMs don't have while their tensor cores work: then those of the launch before that one."""
         if self.launch_cycles and not self.launch_cycles[-1]:
-            return float(next((one for one in reversed(self.launch_cycles) if one), 0))
-        return self.metric("cycles")
-
-    def metric(self, name):
-        """A figure: `metric NAME VALUE` that the program prints; for "cycles" the line
-        `cycles VALUE`, else the cycles of all launches. None where there is none."""
-        match = re.search(rf"^metric\s+{re.escape(name)}\s+([-+.\deE]+)", self.output, re.M)
-        if not match and name == "cycles":
-            match = re.search(r"^cycles\s+(\d+(?:\.\d+)?)\s*$", self.output, re.M)
-            if not match:
-                return float(self.cycles)
-        return float(match.group(1)) if match else None
+            return self.measured_cycles
+        printed = _CYCLES.search(self.output)
+        return float(printed.group(1) if printed else self.cycles)
 
 
 def folder(root):
@@ -146,11 +145,15 @@ def with_ptx(root, tools, run, seed, ptx, reference, focus, checks="", solution=
     multiples of what the solution's run takes. `checks`: the level of checks, if not the usual one;
     the cycles are the same at each.
 
+    The kernels are a reader's, the host's code never is: their region is compiled to PTX alone. What the
+    kernels print is dropped, so a line of the output, a report and the statistics are the host's and the
+    simulator's own words.
+
     `solution`: gives the PTX files of the solution's own text, compiled in the same way. A run whose end
     shows nothing of the kernels is repeated, then looked at beside a run of these; a GraderError says that
     this machine has ended it, or the simulator by a fault of its own."""
     cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
-    settings = {"BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
+    settings = {"BW_SIM_PRINTF": os.devnull, "BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
                 "BW_SIM_LIVELOCK_CYCLES": str(cycles)}
     if checks:
         settings["BW_SIM_CHECKS"] = checks

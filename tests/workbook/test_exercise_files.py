@@ -6,7 +6,7 @@ from unittest import mock
 import exercise_files
 import support
 from tools import answers, api, check, exercises, runs, starters
-from tools.errors import WorkbookError
+from tools.errors import GraderError, WorkbookError
 from tools.reader import progress
 from tools.verdict import BROKEN, FAILED, NOT_DONE, PASSED
 
@@ -366,7 +366,8 @@ class Code(SmallRepository):
         self.lines = lines
 
         def result(cycles):
-            return runs.Result(0, "", "", 0.1, cycles, ())
+            return runs.Result(0, "metric cycles 1\ncycles   1\n", "", 0.1, cycles, (),
+                               launch_cycles=(7, cycles) if cycles else ())
         with mock.patch.object(check.device_code, "compile_to_ptx", return_value={
                 "lab_01_a": check.device_code.Compiled(("a.ptx",))}), \
                 mock.patch.object(runs, "reference", return_value=result(100)), \
@@ -381,6 +382,10 @@ class Code(SmallRepository):
 
     def test_other_lines_that_are_too_slow_have_failed(self):
         self.assertEqual(self.budgeted("work(a_little_faster);", 150).status, FAILED)
+
+    def test_a_run_without_a_measurement_is_no_verdict(self):
+        with self.assertRaisesRegex(GraderError, "counted no cycles in a run of lab_01_a"):
+            self.budgeted("work();", 0)
 
     def test_lines_within_the_budget_pass(self):
         self.assertEqual(self.budgeted("work(fast);", 110).status, PASSED)

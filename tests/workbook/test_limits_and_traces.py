@@ -54,24 +54,21 @@ class Limits(unittest.TestCase):
         return "Z" not in Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2]
 
 
-class Metrics(unittest.TestCase):
-    def result(self, output):
-        return runs.Result(0, output, "", 0.1, 900, ())
+class Cycles(unittest.TestCase):
+    def result(self, output, *launches):
+        return runs.Result(0, output, "", 0.1, sum(launches), (), launch_cycles=launches)
 
-    def test_figures_of_a_run(self):
-        self.assertEqual(self.result("cycles   1200\n").metric("cycles"), 1200)
-        self.assertEqual(self.result("nothing\n").metric("cycles"), 900)
-        self.assertEqual(self.result("metric waits 3\n").metric("waits"), 3)
-        self.assertIsNone(self.result("").metric("waits"))
+    def test_a_budget_compares_what_the_simulator_counted(self):
+        for output in ("", "cycles   1\n", "metric cycles 1\n"):
+            self.assertEqual(self.result(output, 1300, 1250).measured_cycles, 1250)
+            self.assertEqual(self.result(output, 5, 1100, 0).measured_cycles, 1100, "beside an empty one")
+            self.assertEqual(self.result(output).measured_cycles, 0)
 
     def test_the_kernel_that_a_lab_times(self):
-        def cycles(output, *launches):
-            return runs.Result(0, output, "", 0.1, sum(launches), (),
-                               launch_cycles=launches).kernel_cycles
-
-        self.assertEqual(cycles("cycles   1200\n", 1300, 1250), 1200, "by the SM's clock")
-        self.assertEqual(cycles("cycles   1200\n", 5, 1100, 0), 1100, "by events, beside an empty one")
-        self.assertEqual(cycles("nothing\n", 30, 40), 70)
+        self.assertEqual(self.result("cycles   1200\n", 1300, 1250).kernel_cycles, 1200, "by the SM's clock")
+        self.assertEqual(self.result("cycles   1200\n", 5, 1100, 0).kernel_cycles, 1100,
+                         "by events, beside an empty one")
+        self.assertEqual(self.result("nothing\n", 30, 40).kernel_cycles, 70)
 
     def test_what_does_not_verify(self):
         self.assertTrue(self.result("").verified)
