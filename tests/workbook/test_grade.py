@@ -517,7 +517,7 @@ class BadInput(GradeTest):
 
     def test_a_number_of_workers_that_is_none(self):
         for wanted in ("0", "-1", "x", "5000"):
-            self.assertIn("is no number from 1 to", self.refused("--workers", wanted, status=2))
+            self.assertIn("is not a number from 1 to", self.refused("--workers", wanted, status=2))
 
 
 if __name__ == "__main__":
