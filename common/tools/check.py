@@ -95,7 +95,7 @@ def _run_code(root, exercise, tools, own, folder, progress):
             reference = runs.reference(root, tools, run, seed)
             result = runs.with_ptx(root, tools, run, seed, compiled[run.program].files, reference,
                                    device_code.YOURS + exercise.reader_file.name,
-                                   exercise.checks)
+                                   run.checks)
             if not result.verified or not re.search(run.expect, result.output, re.M):
                 return _failed_run(exercise, own, run, seed, result)
             if exercise.budget:
@@ -110,8 +110,8 @@ def _run_code(root, exercise, tools, own, folder, progress):
             return failed
     remark, line = _recognised(exercise.remarks, own, result.output + result.errors)
     return _verdict(exercise, PASSED, found=exercise.expected,
-                    figures=_worst_figures(exercise, figures),
-                    remark=" ".join(remark.message.split()) if remark else "",
+                    figures=_worst_figures(exercise, figures) if exercise.kind == exercises.IMPROVE
+                    else (), remark=" ".join(remark.message.split()) if remark else "",
                     place=_place(exercise, own, line) if line else None)
 
 

@@ -11,7 +11,7 @@ from .errors import WorkbookError
 
 WRITE, PREDICT, FIND, IMPROVE = KINDS = ("write", "predict", "find", "improve")
 INTEGER, TEXT, CHOICE = ANSWERS = ("integer", "text", "choice")
-RACES = "races"           # of BW_SIM_CHECKS: the level beside the simulator's own
+CONTRACT, RACES = CHECKS = ("contract", "races")  # levels of BW_SIM_CHECKS
 HINTS = 3
 LEAST_WRONG = 2
 # Stands in a starter (common/device/exercise.cuh).
@@ -28,6 +28,7 @@ class Run:
     seeds: tuple = (0,)
     expect: str = ""          # what standard output must match
     timeout_cycles: int = 0   # simulated; 0: chosen from the solution's own run
+    checks: str = CONTRACT    # of CHECKS
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,6 @@ class Exercise:
     remarks: tuple = ()                # Wrongs of answers that pass with a remark
     file: str = ""                     # relative to solutions/NN_name; find: of the patch
     budget: Budget = None              # of an improve exercise; of a write exercise where it has one
-    checks: str = ""                   # RACES, as for all code: its runs are checked for races too
     questions: tuple = ()
     patch: str = ""
     causes: tuple = ()
@@ -235,15 +235,10 @@ def load(root, chapter, path):
     if len(fields["hints"]) != HINTS:
         reader.fail(f"there are {len(fields['hints'])} hints; {HINTS} are needed: a nudge, the "
                     "idea, almost the code.")
-    fields["runs"] = tuple(_run(table) for table in reader.tables("run"))
+    fields["runs"] = tuple(_run(table, RACES if kind in (WRITE, IMPROVE) else CONTRACT)
+                           for table in reader.tables("run"))
     if not fields["runs"]:
         reader.fail("at least one [[run]] is needed.")
-    if kind in (WRITE, IMPROVE):
-        fields["checks"] = RACES
-    if kind == FIND:
-        fields["checks"] = reader.take("checks", str, "", required=False)
-        if fields["checks"] not in ("", RACES):
-            reader.fail(f"`checks` is \"{fields['checks']}\"; it can be {RACES}.")
     if kind in (WRITE, IMPROVE):
         fields["file"] = reader.take("file", str)
         fields["region"] = _region(root, chapter, fields, reader)
@@ -278,13 +273,16 @@ def _name(root, path):
         return str(path)
 
 
-def _run(reader):
+def _run(reader, checks):
     seeds = reader.take("seeds", list, [0], required=False)
     if not seeds or not all(isinstance(seed, int) and seed >= 0 for seed in seeds):
         reader.fail("`seeds` has to be a list of numbers from 0 on.")
     run = Run(reader.take("program", str), reader.texts("options", required=False), tuple(seeds),
               reader.pattern("expect"),
-              reader.take("timeout_cycles", int, 0, required=False))
+              reader.take("timeout_cycles", int, 0, required=False),
+              reader.take("checks", str, checks, required=False))
+    if run.checks not in CHECKS:
+        reader.fail(f"`checks` is \"{run.checks}\"; it can be {' or '.join(CHECKS)}.")
     reader.end()
     return run
 

@@ -101,7 +101,7 @@ def faulty(root, exercise, tools):
             for seed in run.seeds:
                 reference = runs.reference(root, tools, run, seed)
                 result = runs.with_ptx(root, tools, run, seed, composed.files_of(run.program),
-                                       reference, composed.focus, exercise.checks)
+                                       reference, composed.focus, run.checks)
                 symptoms.append(not result.verified)
     complaint = ""
     if not any(symptoms) and not exercise.needs_reports:

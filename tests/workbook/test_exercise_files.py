@@ -78,10 +78,10 @@ class Loading(SmallRepository):
         self.refused(1, "when = { output = 'deadlock' }", "when = {}", "recognised")
 
     def test_a_level_of_checks(self):
-        self.assertEqual([one.checks for one in api.load_all(self.root)],
-                         [exercises.RACES, exercises.RACES, "", ""])
-        self.edit(self.toml(4), "minutes", 'checks = "races"\nminutes')
-        self.assertEqual(self.exercise(4).checks, exercises.RACES)
+        self.assertEqual([one.runs[0].checks for one in api.load_all(self.root)],
+                         ["races", "races", "contract", "contract"])
+        self.edit(self.toml(4), "[[run]]", '[[run]]\nchecks = "races"')
+        self.assertEqual(self.exercise(4).runs[0].checks, "races")
         self.refused(4, 'checks = "races"', 'checks = "everything"', "checks", "everything", "races")
 
     def test_a_remark(self):

@@ -50,8 +50,7 @@ def run_exercise(root, console, wanted, options, settings):
                 code = api.compose_program(root, [one], run.program, tools, step.detail)
                 phrase = f"with your lines in {one.reader_file}"
         env = dict(tools.env, BW_SIM_SEED=str(run.seeds[0]))
-        if one.checks:
-            env.setdefault("BW_SIM_CHECKS", one.checks)
+        env.setdefault("BW_SIM_CHECKS", run.checks)
         if code is not None:
             env.update(stack.enter_context(code).environment(run.program))
         env.update(settings)
