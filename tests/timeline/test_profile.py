@@ -186,6 +186,7 @@ class Timelines(Calls):
                     (dict(cluster="x"), "--cluster x: this is no range"),
                     (dict(cycles="5-4"), "--cycles 5-4: this is no range"),
                     (dict(rest=["--help"]), "no kernel"),
+                    (dict(chapter="no/such.rec"), "There is no file no/such.rec"),
                     (dict(cluster="7"), "nothing to draw")):
                 with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):
                     self.call(command.do_timeline, 2, output=folder, **arguments)
@@ -293,6 +294,7 @@ class Profiles(Calls):
                     (dict(gpu="b300"), "knows no such machine. Name one of b200, h100, h200"),
                     (dict(launch=7), "name one from 1 to 1"),
                     (dict(rest=["--help"]), "no kernel"),
+                    (dict(chapter="no/such.rec"), "There is no file no/such.rec"),
                     (dict(save=str(Path(folder) / "none" / "s.json")), "can't be written")):
                 with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):
                     self.profile(2, **arguments)

@@ -148,7 +148,7 @@ class Check(Reader):
     def test_what_does_not_exist(self):
         for wanted, words in (("1.9", "Chapter 1 has 1.1 to 1.2"), ("9", "no chapter '9'"),
                               ("3", "no exercises yet"), ("stage", "1.1 (Step to the next stage)")):
-            self.assert_clear_error(self.run_workbook(self.root, "check", wanted), words)
+            self.assert_clear_error(self.run_workbook(self.root, "check", wanted), words, code=2)
 
     def test_widths_and_colours(self):
         self.write_answer(first="    stage = stage + 1;")
@@ -195,7 +195,7 @@ class Next(Reader):
     def test_what_it_can_not_show(self):
         for wanted, words in (("99", "no chapter '99'"), ("1.9", "Chapter 1 has 1.1 to 1.2"),
                               ("3", "no exercises yet"), ("x", "1.1")):
-            self.assert_clear_error(self.run_workbook(self.root, "next", wanted), words)
+            self.assert_clear_error(self.run_workbook(self.root, "next", wanted), words, code=2)
         self.assertFalse((self.root / "chapters" / "progress.json").exists())
 
     def test_chapters_and_ranges_are_left_out_and_taken_up_again(self):
@@ -324,7 +324,8 @@ class OwnLines(Reader):
         self.assertEqual(result.stdout, "option 0\noption predict\noption more\nBW_SIM_SEED 0\n")
         result = self.workbook("run", "1.1")
         self.assertIn("with your lines in chapters/01_mbarrier_pipeline", result.stderr)
-        self.assert_clear_error(self.run_workbook(self.root, "run", "1.9"), "no exercise '1.9'")
+        self.assert_clear_error(self.run_workbook(self.root, "run", "1.9"), "no exercise '1.9'",
+                                code=2)
         self.assert_clear_error(self.run_workbook(self.root, "run", "1.1", "--gpu"), "simulator",
                                 code=2)
 

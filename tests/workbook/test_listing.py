@@ -77,8 +77,10 @@ class Listing(ExerciseTest):
                          [("1.1", "passed"), ("1.2", "open")])
 
     def test_a_chapter_without_exercises_and_one_that_does_not_exist(self):
-        self.assert_clear_error(self.run_workbook(self.root, "list", "4"), "has no exercises yet")
-        self.assert_clear_error(self.run_workbook(self.root, "list", "9"), "no chapter '9'")
+        self.assert_clear_error(self.run_workbook(self.root, "list", "4"), "has no exercises yet",
+                                code=2)
+        self.assert_clear_error(self.run_workbook(self.root, "list", "9"), "no chapter '9'",
+                                code=2)
 
     def test_list_and_hint_are_quick(self):
         for words in (("list",), ("hint", "1.1", "--level", "1")):
@@ -152,7 +154,7 @@ class Hints(ExerciseTest):
                               ("parity", "2.1 (Which parity?)"), ("hand the stag", "1.2 (Hand the"),
                               ("", "Exercises are called"), ("1.", "Chapter 1 has")):
             self.assert_clear_error(self.run_workbook(self.root, "hint", wanted),
-                                    f"no exercise '{wanted}'", words)
+                                    f"no exercise '{wanted}'", words, code=2)
 
     def test_leading_zeros_are_no_other_exercise(self):
         self.assertIn("hint 1 of 3", self.hint("01.01"))

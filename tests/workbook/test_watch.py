@@ -177,7 +177,8 @@ class Watch(ExerciseTest):
         self.assertNotIn("Traceback", rest)
 
     def test_an_exercise_that_does_not_exist(self):
-        self.assert_clear_error(self.run_workbook(self.root, "watch", "1.9"), "no exercise '1.9'")
+        self.assert_clear_error(self.run_workbook(self.root, "watch", "1.9"), "no exercise '1.9'",
+                                code=2)
 
     def wait_for_file(self, path):
         deadline = time.monotonic() + WAIT_SECONDS

@@ -15,7 +15,8 @@ def exercise(exercises, wanted):
     for candidate in exercises:
         if candidate.id == identifier:
             return candidate
-    raise WorkbookError(f"There is no exercise '{wanted}'. {_nearest(exercises, identifier)}")
+    raise WorkbookError(f"There is no exercise '{wanted}'. {_nearest(exercises, identifier)}",
+                        exit_code=2)
 
 
 def _nearest(exercises, wanted):
@@ -48,7 +49,8 @@ def of_chapter(root, exercises, wanted):
     found = [one for one in exercises if one.chapter == chapter.name]
     if not found:
         raise WorkbookError(f"Chapter {chapter.number} ({chapter.title}) has no exercises yet. "
-                            "`./workbook list` shows the chapters that have some.")
+                            "`./workbook list` shows the chapters that have some.",
+                            exit_code=2)
     return found
 
 
@@ -61,7 +63,7 @@ def several(root, exercises, words):
             found.update((one.id, one) for one in _of_word(root, exercises, part))
     if not found:
         raise WorkbookError(f"'{' '.join(words)}' names no exercise. Write exercises, chapters and "
-                            "ranges of them: 1.3, or 2, or 1.3-1.5.")
+                            "ranges of them: 1.3, or 2, or 1.3-1.5.", exit_code=2)
     return list(found.values())
 
 
@@ -71,10 +73,11 @@ def _of_word(root, exercises, word):
         return _named(root, exercises, word)
     if not first or not last:
         raise WorkbookError(f"The range '{word}' lacks its {'end' if first else 'beginning'}. A range "
-                            "has both: 1.3-1.5 or 1-2.")
+                            "has both: 1.3-1.5 or 1-2.", exit_code=2)
     begin, end = _named(root, exercises, first)[0], _named(root, exercises, last)[-1]
     if begin.number > end.number:
-        raise WorkbookError(f"The range '{word}' ends before it begins. Did you mean {last}-{first}?")
+        raise WorkbookError(f"The range '{word}' ends before it begins. Did you mean {last}-{first}?",
+                            exit_code=2)
     return [one for one in exercises if begin.number <= one.number <= end.number]
 
 

@@ -25,6 +25,10 @@ def do_timeline(root, console, arguments):
     recording."""
     if Path(arguments.chapter).is_file():
         return _draw_file(root, console, arguments)
+    if re.search(r"[./]", arguments.chapter):
+        raise WorkbookError(f"There is no file {arguments.chapter}. Name a recording that "
+                            "BW_SIM_RECORDING has written, or a chapter: "
+                            f"{chapters.listing(root)}.", exit_code=2)
     chapter, window = chapters.find_program(root, arguments.chapter), _window(arguments)
     with program(root, console, chapter, "timeline") as (tools, settings):
         settings = dict(settings, **window)
