@@ -12,5 +12,6 @@ api       exercises, as the commands use them     reader    list, next, check, w
 The exercises: regions (marks in the code), exercises (TOML files), patches (faults), starters (what
 readers begin with), answers (answers.toml), check and verdict, device_code (PTX alone), runs, trace and
 reports (the simulator's words), compose (`use mine`), trials (what holds of each exercise); for
-authors: try_exercise, texts. docs/exercises.md describes them. limited: children that may misbehave.
+authors: try_exercise, texts, excerpts. docs/exercises.md describes them. limited: children that may
+misbehave.
 """
