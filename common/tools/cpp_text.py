@@ -34,8 +34,8 @@ _TRIGRAPH = re.compile(r"\?\?[=/'()!<>-]")
 _ENDS_WITH_TRIGRAPH = re.compile(r"\?\?/(?=[ \t\v\f]*\Z)")  # of a backslash
 _TRIGRAPHS = dict(zip("=/'()!<>-", "#\\^[]|{}~"))
 _CONTROL = re.compile(r"[\x00-\x08\x0d-\x1f\x7f]")
-# Names of the preprocessor, and macros of the system's headers. Some of those paste their arguments, which
-# can make a digraph, open or close a block, read the clock or look for a file.
+# Names of the preprocessor, and macros of the system's headers. Some of those paste their arguments,
+# which can make a digraph, open or close a block, read the clock or look for a file.
 _OF_PREPROCESSOR = re.compile(r"__?[A-Z]\w*|__has_\w+|__pragma|__g(?:libc|thr)\w+|pthread_\w+", re.A)
 _DIRECTIVE = re.compile(r"#[ \t]*(pragma[ \t]+\w+|\w*)", re.A)
 _UNROLL = re.compile(r"#[ \t]*pragma[ \t]+(?:no)?unroll(?![\w$])", re.A)
@@ -76,7 +76,8 @@ def tokens(text):
         # Splices right before a token and right after it are outside of it.
         start = match.start() + cuts[bisect.bisect_right(places, match.start()) - 1][1]
         end = match.end() + cuts[bisect.bisect_left(places, match.end()) - 1][1]
-        yield Token(match.lastgroup, match.group(), start, end, bisect.bisect_left(ends, start), is_first)
+        line = bisect.bisect_left(ends, start)
+        yield Token(match.lastgroup, match.group(), start, end, line, is_first)
         is_first = match.lastgroup == "space" and (is_first or "\n" in match.group())
 
 
@@ -122,8 +123,8 @@ def _oddity(token, before):
     if kind == "open_string":
         return "a string begins here and never ends."
     if kind == "open_raw" or kind == "raw" and (token.is_spliced or "\\" in text):
-        return ("a raw string begins here that does not end in this line, or has a backslash in it, or more "
-                "than letters and digits before its `(`. Write an ordinary string.")
+        return ("a raw string begins here that does not end in this line, or has a backslash in it, or "
+                "more than letters and digits before its `(`. Write an ordinary string.")
     if kind in _QUOTED and before and before.kind in ("word", "number"):
         return f"`{before.text}` stands right before a quote. Put a space between them."
     if before and before.kind in _QUOTED and (kind in ("word", "number")
@@ -135,8 +136,8 @@ def _oddity(token, before):
     if kind == "digraph":
         return _old(text[:2], _DIGRAPHS[text[:2]])
     if kind == "word" and _OF_PREPROCESSOR.fullmatch(text):
-        return (f"`{text}` can't stand between the marks: it is a name of the preprocessor or of macros in "
-                "the system's headers.")
+        return (f"`{text}` can't stand between the marks: it is a name of the preprocessor or of macros "
+                "in the system's headers.")
     if kind == "word" and not text.replace("$", "_").isidentifier():
         strange = next((one for one in text if not f"_{one}".isidentifier() and one != "$"), text[0])
         return f"the character U+{ord(strange):04X} can't stand in a name. Delete it."

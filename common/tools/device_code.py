@@ -259,7 +259,8 @@ def _words(result, output, folder):
     """What a compiler said about the source."""
     said = result.text
     if result.status != 0 and blame.is_plain_file(output) and output.stat().st_size <= MOST_PTX_BYTES:
-        said = ptx_errors.explained(said, output.read_text(encoding="utf-8", errors="replace"), str(output))
+        ptx = output.read_text(encoding="utf-8", errors="replace")
+        said = ptx_errors.explained(said, ptx, str(output))
     return said.replace(str(folder), ".")  # which is another one each time
 
 

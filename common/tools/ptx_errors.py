@@ -11,14 +11,15 @@ _AT_A_LINE = re.compile(r"^ptxas (?P<file>.*), line (?P<line>\d+); (?:error|fata
 _WITHOUT_LINE = re.compile(r"^ptxas (?:error|fatal)\s*: (?P<words>.*)$")
 _LAST_WORDS = "Ptx assembly aborted due to errors"
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"(.*)"')
-_LOC = re.compile(r"^\s*\.loc\s+(\d+) (\d+) (\d+)(?:, function_name [^,]*, inlined_at (\d+) (\d+) (\d+))?\s*$")
+_LOC = re.compile(r"^\s*\.loc\s+(\d+) (\d+) (\d+)"
+                  r"(?:, function_name [^,]*, inlined_at (\d+) (\d+) (\d+))?\s*$")
 _ASM = re.compile(r"^\s*// begin inline asm\n(.*?)^\s*// end inline asm$", re.M | re.S)
 _NOT_CODE = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.S)
 
 
 def explained(said, ptx, name):
-    """The compiler's words `said`, with ptxas' places in the file `name`, whose text is `ptx`, replaced by
-    those of the source: `FILE(LINE): error: ptxas: ...`, the PTX, and the calls that led there."""
+    """The compiler's words `said`, with ptxas' places in the file `name`, whose text is `ptx`, replaced
+    by those of the source: `FILE(LINE): error: ptxas: ...`, the PTX, and the calls that led there."""
     lines, rest, by_line = ptx.split("\n"), [], _directive(ptx)
     for line in said.splitlines():
         match, without = _AT_A_LINE.match(line), _WITHOUT_LINE.match(line)
@@ -28,7 +29,8 @@ def explained(said, ptx, name):
             rest.append(f"error: ptxas: {without['words']}")
         elif not without:
             rest.append(line)
-    found = [line for number, words in by_line.items() for line in _error(lines, number, "; ".join(words))]
+    found = [line for number, words in by_line.items()
+             for line in _error(lines, number, "; ".join(words))]
     return "\n".join([*found, *rest]) + "\n"
 
 

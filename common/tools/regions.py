@@ -234,8 +234,8 @@ def unbalanced(text):
     may hold `#pragma unroll`. That is a fence around strangers' texts as well: see cpp_text.
     """
     if _ENDS_WITH_BACKSLASH.search(text):
-        return text.count("\n"), "the last line ends with a backslash, which would join it with the line " \
-            "below the marks."
+        return text.count("\n"), "the last line ends with a backslash, which would join it with the " \
+            "line below the marks."
     return cpp_text.oddity(text) or _unpaired(text)
 
 

@@ -73,15 +73,15 @@ class Result:
 
     @property
     def measured_cycles(self):
-        """The simulator's own count for the last kernel that took time (a lab may launch an empty one after
-        it): what budgets compare. What a program prints is no measurement of a reader's kernel, because it
-        may have read it from device memory."""
+        """The simulator's own count for the last kernel that took time (a lab may launch an empty one
+        after it): what budgets compare. What a program prints does not measure a reader's kernel, because
+        the program may have read it from device memory."""
         return float(next((one for one in reversed(self.launch_cycles) if one), 0))
 
     @property
     def kernel_cycles(self):
-        """What a solution's program says that its kernel takes, in cycles of the SMs. Where it measured an
-        empty launch too, its line comes from events and counts cycles of the highest clock, which
+        """What a solution's program says that its kernel takes, in cycles of the SMs. Where it measured
+        an empty launch too, its line comes from events and counts cycles of the highest clock, which
         SMs don't have while their tensor cores work: then those of the launch before that one."""
         if self.launch_cycles and not self.launch_cycles[-1]:
             return self.measured_cycles

@@ -61,11 +61,12 @@ class Cycles(unittest.TestCase):
     def test_a_budget_compares_what_the_simulator_counted(self):
         for output in ("", "cycles   1\n", "metric cycles 1\n"):
             self.assertEqual(self.result(output, 1300, 1250).measured_cycles, 1250)
-            self.assertEqual(self.result(output, 5, 1100, 0).measured_cycles, 1100, "beside an empty one")
+            self.assertEqual(self.result(output, 5, 1100, 0).measured_cycles, 1100, output)
             self.assertEqual(self.result(output).measured_cycles, 0)
 
     def test_the_kernel_that_a_lab_times(self):
-        self.assertEqual(self.result("cycles   1200\n", 1300, 1250).kernel_cycles, 1200, "by the SM's clock")
+        self.assertEqual(self.result("cycles   1200\n", 1300, 1250).kernel_cycles, 1200,
+                         "by the SM's clock")
         self.assertEqual(self.result("cycles   1200\n", 5, 1100, 0).kernel_cycles, 1100,
                          "by events, beside an empty one")
         self.assertEqual(self.result("nothing\n", 30, 40).kernel_cycles, 70)
