@@ -100,20 +100,10 @@ class Check(Reader):
         self.workbook("check", "1", "--again", code=1)
         self.assertEqual((self.root / "checked").read_text(encoding="utf-8"), "1.2\n1.1\n1.2\n")
 
-    def test_several_exercises_chapters_and_ranges(self):
-        for words in (("1.1", "1.2"), ("1.1-1.2",), ("1.1,1.2",), ("1",), ("1", "1.1"), ("01-1",)):
-            self.assertIn("0 of 2 right", self.workbook("check", *words, code=1).stdout)
-        self.assertIn("0 of 3 right", self.workbook("check", "1", "2", code=1).stdout)
-        self.assertIn("0 of 2 right", self.workbook("check", "1.2-2.1", code=1).stdout)
-        for words, said in ((("1.2-1.1",), "ends before it begins. Did you mean 1.1-1.2?"),
-                            (("1.1", "9.9"), "no exercise '9.9'"), (("1.1-",), "lacks its end"),
-                            (("-1.1",), ""), ((",",), "names no exercise"),
-                            (("1.1-1.9",), "no exercise '1.9'"), (("99",), "no chapter '99'")):
-            with self.subTest(words):
-                result = self.run_workbook(self.root, "check", *words)
-                self.assertNotEqual(result.returncode, 0)
-                self.assertNotIn("Traceback", result.stderr)
-                self.assertIn(said, result.stderr)
+    def test_several_exercises_and_ranges(self):
+        self.assertIn("0 of 3 right", self.workbook("check", "1.1", "1.2-2", code=1).stdout)
+        self.assert_clear_error(self.run_workbook(self.root, "check", "1.1", "9.9"),
+                                "no exercise '9.9'")
 
     def test_json_alone_is_on_standard_output(self):
         self.write_answer(first="    stage = 0;  // RIGHT")

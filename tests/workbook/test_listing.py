@@ -8,7 +8,58 @@ import unittest
 from exercise_support import ExerciseTest
 
 from tools.console import Console
-from tools.reader import progress
+from tools.errors import WorkbookError
+from tools.exercises import load_all
+from tools.reader import progress, selection
+
+
+class Selection(ExerciseTest):
+    """What words name, with 1.1, 1.2 and 2.1 in the checkout."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.exercises(needs_libraries=False)
+        self.known = load_all(self.root)
+
+    def test_exercises_chapters_and_ranges_each_once(self):
+        for words, expected in ((["1.1", "1.2"], "1.1 1.2"), (["1.1-1.2"], "1.1 1.2"),
+                                (["1.2,1.1"], "1.2 1.1"), (["1"], "1.1 1.2"), (["1", "1.1"], "1.1 1.2"),
+                                (["01-1"], "1.1 1.2"), (["1.2-2.1"], "1.2 2.1"),
+                                (["1-2"], "1.1 1.2 2.1"), (["2", "1.1"], "2.1 1.1"),
+                                (["01_mbarrier_pipeline"], "1.1 1.2")):
+            found = selection.several(self.root, self.known, words)
+            self.assertEqual(" ".join(one.id for one in found), expected, words)
+
+    def test_what_names_nothing_is_said(self):
+        for words, said in ((["1.2-1.1"], "ends before it begins. Did you mean 1.1-1.2"),
+                            (["1.1", "9.9"], "no exercise '9.9'"), (["1.1-"], "lacks its end"),
+                            (["-1.1"], "lacks its beginning"), ([","], "names no exercise"),
+                            (["1.1-1.9"], "no exercise '1.9'"), (["99"], "no chapter '99'"),
+                            (["2-1"], "Did you mean 1-2"), (["x"], "no exercise 'x'")):
+            with self.assertRaisesRegex(WorkbookError, said):
+                selection.several(self.root, self.known, words)
+
+    def test_phrases(self):
+        for ids, words in (("1.1", "1.1"), ("1.1 1.2", "1.1 and 1.2"), ("2.1 1.1", "1.1 and 2.1"),
+                           ("1.1 1.2 2.1", "1.1 to 2.1")):
+            chosen = [one for one in self.known if one.id in ids.split()]
+            self.assertEqual(selection.phrase(chosen, self.known), words)
+
+    def test_what_follows(self):
+        first, second, third = self.known
+        open_, skipped, passed = {}, {"state": "skipped"}, {"state": "passed"}
+        for at, states, expected in (("", (open_, open_, open_), first),
+                                     ("1.2", (open_, open_, open_), second),
+                                     ("1.2", (open_, passed, open_), third),
+                                     ("2.1", (open_, passed, passed), first),
+                                     ("1.1", (skipped, open_, open_), second),
+                                     ("2.1", (skipped, passed, passed), first),
+                                     ("9.9", (open_, open_, open_), first),
+                                     ("2.1", (passed, passed, passed), None)):
+            kept = progress.Progress({one.id: state for one, state in zip(self.known, states)}, at=at)
+            self.assertEqual(selection.following(self.known, kept), expected, (at, states))
+        self.assertEqual(selection.left_out(self.known, progress.Progress({"1.1": skipped}), third),
+                         [first, second])
 
 
 class Listing(ExerciseTest):
