@@ -3,6 +3,8 @@
 /// for bit.
 #include "tests/simulator/portable_fp8_accumulation.hpp"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -10,7 +12,6 @@
 
 #include "common/simulator/units/tensor_core/hopper_fp8_accumulation.hpp"
 #include "common/simulator/units/tensor_core/operand_decode.hpp"
-#include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
 namespace {
