@@ -74,8 +74,8 @@ class Result:
     @property
     def measured_cycles(self):
         """The simulator's own count for the last kernel that took time (a lab may launch an empty one
-        after it): what budgets compare. What a program prints does not measure a reader's kernel, because
-        the program may have read it from device memory."""
+        after it): what budgets compare. What a program prints does not measure a reader's kernel: the
+        kernel can print as well, and the program may have read its figure from device memory."""
         return float(next((one for one in reversed(self.launch_cycles) if one), 0))
 
     @property
@@ -145,15 +145,15 @@ def with_ptx(root, tools, run, seed, ptx, reference, focus, checks="", solution=
     multiples of what the solution's run takes. `checks`: the level of checks, if not the usual one;
     the cycles are the same at each.
 
-    The kernels are a reader's, the host's code never is: their region is compiled to PTX alone. What the
-    kernels print is dropped, so a line of the output, a report and the statistics are the host's and the
-    simulator's own words.
+    The kernels are a reader's, the host's code never is: their region is compiled to PTX alone. What
+    kernels print is in the standard output, so nothing there may decide a verdict. The exit status is the
+    host's, and standard error (the statistics, a report) is the simulator's and the host's alone.
 
     `solution`: gives the PTX files of the solution's own text, compiled in the same way. A run whose end
     shows nothing of the kernels is repeated, then looked at beside a run of these; a GraderError says that
     this machine has ended it, or the simulator by a fault of its own."""
     cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
-    settings = {"BW_SIM_PRINTF": os.devnull, "BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
+    settings = {"BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
                 "BW_SIM_LIVELOCK_CYCLES": str(cycles)}
     if checks:
         settings["BW_SIM_CHECKS"] = checks

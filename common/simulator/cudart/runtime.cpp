@@ -17,7 +17,6 @@
 #include "common/simulator/diagnosis/explain.hpp"
 #include "common/simulator/diagnosis/exploration/watch.hpp"
 #include "common/simulator/diagnosis/unwritten_memory.hpp"
-#include "common/simulator/machine/cluster_endings.hpp"
 #include "common/simulator/trace/event_log.hpp"
 #include "common/simulator/trace/recording_file.hpp"
 #include "common/simulator/trace/statistics_file.hpp"
@@ -90,7 +89,6 @@ Device& Runtime::device() {
         written_ = &observer->bytes();
         device_->observe(std::move(observer));
       }
-      (void)printf_file();  // throws now if it can't be written
       auto log = trace::EventLog::from_environment();
       auto file = trace::RecordingFile::from_environment();
       auto statistics = trace::StatisticsFile::from_environment();

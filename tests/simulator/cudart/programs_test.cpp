@@ -125,25 +125,6 @@ TEST(Programs, PrintInOrder) {
             "printf: ok\n");
 }
 
-// What the host prints stays where it was; a file that can't be written is said before a kernel
-// runs.
-TEST(Programs, AFileForWhatKernelsPrint) {
-  const std::string program = std::string(BW_FEATURES_PROGRAM) + " printf";
-  const std::string file = testing::TempDir() + "bw_printed.txt";
-  const Ended ended = run(program, "BW_SIM_PRINTF=" + file);
-  EXPECT_EQ(ended.status, 0);
-  EXPECT_EQ(ended.output, "printf: ok\n");
-  EXPECT_EQ(run("cat " + file).output + ended.output, run(program).output);
-  std::remove(file.c_str());
-  const Ended dropped = run(program, "BW_SIM_PRINTF=/dev/null");
-  EXPECT_EQ(dropped.output, ended.output);
-  const Ended refused = run(program, "BW_SIM_PRINTF=/no/such/folder/file");
-  EXPECT_EQ(refused.status, 64);
-  EXPECT_TRUE(contains(refused.output, "BW-S02")) << refused.output;
-  EXPECT_TRUE(contains(refused.output, "/no/such/folder/file, which BW_SIM_PRINTF names"))
-      << refused.output;
-}
-
 TEST(Programs, AFailedAssertionEndsTheProgram) {
   const std::string command = std::string(BW_FEATURES_PROGRAM) + " assert";
   const Ended ended = run(command);
