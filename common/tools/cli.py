@@ -119,8 +119,8 @@ def _run(root, console, ours, rest):
         return 0
     command = COMMANDS.get(ours[0])
     if command is None:
-        raise UsageError(f"There is no command '{ours[0]}'.{nearest(ours[0], COMMANDS)} {PROGRAM} --help "
-                         "lists them.", _usage())
+        raise UsageError(f"There is no command '{ours[0]}'.{nearest(ours[0], COMMANDS)} "
+                         f"{PROGRAM} --help lists them.", _usage())
     arguments = parse(command, ours[1:], rest)
     if arguments is None:
         print(help_of(command))

@@ -238,7 +238,7 @@ def report_lines(errors):
 
 def unwrapped(report):
     """The lines of a page's report as they were before report_lines() broke them."""
-    lines, indent = [], 0
+    lines, indent, last = [], 0, ""
     for line in report:
         own = len(line) - len(line.lstrip())
         word = line.split(" ", own + 1)[own] if line.strip() else ""

@@ -100,8 +100,8 @@ _EXERCISES = (
             more="`next` comes back to them when the others are done."),
     Command("reset", "Start an exercise again; a copy of your lines is kept.", "reader.command:do_reset",
             (("reset 1.3", "the lines of 1.3 as they were at the beginning"),),
-            lambda parser: parser.add_argument("wanted", metavar="NN.E", help="an exercise"), reads_exercises=True,
-            more="The rest of the file stays as it is."),
+            lambda parser: parser.add_argument("wanted", metavar="NN.E", help="an exercise"),
+            reads_exercises=True, more="The rest of the file stays as it is."),
     Command("use", "Choose whose code `run` runs.", "reader.command:do_use",
             (("use mine", "your lines of every exercise that has passed, in the simulator"),
              ("use solutions", "the solutions again")),
@@ -191,8 +191,8 @@ def _test(parser):
     parser.add_argument("chapter", metavar="NN", nargs="?", help="only this chapter's tests")
     parser.add_argument("--all", action="store_true", help="run the slow tests too")
     parser.add_argument("--gpu", action="store_true",
-                        help="run chapters, contract and conformance natively on a B200 or B300, compare "
-                             "with the simulator, and write a report")
+                        help="run chapters, contract and conformance natively on a B200 or B300, "
+                             "compare with the simulator, and write a report")
     parser.add_argument("--sanitize", action="store_true",
                         help="run the simulator's tests, built with sanitizers, and no others")
 
@@ -207,8 +207,8 @@ def _bench(parser):
     parser.add_argument("--validate", action="store_true",
                         help="with timing: chapters 1 and 6, to which no constant was fitted")
     parser.add_argument("--record", metavar="FOLDER",
-                        help="with timing, on a Hopper GPU: measure what --validate compares with, by the "
-                             "same programs, and write it there")
+                        help="with timing, on a Hopper GPU: measure what --validate compares with, by "
+                             "the same programs, and write it there")
 
 
 def _suite(parser):
@@ -238,9 +238,9 @@ _RUN = (
               "before that event of a report or a log"),
              ("run 4 --sim --explore -- --m 128 --n 128 --k 512",
               "every order of its synchronisation")), _run, rest="the program",
-            more="The exit status is the program's. BW_SIM_CHECKS=races searches for races as well. After "
-                 "`./workbook use mine` the simulator runs your own lines of the exercises that you have "
-                 "passed."),
+            more="The exit status is the program's. BW_SIM_CHECKS=races searches for races as well. "
+                 "After `./workbook use mine` the simulator runs your own lines of the exercises that "
+                 "you have passed."),
     Command("lab", "Build and run a lab: a small program with one idea.", "labs:do_lab",
             (("lab", "all labs, with what is new in each"),
              ("lab 2", "those of chapter 2"),
@@ -268,11 +268,11 @@ _RUN = (
              ("profile 5 --save before.json", "keep it,"),
              ("profile 5 --against before.json", "and compare with it later")), _profile,
             rest="the program",
-            more="On a GPU that runs the chapter: its profile.sh, with Nsight Compute. Otherwise, or with "
-                 "one of these options, the simulator: the same rows, then which role issues, what each "
-                 "waits for, how full the rings are, and what limits the run. It runs with the timing "
-                 "model, unless --timing or BW_SIM_TIMING says otherwise. docs/concepts/profile.md "
-                 "explains the rows."),
+            more="On a GPU that runs the chapter: its profile.sh, with Nsight Compute. Otherwise, or "
+                 "with one of these options, the simulator: the same rows, then which role issues, "
+                 "what each waits for, how full the rings are, and what limits the run. It runs with "
+                 "the timing model, unless --timing or BW_SIM_TIMING says otherwise. "
+                 "docs/concepts/profile.md explains the rows."),
     Command("sim", "Run a CUDA program of your own in the simulator.", "commands:do_sim",
             (("sim -- ./program arguments", ""),
              ("sim -- python3 launch.py", "a program that calls the driver through ctypes")),
@@ -364,8 +364,8 @@ GROUPS = (
                  ("docs --serve", "and serve it on this machine, until Ctrl-C"),
                  ("docs --serve 8080", "on another port (0: any that is free)")), _docs,
                 more="Chapters, concepts, glossary, instruction tables, contract and reference, with "
-                     "search, without a network. Needs Doxygen, its theme and Graphviz, which the command "
-                     "installs as Debian's packages."),
+                     "search, without a network. Needs Doxygen, its theme and Graphviz, which the "
+                     "command installs as Debian's packages."),
     )),
     ("teach", (
         Command("grade", "Grade a class: what others have handed in.", "grading.command:do_grade",
@@ -376,9 +376,9 @@ GROUPS = (
                  ("grade handed_in --cluster tcp://10.0.0.1:8786", "on the workers of a cluster"),
                  ("grade --join tcp://10.0.0.1:8786",
                   "this checkout's cores work for that scheduler")), _grade, reads_exercises=True,
-                more="A submission is a folder that holds a reader's chapters/. What was graded is graded "
-                     "again only after it, or this checkout, has changed; so Ctrl-C loses nothing. "
-                     "docs/teaching.md says more."),
+                more="A submission is a folder that holds a reader's chapters/. What was graded is "
+                     "graded again only after it, or this checkout, has changed; so Ctrl-C loses "
+                     "nothing. docs/teaching.md says more."),
     )),
     ("this machine", (
         Command("doctor", "Say what this machine has and which chapters run where.",
@@ -387,9 +387,9 @@ GROUPS = (
                 (("setup", "install what is missing, build nothing"),
                  ("setup --grading", "also what `grade` likes to have")), _setup,
                 more="A compiler, CMake, Ninja and libraries come from the distribution's packages. "
-                     "Instead of a missing or too old CUDA Toolkit, or of a missing disassembler, pinned "
-                     "wheels go into .workbook/. BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup installs a "
-                     "CUDA Toolkit of this checkout's own in any case."),
+                     "Instead of a missing or too old CUDA Toolkit, or of a missing disassembler, "
+                     "pinned wheels go into .workbook/. BW_TOOLKIT_IGNORE_SYSTEM=1 ./workbook setup "
+                     "installs a CUDA Toolkit of this checkout's own in any case."),
     )),
 )
 COMMANDS = {command.name: command for _, commands in GROUPS for command in commands}

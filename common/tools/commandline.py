@@ -12,7 +12,8 @@ from .errors import WorkbookError
 PROGRAM = "./workbook"
 # An example and what it does stand side by side if the latter has at least so many columns.
 _LEAST_EXPLANATION = 28
-# How alike an option has to be to a mistyped one, from 0 to 1: those of programs resemble ours by chance.
+# How alike an option has to be to a mistyped one, from 0 to 1; options of programs resemble ours at
+# random.
 _ALIKE = 0.75
 
 
@@ -42,7 +43,8 @@ class _Parser(argparse.ArgumentParser):
 
     def __init__(self, command):
         super().__init__(prog=f"{PROGRAM} {command.name}", allow_abbrev=False,
-                         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=columns()))
+                         formatter_class=lambda prog: argparse.HelpFormatter(
+                             prog, max_help_position=min(24, columns() // 3), width=columns()))
         self.command = command
         if command.add_arguments:
             command.add_arguments(self)
@@ -51,9 +53,8 @@ class _Parser(argparse.ArgumentParser):
         """How the command is used."""
         words = self.format_usage().split()[1:]
         if self.command.rest:
-            words += ["[--", "..."]
-            words[-1] += "]"
-        return "\n".join(wrapped(" ".join(words), "usage: ", "       "))
+            words.append("[--\xa0...]")  # stays in one line
+        return "\n".join(wrapped(" ".join(words), "usage: ", "       ")).replace("\xa0", " ")
 
     def help_text(self):
         """Everything about the command, in columns() columns."""
@@ -116,7 +117,7 @@ class _Parser(argparse.ArgumentParser):
 def example_lines(examples, indent="  "):
     """Examples with what they do beside them; below them where the terminal is narrow."""
     lines = []
-    reach = max(len(line) for line, why in examples if why or len(examples) == 1)
+    reach = max((len(line) for line, why in examples if why), default=0)
     at = len(indent) + len(PROGRAM) + 1 + reach + 2
     for line, why in examples:
         shown = f"{indent}{PROGRAM} {line}"

@@ -129,11 +129,6 @@ def do_suite(root, console, arguments):
     return suites.do_suite(root, console, arguments, prepare)
 
 
-def do_timeline(root, console, arguments):
-    from .timeline import command
-    return command.do_timeline(root, console, arguments)
-
-
 def do_profile(root, console, arguments):
     """The chapter's profile.sh on a GPU that runs it, else a profile of a simulated run."""
     chapter = chapters.find_program(root, arguments.chapter)

@@ -29,8 +29,8 @@ def do_explain(root, console, arguments):
     hits = [code] if code else codes.search(words, rows)
     if not hits:
         near = "\n".join(f"  {one}  {rows[one].title}" for one in codes.nearest(words, rows))
-        raise WorkbookError(f"There is no code '{words}', and no code has this in its title or sentence. "
-                            f"The nearest:\n{near}\n./workbook explain lists all of them.",
+        raise WorkbookError(f"There is no code '{words}', and no code has this in its title or "
+                            f"sentence. The nearest:\n{near}\n./workbook explain lists all of them.",
                             exit_code=2)
     if arguments.json and code:
         print(json.dumps({"schema": SCHEMA, **as_dict(rows[code], pages.get(code))}, indent=2))

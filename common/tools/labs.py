@@ -130,6 +130,8 @@ def _list(found):
             print(("\n" if chapter else "") + console.paint(head, "bold"))
             chapter = lab.chapter
         line = f"  {lab.stem:<{indent - 2}}{lab.idea}"
-        print(line if width is None or len(line) <= width else line[:max(1, width - 4)].rstrip() + " ...")
+        if width is not None and len(line) > width:
+            line = line[:max(1, width - 4)].rstrip() + " ..."
+        print(line)
     print(f"\n./workbook lab {found[0].name} runs one; its options follow `--`.")
     return 0

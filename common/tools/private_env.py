@@ -27,8 +27,8 @@ DISASSEMBLER_PINS = ("nvidia-cuda-nvdisasm==13.2.51",)
 CMAKE_PINS = ("cmake==3.31.10",)
 # Reads TOML (the exercises) for Pythons before 3.11, which have no module for it.
 TOML_PINS = ("tomli==2.2.1",)
-# What `./workbook grade` spreads its checks with, one pin a line: an extra, and the oldest Python that it
-# runs on.
+# What `./workbook grade` spreads its checks with, one pin a line: an extra, and the oldest Python that
+# it runs on.
 GRADING_REQUIREMENTS = Path(__file__).resolve().parent / "requirements-grading.txt"
 GRADING_PYTHON = (3, 10)
 

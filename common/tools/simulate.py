@@ -94,7 +94,8 @@ def watched(env):
     with tempfile.TemporaryDirectory(prefix="workbook_sim_") as folder:
         report = env.setdefault("BW_SIM_REPORT", os.path.join(folder, "report.json"))
         before = _identity(report)
-        yield lambda: _identity(report) != before or not os.path.isfile(report) and os.path.exists(report)
+        is_a_pipe = os.path.exists(report) and not os.path.isfile(report)
+        yield lambda: is_a_pipe or _identity(report) != before
 
 
 def _identity(path):

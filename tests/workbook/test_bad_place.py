@@ -34,7 +34,8 @@ class ReadOnly(CheckoutTest):
             with self.subTest(words):
                 result = self.run_locked(*words)
                 self.assert_clear_error(result, f"{self.root} can't be written to",
-                                        "copy of the checkout", f"`cp -r {self.root} {self.home}/checkout` makes one",
+                                        "copy of the checkout",
+                                        f"`cp -r {self.root} {self.home}/checkout` makes one",
                                         "./workbook list, hint, explain, doctor and --help work.")
 
     def test_a_clone_is_offered_where_git_makes_one(self):

@@ -9,7 +9,8 @@ from unittest import mock
 import support  # noqa: F401  (makes `tools` importable)
 
 from tools import console
-from tools.console import Console, format_duration
+from tools.console import Console, columns, format_duration, wrapped
+from tools.reader.screen import Screen, Text
 
 
 class Terminal(io.StringIO):
@@ -70,6 +71,76 @@ class Colours(unittest.TestCase):
     def test_no_color_and_dumb_terminals_are_honoured(self):
         self.assertEqual(self.paint(Terminal(), TERM="xterm", NO_COLOR="1"), "x")
         self.assertEqual(self.paint(Terminal(), TERM="dumb"), "x")
+
+
+class Widths(unittest.TestCase):
+    def wide(self, width):
+        return mock.patch.dict(os.environ, COLUMNS=str(width))
+
+    def test_the_width_is_the_terminals_up_to_what_reads_well(self):
+        for width, expected in ((40, 40), (100, 100), (300, 100), (0, 80)):
+            # Where neither COLUMNS nor a terminal says more.
+            with self.wide(width), mock.patch("os.get_terminal_size", side_effect=OSError):
+                self.assertEqual(columns(), expected)
+
+    def test_words_are_wrapped_and_none_is_broken(self):
+        text = "one two-three " + "long/path/" * 8 + " four " * 30
+        for width in (1, 10, 40, 80):
+            with self.wide(width):
+                lines = wrapped(text, "- ", "  ")
+            self.assertEqual(" ".join(lines).split(), ["-", *text.split()])
+            for line in lines:
+                self.assertTrue(len(line) <= max(width, 12) or len(line.split()) == 1, line)
+        self.assertEqual(wrapped("", "a  "), ["a"])
+
+
+class Screens(unittest.TestCase):
+    """Texts on a screen: what was printed is read back and compared with what went in."""
+
+    def printed(self, width, action, stream=None):
+        stream = stream or io.StringIO()
+        with mock.patch.dict(os.environ, COLUMNS=str(width)):
+            action(Screen(stream))
+        return stream.getvalue()
+
+    def test_lines_are_wrapped_with_their_indentation(self):
+        text = "    some words " + "and more " * 20 + "x" * 50
+        for width in (20, 40, 80):
+            lines = self.printed(width, lambda screen: screen.print(text)).splitlines()
+            self.assertTrue(all(len(line) <= width and line.startswith("    ") for line in lines))
+            self.assertEqual("".join("".join(lines).split()), "".join(text.split()))
+        self.assertEqual(self.printed(20, lambda screen: screen.print(text, soft_wrap=True)),
+                         text + "\n")
+
+    def test_wide_and_combining_characters_count_as_they_are_shown(self):
+        self.assertEqual(Text("漢字e\u0301").cell_len, 5)
+        self.assertEqual([part.plain for part in Text("漢字漢字").fold(4)], ["漢字", "漢字"])
+        self.assertEqual([part.plain for part in Text("漢字").fold(1)], ["漢", "字"])
+
+    def test_styles_stay_with_their_characters(self):
+        text = Text.assemble(("red words ", "red"), "plain ", ("bold", "bold"))
+        marks = {"red": "<", "bold": "{"}
+        lines = [line.painted(lambda part, style: marks[style] + part + ">") for line in text.wrap(9)]
+        self.assertEqual(lines, ["<red words>", "plain", "{bold>"])
+
+    def test_colours_only_on_a_terminal_and_no_blanks_at_the_end_of_a_line(self):
+        def show(screen):
+            screen.print(Text("wrong  ", "red"))
+        self.assertEqual(self.printed(80, show), "wrong\n")
+        with mock.patch.dict(os.environ, TERM="xterm"):
+            os.environ.pop("NO_COLOR", None)
+            self.assertEqual(self.printed(80, show, Terminal()), "\x1b[31mwrong\x1b[0m\n")
+
+    def test_two_columns_hold_each_all_of_its_lines(self):
+        left = [Text("a = 1;"), Text("b" * 70), Text("")]
+        right = [Text("c = 2;"), Text("d;"), Text("e;"), Text("f;")]
+        lines = self.printed(60, lambda screen: screen.print_beside(left, right)).splitlines()
+        self.assertTrue(all(len(line) <= 60 for line in lines))
+        column = (60 - 2) // 2
+        self.assertEqual("".join(line[:column].strip() for line in lines), "a = 1;" + "b" * 70)
+        self.assertEqual([line[column + 2:] for line in lines if line[column + 2:]],
+                         ["c = 2;", "d;", "e;", "f;"])
+        self.assertLess(lines[0].index("c = 2;"), 60)
 
 
 class Durations(unittest.TestCase):

@@ -1,6 +1,7 @@
 """./workbook explain, and the pages of the codes from which it reads."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,10 +17,10 @@ from tools.site import code_pages
 ROOT = support.ROOT
 
 
-def explain(*arguments):
+def explain(*arguments, columns=100):
     return subprocess.run([sys.executable, str(ROOT / "workbook"), "explain", *arguments],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
-                          timeout=60, check=False)
+                          timeout=60, check=False, env=dict(os.environ, COLUMNS=str(columns)))
 
 
 class Command(unittest.TestCase):
@@ -36,14 +37,49 @@ class Command(unittest.TestCase):
     def test_an_unknown_code_has_neighbours(self):
         done = explain("BW-B99")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
-        self.assertIn("There is no code BW-B99. The nearest:", done.stderr)
+        self.assertIn("There is no code 'BW-B99', and no code has this in its title or sentence. The "
+                      "nearest:", done.stderr)
         self.assertRegex(done.stderr, r"(?m)^  BW-B\d\d  ")
-        self.assertEqual(explain("").returncode, 2)
+        for words in (("",), (" ",), ("no", "such", "words"), ("[",), ("\\",), ("BW-",)):
+            done = explain(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertNotIn("Traceback", done.stderr)
 
-    def test_a_word_names_the_codes_that_have_it(self):
-        done = explain("leak")
-        self.assertEqual(done.returncode, 2)
-        self.assertEqual(re.findall(r"(?m)^  (BW-\w+)  ", done.stderr), ["BW-X09"])
+    def test_words_that_one_code_has_explain_it(self):
+        for words, code in ((("leak",), "BW-X09"), (("Deadlock",), "BW-H01"),
+                            (("a deadlock",), "BW-H01"), (("more", "arrivals"), "BW-B06")):
+            done = explain(*words)
+            self.assertEqual((done.returncode, done.stdout), (0, explain(code).stdout), words)
+
+    def test_words_that_several_codes_have_list_them(self):
+        done = explain("barrier")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        listed = re.findall(r"(?m)^  (BW-\w+)  ", done.stdout)
+        self.assertEqual(listed, [row.id for row in codes.rows(ROOT)
+                                  if re.search(r"\bbarrier", row.title, re.I)])
+        self.assertGreater(len(listed), 1)
+        self.assertIn(f"{len(listed)} codes have this", done.stdout)
+        data = json.loads(explain("barrier", "--json").stdout)
+        self.assertEqual([one["code"] for one in data["codes"]], listed)
+
+    def test_it_fits_the_terminal(self):
+        pages = codes.load(ROOT)
+        code = {line.strip() for page in pages.values()
+                for line in (*page.form(False), *page.difference(), *page.report)}
+        for columns in (40, 80):
+            for words in ((), ("barrier",), *((one,) for one in list(pages)[::20])):
+                for line in explain(*words, columns=columns).stdout.splitlines():
+                    # Lines of code, commands and the words of a path are not broken.
+                    self.assertTrue(len(line) <= columns or len(line.split()) <= 2
+                                    or line.strip() in code or line.startswith("./workbook"), line)
+
+    def test_a_report_is_put_together_as_it_was(self):
+        """What breaks the lines of a page's report is undone before they are wrapped again."""
+        report = ["simulator: " + "many words " * 20 + "end", "  where: here", "  6 |   full.wait(0);",
+                  "    |   ^", "    deep " + "word " * 40 + "end", "      deeper", "  rule: one"]
+        broken = codes.report_lines("\n".join(report))
+        self.assertGreater(len(broken), len(report))
+        self.assertEqual(codes.unwrapped(broken), report)
 
     def test_the_list(self):
         done = explain()

@@ -4,6 +4,7 @@ The programs are built by the tests' own build; BW_TEST_PROGRAMS names their fol
 """
 
 import os
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
@@ -56,6 +57,44 @@ class Refusals(unittest.TestCase):
                 simulate.find_program(str(file))
             with self.assertRaisesRegex(WorkbookError, "is a folder"):
                 simulate.find_program(folder)
+
+
+class WithoutACall(unittest.TestCase):
+    """A program that never calls the runtime is no run in the simulator, and is said to be none."""
+
+    def test_the_report_tells(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for before in (None, "from an earlier run"):
+                file = Path(folder) / "report.json"
+                if before:
+                    file.write_text(before, encoding="utf-8")
+                with simulate.watched({"BW_SIM_REPORT": str(file)}) as made_a_call:
+                    self.assertFalse(made_a_call())
+                    file.write_text("{}", encoding="utf-8")
+                    self.assertTrue(made_a_call())
+                file.unlink()
+        env = {}
+        with simulate.watched(env) as made_a_call:
+            self.assertFalse(made_a_call())
+            Path(env["BW_SIM_REPORT"]).write_text("{}", encoding="utf-8")
+            self.assertTrue(made_a_call())
+        self.assertFalse(Path(env["BW_SIM_REPORT"]).exists())
+
+    def test_the_sentence_fits_the_program(self):
+        self.assertIn("is built with nvcc", simulate.no_call("/bin/ls", elf.read(Path("/bin/ls"))))
+        self.assertIn("built with nvcc", simulate.no_call("script", None))
+        program = PROGRAMS / "shared_runtime"
+        self.assertIn("carries kernels", simulate.no_call(program, elf.read(program)))
+
+    def test_programs_in_the_simulator(self):
+        if not (build.SIM.folder(ROOT) / "lib" / "libcudart.so.13").exists():
+            self.skipTest("the simulator's runtime is not built")
+        for program, calls in ((PROGRAMS / "shared_runtime", True), (Path("/bin/true"), False)):
+            env = simulate.environment(ROOT, os.environ, elf.read(program))
+            with simulate.watched(env) as made_a_call:
+                subprocess.run([str(program)], env=env, check=False, timeout=100,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                self.assertEqual(made_a_call(), calls, program)
 
 
 class Programs(unittest.TestCase):

@@ -75,7 +75,7 @@ class Text:
     def fold(self, width):
         """[Text]: a line of code, broken where the width ends."""
         parts, rest = [], self
-        while rest.cell_len > width:
+        while rest.cell_len > width and len(rest.plain) > 1:
             cut = rest._fitting(width)
             parts.append(rest[:cut])
             rest = rest[cut:]

@@ -1,6 +1,7 @@
 """Stands in for the engine (tools/api.py): the verdict is decided by a word in the reader's lines.
 
-RIGHT passes, RIGHT, BUT passes with a remark, HANG sleeps, BROKEN does not compile, TODO is not done yet, everything else fails.
+RIGHT passes, RIGHT, BUT passes with a remark, HANG sleeps, BROKEN does not compile, TODO is not
+done yet, everything else fails.
 """
 
 import hashlib
