@@ -64,6 +64,7 @@ class Container(unittest.TestCase):
         printed = self.run_inside("./workbook run 1 --sim")
         self.assertIn("verified", printed)
         self.assertNotIn("Building", printed)
+        self.assertIn("verified", self.run_inside("./workbook lab ring_of_two --sim"))
 
     def test_another_user_number_can_build(self):
         """Editors give the image's user the number of the one outside."""
