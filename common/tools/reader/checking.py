@@ -1,6 +1,7 @@
 """From an exercise to its verdict: builds what the check runs, checks, remembers the outcome."""
 
 from .. import api, build, workspace
+from ..errors import WorkbookError
 from . import progress as progress_file
 
 PASSED, FAILED, NOT_DONE, BROKEN = "passed", "failed", "not_done", "broken"
@@ -21,17 +22,25 @@ class Session:
             self._tools = workspace.prepare(self._root, self._console, build.SIM, targets,
                                             f"Building what {exercise.id} runs")
             self._built.update(targets)
-        if exercise.is_in_code:
-            self._tools.toolkit.describe()  # a compiler that comes on demand comes before the check
         return self._tools
 
     def check(self, exercise):
         """The Verdict; what passed is remembered with the lines that did."""
         tools = self.prepare(exercise)
+        if self._has_code(exercise):
+            tools.toolkit.describe()  # a compiler that is installed on demand comes before the check
         with self._console.step(f"Checking {exercise.id}") as step:
             verdict = api.check(self._root, exercise, tools, step.detail)
         self._remember(exercise, verdict)
         return verdict
+
+    def _has_code(self, exercise):
+        """Whether the reader has written lines that will be compiled."""
+        try:
+            return exercise.is_in_code and (api.reader_region(self._root, exercise)
+                                            != api.starter_region(exercise))
+        except WorkbookError:
+            return False  # the verdict says what is wrong with the file
 
     def _remember(self, exercise, verdict):
         before = progress_file.load(self._root)
