@@ -1,6 +1,6 @@
 """From an exercise to its verdict: builds what the check runs, checks, remembers the outcome."""
 
-from .. import api, build, workspace
+from .. import api, build, prebuilt, workspace
 from ..errors import WorkbookError
 from . import progress as progress_file
 
@@ -27,8 +27,8 @@ class Session:
     def check(self, exercise):
         """The Verdict; what passed is remembered with the lines that did."""
         tools = self.prepare(exercise)
-        if self._has_code(exercise):
-            tools.toolkit.describe()  # a compiler that is installed on demand comes before the check
+        if prebuilt.is_used(self._root) and self._has_code(exercise):
+            tools.toolkit.describe()  # a compiler that comes on demand comes before the check
         with self._console.step(f"Checking {exercise.id}") as step:
             verdict = api.check(self._root, exercise, tools, step.detail)
         self._remember(exercise, verdict)
