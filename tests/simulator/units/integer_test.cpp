@@ -1,7 +1,11 @@
 /// \file
 /// Integer arithmetic against 128-bit reference arithmetic (PTX ISA, "Integer Arithmetic
 /// Instructions", "Extended-Precision Integer Arithmetic Instructions").
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
+#include <numeric>
 
 #include "tests/simulator/units/lane_evaluation.hpp"
 
@@ -193,6 +197,24 @@ TEST(Integer, DotProductsAccumulate) {
     ASSERT_EQ(d4[i], static_cast<uint32_t>(sum4));
     ASSERT_EQ(low[i], static_cast<uint32_t>(sum_low));
     ASSERT_EQ(high[i], static_cast<uint32_t>(sum_high));
+  }
+}
+
+// As the CUDA Math API defines __vabsdiffu4(a, b), and __vsadu4(a, b) for c = 0.
+TEST(Integer, DistancesOfBytes) {
+  const auto a = interesting<uint32_t>(kCount, 31), b = interesting<uint32_t>(kCount, 32),
+             c = interesting<uint32_t>(kCount, 33);
+  const auto distances = evaluate<uint32_t>("vabsdiff4.u32.u32.u32 %d, %a, %b, %c;", a, b, c);
+  const auto sums = evaluate<uint32_t>("vabsdiff4.u32.u32.u32.add %d, %a, %b, %c;", a, b, c);
+  for (size_t i = 0; i < kCount; ++i) {
+    std::array<uint8_t, 4> bytes_a{}, bytes_b{}, expected{};
+    std::memcpy(bytes_a.data(), &a[i], sizeof(uint32_t));
+    std::memcpy(bytes_b.data(), &b[i], sizeof(uint32_t));
+    for (size_t k = 0; k < expected.size(); ++k)
+      expected[k] =
+          static_cast<uint8_t>(std::max(bytes_a[k], bytes_b[k]) - std::min(bytes_a[k], bytes_b[k]));
+    EXPECT_EQ(distances[i], std::bit_cast<uint32_t>(expected)) << a[i] << ' ' << b[i];
+    EXPECT_EQ(sums[i], std::accumulate(expected.begin(), expected.end(), c[i]));
   }
 }
 

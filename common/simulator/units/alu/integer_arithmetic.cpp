@@ -176,6 +176,20 @@ struct Dp2a {
   }
 };
 
+/// The distances of four unsigned bytes, each in its place or all added to c.
+template <bool adds>
+struct Distances4 {
+  static uint32_t apply(uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t result = adds ? c : 0;
+    for (int i = 0; i < 4; ++i) {
+      const int64_t difference = byte_of<uint32_t>(a, i) - byte_of<uint32_t>(b, i);
+      const auto distance = static_cast<uint32_t>(difference < 0 ? -difference : difference);
+      result += adds ? distance : distance << 8 * i;
+    }
+    return result;
+  }
+};
+
 /// Binds `Op` for a scalar integer type or for u16x2 and s16x2.
 template <template <class> class Op, int num_sources>
 void bind_integer(Binder& binder) {
@@ -314,6 +328,13 @@ void bind_dp2a(Binder& binder) {
   });
 }
 
+void bind_vabsdiff4(Binder& binder) {
+  lanewise::bind_uniform_operands(binder, ScalarType::b32, 3);
+  binder.out.execute = binder.modifiers.has("add")
+                           ? lanewise::uniform<Distances4<true>, uint32_t, 3>()
+                           : lanewise::uniform<Distances4<false>, uint32_t, 3>();
+}
+
 using costs::kAlu;
 constexpr std::string_view kSection = "Integer Arithmetic Instructions";
 /// A division is a sequence of about twenty instructions on the machine.
@@ -389,6 +410,8 @@ constexpr InstructionForm kRows[] = {
             register_form("dp4a", "type*2=u32|s32", bind_dp4a, kSection)),
     costing(Cost::one(Pipe::multiply),
             register_form("dp2a", "part=lo|hi type*2=u32|s32", bind_dp2a, kSection)),
+    // What nvcc makes of __vabsdiffu4 and __vsadu4; one machine instruction.
+    register_form("vabsdiff4", "u32 u32 u32 [add]", bind_vabsdiff4, "SIMD video instructions"),
 };
 
 }  // namespace
