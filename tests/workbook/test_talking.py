@@ -52,7 +52,8 @@ class Talking(unittest.TestCase):
         wrong = next(one for one in exercise.wrong if one.name == "the lap never advances")
         talking = self.verdict(exercise, said(WORDS) + wrong.answer.strip("\n").split("\n"))
         self.assertEqual((talking.status, talking.wrong), (FAILED, wrong.name), talking)
-        talking = self.verdict(exercise, said(BAD_WORDS) + right)
+        # Printing takes cycles, so without the budget.
+        talking = self.verdict(replace(exercise, budget=None), said(BAD_WORDS) + right)
         self.assertEqual(talking.status, PASSED, talking)
 
 
