@@ -73,12 +73,12 @@ class Run(CheckoutTest):
         for event in ("12", "0.1", "0.1.0", "0.1.x", "-1.0.1"):
             result = self.run_workbook(root, "run", "5", "--sim", f"--until-event={event}")
             self.assertEqual(result.returncode, 2, event)
-            self.assertIn("is no event", result.stderr)
+            self.assertIn("is not an event", " ".join(result.stderr.split()))
         for option, value in (("--schedules", "0"), ("--schedules", "many"), ("--seed", "-1"),
                               ("--until", "0"), ("--explore", "x")):
             result = self.run_workbook(root, "run", "5", "--sim", option, value)
             self.assertEqual(result.returncode, 2, option)
-            self.assertIn("is no number from", result.stderr)
+            self.assertIn("is not a number from", " ".join(result.stderr.split()))
         result = self.run_workbook(root, "run", "1.1", "--schedules", "3")
         self.assertEqual(result.returncode, 2, result.stderr)
 

@@ -103,7 +103,7 @@ class Check(Reader):
     def test_several_exercises_and_ranges(self):
         self.assertIn("0 of 3 right", self.workbook("check", "1.1", "1.2-2", code=1).stdout)
         self.assert_clear_error(self.run_workbook(self.root, "check", "1.1", "9.9"),
-                                "no exercise '9.9'")
+                                "no exercise '9.9'", code=2)
 
     def test_json_alone_is_on_standard_output(self):
         self.write_answer(first="    stage = 0;  // RIGHT")

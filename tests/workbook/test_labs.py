@@ -51,7 +51,7 @@ class Names(unittest.TestCase):
             text = path.read_text(encoding="utf-8")
             found = re.findall(r".*(?:--target lab_|bin/lab_).*", text)
             self.assertEqual(found, [], path)
-            for name in re.findall(r"\./workbook lab ([\w.]+)", text):
+            for name in re.findall(r"\./workbook lab (\w*[a-z_][\w.]*|\d+\.\w+)", text):
                 self.assertIsNotNone(labs.named(ROOT, name), (path, name))
 
 

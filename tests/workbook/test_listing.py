@@ -18,7 +18,7 @@ class Selection(ExerciseTest):
 
     def setUp(self):
         super().setUp()
-        self.root = self.exercises(needs_libraries=False)
+        self.root = self.exercises()
         self.known = load_all(self.root)
 
     def test_exercises_chapters_and_ranges_each_once(self):

@@ -80,7 +80,7 @@ class Recording(CheckoutTest):
                                     "--record measures chapter 6 on a GPU, which can't be done here: no "
                                     "NVIDIA GPU")
         self.assert_clear_error(self.run_workbook(root, "bench", "simulator", "--record", "there"),
-                                "goes with `bench timing` alone")
+                                "goes with `bench timing` alone", code=2)
 
 
 if __name__ == "__main__":
