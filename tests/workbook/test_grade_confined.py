@@ -23,6 +23,7 @@ ENTRIES = ("include", "include_in_other_letters", "include_that_is_spliced", "cl
            "nested_tables", "odd_name", "name_of_bytes", "formula")
 LINE_OF_THE_HOST = re.compile(r"root:[x*!$]")  # of /etc/passwd or /etc/shadow
 CONTROL = re.compile(r"[\x00-\x08\x1b\u202e]")
+MOST_PRINTED_SECONDS = 60  # on a machine that does much else; without the limit it takes minutes there
 
 
 class Hostile(GradeTest):
@@ -52,8 +53,9 @@ class Hostile(GradeTest):
         said = self.grade("--workers", "2", dask=False, BW_GRADE_WITHOUT=without)
         self.assert_expected()
         lines = self.lines()
-        # What kernels print is dropped, so it is the cycles that end it.
-        self.assertEqual(lines[("endless_printing", "1.4")]["limit"], "cycles")
+        printing = lines[("endless_printing", "1.4")]
+        self.assertEqual(printing["limit"], "output")
+        self.assertLess(printing["seconds"], MOST_PRINTED_SECONDS)
         for path in [*self.out.rglob("*.html"), self.out / "verdicts.jsonl", self.out / "table.csv"]:
             text = path.read_text(encoding="utf-8")
             self.assertIsNone(LINE_OF_THE_HOST.search(text), path)
