@@ -1,7 +1,8 @@
 """Who is to blame for the end of a child process: the text that it worked on, or this machine.
 
-A verdict on a text takes evidence that the text brought it about. Where there is none, the process gets
-another try, and the solution's own text is run in the same way; what stays unclear is an error of the grader.
+A verdict on a text takes evidence that the text brought it about. Where there is none, the process
+gets another try, and the solution's own text is run in the same way; what stays unclear is an error
+of the grader.
 """
 
 import os
@@ -46,14 +47,16 @@ def crashed(status):
 
 
 def require_no_fault_of_machine(who, ended, folder):
-    """Throws a GraderError where it is plain that this machine has ended a process. `who`: "The compiler";
-    `folder`: where it worked."""
+    """Throws a GraderError where it is plain that this machine has ended a process. `who`: "The
+    compiler"; `folder`: where it worked."""
     if ended.timed_out:
         raise GraderError(f"{who} did not come to an end in {ended.seconds:.0f} s, of which it computed "
-                          f"for {ended.cpu_seconds:.0f} s only: this machine is too busy, or was suspended. "
+                          f"for {ended.cpu_seconds:.0f} s only: this machine is too busy, or was "
+                          "suspended. "
                           "Give it fewer workers, and run the command again.", details=ended.text)
     if ended.status in (-signal.SIGKILL, 128 + signal.SIGKILL) or _KILLED.search(ended.errors):
-        raise GraderError(f"{who} was killed from outside, as a system does that has no memory left. Free "
+        raise GraderError(f"{who} was killed from outside, as a system does that has no memory "
+                          "left. Free "
                           "some, or give it fewer workers, and run the command again.",
                           details=ended.text)
     words = _OF_MACHINE.search(ended.errors)

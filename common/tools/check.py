@@ -110,7 +110,7 @@ def _run_code(root, exercise, tools, own, folder, progress):
             progress(_progress_text(exercise, number, run, seed))
             reference = runs.reference(root, tools, run, seed)
             result = runs.with_ptx(root, tools, run, seed, compiled[run.program].files, reference,
-                                   device_code.YOURS + exercise.reader_file.name,
+                                   reports.YOURS + exercise.reader_file.name,
                                    run.checks, lambda run=run: solution(run.program))
             if not result.verified or not re.search(run.expect, result.output, re.M):
                 return _failed_run(exercise, own, run, seed, result)

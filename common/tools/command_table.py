@@ -340,7 +340,8 @@ def _grade(parser):
     parser.add_argument("--cluster", metavar="ADDRESS",
                         help="let the workers of this Dask scheduler do it")
     parser.add_argument("--limits-alone", action="store_true",
-                        help="as root, where no confinement works: let the compiler of a submission read "
+                        help="as root, where no confinement works: let the compiler of a "
+                             "submission read "
                              "all that root can read")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--join", metavar="ADDRESS", help="be N workers of this Dask scheduler")

@@ -1,8 +1,9 @@
 """What a child process that works on a stranger's text may read, write and use up.
 
-A reader's own check runs as they do (NONE). `./workbook grade` takes the strongest that this machine has:
-bubblewrap, which shows the process nothing but the files that it needs, and no network; where we are root,
-the user nobody, with the same view where root may make one; else limits alone, which root has to ask for.
+A reader's own check runs as they do (NONE). `./workbook grade` takes the strongest that this
+machine has: bubblewrap, which shows the process nothing but the files that it needs, and no
+network; where we are root, the user nobody, with the same view where root may make one; else limits
+alone, which root has to ask for.
 """
 
 import json
@@ -30,8 +31,8 @@ MOST_PROCESSES = 4096
 # On a busy machine a process waits: the limit is its processor time, and the wall's is this many times
 # that, so that a verdict doesn't depend on who else computes.
 WALL_FACTOR = 10.0
-# What strongest() can leave out: without bubblewrap and the user nobody there are limits alone. VIEW: the
-# file system of its own that the user nobody gets where root may make one.
+# What strongest() can leave out: without bubblewrap and the user nobody there are limits alone.
+# VIEW: the file system of its own that the user nobody gets where root may make one.
 BUBBLEWRAP, USER, VIEW = "bubblewrap", "user", "view"
 # What ended a process that was over a limit, in its own words or its compiler driver's.
 _OUT_OF_MEMORY = re.compile(r"out of memory|[Cc]annot allocate memory|bad_alloc|memory exhausted|"
@@ -91,7 +92,8 @@ class _Limits(_None):
     def __init__(self, root):
         self._root = Path(root)
         if os.geteuid() == 0:
-            self.warning = ("as you asked, submissions are compiled under limits alone, and as root: the "
+            self.warning = ("as you asked, submissions are compiled under limits alone, and as "
+                            "root: the "
                             "compiler of a submission can read every file of this machine.")
         else:
             self.warning = ("bubblewrap is not usable here, and only root can become another user: the "
@@ -245,8 +247,8 @@ def _of_compiler():
 def strongest(root, toolkit, without=()):
     """The strongest confinement that works here; `without` leaves some out (BUBBLEWRAP, USER, VIEW).
 
-    Each is tried: the compiler has to run in it, with the project's headers and a folder to write to.
-    Root gets limits alone only where `without` names the others.
+    Each is tried: the compiler has to run in it, with the project's headers and a folder to write
+    to. Root gets limits alone only where `without` names the others.
     """
     candidates, reasons = [], [f"{one}: left out" for one in without if one]
     if BUBBLEWRAP not in without:
@@ -269,7 +271,8 @@ def strongest(root, toolkit, without=()):
         raise WorkbookError(
             "This is root, and a stranger's text is not compiled as root: no confinement works here ("
             f"{'; '.join(reasons)}). Put the checkout where every user can read it (as /opt is), "
-            "install the package bubblewrap, or grade as an ordinary user. `--limits-alone` grades as it "
+            "install the package bubblewrap, or grade as an ordinary user. `--limits-alone` grades "
+            "as it "
             "is; then the compiler of a submission can read every file of this machine.")
     return _Limits(root)
 

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import (blame, build, confinement, limited, machine, prebuilt, ptx_cache,
-               ptx_errors)
+               ptx_errors, reports)
 from .errors import GraderError, WorkbookError
 
 COMPILE_SECONDS = 60
 MOST_PTX_BYTES = 16 * confinement.MIB  # a chapter's kernel takes half of one
 ARCHITECTURE = "compute_100a"  # of a source that is compiled for several
-# How reports call the reader's file: its base name would be the solution's as well.
-YOURS = "your "
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 _KEPT_FLAGS = ("-I", "-D", "-O", "-std", "--expt", "-lineinfo", "-isystem")
 
@@ -35,7 +33,7 @@ class Replaced:
 
     name: Path          # relative to the root: what is replaced
     text: str
-    reader_file: Path   # relative to the root: what reports call YOURS
+    reader_file: Path   # relative to the root: reports name it with reports.YOURS
 
 
 def _read_build(root):
@@ -235,7 +233,6 @@ def _run_compilers(root, tools, compilations, folder):
 
 def _is_settled(tools, job, output, result, replaced, folder):
     """Fills in a job's errors and limit; whether they are the text's without a doubt."""
-    from . import reports  # which reads this module
     bounds = confinement.Bounds(COMPILE_SECONDS)
     job.errors, job.limit = "", tools.confinement.exceeded(result, bounds)
     words = _words(result, output, folder)
@@ -287,9 +284,9 @@ def _keep(root, job, output, replaced):
 
 
 def _name_reader_files(root, ptx, replaced):
-    """Lets reports tell the reader's lines from the solution's: see YOURS."""
+    """Lets reports tell the reader's lines from the solution's: see reports.YOURS."""
     text = ptx.read_text(encoding="utf-8")
     for file in replaced:
-        shown = (root / file.name).parent / (YOURS + file.reader_file.name)
+        shown = (root / file.name).parent / (reports.YOURS + file.reader_file.name)
         text = text.replace(f'"{root / file.reader_file}"', f'"{shown}"')
     ptx.write_text(text, encoding="utf-8")

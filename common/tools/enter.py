@@ -2,10 +2,10 @@
 
     python3 -I enter.py SPECIFICATION PROGRAM [ARGUMENT...]
 
-SPECIFICATION is a JSON object: `limits` ({"AS": [soft, hard], ...}, names of RLIMIT_*), `user` (a number,
-or null), `namespaces` (flags of unshare(2), or 0), `view` (null, or [kind, path, target or ""] rows: "link",
-"show", "write") and `folder`, in which the program starts. Whatever fails before the program runs ends with
-the status REFUSED and one line on stderr that begins with REFUSAL.
+SPECIFICATION is a JSON object: `limits` ({"AS": [soft, hard], ...}, names of RLIMIT_*), `user` (a
+number, or null), `namespaces` (flags of unshare(2), or 0), `view` (null, or [kind, path, target or
+""] rows: "link", "show", "write") and `folder`, in which the program starts. Whatever fails before
+the program runs ends with the status REFUSED and one line on stderr that begins with REFUSAL.
 
 It runs by itself, before anything of a stranger's is looked at, and reads no module of the workbook.
 """

@@ -48,7 +48,7 @@ def _report(root, tools, program, options, name, part):
                             "not with a report.")
     # The text shows the source where it wants it.
     lines = [line for line in result.stderr.split("\n") if not reports.SOURCE.match(line)]
-    return "\n".join(lines).replace(device_code.YOURS + name.name, name.name).split("\n")
+    return "\n".join(lines).replace(reports.YOURS + name.name, name.name).split("\n")
 
 
 def _cut(lines, wanted):

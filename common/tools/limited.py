@@ -92,8 +92,9 @@ class _Child:
 def run_all(commands, seconds, env=None, cwd=None, parallel=1, most_bytes=MOST_BYTES, cpu_seconds=None):
     """Runs commands, `parallel` at a time; returns an Ended for each.
 
-    One that takes `seconds` by the clock, or `cpu_seconds` of processor time and by the clock, is killed,
-    and so is one that prints more than `most_bytes`. Whatever interrupts us (Ctrl-C) ends all of them first.
+    One that takes `seconds` by the clock, or `cpu_seconds` of processor time and by the clock, is
+    killed, and so is one that prints more than `most_bytes`. Whatever interrupts us (Ctrl-C) ends
+    all of them first.
     """
     results, waiting = [None] * len(commands), list(enumerate(commands))
     running, selector = [], selectors.DefaultSelector()

@@ -129,7 +129,8 @@ def end_session(child, signals=(signal.SIGINT, signal.SIGTERM, signal.SIGKILL)):
 
 
 def session_cpu_seconds(session):
-    """The processor time of a session's running processes, with that of children they have waited for."""
+    """The processor time of a session's running processes, with that of children they have waited
+    for."""
     return sum(ticks for _, ticks in _session_members(session)) / os.sysconf("SC_CLK_TCK")
 
 
@@ -142,7 +143,8 @@ def _session_members(session):
             continue
         try:
             # The command's name, in parentheses, may hold anything; the fields follow it.
-            fields = (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+            text = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+            fields = text.rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[3]) == session and fields[0] not in "ZX":

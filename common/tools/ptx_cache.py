@@ -32,13 +32,15 @@ def _place(root, identity, kind):
 
 
 def _read(root, identity, kind):
-    """The bytes that were kept, or None where there are none or a full disk or a crash has cut them off."""
+    """The bytes that were kept, or None where there are none or a full disk or a crash has cut them
+    off."""
     try:
         digest, _, data = _place(root, identity, kind).read_bytes().partition(b"\n")
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise GraderError(f"What was compiled can't be read: {error.filename}: {error.strerror}. Delete the "
+        raise GraderError(f"What was compiled can't be read: {error.filename}: {error.strerror}. "
+                          "Delete the "
                           "folder, or give yourself the right to read it.") from error
     return data if digest.decode("ascii", "replace") == hashlib.sha256(data).hexdigest() else None
 
@@ -61,7 +63,8 @@ def copy(root, identity, target):
     try:
         target.write_bytes(data)
     except OSError as error:
-        raise GraderError(f"{target} can't be written: {error.strerror}. Run the command again when that "
+        raise GraderError(f"{target} can't be written: {error.strerror}. Run the command again "
+                          "when that "
                           "is mended.") from error
     return target
 

@@ -3,8 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from . import device_code, ptx_errors, runs
+from . import ptx_errors, runs
 
+# How reports call the reader's file: its base name would be the solution's as well.
+YOURS = "your "
 MOST_LINES = 14
 _ERROR = re.compile(r"^(?P<file>[^\s(][^(\n]*)\((?P<line>\d+)\): (?:catastrophic )?error\b"
                     r"(?: #[\w-]+)?\s*:\s*(?P<message>.*)$")
@@ -135,7 +137,7 @@ def parse(errors, reader_file):
 
 
 def _with_path(line, reader_file):
-    return line.replace(device_code.YOURS + reader_file.name, str(reader_file))
+    return line.replace(YOURS + reader_file.name, str(reader_file))
 
 
 def _cut(body, name):

@@ -23,8 +23,8 @@ LIMIT_FACTOR = 50
 LEAST_CYCLES = 1_000_000
 LEAST_SECONDS = 30.0
 SOLUTION_SECONDS = 600.0
-# What a run may print, the device memory that a confined run's kernels may have, and all addresses of its
-# process.
+# What a run may print, the device memory that a confined run's kernels may have, and all addresses
+# of its process.
 CONFINED_MEMORY_GB = 2
 MOST_OUTPUT_BYTES = confinement.MIB
 MOST_MEMORY_BYTES = 6 * confinement.GIB
@@ -146,12 +146,12 @@ def with_ptx(root, tools, run, seed, ptx, reference, focus, checks="", solution=
     the cycles are the same at each.
 
     The kernels are a reader's, the host's code never is: their region is compiled to PTX alone. What
-    kernels print is in the standard output, so nothing there may decide a verdict. The exit status is the
-    host's, and standard error (the statistics, a report) is the simulator's and the host's alone.
+    kernels print is in the standard output, so nothing there may decide a verdict. The exit status
+    is the host's, and standard error (the statistics, a report) is the simulator's and the host's alone.
 
     `solution`: gives the PTX files of the solution's own text, compiled in the same way. A run whose end
-    shows nothing of the kernels is repeated, then looked at beside a run of these; a GraderError says that
-    this machine has ended it, or the simulator by a fault of its own."""
+    shows nothing of the kernels is repeated, then looked at beside a run of these; a GraderError
+    says that this machine has ended it, or the simulator by a fault of its own."""
     cycles = run.timeout_cycles or max(LEAST_CYCLES, LIMIT_FACTOR * reference.cycles)
     settings = {"BW_SIM_FOCUS": focus, "BW_SIM_CYCLE_LIMIT": str(cycles),
                 "BW_SIM_LIVELOCK_CYCLES": str(cycles)}
@@ -175,7 +175,8 @@ def with_ptx(root, tools, run, seed, ptx, reference, focus, checks="", solution=
                           f"{blame.last_words(result)}", details=result.text)
     number = blame.crashed(result.status)
     if number and not result.limit:
-        raise GraderError(f"The simulator itself crashed in `{shown}` (signal {number}): this is a fault of "
+        raise GraderError(f"The simulator itself crashed in `{shown}` (signal {number}): this is a "
+                          "fault of "
                           "the simulator, whatever the answer is.", details=result.text)
     return result
 

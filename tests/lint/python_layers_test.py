@@ -12,8 +12,8 @@ TOOLS = Path(__file__).resolve().parents[2] / "common" / "tools"
 
 # From below: every module that is not named here, then these modules and folders. A module imports
 # those of its own layer and of the layers below.
-LAYERS = (("reader",), ("timeline",), ("texts",), ("site",), ("grading",),
-          ("commands", "command_table", "cli"))
+LAYERS = (("reader",), ("timeline",), ("site",), ("grading",), ("commands", "command_table", "cli"),
+          ("command_page",), ("texts",))
 
 
 def modules(folder):

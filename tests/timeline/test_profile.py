@@ -294,7 +294,7 @@ class Profiles(Calls):
                     (dict(gpu="b300"), "knows no such machine. Name one of b200, h100, h200"),
                     (dict(launch=7), "name one from 1 to 1"),
                     (dict(rest=["--help"]), "no kernel"),
-                    (dict(chapter="no/such.rec"), "There is no file no/such.rec"),
+                    (dict(chapter="no/such.rec"), "There is no chapter 'no/such.rec'"),
                     (dict(save=str(Path(folder) / "none" / "s.json")), "can't be written")):
                 with self.subTest(**arguments), self.assertRaisesRegex(WorkbookError, words):
                     self.profile(2, **arguments)

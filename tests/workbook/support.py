@@ -132,8 +132,8 @@ def skip_without_toml():
 
 
 def grade_anywhere():
-    """Lets the tests of `grade` go on under limits alone where root has no confinement, as in a container
-    with the checkout in root's home; tests of each confinement say so themselves."""
+    """Lets the tests of `grade` go on under limits alone where root has no confinement, as in a
+    container with the checkout in root's home; tests of each confinement say so themselves."""
     from tools import confinement, toolkit
     from tools.errors import WorkbookError
     try:

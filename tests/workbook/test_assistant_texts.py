@@ -5,7 +5,7 @@ import re
 import unittest
 
 from support import ROOT
-from tools import command_page, command_table, texts
+from tools import command_page, command_table, links
 
 TEXTS = ("README.md", "AGENTS.md", "llms.txt", ".devcontainer/Dockerfile")
 _COMMAND = re.compile(r"\./workbook +([a-z]+)((?: +[^`\n#]*)?)")
@@ -51,7 +51,7 @@ class ForAssistants(unittest.TestCase):
     def test_links_lead_somewhere(self):
         for name in ("AGENTS.md", "llms.txt"):
             text = (ROOT / name).read_text(encoding="utf-8")
-            self.assertEqual(texts.broken_links(ROOT, name, text, {}), [])
+            self.assertEqual(links.broken_links(ROOT, name, text, {}), [])
 
     def test_it_has_the_form_of_llms_txt(self):
         """A heading, a summary, then sections that are lists of links with notes."""

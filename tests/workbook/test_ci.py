@@ -1,5 +1,5 @@
-"""Which tests CI runs again after the set-up with extras: those that ctest says were skipped, and those that left
-a part out."""
+"""Which tests CI runs again after the set-up with extras: those that ctest says were skipped, and
+those that left a part out."""
 
 import shutil
 import subprocess

@@ -87,7 +87,7 @@ class ComposedCheck(unittest.TestCase):
         self.assertEqual(verdict.status, FAILED)
         self.assertEqual(verdict.place.line, 2)
         self.assertIn(f"{self.exercise.reader_file}:2", " ".join(verdict.report))
-        self.assertNotIn(device_code.YOURS, " ".join(verdict.report))
+        self.assertNotIn(reports.YOURS, " ".join(verdict.report))
 
     def test_settings_of_the_user_do_not_reach_a_check(self):
         self.tools.env["BW_SIM_SMS"] = "nonsense"

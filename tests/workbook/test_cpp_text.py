@@ -148,7 +148,8 @@ class Fence(unittest.TestCase):
     def test_the_judge_sees_every_kind_of_directive(self):
         for text in ('#include "forbidden.h"', '%\\\n:include "forbidden.h"', "#include FORBIDDEN",
                      "#define kept 1", "#if 0", '#line 7 "renumbered"', "#error", "#pragma pack(1)",
-                     "#undef kept", '_Pragma("x y")', '__CONCAT(%,:)include "forbidden.h"', "// \\", "/*",
+                     "#undef kept", '_Pragma("x y")', '__CONCAT(%,:)include "forbidden.h"', "// \\",
+                      "/*",
                      "R\"(", "STRING("):
             self.assertTrue(self.judge.problem([text]), text)
             self.assertFalse(is_accepted(text)[1], text)

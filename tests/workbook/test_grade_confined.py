@@ -1,4 +1,5 @@
-"""A class with hostile entries, graded in one confinement: everybody gets what they have to get, in each.
+"""A class with hostile entries, graded in one confinement: everybody gets what they have to get, in
+each.
 
     test_grade_confined.py bubblewrap|view|user|limits
 """
@@ -16,7 +17,8 @@ from tools import confinement
 from tools.errors import WorkbookError
 
 # Of each kind of hostility, what is quick. The slow class of 200 has all.
-ENTRIES = ("include", "include_in_other_letters", "include_that_is_spliced", "closes_the_function", "shell",
+ENTRIES = ("include", "include_in_other_letters", "include_that_is_spliced", "closes_the_function",
+           "shell",
            "fork_bomb", "endless_loop", "sleeping", "endless_printing", "much_memory", "many_bytes",
            "terminal_escapes", "link_to_a_file", "link_to_a_folder", "link_on_the_way",
            "link_instead_of_a_folder", "pipe", "ten_gigabytes", "folder_instead_of_a_file",

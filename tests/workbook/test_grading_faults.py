@@ -205,7 +205,8 @@ class SetUp(FaultTest):
     def test_a_confinement_that_fails(self):
         class Failing(confinement._Limits):
             def command(self, words, bounds, writable=None, readable=()):
-                return ["sh", "-c", "echo 'setpriv: setgroups failed: Operation not permitted' >&2; exit 1"]
+                return ["sh", "-c",
+                        "echo 'setpriv: setgroups failed: Operation not permitted' >&2; exit 1"]
         self.assert_error("setgroups failed", replace(self.tools, confinement=Failing(ROOT)))
 
     def test_an_entry_that_refuses_says_why(self):
@@ -254,9 +255,9 @@ class Grading(FaultTest):
     """The command itself, with a compiler that is killed for as long as a file is there."""
 
     def grade(self, **changes):
-        words = [sys.executable, "-B", str(Path(__file__).with_name("grade_driver.py")), "--without-dask",
-                 str(self.folder / "log"), "0", str(self.folder / "class"), "--exercises", EXERCISE,
-                 "--workers", "1", "--out", str(self.folder / "out"), "--limits-alone"]
+        words = [sys.executable, "-B", str(Path(__file__).with_name("grade_driver.py")),
+                 "--without-dask", str(self.folder / "log"), "0", str(self.folder / "class"),
+                 "--exercises", EXERCISE, "--workers", "1", "--out", str(self.folder / "out"), "--limits-alone"]
         return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               universal_newlines=True, timeout=200, stdin=subprocess.DEVNULL,
                               env=support.environment(**changes))

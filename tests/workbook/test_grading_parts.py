@@ -146,7 +146,8 @@ class Confined(FolderTest):
         self.assertEqual("only root can become another user" in one.warning, not is_root)
 
     def test_root_gets_limits_alone_only_when_it_asks(self):
-        """A checkout below a folder that the user nobody can't enter, as a container's default home is."""
+        """A checkout below a folder that the user nobody can't enter, as a container's default home
+        is."""
         if os.geteuid() != 0:
             self.skipTest("this is not root")
         closed = self.folder / "closed"

@@ -32,7 +32,7 @@ PTX = """\
 	.loc	2 9 29, function_name $L__info_string0, inlined_at 1 16 3
 	// begin inline asm
 	{
-	 OWN
+	OWN
 	}
 	// end inline asm
 	.loc	1 17 1

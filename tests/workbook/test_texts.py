@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 import support
-from tools import chapters, faulty_runs, runs, texts
+from tools import chapters, faulty_runs, links, runs, texts
 from tools.timeline import figure
 
 CODE = """\
@@ -241,7 +241,7 @@ class Texts(unittest.TestCase):
         for heading, slug in (("Two barriers, one tile", "two-barriers-one-tile"),
                               ("`tcgen05.mma` and M×N", "tcgen05mma-and-mn"),
                               ("What's new?", "whats-new"), ("A [link](b.md) — here", "a-link--here")):
-            self.assertEqual(texts.slug(heading), slug)
+            self.assertEqual(links.slug(heading), slug)
 
 
 class Captions(unittest.TestCase):
@@ -249,7 +249,7 @@ class Captions(unittest.TestCase):
 
     def test_the_linked_lines_hold_the_excerpt(self):
         count = 0
-        for path in texts.markdown_files(support.ROOT):
+        for path in links.markdown_files(support.ROOT):
             text = (support.ROOT / path).read_text(encoding="utf-8")
             marks = re.findall(r"^<!-- excerpt (?!FILE).*-->$", text, re.M)
             blocks = re.findall(r"^<!-- excerpt (\S+).*-->\n\[.*\]\((.*)#L(\d+)(?:-L(\d+))?\)\n"

@@ -35,8 +35,8 @@ class ClusterEndings {
     std::fflush(stdout);
   }
 
-  /// What a cluster that goes on has printed so far is printed now if every cluster before it has ended: one
-  /// that prints without end is seen to. Any host thread.
+  /// Prints what a running cluster has printed so far, if every cluster before it has ended: output
+  /// without end is noticed while it grows. Any host thread.
   void print_early(uint64_t cluster, std::string& output) {
     const std::lock_guard lock(mutex_);
     if (cluster != next_ || failed_) return;

@@ -88,7 +88,7 @@ class Grid {
   /// Ends the waiting: the launch is a livelock and holds the cluster that says so.
   LaunchResult give_up();
 
-  /// Prints what a running cluster's threads have printed so far where the order of clusters allows it.
+  /// Prints what a running cluster's threads have printed so far, if the order of clusters allows.
   void print_early(Cluster& cluster);
 
   /// The device.

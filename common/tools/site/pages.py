@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from .. import texts
+from .. import links
 from . import code_pages
 
 # A link into the repository whose target isn't a page; finish.py finds the file's page for it.
@@ -80,7 +80,7 @@ def load(root, extra=()):
     root = Path(root)
     found = [
         (str(path), (root / path).read_text(encoding="utf-8"))
-        for path in texts.markdown_files(root)
+        for path in links.markdown_files(root)
         if not str(path).startswith(code_pages.FOLDER)  # the site has them in another form
     ] + list(extra)
     pages = []
@@ -131,7 +131,7 @@ class Rewriter:
             heading = _HEADING.match(line)
             if heading:
                 text = heading.group(2)
-                name = texts.slug(text)
+                name = links.slug(text)
                 count = seen.get(name, 0)
                 seen[name] = count + 1
                 anchor = anchor_of(page.label, f"{name}-{count}" if count else name)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "workbook"))
 import support  # noqa: E402  (finds common/)
-from tools import build, device_code, faults, runs  # noqa: E402
+from tools import build, device_code, faults, reports, runs  # noqa: E402
 from tools.errors import WorkbookError  # noqa: E402
 from tools.try_exercise import tools_of  # noqa: E402
 
@@ -83,7 +83,7 @@ class Checker:
                     "BW_SIM_CYCLE_LIMIT": str(CYCLES), "BW_SIM_LIVELOCK_CYCLES": str(LIVELOCK_CYCLES),
                     "BW_SIM_THREADS": "1", "BW_SIM_MEMORY_GB": "2", **dict(case.settings)}
         # Reports name the lines of this file beside those of what it calls.
-        settings["BW_SIM_FOCUS"] = (device_code.YOURS + case.replaced[0].name.name if case.replaced
+        settings["BW_SIM_FOCUS"] = (reports.YOURS + case.replaced[0].name.name if case.replaced
                                     else Path(case.file).name)
         if files:
             settings["BW_SIM_PTX"] = ":".join(str(file) for file in files)
@@ -95,7 +95,7 @@ class Checker:
         except subprocess.TimeoutExpired:
             return Outcome(seed, -1, "", f"it did not end within {SECONDS:.0f} s")
         return Outcome(seed, ended.returncode, ended.stdout,
-                       ended.stderr.replace(device_code.YOURS, ""))
+                       ended.stderr.replace(reports.YOURS, ""))
 
     def problem(self, case, outcome):
         """What is not as the catalogue says, or ""."""
