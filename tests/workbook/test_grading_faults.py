@@ -257,7 +257,8 @@ class Grading(FaultTest):
     def grade(self, **changes):
         words = [sys.executable, "-B", str(Path(__file__).with_name("grade_driver.py")),
                  "--without-dask", str(self.folder / "log"), "0", str(self.folder / "class"),
-                 "--exercises", EXERCISE, "--workers", "1", "--out", str(self.folder / "out"), "--limits-alone"]
+                 "--exercises", EXERCISE, "--workers", "1", "--out", str(self.folder / "out"),
+                 "--limits-alone"]
         return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               universal_newlines=True, timeout=200, stdin=subprocess.DEVNULL,
                               env=support.environment(**changes))
