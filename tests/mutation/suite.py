@@ -15,8 +15,9 @@ from pathlib import Path
 # Arrows between layers go down, so a source is seen by its own layer's unit tests and by those of the
 # layers above; tests of `machine` run kernels and with them the units.
 UNIT_TESTS = {
-    "base": ("base", "ptx", "machine", "units", "diagnosis", "trace"),
-    "ptx": ("ptx", "machine", "units", "diagnosis", "trace"),
+    "base": ("base", "ptx", "schedule", "machine", "units", "diagnosis", "trace"),
+    "ptx": ("ptx", "schedule", "machine", "units", "diagnosis", "trace"),
+    "schedule": ("schedule", "machine", "units", "diagnosis", "trace"),
     "machine": ("machine", "units", "diagnosis", "trace"),
     "units": ("units", "machine", "diagnosis", "trace"),
     "diagnosis": ("diagnosis", "units", "machine"),
@@ -32,7 +33,7 @@ NUMBERS = ("hardware_conformance", "hardware_conformance_hopper", "hardware_expe
 REPORTS = ("simulator.codes", "simulator.kept_reports", "simulator.faults.kernels",
            "simulator.global_races", "fuzz.pipeline", "fuzz.machine")
 # What every instruction form does, and what the unit tests' kernels do beside what these ask.
-FORMS = {"ptx", "machine", "units"}
+FORMS = {"ptx", "schedule", "machine", "units"}
 KERNELS = "simulator.kept_units"
 # When things happen, and which.
 EVENTS = ("simulator.kept_times", "simulator.kept_model", "simulator.kept_events",
@@ -41,6 +42,7 @@ CTEST = {
     "base": REPORTS + ("simulator.reports", KERNELS),
     "ptx": ("fuzz.lexer", "fuzz.parser", "hardware_conformance", "simulator.programs.debug_build")
     + EVENTS + REPORTS + (KERNELS,),
+    "schedule": EVENTS + NUMBERS + REPORTS + (KERNELS,),
     "machine": EVENTS + NUMBERS + REPORTS + (KERNELS,),
     "units": EVENTS + NUMBERS + REPORTS + (KERNELS,),
     "diagnosis": REPORTS

@@ -15,11 +15,12 @@ BELOW = {
     "base": set(),
     "isa": {"base"},
     "ptx": {"base", "isa"},
-    "machine": {"base", "isa", "ptx"},
-    "units": {"base", "isa", "ptx", "machine"},
-    "diagnosis": {"base", "isa", "ptx", "machine", "units"},
-    "trace": {"base", "isa", "ptx", "machine", "units"},
-    "cudart": {"base", "isa", "ptx", "machine", "units", "diagnosis", "trace"},
+    "schedule": {"base", "isa", "ptx"},
+    "machine": {"base", "isa", "ptx", "schedule"},
+    "units": {"base", "isa", "ptx", "schedule", "machine"},
+    "diagnosis": {"base", "isa", "ptx", "schedule", "machine", "units"},
+    "trace": {"base", "isa", "ptx", "schedule", "machine", "units"},
+    "cudart": {"base", "isa", "ptx", "schedule", "machine", "units", "diagnosis", "trace"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
@@ -64,7 +65,7 @@ BASE = re.compile(r'(?:\.base = |string_view k\w+ = |\b(?:\w*row|\w*form|refused
 LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 OPCODE = re.compile(r"([a-z]\w*)((?:\.|::)\w+)*[.:]*")
 # The layers that look at instructions: there even a bare mnemonic is an opcode.
-READERS = ("ptx", "machine", "diagnosis")
+READERS = ("ptx", "schedule", "machine", "diagnosis")
 
 
 def mnemonics(root):

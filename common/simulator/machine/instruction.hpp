@@ -8,6 +8,7 @@
 #include "common/simulator/isa/memory_order.hpp"
 #include "common/simulator/isa/vocabulary.hpp"
 #include "common/simulator/machine/types.hpp"
+#include "common/simulator/schedule/scoreboards.hpp"
 
 namespace bw::sim {
 
@@ -80,15 +81,6 @@ enum class Marks : uint8_t {
   own,      ///< the handler says which lanes of its destinations are marked
 };
 
-/// Where a value comes from that arrives later than its load is issued.
-enum class LoadedFrom : uint8_t {
-  nothing,        ///< it is no load
-  shared_memory,  ///< of a CTA of the cluster
-  device_memory,  ///< or a cache of it
-};
-/// A warp waits for its loads by counters, as many as the machine has. Each load is counted by one;
-/// an instruction that awaits one waits for all loads that it counts.
-inline constexpr uint32_t kScoreboards = 6;
 /// Without a timing model there are two: of loads from shared memory (0), from device memory (1).
 inline constexpr uint8_t kAwaitsLoads = 0b11;
 /// Which of the two counts a load.

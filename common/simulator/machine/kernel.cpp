@@ -11,6 +11,7 @@
 #include "common/simulator/machine/address_space.hpp"
 #include "common/simulator/machine/device_memory.hpp"
 #include "common/simulator/machine/kernel_builder.hpp"
+#include "common/simulator/machine/timing/issue_latencies.hpp"
 #include "common/simulator/ptx/demangle.hpp"
 #include "common/simulator/ptx/lower_jumps.hpp"
 
@@ -77,7 +78,7 @@ const LoadedModule::Schedule* LoadedModule::schedule_of(const ptx::Function& fun
   if (is_new) {
     found->second.registers_per_thread = ptx::allocate_registers(function).live_32bit_registers;
     for (const auto& own : module_->functions)
-      if (own.get() == &function) found->second.times = schedule(*own, *times_);
+      if (own.get() == &function) found->second.times = schedule(*own, issue_latencies(*times_));
   }
   return &found->second;
 }

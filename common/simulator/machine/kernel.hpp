@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/simulator/machine/instruction.hpp"
-#include "common/simulator/machine/timing/static_schedule.hpp"
 #include "common/simulator/ptx/ast.hpp"
 #include "common/simulator/ptx/control_flow.hpp"
+#include "common/simulator/schedule/static_schedule.hpp"
 
 namespace bw::sim {
 

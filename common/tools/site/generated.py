@@ -34,6 +34,7 @@ _LAYERS = (
     ("common/simulator/trace", "recordings of what happened"),
     ("common/simulator/units", "what instructions do, and the state that they keep"),
     ("common/simulator/machine", "device, grid, cluster, warps; event loop; costs"),
+    ("common/simulator/schedule", "the order and the issue slots that ptxas would give"),
     ("common/simulator/ptx", "from PTX text to flat instruction lists"),
     ("common/simulator/isa", "one record per instruction form: all that is known of it"),
     ("common/simulator/base", "errors and text"),

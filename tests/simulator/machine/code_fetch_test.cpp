@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "common/simulator/machine/machine_description.hpp"
-#include "common/simulator/machine/timing/code_layout.hpp"
+#include "common/simulator/machine/timing/issue_latencies.hpp"
 #include "common/simulator/machine/timing/sm_times.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
+#include "common/simulator/schedule/code_layout.hpp"
 
 namespace bw::sim::test {
 namespace {
@@ -190,7 +191,8 @@ END:
 )",
                                  "test.ptx");
   ptx::Function& function = *module->functions.front();
-  const std::vector<IssueTimes> times = schedule(function, times_of(*find_machine("h100")));
+  const std::vector<IssueTimes> times =
+      schedule(function, issue_latencies(times_of(*find_machine("h100"))));
   EXPECT_LT(code_begin(function, times, "bar.arrive"), code_begin(function, times, "membar.gl"));
   EXPECT_GT(code_bytes(times), 0u);
 }

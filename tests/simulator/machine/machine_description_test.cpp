@@ -3,8 +3,11 @@
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <span>
+#include <string_view>
 
 #include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/machine/timing/timing_table.hpp"
 #include "tests/simulator/harness.hpp"
 
 namespace bw::sim::test {
@@ -146,6 +149,41 @@ TEST(Machine, BusesOfMemory) {
   EXPECT_EQ(machine("b200").memory_bus_bits, 8 * 1024u);
   EXPECT_EQ(machine("h100").memory_bus_bits, 5 * 1024u);
   EXPECT_EQ(machine("h200").memory_bus_bits, 6 * 1024u);
+}
+
+/// NVIDIA's data sheets: an H200 is an H100 with another memory, of 4.8 TB/s instead of 3.35.
+TEST(Machine, AnH200HasTheTimesOfAnH100ButForItsMemory) {
+  const std::span<const TimingNumber> h100 = timing_numbers_of(machine("h100"));
+  const std::span<const TimingNumber> h200 = timing_numbers_of(machine("h200"));
+  ASSERT_EQ(h100.size(), h200.size());
+  for (size_t i = 0; i < h100.size(); ++i) {
+    ASSERT_EQ(h100[i].name, h200[i].name);
+    if (h100[i].name == "hbm_bytes_per_cycle")
+      EXPECT_NEAR(h200[i].value / h100[i].value, 4.8 / 3.35, 0.01);
+    else
+      EXPECT_EQ(h100[i].value, h200[i].value) << h100[i].name;
+  }
+}
+
+/// The list for pages and the numbers that the model runs with come from the same rows.
+TEST(Machine, TheListOfTimesIsWhatTheModelRunsWith) {
+  for (const MachineDescription& each : machines()) {
+    const TimingTable& times = times_of(each);
+    const std::map<std::string_view, double> used = {
+#define BW_TIMING_NUMBER(type, name, unit, sentence) {#name, static_cast<double>(times.name)},
+#include "common/simulator/machine/timing/timing_numbers.inc"
+#undef BW_TIMING_NUMBER
+    };
+    for (const TimingNumber& number : timing_numbers_of(each)) {
+      EXPECT_EQ(number.value, used.at(number.name)) << each.name << ' ' << number.name;
+      // Programs of this project measured and fitted on an H100 only; a B200's fits are of
+      // published curves.
+      const bool is_own = number.source == TimingSource::measured ||
+                          (number.source == TimingSource::fitted &&
+                           number.origin.find("SemiAnalysis") == std::string_view::npos);
+      EXPECT_TRUE(!is_own || each.name == "h100") << each.name << ' ' << number.name;
+    }
+  }
 }
 
 TEST(Machine, AsManyThreadsAsTheHostHasCores) {

@@ -10,25 +10,34 @@
 namespace bw::sim {
 namespace {
 
-// Designated initialisers hold the tables to the order of the members.
+enum class Number : size_t {
+#define BW_TIMING_NUMBER(type, name, unit, sentence) name,
+#include "common/simulator/machine/timing/timing_numbers.inc"
+#undef BW_TIMING_NUMBER
+  count
+};
+constexpr auto kNumberCount = static_cast<size_t>(Number::count);
+
+// Designated initialisers hold the table to the order of the members. The tables of the other
+// machines give what differs: a name that is no member's does not compile.
 // NOLINTBEGIN(bugprone-macro-parentheses): a member's name and a list's head take none.
 constexpr TimingTable kH100 = {
 #define BW_TIMING(name, value, source, origin) .name = value,
 #include "common/simulator/machine/timing/table_h100.inc"
-};
-constexpr TimingTable kH200 = {
-#include "common/simulator/machine/timing/table_h200.inc"
-};
-constexpr TimingTable kB200 = {
-#include "common/simulator/machine/timing/table_b200.inc"
 #undef BW_TIMING
 };
-
-constexpr size_t kNumberCount = 0
-#define BW_TIMING_NUMBER(type, name, unit, sentence) +1
-#include "common/simulator/machine/timing/timing_numbers.inc"
-#undef BW_TIMING_NUMBER
-    ;
+#define BW_TIMING(name, value, source, origin) table.name = {value};
+constexpr TimingTable kH200 = [] {
+  TimingTable table = kH100;
+#include "common/simulator/machine/timing/table_h200.inc"
+  return table;
+}();
+constexpr TimingTable kB200 = [] {
+  TimingTable table = kH100;
+#include "common/simulator/machine/timing/table_b200.inc"
+  return table;
+}();
+#undef BW_TIMING
 
 struct Value {
   double value;
@@ -38,17 +47,42 @@ struct Value {
 constexpr Value kH100Values[] = {
 #define BW_TIMING(name, value, source, origin) {value, TimingSource::source, origin},
 #include "common/simulator/machine/timing/table_h100.inc"
-};
-constexpr Value kH200Values[] = {
-#include "common/simulator/machine/timing/table_h200.inc"
-};
-constexpr Value kB200Values[] = {
-#include "common/simulator/machine/timing/table_b200.inc"
 #undef BW_TIMING
 };
 static_assert(std::size(kH100Values) == kNumberCount, "table_h100.inc gives every number");
-static_assert(std::size(kH200Values) == kNumberCount, "table_h200.inc gives every number");
-static_assert(std::size(kB200Values) == kNumberCount, "table_b200.inc gives every number");
+
+/// The values of a machine that is described by its differences from an H100.
+struct Differences {
+  /// A throw in a constant expression does not compile.
+  constexpr void give(Number number, Value value) {
+    const auto index = static_cast<size_t>(number);
+    if (is_given[index]) throw std::logic_error("the table gives a number twice");
+    is_given[index] = true;
+    if (value.value == values[index].value && value.source == values[index].source)
+      throw std::logic_error("the table repeats what the machine has from an H100");
+    values[index] = value;
+  }
+  Value values[kNumberCount] = {
+#define BW_TIMING(name, value, source, origin) \
+  {value, TimingSource::assumed, "as an H100: " origin},
+#include "common/simulator/machine/timing/table_h100.inc"
+#undef BW_TIMING
+  };
+  bool is_given[kNumberCount] = {};
+};
+#define BW_TIMING(name, value, source, origin) \
+  all.give(Number::name, {value, TimingSource::source, origin});
+constexpr Differences kH200Values = [] {
+  Differences all;
+#include "common/simulator/machine/timing/table_h200.inc"
+  return all;
+}();
+constexpr Differences kB200Values = [] {
+  Differences all;
+#include "common/simulator/machine/timing/table_b200.inc"
+  return all;
+}();
+#undef BW_TIMING
 
 using Numbers = std::array<TimingNumber, kNumberCount>;
 
@@ -67,8 +101,8 @@ constexpr Numbers numbers(const Value (&values)[kNumberCount]) {
 }
 // NOLINTEND(bugprone-macro-parentheses)
 constexpr Numbers kH100Numbers = numbers(kH100Values);
-constexpr Numbers kH200Numbers = numbers(kH200Values);
-constexpr Numbers kB200Numbers = numbers(kB200Values);
+constexpr Numbers kH200Numbers = numbers(kH200Values.values);
+constexpr Numbers kB200Numbers = numbers(kB200Values.values);
 
 struct MachineTimes {
   std::string_view machine;

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/loops.hpp"
+#include "common/simulator/schedule/loops.hpp"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/simulator/machine/timing/static_schedule.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
+#include "common/simulator/schedule/static_schedule.hpp"
 
 namespace bw::sim {
 

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/folding.hpp"
+#include "common/simulator/schedule/folding.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/register_pressure.hpp"
+#include "common/simulator/schedule/register_pressure.hpp"
 
 #include <algorithm>
 #include <cstddef>

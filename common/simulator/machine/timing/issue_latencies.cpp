@@ -1,8 +1,12 @@
-#include "common/simulator/machine/timing/pipe_times.hpp"
+#include "common/simulator/machine/timing/issue_latencies.hpp"
+
+#include <cstddef>
+#include <cstdint>
 
 #include "common/simulator/machine/timing/timing_table.hpp"
 
 namespace bw::sim {
+namespace {
 
 PipeTimes pipe_times(const TimingTable& times, Pipe pipe) {
   switch (pipe) {
@@ -34,6 +38,24 @@ PipeTimes pipe_times(const TimingTable& times, Pipe pipe) {
       return {1, 1, 1};
   }
   return {};
+}
+
+}  // namespace
+
+IssueLatencies issue_latencies(const TimingTable& times) {
+  IssueLatencies result = {.pipes = {},
+                           .other_pipe = times.other_pipe_cycles,
+                           .shared_load = times.planned_shared_latency,
+                           .device_load = static_cast<uint32_t>(times.l2_load_latency),
+                           .branch_guard = times.branch_predicate_cycles,
+                           .branch_taken = times.branch_taken_cycles,
+                           .branch_passed = times.branch_passed_cycles,
+                           .copy_operands = static_cast<uint32_t>(times.tma_operand_cycles),
+                           .copy_prepare = static_cast<uint32_t>(times.tma_prepare_cycles),
+                           .copy_elected = static_cast<uint32_t>(times.tma_elected_cycles)};
+  for (size_t pipe = 0; pipe < kPipeCount; ++pipe)
+    result.pipes[pipe] = pipe_times(times, static_cast<Pipe>(pipe));
+  return result;
 }
 
 }  // namespace bw::sim

@@ -1,16 +1,15 @@
-#include "common/simulator/machine/timing/issue_nodes.hpp"
+#include "common/simulator/schedule/issue_nodes.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-#include "common/simulator/machine/timing/elected_blocks.hpp"
-#include "common/simulator/machine/timing/folding.hpp"
-#include "common/simulator/machine/timing/loops.hpp"
-#include "common/simulator/machine/timing/merged_loads.hpp"
-#include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/ptx/pending_reads.hpp"
 #include "common/simulator/ptx/register_usage.hpp"
+#include "common/simulator/schedule/elected_blocks.hpp"
+#include "common/simulator/schedule/folding.hpp"
+#include "common/simulator/schedule/loops.hpp"
+#include "common/simulator/schedule/merged_loads.hpp"
 
 namespace bw::sim {
 namespace {
@@ -44,10 +43,8 @@ bool gives_shared_address(const ptx::Instruction& instruction) {
 
 }  // namespace
 
-IssueNodes::IssueNodes(ptx::Function& function, const TimingTable& times)
-    : function_(function), times_(times), graph_(function) {
-  for (size_t pipe = 0; pipe < kPipeCount; ++pipe)
-    pipes_[pipe] = pipe_times(times, static_cast<Pipe>(pipe));
+IssueNodes::IssueNodes(ptx::Function& function, const IssueLatencies& latencies)
+    : function_(function), latencies_(latencies), graph_(function) {
   find_costs();
   find_copies();
 }
@@ -74,7 +71,7 @@ void IssueNodes::find_costs() {
   for (size_t i = 0; i < instructions.size(); ++i) {
     Node& node = nodes_[i];
     node.cost = costs[i];
-    const PipeTimes& pipe = pipes_[static_cast<size_t>(node.cost.pipe)];
+    const PipeTimes& pipe = latencies_.of(node.cost.pipe);
     node.interval = pipe.interval * node.cost.on_pipe;
     node.busy = pipe.busy * node.cost.on_pipe;
     if (node.cost.instructions != 0)
@@ -185,7 +182,7 @@ void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
       else if (!is_known)
         costs[i] = {.pipe = Pipe::system,
                     .instructions = 2,
-                    .extra_cycles = static_cast<uint16_t>(times_.alu_latency)};
+                    .extra_cycles = static_cast<uint16_t>(latencies_.of(Pipe::alu).latency)};
       is_known = true;
     }
   }
@@ -196,7 +193,7 @@ void IssueNodes::find_shared_addresses(std::vector<Cost>& costs) const {
 /// Any other code might be executed by several lanes, which a loop serves one after the other.
 void IssueNodes::find_copies() {
   const std::vector<ptx::Instruction>& instructions = function_.instructions;
-  const auto operands = static_cast<uint32_t>(times_.tma_operand_cycles);
+  const uint32_t operands = latencies_.copy_operands;
   std::vector<uint8_t> elected;
   for (const ptx::BasicBlock& block : graph_.blocks) {
     bool is_first = true;
@@ -206,10 +203,10 @@ void IssueNodes::find_copies() {
       Node& node = nodes_[i];
       if (elected[graph_.block_of[i]] == 0) {
         node.prepare = operands;
-        node.hold = static_cast<uint32_t>(times_.tma_prepare_cycles) - operands;
+        node.hold = latencies_.copy_prepare - operands;
       } else {
         node.prepare = is_first ? operands : 0;
-        node.hold = static_cast<uint32_t>(times_.tma_elected_cycles);
+        node.hold = latencies_.copy_elected;
         if (is_first) share_arithmetic(block);
       }
       is_first = false;
@@ -271,9 +268,9 @@ void IssueNodes::list_registers(const ptx::Instruction& instruction, Node& node)
 uint32_t IssueNodes::planned_latency(const Node& node) const {
   switch (node.motion.loads_from) {
     case LoadedFrom::shared_memory:
-      return times_.planned_shared_latency;
+      return latencies_.shared_load;
     case LoadedFrom::device_memory:
-      return static_cast<uint32_t>(times_.l2_load_latency);
+      return latencies_.device_load;
     case LoadedFrom::nothing:
       break;
   }
@@ -284,7 +281,7 @@ uint32_t IssueNodes::crossing(Pipe from, Pipe to) const {
   const auto is_arithmetic = [](Pipe pipe) {
     return pipe == Pipe::alu || pipe == Pipe::add || pipe == Pipe::fma || pipe == Pipe::multiply;
   };
-  return from != to && is_arithmetic(from) && is_arithmetic(to) ? times_.other_pipe_cycles : 0;
+  return from != to && is_arithmetic(from) && is_arithmetic(to) ? latencies_.other_pipe : 0;
 }
 
 void IssueNodes::reorder(const std::vector<uint32_t>& order) {

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/elected_blocks.hpp"
+#include "common/simulator/schedule/elected_blocks.hpp"
 
 #include <string_view>
 

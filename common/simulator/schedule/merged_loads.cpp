@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/merged_loads.hpp"
+#include "common/simulator/schedule/merged_loads.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/simulator/machine/timing/issue_nodes.hpp"
-#include "common/simulator/machine/timing/register_pressure.hpp"
+#include "common/simulator/schedule/issue_nodes.hpp"
+#include "common/simulator/schedule/register_pressure.hpp"
 
 namespace bw::sim {
 

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/code_layout.hpp"
+#include "common/simulator/schedule/code_layout.hpp"
 
 #include <algorithm>
 #include <cstddef>

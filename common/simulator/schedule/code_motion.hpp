@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "common/simulator/isa/instruction_form.hpp"
-#include "common/simulator/machine/instruction.hpp"
+#include "common/simulator/schedule/scoreboards.hpp"
 
 namespace bw::sim {
 

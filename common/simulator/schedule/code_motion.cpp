@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/code_motion.hpp"
+#include "common/simulator/schedule/code_motion.hpp"
 
 namespace bw::sim {
 

@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/issue_order.hpp"
+#include "common/simulator/schedule/issue_order.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,6 @@
 #include <queue>
 #include <string_view>
 #include <utility>
-
-#include "common/simulator/machine/timing/timing_table.hpp"
 
 namespace bw::sim {
 namespace {
@@ -22,7 +20,7 @@ class IssueOrder {
   IssueOrder(const IssueNodes& in, const RegisterPressure& pressure)
       : in_(in),
         function_(in.function()),
-        times_(in.times()),
+        latencies_(in.latencies()),
         nodes_(in.nodes()),
         pressure_(pressure),
         order_(in.nodes().size()),
@@ -262,7 +260,7 @@ class IssueOrder {
         longest = std::max(longest, sorted_edges_[e].cycles + priority_[sorted_edges_[e].to]);
       if (branch_guard != kNoIndex)
         for (const uint32_t reg : in_.written_by(node))
-          if (reg == branch_guard) longest = std::max(longest, times_.branch_predicate_cycles);
+          if (reg == branch_guard) longest = std::max(longest, latencies_.branch_guard);
       priority_[n] = longest;
     }
   }
@@ -432,7 +430,7 @@ class IssueOrder {
 
   const IssueNodes& in_;
   const ptx::Function& function_;
-  const TimingTable& times_;
+  const IssueLatencies& latencies_;
   const std::vector<Node>& nodes_;
   const RegisterPressure& pressure_;
   std::vector<uint32_t> order_;  ///< the old index of each place

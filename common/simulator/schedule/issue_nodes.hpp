@@ -3,19 +3,16 @@
 /// A function's instructions as the static schedule sees them: what each costs, what it is bound
 /// to, which registers it reads and writes.
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "common/simulator/machine/timing/code_motion.hpp"
-#include "common/simulator/machine/timing/pipe_times.hpp"
 #include "common/simulator/ptx/ast.hpp"
 #include "common/simulator/ptx/flow_graph.hpp"
+#include "common/simulator/schedule/code_motion.hpp"
+#include "common/simulator/schedule/issue_latencies.hpp"
 
 namespace bw::sim {
-
-struct TimingTable;
 
 /// No register, instruction or block.
 inline constexpr uint32_t kNoIndex = 0xffffffffu;
@@ -48,12 +45,12 @@ struct Node {
 class IssueNodes {
  public:
   /// In the order of the text.
-  IssueNodes(ptx::Function& function, const TimingTable& times);
+  IssueNodes(ptx::Function& function, const IssueLatencies& latencies);
 
   /// The function.
   [[nodiscard]] const ptx::Function& function() const { return function_; }
-  /// The machine's times.
-  [[nodiscard]] const TimingTable& times() const { return times_; }
+  /// The machine's latencies.
+  [[nodiscard]] const IssueLatencies& latencies() const { return latencies_; }
   /// Its blocks; an order of issue leaves them where they are.
   [[nodiscard]] const ptx::FlowGraph& graph() const { return graph_; }
   /// By instruction.
@@ -105,9 +102,8 @@ class IssueNodes {
   void list_registers(const ptx::Instruction& instruction, Node& node);
 
   ptx::Function& function_;
-  const TimingTable& times_;
+  const IssueLatencies& latencies_;
   ptx::FlowGraph graph_;
-  std::array<PipeTimes, kPipeCount> pipes_;
   std::vector<Node> nodes_;
   std::vector<uint32_t> registers_;  ///< of all nodes
 };

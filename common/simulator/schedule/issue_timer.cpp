@@ -1,4 +1,4 @@
-#include "common/simulator/machine/timing/issue_timer.hpp"
+#include "common/simulator/schedule/issue_timer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <optional>
 #include <utility>
-
-#include "common/simulator/machine/timing/timing_table.hpp"
 
 namespace bw::sim {
 namespace {
@@ -33,7 +31,7 @@ class IssueTimer {
   IssueTimer(const IssueNodes& in, const RegisterPressure& pressure)
       : in_(in),
         function_(in.function()),
-        times_(in.times()),
+        latencies_(in.latencies()),
         graph_(in.graph()),
         nodes_(in.nodes()),
         pressure_(pressure),
@@ -63,8 +61,8 @@ class IssueTimer {
       const ptx::Instruction& last = function_.instructions[block.last - 1];
       if (!ends_block(last.form().transfer)) continue;
       BlockEnd& end = block_ends_[b];
-      end.taken_cycles = times_.branch_taken_cycles;
-      end.passed_cycles = times_.branch_passed_cycles;
+      end.taken_cycles = latencies_.branch_taken;
+      end.passed_cycles = latencies_.branch_passed;
       const uint32_t target = branch_target(last);
       if (target == kNoIndex || b + 1 >= graph_.blocks.size()) continue;
       if (!last.has_guard) {
@@ -78,7 +76,7 @@ class IssueTimer {
       if (body.last - body.first == 1 && branch_target(body_end) != kNoIndex &&
           !body_end.has_guard) {
         // `@p bra A; bra B; A:` is `@!p bra B`.
-        end.taken_cycles = times_.branch_passed_cycles;
+        end.taken_cycles = latencies_.branch_passed;
         end.passed_cycles = 0;
       } else if (const std::optional<uint32_t> size = predicated_size(body)) {
         end = {.taken_cycles = *size, .passed_cycles = 0, .is_predicated = true};
@@ -226,7 +224,7 @@ class IssueTimer {
       if (ready.stamp != stamp_) continue;
       // What a unit answers has to be waited for anyway.
       const uint32_t at = decides_branch && ready.pipe != Pipe::load_store
-                              ? std::max(ready.at, ready.issued + times_.branch_predicate_cycles)
+                              ? std::max(ready.at, ready.issued + latencies_.branch_guard)
                               : ready.at + in_.crossing(ready.pipe, pipe);
       if (at >= operands.at) {
         operands.at = at;
@@ -313,7 +311,7 @@ class IssueTimer {
 
   const IssueNodes& in_;
   const ptx::Function& function_;
-  const TimingTable& times_;
+  const IssueLatencies& latencies_;
   const ptx::FlowGraph& graph_;
   const std::vector<Node>& nodes_;
   const RegisterPressure& pressure_;

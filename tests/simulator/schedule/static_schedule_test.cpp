@@ -1,7 +1,7 @@
 /// \file
 /// The order and the distances of issue, of small functions whose schedule was found by hand from
 /// the rules: one instruction a cycle, a pipe's interval, a result's latency.
-#include "common/simulator/machine/timing/static_schedule.hpp"
+#include "common/simulator/schedule/static_schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 
 #include "common/simulator/machine/instruction.hpp"
 #include "common/simulator/machine/machine_description.hpp"
+#include "common/simulator/machine/timing/issue_latencies.hpp"
 #include "common/simulator/machine/timing/timing_table.hpp"
 #include "common/simulator/ptx/ast.hpp"
 
@@ -83,7 +84,7 @@ Scheduled schedule_of(const std::string& body, const TimingTable& times = simple
       body + "}\n";
   Scheduled result;
   result.module = ptx::parse(text, "test");
-  result.times = schedule(*result.module->functions.front(), times);
+  result.times = schedule(*result.module->functions.front(), issue_latencies(times));
   return result;
 }
 

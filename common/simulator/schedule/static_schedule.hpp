@@ -17,7 +17,7 @@
 
 namespace bw::sim {
 
-struct TimingTable;
+struct IssueLatencies;
 
 /// The times of one instruction; see the members of Instruction of the same names.
 struct IssueTimes {
@@ -34,6 +34,7 @@ struct IssueTimes {
 /// Moves the function's instructions into the order of issue and gives their times, one for each in
 /// the new order. Blocks, and with them branch targets, stay where they are. Instructions that no
 /// form fits keep their place.
-[[nodiscard]] std::vector<IssueTimes> schedule(ptx::Function& function, const TimingTable& times);
+[[nodiscard]] std::vector<IssueTimes> schedule(ptx::Function& function,
+                                               const IssueLatencies& latencies);
 
 }  // namespace bw::sim

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-#include "common/simulator/machine/timing/issue_nodes.hpp"
-#include "common/simulator/machine/timing/register_pressure.hpp"
-#include "common/simulator/machine/timing/static_schedule.hpp"
+#include "common/simulator/schedule/issue_nodes.hpp"
+#include "common/simulator/schedule/register_pressure.hpp"
+#include "common/simulator/schedule/static_schedule.hpp"
 
 namespace bw::sim {
 
