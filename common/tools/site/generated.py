@@ -65,7 +65,7 @@ _LOOK_UP = """\
 | a fault that the simulator should find | [the catalogue of faults](faults.md) |
 | an instruction | [instruction tables](instructions.md) |
 | a number of simulated time | [the timing model](../docs/timing.md), [its numbers](timing_numbers.md) |
-| a type of the design | [the contract](../docs/contract.md), [type by type](contract_types.md) |
+| a type of the design | [the design map](../docs/contract.md), [type by type](contract_types.md) |
 | a header, a class, a function | [reference by layer](reference.md), or the search field |
 """
 
@@ -265,11 +265,11 @@ def contract(root):
             (f"generated/contract_{name}.md", _type_page(root, name, of, code, tests, rows))
         )
     overview = [
-        "# The contract, type by type",
+        "# The design map, type by type",
         "",
         "Every type of the design has a page: its name here, its members, what differs and "
         "why, where it is taught and tested. The pages are made from "
-        "[the contract](../docs/contract.md), which has it all in one place.",
+        "[the design map](../docs/contract.md), which has it all in one place.",
         "",
     ]
     for title, names in index.items():

@@ -111,7 +111,7 @@ def navigation(found):
             entry("generated/codes.md"),
             entry("docs/timing.md", children=[entry("generated/timing_numbers.md")]),
             entry("generated/instructions.md", children=[entry(page.path) for page in groups]),
-            entry("docs/contract.md", "The contract"),
+            entry("docs/contract.md", "The design map"),
             entry("generated/contract_types.md", children=[entry(page.path) for page in types])]),
         entry("generated/reference.md", children=[
             entry("common/simulator/README.md"), entry("tests/hardware/README.md"),
