@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 
-from . import chapters, workspace
+from . import chapters
 from .command_table import COMMANDS, GROUPS
 from .commandline import PROGRAM, UsageError, example_lines, help_of, nearest, parse, split
 from .console import Console, wrapped
@@ -126,7 +126,7 @@ def _run(root, console, ours, rest):
         print(help_of(command))
         return 0
     if command.reads_exercises:
-        workspace.require_toml(root, console)
+        _require_toml(root, console)
     module, _, function = command.action.partition(":")
     return getattr(importlib.import_module(f"tools.{module}"), function)(root, console, arguments)
 
@@ -155,8 +155,16 @@ def overview(root):
     return "\n".join(lines)
 
 
+def _require_toml(root, console):
+    from . import toml_text
+    if not toml_text.can_read():
+        from . import workspace  # what installs packages is not imported for a list or a hint
+        workspace.require_toml(root, console)
+
+
 def _system_error(root, error):
     """A sentence for what the system refused: where, why, what to do."""
+    from . import workspace
     place = error.filename if error.filename is not None else "a file"
     if error.errno == errno.EROFS or (error.errno in (errno.EACCES, errno.EPERM)
                                       and workspace.is_on_read_only_file_system(place)):

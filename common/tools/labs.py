@@ -6,7 +6,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 
-from . import build, chapters, machine, schedules, workspace
+from . import build, chapters, machine, schedules
 from .console import Console
 from .errors import WorkbookError
 
@@ -102,6 +102,7 @@ def do_lab(root, console, arguments):
     if re.fullmatch(r"\d{1,2}|\d\d_\w+", arguments.lab):
         chapter = chapters.find(root, arguments.lab)
         return _list([lab for lab in find_all(root) if lab.chapter == chapter])
+    from . import workspace  # what installs packages is not imported for a list
     lab = _find(root, arguments.lab)
     gpus = machine.find_gpus()
     on_gpu, where = chapters.choose_machine(lab.chapter, gpus, arguments.machine)
