@@ -40,8 +40,8 @@ class Skipped(unittest.TestCase):
 
     def test_they_are_named_for_ctest(self):
         (self.folder / "CMakeLists.txt").write_text(_PROJECT, encoding="utf-8")
-        subprocess.run(["cmake", "-S", str(self.folder), "-B", str(self.folder)], check=True,
-                       stdout=subprocess.DEVNULL)
+        subprocess.run(["cmake", "-G", "Ninja", "-S", str(self.folder), "-B", str(self.folder)],
+                       check=True, stdout=subprocess.DEVNULL)
         said = self.folder / "said"
         said.write_text(self.ctest("--parallel", "2"), encoding="utf-8")
         log = self.folder / "Testing" / "Temporary" / "LastTest.log"

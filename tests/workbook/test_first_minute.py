@@ -1,6 +1,7 @@
 """The measured times of a fresh clone: what is written where, with a stand-in for the commands."""
 
 import io
+import shutil
 import subprocess
 import unittest
 from contextlib import redirect_stderr, redirect_stdout
@@ -62,6 +63,7 @@ class FirstMinute(CheckoutTest):
             self.assertEqual(first_minute.main(["--write", "--root", str(self.folder)]), 1)
         self.assertIn(first_minute.BEGIN, errors.getvalue())
 
+    @unittest.skipUnless(shutil.which("git"), "git is not installed")
     def test_the_answer_that_is_written_is_the_solution(self):
         clone = self.folder / "clone"
         subprocess.run(["git", "clone", "--quiet", "--shared", str(ROOT), str(clone)], check=True)
