@@ -28,6 +28,8 @@ DRIVER = Path(__file__).with_name("grade_driver.py")
 EXERCISES = "1.4-1.6"
 WAIT_SECONDS = 300
 POLL_SECONDS = 0.05
+# What the checks of the class run.
+PROGRAMS = ("01_mbarrier_pipeline", "lab_01_bulk_copy", "lab_01_tensor_copy")
 # A check takes so long where a test wants to come between.
 PAUSE_SECONDS = 0.5
 
@@ -378,14 +380,15 @@ class Cluster(GradeTest):
         for part in ("build.ninja", "compile_commands.json"):
             text = (ROOT / "build" / "sim" / part).read_text(encoding="utf-8")
             (build / part).write_text(text.replace(str(ROOT), str(root)), encoding="utf-8")
-        for program in ("lab_01_bulk_copy", "lab_01_tensor_copy"):
+        for program in PROGRAMS:
             shutil.copy2(ROOT / "build" / "sim" / "bin" / program, build / "bin" / program)
+        shutil.copytree(ROOT / "build" / "sim" / "lib", build / "lib", symlinks=True)
         (build / "checks").mkdir()
         return root
 
     def note_built(self, root):
         from tools.grading import version, worker
-        version.note_built(root, ["lab_01_bulk_copy", "lab_01_tensor_copy"], worker.prepare()[0])
+        version.note_built(root, PROGRAMS, worker.prepare()[0])
 
     def test_two_workers_with_folders_of_their_own(self):
         self.scheduler()
